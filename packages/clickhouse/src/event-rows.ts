@@ -1,0 +1,259 @@
+import type { PaymentProcessor, Trigger } from '@waymark/contract';
+import { metadataPairs } from './metadata-pairs.js';
+
+/**
+ * Rows of the event tables as positional arrays: what a queue job carries and what the writer inserts. One column list per
+ * kind and version; a change of a list is a new version, because jobs of the old one may still be queued.
+ */
+
+/** Columns that leads and sales copy from their click, in this order (clickhouse.md, section 1). */
+export const CLICK_ATTRIBUTE_COLUMNS = [
+  'trigger',
+  'country',
+  'region',
+  'city',
+  'continent',
+  'device',
+  'browser',
+  'os',
+  'referer',
+  'referer_url',
+  'url',
+  'url_base',
+  'utm_source',
+  'utm_medium',
+  'utm_campaign',
+  'utm_term',
+  'utm_content',
+] as const;
+
+const CLICK_COLUMNS = [
+  'workspace_id',
+  'timestamp',
+  'click_id',
+  'link_id',
+  ...CLICK_ATTRIBUTE_COLUMNS,
+  'payload',
+  'ip',
+] as const;
+
+const LEAD_COLUMNS = [
+  'workspace_id',
+  'timestamp',
+  'event_id',
+  'event_name',
+  'customer_id',
+  'link_id',
+  'click_id',
+  'click_timestamp',
+  ...CLICK_ATTRIBUTE_COLUMNS,
+  'metadata_kv',
+  'payload',
+  'ip',
+] as const;
+
+const SALE_COLUMNS = [...LEAD_COLUMNS, 'invoice_id', 'amount', 'sale_type'] as const;
+
+/** Table, row key and column list of every event kind, by job version `v`. */
+export const EVENT_TABLES = {
+  click: { table: 'click_events', idColumn: 'click_id', columns: { 1: CLICK_COLUMNS } },
+  lead: { table: 'lead_events', idColumn: 'event_id', columns: { 1: LEAD_COLUMNS } },
+  sale: { table: 'sale_events', idColumn: 'event_id', columns: { 1: SALE_COLUMNS } },
+} as const;
+
+export type EventTableKind = keyof typeof EVENT_TABLES;
+
+const CUSTOMER_COLUMNS = [
+  'workspace_id',
+  'id',
+  'version',
+  'deleted',
+  'external_id',
+  'email',
+  'country',
+  'link_id',
+  'created_at',
+  'data',
+] as const;
+
+/**
+ * Every kind that travels through the queue. Customers are catalog rows: writing one again is harmless, and the writer adds
+ * the row of their name.
+ */
+export const QUEUE_TABLES = {
+  ...EVENT_TABLES,
+  customer: { table: 'customers', idColumn: 'id', columns: { 1: CUSTOMER_COLUMNS } },
+} as const;
+
+export type QueueKind = keyof typeof QUEUE_TABLES;
+export const EVENT_ROW_VERSION = 1;
+
+/** One value of a row. Strings, numbers, and the string array of `metadata_kv`; 64-bit ids are decimal strings. */
+export type RowValue = string | number | readonly string[];
+/** A row in the order of its kind's column list. Position 0 is the workspace; in event rows 1 is the timestamp in epoch
+ * milliseconds. */
+export type EventRow = readonly RowValue[];
+
+/** Everything known about a click when it is recorded. Texts are final: `Unknown`, `(direct)` and `''` already applied. */
+export interface ClickFacts {
+  /** `UInt64` as decimal text. */
+  readonly workspaceId: string;
+  readonly linkId: string;
+  readonly clickId: string;
+  /** Epoch milliseconds; the time inside `clickId`. */
+  readonly timestampMs: number;
+  readonly trigger: Trigger;
+  /** Final destination, query included, without `dub_id`. */
+  readonly url: string;
+  readonly country: string;
+  /** Subdivision only (`CA`), or `Unknown`. */
+  readonly region: string;
+  readonly city: string;
+  readonly continent: string;
+  readonly device: string;
+  readonly browser: string;
+  readonly os: string;
+  readonly userAgent: string;
+  readonly referer: string;
+  /** The whole Referer header, or `(direct)`; its query is cut off before it is stored. */
+  readonly refererUrl: string;
+  /** `''` when it must not be kept. */
+  readonly ip: string;
+}
+
+function withoutQuery(url: string): string {
+  const mark = url.indexOf('?');
+  return mark < 0 ? url : url.slice(0, mark);
+}
+
+const UTM_PARAMETERS = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content'] as const;
+
+/** Decoded UTM values of a URL's query, `''` for those it lacks. */
+function utmValues(url: string): string[] {
+  if (!url.includes('utm_')) return ['', '', '', '', ''];
+  const start = url.indexOf('?');
+  if (start < 0) return ['', '', '', '', ''];
+  const end = url.indexOf('#', start);
+  const parameters = new URLSearchParams(url.slice(start + 1, end < 0 ? undefined : end));
+  return UTM_PARAMETERS.map((name) => parameters.get(name) ?? '');
+}
+
+/**
+ * Payload version 1: `{"v":1,…}` whose members after `v` are spliced into the API's answer as they stand. The click object
+ * comes last and ends before its `ip`, which has a column of its own so that it can expire. `url` to `os` are one run of
+ * text because the deprecated top-level fields repeat exactly that run (spec 2.8).
+ */
+export const PAYLOAD_HEAD = '{"v":1,';
+export const PAYLOAD_TAIL = '}}';
+
+/** The row of a click, version 1. */
+export function clickRow(facts: ClickFacts): EventRow {
+  const refererUrl = withoutQuery(facts.refererUrl);
+  const region = facts.region === 'Unknown' ? 'Unknown' : `${facts.country}-${facts.region}`;
+  const click = JSON.stringify({
+    id: facts.clickId,
+    timestamp: new Date(facts.timestampMs).toISOString(),
+    url: facts.url,
+    continent: facts.continent,
+    country: facts.country,
+    city: facts.city,
+    device: facts.device,
+    browser: facts.browser,
+    os: facts.os,
+    region,
+    ua: facts.userAgent,
+    trigger: facts.trigger,
+    referer: facts.referer,
+    refererUrl,
+    qr: facts.trigger === 'qr',
+  });
+  return [
+    facts.workspaceId,
+    facts.timestampMs,
+    facts.clickId,
+    facts.linkId,
+    facts.trigger,
+    facts.country,
+    facts.region,
+    facts.city,
+    facts.continent,
+    facts.device,
+    facts.browser,
+    facts.os,
+    facts.referer,
+    refererUrl,
+    facts.url,
+    withoutQuery(facts.url),
+    ...utmValues(facts.url),
+    `${PAYLOAD_HEAD}"click":${click}}`,
+    facts.ip,
+  ];
+}
+
+/** What a lead adds to its click. */
+export interface LeadFacts {
+  readonly eventId: string;
+  readonly eventName: string;
+  /** Epoch milliseconds; the time inside `eventId`. */
+  readonly timestampMs: number;
+  /** `UInt64` as decimal text. */
+  readonly customerId: string;
+  readonly metadata: Readonly<Record<string, unknown>> | null;
+}
+
+const ATTRIBUTES_START = CLICK_COLUMNS.indexOf('trigger');
+const ATTRIBUTES_END = CLICK_COLUMNS.indexOf('payload');
+const CLICK_PAYLOAD = ATTRIBUTES_END;
+const CLICK_IP = ATTRIBUTES_END + 1;
+
+function text(row: EventRow, position: number): string {
+  const value = row[position];
+  if (typeof value !== 'string') throw new TypeError(`click row has no text at position ${position}`);
+  return value;
+}
+
+function conversionRow(click: EventRow, facts: LeadFacts, sale: string): RowValue[] {
+  const clickMembers = text(click, CLICK_PAYLOAD).slice(PAYLOAD_HEAD.length);
+  return [
+    text(click, 0),
+    facts.timestampMs,
+    facts.eventId,
+    facts.eventName,
+    facts.customerId,
+    text(click, 3),
+    text(click, 2),
+    click[1] ?? 0,
+    ...click.slice(ATTRIBUTES_START, ATTRIBUTES_END),
+    metadataPairs(facts.metadata),
+    `${PAYLOAD_HEAD}${sale}"metadata":${JSON.stringify(facts.metadata)},${clickMembers}`,
+    text(click, CLICK_IP),
+  ];
+}
+
+/** The row of a lead, version 1: every attribute of `click` (a click row of version 1) is copied onto it. */
+export function leadRow(click: EventRow, facts: LeadFacts): EventRow {
+  return conversionRow(click, facts, '');
+}
+
+/** What a sale adds to a lead's facts. */
+export interface SaleFacts extends LeadFacts {
+  /** Minor units of `currency`: cents for `usd`. */
+  readonly amount: number;
+  readonly currency: string;
+  readonly invoiceId: string | null;
+  readonly paymentProcessor: PaymentProcessor;
+  readonly saleType: 'new' | 'recurring';
+}
+
+/** The row of a sale, version 1. */
+export function saleRow(click: EventRow, facts: SaleFacts): EventRow {
+  const sale = JSON.stringify({
+    amount: facts.amount,
+    invoiceId: facts.invoiceId,
+    paymentProcessor: facts.paymentProcessor,
+    currency: facts.currency,
+  });
+  const row = conversionRow(click, facts, `"sale":${sale},`);
+  row.push(facts.invoiceId ?? '', facts.amount, facts.saleType);
+  return row;
+}

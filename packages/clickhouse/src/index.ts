@@ -1,0 +1,2 @@
+export * from './event-rows.js';
+export { metadataPairs } from './metadata-pairs.js';

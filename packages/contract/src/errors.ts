@@ -1,0 +1,51 @@
+/** Every error code of the API with its only HTTP status (spec 1.4). The SDK accepts exactly these pairs. */
+export const ERROR_STATUS = {
+  bad_request: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  conflict: 409,
+  invite_expired: 410,
+  unprocessable_entity: 422,
+  rate_limit_exceeded: 429,
+  internal_server_error: 500,
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_STATUS;
+
+/** What an error may carry besides its public message. None of it but `retryAfterSeconds` reaches the caller. */
+export interface ApiErrorOptions {
+  readonly cause?: unknown;
+  /** For the log line only. Never secrets. */
+  readonly context?: Readonly<Record<string, unknown>>;
+  /** Whole seconds, at least 1; sent as `Retry-After`. */
+  readonly retryAfterSeconds?: number;
+}
+
+/** An error with a public code and message; anything else that is thrown becomes a 500 without detail. */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly context: Readonly<Record<string, unknown>> | undefined;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: ErrorCode, message: string, options: ApiErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'ApiError';
+    this.code = code;
+    this.status = ERROR_STATUS[code];
+    this.context = options.context;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+}
+
+/** The JSON body of an error response (spec 1.4). */
+export interface ErrorBody {
+  readonly error: { readonly code: ErrorCode; readonly message: string; readonly doc_url: string };
+}
+
+/** Builds the error body; `docBase` is the documentation origin without a trailing slash. */
+export function errorBody(code: ErrorCode, message: string, docBase: string): ErrorBody {
+  const anchor = code.replaceAll('_', '-');
+  return { error: { code, message, doc_url: `${docBase}/api-reference/errors#${anchor}` } };
+}

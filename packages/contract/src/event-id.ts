@@ -1,0 +1,69 @@
+import { BASE62_PAIRS, base62DigitAt } from './base62.js';
+import { randomUInt32 } from './random.js';
+
+/** Length of a click id, lead `eventId` or sale `eventId`. */
+export const EVENT_ID_LENGTH = 16;
+
+/** Milliseconds a client-supplied id may lie ahead of the clock before it counts as forged. */
+export const EVENT_ID_FUTURE_MS = 10 * 60_000;
+
+const TIME_LIMIT = 2 ** 42;
+const LIMB = 2 ** 24;
+const PAIR_BASE = 62 * 62;
+
+/**
+ * A new event id: 42 bits of milliseconds, then 53 random bits, base62, fixed width (architecture, section 4).
+ * Ids sort by their time; {@link eventIdTime} reads it back.
+ *
+ * @param timeMs whole milliseconds since the epoch, 0 … 2^42 − 1
+ * @throws RangeError when `timeMs` is out of range
+ */
+export function createEventId(timeMs: number): string {
+  if (!Number.isInteger(timeMs) || timeMs < 0 || timeMs >= TIME_LIMIT) {
+    throw new RangeError(`event time out of range: ${timeMs}`);
+  }
+  // The 95-bit number as four limbs of 24 bits: 23 bits of time, 19 of time + 5 random, 24 random, 24 random.
+  const random = randomUInt32();
+  const limbs = [
+    Math.floor(timeMs / 2 ** 19),
+    (timeMs % 2 ** 19) * 32 + (random & 31),
+    random >>> 8,
+    randomUInt32() >>> 8,
+  ];
+  let text = '';
+  for (let pair = 0; pair < EVENT_ID_LENGTH / 2; pair++) {
+    let remainder = 0;
+    for (let index = 0; index < 4; index++) {
+      const value = remainder * LIMB + (limbs[index] ?? 0);
+      limbs[index] = Math.floor(value / PAIR_BASE);
+      remainder = value % PAIR_BASE;
+    }
+    text = (BASE62_PAIRS[remainder] ?? '') + text;
+  }
+  return text;
+}
+
+/** The millisecond an event id was made in, or undefined when the text is no event id. */
+export function eventIdTime(id: string): number | undefined {
+  if (id.length !== EVENT_ID_LENGTH) return undefined;
+  const limbs = [0, 0, 0, 0];
+  for (let position = 0; position < EVENT_ID_LENGTH; position++) {
+    let carry = base62DigitAt(id, position);
+    if (carry < 0) return undefined;
+    for (let index = 3; index >= 0; index--) {
+      const value = (limbs[index] ?? 0) * 62 + carry;
+      limbs[index] = value % LIMB;
+      carry = Math.floor(value / LIMB);
+    }
+    if (carry > 0) return undefined;
+  }
+  const top = limbs[0] ?? 0;
+  if (top >= 2 ** 23) return undefined;
+  return top * 2 ** 19 + Math.floor((limbs[1] ?? 0) / 32);
+}
+
+/** Time of an id that came from outside; undefined also when it lies more than ten minutes ahead of `nowMs`. */
+export function trustedEventIdTime(id: string, nowMs: number): number | undefined {
+  const time = eventIdTime(id);
+  return time === undefined || time > nowMs + EVENT_ID_FUTURE_MS ? undefined : time;
+}

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { queryBoolean, queryEnum, queryInteger, queryText } from './query-values.js';
+
+export const EVENT_KINDS = ['clicks', 'leads', 'sales'] as const;
+export type EventKind = (typeof EVENT_KINDS)[number];
+
+export const INTERVALS = ['24h', '7d', '30d', '90d', '1y', 'mtd', 'qtd', 'ytd', 'all'] as const;
+export type Interval = (typeof INTERVALS)[number];
+
+/** Parameters with the multi-value syntax of spec 2.4. */
+export const MULTI_VALUE_FILTERS = [
+  'domain',
+  'linkId',
+  'tenantId',
+  'tagId',
+  'folderId',
+  'partnerTagId',
+  'groupId',
+  'partnerId',
+  'country',
+  'city',
+  'region',
+  'continent',
+  'device',
+  'browser',
+  'os',
+  'trigger',
+  'eventName',
+  'referer',
+  'refererUrl',
+  'url',
+  'utm_source',
+  'utm_medium',
+  'utm_campaign',
+  'utm_term',
+  'utm_content',
+] as const;
+export type MultiValueFilter = (typeof MULTI_VALUE_FILTERS)[number];
+
+const multiValueShape = Object.fromEntries(MULTI_VALUE_FILTERS.map((name) => [name, queryText])) as Record<
+  MultiValueFilter,
+  typeof queryText
+>;
+
+/** Parameters that `GET /events` and `GET /analytics` share (spec 2.1). Unknown parameters are ignored. */
+export const eventFilterShape = {
+  interval: queryEnum(INTERVALS),
+  start: queryText,
+  end: queryText,
+  timezone: queryText,
+  ...multiValueShape,
+  key: queryText,
+  externalId: queryText,
+  customerId: queryText,
+  root: queryBoolean,
+  saleType: queryEnum(['new', 'recurring']),
+  query: z.preprocess((value) => (value === '' ? undefined : value), z.string().max(10_000).optional()),
+  programId: queryText,
+  tagIds: queryText,
+  qr: queryBoolean,
+};
+
+/** Query string of `GET /events` (spec 2.1). */
+export const eventsQuerySchema = z.object({
+  event: queryEnum(EVENT_KINDS),
+  ...eventFilterShape,
+  page: queryInteger({ min: 1, max: Number.MAX_SAFE_INTEGER, default: 1 }),
+  limit: queryInteger({ min: 1, max: 1000, default: 100 }),
+  sortOrder: queryEnum(['asc', 'desc']),
+  sortBy: queryEnum(['timestamp']),
+  order: queryEnum(['asc', 'desc']),
+});
+export type EventsQuery = z.infer<typeof eventsQuerySchema>;

@@ -1,0 +1,72 @@
+import { z } from 'zod';
+
+/** Key of the link that answers for a bare domain. */
+export const ROOT_KEY = '_root';
+
+export const TAG_COLORS = ['red', 'yellow', 'green', 'blue', 'purple', 'brown', 'gray', 'pink'] as const;
+
+export const tagSchema = z.strictObject({ id: z.string(), name: z.string(), color: z.enum(TAG_COLORS) });
+export type Tag = z.infer<typeof tagSchema>;
+
+export const testVariantsSchema = z
+  .array(z.strictObject({ url: z.string(), percentage: z.number().min(10).max(90) }))
+  .min(2)
+  .max(4);
+
+const text = z.string().nullable();
+
+/** The link object of every response (spec 2.8): 51 fields, closed. */
+export const linkSchema = z.strictObject({
+  id: z.string(),
+  domain: z.string(),
+  key: z.string(),
+  url: z.string(),
+  trackConversion: z.boolean(),
+  externalId: text,
+  tenantId: text,
+  programId: text,
+  partnerId: text,
+  archived: z.boolean(),
+  expiresAt: text,
+  expiredUrl: text,
+  disabledAt: text,
+  password: text,
+  proxy: z.boolean(),
+  title: text,
+  description: text,
+  image: text,
+  video: text,
+  rewrite: z.boolean(),
+  doIndex: z.boolean(),
+  ios: text,
+  android: text,
+  geo: z.record(z.string(), z.string()).nullable(),
+  publicStats: z.boolean(),
+  tags: z.array(tagSchema),
+  folderId: text,
+  comments: text,
+  shortLink: z.string(),
+  qrCode: z.string(),
+  utm_source: text,
+  utm_medium: text,
+  utm_campaign: text,
+  utm_term: text,
+  utm_content: text,
+  testVariants: testVariantsSchema.nullable(),
+  testStartedAt: text,
+  testCompletedAt: text,
+  userId: text,
+  workspaceId: z.string(),
+  clicks: z.number(),
+  leads: z.number(),
+  conversions: z.number(),
+  sales: z.number(),
+  saleAmount: z.number(),
+  lastClicked: text,
+  createdAt: z.string(),
+  updatedAt: z.string(),
+  tagId: text,
+  projectId: z.string(),
+  webhookIds: z.array(z.string()),
+});
+export type Link = z.infer<typeof linkSchema>;

@@ -1,0 +1,70 @@
+import { BASE62_ALPHABET, base62DigitAt } from './base62.js';
+import { randomUInt32 } from './random.js';
+
+/** Public prefix of every resource kind (spec 1.3). */
+export const RESOURCE_PREFIX = {
+  workspace: 'ws_',
+  user: 'user_',
+  link: 'link_',
+  tag: 'tag_',
+  folder: 'fold_',
+  domain: 'dom_',
+  partnerTag: 'ptag_',
+  customer: 'cus_',
+  webhook: 'wh_',
+  partner: 'pn_',
+  program: 'prog_',
+  programEnrollment: 'pge_',
+  partnerGroup: 'grp_',
+  commission: 'cm_',
+  payout: 'po_',
+  apiKey: 'key_',
+} as const;
+
+export type ResourceKind = keyof typeof RESOURCE_PREFIX;
+
+const WIDTH = 11;
+const UINT64_LIMIT = 1n << 64n;
+let lastNumber = 0n;
+
+/** The public form of a 64-bit id, given as a decimal string or bigint: prefix and 11 base62 characters. */
+export function formatResourceId(kind: ResourceKind, number: string | bigint): string {
+  let rest = BigInt(number);
+  if (rest < 0n || rest >= UINT64_LIMIT) throw new RangeError(`not a 64-bit id: ${number}`);
+  let text = '';
+  for (let position = 0; position < WIDTH; position++) {
+    text = (BASE62_ALPHABET[Number(rest % 62n)] ?? '') + text;
+    rest /= 62n;
+  }
+  return RESOURCE_PREFIX[kind] + text;
+}
+
+/** The 64-bit number of a public id as a decimal string (`UInt64` in ClickHouse), or undefined when it is none. */
+export function parseResourceId(kind: ResourceKind, id: string): string | undefined {
+  const prefix = RESOURCE_PREFIX[kind];
+  if (id.length !== prefix.length + WIDTH || !id.startsWith(prefix)) return undefined;
+  let number = 0n;
+  for (let position = prefix.length; position < id.length; position++) {
+    const digit = base62DigitAt(id, position);
+    if (digit < 0) return undefined;
+    number = number * 62n + BigInt(digit);
+  }
+  return number < UINT64_LIMIT ? number.toString() : undefined;
+}
+
+/**
+ * A new resource id: 42 bits of milliseconds and 22 random bits, strictly rising within this process.
+ *
+ * @param nowMs milliseconds since the epoch
+ */
+export function createResourceId(kind: ResourceKind, nowMs: number): string {
+  const fresh = (BigInt(nowMs) << 22n) | BigInt(randomUInt32() >>> 10);
+  lastNumber = fresh > lastNumber ? fresh : lastNumber + 1n;
+  return formatResourceId(kind, lastNumber);
+}
+
+/** Milliseconds since the epoch at which the id was made, or undefined when the text is no such id. */
+export function resourceIdTime(kind: ResourceKind, id: string): number | undefined {
+  const number = parseResourceId(kind, id);
+  return number === undefined ? undefined : Number(BigInt(number) >> 22n);
+}

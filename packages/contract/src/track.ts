@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { paymentProcessorSchema } from './event.js';
+
+/** Longest metadata, as JSON text (spec 10.3). */
+export const METADATA_CHARS_MAX = 10_000;
+
+const metadata = z
+  .record(z.string(), z.json())
+  .nullish()
+  .refine((value) => value == null || JSON.stringify(value).length <= METADATA_CHARS_MAX, {
+    message: `must be at most ${METADATA_CHARS_MAX} characters as JSON`,
+  });
+
+const customerFields = {
+  customerName: z.string().max(100).nullish(),
+  customerEmail: z.email().max(100).nullish(),
+  customerAvatar: z.string().nullish(),
+};
+
+/** Moves the deprecated aliases `externalId` and `customerId` to `customerExternalId`, in that order (spec 6.4). */
+function withAliases(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+  const given = body as Record<string, unknown>;
+  const customerExternalId = given.customerExternalId ?? given.externalId ?? given.customerId;
+  return { ...given, customerExternalId };
+}
+
+/** Body of `POST /track/click` (spec 6.2). */
+export const trackClickBodySchema = z.object({
+  domain: z.string().min(1).max(2048),
+  key: z.string().min(1).max(2048),
+  url: z.string().max(32_000).nullish(),
+  referrer: z.string().max(32_000).nullish(),
+});
+export type TrackClickBody = z.infer<typeof trackClickBodySchema>;
+
+/** Body of `POST /track/lead` (spec 6.4). */
+export const trackLeadBodySchema = z.preprocess(
+  withAliases,
+  z.object({
+    clickId: z.string().trim().nullish(),
+    eventName: z.string().trim().min(1).max(255),
+    customerExternalId: z.string().trim().min(1).max(100),
+    ...customerFields,
+    mode: z.enum(['async', 'wait', 'deferred']).default('async'),
+    eventQuantity: z.int().min(1).max(100).nullish(),
+    metadata,
+  }),
+);
+export type TrackLeadBody = z.infer<typeof trackLeadBodySchema>;
+
+/** Body of `POST /track/sale` (spec 6.5). `amount` is in minor units of `currency`. */
+export const trackSaleBodySchema = z.preprocess(
+  withAliases,
+  z.object({
+    customerExternalId: z.string().trim().min(1).max(100),
+    amount: z.int().min(0),
+    currency: z.string().trim().toLowerCase().length(3).default('usd'),
+    eventName: z.string().trim().min(1).max(255).default('Purchase'),
+    paymentProcessor: paymentProcessorSchema.default('custom'),
+    invoiceId: z.string().trim().max(255).nullish(),
+    metadata,
+    leadEventName: z.string().max(255).nullish(),
+    clickId: z.string().trim().nullish(),
+    ...customerFields,
+  }),
+);
+export type TrackSaleBody = z.infer<typeof trackSaleBodySchema>;
+
+export const trackClickResponseSchema = z.strictObject({ clickId: z.string() });
+
+export const trackedLinkSchema = z.strictObject({
+  id: z.string(),
+  domain: z.string(),
+  key: z.string(),
+  shortLink: z.string(),
+  url: z.string(),
+  partnerId: z.string().nullable(),
+  programId: z.string().nullable(),
+  tenantId: z.string().nullable(),
+  externalId: z.string().nullable(),
+});
+
+/** Answer of `POST /track/lead`; `link` is null for a duplicate, which records nothing. */
+export const trackLeadResponseSchema = z.strictObject({
+  click: z.strictObject({ id: z.string() }),
+  link: trackedLinkSchema.nullable(),
+  customer: z.strictObject({
+    name: z.string().nullable(),
+    email: z.string().nullable(),
+    avatar: z.string().nullable(),
+    externalId: z.string().nullable(),
+  }),
+});
+export type TrackLeadResponse = z.infer<typeof trackLeadResponseSchema>;
+
+/** Answer of `POST /track/sale`; `customer` and `sale` are null when nothing was recorded. */
+export const trackSaleResponseSchema = z.strictObject({
+  eventName: z.string(),
+  customer: z
+    .strictObject({
+      id: z.string(),
+      name: z.string().nullable(),
+      email: z.string().nullable(),
+      avatar: z.string().nullable(),
+      externalId: z.string().nullable(),
+    })
+    .nullable(),
+  sale: z
+    .strictObject({
+      amount: z.number(),
+      currency: z.string(),
+      paymentProcessor: paymentProcessorSchema,
+      invoiceId: z.string().nullable(),
+      metadata: z.record(z.string(), z.json()).nullable(),
+    })
+    .nullable(),
+});
+export type TrackSaleResponse = z.infer<typeof trackSaleResponseSchema>;
