@@ -1,0 +1,159 @@
+import { z } from 'zod';
+import { SettingsError } from './settings-error.js';
+import {
+  addressRanges,
+  flag,
+  headerName,
+  hexKey,
+  hostname,
+  path,
+  port,
+  publicUrl,
+  url,
+  wholeNumber,
+} from './value-types.js';
+
+/** What the environment may say, by variable. Everything has a default or may be left out. */
+const environmentSchema = z.object({
+  HOST: z.string().default('127.0.0.1'),
+  API_PORT: port.default(3000),
+  LINK_PORT: port.default(3001),
+  WRITER_PORT: port.default(3002),
+  DATA_DIR: path.prefault('./data'),
+
+  REDIS_URL: url('redis', 'rediss').optional(),
+  REDIS_MAXMEMORY_MB: wholeNumber(16, 1_048_576).default(512),
+
+  CLICKHOUSE_URL: url('http', 'https').optional(),
+  CLICKHOUSE_USER: z.string().optional(),
+  CLICKHOUSE_PASSWORD: z.string().optional(),
+  CLICKHOUSE_DATABASE: z
+    .string()
+    .regex(/^[A-Za-z_][A-Za-z0-9_]{0,62}$/, 'must be letters, digits and underscores')
+    .default('waymark'),
+  CLICKHOUSE_CLUSTER: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,63}$/, 'must be letters, digits, underscores and dashes')
+    .optional(),
+  CLICKHOUSE_SESSIONS: wholeNumber(1, 64).default(4),
+
+  DEFAULT_DOMAIN: hostname.optional(),
+  BASE_URL: publicUrl.optional(),
+  DOC_BASE: publicUrl.optional(),
+  REQUIRE_HTTPS: flag.default(false),
+  TRUSTED_PROXIES: addressRanges.prefault('127.0.0.0/8,::1/128'),
+
+  GEO_DATABASE: path.optional(),
+  GEO_COUNTRY_HEADER: headerName.optional(),
+  GEO_CITY_HEADER: headerName.optional(),
+  GEO_REGION_HEADER: headerName.optional(),
+  GEO_CONTINENT_HEADER: headerName.optional(),
+
+  INSTANCE_KEY: hexKey.optional(),
+  CURRENCY_RATES_FILE: path.optional(),
+  SHUTDOWN_DEADLINE_MS: wholeNumber(1000, 600_000).default(25_000),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
+      error: 'must be fatal, error, warn, info, debug, trace or silent',
+    })
+    .default('info'),
+});
+type Environment = z.infer<typeof environmentSchema>;
+
+/** Rules over several variables: what would be ignored or could not work is refused. */
+const consistentSchema = environmentSchema.superRefine((given, ctx) => {
+  const refuse = (name: keyof Environment, message: string) =>
+    ctx.addIssue({ code: 'custom', path: [name], message, input: undefined });
+
+  const ports = [given.API_PORT, given.LINK_PORT, given.WRITER_PORT].filter((number) => number !== 0);
+  if (given.LINK_PORT !== 0 && given.LINK_PORT === given.API_PORT) refuse('LINK_PORT', 'must differ from API_PORT');
+  else if (new Set(ports).size < ports.length) refuse('WRITER_PORT', 'must differ from API_PORT and LINK_PORT');
+
+  if (given.CLICKHOUSE_URL === undefined) {
+    for (const name of ['CLICKHOUSE_USER', 'CLICKHOUSE_PASSWORD', 'CLICKHOUSE_CLUSTER'] as const) {
+      if (given[name] !== undefined) refuse(name, 'needs CLICKHOUSE_URL: the embedded store has none');
+    }
+  } else {
+    const { username, password } = new URL(given.CLICKHOUSE_URL);
+    if (username !== '' && given.CLICKHOUSE_USER !== undefined) {
+      refuse('CLICKHOUSE_USER', 'is given twice: CLICKHOUSE_URL has a user');
+    }
+    if (password !== '' && given.CLICKHOUSE_PASSWORD !== undefined) {
+      refuse('CLICKHOUSE_PASSWORD', 'is given twice: CLICKHOUSE_URL has a password');
+    }
+  }
+
+  if (given.REQUIRE_HTTPS && given.BASE_URL?.startsWith('http://')) {
+    refuse('BASE_URL', 'must start https:// when REQUIRE_HTTPS is true');
+  }
+});
+
+/** Where a self-hosted instance is reached when nothing says otherwise. An IPv6 address needs brackets in a URL. */
+function localUrl(host: string, portNumber: number): string {
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${portNumber}`;
+}
+
+function toSettings(env: Environment) {
+  const baseUrl = env.BASE_URL ?? localUrl(env.HOST, env.API_PORT);
+  return {
+    host: env.HOST,
+    apiPort: env.API_PORT,
+    linkPort: env.LINK_PORT,
+    /** Health of the writer. */
+    writerPort: env.WRITER_PORT,
+    /** Absolute. */
+    dataDir: env.DATA_DIR,
+    /** Undefined = `standalone` starts its own. */
+    redisUrl: env.REDIS_URL,
+    redisMaxmemoryMb: env.REDIS_MAXMEMORY_MB,
+    /** Undefined = embedded. */
+    clickhouseUrl: env.CLICKHOUSE_URL,
+    clickhouseUser: env.CLICKHOUSE_USER,
+    clickhousePassword: env.CLICKHOUSE_PASSWORD,
+    clickhouseDatabase: env.CLICKHOUSE_DATABASE,
+    clickhouseCluster: env.CLICKHOUSE_CLUSTER,
+    /** Connections of the embedded store; each runs one query at a time. */
+    clickhouseSessions: env.CLICKHOUSE_SESSIONS,
+    defaultDomain: env.DEFAULT_DOMAIN,
+    /** Public address of the API, without a trailing slash. */
+    baseUrl,
+    /** Documentation origin of `doc_url`, without a trailing slash. */
+    docBase: env.DOC_BASE ?? `${baseUrl}/docs`,
+    requireHttps: env.REQUIRE_HTTPS,
+    /** CIDR ranges whose forwarded headers are believed. */
+    trustedProxies: env.TRUSTED_PROXIES,
+    geoDatabase: env.GEO_DATABASE,
+    /** Headers of the edge in front, beyond those known by name; lower case. */
+    geoHeaders: {
+      country: env.GEO_COUNTRY_HEADER,
+      city: env.GEO_CITY_HEADER,
+      region: env.GEO_REGION_HEADER,
+      continent: env.GEO_CONTINENT_HEADER,
+    },
+    /** 64 hexadecimal digits; undefined = the file in `dataDir`. Read it with `readInstanceKey`. */
+    instanceKey: env.INSTANCE_KEY,
+    currencyRatesFile: env.CURRENCY_RATES_FILE,
+    shutdownDeadlineMs: env.SHUTDOWN_DEADLINE_MS,
+    logLevel: env.LOG_LEVEL,
+  } as const;
+}
+
+/** The settings of a process, parsed once in its entry file and handed on. */
+export type Settings = Readonly<ReturnType<typeof toSettings>>;
+
+/**
+ * Reads the settings from environment variables. An empty variable counts as absent, as compose files write them.
+ *
+ * @throws SettingsError naming every bad variable
+ */
+export function loadSettings(env: Readonly<Record<string, string | undefined>> = process.env): Settings {
+  const given = Object.fromEntries(
+    Object.keys(environmentSchema.shape)
+      .map((name) => [name, env[name]?.trim()] as const)
+      .filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const parsed = consistentSchema.safeParse(given);
+  if (!parsed.success) throw SettingsError.fromIssues(parsed.error.issues);
+  return Object.freeze(toSettings(parsed.data));
+}

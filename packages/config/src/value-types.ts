@@ -1,0 +1,71 @@
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import { z } from 'zod';
+
+/** Types of environment variables. Messages never repeat the value: it may be a secret. */
+
+export function wholeNumber(min: number, max: number) {
+  return z
+    .string()
+    .regex(/^\d{1,15}$/, 'must be a whole number')
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `must be between ${min} and ${max}`);
+}
+
+export const port = wholeNumber(0, 65_535);
+
+export const flag = z.stringbool({ error: 'must be true or false' });
+
+export const path = z.string().transform((value) => resolve(value));
+
+/** A URL with one of the given schemes, without a trailing slash. */
+export function url(...schemes: readonly string[]) {
+  const allowed = schemes.map((scheme) => `${scheme}://`).join(' or ');
+  return z
+    .string()
+    .refine(
+      (value) => URL.canParse(value) && schemes.some((scheme) => value.startsWith(`${scheme}://`)),
+      `must be a URL starting ${allowed}`,
+    )
+    .transform((value) => value.replace(/\/+$/, ''));
+}
+
+/** A public address that paths are appended to: no query, no fragment, no credentials. */
+export const publicUrl = url('http', 'https').refine((value) => {
+  if (!URL.canParse(value)) return true;
+  const { search, hash, username, password } = new URL(value);
+  return search + hash + username + password === '';
+}, 'must have no query, fragment or credentials');
+
+function isAddressRange(entry: string): boolean {
+  const [address = '', bits, ...rest] = entry.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+}
+
+/** Comma separated addresses or CIDR ranges. */
+export const addressRanges = z
+  .string()
+  .transform((value) =>
+    value
+      .split(',')
+      .map((entry) => entry.trim())
+      .filter((entry) => entry !== ''),
+  )
+  .refine((entries) => entries.every(isAddressRange), 'must be addresses or CIDR ranges separated by commas');
+
+/** Name of an HTTP header, as Node spells it. */
+export const headerName = z
+  .string()
+  .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be the name of a header')
+  .toLowerCase();
+
+/** Host of short links, lower case, with a port only where links are served on an unusual one. */
+export const hostname = z
+  .string()
+  .toLowerCase()
+  .max(253, 'must be a host name')
+  .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/, 'must be a host name, such as go.example.com');
+
+export const hexKey = z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits');

@@ -1,0 +1,154 @@
+import { resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { describeSettings, loadSettings, SettingsError } from '../src/index.js';
+
+function problems(env: Record<string, string>): readonly string[] {
+  try {
+    loadSettings(env);
+  } catch (err) {
+    if (err instanceof SettingsError) return err.problems;
+    throw err;
+  }
+  return [];
+}
+
+describe('loadSettings', () => {
+  it('works with an empty environment', () => {
+    expect(loadSettings({})).toEqual({
+      host: '127.0.0.1',
+      apiPort: 3000,
+      linkPort: 3001,
+      writerPort: 3002,
+      dataDir: resolve('data'),
+      redisUrl: undefined,
+      redisMaxmemoryMb: 512,
+      clickhouseUrl: undefined,
+      clickhouseUser: undefined,
+      clickhousePassword: undefined,
+      clickhouseDatabase: 'waymark',
+      clickhouseCluster: undefined,
+      clickhouseSessions: 4,
+      defaultDomain: undefined,
+      baseUrl: 'http://127.0.0.1:3000',
+      docBase: 'http://127.0.0.1:3000/docs',
+      requireHttps: false,
+      trustedProxies: ['127.0.0.0/8', '::1/128'],
+      geoDatabase: undefined,
+      geoHeaders: { country: undefined, city: undefined, region: undefined, continent: undefined },
+      instanceKey: undefined,
+      currencyRatesFile: undefined,
+      shutdownDeadlineMs: 25_000,
+      logLevel: 'info',
+    });
+  });
+
+  it('reads every kind of value', () => {
+    const settings = loadSettings({
+      HOST: '0.0.0.0',
+      API_PORT: '8080',
+      DATA_DIR: '/var/lib/waymark',
+      REDIS_URL: 'redis://:secret@cache:6379/2',
+      CLICKHOUSE_URL: 'http://clickhouse:8123/',
+      BASE_URL: 'https://api.acme.com/v1/',
+      DEFAULT_DOMAIN: 'Go.Acme.com',
+      REQUIRE_HTTPS: 'TRUE',
+      TRUSTED_PROXIES: ' 10.0.0.0/8, 192.168.1.7 ,fd00::/8',
+      GEO_COUNTRY_HEADER: 'X-Country',
+    });
+    expect(settings).toMatchObject({
+      apiPort: 8080,
+      dataDir: '/var/lib/waymark',
+      redisUrl: 'redis://:secret@cache:6379/2',
+      clickhouseUrl: 'http://clickhouse:8123',
+      baseUrl: 'https://api.acme.com/v1',
+      docBase: 'https://api.acme.com/v1/docs',
+      defaultDomain: 'go.acme.com',
+      requireHttps: true,
+      trustedProxies: ['10.0.0.0/8', '192.168.1.7', 'fd00::/8'],
+      geoHeaders: { country: 'x-country' },
+    });
+  });
+
+  it('takes an empty variable as absent, as compose files write them', () => {
+    expect(loadSettings({ API_PORT: '', REDIS_URL: '  ' })).toEqual(loadSettings({}));
+  });
+
+  it('names every bad variable at once and never repeats a value', () => {
+    const found = problems({
+      API_PORT: '80x',
+      LINK_PORT: '70000',
+      REDIS_URL: 'cache:hunter2',
+      INSTANCE_KEY: 'hunter2',
+      TRUSTED_PROXIES: '10.0.0.0/33',
+      LOG_LEVEL: 'loud',
+      REQUIRE_HTTPS: 'perhaps',
+    });
+    expect(found.map((problem) => problem.split(':')[0])).toEqual([
+      'API_PORT',
+      'LINK_PORT',
+      'REDIS_URL',
+      'REQUIRE_HTTPS',
+      'TRUSTED_PROXIES',
+      'INSTANCE_KEY',
+      'LOG_LEVEL',
+    ]);
+    expect(found.join('\n')).not.toContain('hunter2');
+  });
+
+  it.each([
+    ['two services on one port', { API_PORT: '3001' }, 'LINK_PORT'],
+    ['the writer on the API port', { WRITER_PORT: '3000' }, 'WRITER_PORT'],
+    ['a ClickHouse password without a ClickHouse', { CLICKHOUSE_PASSWORD: 'x' }, 'CLICKHOUSE_PASSWORD'],
+    ['a cluster name for the embedded store', { CLICKHOUSE_CLUSTER: 'main' }, 'CLICKHOUSE_CLUSTER'],
+    [
+      'a ClickHouse password given twice',
+      { CLICKHOUSE_URL: 'http://a:b@store:8123', CLICKHOUSE_PASSWORD: 'x' },
+      'CLICKHOUSE_PASSWORD',
+    ],
+    ['a plain public address when HTTPS is required', { REQUIRE_HTTPS: 'true', BASE_URL: 'http://a.com' }, 'BASE_URL'],
+    ['a public address with a query', { BASE_URL: 'https://a.com/?b=1' }, 'BASE_URL'],
+    ['an absurd domain', { DEFAULT_DOMAIN: 'https://go.acme.com' }, 'DEFAULT_DOMAIN'],
+    ['a database name with a quote in it', { CLICKHOUSE_DATABASE: 'a`b' }, 'CLICKHOUSE_DATABASE'],
+    ['a header name with a line break', { GEO_CITY_HEADER: 'x\r\ny' }, 'GEO_CITY_HEADER'],
+  ])('refuses %s', (_what, env, variable) => {
+    expect(problems(env)).toEqual([expect.stringContaining(`${variable}: `)]);
+  });
+
+  it('lets every port be chosen by the system', () => {
+    expect(loadSettings({ API_PORT: '0', LINK_PORT: '0', WRITER_PORT: '0' })).toMatchObject({
+      apiPort: 0,
+      linkPort: 0,
+    });
+  });
+
+  it.each([
+    ['0.0.0.0', 'http://127.0.0.1:3000'],
+    ['::', 'http://[::1]:3000'],
+    ['::1', 'http://[::1]:3000'],
+    ['10.1.2.3', 'http://10.1.2.3:3000'],
+  ])('gives a reachable base URL for host %s', (host, expected) => {
+    expect(loadSettings({ HOST: host }).baseUrl).toBe(expected);
+  });
+});
+
+describe('describeSettings', () => {
+  it('shows what is set and no secret', () => {
+    const shown = describeSettings(
+      loadSettings({
+        REDIS_URL: 'redis://default:hunter2@cache:6379/0',
+        CLICKHOUSE_URL: 'https://store:8443/?password=hunter3&user=bob',
+        CLICKHOUSE_PASSWORD: 'hunter4',
+        INSTANCE_KEY: 'ab'.repeat(32),
+      }),
+    );
+    expect(shown).toMatchObject({
+      apiPort: 3000,
+      redisUrl: 'redis://default:***@cache:6379/0',
+      clickhouseUrl: 'https://store:8443/?password=***&user=***',
+      clickhousePassword: '***',
+      instanceKey: '***',
+      geoDatabase: null,
+    });
+    expect(JSON.stringify(shown)).not.toMatch(/hunter|abab/);
+  });
+});
