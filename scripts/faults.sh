@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# `npm run faults`: the fault tests in their long form, with a report. `npm run verify` runs the short form of each.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+require_node
+install_packages
+provide_redis
+build
+exec npx --no-install vitest run --mode faults test/faults "$@"

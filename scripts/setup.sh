@@ -1,0 +1,69 @@
+# shellcheck shell=bash
+# What every script needs before it starts: Node, packages, Redis. Sourced, never run; works with the bash 3.2 of macOS.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root" || exit 1
+
+say() { printf '\033[2m·\033[0m %s\n' "$*"; }
+fail() { printf 'waymark: %s\n' "$*" >&2; exit 1; }
+
+# Runs a command quietly; its output is shown only when it fails.
+quietly() {
+  local output status=0
+  output=$(mktemp)
+  "$@" >"$output" 2>&1 </dev/null || status=$?
+  [ "$status" -eq 0 ] || cat "$output" >&2
+  rm -f "$output"
+  return "$status"
+}
+
+require_node() {
+  command -v node >/dev/null 2>&1 || fail 'Node.js 20.19 or newer is needed, and no node is on the PATH.'
+  local version major minor
+  version=$(node -p process.versions.node)
+  major=${version%%.*}
+  minor=${version#*.}
+  minor=${minor%%.*}
+  if [ "$major" -lt 20 ] || { [ "$major" -eq 20 ] && [ "$minor" -lt 19 ]; }; then
+    fail "Node.js 20.19 or newer is needed; this is $version."
+  fi
+}
+
+# `npm ci`, skipped when node_modules already holds what the lockfile names.
+install_packages() {
+  node scripts/packages-installed.mjs && return
+  say 'installing packages'
+  quietly npm ci --loglevel=error || fail 'npm ci failed; its output is above.'
+}
+
+redis_binary() { command -v redis-server || command -v valkey-server; }
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+may_be_root() { [ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null; }
+
+install_redis() {
+  if command -v apt-get >/dev/null 2>&1 && may_be_root; then
+    say 'installing redis-server with apt-get'
+    quietly as_root apt-get update || return 1
+    quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends redis-server
+  elif command -v brew >/dev/null 2>&1; then
+    say 'installing redis with brew'
+    quietly brew install redis
+  else
+    return 1
+  fi
+}
+
+# A redis-server (or valkey-server) on the PATH: there, or installed.
+provide_redis() {
+  redis_binary >/dev/null || { install_redis && redis_binary >/dev/null; } ||
+    fail 'Redis is missing: install redis-server or valkey-server (Debian: apt-get install redis-server; macOS: brew install redis), or set REDIS_URL.'
+}
+
+build() {
+  say 'building'
+  npx --no-install tsc -b || fail 'the build failed; the errors are above.'
+}

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# `npm run up`: everything on one machine, from nothing but Node.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+require_node
+install_packages
+[ -n "${REDIS_URL:-}" ] || provide_redis
+build
+say 'starting'
+exec node services/standalone/dist/main.js

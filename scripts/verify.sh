@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# `npm run verify`: every check there is, against real stores. Closes with one plain line, `N passed, N failed`.
+set -uo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+report=$(mktemp)
+trap 'rm -f "$report"' EXIT
+broken=()
+
+check() {
+  local name=$1
+  shift
+  say "$name"
+  "$@" || broken+=("$name")
+}
+
+require_node
+install_packages
+provide_redis
+check 'build' npx --no-install tsc -b
+check 'types of the tests' npx --no-install tsc -p tsconfig.test.json
+check 'style (biome)' npx --no-install biome check --error-on-warnings .
+check 'direction of imports' node scripts/check-imports.mjs
+check 'dead code (knip)' npx --no-install knip --no-progress
+say 'tests'
+npx --no-install vitest run --reporter=default --reporter=json --outputFile.json="$report" || broken+=('tests')
+
+[ "${#broken[@]}" -eq 0 ] || printf '\nfailed: %s\n' "$(printf '%s; ' "${broken[@]}")"
+node scripts/test-summary.mjs "$report" "${#broken[@]}"
