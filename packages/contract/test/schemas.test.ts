@@ -1,0 +1,114 @@
+import { expect, test } from 'vitest';
+import {
+  ApiError,
+  customerSchema,
+  deletedCustomer,
+  ERROR_STATUS,
+  type ErrorCode,
+  errorBody,
+  eventsQuerySchema,
+  hasPermission,
+  linkSchema,
+  planAtLeast,
+  trackLeadBodySchema,
+  trackSaleBodySchema,
+} from '../src/index.js';
+
+function firstIssueCode(result: { success: boolean; error?: { issues: { code: string }[] } }): string | undefined {
+  return result.error?.issues[0]?.code;
+}
+
+test('every error code has the anchor of its documentation with hyphens only', () => {
+  for (const code of Object.keys(ERROR_STATUS) as ErrorCode[]) {
+    expect(errorBody(code, 'text', 'https://docs.example').error.doc_url).toBe(
+      `https://docs.example/api-reference/errors#${code.split('_').join('-')}`,
+    );
+    expect(new ApiError(code, 'text').status).toBe(ERROR_STATUS[code]);
+  }
+});
+
+test('the link object has exactly the 51 fields of the requirements', () => {
+  expect(Object.keys(linkSchema.shape)).toHaveLength(51);
+});
+
+test('an empty filter is absent, an empty integer or enum is an error', () => {
+  expect(eventsQuerySchema.parse({ country: '', root: '', query: '' })).toMatchObject({ page: 1, limit: 100 });
+  expect(eventsQuerySchema.safeParse({ limit: '' }).success).toBe(false);
+  expect(eventsQuerySchema.safeParse({ event: '' }).success).toBe(false);
+});
+
+test('a value of the wrong type is invalid_type, one of the right type out of range is not', () => {
+  for (const query of [{ limit: 'abc' }, { limit: '1.5' }, { root: 'yes' }, { page: 'NaN' }]) {
+    expect(firstIssueCode(eventsQuerySchema.safeParse(query)), JSON.stringify(query)).toBe('invalid_type');
+  }
+  for (const query of [
+    { limit: '0' },
+    { limit: '-1' },
+    { limit: '1001' },
+    { page: '0' },
+    { page: '9007199254740992' },
+  ]) {
+    expect(['too_small', 'too_big']).toContain(firstIssueCode(eventsQuerySchema.safeParse(query)));
+  }
+  expect(firstIssueCode(eventsQuerySchema.safeParse({ interval: '2w' }))).toBe('invalid_value');
+});
+
+test('the last of a repeated scalar wins and booleans are read in any case', () => {
+  expect(eventsQuerySchema.parse({ limit: ['5', '7'], root: 'TRUE', country: ['US', 'FR'] })).toMatchObject({
+    limit: 7,
+    root: true,
+    country: 'FR',
+  });
+});
+
+test('customerExternalId takes the deprecated aliases in order', () => {
+  const lead = { clickId: 'x', eventName: 'Sign up' };
+  expect(trackLeadBodySchema.parse({ ...lead, customerId: 'c', externalId: 'e' }).customerExternalId).toBe('e');
+  expect(trackLeadBodySchema.parse({ ...lead, customerId: 'c' }).customerExternalId).toBe('c');
+  expect(firstIssueCode(trackLeadBodySchema.safeParse(lead))).toBe('invalid_type');
+});
+
+test('a fractional amount is a wrong type, a negative one is out of range', () => {
+  const sale = { customerExternalId: 'c' };
+  expect(firstIssueCode(trackSaleBodySchema.safeParse({ ...sale, amount: 1.5 }))).toBe('invalid_type');
+  expect(firstIssueCode(trackSaleBodySchema.safeParse({ ...sale, amount: -1 }))).toBe('too_small');
+  expect(trackSaleBodySchema.parse({ ...sale, amount: 0, currency: 'EUR' })).toMatchObject({
+    currency: 'eur',
+    eventName: 'Purchase',
+    paymentProcessor: 'custom',
+  });
+});
+
+test('metadata longer than 10,000 characters as JSON is refused', () => {
+  const lead = { clickId: 'x', eventName: 'Sign up', customerExternalId: 'c' };
+  expect(trackLeadBodySchema.safeParse({ ...lead, metadata: { a: 'x'.repeat(9_992) } }).success).toBe(true);
+  expect(trackLeadBodySchema.safeParse({ ...lead, metadata: { a: 'x'.repeat(9_993) } }).success).toBe(false);
+});
+
+test('a permission needs both the role and a scope that gives it', () => {
+  expect(hasPermission('owner', [], 'webhooks.write')).toBe(true);
+  expect(hasPermission('member', [], 'domains.write')).toBe(false);
+  expect(hasPermission('viewer', [], 'links.write')).toBe(false);
+  expect(hasPermission('owner', ['apis.all'], 'links.write')).toBe(true);
+  expect(hasPermission('owner', ['apis.all'], 'webhooks.read')).toBe(false);
+  expect(hasPermission('owner', ['apis.read'], 'links.read')).toBe(true);
+  expect(hasPermission('owner', ['apis.read'], 'links.write')).toBe(false);
+  expect(hasPermission('owner', ['links.write'], 'links.read')).toBe(true);
+  expect(hasPermission('owner', ['links.write'], 'tags.read')).toBe(false);
+});
+
+test('a key that may only read does not report conversions', () => {
+  expect(hasPermission('owner', [], 'conversions.write')).toBe(true);
+  expect(hasPermission('member', ['apis.all'], 'conversions.write')).toBe(true);
+  expect(hasPermission('owner', ['apis.read', 'analytics.read'], 'conversions.write')).toBe(false);
+  expect(hasPermission('viewer', [], 'conversions.write')).toBe(false);
+});
+
+test('plans are ordered', () => {
+  expect(planAtLeast('business', 'business')).toBe(true);
+  expect(planAtLeast('pro', 'business')).toBe(false);
+});
+
+test('the stand-in for a deleted customer has all twelve fields', () => {
+  expect(customerSchema.parse(deletedCustomer('cus_1')).name).toBe('Deleted Customer');
+});

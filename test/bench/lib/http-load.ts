@@ -1,0 +1,142 @@
+import { connect, type Socket } from 'node:net';
+
+/** One kept-alive HTTP/1.1 connection without an HTTP client's own cost, so that the load costs less than the server. */
+class Connection {
+  readonly #socket: Socket;
+  #buffer = '';
+  #settle: ((status: number) => void) | undefined;
+  #reject: ((err: Error) => void) | undefined;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.setNoDelay(true);
+    socket.setEncoding('latin1');
+    socket.on('data', (chunk: string) => this.#onData(chunk));
+    socket.on('error', (err) => this.#reject?.(err));
+    socket.on('close', () => this.#reject?.(new Error('connection closed by the server')));
+  }
+
+  static open(port: number): Promise<Connection> {
+    return new Promise((resolve, reject) => {
+      const socket = connect(port, '127.0.0.1');
+      socket.once('error', reject);
+      socket.once('connect', () => {
+        socket.off('error', reject);
+        resolve(new Connection(socket));
+      });
+    });
+  }
+
+  request(text: string): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#settle = resolve;
+      this.#reject = reject;
+      this.#socket.write(text, 'latin1');
+    });
+  }
+
+  close(): void {
+    this.#reject = undefined;
+    this.#socket.destroy();
+  }
+
+  #onData(chunk: string): void {
+    this.#buffer += chunk;
+    const headEnd = this.#buffer.indexOf('\r\n\r\n');
+    if (headEnd < 0) return;
+    const length = /content-length: (\d+)/i.exec(this.#buffer.slice(0, headEnd));
+    const end = headEnd + 4 + Number(length?.[1] ?? 0);
+    if (this.#buffer.length < end) return;
+    const status = Number(this.#buffer.slice(9, 12));
+    this.#buffer = this.#buffer.slice(end);
+    this.#settle?.(status);
+  }
+}
+
+/** What a load saw: latencies in milliseconds, and how many answers each status had. */
+export interface LoadReport {
+  readonly latenciesMs: readonly number[];
+  readonly statuses: Readonly<Record<string, number>>;
+  readonly seconds: number;
+}
+
+interface LoadOptions {
+  readonly port: number;
+  readonly connections: number;
+  /** The whole request text, for request number `index`. */
+  readonly request: (index: number) => string;
+  readonly count: number;
+}
+
+async function withConnections(
+  options: LoadOptions,
+  run: (connections: Connection[], record: (status: number, latencyMs: number) => void) => Promise<void>,
+): Promise<LoadReport> {
+  const connections = await Promise.all(
+    Array.from({ length: options.connections }, () => Connection.open(options.port)),
+  );
+  const latenciesMs: number[] = [];
+  const statuses: Record<string, number> = {};
+  const startMs = performance.now();
+  try {
+    await run(connections, (status, latencyMs) => {
+      latenciesMs.push(latencyMs);
+      statuses[status] = (statuses[status] ?? 0) + 1;
+    });
+  } finally {
+    for (const connection of connections) connection.close();
+  }
+  return { latenciesMs, statuses, seconds: (performance.now() - startMs) / 1000 };
+}
+
+/** Closed loop: each connection sends its next request when the last is answered. */
+export function closedLoop(options: LoadOptions): Promise<LoadReport> {
+  return withConnections(options, async (connections, record) => {
+    let next = 0;
+    await Promise.all(
+      connections.map(async (connection) => {
+        while (next < options.count) {
+          const index = next++;
+          const sentMs = performance.now();
+          record(await connection.request(options.request(index)), performance.now() - sentMs);
+        }
+      }),
+    );
+  });
+}
+
+/**
+ * Open loop: requests start at their own times whatever the server does, and latency counts from the planned start, so that a
+ * stall is seen by every request it delays.
+ */
+export function openLoop(options: LoadOptions & { readonly perSecond: number }): Promise<LoadReport> {
+  return withConnections(options, async (connections, record) => {
+    const idle = [...connections];
+    const waiting: number[] = [];
+    const startMs = performance.now();
+    let done = 0;
+    await new Promise<void>((resolve, reject) => {
+      const send = (connection: Connection, index: number) => {
+        const plannedMs = startMs + (index * 1000) / options.perSecond;
+        connection.request(options.request(index)).then((status) => {
+          record(status, performance.now() - plannedMs);
+          done += 1;
+          if (done === options.count) resolve();
+          const queued = waiting.shift();
+          if (queued === undefined) idle.push(connection);
+          else send(connection, queued);
+        }, reject);
+      };
+      let next = 0;
+      const timer = setInterval(() => {
+        const due = Math.min(options.count, Math.floor(((performance.now() - startMs) * options.perSecond) / 1000));
+        for (; next < due; next++) {
+          const connection = idle.pop();
+          if (connection === undefined) waiting.push(next);
+          else send(connection, next);
+        }
+        if (next >= options.count) clearInterval(timer);
+      }, 1);
+    });
+  });
+}
