@@ -1,4 +1,6 @@
 export * from './describe-settings.js';
+export * from './environment.js';
 export * from './instance-key.js';
+export * from './run-state.js';
 export * from './settings.js';
 export { SettingsError } from './settings-error.js';
