@@ -1,0 +1,138 @@
+import { ApiError } from '@waymark/contract';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type RawReplyDefaultExpression,
+  type RawRequestDefaultExpression,
+  type RawServerDefault,
+} from 'fastify';
+import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
+import { createClientErrorHandler } from './client-errors.js';
+import { sendError } from './error-mapper.js';
+import { healthPlugin, type ReadinessChecks } from './health.js';
+import { type Logger, RequestLogController } from './logger.js';
+import { describeRoute, openApiPlugin } from './open-api.js';
+import { requestId } from './request-id.js';
+import { validatorCompiler } from './validator.js';
+
+/** A `query` of 10,000 characters in any script is 90 kB once percent-encoded; Node's own limit is 16 KiB. */
+const HEADER_BYTES_MAX = 128 * 1024;
+const BODY_BYTES_MAX = 1024 * 1024;
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+const TIMEOUT_CHECK_INTERVAL_MS = 2000;
+/** Longer than the idle timeout of the usual balancers (60 s), so that they close first and never meet a closed socket. */
+const KEEP_ALIVE_TIMEOUT_MS = 72_000;
+/** Keys are up to 190 characters, each up to 12 once percent-encoded. */
+const PARAM_CHARS_MAX = 4096;
+
+/** The Fastify app every HTTP service builds on: zod in, zod out. */
+export type App = FastifyInstance<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  FastifyBaseLogger,
+  ZodTypeProvider
+>;
+
+export interface CreateAppOptions {
+  readonly logger: Logger;
+  /** Documentation origin of `doc_url`, without a trailing slash. */
+  readonly docBase: string;
+  /** Addresses and CIDR ranges whose forwarded headers are believed. */
+  readonly trustedProxies: readonly string[];
+  readonly readiness?: ReadinessChecks;
+  /** Title of the OpenAPI document. */
+  readonly title?: string;
+  /** Public address of the API, for the OpenAPI document. */
+  readonly baseUrl?: string;
+  /** Refuse what did not come over HTTPS with 403; probes excepted. */
+  readonly requireHttps?: boolean;
+  readonly bodyBytesMax?: number;
+  /** False leaves `/healthz`, `/readyz` and `/openapi.json` free: on the link port every path is a short link's. */
+  readonly systemRoutes?: boolean;
+  /** How long a client may take for its headers and its whole request. Tests shorten it. */
+  readonly timeoutsMs?: { readonly headers: number; readonly request: number; readonly checkInterval: number };
+}
+
+const PROBE_PATHS: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz']);
+
+function addRequestHooks(app: App, requireHttps: boolean): void {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+    if (requireHttps && request.protocol !== 'https' && !PROBE_PATHS.has(request.routeOptions.url)) {
+      throw new ApiError('forbidden', 'This API is served over HTTPS only.');
+    }
+  });
+}
+
+/** An empty body is no body, whatever its Content-Type says; SDKs send one with DELETE. Other types are refused. */
+function acceptJsonOnly(app: App): void {
+  const parse = app.getDefaultJsonParser('error', 'error');
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body.length === 0 || request.is404) done(null, undefined);
+    else parse(request, body as string, done);
+  });
+}
+
+/**
+ * Builds the app of an HTTP service: error bodies, request ids, logging, timeouts, health and OpenAPI. Add routes in
+ * plugins (`app.register`): one added directly is served, but missing from the OpenAPI document.
+ */
+export function createApp(options: CreateAppOptions): App {
+  const { docBase } = options;
+  const timeouts = options.timeoutsMs ?? {
+    headers: HEADERS_TIMEOUT_MS,
+    request: REQUEST_TIMEOUT_MS,
+    checkInterval: TIMEOUT_CHECK_INTERVAL_MS,
+  };
+  const sendFrameworkError = (err: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    reply.header('x-request-id', request.id);
+    sendError(docBase, err, request, reply);
+  };
+
+  const app: App = Fastify({
+    loggerInstance: options.logger as FastifyBaseLogger,
+    logController: new RequestLogController(),
+    genReqId: requestId,
+    requestIdHeader: false,
+    trustProxy: [...options.trustedProxies],
+    bodyLimit: options.bodyBytesMax ?? BODY_BYTES_MAX,
+    http: {
+      maxHeaderSize: HEADER_BYTES_MAX,
+      headersTimeout: timeouts.headers,
+      requestTimeout: timeouts.request,
+      connectionsCheckingInterval: timeouts.checkInterval,
+    },
+    requestTimeout: timeouts.request,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    // While closing, requests on open connections are answered as ever: 503 is no status of this API.
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: PARAM_CHARS_MAX },
+    clientErrorHandler: createClientErrorHandler(docBase),
+    frameworkErrors: sendFrameworkError as never,
+  }).withTypeProvider<ZodTypeProvider>();
+
+  // Node would answer an unknown `Expect` with 417.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+  app.setErrorHandler((err, request, reply) => sendError(docBase, err, request, reply));
+  app.setNotFoundHandler(async () => {
+    throw new ApiError('not_found', 'The requested resource was not found.');
+  });
+  acceptJsonOnly(app);
+  addRequestHooks(app, options.requireHttps === true);
+
+  const systemRoutes = options.systemRoutes !== false;
+  app.addHook('onRoute', describeRoute);
+  if (systemRoutes) {
+    app.register(openApiPlugin, { title: options.title ?? 'Waymark', baseUrl: options.baseUrl, docBase });
+  }
+  app.register(healthPlugin, { checks: options.readiness ?? {}, routes: systemRoutes });
+  return app;
+}

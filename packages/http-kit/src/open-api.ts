@@ -1,0 +1,111 @@
+import swagger from '@fastify/swagger';
+import { ERROR_STATUS, type ErrorCode, errorBody } from '@waymark/contract';
+import type { FastifyInstance, RouteOptions } from 'fastify';
+import fp from 'fastify-plugin';
+import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import { isAuthenticated } from './route-requirements.js';
+
+const SECURITY_SCHEME = 'token';
+const ERROR_CODES = Object.keys(ERROR_STATUS) as ErrorCode[];
+
+/** What a route without authentication can still answer. */
+const PUBLIC_ERRORS: ReadonlySet<ErrorCode> = new Set([
+  'bad_request',
+  'forbidden',
+  'not_found',
+  'unprocessable_entity',
+  'rate_limit_exceeded',
+  'internal_server_error',
+]);
+
+type SwaggerOptions = Parameters<typeof jsonSchemaTransformObject>[0];
+type OpenApiDocument = Extract<SwaggerOptions, { openapiObject: unknown }>['openapiObject'];
+
+export interface OpenApiOptions {
+  readonly title: string;
+  /** Public address of the API; left out, the document names no server. */
+  readonly baseUrl: string | undefined;
+  readonly docBase: string;
+}
+
+/** `GET /links/{linkId}/x` → `getLinksLinkIdX`, for routes that give no `operationId`. */
+function defaultOperationId(method: string, url: string): string {
+  const words = url.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
+  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+}
+
+/** Marks what needs a key, and names each operation. Has to be set before any route is added. */
+export function describeRoute(route: RouteOptions): void {
+  const method = Array.isArray(route.method) ? route.method.join('') : route.method;
+  route.schema = {
+    operationId: defaultOperationId(method, route.url),
+    ...(isAuthenticated(route) ? { security: [{ [SECURITY_SCHEME]: [] }] } : {}),
+    ...route.schema,
+  };
+}
+
+function errorResponse(code: ErrorCode, docBase: string) {
+  return {
+    description: `Error ${ERROR_STATUS[code]}: ${code}`,
+    content: {
+      'application/json': {
+        schema: {
+          type: 'object' as const,
+          required: ['error'],
+          properties: {
+            error: {
+              type: 'object' as const,
+              required: ['code', 'message', 'doc_url'],
+              properties: {
+                code: { type: 'string' as const, enum: [code] },
+                message: { type: 'string' as const },
+                doc_url: { type: 'string' as const, example: errorBody(code, '', docBase).error.doc_url },
+              },
+            },
+          },
+        },
+      },
+    },
+  };
+}
+
+/** Adds the error answers to every operation, by reference. */
+function withErrorResponses(document: OpenApiDocument, docBase: string): OpenApiDocument {
+  for (const path of Object.values(document.paths ?? {})) {
+    for (const operation of Object.values(path ?? {})) {
+      if (typeof operation !== 'object' || operation === null || !('responses' in operation)) continue;
+      const responses = operation.responses as Record<string, unknown>;
+      for (const code of ERROR_CODES) {
+        if (operation.security === undefined && !PUBLIC_ERRORS.has(code)) continue;
+        responses[ERROR_STATUS[code]] ??= { $ref: `#/components/responses/${code}` };
+      }
+    }
+  }
+  const responses = Object.fromEntries(ERROR_CODES.map((code) => [code, errorResponse(code, docBase)]));
+  return { ...document, components: { ...document.components, responses } } as OpenApiDocument;
+}
+
+/** The OpenAPI 3.1 document of all routes, at `/openapi.json`. */
+export const openApiPlugin = fp<OpenApiOptions>(
+  async (app: FastifyInstance, { title, baseUrl, docBase }) => {
+    await app.register(swagger, {
+      openapi: {
+        openapi: '3.1.0',
+        info: { title, version: '0.0.1' },
+        servers: baseUrl === undefined ? [] : [{ url: baseUrl }],
+        components: {
+          securitySchemes: {
+            [SECURITY_SCHEME]: { type: 'http', scheme: 'bearer', description: 'A workspace API key.' },
+          },
+        },
+      },
+      transform: jsonSchemaTransform,
+      transformObject: (given) => {
+        const document = jsonSchemaTransformObject(given) as OpenApiDocument;
+        return withErrorResponses(document, docBase);
+      },
+    });
+    app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
+  },
+  { name: 'open-api' },
+);

@@ -1,0 +1,131 @@
+import type { Redis } from 'ioredis';
+import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
+
+/** What a counted request learns of its window. */
+export interface RateLimitResult {
+  readonly allowed: boolean;
+  readonly limit: number;
+  /** Requests left in the window, never negative. */
+  readonly remaining: number;
+  /** When the window ends, UTC epoch seconds, rounded up. */
+  readonly resetEpochSeconds: number;
+  /** Whole seconds until then, at least 1. */
+  readonly retryAfterSeconds: number;
+}
+
+export interface RateLimiter {
+  /**
+   * Counts one request of `key` in a fixed window that starts with the first one counted. Never rejects: while Redis is
+   * away this process counts for itself.
+   *
+   * @param key what is limited: the hash of an API key, an address, a link id; never a secret itself
+   * @param bucket which of its limits, such as `standard` or `analytics`
+   */
+  take(key: string, bucket: string, limit: number, windowSeconds: number): Promise<RateLimitResult>;
+  /** Closes the limiter's own connection, not the one it was made from. */
+  close(): Promise<void>;
+}
+
+export interface RateLimiterOptions {
+  readonly now?: () => number;
+  /** A Redis slower than this counts as away. */
+  readonly commandTimeoutMs?: number;
+  /** Told when Redis stops and starts answering. */
+  readonly onAvailabilityChange?: (isAvailable: boolean, cause?: unknown) => void;
+}
+
+const COMMAND_TIMEOUT_MS = 100;
+/** After a failure Redis is left alone this long, lest each request wait for the same timeout. */
+const RETRY_AFTER_FAILURE_MS = 1000;
+/** The limit is not the limiter's: it differs by workspace and may change while a window runs. */
+const UNLIMITED_POINTS = Number.MAX_SAFE_INTEGER;
+
+interface Window {
+  readonly inRedis: RateLimiterRedis;
+  readonly inMemory: RateLimiterMemory;
+}
+
+function toResult(counted: RateLimiterRes, limit: number, nowMs: number): RateLimitResult {
+  const leftMs = Math.max(counted.msBeforeNext, 0);
+  return {
+    allowed: counted.consumedPoints <= limit,
+    limit,
+    remaining: Math.max(limit - counted.consumedPoints, 0),
+    resetEpochSeconds: Math.ceil((nowMs + leftMs) / 1000),
+    retryAfterSeconds: Math.max(Math.ceil(leftMs / 1000), 1),
+  };
+}
+
+/** Resolves once connected, or after `timeoutMs`: requests that come first wait for it rather than count elsewhere. */
+function firstConnection(client: Redis, timeoutMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, timeoutMs);
+    client.once('ready', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+/** Rate limits in Redis, one round trip each; opens a connection of its own from the settings of `redis`. */
+export function createRateLimiter(redis: Redis, options: RateLimiterOptions = {}): RateLimiter {
+  const { now = Date.now, commandTimeoutMs = COMMAND_TIMEOUT_MS, onAvailabilityChange } = options;
+  const client = redis.duplicate({
+    commandTimeout: commandTimeoutMs,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    lazyConnect: false,
+  });
+  // Without a listener ioredis writes every refused connection to the console; requests tell us soon enough.
+  client.on('error', () => {});
+
+  let connecting: Promise<void> | undefined = firstConnection(client, commandTimeoutMs).finally(() => {
+    connecting = undefined;
+  });
+  const windows = new Map<string, Window>();
+  let isAvailable = true;
+  let redisAwayUntil = 0;
+
+  function windowOf(bucket: string, windowSeconds: number): Window {
+    const name = `${bucket}:${windowSeconds}`;
+    const existing = windows.get(name);
+    if (existing !== undefined) return existing;
+    const common = { keyPrefix: `waymark:limit:${name}`, points: UNLIMITED_POINTS, duration: windowSeconds };
+    const made = {
+      inRedis: new RateLimiterRedis({ ...common, storeClient: client, rejectIfRedisNotReady: true }),
+      inMemory: new RateLimiterMemory(common),
+    };
+    windows.set(name, made);
+    return made;
+  }
+
+  function setAvailable(available: boolean, cause?: unknown): void {
+    if (available === isAvailable) return;
+    isAvailable = available;
+    onAvailabilityChange?.(available, cause);
+  }
+
+  async function count(key: string, window: Window): Promise<RateLimiterRes> {
+    if (connecting !== undefined) await connecting;
+    if (now() >= redisAwayUntil) {
+      try {
+        const counted = await window.inRedis.consume(key);
+        setAvailable(true);
+        return counted;
+      } catch (err) {
+        redisAwayUntil = now() + RETRY_AFTER_FAILURE_MS;
+        setAvailable(false, err);
+      }
+    }
+    return window.inMemory.consume(key);
+  }
+
+  return {
+    async take(key, bucket, limit, windowSeconds) {
+      return toResult(await count(key, windowOf(bucket, windowSeconds)), limit, now());
+    },
+    async close() {
+      client.disconnect();
+    },
+  };
+}
