@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { customerSchema } from './customer.js';
+import { jsonValueSchema } from './json-value.js';
 import { linkSchema } from './link.js';
 
 export const TRIGGERS = ['qr', 'link', 'pageview', 'deeplink'] as const;
@@ -79,7 +80,7 @@ export const leadEventSchema = z.strictObject({
   timestamp: z.iso.datetime(),
   eventId: z.string(),
   eventName: z.string(),
-  metadata: z.json().nullable(),
+  metadata: jsonValueSchema.nullable(),
   click: clickSchema,
   link: linkSchema,
   customer: customerSchema,
@@ -92,7 +93,7 @@ export const saleEventSchema = z.strictObject({
   eventId: z.string(),
   eventName: z.string(),
   sale: saleDetailSchema,
-  metadata: z.json().nullable(),
+  metadata: jsonValueSchema.nullable(),
   click: clickSchema,
   link: linkSchema,
   customer: customerSchema,

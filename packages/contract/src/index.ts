@@ -1,3 +1,5 @@
+import './schema-names.js';
+
 export * from './customer.js';
 export * from './domain.js';
 export * from './errors.js';

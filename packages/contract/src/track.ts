@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { paymentProcessorSchema } from './event.js';
+import { jsonValueSchema } from './json-value.js';
 
 /** Longest metadata, as JSON text (spec 10.3). */
 export const METADATA_CHARS_MAX = 10_000;
 
 const metadata = z
-  .record(z.string(), z.json())
+  .record(z.string(), jsonValueSchema)
   .nullish()
   .refine((value) => value == null || JSON.stringify(value).length <= METADATA_CHARS_MAX, {
     message: `must be at most ${METADATA_CHARS_MAX} characters as JSON`,
@@ -112,7 +113,7 @@ export const trackSaleResponseSchema = z.strictObject({
       currency: z.string(),
       paymentProcessor: paymentProcessorSchema,
       invoiceId: z.string().nullable(),
-      metadata: z.record(z.string(), z.json()).nullable(),
+      metadata: z.record(z.string(), jsonValueSchema).nullable(),
     })
     .nullable(),
 });

@@ -85,6 +85,22 @@ function withErrorResponses(document: OpenApiDocument, docBase: string): OpenApi
   return { ...document, components: { ...document.components, responses } } as OpenApiDocument;
 }
 
+/** Leaves out named schemas that nothing refers to: each exists as an input and as an output. */
+function withoutUnusedSchemas(document: OpenApiDocument): OpenApiDocument {
+  const all: Record<string, unknown> = document.components?.schemas ?? {};
+  const used = new Set<string>();
+  const follow = (part: unknown) => {
+    for (const [, name = ''] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+      if (used.has(name)) continue;
+      used.add(name);
+      follow(all[name] ?? null);
+    }
+  };
+  follow(document.paths ?? {});
+  const schemas = Object.fromEntries(Object.entries(all).filter(([name]) => used.has(name)));
+  return { ...document, components: { ...document.components, schemas } } as OpenApiDocument;
+}
+
 /** The OpenAPI 3.1 document of all routes, at `/openapi.json`. */
 export const openApiPlugin = fp<OpenApiOptions>(
   async (app: FastifyInstance, { title, baseUrl, docBase }) => {
@@ -102,7 +118,7 @@ export const openApiPlugin = fp<OpenApiOptions>(
       transform: jsonSchemaTransform,
       transformObject: (given) => {
         const document = jsonSchemaTransformObject(given) as OpenApiDocument;
-        return withErrorResponses(document, docBase);
+        return withErrorResponses(withoutUnusedSchemas(document), docBase);
       },
     });
     app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());

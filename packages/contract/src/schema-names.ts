@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { customerSchema } from './customer.js';
+import { domainSchema } from './domain.js';
+import { clickEventSchema, clickSchema, leadEventSchema, saleEventSchema } from './event.js';
+import { jsonValueSchema } from './json-value.js';
+import { linkSchema, tagSchema } from './link.js';
+
+/**
+ * Names of the schemas that the OpenAPI document describes once and refers to. Any JSON value has to be among them: a
+ * recursive schema can be described by reference only.
+ */
+const NAMED_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
+  Click: clickSchema,
+  ClickEvent: clickEventSchema,
+  Customer: customerSchema,
+  Domain: domainSchema,
+  JsonValue: jsonValueSchema,
+  LeadEvent: leadEventSchema,
+  Link: linkSchema,
+  SaleEvent: saleEventSchema,
+  Tag: tagSchema,
+};
+
+for (const [id, schema] of Object.entries(NAMED_SCHEMAS)) z.globalRegistry.add(schema, { id });
