@@ -29,7 +29,8 @@ async function startOrExit(start: () => Promise<Service>, logger: Logger): Promi
 
 /**
  * Runs a service until it is told to stop: by a signal, by the end of the parent that forked it, or by an error that
- * nobody caught, which is fatal. A stop that comes during the start waits for it.
+ * nobody caught, which is fatal. A stop that comes during the start waits for it. A parent that forked it is told
+ * `{ready: true}` once the start is through.
  */
 export async function runService(start: () => Promise<Service>, options: RunServiceOptions = {}): Promise<void> {
   const { logger = createLogger({ name: 'waymark' }), deadlineMs = DEADLINE_MS } = options;
@@ -62,4 +63,5 @@ export async function runService(start: () => Promise<Service>, options: RunServ
   }
   if (isForked) process.once('disconnect', () => stop('parent gone'));
   await starting;
+  if (isForked && process.connected) process.send?.({ ready: true });
 }
