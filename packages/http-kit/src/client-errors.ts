@@ -6,9 +6,21 @@ const MESSAGES: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'The request took too long to arrive.',
 };
 
-/** Whether part of an answer is on the wire already, where another answer would corrupt it. */
-function isAnswering(socket: Socket & { readonly _httpMessage?: { readonly headersSent: boolean } | null }): boolean {
-  return socket._httpMessage?.headersSent === true;
+/** How long a client that is still sending gets to read the answer; closing at once would reset the connection. */
+const LINGER_MS = 1000;
+
+interface PendingAnswer {
+  readonly headersSent: boolean;
+  readonly req: { readonly complete: boolean };
+}
+
+/**
+ * Whether the bytes belong to a later request, sent before the answer to an earlier one: what we wrote now would be
+ * taken for that answer.
+ */
+function owesAnswer(socket: Socket & { readonly _httpMessage?: PendingAnswer | null }): boolean {
+  const pending = socket._httpMessage;
+  return pending != null && (pending.headersSent || pending.req.complete);
 }
 
 /**
@@ -17,8 +29,8 @@ function isAnswering(socket: Socket & { readonly _httpMessage?: { readonly heade
  */
 export function createClientErrorHandler(docBase: string): (err: Error & { code?: string }, socket: Socket) => void {
   return (err, socket) => {
-    if (err.code === 'ECONNRESET' || socket.destroyed) return;
-    if (!socket.writable || isAnswering(socket)) {
+    if (err.code === 'ECONNRESET' || socket.destroyed || socket.writableEnded) return;
+    if (!socket.writable || owesAnswer(socket)) {
       socket.destroy();
       return;
     }
@@ -30,6 +42,8 @@ export function createClientErrorHandler(docBase: string): (err: Error & { code?
       `Content-Length: ${Buffer.byteLength(body)}`,
       'Connection: close',
     ];
-    socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+    socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+    const linger = setTimeout(() => socket.destroy(), LINGER_MS);
+    socket.once('close', () => clearTimeout(linger));
   };
 }

@@ -7,7 +7,9 @@ export type { Logger };
 const SECRET_NAMES = [
   'authorization',
   'cookie',
+  '["set-cookie"]',
   'password',
+  'clickhousePassword',
   'token',
   'apiKey',
   'publishableKey',
@@ -16,13 +18,10 @@ const SECRET_NAMES = [
 ];
 
 /** Secrets at the top of a log object, one and two levels down. */
-const REDACTED_PATHS = [
-  ...SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]),
-  '*.headers["set-cookie"]',
-  'headers["set-cookie"]',
-  '*.clickhousePassword',
-  'clickhousePassword',
-];
+const REDACTED_PATHS = SECRET_NAMES.flatMap((name) => {
+  const below = name.startsWith('[') ? name : `.${name}`;
+  return [name, `*${below}`, `*.*${below}`];
+});
 
 export interface CreateLoggerOptions {
   /** Name of the process, on every line. */

@@ -35,15 +35,16 @@ async function startOrExit(start: () => Promise<Service>, logger: Logger): Promi
 export async function runService(start: () => Promise<Service>, options: RunServiceOptions = {}): Promise<void> {
   const { logger = createLogger({ name: 'waymark' }), deadlineMs = DEADLINE_MS } = options;
   const isForked = process.send !== undefined;
-  const starting = startOrExit(start, logger);
+  let starting: Promise<Service> | undefined;
+  let stoppingSince: number | undefined;
 
   const grace = closeWithGrace({ delay: deadlineMs, logger, skip: [...SIGNALS] }, async ({ err }) => {
+    stoppingSince ??= performance.now();
     if (err !== undefined) logger.fatal({ err }, 'stopping after an error that nobody caught');
-    await (await starting).close();
+    await (await starting)?.close();
     logger.info('stopped');
   });
 
-  let stoppingSince: number | undefined;
   const stop = (reason: string) => {
     if (stoppingSince !== undefined) {
       if (performance.now() - stoppingSince < REPEAT_IGNORED_MS) return;
@@ -62,6 +63,9 @@ export async function runService(start: () => Promise<Service>, options: RunServ
     });
   }
   if (isForked) process.once('disconnect', () => stop('parent gone'));
+
+  starting = startOrExit(start, logger);
   await starting;
-  if (isForked && process.connected) process.send?.({ ready: true });
+  // The parent may be gone by the time the word is sent; its end is dealt with above.
+  if (isForked && process.connected) process.send?.({ ready: true }, undefined, undefined, () => {});
 }

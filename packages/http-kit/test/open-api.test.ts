@@ -1,0 +1,99 @@
+import {
+  eventSchema,
+  eventsQuerySchema,
+  linkSchema,
+  trackLeadBodySchema,
+  trackLeadResponseSchema,
+  trackSaleBodySchema,
+  trackSaleResponseSchema,
+} from '@waymark/contract';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type App, authPlugin } from '../src/index.js';
+import { aTestApp, DOC_BASE } from './test-app.js';
+
+interface Operation {
+  operationId: string;
+  security?: unknown;
+  parameters?: { name: string; in: string; required: boolean }[];
+  responses: Record<string, { $ref?: string }>;
+}
+interface Document {
+  openapi: string;
+  servers: { url: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  components: Record<string, Record<string, unknown>>;
+}
+
+let app: App;
+let document: Document;
+
+beforeAll(async () => {
+  ({ app } = aTestApp({ baseUrl: 'https://api.example.com/v1', title: 'Waymark API' }));
+  app.register(authPlugin, {
+    catalog: { keys: { authenticate: async () => undefined } },
+    rateLimiter: { take: () => Promise.reject(new Error('not counted')), close: async () => {} },
+  });
+  app.register(async (routes: App) => {
+    const onRequest = routes.authenticate({ permission: 'analytics.read', bucket: 'analytics' });
+    const events = { querystring: eventsQuerySchema, response: { 200: z.array(eventSchema) } };
+    routes.get('/events', { onRequest, schema: { operationId: 'listEvents', ...events } }, async () => []);
+    const lead = { body: trackLeadBodySchema, response: { 200: trackLeadResponseSchema } };
+    routes.post('/track/lead', { onRequest: [onRequest], schema: lead }, async () => Promise.reject(new Error()));
+    const sale = { body: trackSaleBodySchema, response: { 200: trackSaleResponseSchema } };
+    routes.post('/track/sale', { onRequest, schema: sale }, async () => Promise.reject(new Error()));
+    const link = { params: z.object({ linkId: z.string() }), response: { 200: linkSchema } };
+    routes.get('/public/:linkId', { schema: link }, async () => Promise.reject(new Error()));
+  });
+  document = (await app.inject('/openapi.json')).json();
+});
+afterAll(() => app.close());
+
+it('describes every route but the probes and itself, in OpenAPI 3.1', () => {
+  expect(document.openapi).toBe('3.1.0');
+  expect(document.servers).toEqual([{ url: 'https://api.example.com/v1' }]);
+  expect(Object.keys(document.paths).sort()).toEqual(['/events', '/public/{linkId}', '/track/lead', '/track/sale']);
+});
+
+it('every operation has an id of its own', () => {
+  const ids = Object.values(document.paths).flatMap((path) =>
+    Object.values(path).map(({ operationId }) => operationId),
+  );
+  expect(ids.sort()).toEqual(['getPublicLinkId', 'listEvents', 'postTrackLead', 'postTrackSale']);
+});
+
+it('says which routes need a key', () => {
+  expect(document.paths['/events']?.get?.security).toEqual([{ token: [] }]);
+  expect(document.paths['/track/lead']?.post?.security).toEqual([{ token: [] }]);
+  expect(document.paths['/public/{linkId}']?.get?.security).toBeUndefined();
+  expect(document.components.securitySchemes).toHaveProperty('token');
+});
+
+it('lists the errors of each operation with their one code', () => {
+  const statuses = ['200', '400', '401', '403', '404', '409', '410', '422', '429', '500'];
+  expect(Object.keys(document.paths['/events']?.get?.responses ?? {})).toEqual(statuses);
+  expect(document.paths['/events']?.get?.responses[429]).toEqual({
+    $ref: '#/components/responses/rate_limit_exceeded',
+  });
+  expect(document.paths['/public/{linkId}']?.get?.responses).not.toHaveProperty('401');
+  expect(JSON.stringify(document.components.responses)).toContain(
+    `${DOC_BASE}/api-reference/errors#rate-limit-exceeded`,
+  );
+});
+
+it('every reference leads somewhere, and nothing is described that no route uses', () => {
+  const text = JSON.stringify(document);
+  const names = new Set([...text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name));
+  expect([...names].sort()).toEqual(Object.keys(document.components.schemas ?? {}).sort());
+  for (const name of ['Link', 'Customer', 'ClickEvent', 'JsonValue', 'JsonValueInput']) expect(names).toContain(name);
+});
+
+it('lists the query parameters with their types', () => {
+  const limit = document.paths['/events']?.get?.parameters?.find(({ name }) => name === 'limit');
+  expect(limit).toEqual({
+    name: 'limit',
+    in: 'query',
+    required: false,
+    schema: { type: 'number', minimum: 1, maximum: 1000, default: 100 },
+  });
+});
