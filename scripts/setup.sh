@@ -33,7 +33,7 @@ require_node() {
 install_packages() {
   node scripts/packages-installed.mjs && return
   say 'installing packages'
-  quietly npm ci --loglevel=error || fail 'npm ci failed; its output is above.'
+  quietly npm ci --loglevel=error || fail 'npm ci failed; its output is above. (Packages missing from the lockfile: node scripts/complete-lock.mjs)'
 }
 
 redis_binary() { command -v redis-server || command -v valkey-server; }
