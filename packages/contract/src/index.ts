@@ -7,6 +7,8 @@ export * from './event.js';
 export * from './event-id.js';
 export * from './events-query.js';
 export * from './link.js';
+export * from './link-body.js';
+export * from './list-queries.js';
 export * from './plans.js';
 export * from './query-values.js';
 export { randomUInt32 } from './random.js';
