@@ -1,1 +1,5 @@
-export {};
+export { isBotAgent } from './bot-test.js';
+export * from './client-address.js';
+export type { GeoHeaderNames } from './geo-headers.js';
+export { DIRECT, readReferer, withoutWww } from './referer.js';
+export * from './visit-reader.js';

@@ -1,0 +1,74 @@
+import { readFileSync, statSync } from 'node:fs';
+import { LRUCache } from 'lru-cache';
+import { type CityResponse, Reader } from 'maxmind';
+import { type Place, toPlace } from './geo.js';
+
+/** A database of places by address. */
+export interface GeoDatabase {
+  find(address: string): Place | undefined;
+  close(): void;
+}
+
+export interface GeoDatabaseOptions {
+  /** Called when a changed file cannot be read; the one loaded before stays in use. */
+  readonly onReloadError?: (err: unknown) => void;
+  readonly checkIntervalMs?: number;
+}
+
+const CACHED_NODES = 10_000;
+const CHECK_INTERVAL_MS = 60_000;
+
+/** Databases of other makers name the country alone; the rest is optional in those of MaxMind as well. */
+type PlaceResponse = Partial<
+  Pick<CityResponse, 'country' | 'registered_country' | 'subdivisions' | 'city' | 'continent'>
+>;
+
+/** Changes whenever the file does: size, time, and the inode of one put in its place. */
+function stampOf(file: string): string {
+  const { size, mtimeMs, ino } = statSync(file);
+  return `${size} ${mtimeMs} ${ino}`;
+}
+
+function openReader(file: string): Reader<CityResponse> {
+  return new Reader<CityResponse>(readFileSync(file), { cache: new LRUCache({ max: CACHED_NODES }) });
+}
+
+function placeOf(response: PlaceResponse): Place {
+  return toPlace({
+    country: response.country?.iso_code ?? response.registered_country?.iso_code,
+    region: response.subdivisions?.[0]?.iso_code,
+    city: response.city?.names?.en,
+    continent: response.continent?.code,
+  });
+}
+
+/**
+ * Opens an mmdb file and follows its updates (operators replace it weekly).
+ *
+ * @throws Error when the file cannot be read
+ */
+export function openGeoDatabase(file: string, options: GeoDatabaseOptions = {}): GeoDatabase {
+  // The stamp is older than what is read, so a change in between is seen at the next look.
+  let stamp = stampOf(file);
+  let reader = openReader(file);
+  const timer = setInterval(() => {
+    try {
+      const current = stampOf(file);
+      if (current === stamp) return;
+      stamp = current;
+      reader = openReader(file);
+    } catch (err) {
+      options.onReloadError?.(err);
+    }
+  }, options.checkIntervalMs ?? CHECK_INTERVAL_MS);
+  timer.unref();
+  return {
+    find(address) {
+      const response = reader.get(address);
+      return response === null ? undefined : placeOf(response);
+    },
+    close() {
+      clearInterval(timer);
+    },
+  };
+}

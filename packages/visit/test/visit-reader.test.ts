@@ -1,0 +1,205 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { createVisitReader, type Visit, type VisitFacts } from '../src/index.js';
+import { mmdbFile } from './mmdb-file.js';
+
+const CHROME =
+  'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 Safari/537.36';
+const options = { trustedProxies: ['127.0.0.0/8', '::1/128'], identitySalt: 'salt' };
+const reader = createVisitReader(options);
+const directory = mkdtempSync(join(tmpdir(), 'visit-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+function visit(headers: IncomingHttpHeaders, facts: Partial<VisitFacts> = {}, read = reader): Visit {
+  return read({ remoteAddress: '127.0.0.1', method: 'GET', headers: { 'user-agent': CHROME, ...headers }, ...facts });
+}
+
+describe('visit', () => {
+  it('has a final text for everything that is not known', () => {
+    expect(visit({ 'user-agent': undefined })).toMatchObject({
+      clientAddress: '127.0.0.1',
+      ip: '127.0.0.1',
+      isBot: true,
+      isPrefetch: false,
+      device: 'Desktop',
+      browser: 'Unknown',
+      os: 'Unknown',
+      userAgent: 'Unknown',
+      country: 'Unknown',
+      region: 'Unknown',
+      city: 'Unknown',
+      continent: '',
+      referer: '(direct)',
+      refererUrl: '(direct)',
+    });
+  });
+
+  it('is a bot for HEAD, for ?bot= with a value and for no agent, and else not', () => {
+    expect(visit({}).isBot).toBe(false);
+    expect(visit({}, { method: 'HEAD' }).isBot).toBe(true);
+    expect(visit({}, { botParameter: '1' }).isBot).toBe(true);
+    expect(visit({}, { botParameter: '' }).isBot).toBe(false);
+    expect(visit({ 'user-agent': '' }).isBot).toBe(true);
+  });
+
+  it.each([
+    [{ purpose: 'prefetch' }, true],
+    [{ 'sec-purpose': 'prefetch;prerender' }, true],
+    [{ 'sec-purpose': 'prefetch;anonymous-client-ip' }, true],
+    [{ 'x-moz': 'Prefetch' }, true],
+    [{ purpose: 'other' }, false],
+    [{}, false],
+  ])('prefetch headers %j: %s', (headers, expected) => {
+    expect(visit(headers).isPrefetch).toBe(expected);
+  });
+
+  it('names the referer by host, lower case, without www', () => {
+    expect(visit({ referer: 'https://WWW.Example.com:8080/a?b=c' })).toMatchObject({
+      referer: 'example.com',
+      refererUrl: 'https://WWW.Example.com:8080/a?b=c',
+    });
+    expect(visit({ referer: 'android-app://com.slack/' }).referer).toBe('com.slack');
+    expect(visit({ referer: 'not a url' }).referer).toBe('(direct)');
+    expect(visit({ referer: 'https://a.com/' }, { referrer: 'https://b.com/x' }).referer).toBe('b.com');
+    expect(visit({ referer: `https://a.com/${'x'.repeat(9000)}` }).refererUrl).toHaveLength(2048);
+  });
+
+  it('believes nothing of proxies that are not trusted', () => {
+    const headers = { 'x-forwarded-for': '1.2.3.4', 'x-vercel-ip-country': 'US' };
+    expect(visit(headers, { remoteAddress: '203.0.113.9' })).toMatchObject({
+      clientAddress: '203.0.113.9',
+      country: 'Unknown',
+    });
+    expect(visit(headers)).toMatchObject({ clientAddress: '1.2.3.4', country: 'US' });
+  });
+
+  it.each([
+    [
+      {
+        'x-vercel-ip-country': 'BR',
+        'x-vercel-ip-country-region': 'SP',
+        'x-vercel-ip-city': 'S%C3%A3o%20Paulo',
+        'x-vercel-ip-continent': 'SA',
+      },
+      { country: 'BR', region: 'SP', city: 'São Paulo', continent: 'SA' },
+    ],
+    [
+      {
+        'cf-ipcountry': 'BR',
+        'cf-region-code': 'SP',
+        'cf-ipcity': Buffer.from('São Paulo').toString('latin1'),
+        'cf-ipcontinent': 'SA',
+      },
+      { country: 'BR', region: 'SP', city: 'São Paulo', continent: 'SA' },
+    ],
+    [
+      {
+        'cloudfront-viewer-country': 'us',
+        'cloudfront-viewer-country-region': 'TX',
+        'cloudfront-viewer-city': 'Austin',
+      },
+      { country: 'US', region: 'TX', city: 'Austin', continent: 'NA' },
+    ],
+    [{ 'cf-ipcountry': 'XX' }, { country: 'Unknown', region: 'Unknown', city: 'Unknown', continent: '' }],
+    [{ 'cf-ipcountry': 'T1' }, { country: 'Unknown', continent: '' }],
+    [
+      { 'cf-ipcountry': 'US', 'cf-region-code': 'US-CA', 'cf-ipcity': '100%' },
+      { country: 'US', region: 'CA', city: '100%' },
+    ],
+    [
+      { 'cf-ipcountry': '<script>', 'cf-ipcity': 'x' },
+      { country: 'Unknown', city: 'Unknown' },
+    ],
+    [{ 'cf-ipcountry': 'US', 'cf-ipcontinent': 'Atlantis' }, { continent: 'NA' }],
+  ])('reads the place from %j', (headers, place) => {
+    expect(visit(headers)).toMatchObject(place);
+  });
+
+  it('reads configured headers, and then no others for the same field', () => {
+    const read = createVisitReader({ ...options, geoHeaders: { country: 'x-country', city: 'x-city' } });
+    const headers = {
+      'x-country': 'CA',
+      'x-city': 'Toronto',
+      'x-vercel-ip-country-region': 'ON',
+      'cf-ipcity': 'Paris',
+    };
+    expect(visit(headers, {}, read)).toMatchObject({ country: 'CA', region: 'ON', city: 'Toronto' });
+    expect(visit({ 'cf-ipcountry': 'FR' }, {}, read).country).toBe('Unknown');
+  });
+
+  it('does not keep addresses from the EU and GB, and keeps those of their neighbours', () => {
+    const from = (country: string) => visit({ 'x-forwarded-for': '1.2.3.4', 'cf-ipcountry': country });
+    for (const country of ['DE', 'FR', 'GB', 'IE', 'SK']) {
+      expect(from(country)).toMatchObject({ ip: '', clientAddress: '1.2.3.4' });
+    }
+    for (const country of ['US', 'CH', 'NO', 'IS', 'LI', 'XX']) expect(from(country).ip).toBe('1.2.3.4');
+  });
+
+  it('gives the same identity to the same address and agent, and to nobody else', () => {
+    const identity = (address: string, agent: string, read = reader) =>
+      visit({ 'x-forwarded-for': address, 'user-agent': agent }, {}, read).identity;
+    const mine = identity('1.2.3.4', CHROME);
+    expect(mine).toMatch(/^[A-Za-z0-9_-]{43}$/);
+    expect(identity('1.2.3.4', CHROME)).toBe(mine);
+    expect(identity('::ffff:1.2.3.4', CHROME)).toBe(mine);
+    expect(identity('1.2.3.5', CHROME)).not.toBe(mine);
+    expect(identity('1.2.3.4', `${CHROME} `)).not.toBe(mine);
+    expect(identity('1.2.3.4', CHROME, createVisitReader({ ...options, identitySalt: 'other' }))).not.toBe(mine);
+  });
+
+  it('cuts agents that no browser sends', () => {
+    expect(visit({ 'user-agent': 'x'.repeat(50_000) }).userAgent).toHaveLength(1024);
+  });
+});
+
+describe('geo database', () => {
+  const austin = {
+    country: { iso_code: 'US' },
+    continent: { code: 'NA' },
+    subdivisions: [{ iso_code: 'TX' }],
+    city: { names: { en: 'Austin' } },
+  };
+  const place = (file: string, address: string, headers: IncomingHttpHeaders = {}) => {
+    const read = createVisitReader({ ...options, geoDatabase: file });
+    try {
+      return visit({ 'x-forwarded-for': address, ...headers }, {}, read);
+    } finally {
+      read.close();
+    }
+  };
+
+  it('is asked when the edge says nothing, and only then', () => {
+    const file = join(directory, 'city.mmdb');
+    writeFileSync(file, mmdbFile({ '192.0.2.0/24': austin, '198.51.100.0/24': { country: { iso_code: 'FR' } } }));
+    expect(place(file, '192.0.2.77')).toMatchObject({ country: 'US', region: 'TX', city: 'Austin', continent: 'NA' });
+    expect(place(file, '198.51.100.1')).toMatchObject({ country: 'FR', region: 'Unknown', continent: 'EU', ip: '' });
+    expect(place(file, '203.0.113.1').country).toBe('Unknown');
+    expect(place(file, '2001:db8::1').country).toBe('Unknown');
+    expect(place(file, '192.0.2.77', { 'cf-ipcountry': 'JP' })).toMatchObject({ country: 'JP', city: 'Unknown' });
+  });
+
+  it('follows a replaced file, and keeps the old one when the new one is broken', async () => {
+    const file = join(directory, 'replaced.mmdb');
+    const onReloadError = vi.fn();
+    writeFileSync(file, mmdbFile({ '192.0.2.0/24': austin }));
+    const read = createVisitReader({ ...options, geoDatabase: file, checkIntervalMs: 5, onReloadError });
+    const country = () => visit({ 'x-forwarded-for': '192.0.2.1' }, {}, read).country;
+    try {
+      expect(country()).toBe('US');
+      writeFileSync(file, 'broken');
+      await vi.waitFor(() => expect(onReloadError).toHaveBeenCalled());
+      expect(country()).toBe('US');
+      writeFileSync(file, mmdbFile({ '192.0.2.0/24': { country: { iso_code: 'MX' } } }));
+      await vi.waitFor(() => expect(country()).toBe('MX'));
+    } finally {
+      read.close();
+    }
+  });
+
+  it('refuses to start with a file that is none', () => {
+    expect(() => createVisitReader({ ...options, geoDatabase: join(directory, 'absent.mmdb') })).toThrow();
+  });
+});
