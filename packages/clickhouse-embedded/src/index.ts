@@ -1,1 +1,8 @@
-export {};
+export {
+  type EmbeddedClickHouse,
+  type EmbeddedClickHouseOptions,
+  embeddedArguments,
+  embeddedEntry,
+  embeddedThreads,
+  startEmbeddedClickHouse,
+} from './launch.js';

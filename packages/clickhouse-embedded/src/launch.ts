@@ -1,0 +1,73 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+export interface EmbeddedClickHouseOptions {
+  readonly dataDir: string;
+  /** 0 or none: any free port. */
+  readonly port?: number;
+  /** Statements that run at the same time. */
+  readonly sessions?: number;
+  /** Environment of the process, which must hold `UV_THREADPOOL_SIZE` of `embeddedThreads()`; none: that of this process. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where its output goes; `inherit` by default. */
+  readonly stdio?: 'inherit' | 'ignore';
+}
+
+export interface EmbeddedClickHouse {
+  readonly url: string;
+  readonly port: number;
+  readonly pid: number;
+  readonly child: ChildProcess;
+  /** Lets running statements end, then ends the process. */
+  stop(): Promise<void>;
+}
+
+const SESSIONS_DEFAULT = 8;
+
+/** Threads libuv needs for `sessions` statements and the kill of each. To be set as `UV_THREADPOOL_SIZE` before the start. */
+export function embeddedThreads(sessions = SESSIONS_DEFAULT): number {
+  return sessions + 4;
+}
+
+/** The entry file of the server process, for those who start it with their own hands. */
+export function embeddedEntry(): string {
+  const compiled = fileURLToPath(new URL('./main.js', import.meta.url));
+  return existsSync(compiled) ? compiled : fileURLToPath(new URL('./main.ts', import.meta.url));
+}
+
+/** The command line of the server process. */
+export function embeddedArguments({
+  dataDir,
+  port = 0,
+  sessions = SESSIONS_DEFAULT,
+}: Omit<EmbeddedClickHouseOptions, 'env'>): string[] {
+  return ['--data-dir', dataDir, '--port', String(port), '--sessions', String(sessions)];
+}
+
+/** Starts the server as a child process and waits until it answers. The child ends itself should this process die. */
+export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions): Promise<EmbeddedClickHouse> {
+  const entry = embeddedEntry();
+  const stdio = options.stdio ?? 'inherit';
+  const child = fork(entry, embeddedArguments(options), {
+    execArgv: entry.endsWith('.ts') ? ['--import', 'tsx'] : [],
+    stdio: ['ignore', stdio, stdio, 'ipc'],
+    env: options.env,
+  });
+  const port = await new Promise<number>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, signal) =>
+      reject(new Error(`clickhouse-embedded ended at its start: ${signal ?? code}`)),
+    );
+    child.once('message', (message) => resolve((message as { port: number }).port));
+  });
+  return { url: `http://127.0.0.1:${port}`, port, pid: child.pid ?? 0, child, stop: () => stop(child) };
+}
+
+function stop(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null) return resolve();
+    child.once('exit', () => resolve());
+    child.kill('SIGTERM');
+  });
+}
