@@ -1,2 +1,12 @@
+export { type ClickHouseClient, type ClickHouseOptions, createClickHouseClient } from './client.js';
 export * from './event-rows.js';
+export { isInfrastructureError } from './infrastructure-error.js';
+export { type Insertion, insertRows } from './insert-rows.js';
 export { metadataPairs } from './metadata-pairs.js';
+export {
+  type MigrateOptions,
+  type MigrationReport,
+  type MigrationStatus,
+  migrate,
+  migrationStatus,
+} from './migrations/migrate.js';

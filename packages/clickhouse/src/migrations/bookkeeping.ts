@@ -1,0 +1,58 @@
+import type { ClickHouseClient } from '../client.js';
+import type { RenderTarget } from './render.js';
+
+/**
+ * The runner's own tables. On a cluster every node holds all their rows, whatever its shard: one replication path, a majority
+ * for each write, and reads that see every write acknowledged before.
+ */
+function bookTable(name: string, columns: string, engine: string, order: string, { cluster }: RenderTarget): string {
+  const on = cluster === undefined ? '' : `ON CLUSTER \`${cluster.replace(/[\\`]/g, '\\$&')}\``;
+  const place = `'/clickhouse/tables/{database}/${name}', '{shard}-{replica}'`;
+  const rendered =
+    cluster === undefined ? `ReplacingMergeTree(${engine})` : `ReplicatedReplacingMergeTree(${place}, ${engine})`;
+  return `CREATE TABLE IF NOT EXISTS ${name} ${on} (${columns}) ENGINE = ${rendered} ORDER BY ${order}`;
+}
+
+export function bookkeepingTables(target: RenderTarget): string[] {
+  return [
+    bookTable(
+      'schema_migrations',
+      "number UInt32, name String, checksum String, applied_at DateTime64(3, 'UTC')",
+      'applied_at',
+      'number',
+      target,
+    ),
+    bookTable(
+      'schema_migration_leases',
+      "owner String, expires_at DateTime64(3, 'UTC'), version UInt64",
+      'version',
+      'owner',
+      target,
+    ),
+  ];
+}
+
+export function writeSettings({ cluster }: RenderTarget) {
+  return cluster === undefined ? {} : ({ insert_quorum: 'auto', insert_quorum_parallel: 0 } as const);
+}
+
+export function readSettings({ cluster }: RenderTarget) {
+  return cluster === undefined ? {} : ({ select_sequential_consistency: '1' } as const);
+}
+
+export interface AppliedMigration {
+  readonly number: number;
+  readonly name: string;
+  readonly checksum: string;
+  readonly applied_at: string;
+}
+
+/** What has been applied, in order; nothing on a database that has never been migrated. */
+export async function readApplied(client: ClickHouseClient, target: RenderTarget): Promise<AppliedMigration[]> {
+  const result = await client.query({
+    query: 'SELECT number, name, checksum, applied_at FROM schema_migrations FINAL ORDER BY number',
+    format: 'JSONEachRow',
+    clickhouse_settings: readSettings(target),
+  });
+  return result.json<AppliedMigration>();
+}

@@ -1,0 +1,66 @@
+/** Where migrations are applied: one node, or every node of a cluster. */
+export interface RenderTarget {
+  readonly cluster?: string | undefined;
+}
+
+/** Blocks remembered for dropping repeated inserts. It counts parts: an insert over five years takes five places. */
+const DEDUPLICATION_WINDOW = 10_000;
+const DEDUPLICATION_SECONDS = 7 * 24 * 3600;
+/** `{uuid}`, `{shard}` and `{replica}` are macros of the server. */
+const REPLICA_PATH = "'/clickhouse/tables/{uuid}/{shard}', '{replica}'";
+
+const TOKEN = /\$\{(\w+)(?::([^}]*))?\}/g;
+
+/**
+ * Fills in what differs between one node and a cluster. There every table `t` becomes `t_local`, replicated, on all nodes,
+ * behind a `Distributed` table named `t`:
+ *
+ * - `${local}`: nothing | `_local`
+ * - `${cluster}`: nothing | `ON CLUSTER …`
+ * - `${engine:MergeTree(args)}`: the engine | its `Replicated` form
+ * - `${deduplication}`: settings of the window in which a repeated insert is dropped
+ * - `${distributed:table:key}`: nothing | the `Distributed` table, sharded by `key`
+ */
+export function renderMigration(text: string, target: RenderTarget): string {
+  return text.replace(TOKEN, (token: string, name: string, argument: string | undefined) => {
+    const rendered = renderToken(name, argument ?? '', target.cluster);
+    if (rendered === undefined) throw new Error(`unknown token ${token}`);
+    return rendered;
+  });
+}
+
+function renderToken(name: string, argument: string, cluster: string | undefined): string | undefined {
+  switch (name) {
+    case 'local':
+      return cluster === undefined ? '' : '_local';
+    case 'cluster':
+      return cluster === undefined ? '' : `ON CLUSTER ${quoted(cluster)}`;
+    case 'engine':
+      return cluster === undefined ? argument : replicated(argument);
+    case 'deduplication':
+      return cluster === undefined
+        ? `non_replicated_deduplication_window = ${DEDUPLICATION_WINDOW}`
+        : `replicated_deduplication_window = ${DEDUPLICATION_WINDOW}, replicated_deduplication_window_seconds = ${DEDUPLICATION_SECONDS}`;
+    case 'distributed':
+      return cluster === undefined ? '' : distributed(argument, cluster);
+    default:
+      return undefined;
+  }
+}
+
+function quoted(identifier: string): string {
+  return `\`${identifier.replace(/[\\`]/g, '\\$&')}\``;
+}
+
+function replicated(engine: string): string {
+  const [name = '', args = ''] = engine.split(/\((.*)\)$/);
+  return `Replicated${name}(${REPLICA_PATH}${args === '' ? '' : `, ${args}`})`;
+}
+
+function distributed(argument: string, cluster: string): string {
+  const split = argument.indexOf(':');
+  const table = argument.slice(0, split);
+  const key = argument.slice(split + 1);
+  const name = quoted(cluster);
+  return `CREATE TABLE IF NOT EXISTS ${table} ON CLUSTER ${name} AS ${table}_local\nENGINE = Distributed(${name}, currentDatabase(), ${table}_local, ${key});`;
+}
