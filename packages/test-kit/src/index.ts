@@ -1,1 +1,6 @@
-export {};
+export { startClickHouse, type TestClickHouse, type TestClickHouseOptions } from './clickhouse.js';
+export { aClick, aLead, aSale, BUILDER_TIME_MS } from './event-builders.js';
+export { insertClicks, insertLeads, insertSales } from './insert-events.js';
+export { startRedis, type TestRedis, type TestRedisOptions } from './redis.js';
+export { createTestDatabase, type TestDatabase, type TestDatabaseOptions } from './test-database.js';
+export { type WaitOptions, waitFor } from './wait-for.js';

@@ -1,0 +1,74 @@
+import {
+  type ClickFacts,
+  clickRow,
+  type EventRow,
+  type LeadFacts,
+  leadRow,
+  type SaleFacts,
+  saleRow,
+} from '@waymark/clickhouse';
+import { createEventId } from '@waymark/contract';
+
+/** 2026-11-02T10:30:00.000Z, a Monday: the time of a built event unless one is given. */
+export const BUILDER_TIME_MS = Date.UTC(2026, 10, 2, 10, 30);
+
+/** The row of a click: workspace 1, link 2, a visitor in Paris. Its id is made from its time. */
+export function aClick(facts: Partial<ClickFacts> = {}): EventRow {
+  const timestampMs = facts.timestampMs ?? BUILDER_TIME_MS;
+  return clickRow({
+    workspaceId: '1',
+    linkId: '2',
+    clickId: createEventId(timestampMs),
+    timestampMs,
+    trigger: 'link',
+    url: 'https://acme.com/try',
+    country: 'FR',
+    region: 'IDF',
+    city: 'Paris',
+    continent: 'EU',
+    device: 'Desktop',
+    browser: 'Firefox',
+    os: 'Windows',
+    userAgent: 'Mozilla/5.0',
+    referer: '(direct)',
+    refererUrl: '(direct)',
+    ip: '',
+    ...facts,
+  });
+}
+
+function leadFacts(facts: Partial<LeadFacts>, eventName: string): LeadFacts {
+  const timestampMs = facts.timestampMs ?? BUILDER_TIME_MS + 60_000;
+  return {
+    eventId: createEventId(timestampMs),
+    eventName,
+    timestampMs,
+    customerId: '3',
+    metadata: null,
+    ...facts,
+  };
+}
+
+/** The row of a lead of `click` (a built one by default): customer 3, a minute after a built click. */
+export function aLead({
+  click = aClick(),
+  ...facts
+}: Partial<LeadFacts> & { readonly click?: EventRow } = {}): EventRow {
+  return leadRow(click, leadFacts(facts, 'Sign up'));
+}
+
+/** The row of a sale of `click` (a built one by default): customer 3, a first sale of 29 dollars. */
+export function aSale({
+  click = aClick(),
+  ...facts
+}: Partial<SaleFacts> & { readonly click?: EventRow } = {}): EventRow {
+  return saleRow(click, {
+    amount: 2900,
+    currency: 'usd',
+    invoiceId: null,
+    paymentProcessor: 'custom',
+    saleType: 'new',
+    ...facts,
+    ...leadFacts(facts, 'Purchase'),
+  });
+}

@@ -1,0 +1,22 @@
+import type { TestProject } from 'vitest/node';
+import { freePort } from './child-process.js';
+import { startClickHouse } from './clickhouse.js';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The embedded ClickHouse that the run shares. It may still be starting: `createTestDatabase` waits for it. */
+    sharedClickHouseUrl: string;
+  }
+}
+
+/** Starts the ClickHouse of a test run without holding up the tests that need none. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const port = await freePort();
+  project.provide('sharedClickHouseUrl', `http://127.0.0.1:${port}`);
+  const starting = startClickHouse({ port });
+  starting.catch((err: unknown) => console.error('the ClickHouse of the test run did not start:', err));
+  return async () => {
+    const server = await starting.catch(() => undefined);
+    await server?.stop();
+  };
+}

@@ -1,0 +1,24 @@
+import {
+  type ClickHouseClient,
+  EVENT_TABLES,
+  type EventRow,
+  type EventTableKind,
+  insertRows,
+} from '@waymark/clickhouse';
+
+async function insertEvents(client: ClickHouseClient, kind: EventTableKind, rows: readonly EventRow[]): Promise<void> {
+  const { table, columns } = EVENT_TABLES[kind];
+  await insertRows(client, { table, columns: columns[1], rows });
+}
+
+export function insertClicks(client: ClickHouseClient, rows: readonly EventRow[]): Promise<void> {
+  return insertEvents(client, 'click', rows);
+}
+
+export function insertLeads(client: ClickHouseClient, rows: readonly EventRow[]): Promise<void> {
+  return insertEvents(client, 'lead', rows);
+}
+
+export function insertSales(client: ClickHouseClient, rows: readonly EventRow[]): Promise<void> {
+  return insertEvents(client, 'sale', rows);
+}

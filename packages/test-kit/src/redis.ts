@@ -1,0 +1,95 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { dyingWithParent, endProcess, freePort } from './child-process.js';
+import { waitFor } from './wait-for.js';
+
+export interface TestRedisOptions {
+  /** Kept when given; else a temporary one, removed by `stop`. */
+  readonly dataDir?: string;
+  readonly port?: number;
+  /** More arguments of redis-server, such as `['--maxmemory', '64mb']`. */
+  readonly args?: readonly string[];
+}
+
+export interface TestRedis {
+  readonly url: string;
+  readonly port: number;
+  /** Of the process that runs now. */
+  readonly pid: number;
+  readonly dataDir: string;
+  /** Kills it the hard way; resolves when it is gone. */
+  kill9(): Promise<void>;
+  /** Starts it again after a kill, or stops and starts it, on the same port and data. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** The durability of a stack: every write in the AOF before its answer, nothing ever evicted. */
+const ARGUMENTS = [
+  '--bind',
+  '127.0.0.1',
+  '--appendonly',
+  'yes',
+  '--appendfsync',
+  'always',
+  '--maxmemory-policy',
+  'noeviction',
+];
+
+/** A redis-server of one's own. */
+export async function startRedis(options: TestRedisOptions = {}): Promise<TestRedis> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'waymark-redis-'));
+  mkdirSync(dataDir, { recursive: true });
+  const port = options.port ?? (await freePort());
+  const args = ['--port', String(port), '--dir', dataDir, '--save', '', ...ARGUMENTS, ...(options.args ?? [])];
+  let child = await launch(port, args);
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    dataDir,
+    get pid() {
+      return child.pid ?? 0;
+    },
+    kill9: () => endProcess(child, 'SIGKILL'),
+    async restart() {
+      await endProcess(child, 'SIGTERM');
+      child = await launch(port, args);
+    },
+    async stop() {
+      await endProcess(child, 'SIGTERM');
+      if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function launch(port: number, args: readonly string[]): Promise<ChildProcess> {
+  const child = spawn(...dyingWithParent('redis-server', args), { stdio: ['ignore', 'ignore', 'inherit'] });
+  const end = () => child.kill('SIGKILL');
+  process.once('exit', end);
+  child.once('exit', () => process.off('exit', end));
+  child.once('error', (err) => console.error(`redis-server cannot be started: ${err.message}`));
+  await waitFor(
+    () => {
+      if (child.exitCode !== null) throw new Error(`redis-server ended with ${child.exitCode}`);
+      return answersPing(port);
+    },
+    { what: `redis-server on port ${port}` },
+  );
+  return child;
+}
+
+/** Whether it answers PONG: while it loads its data it accepts connections and answers an error. */
+function answersPing(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'));
+    const finish = (isReady: boolean) => {
+      socket.destroy();
+      resolve(isReady);
+    };
+    socket.once('data', (data) => finish(data.toString().startsWith('+PONG')));
+    socket.once('error', () => finish(false));
+  });
+}
