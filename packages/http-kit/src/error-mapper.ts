@@ -18,7 +18,7 @@ function isAbortedBody(err: { readonly code?: unknown; readonly statusCode?: unk
 }
 
 /** The public error for anything thrown. What is not known by name becomes a 500 that says nothing but the request id. */
-export function toApiError(thrown: unknown, requestId: string): ApiError {
+function toApiError(thrown: unknown, requestId: string): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (typeof thrown === 'object' && thrown !== null) {
     const err = thrown as { readonly code?: unknown; readonly statusCode?: unknown };

@@ -1,0 +1,180 @@
+import { startRedis, waitFor } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createRateLimiter, type RateLimiter, type RateLimiterOptions } from '../src/index.js';
+
+let server: Awaited<ReturnType<typeof startRedis>>;
+let redis: Redis;
+const limiters: RateLimiter[] = [];
+let keys = 0;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+  redis.on('error', () => {});
+});
+afterEach(async () => {
+  await Promise.all(limiters.splice(0).map((limiter) => limiter.close()));
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+
+function aLimiter(options: RateLimiterOptions = {}): RateLimiter {
+  const limiter = createRateLimiter(redis, options);
+  limiters.push(limiter);
+  return limiter;
+}
+
+/** A key that no other test has counted. */
+function aKey(): string {
+  keys += 1;
+  return `key-${keys}`;
+}
+
+describe('with Redis', () => {
+  it('allows the limit and refuses what is beyond it', async () => {
+    const limiter = aLimiter();
+    const key = aKey();
+    const results = [];
+    for (let request = 0; request < 5; request++) results.push(await limiter.take(key, 'standard', 3, 60));
+    expect(results.map(({ allowed }) => allowed)).toEqual([true, true, true, false, false]);
+    expect(results.map(({ remaining }) => remaining)).toEqual([2, 1, 0, 0, 0]);
+    expect(results.every(({ limit }) => limit === 3)).toBe(true);
+  });
+
+  it('tells when the window ends, in epoch seconds, and how long to wait, in whole seconds of at least one', async () => {
+    const limiter = aLimiter();
+    const key = aKey();
+    const before = Date.now();
+    const first = await limiter.take(key, 'standard', 1, 60);
+    const after = Date.now();
+    expect(first.resetEpochSeconds).toBeGreaterThanOrEqual(Math.ceil((before + 59_900) / 1000));
+    expect(first.resetEpochSeconds).toBeLessThanOrEqual(Math.ceil((after + 60_000) / 1000));
+    expect(first.retryAfterSeconds).toBe(60);
+    expect((await limiter.take(key, 'analytics', 1, 1)).retryAfterSeconds).toBe(1);
+  });
+
+  it('the window is fixed: it starts with the first request and later ones do not prolong it', async () => {
+    const limiter = aLimiter();
+    const key = aKey();
+    await limiter.take(key, 'analytics', 2, 1);
+    const deadline = Date.now() + 950;
+    let refused = 0;
+    await waitFor(
+      async () => {
+        const { allowed } = await limiter.take(key, 'analytics', 2, 1);
+        if (!allowed) refused += 1;
+        return allowed && refused > 0;
+      },
+      { timeoutMs: 3000, what: 'a new window' },
+    );
+    expect(Date.now()).toBeGreaterThanOrEqual(deadline);
+    // The refused request that ended the wait opened a window of its own.
+    expect((await limiter.take(key, 'analytics', 2, 1)).remaining).toBe(0);
+  });
+
+  it('keys, buckets and windows are counted apart', async () => {
+    const limiter = aLimiter();
+    const [one, other] = [aKey(), aKey()];
+    expect((await limiter.take(one, 'standard', 1, 60)).allowed).toBe(true);
+    expect((await limiter.take(other, 'standard', 1, 60)).allowed).toBe(true);
+    expect((await limiter.take(one, 'analytics', 1, 1)).allowed).toBe(true);
+    expect((await limiter.take(one, 'qr', 1, 10)).allowed).toBe(true);
+    expect((await limiter.take(one, 'standard', 1, 60)).allowed).toBe(false);
+  });
+
+  it('a limit that is changed while a window runs holds at once, and the count is kept', async () => {
+    const limiter = aLimiter();
+    const key = aKey();
+    for (let request = 0; request < 3; request++) await limiter.take(key, 'standard', 3, 60);
+    expect((await limiter.take(key, 'standard', 10, 60)).remaining).toBe(6);
+    expect((await limiter.take(key, 'standard', 2, 60)).allowed).toBe(false);
+  });
+
+  it('processes share the count: of many at once exactly the limit is allowed', async () => {
+    const [one, other] = [aLimiter(), aLimiter()];
+    const key = aKey();
+    const results = await Promise.all(
+      Array.from({ length: 200 }, (_, index) => (index % 2 === 0 ? one : other).take(key, 'standard', 60, 60)),
+    );
+    expect(results.filter(({ allowed }) => allowed)).toHaveLength(60);
+  });
+
+  it('takes one command a request', async () => {
+    const limiter = aLimiter();
+    const key = aKey();
+    await limiter.take(key, 'standard', 100, 60);
+    const commands = async () => {
+      const text = await redis.info('commandstats');
+      return Object.fromEntries(
+        [...text.matchAll(/cmdstat_(\w+):calls=(\d+)/g)].map(([, name, calls]) => [name, Number(calls)]),
+      );
+    };
+    const before = await commands();
+    for (let request = 0; request < 10; request++) await limiter.take(key, 'standard', 100, 60);
+    const after = await commands();
+    expect((after.evalsha ?? 0) - (before.evalsha ?? 0)).toBe(10);
+    expect(after.eval).toBe(before.eval);
+  });
+
+  it('leaves nothing behind without an expiry', async () => {
+    const limiter = aLimiter();
+    await limiter.take(aKey(), 'standard', 1, 60);
+    const names = await redis.keys('waymark:limit:*');
+    expect(names.length).toBeGreaterThan(0);
+    for (const name of names) expect(await redis.pttl(name)).not.toBe(-1);
+  });
+});
+
+describe('without Redis', () => {
+  it('requests go on, limited within the process, and come back to the shared count when Redis does', async () => {
+    const changes: boolean[] = [];
+    const limiter = aLimiter({ onAvailabilityChange: (isAvailable) => changes.push(isAvailable) });
+    const key = aKey();
+    await limiter.take(key, 'standard', 3, 60);
+    await server.kill9();
+
+    const startedAt = performance.now();
+    const results = await Promise.all(Array.from({ length: 50 }, () => limiter.take(key, 'standard', 3, 60)));
+    expect(performance.now() - startedAt).toBeLessThan(1000);
+    expect(results.filter(({ allowed }) => allowed)).toHaveLength(3);
+    expect(results[0]).toMatchObject({ limit: 3, remaining: 2 });
+    expect(changes).toEqual([false]);
+
+    await server.restart();
+    const other = aKey();
+    await waitFor(
+      async () => {
+        await limiter.take(other, 'standard', 1000, 60);
+        return (await redis.exists(`waymark:limit:standard:60:${other}`)) === 1;
+      },
+      { timeoutMs: 10_000, what: 'counting in Redis again' },
+    );
+    expect(changes).toEqual([false, true]);
+  });
+
+  it('a Redis that hangs holds one round of requests up, not every one', async () => {
+    const limiter = aLimiter({ commandTimeoutMs: 200 });
+    await limiter.take(aKey(), 'standard', 3, 60);
+    process.kill(server.pid, 'SIGSTOP');
+    try {
+      const startedAt = performance.now();
+      for (let request = 0; request < 20; request++) await limiter.take(aKey(), 'standard', 3, 60);
+      expect(performance.now() - startedAt).toBeLessThan(800);
+    } finally {
+      process.kill(server.pid, 'SIGCONT');
+    }
+  });
+
+  it('a Redis that is away from the start costs its first requests the time-out only', async () => {
+    const nowhere = new Redis('redis://127.0.0.1:1', { lazyConnect: true });
+    const limiter = createRateLimiter(nowhere);
+    limiters.push(limiter);
+    const startedAt = performance.now();
+    const results = await Promise.all(Array.from({ length: 5 }, () => limiter.take(aKey(), 'standard', 3, 60)));
+    expect(performance.now() - startedAt).toBeLessThan(1000);
+    expect(results.every(({ allowed }) => allowed)).toBe(true);
+  });
+});
