@@ -1,1 +1,14 @@
+export { type Catalog, type CatalogOptions, createCatalog } from './catalog.js';
+export { type CustomerTotals, type LinkCounters, NO_CUSTOMER_TOTALS, NO_LINK_COUNTERS } from './counters.js';
+export { customerName, customerNameRow, customerRow, draftCustomer, type NewCustomer } from './customers.js';
+export { draftDomain, type NewDomain } from './domains.js';
+export { draftKey, type IssuedKey, type NewKey } from './keys.js';
+export { NAMES_TABLE } from './kind.js';
+export { checkKey, normaliseKey, storedKey } from './link-key.js';
+export { shortLinkOf } from './link-object.js';
+export { mergeUtm, normaliseUrl, readUtm } from './link-url.js';
+export { draftLink, type LinkDraft, type NewLink } from './links.js';
+export { readableName } from './readable-name.js';
 export * from './records.js';
+export type { CatalogLogger } from './unavailable.js';
+export { type CreatedWorkspace, type NewWorkspace, type WorkspacePatch, workspaceLimits } from './workspaces.js';

@@ -1,0 +1,79 @@
+/** How a {@link createBatchLoader} reads. */
+export interface BatchLoaderOptions<Key, Value> {
+  /** Keys with the same text are read once. */
+  readonly identify: (key: Key) => string;
+  /** Only keys of the same group share a read. */
+  readonly group: (key: Key) => string;
+  /** Values by the text of their key; absent = there is none. */
+  readonly load: (keys: readonly Key[]) => Promise<ReadonlyMap<string, Value>>;
+  readonly batchSizeMax: number;
+  readonly concurrentReadsMax: number;
+}
+
+interface Waiting<Key, Value> {
+  readonly key: Key;
+  readonly result: Promise<Value | undefined>;
+  readonly resolve: (value: Value | undefined) => void;
+  readonly reject: (err: unknown) => void;
+}
+
+/**
+ * Gathers single look-ups into reads of many. A look-up only joins a read that has not been sent: its answer is never older
+ * than the call, so that checks made under a lock may go through it.
+ */
+export function createBatchLoader<Key, Value>(options: BatchLoaderOptions<Key, Value>) {
+  const waiting = new Map<string, Waiting<Key, Value>>();
+  let activeReads = 0;
+  let isScheduled = false;
+
+  function schedule(): void {
+    if (isScheduled || waiting.size === 0 || activeReads >= options.concurrentReadsMax) return;
+    isScheduled = true;
+    setImmediate(() => {
+      isScheduled = false;
+      void read(takeBatch());
+      schedule();
+    });
+  }
+
+  function takeBatch(): Map<string, Waiting<Key, Value>> {
+    const batch = new Map<string, Waiting<Key, Value>>();
+    let group: string | undefined;
+    for (const [id, entry] of waiting) {
+      group ??= options.group(entry.key);
+      if (options.group(entry.key) !== group) continue;
+      batch.set(id, entry);
+      waiting.delete(id);
+      if (batch.size >= options.batchSizeMax) break;
+    }
+    return batch;
+  }
+
+  async function read(batch: ReadonlyMap<string, Waiting<Key, Value>>): Promise<void> {
+    activeReads += 1;
+    try {
+      const values = await options.load([...batch.values()].map((entry) => entry.key));
+      for (const [id, entry] of batch) entry.resolve(values.get(id));
+    } catch (err) {
+      for (const entry of batch.values()) entry.reject(err);
+    } finally {
+      activeReads -= 1;
+      schedule();
+    }
+  }
+
+  return function look(key: Key): Promise<Value | undefined> {
+    const id = options.identify(key);
+    const known = waiting.get(id);
+    if (known !== undefined) return known.result;
+    let resolve: (value: Value | undefined) => void = () => undefined;
+    let reject: (err: unknown) => void = () => undefined;
+    const result = new Promise<Value | undefined>((onValue, onError) => {
+      resolve = onValue;
+      reject = onError;
+    });
+    waiting.set(id, { key, result, resolve, reject });
+    schedule();
+    return result;
+  };
+}

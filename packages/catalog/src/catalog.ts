@@ -1,0 +1,116 @@
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import type { Redis } from 'ioredis';
+import { createCounters } from './counters.js';
+import { createCustomers } from './customers.js';
+import { createDomains } from './domains.js';
+import { createInvalidations } from './invalidations.js';
+import { createKeys } from './keys.js';
+import { NAMES_TABLE } from './kind.js';
+import { apiKeyKind, customerKind, domainHost, domainKind, isRootLink, linkKind, workspaceKind } from './kinds.js';
+import { createLinks } from './links.js';
+import { createLocalNames } from './local-cache.js';
+import { createLocks } from './locks.js';
+import { createNamesTable } from './names-table.js';
+import { createRecordStore, createTableCommit, type StoreParts } from './record-store.js';
+import type { DomainRecord } from './records.js';
+import { createRedisCache } from './redis-cache.js';
+import { connectRedis } from './redis-connections.js';
+import { createSecretBox } from './secret-box.js';
+import type { CatalogLogger } from './unavailable.js';
+import { createWorkspaces } from './workspaces.js';
+
+export interface CatalogOptions {
+  /** Says where Redis is: the catalog opens connections of its own, with limits of their own. */
+  readonly redis: Redis;
+  readonly clickhouse: ClickHouseClient;
+  /** 32 bytes; encrypts link passwords. */
+  readonly instanceKey: Buffer;
+  readonly now: () => number;
+  readonly logger: CatalogLogger;
+  /** Public origin of the API with its path prefix, without a trailing slash. */
+  readonly baseUrl: string;
+  /** Tables are replicated: reads must see every acknowledged write. */
+  readonly isReplicated?: boolean;
+}
+
+const LINKS_KEPT = 50_000;
+const OTHERS_KEPT = 10_000;
+const NAMES_KEPT = 100_000;
+
+/** Workspaces, keys, domains, links and customers: rows in ClickHouse, cached and locked through Redis. */
+export function createCatalog(options: CatalogOptions) {
+  const { clickhouse, now, logger } = options;
+  const redis = connectRedis(options.redis, logger);
+  const readSettings: Record<string, number> = options.isReplicated ? { select_sequential_consistency: 1 } : {};
+  const localNames = createLocalNames(NAMES_KEPT, now);
+  const namesTable = createNamesTable(clickhouse, readSettings);
+  const commitNames = createTableCommit(clickhouse, NAMES_TABLE.table, NAMES_TABLE.columns, now);
+  const invalidations = createInvalidations(
+    redis,
+    {
+      changed(change) {
+        for (const name of change.names) localNames.delete(name);
+        for (const store of stores) store.changed(change);
+      },
+      missed() {
+        localNames.expireAll();
+        for (const store of stores) store.missed();
+      },
+    },
+    logger,
+  );
+  const parts: StoreParts = {
+    clickhouse,
+    namesTable,
+    readSettings,
+    locks: createLocks(redis, now),
+    commitNames,
+    cache: createRedisCache(redis),
+    localNames,
+    announce: invalidations.announce,
+    logger,
+    now,
+  };
+
+  const workspaceStore = createRecordStore(workspaceKind, parts, { entriesMax: OTHERS_KEPT });
+  const isOrphanDomain = async ({ workspaceId }: DomainRecord) =>
+    (await workspaceStore.table.get(workspaceId, workspaceId)) === undefined;
+  const apiKeyStore = createRecordStore(apiKeyKind, parts, { entriesMax: OTHERS_KEPT });
+  const domainStore = createRecordStore(domainKind, parts, { entriesMax: OTHERS_KEPT, isOrphan: isOrphanDomain });
+  const linkStore = createRecordStore(linkKind, parts, {
+    entriesMax: LINKS_KEPT,
+    async isOrphan(link) {
+      if (!isRootLink(link)) return false;
+      const domain = await domainStore.ownerInTables(domainHost(link.domain));
+      return domain === undefined || isOrphanDomain(domain.record);
+    },
+  });
+  const customerStore = createRecordStore(customerKind, parts, { entriesMax: OTHERS_KEPT });
+  const stores = [workspaceStore, apiKeyStore, domainStore, linkStore, customerStore];
+
+  const counters = createCounters(clickhouse);
+  const workspaces = createWorkspaces(
+    { workspaces: workspaceStore, apiKeys: apiKeyStore, domains: domainStore, links: linkStore },
+    parts,
+  );
+  return {
+    workspaces,
+    keys: createKeys(apiKeyStore, workspaces, now),
+    domains: createDomains({ domains: domainStore, links: linkStore }, parts),
+    links: createLinks({
+      store: linkStore,
+      counters,
+      secrets: createSecretBox(options.instanceKey),
+      baseUrl: options.baseUrl,
+      now,
+    }),
+    customers: createCustomers(customerStore, counters, now),
+
+    /** Ends the writes under way and closes the catalog's own connections; Redis and ClickHouse clients given stay open. */
+    async close(): Promise<void> {
+      await Promise.all([commitNames.close(), ...stores.map((store) => store.close())]);
+      await redis.close();
+    },
+  };
+}
+export type Catalog = ReturnType<typeof createCatalog>;

@@ -1,0 +1,48 @@
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
+import type { RedisConnections } from './redis-connections.js';
+import type { CatalogLogger } from './unavailable.js';
+
+const CHANNEL = 'waymark:catalog';
+
+/** What a writer tells the other processes. Kinds are named by their table. */
+const changeSchema = z.object({
+  names: z.array(z.string()),
+  records: z.array(z.object({ table: z.string(), workspaceId: z.string(), id: z.string(), version: z.number() })),
+});
+export type CatalogChange = z.infer<typeof changeSchema>;
+
+export interface InvalidationListener {
+  changed(change: CatalogChange): void;
+  /** Changes may have been missed. */
+  missed(): void;
+}
+
+/** Announces changes to every process, this one included, through Redis pub/sub. */
+export function createInvalidations(redis: RedisConnections, listener: InvalidationListener, logger: CatalogLogger) {
+  const { subscriber } = redis;
+  subscriber.on('message', (_channel: string, text: string) => {
+    const change = changeSchema.safeParse(JSON.parse(text));
+    if (change.success) listener.changed(change.data);
+    else listener.missed();
+  });
+  const listen = () => void subscribe(subscriber, listener, logger);
+  subscriber.on('ready', listen);
+  if (subscriber.status === 'ready') listen();
+
+  return {
+    async announce(change: CatalogChange): Promise<void> {
+      await redis.write((client) => client.publish(CHANNEL, JSON.stringify(change)));
+    },
+  };
+}
+
+async function subscribe(subscriber: Redis, listener: InvalidationListener, logger: CatalogLogger): Promise<void> {
+  try {
+    await subscriber.subscribe(CHANNEL);
+    // Only after the subscription stands: what changes between a clearing and it would be missed.
+    listener.missed();
+  } catch (err) {
+    logger.warn({ err }, 'catalog could not subscribe to changes; caches rely on their second');
+  }
+}

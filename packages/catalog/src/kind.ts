@@ -1,0 +1,99 @@
+import type { EventRow, RowValue } from '@waymark/clickhouse';
+import { parseResourceId, type ResourceKind } from '@waymark/contract';
+import type { z } from 'zod';
+import { storableText } from './storable-text.js';
+
+/** What every record has. A workspace is its own workspace. */
+export interface CatalogRecord {
+  readonly id: string;
+  readonly workspaceId: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+/** A row of `names`: unique within its kind and scope, and found without knowing its workspace. */
+export interface Name {
+  readonly kind: string;
+  readonly scope: string;
+  readonly name: string;
+}
+
+/** All the catalog has to know about a kind of resource. */
+export interface Kind<R extends CatalogRecord> {
+  readonly resource: ResourceKind;
+  readonly table: string;
+  readonly schema: z.ZodType<R>;
+  /** The table's filter columns; the columns every table has are written without it. */
+  readonly columns: Readonly<Record<string, (record: R) => RowValue>>;
+  readonly names: (record: R) => readonly Name[];
+  /** How old a copy in this process may be served when neither Redis nor ClickHouse answers. */
+  readonly staleMsMax: number;
+  /** Set for kinds whose rows also arrive past the catalog, through the queue: nobody would clear a cached "unknown". */
+  readonly isQueued?: true;
+}
+
+/** A record and the version of its row. */
+export interface Stored<R> {
+  readonly version: number;
+  readonly record: R;
+}
+
+/** The UInt64 of a public id, as text; throws for text that is no id of that kind. */
+export function numberOf(resource: ResourceKind, id: string): string {
+  const number = parseResourceId(resource, id);
+  if (number === undefined) throw new TypeError(`not a ${resource} id: ${id}`);
+  return number;
+}
+
+/** The UInt64 of an optional id; 0 stands for none. */
+export function numberOrZero(resource: ResourceKind, id: string | null): string {
+  return (id === null ? undefined : parseResourceId(resource, id)) ?? '0';
+}
+
+const LEADING_COLUMNS = ['workspace_id', 'id', 'version', 'deleted'] as const;
+
+/** Column list of a kind's table, in the order of {@link recordRow}. */
+export function recordColumns<R extends CatalogRecord>(kind: Kind<R>): string[] {
+  return [...LEADING_COLUMNS, ...Object.keys(kind.columns), 'created_at', 'data'];
+}
+
+function columnValue(value: RowValue): RowValue {
+  return typeof value === 'string' ? storableText(value) : value;
+}
+
+/** The row of a record; a removed one keeps its filter columns and loses its data. */
+export function recordRow<R extends CatalogRecord>(
+  kind: Kind<R>,
+  { record, version }: Stored<R>,
+  removed = false,
+): EventRow {
+  return [
+    numberOf('workspace', record.workspaceId),
+    numberOf(kind.resource, record.id),
+    version,
+    removed ? 1 : 0,
+    ...Object.values(kind.columns).map((column) => columnValue(column(record))),
+    Date.parse(record.createdAt),
+    removed ? '' : JSON.stringify(record),
+  ];
+}
+
+export const NAMES_TABLE = {
+  table: 'names',
+  columns: ['kind', 'scope', 'name', 'id', 'workspace_id', 'version', 'deleted'],
+} as const;
+
+/** The row that gives `name` to a record, or takes it away. */
+export function nameRow(
+  name: Name,
+  owner: { readonly id: string; readonly workspaceId: string },
+  version: number,
+  removed = false,
+): EventRow {
+  return [name.kind, name.scope, storableText(name.name), owner.id, owner.workspaceId, version, removed ? 1 : 0];
+}
+
+/** One text for a name: for maps, cache keys and locks. No kind and no scope contains a slash. */
+export function nameKey({ kind, scope, name }: Name): string {
+  return `${kind}/${scope}/${name}`;
+}

@@ -1,0 +1,91 @@
+import type { Redis, RedisOptions } from 'ioredis';
+import { type CatalogLogger, unavailable } from './unavailable.js';
+
+/** A read that Redis answers later than this is answered by ClickHouse instead. */
+const READ_TIMEOUT_MS = 250;
+const WRITE_TIMEOUT_MS = 2000;
+/** After a timeout Redis is left alone for this long: a store that hangs must not slow every read down. */
+const PAUSE_MS = 500;
+const READY_WAIT_MS = 2000;
+
+/** The catalog's own connections: reads give up early, writes are patient, the third listens. */
+export interface RedisConnections {
+  /** The answer, or undefined when Redis is away, slow or failing. Never throws, never waits long. */
+  read<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined>;
+  /** @throws ApiError 500 with `Retry-After` when Redis does not do it */
+  write<T>(command: (redis: Redis) => Promise<T>): Promise<T>;
+  readonly subscriber: Redis;
+  close(): Promise<void>;
+}
+
+const COMMON: RedisOptions = {
+  lazyConnect: false,
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 0,
+  autoResendUnfulfilledCommands: false,
+  connectTimeout: 2000,
+  retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 5), 1000),
+};
+
+function untilReady(redis: Redis): Promise<void> {
+  if (redis.status === 'ready') return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    const onReady = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    const timer = setTimeout(() => {
+      redis.off('ready', onReady);
+      reject(new Error(`Redis is ${redis.status}`));
+    }, READY_WAIT_MS);
+    redis.once('ready', onReady);
+  });
+}
+
+/** Opens the connections to the server that `template` is connected to. */
+export function connectRedis(template: Redis, logger: CatalogLogger): RedisConnections {
+  const reader = template.duplicate({ ...COMMON, commandTimeout: READ_TIMEOUT_MS });
+  const writer = template.duplicate({ ...COMMON, commandTimeout: WRITE_TIMEOUT_MS });
+  // The subscription is made anew whenever it is ready; see invalidations.ts.
+  const subscriber = template.duplicate({ ...COMMON, autoResubscribe: false });
+  const connections = [reader, writer, subscriber];
+  for (const redis of connections) watch(redis, logger);
+  let pausedUntilMs = 0;
+
+  return {
+    subscriber,
+    async read(command) {
+      if (reader.status !== 'ready' || performance.now() < pausedUntilMs) return undefined;
+      try {
+        return await command(reader);
+      } catch (err) {
+        pausedUntilMs = performance.now() + PAUSE_MS;
+        logger.warn({ err }, 'catalog cache read failed; reading ClickHouse instead');
+        return undefined;
+      }
+    },
+    async write(command) {
+      try {
+        await untilReady(writer);
+        return await command(writer);
+      } catch (err) {
+        throw unavailable('Redis', err);
+      }
+    },
+    async close() {
+      for (const redis of connections) redis.disconnect();
+    },
+  };
+}
+
+/** Without a listener ioredis prints every failed attempt to reconnect. One line an outage is enough. */
+function watch(redis: Redis, logger: CatalogLogger): void {
+  let isReported = false;
+  redis.on('error', (err) => {
+    if (!isReported) logger.warn({ err }, 'catalog lost its connection to Redis');
+    isReported = true;
+  });
+  redis.on('ready', () => {
+    isReported = false;
+  });
+}

@@ -1,0 +1,25 @@
+import { createHash } from 'node:crypto';
+import { customAlphabet } from 'nanoid';
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** Random text of base62 characters, from the system's secure source. */
+export const randomText: (length: number) => string = customAlphabet(ALPHABET);
+
+const TOKEN_PREFIX = { secret: 'dub_', publishable: 'dub_pk_' } as const;
+const TOKEN_CHARS = 24;
+export type TokenKind = keyof typeof TOKEN_PREFIX;
+
+export function createToken(kind: TokenKind): string {
+  return TOKEN_PREFIX[kind] + randomText(TOKEN_CHARS);
+}
+
+/** All that is stored of a token: SHA-256, hex. */
+export function hashToken(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}
+
+/** What may be shown of a token. */
+export function partialToken(token: string): string {
+  return `dub...${token.slice(-4)}`;
+}

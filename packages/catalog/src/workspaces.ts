@@ -1,0 +1,168 @@
+import {
+  ApiError,
+  createResourceId,
+  formatResourceId,
+  PLAN_LIMITS,
+  type Plan,
+  type PlanLimits,
+  type Role,
+  type Scope,
+} from '@waymark/contract';
+import { draftDomain } from './domains.js';
+import { draftKey, type IssuedKey } from './keys.js';
+import { workspaceSlug } from './kinds.js';
+import { draftLink } from './links.js';
+import type { NamesTable } from './names-table.js';
+import type { RecordStore } from './record-store.js';
+import { type Creation, createRecords, NameTakenError, type WriteParts } from './record-writer.js';
+import type { ApiKeyRecord, DomainRecord, LinkRecord, WorkspaceRecord } from './records.js';
+
+export interface NewWorkspace {
+  readonly name: string;
+  readonly slug: string;
+  readonly plan: Plan;
+  /** A first domain: lower case, made primary, with its root link. */
+  readonly domain?: string;
+}
+
+export interface CreatedWorkspace {
+  readonly workspace: WorkspaceRecord;
+  readonly domain: DomainRecord | undefined;
+  readonly apiKey: IssuedKey;
+  readonly publishableKey: IssuedKey;
+}
+
+/** What an operator may change. */
+export type WorkspacePatch = Partial<
+  Pick<
+    WorkspaceRecord,
+    | 'name'
+    | 'slug'
+    | 'plan'
+    | 'allowedHostnames'
+    | 'requestsPerMinute'
+    | 'analyticsPerSecond'
+    | 'quotas'
+    | 'defaultProgramId'
+  >
+>;
+
+export interface WorkspaceStores {
+  readonly workspaces: RecordStore<WorkspaceRecord>;
+  readonly apiKeys: RecordStore<ApiKeyRecord>;
+  readonly domains: RecordStore<DomainRecord>;
+  readonly links: RecordStore<LinkRecord>;
+}
+
+const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,46}[a-z0-9])?$/;
+const HOSTNAME = /^(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/;
+const HOSTNAMES_MAX = 10;
+const DEFAULT_KEY = { role: 'owner' as Role, scopes: [] as Scope[] };
+
+function checkSlug(slug: string): void {
+  if (SLUG.test(slug)) return;
+  throw new ApiError('unprocessable_entity', 'A workspace slug has 1-48 lower-case letters, digits and inner hyphens.');
+}
+
+function checkHostnames(hostnames: readonly string[]): void {
+  if (hostnames.length > HOSTNAMES_MAX) {
+    throw new ApiError('unprocessable_entity', `A workspace allows at most ${HOSTNAMES_MAX} hostnames.`);
+  }
+  const wrong = hostnames.find((hostname) => !HOSTNAME.test(hostname));
+  if (wrong !== undefined) throw new ApiError('unprocessable_entity', `"${wrong}" is not a hostname.`);
+}
+
+/** The limits in force: the plan's, field by field replaced by the workspace's own. */
+export function workspaceLimits(workspace: WorkspaceRecord): PlanLimits {
+  const plan = PLAN_LIMITS[workspace.plan];
+  return {
+    requestsPerMinute: workspace.requestsPerMinute ?? plan.requestsPerMinute,
+    analyticsPerSecond: workspace.analyticsPerSecond ?? plan.analyticsPerSecond,
+    quotas: { ...plan.quotas, ...workspace.quotas },
+  };
+}
+
+export function createWorkspaces(stores: WorkspaceStores, parts: WriteParts & { readonly namesTable: NamesTable }) {
+  const { workspaces } = stores;
+
+  function draft(input: NewWorkspace, publishableKeyHash: string, id: string, nowMs: number): WorkspaceRecord {
+    const time = new Date(nowMs).toISOString();
+    return {
+      id,
+      workspaceId: id,
+      createdAt: time,
+      updatedAt: time,
+      name: input.name,
+      slug: input.slug,
+      plan: input.plan,
+      allowedHostnames: [],
+      requestsPerMinute: null,
+      analyticsPerSecond: null,
+      quotas: {},
+      defaultProgramId: null,
+      publishableKeyHash,
+    };
+  }
+
+  function domainCreations(domain: DomainRecord | undefined, nowMs: number): Creation[] {
+    if (domain === undefined) return [];
+    const root = draftLink(domain.workspaceId, { domain: domain.slug, key: '_root', url: '' }, nowMs);
+    return [stores.links.prepare(root), stores.domains.prepare(domain)];
+  }
+
+  return {
+    get: (id: string): Promise<WorkspaceRecord | undefined> => workspaces.get(id, id),
+
+    findBySlug: (slug: string): Promise<WorkspaceRecord | undefined> => workspaces.findByName(workspaceSlug(slug)),
+
+    /**
+     * A workspace with its keys and, if asked for, its first domain. Its own row is written last: killed before that, nothing
+     * of it exists.
+     *
+     * @throws ApiError conflict when the slug or the domain is taken
+     */
+    async create(input: NewWorkspace): Promise<CreatedWorkspace> {
+      checkSlug(input.slug);
+      const nowMs = parts.now();
+      const id = createResourceId('workspace', nowMs);
+      const apiKey = draftKey(id, { ...DEFAULT_KEY, kind: 'secret', name: 'Default key' }, nowMs);
+      const publishableKey = draftKey(id, { ...DEFAULT_KEY, kind: 'publishable', name: 'Publishable key' }, nowMs);
+      const workspace = draft(input, publishableKey.record.keyHash, id, nowMs);
+      const domain =
+        input.domain === undefined ? undefined : draftDomain(id, { slug: input.domain, primary: true }, nowMs);
+      try {
+        await createRecords(parts, [
+          stores.apiKeys.prepare(apiKey.record),
+          stores.apiKeys.prepare(publishableKey.record),
+          ...domainCreations(domain, nowMs),
+          workspaces.prepare(workspace),
+        ]);
+      } catch (err) {
+        if (!(err instanceof NameTakenError)) throw err;
+        const what = err.taken.kind === 'workspace' ? `slug "${input.slug}"` : `domain "${input.domain}"`;
+        throw new ApiError('conflict', `The ${what} is already in use.`, { cause: err });
+      }
+      return { workspace, domain, apiKey, publishableKey };
+    },
+
+    /**
+     * @throws ApiError not_found, conflict (slug), unprocessable_entity
+     */
+    async update(id: string, patch: WorkspacePatch): Promise<WorkspaceRecord> {
+      if (patch.slug !== undefined) checkSlug(patch.slug);
+      if (patch.allowedHostnames !== undefined) checkHostnames(patch.allowedHostnames);
+      const updatedAt = new Date(parts.now()).toISOString();
+      const updated = await workspaces.update(id, id, (record) => ({ ...record, ...patch, updatedAt }));
+      if (updated === undefined) throw new ApiError('not_found', 'Workspace not found.');
+      return updated;
+    },
+
+    /** Every workspace, oldest first: for the operator. Found through `names`, the one table without a workspace. */
+    async list(): Promise<WorkspaceRecord[]> {
+      const ids = (await parts.namesTable.ids('workspace')).map((number) => formatResourceId('workspace', number));
+      const found = await Promise.all(ids.map((id) => workspaces.get(id, id)));
+      return found.filter((record) => record !== undefined);
+    },
+  };
+}
+export type Workspaces = ReturnType<typeof createWorkspaces>;

@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import { createTestDatabase, startRedis, type TestDatabase, type TestRedis } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { type Catalog, type CreatedWorkspace, createCatalog } from '../src/index.js';
+
+export const BASE_URL = 'https://api.example.com';
+export const INSTANCE_KEY = Buffer.alloc(32, 7);
+
+/** Both stores of a test file, and as many catalogs on them as it asks for, each as alone as in a process of its own. */
+export interface TestStores {
+  readonly database: TestDatabase;
+  readonly redis: TestRedis;
+  /** A connection of the test's own. */
+  readonly client: Redis;
+  /** What the catalogs logged. */
+  readonly warnings: string[];
+  catalog(options?: { now?: () => number; database?: TestDatabase }): Catalog;
+  close(): Promise<void>;
+}
+
+export async function startStores(): Promise<TestStores> {
+  const [database, redis] = await Promise.all([createTestDatabase(), startRedis()]);
+  const client = new Redis(redis.url);
+  client.on('error', () => undefined);
+  const catalogs: Catalog[] = [];
+  const warnings: string[] = [];
+  return {
+    database,
+    redis,
+    client,
+    warnings,
+    catalog({ now = Date.now, database: other = database } = {}) {
+      const made = createCatalog({
+        redis: client,
+        clickhouse: other.client,
+        instanceKey: INSTANCE_KEY,
+        now,
+        logger: { warn: (_context, message) => warnings.push(message) },
+        baseUrl: BASE_URL,
+      });
+      catalogs.push(made);
+      return made;
+    },
+    async close() {
+      await Promise.all(catalogs.map((catalog) => catalog.close()));
+      client.disconnect();
+      await Promise.all([redis.stop(), database.drop()]);
+    },
+  };
+}
+
+/** A workspace with a domain of its own. */
+export function aWorkspace(catalog: Catalog): Promise<CreatedWorkspace & { readonly host: string }> {
+  const mark = randomUUID().slice(0, 8);
+  const host = `go.${mark}.example`;
+  return catalog.workspaces
+    .create({ name: 'Acme', slug: `acme-${mark}`, plan: 'enterprise', domain: host })
+    .then((created) => ({ ...created, host }));
+}
+
+export function outcomes(settled: readonly PromiseSettledResult<unknown>[]): { created: number; codes: string[] } {
+  const codes = settled.flatMap((outcome) =>
+    outcome.status === 'rejected' ? [String((outcome.reason as { code?: string }).code ?? outcome.reason)] : [],
+  );
+  return { created: settled.length - codes.length, codes: [...new Set(codes)] };
+}
+
+/** Every cache entry goes; the queue, locks and limits have other prefixes. */
+export async function wipeCaches(client: Redis): Promise<number> {
+  const keys = await client.keys('waymark:cache:*');
+  return keys.length === 0 ? 0 : client.del(keys);
+}
