@@ -1,1 +1,1 @@
-export {};
+export { buildApp, type ManagementDeps, managementRoutes } from './app.js';

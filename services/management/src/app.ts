@@ -1,0 +1,27 @@
+import type { Catalog } from '@waymark/catalog';
+import { type App, authPlugin, type CreateAppOptions, createApp } from '@waymark/http-kit';
+import type { RateLimiter } from '@waymark/rate-limit';
+import { domainRoutes } from './domains/route.js';
+import { linkRoutes } from './links/route.js';
+
+/** What the routes of this service work on. */
+export interface ManagementDeps {
+  readonly catalog: Catalog;
+  /** The domain that every workspace may create links on. */
+  readonly defaultDomain: string | undefined;
+  readonly now: () => number;
+}
+
+/** Every route of this service; the app must have `authPlugin`. */
+export async function managementRoutes(app: App, deps: ManagementDeps): Promise<void> {
+  await linkRoutes(app, deps);
+  await domainRoutes(app, deps);
+}
+
+/** The service as an app of its own. */
+export function buildApp(options: CreateAppOptions, deps: ManagementDeps & { readonly rateLimiter: RateLimiter }): App {
+  const app = createApp({ title: 'Waymark management', ...options });
+  app.register(authPlugin, deps);
+  app.register(async (routes) => managementRoutes(routes as App, deps));
+  return app;
+}

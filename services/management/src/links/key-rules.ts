@@ -1,0 +1,27 @@
+import type { WorkspaceRecord } from '@waymark/catalog';
+import { checkKey, normaliseKey } from '@waymark/catalog';
+import { ApiError, planAtLeast } from '@waymark/contract';
+
+/** Keys on the shared domain that would look like pages of the service itself. */
+const SERVICE_ROUTES: ReadonlySet<string> = new Set(
+  'admin api app auth billing blog contact dashboard docs help home login logout oauth pricing privacy register settings sign-in sign-up signin signup status support terms webhooks www'.split(
+    ' ',
+  ),
+);
+const SHORT_KEY_CHARS = 3;
+
+/**
+ * Refuses a key the caller chose, by form and, on a domain shared by all workspaces, by its rules (spec 4.2). Whether it is
+ * taken shows when it is created.
+ *
+ * @throws ApiError 422, 403 or 409
+ */
+export function checkChosenKey(key: string, workspace: WorkspaceRecord, isShared: boolean): void {
+  checkKey(key);
+  if (!isShared) return;
+  const lookup = normaliseKey(key);
+  if (SERVICE_ROUTES.has(lookup)) throw new ApiError('conflict', `The key "${key}" is used by the service itself.`);
+  if (lookup.length <= SHORT_KEY_CHARS && !planAtLeast(workspace.plan, 'pro')) {
+    throw new ApiError('forbidden', `Keys of ${SHORT_KEY_CHARS} characters or less need the plan pro or higher.`);
+  }
+}
