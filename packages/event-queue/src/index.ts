@@ -1,1 +1,16 @@
-export {};
+export * from './claim-names.js';
+export { type ClaimState, OWNER_GIVES_UP_MS, PENDING_TTL_MS } from './claim-value.js';
+export type { Claims } from './claims.js';
+export type { Click, RecordedClick } from './click-recorder.js';
+export {
+  type CommitRequest,
+  createEventProducer,
+  type EventProducer,
+  type EventProducerOptions,
+  type FinalClaim,
+  type QueuedRow,
+} from './event-producer.js';
+export { DEAD_LETTER_QUEUE, QUEUE_KINDS, QUEUE_PREFIX, stateKey } from './queue-keys.js';
+export type { QueueLogger } from './queue-logger.js';
+export type { Load } from './redis-health.js';
+export type { StateValue } from './transaction.js';

@@ -1,0 +1,65 @@
+import type { EventRow, QueueKind } from '@waymark/clickhouse';
+import { ApiError } from '@waymark/contract';
+import { claimState, finalValue, pendingValue } from './claim-value.js';
+import type { EntryFinal, StateValue } from './transaction.js';
+
+/** A row is at most that many bytes of JSON (architecture, section 5). */
+export const ROW_BYTES_MAX = 100_000;
+
+/** What became of one attempt to record a click. */
+export type ClickOutcome =
+  /** In the queue, or in the spool. */
+  | { readonly state: 'recorded' }
+  /** Counted already within the hour. */
+  | { readonly state: 'known'; readonly clickId: string }
+  /** Someone is recording a click of this visitor right now. */
+  | { readonly state: 'pending' };
+
+/** A click on its way into a batch. */
+export interface ClickItem {
+  readonly type: 'click';
+  readonly claim: string;
+  readonly clickId: string;
+  readonly rowText: string;
+  /** When it was handed over: the 50 ms count from here. */
+  readonly since: number;
+  /** Recorded whoever holds the claim, which becomes this click's. */
+  readonly takesOver: boolean;
+  settle(outcome: ClickOutcome): void;
+  fail(err: unknown): void;
+}
+
+/** One `commit` on its way into a batch. */
+export interface CommitItem {
+  readonly type: 'commit';
+  readonly rows: readonly { readonly kind: QueueKind; readonly text: string }[];
+  readonly finals: readonly EntryFinal[];
+  readonly state: readonly StateValue[];
+  /** True once its caller has been answered, either way. */
+  isSettled: boolean;
+  settle(): void;
+  fail(err: unknown): void;
+}
+
+export type BatchItem = ClickItem | CommitItem;
+
+/** A row as the queue carries it. */
+export function rowText(row: EventRow): string {
+  const text = JSON.stringify(row);
+  // A character is at most three bytes, so most rows need no count.
+  if (text.length * 3 > ROW_BYTES_MAX && Buffer.byteLength(text) > ROW_BYTES_MAX) {
+    throw new ApiError('unprocessable_entity', `The event is larger than ${ROW_BYTES_MAX} bytes.`);
+  }
+  return text;
+}
+
+/** What a click's claim holds while it is on its way, and after. */
+export const clickPending = pendingValue;
+export const clickFinal = finalValue;
+
+/** Reads the answer to taking a click's claim: empty when it was free, else what holds it. */
+export function clickOutcome(held: string): ClickOutcome | undefined {
+  if (held === '') return undefined;
+  const claim = claimState(held);
+  return claim.state === 'final' ? { state: 'known', clickId: claim.value } : { state: 'pending' };
+}

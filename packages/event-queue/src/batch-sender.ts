@@ -1,0 +1,239 @@
+import type { QueueKind } from '@waymark/clickhouse';
+import { type BatchItem, type ClickItem, type CommitItem, clickFinal } from './batch-items.js';
+import { notRecorded } from './claims.js';
+import type { ClickGate } from './click-gate.js';
+import { backoffMs, DeadlineError, pause, withinMs } from './deadline.js';
+import type { JobAdder, JobDraft } from './job-adder.js';
+import { encodeJobData } from './job-data.js';
+import { createJobId } from './job-id.js';
+import type { QueueLogger } from './queue-logger.js';
+import { isOutOfMemory, isRefusal } from './redis-connection.js';
+import type { RedisHealth } from './redis-health.js';
+import type { Spool } from './spool.js';
+import { type RowPlace, runTransaction, type TransactionEntry, type TransactionPlan } from './transaction.js';
+
+/** One recorded click an hour per visitor and link. */
+export const CLICK_CLAIM_TTL_MS = 3_600_000;
+
+export interface BatchSenderOptions {
+  readonly adder: JobAdder;
+  readonly gate: ClickGate;
+  readonly health: RedisHealth;
+  readonly spool: Spool;
+  readonly logger: QueueLogger;
+  readonly now: () => number;
+  /** Clicks that Redis has not taken by then go to the spool. */
+  readonly clickDeadlineMs: number;
+  /** Clicks for which not even the spool has room are offered to Redis for that long. */
+  readonly retryMs: number;
+}
+
+export interface BatchSender {
+  /** Resolves when the batch's clicks are settled; what is left of it goes on in the background. */
+  send(items: readonly BatchItem[]): Promise<void>;
+  /** Resolves when nothing goes on any more. */
+  close(): Promise<void>;
+}
+
+/** A batch with its contents fixed: every attempt, and the spool, carry the same rows under the same job ids. */
+interface Batch {
+  readonly clicks: readonly ClickItem[];
+  readonly clickJob: JobDraft | undefined;
+  readonly commits: readonly CommitItem[];
+  readonly commitJobs: readonly JobDraft[];
+  /** For each commit, where its rows are in `commitJobs`. */
+  readonly places: readonly (readonly RowPlace[])[];
+}
+
+function draftJob(kind: QueueKind, rows: readonly string[]): JobDraft {
+  return { kind, jobId: createJobId(), data: encodeJobData(rows) };
+}
+
+function buildBatch(clicks: readonly ClickItem[], commits: readonly CommitItem[]): Batch {
+  const kinds: QueueKind[] = [];
+  const rows: string[][] = [];
+  const places = commits.map((commit) =>
+    commit.rows.map(({ kind, text }) => {
+      const job = kinds.includes(kind) ? kinds.indexOf(kind) : kinds.push(kind) - 1;
+      rows[job] ??= [];
+      return { job, index: (rows[job]?.push(text) ?? 0) - 1 };
+    }),
+  );
+  const clickRows = clicks.map((click) => click.rowText);
+  return {
+    clicks,
+    // Apart from click rows of commits: this job may go through the spool.
+    clickJob: clicks.length === 0 ? undefined : draftJob('click', clickRows),
+    commits,
+    commitJobs: kinds.map((kind, job) => draftJob(kind, rows[job] ?? [])),
+    places,
+  };
+}
+
+function planOf(batch: Batch, withClicks: boolean): TransactionPlan {
+  const clickJob = withClicks ? batch.clickJob : undefined;
+  const entries = batch.commits.map(
+    (commit, index): TransactionEntry => ({
+      finals: commit.finals,
+      state: commit.state,
+      rows: batch.places[index] ?? [],
+      isAbandoned: commit.isSettled,
+    }),
+  );
+  return {
+    jobs: clickJob === undefined ? batch.commitJobs : [...batch.commitJobs, clickJob],
+    clickFinals:
+      clickJob === undefined
+        ? []
+        : batch.clicks.map(({ claim, clickId }) => ({ name: claim, value: clickFinal(clickId) })),
+    clickClaimTtlMs: CLICK_CLAIM_TTL_MS,
+    entries,
+  };
+}
+
+const RETRY_FIRST_MS = 25;
+const RETRY_MAX_MS = 1000;
+const RETRY_CHARS_MAX = 64_000_000;
+const CLOSE_WAIT_MS = 2000;
+
+/** Sends batches: claims of clicks, then one transaction; clicks that Redis does not take in time go to the spool. */
+export function createBatchSender(options: BatchSenderOptions): BatchSender {
+  const { adder, gate, health, spool, logger, now } = options;
+  const background = new Set<Promise<void>>();
+  const closing = new AbortController();
+  let retryChars = 0;
+
+  const report = (err: unknown) => {
+    if (isOutOfMemory(err)) health.reportFull();
+    else health.reportTrouble(err);
+  };
+
+  /** Which clicks are to be recorded, and whether Redis may be asked to take them. */
+  const passGate = async (clicks: readonly ClickItem[], deadline: number) => {
+    const left = () => Math.max(1, deadline - now());
+    if (!(await health.untilAnswering(left()))) return { winners: clicks, viaRedis: false };
+    try {
+      if (health.load() === 'spool-clicks') return { winners: await gate.look(clicks, left()), viaRedis: false };
+      return { winners: await gate.take(clicks, left()), viaRedis: true };
+    } catch (err) {
+      report(err);
+      return { winners: clicks, viaRedis: false };
+    }
+  };
+
+  const spoolClicks = async ({ clicks, clickJob }: Batch): Promise<boolean> => {
+    if (clickJob === undefined) return true;
+    const expiresAt = now() + CLICK_CLAIM_TTL_MS;
+    const finals = clicks.map(({ claim, clickId }) => ({ name: claim, value: clickFinal(clickId), expiresAt }));
+    try {
+      await spool.append({ ...clickJob, finals });
+      for (const click of clicks) click.settle({ state: 'recorded' });
+      return true;
+    } catch (err) {
+      logger.error({ err, clicks: clicks.length }, 'clicks could be kept neither in Redis nor on disk');
+      for (const click of clicks) click.fail(notRecorded(err));
+      return false;
+    }
+  };
+
+  /** True when the clicks are safe, false when even the spool refused them. */
+  const settleClicks = async (batch: Batch, attempt: Promise<unknown>, deadline: number): Promise<boolean> => {
+    try {
+      await withinMs(attempt, deadline - now(), 'adding clicks');
+    } catch (err) {
+      report(err);
+      return spoolClicks(batch);
+    }
+    for (const click of batch.clicks) click.settle({ state: 'recorded' });
+    return true;
+  };
+
+  const settleCommits = (batch: Batch, late: ReadonlySet<number>) => {
+    batch.commits.forEach((commit, index) => {
+      if (late.has(index)) commit.fail(notRecorded(new Error('its claims had expired')));
+      else commit.settle();
+    });
+  };
+
+  /**
+   * Follows a batch until its commits are settled. A refusal is certain, so they fail at once, unless an earlier attempt may
+   * have gone through: then the same transaction is repeated until an answer tells, or until every caller has given up.
+   */
+  const followCommits = async (batch: Batch, first: Promise<ReadonlySet<number>>): Promise<void> => {
+    let attempt = first;
+    let isCertain = true;
+    for (let count = 0; !closing.signal.aborted; count++) {
+      try {
+        settleCommits(batch, await attempt);
+        return;
+      } catch (err) {
+        report(err);
+        isCertain &&= isRefusal(err);
+        if (isCertain) for (const commit of batch.commits) commit.fail(notRecorded(err));
+      }
+      if (batch.commits.every((commit) => commit.isSettled)) return;
+      await pause(backoffMs(count, RETRY_FIRST_MS, RETRY_MAX_MS), closing.signal);
+      attempt = runTransaction(adder, planOf(batch, false));
+    }
+  };
+
+  /** Clicks that nobody could keep: their callers know, and yet most of them can be saved. */
+  const retryClicks = async (batch: Batch): Promise<void> => {
+    const until = now() + options.retryMs;
+    for (let count = 0; now() < until && !closing.signal.aborted; count++) {
+      await pause(backoffMs(count, RETRY_FIRST_MS, RETRY_MAX_MS), closing.signal);
+      if (!(await health.untilAnswering(RETRY_MAX_MS)) || health.load() === 'spool-clicks') continue;
+      try {
+        await runTransaction(adder, planOf({ ...batch, commits: [], commitJobs: [] }, true));
+        return;
+      } catch (err) {
+        report(err);
+      }
+    }
+  };
+
+  const inBackground = (work: Promise<void>) => {
+    const tracked = work.finally(() => background.delete(tracked));
+    background.add(tracked);
+  };
+
+  const rescueClicks = (batch: Batch) => {
+    const chars = batch.clickJob?.data.length ?? 0;
+    if (retryChars + chars > RETRY_CHARS_MAX) return;
+    retryChars += chars;
+    inBackground(
+      retryClicks(batch).finally(() => {
+        retryChars -= chars;
+      }),
+    );
+  };
+
+  return {
+    async send(items) {
+      const clicks = items.filter((item): item is ClickItem => item.type === 'click');
+      const commits = items.filter((item): item is CommitItem => item.type === 'commit' && !item.isSettled);
+      const deadline = Math.min(...clicks.map((click) => click.since)) + options.clickDeadlineMs;
+      const { winners, viaRedis } =
+        clicks.length === 0 ? { winners: clicks, viaRedis: false } : await passGate(clicks, deadline);
+      const batch = buildBatch(winners, commits);
+      const withClicks = viaRedis && winners.length > 0;
+
+      if (!withClicks && commits.length === 0) {
+        if (!(await spoolClicks(batch))) rescueClicks(batch);
+        return;
+      }
+      const attempt = runTransaction(adder, planOf(batch, withClicks));
+      if (commits.length > 0) inBackground(followCommits(batch, attempt));
+      const areSafe = withClicks ? await settleClicks(batch, attempt, deadline) : await spoolClicks(batch);
+      if (!areSafe) rescueClicks(batch);
+    },
+
+    async close() {
+      const all = Promise.allSettled(background);
+      await withinMs(all, CLOSE_WAIT_MS, 'sending what is left').catch((err: unknown) => {
+        if (!(err instanceof DeadlineError)) throw err;
+      });
+      closing.abort();
+    },
+  };
+}

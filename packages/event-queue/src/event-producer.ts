@@ -1,0 +1,218 @@
+import type { EventRow, QueueKind } from '@waymark/clickhouse';
+import { ApiError } from '@waymark/contract';
+import { type BatchItem, type CommitItem, rowText } from './batch-items.js';
+import { createBatchSender } from './batch-sender.js';
+import { finalValue, OWNER_GIVES_UP_MS, pendingValue } from './claim-value.js';
+import { type Claims, createClaims, notRecorded } from './claims.js';
+import { createClickGate } from './click-gate.js';
+import { type Click, createClickRecorder, type RecordedClick } from './click-recorder.js';
+import { DeadlineError } from './deadline.js';
+import { createJobAdder } from './job-adder.js';
+import { createMicroBatcher } from './micro-batcher.js';
+import { createPendingClicks } from './pending-clicks.js';
+import { oldestQueuedMs } from './queue-age.js';
+import { QUEUE_PREFIX } from './queue-keys.js';
+import type { QueueLogger } from './queue-logger.js';
+import { connectProducer } from './redis-connection.js';
+import { createRedisHealth, type Load } from './redis-health.js';
+import { createSpool } from './spool.js';
+import { createSpoolReplayer } from './spool-replayer.js';
+import type { StateValue } from './transaction.js';
+
+/** A row for the queue of its kind. */
+export interface QueuedRow {
+  readonly kind: QueueKind;
+  readonly row: EventRow;
+}
+
+/** A claim that the commit makes final. `owner` must hold it, pending. */
+export interface FinalClaim {
+  readonly name: string;
+  readonly owner: string;
+  readonly value: string;
+  readonly ttlMs: number;
+}
+
+export interface CommitRequest {
+  readonly rows: readonly QueuedRow[];
+  readonly finals: readonly FinalClaim[];
+  /** Keys from `stateKey`. */
+  readonly state?: readonly StateValue[];
+}
+
+/** Puts events into the queue. One per process. */
+export interface EventProducer {
+  /**
+   * Records a click unless its claim was used within the hour. Resolves when the row is in the queue or, when Redis does not
+   * answer within 50 ms, on disk. Rejects only when neither could keep it.
+   */
+  recordClick(click: Click): Promise<RecordedClick>;
+  /**
+   * Rows, final claims and state, all or nothing.
+   *
+   * @throws ApiError 500, or 429 when Redis is short of memory, both with `Retry-After`. A repeat is safe as far as it has a
+   * claim: should the first attempt have gone through after all, it meets the final value.
+   */
+  commit(request: CommitRequest): Promise<void>;
+  readonly claims: Claims;
+  load(): Load;
+  /** When the oldest event that may not be in ClickHouse yet was queued, epoch milliseconds; undefined when none waits. */
+  oldestQueuedMs(kind: QueueKind): Promise<number | undefined>;
+  /** Rejects when Redis does not answer. */
+  ping(): Promise<void>;
+  /** Sends what is waiting. Nothing may be handed over after. */
+  close(): Promise<void>;
+}
+
+export interface EventProducerOptions {
+  readonly redisUrl: string;
+  readonly spoolDirectory: string;
+  readonly logger: QueueLogger;
+  readonly now?: () => number;
+  readonly spoolBytesMax?: number;
+  readonly batchDelayMs?: number;
+  readonly batchesInFlightMax?: number;
+  readonly clickDeadlineMs?: number;
+  readonly memoryPollMs?: number;
+}
+
+const BATCH_DELAY_MS = 2;
+const BATCH_ROWS_MAX = 500;
+const BATCH_BYTES_MAX = 1_000_000;
+const BATCHES_IN_FLIGHT_MAX = 4;
+const CLICK_DEADLINE_MS = 50;
+const PENDING_CLICK_WAIT_MS = 50;
+const MEMORY_POLL_MS = 250;
+const SPOOL_BYTES_MAX = 1024 ** 3;
+const REPLAY_INTERVAL_MS = 100;
+const ADOPTION_INTERVAL_MS = 5000;
+/** A failed add is offered again under the same job ids for that long. */
+const RETRY_MS = 5 * 60_000;
+/** A caller without a claim hears within that time; one with claims, before these get too old. */
+const COMMIT_ANSWER_MS = 5000;
+const SHED_RETRY_AFTER_SECONDS = 5;
+
+/** Connects to Redis and starts replaying what earlier processes have left in the spool. */
+export function createEventProducer(options: EventProducerOptions): EventProducer {
+  const { logger, now = Date.now } = options;
+  const redis = connectProducer(options.redisUrl, logger);
+  const health = createRedisHealth(redis, { pollMs: options.memoryPollMs ?? MEMORY_POLL_MS, logger, now });
+  const claims = createClaims(redis, now);
+  const gate = createClickGate(redis);
+  const adder = createJobAdder(redis);
+  const spool = createSpool({
+    directory: options.spoolDirectory,
+    bytesMax: options.spoolBytesMax ?? SPOOL_BYTES_MAX,
+    logger,
+    now,
+  });
+  const sender = createBatchSender({
+    adder,
+    gate,
+    health,
+    spool,
+    logger,
+    now,
+    clickDeadlineMs: options.clickDeadlineMs ?? CLICK_DEADLINE_MS,
+    retryMs: RETRY_MS,
+  });
+  const batcher = createMicroBatcher<BatchItem>({
+    delayMs: options.batchDelayMs ?? BATCH_DELAY_MS,
+    rowsMax: BATCH_ROWS_MAX,
+    bytesMax: BATCH_BYTES_MAX,
+    inFlightMax: options.batchesInFlightMax ?? BATCHES_IN_FLIGHT_MAX,
+    flush: (items) => sender.send(items),
+  });
+  const recorder = createClickRecorder({
+    batcher,
+    pending: createPendingClicks(gate, now, PENDING_CLICK_WAIT_MS),
+    now,
+  });
+  const replayer = createSpoolReplayer({
+    spool,
+    adder,
+    health,
+    logger,
+    now,
+    intervalMs: REPLAY_INTERVAL_MS,
+    adoptionIntervalMs: ADOPTION_INTERVAL_MS,
+  });
+
+  const giveUpAt = (finals: readonly FinalClaim[]): number => {
+    const takenAt = finals.map(({ owner }) => claims.takenAt(owner) ?? now());
+    return Math.min(now() + COMMIT_ANSWER_MS, ...takenAt.map((at) => at + OWNER_GIVES_UP_MS));
+  };
+
+  const submit = (request: CommitRequest, until: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const rows = request.rows.map(({ kind, row }) => ({ kind, text: rowText(row) }));
+      const finals = request.finals.map(({ name, owner, value, ttlMs }) => ({
+        name,
+        pending: pendingValue(owner),
+        final: finalValue(value),
+        ttlMs,
+      }));
+      const finish = (settle: () => void) => {
+        clearTimeout(timer);
+        item.isSettled = true;
+        settle();
+      };
+      const timer = setTimeout(
+        () => setImmediate(() => item.fail(notRecorded(new DeadlineError('commit', COMMIT_ANSWER_MS)))),
+        until - now(),
+      );
+      const item: CommitItem = {
+        type: 'commit',
+        rows,
+        finals,
+        state: request.state ?? [],
+        isSettled: false,
+        settle: () => finish(resolve),
+        fail: (err) => finish(() => reject(err)),
+      };
+      batcher.add(
+        item,
+        rows.length,
+        rows.reduce((sum, { text }) => sum + text.length, 0),
+      );
+    });
+
+  return {
+    claims,
+    load: () => health.load(),
+    recordClick: (click) => recorder.record(click),
+
+    async commit(request) {
+      if (health.load() !== 'normal') {
+        throw new ApiError('rate_limit_exceeded', 'Too many events at the moment. Retry later.', {
+          retryAfterSeconds: SHED_RETRY_AFTER_SECONDS,
+        });
+      }
+      for (const { key } of request.state ?? []) {
+        if (!key.startsWith(QUEUE_PREFIX)) throw new TypeError(`not a key of the queue's transaction: ${key}`);
+      }
+      const until = giveUpAt(request.finals);
+      if (until <= now()) throw notRecorded(new Error('its claims are too old'));
+      await submit(request, until);
+    },
+
+    async oldestQueuedMs(kind) {
+      const queued = await oldestQueuedMs(redis, kind);
+      const spooled = kind === 'click' ? spool.oldestAt() : undefined;
+      return queued === undefined || spooled === undefined ? (queued ?? spooled) : Math.min(queued, spooled);
+    },
+
+    async ping() {
+      if (!health.isAnswering()) throw new Error('redis does not answer');
+    },
+
+    async close() {
+      await batcher.close();
+      await sender.close();
+      await replayer.close();
+      await spool.close();
+      health.close();
+      redis.disconnect();
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import { SPOOLED_FINALS } from './claim-scripts.js';
+import { pause } from './deadline.js';
+import type { JobAdder } from './job-adder.js';
+import { claimKey } from './queue-keys.js';
+import type { QueueLogger } from './queue-logger.js';
+import type { RedisHealth } from './redis-health.js';
+import type { Spool } from './spool.js';
+import type { SpoolEntry } from './spool-frame.js';
+
+export interface SpoolReplayerOptions {
+  readonly spool: Spool;
+  readonly adder: JobAdder;
+  readonly health: RedisHealth;
+  readonly logger: QueueLogger;
+  readonly now: () => number;
+  /** How often to look for something to replay. */
+  readonly intervalMs: number;
+  /** How often to look for files of dead processes when this one has nothing of its own. */
+  readonly adoptionIntervalMs: number;
+}
+
+/** Redis has no room for the spool at the moment. */
+class NoRoomError extends Error {}
+
+/** Puts spooled jobs into the queue whenever Redis can take them. */
+export function createSpoolReplayer(options: SpoolReplayerOptions): { close(): Promise<void> } {
+  const { spool, adder, health, logger, now } = options;
+  const closing = new AbortController();
+  let lookedForOrphansAt = Number.NEGATIVE_INFINITY;
+
+  const send = async (entries: readonly SpoolEntry[]) => {
+    if (!health.isAnswering() || health.load() === 'spool-clicks' || closing.signal.aborted) throw new NoRoomError();
+    const multi = await adder.transaction();
+    await Promise.all(entries.map((entry) => adder.add(multi, entry)));
+    const finals = entries.flatMap((entry) => entry.finals).filter(({ expiresAt }) => expiresAt > now());
+    if (finals.length > 0) {
+      const keys = finals.map(({ name }) => claimKey(name));
+      const args = finals.flatMap(({ value, expiresAt }) => [value, expiresAt - now()]);
+      multi.eval(SPOOLED_FINALS, keys.length, ...keys, ...args);
+    }
+    const results = await multi.exec();
+    const failed = results?.find(([err]) => err !== null)?.[0];
+    if (failed !== undefined && failed !== null) {
+      await adder.loadScripts();
+      throw failed;
+    }
+  };
+
+  const replayOnce = async () => {
+    const isAdoptionDue = now() - lookedForOrphansAt >= options.adoptionIntervalMs;
+    if (!health.isAnswering() || health.load() === 'spool-clicks') return;
+    if (!spool.hasEntries() && !isAdoptionDue) return;
+    lookedForOrphansAt = now();
+    try {
+      await spool.replay(send);
+    } catch (err) {
+      if (!(err instanceof NoRoomError)) logger.warn({ err }, 'the spool will be replayed later');
+    }
+  };
+
+  const running = (async () => {
+    while (!closing.signal.aborted) {
+      await replayOnce();
+      await pause(options.intervalMs, closing.signal);
+    }
+  })();
+
+  return {
+    async close() {
+      closing.abort();
+      await running;
+    },
+  };
+}
