@@ -1,0 +1,61 @@
+/**
+ * Query strings as lists of raw pieces (`name=value`). Parameters nobody touches keep their bytes: a signed destination
+ * would not survive being parsed and written again.
+ */
+
+export interface SplitUrl {
+  /** Everything before the query. */
+  readonly base: string;
+  readonly pieces: readonly string[];
+  /** From `#` on. */
+  readonly fragment: string;
+}
+
+/** The pieces of a query without its `?`. */
+export function queryPieces(query: string): string[] {
+  return query === '' ? [] : query.split('&').filter((piece) => piece !== '');
+}
+
+export function splitUrl(url: string): SplitUrl {
+  const hash = url.indexOf('#');
+  const head = hash < 0 ? url : url.slice(0, hash);
+  const mark = head.indexOf('?');
+  return {
+    base: mark < 0 ? head : head.slice(0, mark),
+    pieces: mark < 0 ? [] : queryPieces(head.slice(mark + 1)),
+    fragment: hash < 0 ? '' : url.slice(hash),
+  };
+}
+
+export function joinUrl({ base, pieces, fragment }: SplitUrl): string {
+  return pieces.length === 0 ? base + fragment : `${base}?${pieces.join('&')}${fragment}`;
+}
+
+/** Name and value of a piece, decoded the way every form parser does. */
+export function readPiece(piece: string): readonly [name: string, value: string] {
+  if (piece.includes('%') || piece.includes('+')) {
+    for (const pair of new URLSearchParams(piece)) return pair;
+  }
+  const equals = piece.indexOf('=');
+  return equals < 0 ? [piece, ''] : [piece.slice(0, equals), piece.slice(equals + 1)];
+}
+
+export function pieceName(piece: string): string {
+  return readPiece(piece)[0];
+}
+
+/** `name=value` with the value encoded. */
+export function writePiece(name: string, value: string): string {
+  return `${name}=${encodeURIComponent(value)}`;
+}
+
+/** The pieces with `piece` as the only one of its name, in the place of the first of them. */
+export function setPiece(pieces: readonly string[], piece: string): string[] {
+  const name = pieceName(piece);
+  const first = pieces.findIndex((other) => pieceName(other) === name);
+  if (first < 0) return [...pieces, piece];
+  return pieces.flatMap((other, index) => {
+    if (index === first) return [piece];
+    return pieceName(other) === name ? [] : [other];
+  });
+}

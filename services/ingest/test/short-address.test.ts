@@ -1,0 +1,62 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readShortAddress } from '../src/redirect/short-address.js';
+
+describe('short address', () => {
+  it.each([
+    ['go.acme.com', 'go.acme.com'],
+    ['GO.Acme.COM:3001', 'go.acme.com'],
+    ['www.acme.com', 'acme.com'],
+    ['WWW.acme.com.', 'acme.com'],
+    ['localhost:3001', 'localhost'],
+    ['[::1]:3001', '[::1]'],
+    ['[::1]', '[::1]'],
+    ['', ''],
+    [undefined, ''],
+  ])('host %s is domain %s', (host, domain) => {
+    expect(readShortAddress(host, '/x').domain).toBe(domain);
+  });
+
+  it.each([
+    ['/try', 'try', ''],
+    ['/Try', 'try', ''],
+    ['/', '_root', ''],
+    ['/?a=1', '_root', 'a=1'],
+    ['', '_root', ''],
+    ['/a/b/c', 'a/b/c', ''],
+    ['/a/b/?x=1&y', 'a/b', 'x=1&y'],
+    ['/a%2Fb', 'a/b', ''],
+    ['//a', 'a', ''],
+    ['/caf%C3%A9', 'xn--caf-dma', ''],
+    [Buffer.from('/café?q=é').toString('latin1'), 'xn--caf-dma', 'q=é'],
+    ['/a#b?c', 'a', ''],
+    ['/a?b#c', 'a', 'b'],
+    ['/a?b?c', 'a', 'b?c'],
+  ])('target %s is key %s with query "%s"', (target, key, query) => {
+    expect(readShortAddress('h', target)).toMatchObject({ key, query });
+  });
+
+  it('takes a path that cannot be decoded as it stands', () => {
+    expect(readShortAddress('h', '/100%')).toMatchObject({ path: '100%', key: '100%' });
+    expect(readShortAddress('h', '/%zz%41').path).toBe('%zz%41');
+    expect(readShortAddress('h', '/%ff').path).toBe('%ff');
+  });
+
+  it('has no key for what no link can be', () => {
+    expect(readShortAddress('h', '/a%00b').key).toBeUndefined();
+    expect(readShortAddress('h', '/%0a').key).toBeUndefined();
+    expect(readShortAddress('h', `/${'x'.repeat(1025)}`).key).toBeUndefined();
+  });
+
+  it('never throws, and every key is in look-up form', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.string({ unit: 'binary' })), fc.webPath(), (host, path) => {
+        for (const target of [path, `/${host}`, host]) {
+          const { domain, key } = readShortAddress(host, target);
+          expect(domain).toBe(domain.toLowerCase());
+          if (key !== undefined) expect(readShortAddress('h', `/${encodeURIComponent(key)}`).key).toBe(key);
+        }
+      }),
+    );
+  });
+});
