@@ -1,6 +1,14 @@
 export { startClickHouse, type TestClickHouse, type TestClickHouseOptions } from './clickhouse.js';
 export { aClick, aLead, aSale, BUILDER_TIME_MS } from './event-builders.js';
 export { insertClicks, insertLeads, insertSales } from './insert-events.js';
+export {
+  aCustomerRecord,
+  aDomainRecord,
+  aLinkRecord,
+  anApiKeyRecord,
+  aWorkspaceRecord,
+  BUILDER_WORKSPACE_ID,
+} from './records.js';
 export { startRedis, type TestRedis, type TestRedisOptions } from './redis.js';
 export { createTestDatabase, type TestDatabase, type TestDatabaseOptions } from './test-database.js';
 export { type WaitOptions, waitFor } from './wait-for.js';

@@ -1,5 +1,14 @@
 import { expect, test } from 'vitest';
-import { aClick, aLead, aSale, createTestDatabase, insertClicks, insertLeads, insertSales, startRedis } from '../src/index.js';
+import {
+  aClick,
+  aLead,
+  aSale,
+  createTestDatabase,
+  insertClicks,
+  insertLeads,
+  insertSales,
+  startRedis,
+} from '../src/index.js';
 
 test('built events of every kind can be inserted and are counted by the views', async () => {
   const { client, drop } = await createTestDatabase();
