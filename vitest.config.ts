@@ -19,6 +19,8 @@ export default defineConfig(({ mode }) => {
       include: ['packages/*/test/**/*.test.ts', 'services/*/test/**/*.test.ts', 'test/**/*.test.ts'],
       exclude: ['**/node_modules/**', 'test/bench/**'],
       globalSetup: ['packages/test-kit/src/global-setup.ts'],
+      // vitest sets BASE_URL, which is a setting of ours: a service started by a test must not inherit it.
+      env: { BASE_URL: '' },
       provide: { faultLength: isLong ? ('long' as const) : ('short' as const) },
       testTimeout: isLong ? 900_000 : 30_000,
       hookTimeout: 60_000,

@@ -1,0 +1,96 @@
+import type { ApiKeyRecord, Catalog } from '@waymark/catalog';
+import { ROLES, type Role } from '@waymark/contract';
+import { CommandError } from '../command-error.js';
+import { optionalText, type RawOption, requiredText, scopesOption } from '../option-values.js';
+import { type CommandResult, table } from '../output.js';
+import { withCatalog } from '../stores.js';
+import { findWorkspace } from './workspace.js';
+
+function describeKey({ id, workspaceId, name, partialKey, kind, role, scopes, expiresAt, createdAt }: ApiKeyRecord) {
+  return { id, workspaceId, name, partialKey, kind, role, scopes, expiresAt, createdAt };
+}
+
+function roleOption(value: RawOption): Role {
+  const text = optionalText('role', value) ?? 'owner';
+  const role = ROLES.find((known) => known === text);
+  if (role === undefined) throw new CommandError(`--role is one of ${ROLES.join(', ')}`);
+  return role;
+}
+
+function expiryOption(value: RawOption): string | null {
+  const text = optionalText('expires', value);
+  if (text === undefined) return null;
+  const time = new Date(text);
+  if (Number.isNaN(time.getTime())) throw new CommandError('--expires is a time such as 2027-01-31T00:00:00Z');
+  return time.toISOString();
+}
+
+export interface CreateKeyOptions {
+  readonly workspace?: RawOption;
+  readonly scopes?: RawOption;
+  readonly name?: RawOption;
+  readonly role?: RawOption;
+  readonly expires?: RawOption;
+}
+
+export function createKey(options: CreateKeyOptions): Promise<CommandResult> {
+  const workspace = requiredText('workspace', options.workspace);
+  const input = {
+    kind: 'secret' as const,
+    name: optionalText('name', options.name) ?? 'Command line key',
+    role: roleOption(options.role),
+    scopes: scopesOption(options.scopes),
+    expiresAt: expiryOption(options.expires),
+  };
+  return withCatalog(async (catalog) => {
+    const { id: workspaceId } = await findWorkspace(catalog, workspace);
+    const { record, token } = await catalog.keys.create({ workspaceId, ...input });
+    return {
+      data: { key: describeKey(record), apiKey: token },
+      lines: [`key      ${record.id}`, `API key  ${token}`, 'The key is shown this once.'],
+    };
+  });
+}
+
+/** The workspaces to look for a key in: the one named, or all. */
+async function workspaceIds(catalog: Catalog, workspace: string | undefined): Promise<string[]> {
+  if (workspace !== undefined) return [(await findWorkspace(catalog, workspace)).id];
+  return (await catalog.workspaces.list()).map(({ id }) => id);
+}
+
+export interface KeyOptions {
+  readonly workspace?: RawOption;
+}
+
+export function listKeys(options: KeyOptions): Promise<CommandResult> {
+  const workspace = optionalText('workspace', options.workspace);
+  return withCatalog(async (catalog) => {
+    const ids = await workspaceIds(catalog, workspace);
+    const keys = (await Promise.all(ids.map((id) => catalog.keys.list(id)))).flat().map(describeKey);
+    const rows = keys.map((key) => [
+      key.id,
+      key.workspaceId,
+      key.kind,
+      key.partialKey,
+      key.scopes.join(' ') || 'all',
+      key.name,
+    ]);
+    return { data: { keys }, lines: table([['ID', 'WORKSPACE', 'KIND', 'KEY', 'SCOPES', 'NAME'], ...rows]) };
+  });
+}
+
+/** By the key's id, or by the key itself. */
+export function revokeKey(idOrToken: string, options: KeyOptions): Promise<CommandResult> {
+  const workspace = optionalText('workspace', options.workspace);
+  return withCatalog(async (catalog) => {
+    const byToken = idOrToken.startsWith('dub_') ? (await catalog.keys.authenticate(idOrToken))?.key : undefined;
+    const id = byToken?.id ?? idOrToken;
+    const candidates = byToken === undefined ? await workspaceIds(catalog, workspace) : [byToken.workspaceId];
+    for (const workspaceId of candidates) {
+      if (!(await catalog.keys.list(workspaceId)).some((key) => key.id === id)) continue;
+      await catalog.keys.revoke(workspaceId, id);
+      return { data: { id, workspaceId, revoked: true }, lines: [`revoked ${id}`] };
+    }
+    throw new CommandError('there is no such key: waymark key list');
+  });
+}

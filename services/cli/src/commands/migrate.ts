@@ -1,0 +1,36 @@
+import { migrate, migrationStatus } from '@waymark/clickhouse';
+import { type CommandResult, table } from '../output.js';
+import { connectClickHouse, findTarget, type Target } from '../stores.js';
+
+export async function migrateUp(): Promise<CommandResult> {
+  const target = findTarget();
+  const clickhouse = connectClickHouse(target);
+  try {
+    const report = await migrate(clickhouse, { cluster: target.settings.clickhouseCluster });
+    return {
+      data: report,
+      lines: [
+        ...report.applied.map((name) => `applied ${name}`),
+        `${report.applied.length} applied, ${report.alreadyApplied} applied before`,
+      ],
+    };
+  } finally {
+    await clickhouse.close();
+  }
+}
+
+/** How far the tables are; shared with `status`. */
+export async function readMigrations(target: Target) {
+  const clickhouse = connectClickHouse(target);
+  try {
+    return await migrationStatus(clickhouse, { cluster: target.settings.clickhouseCluster });
+  } finally {
+    await clickhouse.close();
+  }
+}
+
+export async function showMigrations(): Promise<CommandResult> {
+  const migrations = await readMigrations(findTarget());
+  const rows = migrations.map(({ name, state, appliedAt }) => [name, state, appliedAt ?? '']);
+  return { data: { migrations }, lines: table([['MIGRATION', 'STATE', 'APPLIED'], ...rows]) };
+}

@@ -1,0 +1,109 @@
+import type { Catalog, WorkspacePatch, WorkspaceRecord } from '@waymark/catalog';
+import { workspaceLimits } from '@waymark/catalog';
+import { CommandError } from '../command-error.js';
+import {
+  applyQuotas,
+  limitOption,
+  optionalText,
+  planOption,
+  type RawOption,
+  requiredText,
+  textList,
+} from '../option-values.js';
+import { type CommandResult, table } from '../output.js';
+import { withCatalog } from '../stores.js';
+
+/** By id or by slug. */
+export async function findWorkspace(catalog: Catalog, idOrSlug: string): Promise<WorkspaceRecord> {
+  const found =
+    (await catalog.workspaces.findBySlug(idOrSlug)) ??
+    (idOrSlug.startsWith('ws_') ? await catalog.workspaces.get(idOrSlug) : undefined);
+  if (found === undefined) throw new CommandError(`there is no workspace "${idOrSlug}": waymark workspace list`);
+  return found;
+}
+
+/** What an operator sees of a workspace, its limits as they apply. */
+function describeWorkspace(workspace: WorkspaceRecord) {
+  const { id, name, slug, plan, allowedHostnames, createdAt, updatedAt } = workspace;
+  return { id, name, slug, plan, allowedHostnames, ...workspaceLimits(workspace), createdAt, updatedAt };
+}
+
+export interface CreateOptions {
+  readonly name?: RawOption;
+  readonly slug?: RawOption;
+  readonly plan?: RawOption;
+  readonly domain?: RawOption;
+}
+
+export function createWorkspace(options: CreateOptions): Promise<CommandResult> {
+  const slug = requiredText('slug', options.slug).toLowerCase();
+  const name = optionalText('name', options.name) ?? slug;
+  const plan = planOption(options.plan) ?? 'enterprise';
+  const domain = optionalText('domain', options.domain)?.toLowerCase();
+  return withCatalog(async ({ workspaces, domains }) => {
+    const created = await workspaces.create({ name, slug, plan, ...(domain === undefined ? {} : { domain }) });
+    const [apiKey, publishableKey] = [created.apiKey.token, created.publishableKey.token];
+    return {
+      data: {
+        workspace: describeWorkspace(created.workspace),
+        domain: created.domain === undefined ? null : domains.toDomain(created.domain),
+        apiKey,
+        publishableKey,
+      },
+      lines: [
+        `workspace        ${created.workspace.id} (${slug}, ${plan})`,
+        `domain           ${created.domain?.slug ?? 'none'}`,
+        `API key          ${apiKey}`,
+        `publishable key  ${publishableKey}`,
+        'The keys are shown this once.',
+      ],
+    };
+  });
+}
+
+export interface UpdateOptions {
+  readonly workspace?: RawOption;
+  readonly name?: RawOption;
+  readonly slug?: RawOption;
+  readonly plan?: RawOption;
+  readonly allowedHostnames?: RawOption;
+  readonly requestsPerMinute?: RawOption;
+  readonly analyticsPerSecond?: RawOption;
+  readonly quotas?: RawOption;
+}
+
+function workspacePatch(options: UpdateOptions, current: WorkspaceRecord): WorkspacePatch {
+  const patch = {
+    name: optionalText('name', options.name),
+    slug: optionalText('slug', options.slug)?.toLowerCase(),
+    plan: planOption(options.plan),
+    // An empty list allows every host.
+    allowedHostnames: textList(options.allowedHostnames)?.map((host) => host.toLowerCase()),
+    requestsPerMinute: limitOption('requests-per-minute', options.requestsPerMinute, 1),
+    analyticsPerSecond: limitOption('analytics-per-second', options.analyticsPerSecond, 0),
+    quotas: applyQuotas(options.quotas, current.quotas),
+  };
+  const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
+  if (Object.keys(given).length === 0) throw new CommandError('nothing to change: waymark workspace update --help');
+  return given;
+}
+
+export function updateWorkspace(idOrSlug: string | undefined, options: UpdateOptions): Promise<CommandResult> {
+  const wanted = idOrSlug ?? requiredText('workspace', options.workspace);
+  return withCatalog(async (catalog) => {
+    const current = await findWorkspace(catalog, wanted);
+    const workspace = describeWorkspace(await catalog.workspaces.update(current.id, workspacePatch(options, current)));
+    return {
+      data: { workspace },
+      lines: Object.entries(workspace).map(([field, value]) => `${field}: ${JSON.stringify(value)}`),
+    };
+  });
+}
+
+export function listWorkspaces(): Promise<CommandResult> {
+  return withCatalog(async (catalog) => {
+    const workspaces = (await catalog.workspaces.list()).map(describeWorkspace);
+    const rows = workspaces.map(({ id, slug, plan, name }) => [id, slug, plan, name]);
+    return { data: { workspaces }, lines: table([['ID', 'SLUG', 'PLAN', 'NAME'], ...rows]) };
+  });
+}

@@ -1,0 +1,148 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { HttpAnswer, HttpClient } from './http-client.js';
+import { newVisitor, skewed, visitorHeaders } from './visitors.js';
+
+export interface TrafficOptions {
+  readonly http: HttpClient;
+  readonly api: string;
+  /** Where the links answer, whatever their domain. */
+  readonly links: string;
+  readonly domain: string;
+  readonly apiKey: string;
+  readonly clicksPerSecond: number;
+  readonly seconds: number;
+  readonly now: () => number;
+}
+
+/** What happened so far; counts only what was answered with success. */
+export interface TrafficTotals {
+  links: number;
+  clicks: number;
+  leads: number;
+  sales: number;
+  saleAmount: number;
+  refused: number;
+  firstRefusal: string | undefined;
+}
+
+const LINK_COUNT = 12;
+const IN_FLIGHT_MAX = 64;
+const LEAD_SHARE = 0.08;
+const SALE_SHARE = 0.4;
+const TICK_MS = 20;
+
+const CAMPAIGNS = ['spring', 'launch', 'newsletter', 'partners'];
+const PRICES = [900, 1900, 4900, 9900, 29_900];
+
+export function createTraffic(options: TrafficOptions) {
+  const { http, api, links, domain, apiKey, now } = options;
+  const startedAt = now();
+  const totals: TrafficTotals = {
+    links: 0,
+    clicks: 0,
+    leads: 0,
+    sales: 0,
+    saleAmount: 0,
+    refused: 0,
+    firstRefusal: undefined,
+  };
+
+  function refuse(what: string, answer: HttpAnswer | Error): void {
+    totals.refused += 1;
+    const why = answer instanceof Error ? answer.message : `${answer.status} ${answer.body.slice(0, 200)}`;
+    totals.firstRefusal ??= `${what}: ${why}`;
+  }
+
+  async function call(path: string, body: object): Promise<HttpAnswer> {
+    return http.send({
+      method: 'POST',
+      url: new URL(`${api}${path}`),
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  }
+
+  /** Counts a call that went well; tells of the first that did not. */
+  async function succeeded(
+    what: string,
+    sent: Promise<HttpAnswer>,
+    statusBelow: number,
+  ): Promise<HttpAnswer | undefined> {
+    try {
+      const answer = await sent;
+      if (answer.status < statusBelow) return answer;
+      refuse(what, answer);
+    } catch (err) {
+      refuse(what, err as Error);
+    }
+    return undefined;
+  }
+
+  async function createLink(number: number): Promise<string | undefined> {
+    const campaign = CAMPAIGNS[number % CAMPAIGNS.length];
+    const url = `https://example.com/${campaign}?utm_source=demo&utm_medium=link&utm_campaign=${campaign}`;
+    const answer = await succeeded('POST /links', call('/links', { url, domain, trackConversion: true }), 300);
+    if (answer === undefined) return undefined;
+    totals.links += 1;
+    return (JSON.parse(answer.body) as { key: string }).key;
+  }
+
+  /** One visitor: a click, sometimes a lead after it, sometimes a sale after that. */
+  async function visit(key: string): Promise<void> {
+    const url = new URL(`${links}/${key}${Math.random() < 0.1 ? '?qr=1' : ''}`);
+    const headers = { host: domain, ...visitorHeaders(newVisitor()) };
+    const click = await succeeded('GET short link', http.send({ method: 'GET', url, headers }), 400);
+    const clickId = click?.location === undefined ? null : new URL(click.location).searchParams.get('dub_id');
+    if (clickId === null) return;
+    totals.clicks += 1;
+    if (Math.random() >= LEAD_SHARE) return;
+
+    const customerExternalId = `demo-${clickId}`;
+    const metadata = { plan: Math.random() < 0.5 ? 'pro' : 'team', seats: 1 + skewed(20) };
+    const lead = {
+      clickId,
+      eventName: 'Sign up',
+      customerExternalId,
+      customerName: `Visitor ${clickId.slice(-4)}`,
+      metadata,
+    };
+    if ((await succeeded('POST /track/lead', call('/track/lead', lead), 300)) === undefined) return;
+    totals.leads += 1;
+    if (Math.random() >= SALE_SHARE) return;
+
+    const amount = PRICES[skewed(PRICES.length)] ?? 900;
+    const sale = { customerExternalId, amount, currency: 'usd', invoiceId: `demo-${clickId}`, metadata };
+    if ((await succeeded('POST /track/sale', call('/track/sale', sale), 300)) === undefined) return;
+    totals.sales += 1;
+    totals.saleAmount += amount;
+  }
+
+  const elapsedSeconds = () => (now() - startedAt) / 1000;
+
+  return {
+    totals,
+    /** From 0 to 1. */
+    share: () => Math.min(1, elapsedSeconds() / options.seconds),
+
+    /** Runs for the seconds asked for, or until `signal`, never with more requests under way than the limit. */
+    async run(signal: AbortSignal): Promise<void> {
+      const keys = (await Promise.all(Array.from({ length: LINK_COUNT }, (_, number) => createLink(number)))).filter(
+        (key) => key !== undefined,
+      );
+      if (keys.length === 0) return;
+      const underWay = new Set<Promise<void>>();
+      let started = 0;
+      while (!signal.aborted && elapsedSeconds() < options.seconds) {
+        const due = Math.floor(elapsedSeconds() * options.clicksPerSecond);
+        for (; started < due && underWay.size < IN_FLIGHT_MAX; started += 1) {
+          const visiting = visit(keys[skewed(keys.length)] as string).finally(() => underWay.delete(visiting));
+          underWay.add(visiting);
+        }
+        // What the service could not keep up with is not made up for: the pace is a pace, not a debt.
+        started = Math.max(started, due);
+        await sleep(TICK_MS);
+      }
+      await Promise.all(underWay);
+    },
+  };
+}

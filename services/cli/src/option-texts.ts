@@ -1,0 +1,25 @@
+function flagOf(optionName: string): string {
+  return `--${optionName.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+function typedText(flag: string, argv: readonly string[]): string | undefined {
+  const at = argv.findLastIndex((word) => word === flag || word.startsWith(`${flag}=`));
+  const word = argv[at];
+  return word === flag ? argv[at + 1] : word?.slice(flag.length + 1);
+}
+
+/**
+ * Options as they were typed. The parser makes a number of whatever looks like one (`007` becomes 7, an empty text 0), which
+ * is wrong for names and slugs.
+ */
+export function optionTexts(
+  options: Readonly<Record<string, unknown>>,
+  argv: readonly string[],
+): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(options).map(([name, value]) => [
+      name,
+      typeof value === 'number' ? (typedText(flagOf(name), argv) ?? value) : value,
+    ]),
+  );
+}

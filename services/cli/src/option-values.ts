@@ -1,0 +1,72 @@
+import { PLANS, type Plan, type Quotas, quotasSchema, SCOPES, type Scope } from '@waymark/contract';
+import { CommandError } from './command-error.js';
+
+/** Options as the command line parser hands them over: defaults come as they are, repeated options as arrays. */
+export type RawOption = string | number | boolean | readonly (string | number | boolean)[] | undefined;
+
+export function optionalText(name: string, value: RawOption): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === 'boolean' || value === '') throw new CommandError(`--${name} needs a value`);
+  if (typeof value === 'object') throw new CommandError(`--${name} is given more than once`);
+  return String(value);
+}
+
+export function requiredText(name: string, value: RawOption): string {
+  const text = optionalText(name, value);
+  if (text === undefined) throw new CommandError(`--${name} is required`);
+  return text;
+}
+
+/** Comma separated, or the option repeated. */
+export function textList(value: RawOption): string[] | undefined {
+  if (value === undefined || value === true) return undefined;
+  const values = typeof value === 'object' ? value : [value];
+  return values.flatMap((entry) => String(entry).split(/[\s,]+/)).filter((entry) => entry !== '');
+}
+
+export function planOption(value: RawOption): Plan | undefined {
+  const text = optionalText('plan', value);
+  const plan = PLANS.find((known) => known === text);
+  if (text !== undefined && plan === undefined) throw new CommandError(`--plan is one of ${PLANS.join(', ')}`);
+  return plan;
+}
+
+export function scopesOption(value: RawOption): Scope[] {
+  return (textList(value) ?? []).map((text) => {
+    const scope = SCOPES.find((known) => known === text);
+    if (scope === undefined) throw new CommandError(`"${text}" is no scope: ${SCOPES.join(', ')}`);
+    return scope;
+  });
+}
+
+/** A whole number, or `plan` for the plan's own limit. */
+export function limitOption(name: string, value: RawOption, minimum: number): number | null | undefined {
+  const text = optionalText(name, value);
+  if (text === undefined) return undefined;
+  if (text === 'plan') return null;
+  const number = Number(text);
+  if (Number.isSafeInteger(number) && number >= minimum) return number;
+  throw new CommandError(`--${name} is a whole number from ${minimum}, or "plan" for the plan's own limit`);
+}
+
+type QuotaChange = { [K in keyof Quotas]?: number | null | 'plan' };
+
+const QUOTA_NAMES = Object.keys(quotasSchema.shape) as (keyof Quotas)[];
+
+function quotaChange(entry: string): QuotaChange {
+  const [name, value = ''] = entry.split('=');
+  const quota = QUOTA_NAMES.find((known) => known === name);
+  if (quota === undefined) throw new CommandError(`"${name}" is no quota: ${QUOTA_NAMES.join(', ')}`);
+  if (value === 'plan') return { [quota]: 'plan' };
+  if (value === 'unlimited') return { [quota]: null };
+  if (/^\d{1,15}$/.test(value)) return { [quota]: Number(value) };
+  throw new CommandError(`${name} takes a whole number, "unlimited", or "plan" for the plan's own quota`);
+}
+
+/** `linksPerMonth=1000,domains=unlimited,tags=plan` applied to the quotas a workspace has of its own. */
+export function applyQuotas(value: RawOption, current: Partial<Quotas>): Partial<Quotas> | undefined {
+  const entries = textList(value);
+  if (entries === undefined) return undefined;
+  const merged: QuotaChange = Object.assign({ ...current }, ...entries.map(quotaChange));
+  return Object.fromEntries(Object.entries(merged).filter(([, quota]) => quota !== 'plan'));
+}

@@ -1,0 +1,78 @@
+import { type Catalog, createCatalog } from '@waymark/catalog';
+import { type ClickHouseClient, createClickHouseClient } from '@waymark/clickhouse';
+import { loadSettings, type RunState, readInstanceKey, readRunState, type Settings } from '@waymark/config';
+import { Redis } from 'ioredis';
+import { CommandError } from './command-error.js';
+
+/** Where a command finds what it works on. */
+export interface Target {
+  readonly settings: Settings;
+  /** The stack that runs on DATA_DIR, if one does. */
+  readonly stack: RunState | undefined;
+}
+
+export function findTarget(): Target {
+  const settings = loadSettings();
+  return { settings, stack: readRunState(settings.dataDir) };
+}
+
+function storeUrl(
+  configured: string | undefined,
+  running: string | undefined,
+  variable: string,
+  target: Target,
+): string {
+  const url = configured ?? running;
+  if (url !== undefined) return url;
+  throw new CommandError(
+    `no stack runs on ${target.settings.dataDir}: start it with \`npm run up\`, set DATA_DIR, or set ${variable}`,
+  );
+}
+
+/** What was configured wins over the running stack: production has no run file, and a test may have both. */
+export function redisUrl(target: Target): string {
+  return storeUrl(target.settings.redisUrl, target.stack?.redis, 'REDIS_URL', target);
+}
+
+export function clickhouseUrl(target: Target): string {
+  return storeUrl(target.settings.clickhouseUrl, target.stack?.clickhouse, 'CLICKHOUSE_URL', target);
+}
+
+export function connectRedis(target: Target): Redis {
+  const redis = new Redis(redisUrl(target), {
+    maxRetriesPerRequest: 1,
+    retryStrategy: () => null,
+    connectTimeout: 5_000,
+  });
+  // The command that is under way fails with the reason; this only keeps the process from ending first.
+  redis.on('error', () => undefined);
+  return redis;
+}
+
+export function connectClickHouse(target: Target): ClickHouseClient {
+  const { clickhouseUser: user, clickhousePassword: password, clickhouseDatabase: database } = target.settings;
+  return createClickHouseClient({ url: clickhouseUrl(target), user, password, database });
+}
+
+/** Opens the catalog, runs `work` and closes everything again. */
+export async function withCatalog<T>(work: (catalog: Catalog) => Promise<T>): Promise<T> {
+  const target = findTarget();
+  const redis = connectRedis(target);
+  const clickhouse = connectClickHouse(target);
+  const catalog = createCatalog({
+    redis,
+    clickhouse,
+    instanceKey: readInstanceKey(target.settings),
+    now: Date.now,
+    logger: { warn: (_context, message) => console.error(`waymark: ${message}`) },
+    baseUrl: target.stack?.api ?? target.settings.baseUrl,
+    isReplicated: target.settings.clickhouseCluster !== undefined,
+  });
+  try {
+    return await work(catalog);
+  } finally {
+    await catalog.close();
+    redis.disconnect();
+    await clickhouse.close();
+  }
+}

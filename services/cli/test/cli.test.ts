@@ -1,0 +1,158 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createCatalog } from '@waymark/catalog';
+import { createTestDatabase, startRedis, type TestDatabase, type TestRedis } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type CliRun, runCli } from './run-cli.js';
+
+const INSTANCE_KEY = 'ab'.repeat(32);
+
+describe('waymark', () => {
+  let redis: TestRedis;
+  let database: TestDatabase;
+  let dataDir: string;
+  let env: Record<string, string>;
+
+  beforeAll(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), 'waymark-cli-'));
+    [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
+    env = {
+      DATA_DIR: dataDir,
+      REDIS_URL: redis.url,
+      CLICKHOUSE_URL: database.url,
+      CLICKHOUSE_DATABASE: database.database,
+      INSTANCE_KEY,
+    };
+  });
+  afterAll(async () => {
+    await Promise.all([redis.stop(), database.drop()]);
+    rmSync(dataDir, { recursive: true });
+  });
+
+  const waymark = (...args: string[]): Promise<CliRun> => runCli(env, ...args);
+  async function json<T>(...args: string[]): Promise<T> {
+    const { code, stdout, stderr } = await waymark(...args, '--json');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    return JSON.parse(stdout) as T;
+  }
+
+  /** Whose a key is, in a process of its own caches. */
+  async function authenticate(token: string) {
+    const client = new Redis(redis.url);
+    const catalog = createCatalog({
+      redis: client,
+      clickhouse: database.client,
+      instanceKey: Buffer.from(INSTANCE_KEY, 'hex'),
+      now: Date.now,
+      logger: { warn: () => undefined },
+      baseUrl: 'http://127.0.0.1:3000',
+    });
+    try {
+      return await catalog.keys.authenticate(token);
+    } finally {
+      await catalog.close();
+      client.disconnect();
+    }
+  }
+
+  interface Created {
+    workspace: { id: string; slug: string; plan: string; requestsPerMinute: number };
+    domain: { slug: string; primary: boolean } | null;
+    apiKey: string;
+    publishableKey: string;
+  }
+
+  it('makes a workspace whose key works, with its domain, and says the key once', async () => {
+    const created = await json<Created>(
+      ...['workspace', 'create', '--name', 'Acme Inc', '--slug', 'acme', '--plan', 'pro', '--domain', 'go.acme.com'],
+    );
+    expect(Object.keys(created)).toEqual(['workspace', 'domain', 'apiKey', 'publishableKey']);
+    expect(created.workspace).toMatchObject({ name: 'Acme Inc', slug: 'acme', plan: 'pro', requestsPerMinute: 600 });
+    expect(created.domain).toMatchObject({ slug: 'go.acme.com', primary: true });
+    expect(created.apiKey).toMatch(/^dub_[0-9A-Za-z]{24}$/);
+    expect(created.publishableKey).toMatch(/^dub_pk_[A-Za-z0-9_-]{16,64}$/);
+    expect((await authenticate(created.apiKey))?.workspace?.id).toBe(created.workspace.id);
+
+    const everything = await Promise.all([waymark('workspace', 'list', '--json'), waymark('key', 'list', '--json')]);
+    expect(JSON.stringify(everything)).not.toContain(created.apiKey);
+  });
+
+  it('keeps names as they were typed, also those that look like numbers', async () => {
+    const { workspace } = await json<Created>('workspace', 'create', '--slug', '007', '--name=1e3');
+    expect(workspace).toMatchObject({ slug: '007', name: '1e3' });
+  });
+
+  it('refuses a slug that is taken, and a plan that does not exist', async () => {
+    await json('workspace', 'create', '--slug', 'taken');
+    const again = await waymark('workspace', 'create', '--slug', 'taken');
+    expect(again).toMatchObject({ code: 1, stdout: '' });
+    expect(again.stderr).toContain('already in use');
+    expect((await waymark('workspace', 'create', '--slug', 'x', '--plan', 'gold')).stderr).toContain(
+      '--plan is one of',
+    );
+  });
+
+  it('changes plan, hostnames, limits and quotas, and goes back to those of the plan', async () => {
+    const { workspace } = await json<Created>('workspace', 'create', '--slug', 'limits', '--plan', 'free');
+    const changed = await json<{ workspace: Record<string, unknown> }>(
+      ...['workspace', 'update', 'limits', '--plan', 'business', '--allowed-hostnames', 'acme.com,*.acme.com'],
+      ...['--requests-per-minute', '7', '--analytics-per-second', '9', '--quotas', 'linksPerMonth=5,domains=unlimited'],
+    );
+    expect(changed.workspace).toMatchObject({
+      id: workspace.id,
+      plan: 'business',
+      allowedHostnames: ['acme.com', '*.acme.com'],
+      requestsPerMinute: 7,
+      analyticsPerSecond: 9,
+      quotas: { linksPerMonth: 5, domains: null, folders: 20 },
+    });
+    const reset = await json<{ workspace: Record<string, unknown> }>(
+      ...['workspace', 'update', '--workspace', workspace.id, '--requests-per-minute', 'plan'],
+      ...['--allowed-hostnames', '', '--quotas', 'linksPerMonth=plan'],
+    );
+    expect(reset.workspace).toMatchObject({
+      allowedHostnames: [],
+      requestsPerMinute: 1200,
+      quotas: { linksPerMonth: 10_000, domains: null },
+    });
+  });
+
+  it('makes a key with scopes, and a revoked key no longer works', async () => {
+    await json('workspace', 'create', '--slug', 'keys');
+    const { key, apiKey } = await json<{ key: { id: string; scopes: string[] }; apiKey: string }>(
+      ...['key', 'create', '--workspace', 'keys', '--scopes', 'links.read,analytics.read'],
+    );
+    expect(key.scopes).toEqual(['links.read', 'analytics.read']);
+    expect((await authenticate(apiKey))?.key.id).toBe(key.id);
+    expect(await json('key', 'revoke', key.id)).toMatchObject({ id: key.id, revoked: true });
+    expect(await authenticate(apiKey)).toBeUndefined();
+    expect((await waymark('key', 'revoke', key.id)).code).toBe(1);
+    expect((await waymark('key', 'create', '--workspace', 'keys', '--scopes', 'everything')).stderr).toContain(
+      'no scope',
+    );
+  });
+
+  it('brings an empty database up to date once', async () => {
+    const fresh = { ...env, CLICKHOUSE_DATABASE: `${database.database}_fresh` };
+    const first = await runCli(fresh, 'migrate', 'up', '--json');
+    const second = await runCli(fresh, 'migrate', 'up', '--json');
+    const status = await runCli(fresh, 'migrate', 'status', '--json');
+    await database.client.command({ query: `DROP DATABASE ${fresh.CLICKHOUSE_DATABASE}` });
+    expect((JSON.parse(first.stdout) as { applied: string[] }).applied.length).toBeGreaterThan(0);
+    expect((JSON.parse(second.stdout) as { applied: string[] }).applied).toEqual([]);
+    const { migrations } = JSON.parse(status.stdout) as { migrations: { state: string }[] };
+    expect(new Set(migrations.map(({ state }) => state))).toEqual(new Set(['applied']));
+  });
+
+  it('says what to do when no stack runs, when a command is wrong, and never ends well then', async () => {
+    const { code, stderr } = await runCli({ DATA_DIR: dataDir, REDIS_URL: '' }, 'workspace', 'list');
+    expect(code).toBe(1);
+    expect(stderr).toContain('npm run up');
+    expect(await waymark('workspace', 'destroy')).toMatchObject({ code: 1 });
+    expect((await waymark('workspace', 'create', '--slug', 'a', '--colour', 'red')).stderr).toContain('Unknown option');
+    const asJson = await waymark('workspace', 'update', 'nobody', '--plan', 'pro', '--json');
+    expect(JSON.parse(asJson.stderr)).toEqual({ error: { message: expect.stringContaining('no workspace "nobody"') } });
+  });
+});
