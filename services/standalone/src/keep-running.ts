@@ -1,0 +1,100 @@
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describeExit, type Launched } from './launch.js';
+
+const BACKOFF_MS_MIN = 100;
+const BACKOFF_MS_MAX = 5_000;
+/** A child that ran this long starts again with the shortest wait. */
+const STEADY_AFTER_MS = 10_000;
+
+export interface ChildPlan {
+  readonly name: string;
+  /** Starts the process and resolves once it is ready. */
+  readonly launch: (signal: AbortSignal) => Promise<Launched>;
+  /** Gives up a start that is not through. */
+  readonly signal: AbortSignal;
+  /** Told after every start but the first. */
+  readonly onRestart: () => void;
+  readonly report: (line: string) => void;
+  readonly now: () => number;
+}
+
+export interface KeptChild {
+  /** The process that runs now, or ran last. */
+  readonly current: Launched;
+  /** SIGTERM, and SIGKILL after `deadlineMs`. Resolves when the process is gone. */
+  stop(deadlineMs: number): Promise<void>;
+}
+
+function hasEnded({ child }: Launched): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}
+
+async function end(launched: Launched, deadlineMs: number): Promise<void> {
+  const { child } = launched;
+  if (hasEnded(launched)) return;
+  const gone = once(child, 'exit');
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), deadlineMs);
+  await gone;
+  clearTimeout(timer);
+}
+
+/** Starts a child and starts it again, with backoff, whenever it dies before `stop`. Rejects if the first start fails. */
+export async function keepRunning(plan: ChildPlan): Promise<KeptChild> {
+  const stopping = new AbortController();
+  const signal = AbortSignal.any([stopping.signal, plan.signal]);
+  let backoffMs = BACKOFF_MS_MIN;
+  let startedAt = plan.now();
+  let current = await plan.launch(signal);
+  let restarting: Promise<void> = Promise.resolve();
+
+  async function tryAgain(): Promise<boolean> {
+    if (plan.now() - startedAt > STEADY_AFTER_MS) backoffMs = BACKOFF_MS_MIN;
+    await sleep(backoffMs, undefined, { signal }).catch(() => undefined);
+    backoffMs = Math.min(backoffMs * 2, BACKOFF_MS_MAX);
+    startedAt = plan.now();
+    if (signal.aborted) return false;
+    try {
+      current = await plan.launch(signal);
+      return true;
+    } catch (err) {
+      if (!signal.aborted) plan.report(err instanceof Error ? err.message : String(err));
+      return false;
+    }
+  }
+
+  async function restart(): Promise<void> {
+    while (!signal.aborted) {
+      if (await tryAgain()) {
+        plan.report(`${plan.name} is back (process ${current.pid})`);
+        plan.onRestart();
+        watch();
+        return;
+      }
+    }
+  }
+
+  function watch(): void {
+    const { child } = current;
+    const onExit = () => {
+      if (signal.aborted) return;
+      plan.report(`${plan.name} ended (${describeExit(child.exitCode, child.signalCode)}), starting it again`);
+      restarting = restart();
+    };
+    if (hasEnded(current)) onExit();
+    else child.once('exit', onExit);
+  }
+
+  watch();
+  return {
+    get current() {
+      return current;
+    },
+    async stop(deadlineMs) {
+      stopping.abort();
+      await restarting;
+      await end(current, deadlineMs);
+    },
+  };
+}

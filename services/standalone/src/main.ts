@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto';
+import { writeSync } from 'node:fs';
+import { describeSettings, environmentWith, loadSettings, type Settings } from '@waymark/config';
+import { createLogger, type Logger, runService } from '@waymark/http-kit';
+import { openLog } from './launch.js';
+import { LOCAL_DOMAIN, nextSteps } from './next-steps.js';
+import { prepareStores } from './prepare-stores.js';
+import { stackStopMs, startStack } from './stack.js';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+function fail(err: unknown): never {
+  console.error(`waymark: ${err instanceof Error ? err.message : String(err)}`);
+  process.exit(1);
+}
+
+function readSettings(): Settings {
+  try {
+    // The writer of one machine has no port of its own, so its default must not clash with the ports that are asked for.
+    return loadSettings(environmentWith({ WRITER_PORT: '0' }));
+  } catch (err) {
+    return fail(err);
+  }
+}
+
+/** The terminal gets a few plain lines; what an operator looks up later is in the log. */
+function fileLogger({ dataDir, logLevel }: Settings): Logger {
+  const { fd } = openLog(dataDir, 'supervisor');
+  return createLogger({
+    name: 'supervisor',
+    level: logLevel,
+    destination: { write: (line: string) => void writeSync(fd, line) },
+  });
+}
+
+async function start(settings: Settings, logger: Logger, signal: AbortSignal) {
+  const domain = settings.defaultDomain ?? LOCAL_DOMAIN;
+  const report = (line: string) => {
+    console.log(`· ${line}`);
+    logger.info(line);
+  };
+  let apiKey: string | undefined;
+  const stack = await startStack({
+    settings,
+    domain,
+    report,
+    signal,
+    async prepare(stores) {
+      apiKey = (await prepareStores(stores, settings, domain, logger))?.apiKey;
+    },
+  });
+  const { api, links } = stack;
+  const suffix = apiKey === undefined ? `-${randomBytes(3).toString('hex')}` : '';
+  console.log(`\nWaymark is up: API ${api}, short links ${links}, data and logs in ${settings.dataDir}\n`);
+  console.log(nextSteps({ api, links, domain, apiKey, suffix }));
+  console.log('Ctrl-C stops it.');
+  return {
+    async close() {
+      console.log('· stopping');
+      await stack.close();
+      console.log('· stopped');
+    },
+  };
+}
+
+// Whoever read our output may have gone: `npm run up | head` must not bring the stack down.
+process.stdout.on('error', () => {});
+process.stderr.on('error', () => {});
+
+const settings = readSettings();
+const giveUp = new AbortController();
+for (const signal of SIGNALS) process.once(signal, () => giveUp.abort());
+
+await runService(
+  async () => {
+    try {
+      const logger = fileLogger(settings);
+      logger.info({ settings: describeSettings(settings) }, 'starting');
+      return await start(settings, logger, giveUp.signal);
+    } catch (err) {
+      return giveUp.signal.aborted ? process.exit(130) : fail(err);
+    }
+  },
+  { logger: createLogger({ name: 'supervisor', level: 'error' }), deadlineMs: stackStopMs(settings) },
+);

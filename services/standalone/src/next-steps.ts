@@ -1,0 +1,82 @@
+/** The domain of the first workspace when DEFAULT_DOMAIN is not set: every machine resolves it to itself. */
+export const LOCAL_DOMAIN = 'localhost';
+
+/** curl's own User-Agent is a bot's, and a bot's visit is no click. */
+const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
+const CLICK_ID_FILE = '/tmp/waymark-click-id';
+
+export interface NextSteps {
+  readonly api: string;
+  readonly links: string;
+  readonly domain: string;
+  /** The key made at this very start; undefined = made earlier, and shown then. */
+  readonly apiKey: string | undefined;
+  /** Differs at every start, so that the lines work again on the same data. */
+  readonly suffix: string;
+}
+
+/** Where a link of `domain` answers on this machine, as curl takes it: names that resolve here need no Host header. */
+export function localLinkAddress(links: string, domain: string, key: string): string {
+  const isLocal = domain === LOCAL_DOMAIN;
+  const { port } = new URL(links);
+  return isLocal ? `http://${LOCAL_DOMAIN}:${port}/${key}` : `-H 'Host: ${domain}' ${links}/${key}`;
+}
+
+function steps({ api, links, domain, apiKey, suffix }: NextSteps): readonly (readonly [string, string])[] {
+  const authorization = `-H "Authorization: Bearer ${apiKey ?? '$WAYMARK_KEY'}"`;
+  const post = (path: string, body: string) =>
+    `curl -s ${api}${path} ${authorization} -H 'Content-Type: application/json' -d ${body}`;
+  const list = (event: string) => `curl -s '${api}/events?event=${event}' ${authorization}`;
+  const key = `try${suffix}`;
+  const customer = `customer${suffix || '-1'}`;
+  return [
+    [
+      'create a link',
+      post(
+        '/links',
+        `'{"url":"https://example.com/pricing","key":"${key}","domain":"${domain}","trackConversion":true}'`,
+      ),
+    ],
+    [
+      'follow it as a browser does, and keep the click id',
+      `curl -s -o /dev/null -w '%{redirect_url}' -A '${BROWSER}' ${localLinkAddress(links, domain, key)} | sed 's/.*dub_id=//' | tee ${CLICK_ID_FILE}`,
+    ],
+    [
+      'report a lead',
+      post(
+        '/track/lead',
+        `"{\\"clickId\\":\\"$(cat ${CLICK_ID_FILE})\\",\\"eventName\\":\\"Sign up\\",\\"customerExternalId\\":\\"${customer}\\"}"`,
+      ),
+    ],
+    [
+      'report a sale',
+      post(
+        '/track/sale',
+        `'{"customerExternalId":"${customer}","amount":4900,"currency":"usd","invoiceId":"invoice${suffix || '-1'}"}'`,
+      ),
+    ],
+    ['read the click back', list('clicks')],
+    ['read the lead back', list('leads')],
+    ['read the sale back', list('sales')],
+  ];
+}
+
+function keyLines(apiKey: string | undefined): readonly string[] {
+  return apiKey === undefined
+    ? [
+        'With the API key of a workspace (a new one: npx waymark key create --workspace default):',
+        '',
+        '  export WAYMARK_KEY=dub_…',
+      ]
+    : ['The workspace "default" was made. Its API key is shown this once:', '', `  ${apiKey}`];
+}
+
+/** What to do next, a curl line a step, each one complete in itself. */
+export function nextSteps(input: NextSteps): string {
+  return [
+    ...keyLines(input.apiKey),
+    '',
+    ...steps(input).flatMap(([what, line], index) => [`  # ${index + 1}. ${what}`, `  ${line}`]),
+    '',
+  ].join('\n');
+}

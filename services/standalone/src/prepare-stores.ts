@@ -1,0 +1,66 @@
+import { type Catalog, createCatalog } from '@waymark/catalog';
+import { createClickHouseClient, migrate } from '@waymark/clickhouse';
+import type { Settings } from '@waymark/config';
+import { ApiError } from '@waymark/contract';
+import type { Logger } from '@waymark/http-kit';
+import { Redis } from 'ioredis';
+import type { Stores } from './stack.js';
+
+/** The workspace a first start makes. */
+export interface FirstWorkspace {
+  readonly apiKey: string;
+}
+
+async function makeFirstWorkspace(catalog: Catalog, domain: string): Promise<FirstWorkspace | undefined> {
+  if ((await catalog.workspaces.list()).length > 0) return undefined;
+  const created = await catalog.workspaces.create({ name: 'Default', slug: 'default', plan: 'enterprise', domain });
+  return { apiKey: created.apiKey.token };
+}
+
+/** DEFAULT_DOMAIN may be changed later: the default workspace gets that domain too. */
+async function addDomain(catalog: Catalog, domain: string, logger: Logger): Promise<void> {
+  const workspace = await catalog.workspaces.findBySlug('default');
+  if (workspace === undefined || (await catalog.domains.findBySlug(domain)) !== undefined) return;
+  try {
+    await catalog.domains.create(workspace.id, { slug: domain });
+  } catch (err) {
+    if (!(err instanceof ApiError)) throw err;
+    logger.warn({ err, domain }, 'the default domain could not be added');
+  }
+}
+
+/** Brings the tables up to date and makes sure that there is a workspace; the one made at this very start is returned. */
+export async function prepareStores(
+  stores: Stores,
+  settings: Settings,
+  domain: string,
+  logger: Logger,
+): Promise<FirstWorkspace | undefined> {
+  const clickhouse = createClickHouseClient({
+    url: stores.clickhouseUrl,
+    database: settings.clickhouseDatabase,
+    user: settings.clickhouseUser,
+    password: settings.clickhousePassword,
+  });
+  const redis = new Redis(stores.redisUrl, { lazyConnect: true });
+  redis.on('error', (err) => logger.warn({ err }, 'redis'));
+  const catalog = createCatalog({
+    redis,
+    clickhouse,
+    instanceKey: Buffer.from(stores.instanceKey, 'hex'),
+    now: Date.now,
+    logger,
+    baseUrl: settings.baseUrl,
+    isReplicated: settings.clickhouseCluster !== undefined,
+  });
+  try {
+    await migrate(clickhouse, { cluster: settings.clickhouseCluster });
+    const first = await makeFirstWorkspace(catalog, domain);
+    if (first === undefined) await addDomain(catalog, domain, logger);
+    return first;
+  } finally {
+    await catalog.close();
+    redis.disconnect();
+    await clickhouse.close();
+  }
+}

@@ -1,0 +1,111 @@
+import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, closeSync, constants, mkdirSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Redis } from 'ioredis';
+import { type Launched, openLog, untilReady } from './launch.js';
+
+export interface RedisOptions {
+  readonly dataDir: string;
+  readonly port: number;
+  readonly maxmemoryMb: number;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+const PROBE_EVERY_MS = 20;
+
+function findOnPath(path: string, ...names: readonly string[]): string | undefined {
+  return names
+    .flatMap((name) => path.split(delimiter).map((directory) => join(directory, name)))
+    .find((file) => {
+      try {
+        accessSync(file, constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+}
+
+/** The system's own way to kill a process when its parent dies: Linux only, with util-linux 2.33 or newer. */
+function findParentDeathSignal(path: string): string | undefined {
+  const setpriv = process.platform === 'linux' ? findOnPath(path, 'setpriv') : undefined;
+  if (setpriv === undefined) return undefined;
+  try {
+    execFileSync(setpriv, ['--pdeathsig', 'KILL', 'true'], { stdio: 'ignore' });
+    return setpriv;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Every acknowledged write is on disk, and nothing is ever evicted: the queue lives here. */
+function redisArguments({ port, maxmemoryMb }: RedisOptions, directory: string): string[] {
+  return [
+    ...['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, '--daemonize', 'no', '--save', ''],
+    ...['--appendonly', 'yes', '--appendfsync', 'always', '--aof-load-truncated', 'yes'],
+    ...['--maxmemory', `${maxmemoryMb}mb`, '--maxmemory-policy', 'noeviction'],
+  ];
+}
+
+async function answersPing(redis: Redis): Promise<boolean> {
+  try {
+    await redis.connect();
+    return (await redis.ping()) === 'PONG';
+  } catch {
+    return false;
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** A long append-only file takes its time to load: there is no limit but the life of the process. */
+async function untilServing(port: number, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const redis = new Redis({ host: '127.0.0.1', port, lazyConnect: true, retryStrategy: () => null });
+    redis.on('error', () => undefined);
+    if (await answersPing(redis)) return;
+    await sleep(PROBE_EVERY_MS);
+  }
+}
+
+/** Without a parent death signal a small process of ours stands between: it kills the store when our channel closes. */
+async function guardedPid(guard: ChildProcess): Promise<number> {
+  const [message] = (await once(guard, 'message')) as [{ pid: number }];
+  guard.once('exit', () => {
+    try {
+      process.kill(message.pid, 'SIGKILL');
+    } catch {
+      // Gone already, as it should be.
+    }
+  });
+  return message.pid;
+}
+
+/** @throws Error when there is no redis-server or valkey-server on the PATH */
+export async function launchRedis(options: RedisOptions, signal: AbortSignal): Promise<Launched> {
+  const path = options.env.PATH ?? '';
+  const server = findOnPath(path, 'redis-server', 'valkey-server');
+  if (server === undefined)
+    throw new Error('no redis-server or valkey-server on the PATH: install one, or set REDIS_URL');
+
+  const directory = join(options.dataDir, 'redis');
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const log = openLog(options.dataDir, 'redis');
+  const command = [server, ...redisArguments(options, directory)];
+  const setpriv = findParentDeathSignal(path);
+  const child =
+    setpriv === undefined
+      ? fork(fileURLToPath(guardEntry()), command, { detached: true, stdio: ['ignore', log.fd, log.fd, 'ipc'] })
+      : spawn(setpriv, ['--pdeathsig', 'KILL', ...command], { detached: true, stdio: ['ignore', log.fd, log.fd] });
+  closeSync(log.fd);
+  const pid = setpriv === undefined ? guardedPid(child) : Promise.resolve(child.pid ?? 0);
+  await untilReady('redis', child, log.file, signal, (ended) => untilServing(options.port, ended));
+  return { child, pid: await pid };
+}
+
+function guardEntry(): URL {
+  return new URL(import.meta.url.endsWith('.ts') ? './redis-guard.ts' : './redis-guard.js', import.meta.url);
+}

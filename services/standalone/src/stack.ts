@@ -1,0 +1,187 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { embeddedArguments, embeddedEntry, embeddedThreads } from '@waymark/clickhouse-embedded';
+import { ensureInstanceKey, environmentWith, removeRunState, type Settings, writeRunState } from '@waymark/config';
+import { Children } from './children.js';
+import { type DataDirLock, lockDataDir } from './data-dir-lock.js';
+import { launchNode } from './launch.js';
+import { claimPort, stablePort } from './ports.js';
+import { isRunning } from './process-identity.js';
+import { launchRedis } from './redis-process.js';
+
+/** What everything else needs to work on the stores. */
+export interface Stores {
+  readonly redisUrl: string;
+  readonly clickhouseUrl: string;
+  /** 64 hexadecimal digits. */
+  readonly instanceKey: string;
+}
+
+export interface StackOptions {
+  readonly settings: Settings;
+  /** Where links live that name no domain. */
+  readonly domain: string;
+  readonly report: (line: string) => void;
+  /** Gives up the start. */
+  readonly signal: AbortSignal;
+  /** Runs once the stores serve, before anything uses them. */
+  readonly prepare: (stores: Stores) => Promise<void>;
+}
+
+export interface Stack {
+  readonly api: string;
+  readonly links: string;
+  /** Stops http, writer, ClickHouse and Redis, in that order. */
+  close(): Promise<void>;
+}
+
+const STORE_STOP_MS = 10_000;
+/** Beyond the deadline the child has itself. */
+const SERVICE_STOP_EXTRA_MS = 1_000;
+const LEFTOVER_PATIENCE_MS = 5_000;
+
+/** Longest a whole stop can take. */
+export function stackStopMs({ shutdownDeadlineMs }: Settings): number {
+  return 2 * (shutdownDeadlineMs + SERVICE_STOP_EXTRA_MS) + 2 * STORE_STOP_MS;
+}
+
+/** What a killed supervisor left behind ends by itself; it is waited for, as it still holds ports and files. */
+async function clearLeftovers({ leftovers }: DataDirLock, report: StackOptions['report']): Promise<void> {
+  if (leftovers.length === 0) return;
+  report(`waiting for ${leftovers.length} processes of an earlier run to end`);
+  const patienceEnds = Date.now() + LEFTOVER_PATIENCE_MS;
+  while (leftovers.some(isRunning)) {
+    if (Date.now() > patienceEnds) for (const { pid } of leftovers.filter(isRunning)) process.kill(pid, 'SIGKILL');
+    await sleep(50);
+  }
+}
+
+function urlOf(host: string, port: number): string {
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+}
+
+/** The entry file of this service or, by name, of another: source when run from sources, compiled otherwise. */
+function entryOf(packageName: string): URL {
+  return new URL(import.meta.resolve(packageName).replace(/index\.(js|ts)$/, 'main.$1'));
+}
+
+async function startStores({ settings, report }: StackOptions, children: Children): Promise<Stores> {
+  const { dataDir, redisMaxmemoryMb, clickhouseSessions } = settings;
+  let { redisUrl, clickhouseUrl } = settings;
+  if (redisUrl === undefined) {
+    const port = await stablePort(`redis ${dataDir}`);
+    const redis = { dataDir, port, maxmemoryMb: redisMaxmemoryMb, env: environmentWith({}) };
+    await children.start('redis', STORE_STOP_MS, (signal) => launchRedis(redis, signal));
+    redisUrl = `redis://127.0.0.1:${port}`;
+    report(`redis on port ${port}`);
+  }
+  if (clickhouseUrl === undefined) {
+    const port = await stablePort(`clickhouse ${dataDir}`);
+    const clickhouse = {
+      name: 'clickhouse',
+      entry: pathToFileURL(embeddedEntry()),
+      dataDir,
+      args: embeddedArguments({ dataDir: join(dataDir, 'clickhouse'), port, sessions: clickhouseSessions }),
+      env: environmentWith({ UV_THREADPOOL_SIZE: String(embeddedThreads(clickhouseSessions)) }),
+    };
+    await children.start('clickhouse', STORE_STOP_MS, (signal) => launchNode(clickhouse, signal));
+    clickhouseUrl = `http://127.0.0.1:${port}`;
+    report(`clickhouse, embedded, on port ${port}`);
+  }
+  const instanceKey = settings.instanceKey ?? ensureInstanceKey(dataDir).toString('hex');
+  return { redisUrl, clickhouseUrl, instanceKey };
+}
+
+interface Ports {
+  readonly api: number;
+  readonly links: number;
+}
+
+/** The services see the same settings, and the stores of this stack as if an operator had configured them. */
+async function startServices({ settings, domain }: StackOptions, children: Children, stores: Stores, ports: Ports) {
+  const { dataDir, shutdownDeadlineMs } = settings;
+  const env = environmentWith(
+    {
+      DATA_DIR: dataDir,
+      API_PORT: String(ports.api),
+      LINK_PORT: String(ports.links),
+      DEFAULT_DOMAIN: domain,
+      // Nobody probes the writer of one machine: the supervisor watches it. Two stacks must not meet on a port.
+      WRITER_PORT: '0',
+      REDIS_URL: stores.redisUrl,
+      CLICKHOUSE_URL: stores.clickhouseUrl,
+      INSTANCE_KEY: stores.instanceKey,
+    },
+    { LOG_LEVEL: 'warn' },
+  );
+  const stopMs = shutdownDeadlineMs + SERVICE_STOP_EXTRA_MS;
+  const writer = { name: 'writer', entry: entryOf('@waymark/writer'), dataDir, env };
+  await children.start('writer', stopMs, (signal) => launchNode(writer, signal));
+  const httpEntry = new URL(import.meta.url.endsWith('.ts') ? './http.ts' : './http.js', import.meta.url);
+  const http = { name: 'http', entry: httpEntry, dataDir, env };
+  await children.start('http', stopMs, (signal) => launchNode(http, signal));
+}
+
+async function startLocked(options: StackOptions, lock: DataDirLock): Promise<Stack> {
+  const { settings, report } = options;
+  const { dataDir, host } = settings;
+  await clearLeftovers(lock, report);
+  removeRunState(dataDir);
+  const ports: Ports = {
+    api: await claimPort('API_PORT', settings.apiPort, host),
+    links: await claimPort('LINK_PORT', settings.linkPort, host),
+  };
+  const [api, links] = [urlOf(host, ports.api), urlOf(host, ports.links)];
+
+  let stores: Stores | undefined;
+  const noteProcesses = () => {
+    lock.noteChildren(children.pids());
+    const [http, writer] = [children.pid('http'), children.pid('writer')];
+    if (stores === undefined || http === undefined || writer === undefined) return;
+    const { redisUrl: redis, clickhouseUrl: clickhouse } = stores;
+    const storePids = { clickhouse: children.pid('clickhouse') ?? null, redis: children.pid('redis') ?? null };
+    writeRunState(dataDir, {
+      api,
+      links,
+      redis,
+      clickhouse,
+      pids: { supervisor: process.pid, http, writer, ...storePids },
+    });
+  };
+  const children = new Children({ report, signal: options.signal, onStart: noteProcesses });
+
+  try {
+    stores = await startStores(options, children);
+    await options.prepare(stores);
+    await startServices(options, children, stores, ports);
+  } catch (err) {
+    await children.stop();
+    throw err;
+  }
+  return {
+    api,
+    links,
+    async close() {
+      removeRunState(dataDir);
+      await children.stop();
+      lock.release();
+    },
+  };
+}
+
+/**
+ * Starts everything on this machine and keeps it running. Rejects, with everything stopped again, when something cannot be
+ * started, when another supervisor holds DATA_DIR, or when `signal` fires.
+ */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const lock = lockDataDir(options.settings.dataDir);
+  try {
+    return await startLocked(options, lock);
+  } catch (err) {
+    removeRunState(options.settings.dataDir);
+    lock.release();
+    throw err;
+  }
+}
