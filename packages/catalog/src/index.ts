@@ -1,3 +1,4 @@
+export { type BatchLoaderOptions, createBatchLoader } from './batch-loader.js';
 export { type Catalog, type CatalogOptions, createCatalog } from './catalog.js';
 export { type CustomerTotals, type LinkCounters, NO_CUSTOMER_TOTALS, NO_LINK_COUNTERS } from './counters.js';
 export { customerName, customerNameRow, customerRow, draftCustomer, type NewCustomer } from './customers.js';
