@@ -36,6 +36,9 @@ export class Children {
 
   /** The last started stops first. */
   async stop(): Promise<void> {
-    for (const { child, stopMs } of [...this.#kept.values()].reverse()) await child.stop(stopMs);
+    for (const [name, { child, stopMs }] of [...this.#kept].reverse()) {
+      await child.stop(stopMs);
+      this.#options.report(`${name} stopped`);
+    }
   }
 }

@@ -58,7 +58,6 @@ async function start(settings: Settings, logger: Logger, signal: AbortSignal) {
     async close() {
       console.log('· stopping');
       await stack.close();
-      console.log('· stopped');
     },
   };
 }

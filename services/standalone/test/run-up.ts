@@ -1,0 +1,87 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { environmentWith, type RunState, readRunState } from '@waymark/config';
+import { waitFor } from '@waymark/test-kit';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const MAIN = join(ROOT, 'services/standalone/dist/main.js');
+const START_MS_MAX = 60_000;
+
+/** What `up` starts is compiled: brings it up to date, which takes a moment when it is. */
+export function buildForUp(): void {
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+  execFileSync(process.execPath, [tsc, '-b', 'services/standalone', 'services/cli'], { cwd: ROOT, stdio: 'inherit' });
+}
+
+export function temporaryDataDir(): string {
+  return mkdtempSync(join(tmpdir(), 'waymark-up-'));
+}
+
+export interface Up {
+  readonly child: ChildProcess;
+  readonly dataDir: string;
+  /** What it printed so far. */
+  output(): string;
+  /** What the run file says now. */
+  state(): RunState | undefined;
+  /** Waits until the run file is there. */
+  ready(): Promise<RunState>;
+  /** Exit code, or the signal that ended it. */
+  ended(): Promise<number | string>;
+  /** SIGTERM, and waits. */
+  stop(): Promise<number | string>;
+}
+
+/** Starts the whole stack as `npm run up` does, on free ports unless `env` says otherwise. */
+export function runUp(dataDir: string, env: Readonly<Record<string, string>> = {}): Up {
+  const child = spawn(process.execPath, [MAIN], {
+    // A terminal gives what it starts a process group of its own, which Ctrl-C then reaches as a whole.
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: environmentWith({ DATA_DIR: dataDir, API_PORT: '0', LINK_PORT: '0', ...env }),
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const closed = once(child, 'close');
+  const ended = async () => {
+    await closed;
+    return child.signalCode ?? child.exitCode ?? 0;
+  };
+  return {
+    child,
+    dataDir,
+    output: () => output,
+    state: () => readRunState(dataDir),
+    async ready() {
+      return waitFor(
+        () => {
+          if (child.exitCode === null) return readRunState(dataDir);
+          throw new Error(`up ended:\n${output}`);
+        },
+        { what: 'the stack to be up', timeoutMs: START_MS_MAX },
+      );
+    },
+    ended,
+    stop() {
+      child.kill('SIGTERM');
+      return ended();
+    },
+  };
+}
+
+/** Ends whatever a test left behind, and its data. */
+export async function removeUp(up: Up): Promise<void> {
+  if (up.child.exitCode === null && up.child.signalCode === null) {
+    up.child.kill('SIGKILL');
+    await up.ended();
+  }
+  rmSync(up.dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+}

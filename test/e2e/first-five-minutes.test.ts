@@ -1,0 +1,149 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import type { RunState } from '@waymark/config';
+import { waitFor } from '@waymark/test-kit';
+import { Dub } from 'dub';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildForUp, removeUp, runUp, temporaryDataDir, type Up } from '../../services/standalone/test/run-up.js';
+
+const BROWSER =
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 Version/18.5 Mobile/15E148 Safari/604.1';
+const LISTED_WITHIN_MS = 2000;
+
+function hasCurl(): boolean {
+  try {
+    execFileSync('curl', ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function shell(line: string): Promise<string> {
+  return (await promisify(execFile)('bash', ['-c', line])).stdout;
+}
+
+/** Commands without what differs between two installations: addresses, and the key or the variable that holds it. */
+function withoutPlace(command: string): string {
+  return command
+    .trim()
+    .replaceAll(/http:\/\/(127\.0\.0\.1|localhost):\d+/g, 'http://$1')
+    .replaceAll(/Bearer [^"]+/g, 'Bearer');
+}
+
+describe('the first five minutes', () => {
+  let up: Up;
+  let state: RunState;
+  let printed: string[];
+
+  beforeAll(async () => {
+    buildForUp();
+    up = runUp(temporaryDataDir());
+    state = await up.ready();
+    await waitFor(() => up.output().includes('Ctrl-C'), { what: 'the last line' });
+    printed = up
+      .output()
+      .split('\n')
+      .filter((line) => line.startsWith('  curl '));
+  }, 90_000);
+  afterAll(async () => {
+    await up.stop();
+    await removeUp(up);
+  }, 60_000);
+
+  it('are the same in the README as on the terminal', () => {
+    const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+    const documented = readme.split('\n').filter((line) => line.startsWith('   curl '));
+    expect(documented.map(withoutPlace)).toEqual(printed.map(withoutPlace));
+  });
+
+  it.skipIf(!hasCurl())('work line by line as printed', async () => {
+    const [create, follow, lead, sale, clicks, leads, sales] = printed as [
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+    ];
+    expect(JSON.parse(await shell(create))).toMatchObject({ key: 'try', shortLink: 'https://localhost/try' });
+    const clickId = (await shell(follow)).trim();
+    expect(clickId).toMatch(/^[0-9A-Za-z]{16}$/);
+    expect(JSON.parse(await shell(lead))).toMatchObject({
+      click: { id: clickId },
+      customer: { externalId: 'customer-1' },
+    });
+    expect(JSON.parse(await shell(sale))).toMatchObject({
+      sale: { amount: 4900, currency: 'usd', invoiceId: 'invoice-1' },
+    });
+    for (const list of [clicks, leads, sales]) {
+      await waitFor(
+        async () => {
+          const events = JSON.parse(await shell(list)) as { click: { id: string } }[];
+          return events.some((event) => event.click.id === clickId);
+        },
+        { what: `the event in ${list}`, timeoutMs: LISTED_WITHIN_MS },
+      );
+    }
+  });
+
+  it('work with the dub SDK, with nothing set but its serverURL', async () => {
+    const token = /\bdub_[0-9A-Za-z]{24}\b/.exec(up.output())?.[0] ?? '';
+    const dub = new Dub({ token, serverURL: state.api });
+
+    const link = await dub.links.create({ url: 'https://example.com/sdk', trackConversion: true });
+    const followed = await fetch(`${state.links}/${link.key}`, {
+      redirect: 'manual',
+      headers: {
+        host: link.domain,
+        'user-agent': BROWSER,
+        'x-forwarded-for': '203.0.113.7',
+        'x-vercel-ip-country': 'JP',
+      },
+    });
+    expect(followed.status).toBe(302);
+    const clickId = new URL(followed.headers.get('location') ?? '').searchParams.get('dub_id') ?? '';
+
+    const lead = await dub.track.lead({
+      clickId,
+      eventName: 'Sign up',
+      customerExternalId: 'sdk-1',
+      customerEmail: 'ada@example.com',
+      metadata: { plan: 'pro' },
+    });
+    expect(lead).toMatchObject({ click: { id: clickId }, link: { id: link.id }, customer: { externalId: 'sdk-1' } });
+    const sale = await dub.track.sale({
+      customerExternalId: 'sdk-1',
+      amount: 9900,
+      currency: 'usd',
+      invoiceId: 'sdk-invoice-1',
+    });
+    expect(sale).toMatchObject({ sale: { amount: 9900, currency: 'usd' } });
+
+    const listed = <T>(event: 'clicks' | 'leads' | 'sales', check: (found: unknown) => T) =>
+      waitFor(async () => check((await dub.events.list({ event, linkId: link.id }))[0]), {
+        what: `the event among ${event}`,
+        timeoutMs: LISTED_WITHIN_MS,
+      });
+    expect(await listed('clicks', (found) => found)).toMatchObject({
+      event: 'click',
+      click: { id: clickId, country: 'JP', device: 'Mobile' },
+      link: { id: link.id, clicks: 1 },
+    });
+    expect(await listed('leads', (found) => found)).toMatchObject({
+      event: 'lead',
+      eventName: 'Sign up',
+      click: { id: clickId },
+      customer: { externalId: 'sdk-1', email: 'ada@example.com' },
+      metadata: { plan: 'pro' },
+    });
+    expect(await listed('sales', (found) => found)).toMatchObject({
+      event: 'sale',
+      sale: { amount: 9900, invoiceId: 'sdk-invoice-1' },
+      click: { id: clickId },
+      customer: { externalId: 'sdk-1' },
+    });
+  });
+});
