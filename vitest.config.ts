@@ -15,6 +15,8 @@ export default defineConfig(({ mode }) => {
   return {
     resolve: { conditions },
     ssr: { resolve: { conditions } },
+    // The global set-up is loaded in an environment of its own.
+    environments: { __vitest__: { resolve: { conditions } } },
     test: {
       include: ['packages/*/test/**/*.test.ts', 'services/*/test/**/*.test.ts', 'test/**/*.test.ts'],
       exclude: ['**/node_modules/**', 'test/bench/**'],
