@@ -1,4 +1,4 @@
-/** What ClickHouse calls a failed statement: a number, a text, and the HTTP status its server answers with. */
+/** A failed statement as ClickHouse tells it: a number and a text that ends with the number's name in parentheses. */
 export class DatabaseException extends Error {
   override readonly name = 'DatabaseException';
   readonly code: number;
@@ -9,34 +9,52 @@ export class DatabaseException extends Error {
   }
 }
 
+/** What failed without a code of ClickHouse's. */
+const UNKNOWN_EXCEPTION = 1002;
 const NATIVE_TEXT = /^Code: (\d+)\. DB::Exception: ([\s\S]*)$/;
-/** Thrown by the engine where it gives no code of its own. */
-export const UNKNOWN_EXCEPTION = 1002;
 
-/** The exception inside an error of the addon. Its text ends with an empty list that the server's does not have. */
+/** The exception inside an error of the addon, whose text ends with an empty list that the server's does not have. */
 export function asDatabaseException(err: unknown): DatabaseException {
   if (err instanceof DatabaseException) return err;
   const text = (err instanceof Error ? err.message : String(err)).trim();
-  const match = NATIVE_TEXT.exec(text);
-  if (match === null) return new DatabaseException(UNKNOWN_EXCEPTION, `${text} (UNKNOWN_EXCEPTION)`);
-  return new DatabaseException(Number(match[1]), (match[2] ?? '').replace(/\s*\[\]$/, '').trim());
+  const [, code, message = ''] = NATIVE_TEXT.exec(text) ?? [];
+  if (code === undefined) return new DatabaseException(UNKNOWN_EXCEPTION, `${text} (UNKNOWN_EXCEPTION)`);
+  return new DatabaseException(Number(code), message.replace(/\s*\[\]$/, '').trim());
 }
 
-/** Codes by the status the server gives them (`exceptionCodeToHTTPStatus` in its source). Every other code is 500. */
-const STATUS_BY_CODE: ReadonlyMap<number, number> = new Map([
-  ...statuses(400, [6, 26, 27, 38, 41, 42, 43, 44, 46, 47, 50, 53, 62, 69, 70, 72, 117, 145, 456, 457, 475]),
-  ...statuses(403, [492, 497, 516]),
-  ...statuses(404, [60, 81]),
-  ...statuses(408, [209]),
-  ...statuses(413, [307]),
-  ...statuses(501, [48]),
-  ...statuses(503, [202]),
-]);
+export const exceptions = {
+  cancelled: () => new DatabaseException(394, 'Query was cancelled. (QUERY_WAS_CANCELLED)'),
+  notImplemented: (what: string) => new DatabaseException(48, `${what} (NOT_IMPLEMENTED)`),
+  syntax: (what: string) => new DatabaseException(62, `Syntax error: ${what} (SYNTAX_ERROR)`),
+  unknownSetting: (name: string) => new DatabaseException(115, `Unknown setting '${name}'. (UNKNOWN_SETTING)`),
+  badArguments: (what: string) => new DatabaseException(36, `${what} (BAD_ARGUMENTS)`),
+  tooMany: (limit: number) =>
+    new DatabaseException(202, `Too many simultaneous queries. Waiting: ${limit}. (TOO_MANY_SIMULTANEOUS_QUERIES)`),
+  requestTooLarge: (limit: number) =>
+    new DatabaseException(229, `A request may have ${limit} bytes at most. (QUERY_IS_TOO_LARGE)`),
+  compression: (method: string) =>
+    new DatabaseException(89, `Unknown compression method: ${method}. (UNKNOWN_COMPRESSION_METHOD)`),
+} as const;
 
-function statuses(status: number, codes: readonly number[]): (readonly [number, number])[] {
-  return codes.map((code) => [code, status] as const);
-}
+/**
+ * HTTP status by code; every other code is 500. As the server has it:
+ * https://github.com/ClickHouse/ClickHouse/blob/master/src/Server/HTTP/exceptionCodeToHTTPStatus.cpp
+ */
+const STATUSES: readonly (readonly [status: number, codes: readonly number[]])[] = [
+  [400, [6, 8, 15, 25, 26, 27, 36, 37, 38, 41, 44, 53, 62, 72, 117, 123, 167, 168, 223, 321, 376, 427, 441, 675, 676]],
+  [401, [194]],
+  [403, [192, 193, 497, 512, 516]],
+  [404, [46, 47, 50, 56, 60, 63, 73, 78, 81, 115, 152, 336, 511]],
+  [408, [159]],
+  [413, [229]],
+  [501, [48]],
+  [503, [76, 209, 439]],
+];
 
-export function httpStatus(exception: DatabaseException): number {
-  return STATUS_BY_CODE.get(exception.code) ?? 500;
+const STATUS_BY_CODE: ReadonlyMap<number, number> = new Map(
+  STATUSES.flatMap(([status, codes]) => codes.map((code) => [code, status] as const)),
+);
+
+export function httpStatus({ code }: DatabaseException): number {
+  return STATUS_BY_CODE.get(code) ?? 500;
 }

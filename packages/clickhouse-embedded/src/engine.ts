@@ -1,29 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { asDatabaseException, DatabaseException } from './database-exception.js';
+import { setTimeout as delay } from 'node:timers/promises';
+import { asDatabaseException, exceptions } from './database-exception.js';
 import type { NativeConnection, NativeEngine } from './native.js';
 import { Slots } from './slots.js';
-import { leadingKeyword, quotedIdentifier, stringLiteral } from './sql-text.js';
-
-/** One statement with all that belongs to it alone. */
-export interface Statement {
-  readonly sql: string;
-  /** Bytes that follow the text: the rows of an INSERT. */
-  readonly data: Buffer;
-  readonly database: string | undefined;
-  readonly format: string;
-  /** Settings by name, values as text. */
-  readonly settings: ReadonlyMap<string, string>;
-  /** Parameters by name, values in ClickHouse's escaped text form, as `param_<name>` of a URL has them. */
-  readonly parameters: ReadonlyMap<string, string>;
-}
-
-export interface StatementResult {
-  readonly bytes: Buffer;
-  readonly rowsRead: number;
-  readonly bytesRead: number;
-  readonly rowsWritten: number;
-  readonly bytesWritten: number;
-}
+import { leadingKeyword, mayHoldSeveral, onlyReads, quotedIdentifier } from './sql-text.js';
+import { MARK_SETTING, type Statement, type StatementResult, setStatement } from './statement.js';
 
 export interface EngineOptions {
   readonly dataDir: string;
@@ -31,23 +12,21 @@ export interface EngineOptions {
   readonly args: readonly string[];
   /** Statements that run at the same time; each needs a thread of libuv's pool. */
   readonly concurrency: number;
+  /** No connection can be opened any more: the engine is beyond repair and the process should end. */
+  readonly onBroken: (err: unknown) => void;
 }
 
 const NO_DATA = Buffer.alloc(0);
-/**
- * Carries the mark by which a running statement is found and killed. Any text setting without effect would do: chDB gives
- * statements ids of its own and does not tell them.
- */
-const MARK_SETTING = 'query_cache_tag';
+const KILL_AGAIN_MS = 100;
 
 /**
- * chDB on one data directory. Every statement runs on a connection of its own, opened for it and closed after it (0.3 ms):
- * settings, parameters, `USE` and temporary tables live on a connection, so none can leak into the next statement.
+ * chDB on one data directory. Every statement runs on a connection of its own, opened for it and closed after it (0.3 ms).
+ * Settings, parameters, `USE` and temporary tables live on a connection, so none can leak into the next statement: a leaked
+ * `insert_deduplication_token` would silently drop an insert.
  */
 export class Engine {
   readonly #native: NativeEngine;
-  readonly #dataDir: string;
-  readonly #args: readonly string[];
+  readonly #options: EngineOptions;
   readonly #slots: Slots;
   /** Keeps the engine itself open while no statement runs. */
   readonly #anchor: NativeConnection;
@@ -56,18 +35,20 @@ export class Engine {
 
   constructor(native: NativeEngine, options: EngineOptions) {
     this.#native = native;
-    this.#dataDir = options.dataDir;
-    this.#args = options.args;
+    this.#options = options;
     this.#slots = new Slots(options.concurrency);
-    this.#anchor = this.#connect();
+    this.#anchor = native.CreateConnection(options.dataDir, options.args);
   }
 
-  /** Runs a statement; throws `DatabaseException`. When `signal` fires the statement is killed, waiting or running. */
+  /**
+   * Runs a statement; throws `DatabaseException`. When `signal` fires, a statement that waits is dropped and one that only
+   * reads is killed; one that writes goes on to its end, as on the server.
+   */
   async run(statement: Statement, signal: AbortSignal): Promise<StatementResult> {
     const release = await this.#slots.take(signal);
     this.#running += 1;
     try {
-      return await this.#runConnected(statement, signal);
+      return await this.#onConnection((connection) => this.#runOn(connection, statement, signal));
     } catch (err) {
       throw asDatabaseException(err);
     } finally {
@@ -87,63 +68,73 @@ export class Engine {
     this.#native.CloseConnection(this.#anchor);
   }
 
-  #connect(): NativeConnection {
-    return this.#native.CreateConnection(this.#dataDir, this.#args);
+  async #onConnection<T>(work: (connection: NativeConnection) => Promise<T>): Promise<T> {
+    const connection = this.#connect();
+    try {
+      return await work(connection);
+    } finally {
+      this.#native.CloseConnection(connection);
+    }
   }
 
-  async #runConnected(statement: Statement, signal: AbortSignal): Promise<StatementResult> {
-    signal.throwIfAborted();
-    const connection = this.#connect();
-    const mark = randomUUID();
-    const kill = () => void this.#kill(mark);
+  #connect(): NativeConnection {
     try {
-      if (statement.database !== undefined) {
-        await this.#native.QueryAsyncConnection(connection, `USE ${quotedIdentifier(statement.database)}`, 'Null');
-      }
-      await this.#native.QueryAsyncConnection(connection, setStatement(statement, mark), 'Null');
-      signal.throwIfAborted();
-      signal.addEventListener('abort', kill, { once: true });
+      return this.#native.CreateConnection(this.#options.dataDir, this.#options.args);
+    } catch (err) {
+      this.#options.onBroken(err);
+      throw err;
+    }
+  }
+
+  async #runOn(connection: NativeConnection, statement: Statement, signal: AbortSignal): Promise<StatementResult> {
+    const mark = randomUUID();
+    if (statement.database !== undefined) {
+      await this.#native.QueryAsyncConnection(connection, `USE ${quotedIdentifier(statement.database)}`, 'Null');
+    }
+    await this.#assertSingle(connection, statement.sql);
+    await this.#native.QueryAsyncConnection(connection, setStatement(statement, mark), 'Null');
+    signal.throwIfAborted();
+    const ended = new AbortController();
+    const kill = () => void this.#kill(mark, ended.signal);
+    if (onlyReads(statement.sql)) signal.addEventListener('abort', kill, { once: true });
+    try {
       return await this.#execute(connection, statement);
     } finally {
       signal.removeEventListener('abort', kill);
-      this.#native.CloseConnection(connection);
+      ended.abort();
     }
+  }
+
+  /** The server takes one statement a request; chDB would run them all. */
+  async #assertSingle(connection: NativeConnection, sql: string): Promise<void> {
+    if (!mayHoldSeveral(sql)) return;
+    const { statementCount } = await this.#native.DurableClassifyAsync(connection, sql, null);
+    if (statementCount > 1) throw exceptions.syntax('Multi-statements are not allowed.');
   }
 
   async #execute(connection: NativeConnection, { sql, data, format }: Statement): Promise<StatementResult> {
     if (leadingKeyword(sql) === 'INSERT') {
-      const written = await this.#native.InsertRawAsyncConnection(connection, sql, data, false);
-      return { bytes: NO_DATA, rowsRead: 0, bytesRead: 0, ...written };
+      const insert = await this.#native.InsertRawAsyncConnection(connection, sql, data, true);
+      const { rowsSent, rowsWritten, bytesWritten } = insert;
+      return { bytes: NO_DATA, rowsRead: rowsSent ?? 0, bytesRead: data.length, rowsWritten, bytesWritten };
     }
-    const text = data.length === 0 ? sql : `${sql}${data.toString('utf8')}`;
-    const read = await this.#native.QueryAsyncConnection(connection, text, format);
-    return { bytes: read.bytes, rowsRead: read.rowsRead, bytesRead: read.bytesRead, rowsWritten: 0, bytesWritten: 0 };
+    const text = data.length === 0 ? sql : sql + data.toString('utf8');
+    const { bytes, rowsRead, bytesRead } = await this.#native.QueryAsyncConnection(connection, text, format);
+    return { bytes, rowsRead, bytesRead, rowsWritten: 0, bytesWritten: 0 };
   }
 
-  async #kill(mark: string): Promise<void> {
+  /** Asks again until the statement has ended: it may not have been listed yet when first asked for. */
+  async #kill(mark: string, ended: AbortSignal): Promise<void> {
     const sql = `KILL QUERY WHERE Settings['${MARK_SETTING}'] = '${mark}' ASYNC`;
-    const connection = this.#connect();
-    try {
-      await this.#native.QueryAsyncConnection(connection, sql, 'Null');
-    } catch (err) {
-      console.error(`a statement whose client went away could not be killed: ${asDatabaseException(err).message}`);
-    } finally {
-      this.#native.CloseConnection(connection);
+    while (!ended.aborted) {
+      try {
+        await this.#onConnection((connection) => this.#native.QueryAsyncConnection(connection, sql, 'Null'));
+        await delay(KILL_AGAIN_MS, undefined, { signal: ended });
+      } catch (err) {
+        if (ended.aborted) return;
+        console.error(`a statement nobody waits for could not be killed: ${asDatabaseException(err).message}`);
+        return;
+      }
     }
   }
-}
-
-const NAME = /^[A-Za-z_]\w*$/;
-
-function setStatement({ settings, parameters }: Statement, mark: string): string {
-  const assignments = [`${MARK_SETTING} = '${mark}'`];
-  for (const [name, value] of settings) {
-    if (!NAME.test(name)) throw new DatabaseException(115, `Unknown setting '${name}'. (UNKNOWN_SETTING)`);
-    assignments.push(`${name} = ${stringLiteral(value)}`);
-  }
-  for (const [name, value] of parameters) {
-    if (!/^\w+$/.test(name)) throw new DatabaseException(36, `Bad parameter name '${name}'. (BAD_ARGUMENTS)`);
-    assignments.push(`param_${name} = ${stringLiteral(value)}`);
-  }
-  return `SET ${assignments.join(', ')}`;
 }

@@ -3,78 +3,74 @@ import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Engine } from './engine.js';
+import { baseSettings, defaultMemoryBytes, engineArguments, REQUEST_BYTES_MAX } from './limits.js';
 import { loadNativeEngine } from './native.js';
 import { createEmbeddedServer } from './server.js';
 
-const REQUEST_BYTES_MAX = 256 * 1024 * 1024;
-/** Statements still running when a stop is asked for get this long. */
+/** Statements that still run when a stop is asked for get this long. */
 const STOP_MS_MAX = 10_000;
+const IDLE_CHECK_MS = 20;
+
+function fail(message: string, code = 1): never {
+  console.error(`clickhouse-embedded: ${message}`);
+  process.exit(code);
+}
+
+function openEngine(dataDir: string, memoryBytes: number, concurrency: number): Engine {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const onBroken = (err: unknown) => fail(`the engine is broken and ends: ${String(err)}`);
+  try {
+    return new Engine(loadNativeEngine(), { dataDir, args: engineArguments(memoryBytes), concurrency, onBroken });
+  } catch (err) {
+    // The engine holds a lock on the directory that ends with its process, however it ends. Its own line is above.
+    return fail(`${dataDir} cannot be opened; another process may be using it (${String(err)})`);
+  }
+}
+
+async function readVersion(engine: Engine): Promise<string> {
+  const [settings, parameters] = [new Map<string, string>(), new Map<string, string>()];
+  const statement = { database: undefined, data: Buffer.alloc(0), format: 'TSVRaw', settings, parameters };
+  const result = await engine.run({ ...statement, sql: 'SELECT version()' }, new AbortController().signal);
+  return result.bytes.toString('utf8').trim();
+}
 
 const { values } = parseArgs({
   options: {
     'data-dir': { type: 'string' },
     port: { type: 'string', default: '0' },
     sessions: { type: 'string', default: '8' },
+    'memory-mb': { type: 'string' },
   },
 });
-
-function openEngine(dataDir: string): Engine {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  try {
-    return new Engine(loadNativeEngine(), { dataDir, args: [], concurrency: Number(values.sessions) });
-  } catch (err) {
-    console.error(`clickhouse-embedded: ${dataDir} cannot be opened; is another process using it? ${String(err)}`);
-    process.exit(1);
-  }
-}
-
-async function engineVersion(engine: Engine): Promise<string> {
-  const none = new Map<string, string>();
-  const result = await engine.run(
-    {
-      sql: 'SELECT version()',
-      data: Buffer.alloc(0),
-      database: undefined,
-      format: 'TSVRaw',
-      settings: none,
-      parameters: none,
-    },
-    new AbortController().signal,
-  );
-  return result.bytes.toString('utf8').trim();
-}
-
 const dataDir = values['data-dir'];
 if (dataDir === undefined) {
-  console.error('usage: clickhouse-embedded --data-dir DIRECTORY [--port PORT] [--sessions COUNT]');
-  process.exit(2);
+  fail('usage: --data-dir DIRECTORY [--port PORT] [--sessions COUNT] [--memory-mb MEBIBYTES]', 2);
 }
-const engine = openEngine(resolve(dataDir));
+const memoryMb = values['memory-mb'];
+const memoryBytes = memoryMb === undefined ? defaultMemoryBytes() : Number(memoryMb) * 1024 * 1024;
+const engine = openEngine(resolve(dataDir), memoryBytes, Number(values.sessions));
 const server = createEmbeddedServer(engine, {
-  version: await engineVersion(engine),
+  version: await readVersion(engine),
   requestBytesMax: REQUEST_BYTES_MAX,
+  baseSettings: baseSettings(memoryBytes),
 });
 
 let isStopping = false;
 function stop(): void {
   if (isStopping) return;
   isStopping = true;
-  setTimeout(() => process.exit(1), STOP_MS_MAX).unref();
+  setTimeout(() => fail('statements were still running when its time was over'), STOP_MS_MAX).unref();
   server.close(() => void engine.close().then(() => process.exit(0)));
-  server.closeIdleConnections();
+  // A connection kept alive becomes idle when the statement on it has ended.
+  setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
 }
-
 process.on('SIGTERM', stop);
 process.on('SIGINT', stop);
-// The parent died: nobody is left to ask.
+// The parent has died: nobody is left to ask.
 process.on('disconnect', stop);
 
-server.once('error', (err) => {
-  console.error(`clickhouse-embedded: cannot listen: ${err.message}`);
-  process.exit(1);
-});
+server.once('error', (err) => fail(`cannot listen: ${err.message}`));
 server.listen(Number(values.port), '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo;
   process.send?.({ ready: true, port });
-  console.log(`clickhouse-embedded: http://127.0.0.1:${port}`);
 });

@@ -1,11 +1,10 @@
-import type { IncomingMessage } from 'node:http';
-import type { Transform } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { DatabaseException } from './database-exception.js';
-import type { Statement } from './engine.js';
+import type { IncomingHttpHeaders } from 'node:http';
+import { exceptions } from './database-exception.js';
+import { readForm } from './request-body.js';
+import type { Statement } from './statement.js';
 
-/** Members of a URL that are addressed to the HTTP interface and are no settings of the engine. */
-const INTERFACE_MEMBERS = new Set([
+/** Members of a URL that speak to the HTTP interface and are no settings of the engine. */
+const INTERFACE_MEMBERS: ReadonlySet<string> = new Set([
   'query',
   'database',
   'default_format',
@@ -20,95 +19,75 @@ const INTERFACE_MEMBERS = new Set([
   'session_timeout',
   'session_check',
   'close_session',
-  'compress',
-  'decompress',
 ]);
 
-/** Settings every statement starts with. `async_insert` is on by default and does not merge in embedded mode. */
-const BASE_SETTINGS: readonly (readonly [string, string])[] = [['async_insert', '0']];
+const PARAMETER_PREFIX = 'param_';
+const NO_DATA = Buffer.alloc(0);
 
-export interface StatementRequest {
-  readonly statement: Statement;
-  readonly queryId: string | undefined;
+export interface RequestContext {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  /** What a statement starts with; the URL may say otherwise. */
+  readonly baseSettings: Readonly<Record<string, string>>;
 }
 
-/** The statement a request asks for. Throws `DatabaseException` for what this server does not do. */
-export function readStatement(
-  method: string,
-  url: URL,
-  headers: IncomingMessage['headers'],
-  body: Buffer,
-): StatementRequest {
-  const members = url.searchParams;
-  if (members.get('session_id')) {
-    throw new DatabaseException(
-      48,
-      'Sessions (session_id) are not supported by the embedded server. (NOT_IMPLEMENTED)',
-    );
-  }
-  for (const name of ['compress', 'decompress']) {
-    if (members.get(name) === '1') {
-      throw new DatabaseException(48, `${name}=1 is not supported: use HTTP compression. (NOT_IMPLEMENTED)`);
-    }
-  }
-  const settings = new Map(BASE_SETTINGS);
-  const parameters = new Map<string, string>();
-  for (const [name, value] of members) {
-    if (name.startsWith('param_')) parameters.set(name.slice('param_'.length), value);
-    else if (!INTERFACE_MEMBERS.has(name)) settings.set(name, value);
-  }
-  // As on the server, GET cannot change data.
-  if (method === 'GET' && !settings.has('readonly')) settings.set('readonly', '2');
-
-  const format = members.get('default_format') ?? header(headers['x-clickhouse-format']) ?? 'TabSeparated';
-  const database = members.get('database') ?? header(headers['x-clickhouse-database']);
-  const query = members.get('query') ?? '';
-  // The server reads the text of the URL, a line feed, then the body.
-  const isSplit = query !== '' && body.length > 0;
-  const sql = query === '' ? body.toString('utf8') : isSplit ? `${query}\n` : query;
-  if (sql.trim() === '') throw new DatabaseException(62, 'Syntax error: Empty query. (SYNTAX_ERROR)');
-  return {
-    statement: {
-      sql,
-      data: isSplit ? body : Buffer.alloc(0),
-      database: database || undefined,
-      format,
-      settings,
-      parameters,
-    },
-    queryId: members.get('query_id') || header(headers['x-clickhouse-query-id']) || undefined,
-  };
-}
-
-function header(value: string | string[] | undefined): string | undefined {
+function header(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = headers[name];
   return Array.isArray(value) ? value[0] : value;
 }
 
-function decompressor(encoding: string): Transform | undefined {
-  if (encoding === 'gzip' || encoding === 'x-gzip') return createGunzip();
-  if (encoding === 'deflate') return createInflate();
-  if (encoding === 'br') return createBrotliDecompress();
-  return undefined;
+/** The statement a request asks for. Throws `DatabaseException` for what this server does not do. */
+export async function readStatement(context: RequestContext): Promise<Statement> {
+  const { headers, url } = context;
+  const contentType = header(headers, 'content-type') ?? '';
+  const isForm = contentType.startsWith('multipart/form-data');
+  const members = isForm ? await readForm(contentType, context.body) : new URLSearchParams();
+  for (const [name, value] of url.searchParams) members.append(name, value);
+  refuseUnsupported(members);
+
+  const query = members.get('query') ?? '';
+  const data = isForm ? NO_DATA : context.body;
+  const text = joined(query, data);
+  if (text.sql.trim() === '') throw exceptions.syntax('Empty query.');
+  const { settings, parameters } = readMembers(members, context);
+  return {
+    ...text,
+    database: members.get('database') || header(headers, 'x-clickhouse-database') || undefined,
+    format: members.get('default_format') || header(headers, 'x-clickhouse-format') || 'TabSeparated',
+    settings,
+    parameters,
+  };
 }
 
-/** The whole body, decompressed. A body over the limit is refused before it is held in memory. */
-export async function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
-  const encoding = request.headers['content-encoding']?.trim().toLowerCase() ?? '';
-  const isPlain = encoding === '' || encoding === 'identity';
-  const transform = isPlain ? undefined : decompressor(encoding);
-  if (!isPlain && transform === undefined) {
-    throw new DatabaseException(89, `Unknown compression method: ${encoding}. (UNKNOWN_COMPRESSION_METHOD)`);
+/** The server reads the text of the URL, a line feed, then the body. */
+function joined(query: string, data: Buffer): Pick<Statement, 'sql' | 'data'> {
+  if (query === '') return { sql: data.toString('utf8'), data: NO_DATA };
+  return data.length === 0 ? { sql: query, data } : { sql: `${query}\n`, data };
+}
+
+function refuseUnsupported(members: URLSearchParams): void {
+  if (members.get('session_id')) {
+    throw exceptions.notImplemented('Sessions (session_id) are not supported by the embedded server.');
   }
-  const source =
-    transform === undefined ? request : request.on('error', (err) => transform.destroy(err)).pipe(transform);
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of source) {
-    length += (chunk as Buffer).length;
-    if (length > bytesMax) {
-      throw new DatabaseException(307, `Limit for bytes of a request exceeded: ${bytesMax}. (TOO_MANY_BYTES)`);
+  for (const name of ['compress', 'decompress']) {
+    const value = members.get(name);
+    if (value !== null && value !== '0') {
+      throw exceptions.notImplemented(`${name}=${value} is not supported: use the compression of HTTP.`);
     }
-    chunks.push(chunk as Buffer);
+    members.delete(name);
   }
-  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length);
+}
+
+function readMembers(members: URLSearchParams, { method, baseSettings }: RequestContext) {
+  const settings = new Map(Object.entries(baseSettings));
+  const parameters = new Map<string, string>();
+  for (const [name, value] of members) {
+    if (name.startsWith(PARAMETER_PREFIX)) parameters.set(name.slice(PARAMETER_PREFIX.length), value);
+    else if (!INTERFACE_MEMBERS.has(name)) settings.set(name, value);
+  }
+  // As on the server, GET cannot change data.
+  if (method === 'GET' && (settings.get('readonly') ?? '0') === '0') settings.set('readonly', '2');
+  return { settings, parameters };
 }

@@ -1,26 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { asDatabaseException, DatabaseException } from './database-exception.js';
+import { asDatabaseException, exceptions } from './database-exception.js';
 import type { Engine } from './engine.js';
-import { readBody, readStatement } from './request.js';
-import { sendAnswer, sendException } from './response.js';
+import { readStatement } from './request.js';
+import { readBody } from './request-body.js';
+import { sendAnswer, sendException, sendText } from './response.js';
 import { namedFormat } from './sql-text.js';
 
 export interface ServerOptions {
   readonly version: string;
-  /** A request body over this is refused, whatever it decompresses to. */
+  /** What a request body may have at most, decompressed. */
   readonly requestBytesMax: number;
+  readonly baseSettings: Readonly<Record<string, string>>;
 }
 
-const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/i;
+/** The server's `http_max_uri_size`, for parameters in URLs. */
+const HEADER_BYTES_MAX = 1024 * 1024;
+/** Longer than clients keep an idle connection, so that none is closed under their hands. */
+const KEEP_ALIVE_MS = 30_000;
 
 /** ClickHouse's HTTP interface over one engine. */
 export function createEmbeddedServer(engine: Engine, options: ServerOptions): Server {
-  const server = createServer({ maxHeaderSize: 1024 * 1024, requestTimeout: 0, keepAliveTimeout: 30_000 });
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    void answer(engine, options, request, response);
-  });
-  return server;
+  const limits = { maxHeaderSize: HEADER_BYTES_MAX, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 };
+  return createServer(limits, (request, response) => void answer(engine, options, request, response));
 }
 
 async function answer(
@@ -29,62 +31,55 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const gone = new AbortController();
-  response.on('close', () => gone.abort(new DatabaseException(394, 'Query was cancelled. (QUERY_WAS_CANCELLED)')));
   response.setHeader('X-ClickHouse-Server-Display-Name', 'waymark-embedded');
   response.setHeader('X-ClickHouse-Timezone', 'UTC');
   try {
-    if (isFromBrowser(request)) {
-      sendText(response, 403, 'Only programs of this machine may ask this server.\n');
-      return;
-    }
     const url = new URL(request.url ?? '/', 'http://embedded');
-    if (url.pathname === '/ping' || url.pathname === '/replicas_status') sendText(response, 200, 'Ok.\n');
+    const { method = '' } = request;
+    if (isFromBrowser(request)) sendText(response, 403, 'Browsers are not served.\n');
+    else if (url.pathname === '/ping' || (method === 'GET' && url.search === '')) sendText(response, 200, 'Ok.\n');
     else if (url.pathname !== '/') sendText(response, 404, `There is no handle ${url.pathname}\n`);
-    else if (request.method === 'GET' && !url.searchParams.has('query')) sendText(response, 200, 'Ok.\n');
-    else if (request.method === 'GET' || request.method === 'POST') {
-      await runStatement(engine, options, request, response, url, gone.signal);
-    } else sendText(response, 405, 'GET and POST only.\n');
+    else if (method === 'GET' || method === 'POST') await runStatement(engine, options, url, request, response);
+    else sendText(response, 405, 'GET and POST only.\n');
   } catch (err) {
-    if (!response.headersSent && !response.destroyed)
-      sendException(response, asDatabaseException(err), options.version);
+    if (response.destroyed || response.headersSent) return;
     // What is left of a refused body is not read: the connection ends with the answer.
-    if (!request.complete) request.socket.destroySoon();
+    if (!request.complete) response.setHeader('Connection', 'close');
+    sendException(response, asDatabaseException(err), options.version);
   }
 }
 
 async function runStatement(
   engine: Engine,
   options: ServerOptions,
+  url: URL,
   request: IncomingMessage,
   response: ServerResponse,
-  url: URL,
-  signal: AbortSignal,
 ): Promise<void> {
+  const queryId = url.searchParams.get('query_id') || randomUUID();
+  response.setHeader('X-ClickHouse-Query-Id', queryId);
+  const gone = new AbortController();
+  response.once('close', () => gone.abort(exceptions.cancelled()));
   const body = await readBody(request, options.requestBytesMax);
-  const { statement, queryId } = readStatement(request.method ?? 'GET', url, request.headers, body);
-  response.setHeader('X-ClickHouse-Query-Id', queryId ?? randomUUID());
+  const { method = 'GET', headers } = request;
+  const statement = await readStatement({ method, url, headers, body, baseSettings: options.baseSettings });
   const start = process.hrtime.bigint();
-  const result = await engine.run(statement, signal);
-  const format = namedFormat(statement.sql) ?? statement.format;
-  const mayCompress = statement.settings.get('enable_http_compression') === '1';
-  await sendAnswer(request, response, { result, format, elapsedNs: process.hrtime.bigint() - start }, mayCompress);
+  const result = await engine.run(statement, gone.signal);
+  await sendAnswer(request, response, {
+    result,
+    format: namedFormat(statement.sql) ?? statement.format,
+    elapsedNs: process.hrtime.bigint() - start,
+    mayCompress: statement.settings.get('enable_http_compression') !== '0',
+  });
 }
+
+const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/i;
 
 /**
  * The server knows no users, so a page in a browser of this machine must not reach it: neither by a plain form (browsers add
  * `Origin` or `Sec-Fetch-Site`) nor under a name of its own that resolves to loopback.
  */
 function isFromBrowser({ headers }: IncomingMessage): boolean {
-  return (
-    headers.origin !== undefined || headers['sec-fetch-site'] !== undefined || !LOOPBACK_HOST.test(headers.host ?? '')
-  );
-}
-
-function sendText(response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, {
-    'Content-Type': 'text/plain; charset=UTF-8',
-    'Content-Length': Buffer.byteLength(text),
-  });
-  response.end(text);
+  const isAnnounced = headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
+  return isAnnounced || !LOOPBACK_HOST.test(headers.host ?? '');
 }

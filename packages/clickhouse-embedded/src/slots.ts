@@ -1,7 +1,12 @@
+import { exceptions } from './database-exception.js';
+
+/** Waiting longer than this line would only pile up memory: who comes later is sent away at once. */
+const WAITING_MAX = 1_000;
+
 /** A bounded number of holders at a time; the others wait in the order they came. */
 export class Slots {
   #free: number;
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting = new Set<() => void>();
 
   constructor(count: number) {
     this.#free = count;
@@ -12,32 +17,32 @@ export class Slots {
     signal.throwIfAborted();
     if (this.#free > 0) this.#free -= 1;
     else await this.#wait(signal);
-    let isHeld = true;
-    return () => {
-      if (!isHeld) return;
-      isHeld = false;
-      this.#giveBack();
-    };
+    return () => this.#giveBack();
   }
 
   #wait(signal: AbortSignal): Promise<void> {
+    if (this.#waiting.size >= WAITING_MAX) throw exceptions.tooMany(WAITING_MAX);
     return new Promise((resolve, reject) => {
       const enter = () => {
         signal.removeEventListener('abort', leave);
         resolve();
       };
       const leave = () => {
-        this.#waiting.splice(this.#waiting.indexOf(enter), 1);
+        this.#waiting.delete(enter);
         reject(signal.reason);
       };
-      this.#waiting.push(enter);
+      this.#waiting.add(enter);
       signal.addEventListener('abort', leave, { once: true });
     });
   }
 
   #giveBack(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#free += 1;
-    else next();
+    const [next] = this.#waiting;
+    if (next === undefined) {
+      this.#free += 1;
+    } else {
+      this.#waiting.delete(next);
+      next();
+    }
   }
 }

@@ -1,0 +1,162 @@
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+let db: TestDatabase;
+let client: ClickHouseClient;
+beforeAll(async () => {
+  db = await createTestDatabase();
+  ({ client } = db);
+});
+afterAll(() => db.drop());
+
+/** What arrives in the engine, as JSON gives it back; the length in bytes tells of what JSON may hide. */
+async function arrived(type: string, value: unknown): Promise<unknown> {
+  const result = await client.query({
+    query: `SELECT {value:${type}} AS value`,
+    query_params: { value },
+    format: 'JSONEachRow',
+  });
+  const [row] = await result.json<{ value: unknown }>();
+  return row?.value;
+}
+
+// Lone surrogates are no text and cannot be sent as UTF-8.
+const anyText = fc.oneof(
+  fc.string({ unit: 'grapheme' }),
+  fc.string({ unit: 'binary' }),
+  fc.string({
+    unit: fc.constantFrom(
+      "'",
+      '"',
+      '`',
+      '\\',
+      '\t',
+      '\n',
+      '\r',
+      '\b',
+      '\f',
+      '%',
+      '&',
+      '=',
+      '+',
+      '\\N',
+      ';',
+      '--',
+      '{a:String}',
+      '😀',
+    ),
+  }),
+);
+// A NUL ends the escaped text of an array's or a map's member, on the server just the same; see the test below.
+const textWithoutNul = anyText.map((text) => text.replaceAll('\0', ''));
+const options = { numRuns: 150 };
+
+test('every text arrives as it was given, whatever quotes, escapes or code points it holds', async () => {
+  await fc.assert(
+    fc.asyncProperty(anyText, async (text) => {
+      expect(await arrived('String', text)).toBe(text);
+    }),
+    options,
+  );
+});
+
+test('every list of texts arrives as it was given', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(textWithoutNul, { maxLength: 6 }), async (texts) => {
+      expect(await arrived('Array(String)', texts)).toEqual(texts);
+      expect(await arrived('Array(LowCardinality(String))', texts)).toEqual(texts);
+    }),
+    options,
+  );
+});
+
+test('every map of texts arrives as it was given', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.dictionary(textWithoutNul, textWithoutNul, { noNullPrototype: true, maxKeys: 4 }),
+      async (map) => {
+        expect(await arrived('Map(String, String)', map)).toEqual(map);
+      },
+    ),
+    { numRuns: 80 },
+  );
+});
+
+test('every 64-bit number arrives exactly, as text', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.bigInt(0n, 2n ** 64n - 1n),
+      fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n),
+      async (unsigned, signed) => {
+        expect(await arrived('UInt64', unsigned.toString())).toBe(unsigned.toString());
+        expect(await arrived('Array(UInt64)', [unsigned])).toEqual([unsigned.toString()]);
+        expect(await arrived('Int64', signed)).toBe(signed.toString());
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+test('absent and present values of a Nullable are told apart', async () => {
+  expect(await arrived('Nullable(String)', null)).toBe(null);
+  expect(await arrived('Nullable(UInt64)', null)).toBe(null);
+  await fc.assert(
+    fc.asyncProperty(textWithoutNul, async (text) => {
+      expect(await arrived('Nullable(String)', text)).toBe(text);
+    }),
+    { numRuns: 80 },
+  );
+});
+
+test('every millisecond arrives as a time', async () => {
+  const times = fc.date({ min: new Date('1970-01-02'), max: new Date('2200-01-01'), noInvalidDate: true });
+  await fc.assert(
+    fc.asyncProperty(times, async (time) => {
+      const text = time.toISOString().replace('T', ' ').replace('Z', '');
+      expect(await arrived("DateTime64(3, 'UTC')", text)).toBe(time.toISOString());
+      expect(await arrived("Array(DateTime64(3, 'UTC'))", [text])).toEqual([time.toISOString()]);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test.each([
+  ['LowCardinality(String)', 'FR', 'FR'],
+  ['Bool', true, true],
+  ['Float64', 1.5, 1.5],
+  ['UUID', '018f4d7e-0000-7000-8000-0123456789ab', '018f4d7e-0000-7000-8000-0123456789ab'],
+  ['FixedString(16)', 'L1rEaERPoKMKI30k', 'L1rEaERPoKMKI30k'],
+  ['Date', '2026-11-21', '2026-11-21'],
+  ['Array(Array(String))', [["a'b"], []], [["a'b"], []]],
+  ['Array(Nullable(String))', ['a', null], ['a', null]],
+  ['Array(String)', [], []],
+])('%s arrives', async (type, given, expected) => {
+  expect(await arrived(type, given)).toEqual(expected);
+});
+
+test('a parameter of type Identifier names a table and can name nothing else', async () => {
+  const result = await client.query({
+    query: 'SELECT count() AS n FROM {name:Identifier}',
+    query_params: { name: 'click_events' },
+    format: 'JSONEachRow',
+  });
+  expect(await result.json()).toEqual([{ n: '0' }]);
+  const attempt = client.query({
+    query: 'SELECT count() FROM {name:Identifier}',
+    query_params: { name: 'click_events` WHERE 1 = 1 --' },
+  });
+  await expect(attempt).rejects.toMatchObject({ code: '60' });
+});
+
+test('a value that is none of its type is refused, not bent', async () => {
+  for (const [type, value] of [
+    ['UInt8', '300x'],
+    ['UInt64', '-1x'],
+    ["DateTime64(3, 'UTC')", '2026-11-21T08:00:00.000Zz'],
+    ['Array(String)', 'no list'],
+  ] as const) {
+    await expect(arrived(type, value)).rejects.toMatchObject({ code: expect.stringMatching(/^\d+$/) });
+  }
+});

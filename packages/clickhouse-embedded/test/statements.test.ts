@@ -1,0 +1,305 @@
+import { randomUUID } from 'node:crypto';
+import { get } from 'node:http';
+import { Readable } from 'node:stream';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { createClient } from '@clickhouse/client';
+import { type ClickHouseClient, createClickHouseClient } from '@waymark/clickhouse';
+import { createTestDatabase, type TestDatabase, waitFor } from '@waymark/test-kit';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+let db: TestDatabase;
+let client: ClickHouseClient;
+beforeAll(async () => {
+  db = await createTestDatabase({ migrated: false });
+  ({ client } = db);
+  const server = createClickHouseClient({ url: db.url, database: 'default' });
+  await server.command({ query: `CREATE DATABASE ${db.database}` });
+  await server.close();
+});
+afterAll(() => db.drop());
+
+function url(members: Record<string, string>): string {
+  return `${db.url}/?${new URLSearchParams({ database: db.database, ...members })}`;
+}
+
+async function one<T>(query: string, more: object = {}): Promise<T> {
+  const result = await client.query({ query, format: 'JSONEachRow', ...more });
+  const [row] = await result.json<T>();
+  return row as T;
+}
+
+describe('over plain HTTP', () => {
+  test('/ping and a bare GET answer Ok', async () => {
+    expect(await (await fetch(`${db.url}/ping`)).text()).toBe('Ok.\n');
+    expect(await (await fetch(`${db.url}/`)).text()).toBe('Ok.\n');
+  });
+
+  test('the statement may stand in the URL, in the body, or be continued from one in the other', async () => {
+    expect(await (await fetch(url({ query: 'SELECT 1' }))).text()).toBe('1\n');
+    expect(await (await fetch(url({}), { method: 'POST', body: 'SELECT 2' })).text()).toBe('2\n');
+    expect(await (await fetch(url({ query: 'SELECT 3' }), { method: 'POST', body: ', 4' })).text()).toBe('3\t4\n');
+  });
+
+  test('the format comes from the statement, else from default_format, else from X-ClickHouse-Format', async () => {
+    const named = await fetch(url({ query: 'SELECT 1 AS n FORMAT JSONEachRow', default_format: 'CSV' }));
+    expect([named.headers.get('x-clickhouse-format'), await named.text()]).toEqual(['JSONEachRow', '{"n":1}\n']);
+    const byDefault = await fetch(url({ query: "SELECT 'a,b'", default_format: 'CSV' }));
+    expect(await byDefault.text()).toBe('"a,b"\n');
+    const byHeader = await fetch(url({ query: 'SELECT 1 AS n' }), {
+      headers: { 'X-ClickHouse-Format': 'JSONEachRow' },
+    });
+    expect(await byHeader.text()).toBe('{"n":1}\n');
+  });
+
+  test('parameters may come as a form, as the client sends long ones', async () => {
+    const long = '"\'\\\n😀'.repeat(3_000);
+    const row = await one<{ text: string }>('SELECT {text:String} AS text', {
+      query_params: { text: long },
+      use_multipart_params: true,
+    });
+    expect(row.text).toBe(long);
+  });
+
+  test('a 30,000-character parameter also passes in the URL', async () => {
+    const long = '漢'.repeat(30_000);
+    expect(await one('SELECT {text:String} = {text:String} AS same', { query_params: { text: long } })).toEqual({
+      same: 1,
+    });
+  });
+
+  test('GET changes nothing', async () => {
+    const response = await fetch(url({ query: 'CREATE TABLE by_get (n UInt8) ENGINE = Memory' }));
+    expect([response.status, response.headers.get('x-clickhouse-exception-code')]).toEqual([500, '164']);
+  });
+
+  test.each([
+    ['a page of a browser, by its Origin', { origin: 'https://evil.example' }],
+    ['a page of a browser, by Sec-Fetch-Site', { 'sec-fetch-site': 'cross-site' }],
+  ])('%s is not served', async (_, headers) => {
+    expect((await fetch(url({ query: 'SELECT 1' }), { headers })).status).toBe(403);
+  });
+});
+
+describe('errors', () => {
+  test.each([
+    ['SELECT * FROM no_such_table', 404, '60', 'UNKNOWN_TABLE'],
+    ['SELECT 1 +', 400, '62', 'SYNTAX_ERROR'],
+    ['SELECT no_such_column FROM system.one', 404, '47', 'UNKNOWN_IDENTIFIER'],
+    ['SELECT {missing:String}', 500, '456', 'UNKNOWN_QUERY_PARAMETER'],
+    ["SELECT throwIf(1, 'on purpose')", 500, '395', 'FUNCTION_THROW_IF_VALUE_IS_NON_ZERO'],
+    ['SELECT 1; SELECT 2', 400, '62', 'SYNTAX_ERROR'],
+    ['   ', 400, '62', 'SYNTAX_ERROR'],
+  ])('%s answers %i with code %s', async (query, status, code, name) => {
+    const response = await fetch(url({}), { method: 'POST', body: query });
+    const text = await response.text();
+    expect([response.status, response.headers.get('x-clickhouse-exception-code')]).toEqual([status, code]);
+    expect(text).toMatch(new RegExp(`^Code: ${code}\\. DB::Exception: [^]*\\(${name}\\) \\(version 26\\.`));
+  });
+
+  test('the client makes its own error of them', async () => {
+    await expect(client.query({ query: 'SELECT * FROM no_such_table' })).rejects.toMatchObject({
+      code: '60',
+      type: 'UNKNOWN_TABLE',
+    });
+  });
+
+  test.each([
+    [{ database: 'no_such_database' }, 404, '81'],
+    [{ no_such_setting: '1' }, 404, '115'],
+    [{ 'max_threads = 1, readonly': '0' }, 404, '115'],
+    [{ 'param_a = 1, readonly': '0' }, 400, '36'],
+    [{ session_id: 'mine' }, 501, '48'],
+    [{ compress: '1' }, 501, '48'],
+  ])('%o is refused', async (members, status, code) => {
+    const response = await fetch(url({ query: 'SELECT 1', ...(members as Record<string, string>) }));
+    expect([response.status, response.headers.get('x-clickhouse-exception-code')]).toEqual([status, code]);
+  });
+
+  test('a semicolon at the end or inside a text is no second statement', async () => {
+    expect(await (await fetch(url({ query: 'SELECT 1;\n' }))).text()).toBe('1\n');
+    expect(await (await fetch(url({ query: "SELECT ';' || '; SELECT 2'" }))).text()).toBe(';; SELECT 2\n');
+  });
+});
+
+describe('what belongs to one statement', () => {
+  test('ends with it: settings, parameters and the database of 300 statements on every connection', async () => {
+    const given = { max_threads: '7', insert_deduplication_token: 'leaked', param_p: 'leaked', join_use_nulls: '1' };
+    const loud = () => fetch(url({ query: 'SELECT {p:String}', ...given }));
+    const quiet = async () => {
+      const probe = `SELECT currentDatabase(), getSetting('insert_deduplication_token'), getSetting('join_use_nulls')`;
+      const answer = await (await fetch(`${db.url}/?${new URLSearchParams({ query: probe })}`)).text();
+      expect(answer).toBe('default\t\tfalse\n');
+      const missing = await fetch(`${db.url}/?${new URLSearchParams({ query: 'SELECT {p:String}' })}`);
+      expect(missing.headers.get('x-clickhouse-exception-code')).toBe('456');
+    };
+    await Promise.all(Array.from({ length: 300 }, (_, n) => (n % 2 === 0 ? loud() : quiet())));
+  });
+
+  test('a deduplication token drops its own repeat and never the next insert', async () => {
+    await client.command({
+      query: `CREATE TABLE tokens (n UInt32) ENGINE = MergeTree ORDER BY n
+              SETTINGS non_replicated_deduplication_window = 100`,
+    });
+    const insert = (n: number, token?: string) =>
+      client.insert({
+        table: 'tokens',
+        values: [{ n }],
+        format: 'JSONEachRow',
+        clickhouse_settings: token === undefined ? {} : { insert_deduplication_token: token },
+      });
+    const token = randomUUID();
+    await insert(1, token);
+    await insert(1, token);
+    // Twenty in a row would meet every connection of a pool.
+    for (let n = 2; n < 22; n++) await insert(n);
+    expect(await one('SELECT count() AS rows, uniqExact(n) AS numbers FROM tokens')).toEqual({
+      rows: '21',
+      numbers: '21',
+    });
+  });
+});
+
+describe('inserts and their summary', () => {
+  beforeAll(() =>
+    client.command({ query: 'CREATE TABLE rows (id UInt64, text String) ENGINE = MergeTree ORDER BY id' }),
+  );
+
+  test('rows arrive in both JSON formats, streamed and with a compressed body, and are counted', async () => {
+    const compressed = createClient({
+      url: db.url,
+      database: db.database,
+      compression: { request: true, response: true },
+    });
+    const first = await client.insert({
+      table: 'rows',
+      values: [
+        { id: '18446744073709551615', text: "quote ' and ; and \\ and\nline" },
+        { id: 1, text: '😀' },
+      ],
+      format: 'JSONEachRow',
+    });
+    expect(first.summary).toMatchObject({ written_rows: '2', read_rows: '2' });
+    function* stream() {
+      for (let id = 10; id < 1_010; id++) yield [id, 'streamed'];
+    }
+    const second = await compressed.insert({
+      table: 'rows',
+      values: Readable.from(stream()),
+      format: 'JSONCompactEachRow',
+    });
+    expect(second.summary).toMatchObject({ written_rows: '1000' });
+    await compressed.close();
+    expect(await one('SELECT count() AS n, max(id) AS id FROM rows')).toEqual({
+      n: '1002',
+      id: '18446744073709551615',
+    });
+    expect(await one('SELECT text FROM rows ORDER BY id DESC LIMIT 1')).toEqual({
+      text: "quote ' and ; and \\ and\nline",
+    });
+  });
+
+  test('a gzip body is unpacked and a large answer is packed when asked for', async () => {
+    const insert = await fetch(url({ query: 'INSERT INTO rows FORMAT JSONEachRow' }), {
+      method: 'POST',
+      body: gzipSync('{"id":7,"text":"packed"}'),
+      headers: { 'Content-Encoding': 'gzip' },
+    });
+    expect(insert.status).toBe(200);
+    const [encoding, body] = await new Promise<[string | undefined, Buffer]>((resolve, reject) => {
+      const target = url({ query: 'SELECT number FROM numbers(10000)', enable_http_compression: '1' });
+      get(target, { headers: { 'Accept-Encoding': 'gzip' } }, async (response) => {
+        const chunks: Buffer[] = [];
+        for await (const chunk of response) chunks.push(chunk as Buffer);
+        resolve([response.headers['content-encoding'], Buffer.concat(chunks)]);
+      }).once('error', reject);
+    });
+    expect(encoding).toBe('gzip');
+    expect(gunzipSync(body).toString().split('\n')).toHaveLength(10_001);
+  });
+
+  test('a broken gzip body inserts nothing and says so', async () => {
+    const response = await fetch(url({ query: 'INSERT INTO rows FORMAT JSONEachRow' }), {
+      method: 'POST',
+      body: gzipSync('{"id":8,"text":"cut"}').subarray(0, -6),
+      headers: { 'Content-Encoding': 'gzip' },
+    });
+    expect(response.status).toBe(500);
+    expect(await one('SELECT count() AS n FROM rows WHERE id = 8')).toEqual({ n: '0' });
+  });
+
+  test('values may follow in the statement itself', async () => {
+    await client.command({ query: "INSERT INTO rows VALUES (20001, 'a;b'), (20002, 'it''s')" });
+    expect(await one('SELECT groupArray(text) AS texts FROM rows WHERE id > 20000 AND id < 30000')).toEqual({
+      texts: ['a;b', "it's"],
+    });
+  });
+
+  test('a bad row refuses the whole insert', async () => {
+    const insert = client.insert({
+      table: 'rows',
+      values: [{ id: 40_001 }, { id: 'no number' }],
+      format: 'JSONEachRow',
+    });
+    await expect(insert).rejects.toMatchObject({ code: '27' });
+    expect(await one('SELECT count() AS n FROM rows WHERE id = 40001')).toEqual({ n: '0' });
+  });
+});
+
+describe('limits and cancellation', () => {
+  test('a result that is too large is refused and the server lives on', async () => {
+    const query = 'SELECT number, repeat(toString(number), 200) FROM numbers(300000)';
+    const result = client.query({ query, format: 'JSONEachRow' });
+    await expect(result).rejects.toMatchObject({ code: '396', type: 'TOO_MANY_ROWS_OR_BYTES' });
+    expect(await one('SELECT 1 AS n')).toEqual({ n: 1 });
+  });
+
+  test('a statement that needs too much memory is refused and the server lives on', async () => {
+    const query = 'SELECT length(groupArray(toString(number))) AS n FROM numbers(5000000)';
+    const result = client.query({ query, clickhouse_settings: { max_memory_usage: '100000000' } });
+    await expect(result).rejects.toMatchObject({ code: '241' });
+    expect(await one('SELECT 1 AS n')).toEqual({ n: 1 });
+  });
+
+  test('a request body that is too large is refused', async () => {
+    const response = await fetch(url({ query: 'INSERT INTO rows FORMAT JSONEachRow' }), {
+      method: 'POST',
+      body: gzipSync(Buffer.alloc(200 * 1024 * 1024, ' '), { level: 1 }),
+      headers: { 'Content-Encoding': 'gzip' },
+    });
+    expect([response.status, response.headers.get('x-clickhouse-exception-code')]).toEqual([413, '229']);
+  });
+
+  test('max_execution_time ends a statement', async () => {
+    const query = 'SELECT count() FROM numbers(1000000000000) WHERE sipHash64(number) = 0';
+    const result = client.query({ query, clickhouse_settings: { max_execution_time: 1 } });
+    await expect(result).rejects.toMatchObject({ code: '159' });
+  });
+
+  test('a statement whose client goes away is killed', async () => {
+    const mark = randomUUID();
+    const leave = new AbortController();
+    const query = 'SELECT count() FROM numbers(1000000000000) WHERE sipHash64(number) = 0';
+    const running = client.query({ query, abort_signal: leave.signal, clickhouse_settings: { log_comment: mark } });
+    const count = async () => {
+      const row = await one<{ n: string }>(
+        "SELECT count() AS n FROM system.processes WHERE Settings['log_comment'] = {mark:String}",
+        {
+          query_params: { mark },
+        },
+      );
+      return Number(row.n);
+    };
+    await waitFor(async () => (await count()) === 1, { what: 'the statement to run' });
+    leave.abort();
+    await expect(running).rejects.toThrow();
+    await waitFor(async () => (await count()) === 0, { what: 'the statement to be killed' });
+  });
+
+  test('slow statements hold up nobody', async () => {
+    const slow = Array.from({ length: 5 }, () => client.query({ query: 'SELECT sleep(1)' }));
+    const start = performance.now();
+    await one('SELECT 1 AS n');
+    expect(performance.now() - start).toBeLessThan(500);
+    await Promise.all(slow);
+  });
+});
