@@ -69,6 +69,7 @@ export const trackSaleBodySchema = z.preprocess(
 export type TrackSaleBody = z.infer<typeof trackSaleBodySchema>;
 
 export const trackClickResponseSchema = z.strictObject({ clickId: z.string() });
+export type TrackClickResponse = z.infer<typeof trackClickResponseSchema>;
 
 export const trackedLinkSchema = z.strictObject({
   id: z.string(),
