@@ -12,9 +12,10 @@ import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-
 import { createClientErrorHandler } from './client-errors.js';
 import { sendError } from './error-mapper.js';
 import { healthPlugin, type ReadinessChecks } from './health.js';
-import { type Logger, RequestLogController } from './logger.js';
+import type { Logger } from './logger.js';
 import { describeRoute, openApiPlugin } from './open-api.js';
 import { requestId } from './request-id.js';
+import { createRequestLogger, RequestLogController } from './request-logger.js';
 import { validatorCompiler } from './validator.js';
 
 /** A `query` of 10,000 characters in any script is 90 kB once percent-encoded; Node's own limit is 16 KiB. */
@@ -60,11 +61,10 @@ export interface CreateAppOptions {
 const PROBE_PATHS: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz']);
 
 function addRequestHooks(app: App, requireHttps: boolean): void {
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
-    if (requireHttps && request.protocol !== 'https' && !PROBE_PATHS.has(request.routeOptions.url)) {
-      throw new ApiError('forbidden', 'This API is served over HTTPS only.');
-    }
+    const isRefused = requireHttps && request.protocol !== 'https' && !PROBE_PATHS.has(request.routeOptions.url);
+    done(isRefused ? new ApiError('forbidden', 'This API is served over HTTPS only.') : undefined);
   });
 }
 
@@ -97,6 +97,7 @@ export function createApp(options: CreateAppOptions): App {
   const app: App = Fastify({
     loggerInstance: options.logger as FastifyBaseLogger,
     logController: new RequestLogController(),
+    childLoggerFactory: createRequestLogger,
     genReqId: requestId,
     requestIdHeader: false,
     trustProxy: [...options.trustedProxies],

@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { LogController } from 'fastify';
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
 
 export type { Logger };
@@ -53,20 +52,4 @@ export function createLogger(options: CreateLoggerOptions): Logger {
     serializers,
   };
   return options.destination === undefined ? pino(loggerOptions) : pino(loggerOptions, options.destination);
-}
-
-/** One line a request, at `debug`: at thousands of redirects a second a line each is the proxy's business. */
-export class RequestLogController extends LogController {
-  constructor() {
-    super({ requestIdLogLabel: 'requestId' });
-  }
-
-  override incomingRequest(): void {}
-
-  override requestCompleted(error: Error | null | undefined, request: FastifyRequest, reply: FastifyReply): void {
-    if (error) reply.log.warn({ req: request, res: reply, err: error }, 'response broke off');
-    else reply.log.debug({ req: request, res: reply, elapsedMs: reply.elapsedTime }, 'request completed');
-  }
-
-  override routeNotFound(): void {}
 }

@@ -13,8 +13,8 @@ export interface RunServiceOptions {
 }
 
 const DEADLINE_MS = 25_000;
-/** Ctrl-C under `npm run` arrives twice, from the terminal and from npm: a repeat so soon is the same wish. */
-const REPEAT_IGNORED_MS = 2000;
+/** Ctrl-C under `npm run` arrives twice, from the terminal and from npm: the second is the same wish. */
+const SIGNALS_OF_ONE_WISH = 2;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 
 async function startOrExit(start: () => Promise<Service>, logger: Logger): Promise<Service> {
@@ -36,22 +36,22 @@ export async function runService(start: () => Promise<Service>, options: RunServ
   const { logger = createLogger({ name: 'waymark' }), deadlineMs = DEADLINE_MS } = options;
   const isForked = process.send !== undefined;
   let starting: Promise<Service> | undefined;
-  let stoppingSince: number | undefined;
+  let wishes = 0;
 
   const grace = closeWithGrace({ delay: deadlineMs, logger, skip: [...SIGNALS] }, async ({ err }) => {
-    stoppingSince ??= performance.now();
+    wishes = Math.max(wishes, 1);
     if (err !== undefined) logger.fatal({ err }, 'stopping after an error that nobody caught');
     await (await starting)?.close();
     logger.info('stopped');
   });
 
   const stop = (reason: string) => {
-    if (stoppingSince !== undefined) {
-      if (performance.now() - stoppingSince < REPEAT_IGNORED_MS) return;
+    wishes += 1;
+    if (wishes > SIGNALS_OF_ONE_WISH) {
       logger.error({ reason }, 'asked to stop again: leaving at once');
       process.exit(1);
     }
-    stoppingSince = performance.now();
+    if (wishes > 1) return;
     logger.info({ reason }, 'stopping');
     void grace.close();
   };

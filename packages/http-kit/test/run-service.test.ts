@@ -32,6 +32,8 @@ function run(body: string, options: { forked?: boolean; deadlineMs?: number } = 
     file,
     `import { runService } from ${JSON.stringify(source)};
      const say = (text) => process.stdout.write(text + '\\n');
+     // Listens before it speaks: the test answers with the signal at once.
+     const signalAfter = (text) => new Promise((resolve) => { process.once('SIGWINCH', resolve); say(text); });
      const keepAlive = setInterval(() => {}, 1000);
      await runService(async () => { ${body} }, { deadlineMs: ${options.deadlineMs ?? 10_000} });
      say('started');`,
@@ -85,18 +87,26 @@ it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('%s stops it in order, with ex
 
 it('a Ctrl-C that arrives twice, from the terminal and from npm, still stops it in order', async () => {
   const service = run(`return { close: async () => {
-    say('closing');
-    await new Promise((resolve) => process.once('SIGWINCH', resolve));
+    await signalAfter('closing');
     say('closed');
   } };`);
   await service.said('started');
   service.child.kill('SIGINT');
   await service.said('closing');
   service.child.kill('SIGINT');
-  service.child.kill('SIGTERM');
   service.child.kill('SIGWINCH');
   expect(await service.exit).toBe(0);
   expect(service.output()).toContain('closed');
+});
+
+it('asked again and again it leaves at once, with exit code 1', async () => {
+  const service = run(`return { close: () => new Promise(() => say('closing')) };`, { deadlineMs: 600_000 });
+  await service.said('started');
+  service.child.kill('SIGINT');
+  await service.said('closing');
+  service.child.kill('SIGINT');
+  service.child.kill('SIGTERM');
+  expect(await service.exit).toBe(1);
 });
 
 it('a close that hangs is cut off at the deadline, with exit code 1', async () => {
@@ -138,8 +148,7 @@ it('a start that fails says why and ends with exit code 1', async () => {
 });
 
 it('a stop during the start waits for the start, then closes what it made', async () => {
-  const service = run(`say('starting');
-    await new Promise((resolve) => process.once('SIGWINCH', resolve));
+  const service = run(`await signalAfter('starting');
     ${CLEAN}`);
   await service.said('starting');
   service.child.kill('SIGTERM');
@@ -150,7 +159,7 @@ it('a stop during the start waits for the start, then closes what it made', asyn
 });
 
 it('a child tells its parent when it is ready, not before', async () => {
-  const service = run(`say('starting'); await new Promise((resolve) => process.once('SIGWINCH', resolve)); ${CLEAN}`, {
+  const service = run(`await signalAfter('starting'); ${CLEAN}`, {
     forked: true,
   });
   const messages: unknown[] = [];

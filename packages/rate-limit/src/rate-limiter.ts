@@ -34,8 +34,9 @@ export interface RateLimiterOptions {
   readonly onAvailabilityChange?: (isAvailable: boolean, cause?: unknown) => void;
 }
 
-const COMMAND_TIMEOUT_MS = 100;
-/** After a failure Redis is left alone this long, lest each request wait for the same timeout. */
+/** Far above what a busy process needs; only one request a second ever waits for it. */
+const COMMAND_TIMEOUT_MS = 500;
+/** After a failure Redis is left alone this long, then asked by one request while the others go on. */
 const RETRY_AFTER_FAILURE_MS = 1000;
 /** The limit is not the limiter's: it differs by workspace and may change while a window runs. */
 const UNLIMITED_POINTS = Number.MAX_SAFE_INTEGER;
@@ -84,7 +85,7 @@ export function createRateLimiter(redis: Redis, options: RateLimiterOptions = {}
   });
   const windows = new Map<string, Window>();
   let isAvailable = true;
-  let redisAwayUntil = 0;
+  let askAgainAt = 0;
 
   function windowOf(bucket: string, windowSeconds: number): Window {
     const name = `${bucket}:${windowSeconds}`;
@@ -100,20 +101,28 @@ export function createRateLimiter(redis: Redis, options: RateLimiterOptions = {}
   }
 
   function setAvailable(available: boolean, cause?: unknown): void {
+    if (!available) askAgainAt = now() + RETRY_AFTER_FAILURE_MS;
     if (available === isAvailable) return;
     isAvailable = available;
     onAvailabilityChange?.(available, cause);
   }
 
+  /** Whether this request asks Redis; while it is away the first one that may keeps the others from it. */
+  function mayAskRedis(): boolean {
+    if (isAvailable) return true;
+    if (now() < askAgainAt) return false;
+    askAgainAt = now() + RETRY_AFTER_FAILURE_MS;
+    return true;
+  }
+
   async function count(key: string, window: Window): Promise<RateLimiterRes> {
     if (connecting !== undefined) await connecting;
-    if (now() >= redisAwayUntil) {
+    if (mayAskRedis()) {
       try {
         const counted = await window.inRedis.consume(key);
         setAvailable(true);
         return counted;
       } catch (err) {
-        redisAwayUntil = now() + RETRY_AFTER_FAILURE_MS;
         setAvailable(false, err);
       }
     }

@@ -21,8 +21,9 @@ afterAll(async () => {
   await server.stop();
 });
 
+/** Patient by default, so that a busy machine is not taken for a Redis that is away. */
 function aLimiter(options: RateLimiterOptions = {}): RateLimiter {
-  const limiter = createRateLimiter(redis, options);
+  const limiter = createRateLimiter(redis, { commandTimeoutMs: 10_000, ...options });
   limiters.push(limiter);
   return limiter;
 }
@@ -138,7 +139,7 @@ describe('without Redis', () => {
 
     const startedAt = performance.now();
     const results = await Promise.all(Array.from({ length: 50 }, () => limiter.take(key, 'standard', 3, 60)));
-    expect(performance.now() - startedAt).toBeLessThan(1000);
+    expect(performance.now() - startedAt).toBeLessThan(2000);
     expect(results.filter(({ allowed }) => allowed)).toHaveLength(3);
     expect(results[0]).toMatchObject({ limit: 3, remaining: 2 });
     expect(changes).toEqual([false]);
@@ -155,14 +156,34 @@ describe('without Redis', () => {
     expect(changes).toEqual([false, true]);
   });
 
-  it('a Redis that hangs holds one round of requests up, not every one', async () => {
+  it('a Redis that hangs holds up the requests of one moment, then one a second', async () => {
     const limiter = aLimiter({ commandTimeoutMs: 200 });
+    const allAtOnce = () => Promise.all(Array.from({ length: 20 }, () => limiter.take(aKey(), 'standard', 3, 60)));
     await limiter.take(aKey(), 'standard', 3, 60);
     process.kill(server.pid, 'SIGSTOP');
     try {
       const startedAt = performance.now();
+      await allAtOnce();
       for (let request = 0; request < 20; request++) await limiter.take(aKey(), 'standard', 3, 60);
-      expect(performance.now() - startedAt).toBeLessThan(800);
+      expect(performance.now() - startedAt).toBeLessThan(1500);
+    } finally {
+      process.kill(server.pid, 'SIGCONT');
+    }
+  });
+
+  it('while Redis hangs, the request that asks it again holds up no other', async () => {
+    let nowMs = Date.now();
+    const limiter = aLimiter({ commandTimeoutMs: 200, now: () => nowMs });
+    await limiter.take(aKey(), 'standard', 3, 60);
+    process.kill(server.pid, 'SIGSTOP');
+    try {
+      await limiter.take(aKey(), 'standard', 3, 60);
+      nowMs += 1000;
+      const order: string[] = [];
+      const asking = limiter.take(aKey(), 'standard', 3, 60).then(() => order.push('the one that asks'));
+      await limiter.take(aKey(), 'standard', 3, 60).then(() => order.push('another'));
+      await asking;
+      expect(order).toEqual(['another', 'the one that asks']);
     } finally {
       process.kill(server.pid, 'SIGCONT');
     }
@@ -174,7 +195,7 @@ describe('without Redis', () => {
     limiters.push(limiter);
     const startedAt = performance.now();
     const results = await Promise.all(Array.from({ length: 5 }, () => limiter.take(aKey(), 'standard', 3, 60)));
-    expect(performance.now() - startedAt).toBeLessThan(1000);
+    expect(performance.now() - startedAt).toBeLessThan(2000);
     expect(results.every(({ allowed }) => allowed)).toBe(true);
   });
 });
