@@ -21,6 +21,11 @@ export function temporaryDataDir(): string {
   return mkdtempSync(join(tmpdir(), 'waymark-up-'));
 }
 
+/** Processes that are ending may still write to it. */
+export function removeDataDir(dataDir: string): void {
+  rmSync(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+}
+
 export interface Up {
   readonly child: ChildProcess;
   readonly dataDir: string;
@@ -83,5 +88,5 @@ export async function removeUp(up: Up): Promise<void> {
     up.child.kill('SIGKILL');
     await up.ended();
   }
-  rmSync(up.dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  removeDataDir(up.dataDir);
 }
