@@ -1,1 +1,4 @@
-export {};
+export { buildLinkApp, buildTrackApp } from './app.js';
+export { createIngestDeps, type IngestDeps, type IngestDepsOptions } from './ingest-deps.js';
+export { redirectRoutes } from './redirect/redirect-routes.js';
+export { trackClickRoutes, trackRoutes } from './track/track-routes.js';

@@ -69,7 +69,12 @@ describe('final URL', () => {
   });
 
   it('is recorded without any click id', () => {
-    expect(of('https://acme.com/?a=1', 'dub_id=theirs&b=2').url).toBe('https://acme.com/?a=1&b=2');
+    expect(of('https://acme.com/?a=1', 'dub_id=theirs&b=2')).toMatchObject({
+      url: 'https://acme.com/?a=1&dub_id=theirs&b=2',
+      recorded: 'https://acme.com/?a=1&b=2',
+    });
+    expect(of('https://acme.com/?dub_id=old&a=%2F').recorded).toBe('https://acme.com/?a=%2F');
+    expect(of('https://acme.com/?a=%2F').recorded).toBe('https://acme.com/?a=%2F');
   });
 
   const text = fc.oneof(

@@ -17,6 +17,11 @@ describe('short address', () => {
     expect(readShortAddress(host, '/x').domain).toBe(domain);
   });
 
+  it('keeps the port of domains that are named with one', () => {
+    expect(readShortAddress('www.Go.Test:3001', '/x')).toMatchObject({ domain: 'go.test', host: 'go.test:3001' });
+    expect(readShortAddress('go.test', '/x').host).toBe('go.test');
+  });
+
   it.each([
     ['/try', 'try', ''],
     ['/Try', 'try', ''],

@@ -21,8 +21,10 @@ export interface PassThrough {
 
 /** A destination with everything but the click id, which is known only once the click is recorded. */
 export interface Destination {
-  /** The address to record, and to send visitors to whose click id is not passed. */
+  /** Where visitors are sent whose click id is not passed. */
   readonly url: string;
+  /** The address to record: no click id in it, or every click would lead somewhere else. */
+  readonly recorded: string;
   withClickId(clickId: string): string;
 }
 
@@ -89,6 +91,7 @@ function untouched(target: string): Destination {
   const isPlain = query < 0 || !/dub_|client_reference_id|%/.test(target.slice(query));
   return {
     url: target,
+    recorded: isPlain ? target : touched(splitUrl(target), []).recorded,
     withClickId: (id) =>
       isPlain ? append(target, `${CLICK_ID}=${id}`) : touched(splitUrl(target), []).withClickId(id),
   };
@@ -97,7 +100,8 @@ function untouched(target: string): Destination {
 function touched(split: SplitUrl, incoming: readonly string[]): Destination {
   const names = new Set(incoming.map(pieceName));
   return {
-    url: joinUrl({ ...split, pieces: split.pieces.filter((piece) => pieceName(piece) !== CLICK_ID) }),
+    url: joinUrl(split),
+    recorded: joinUrl({ ...split, pieces: split.pieces.filter((piece) => pieceName(piece) !== CLICK_ID) }),
     withClickId(clickId) {
       const wantsReference = split.pieces.some(isWish);
       const name = wantsReference ? CLIENT_REFERENCE : CLICK_ID;

@@ -5,6 +5,8 @@ import { withoutWww } from '@waymark/visit';
 export interface ShortAddress {
   /** Lower case, without `www.` and port. */
   readonly domain: string;
+  /** The same with its port, if it has one. */
+  readonly host: string;
   /** The path without its first slash, decoded; as it stands when it cannot be. */
   readonly path: string;
   /** The key as look-ups compare it; undefined for a path that no link can have. */
@@ -18,12 +20,16 @@ const PATH_CHARS_MAX = 1024;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const CONTROL = /[\x00-\x1f\x7f]/;
 
-/** Host header to domain: lower case, without port, `www.` and the dot of a full name. */
-export function domainOf(host: string | undefined): string {
-  if (host === undefined) return '';
-  const colon = host.lastIndexOf(':');
-  const name = colon > 0 && host.indexOf(']', colon) < 0 ? host.slice(0, colon) : host;
-  return withoutWww(name.endsWith('.') ? name.slice(0, -1) : name);
+const NO_NAMES = { domain: '', host: '' } as const;
+
+/** Names of a Host header: lower case, without `www.` and the dot of a full name; the domain also without port. */
+function readHost(header: string | undefined): Pick<ShortAddress, 'domain' | 'host'> {
+  if (header === undefined) return NO_NAMES;
+  const colon = header.lastIndexOf(':');
+  const end = colon > 0 && header.indexOf(']', colon) < 0 ? colon : header.length;
+  const name = withoutWww(header.slice(0, end));
+  const domain = name.endsWith('.') ? name.slice(0, -1) : name;
+  return end === header.length ? { domain, host: domain } : { domain, host: domain + header.slice(end) };
 }
 
 function decodePath(path: string): string {
@@ -45,11 +51,12 @@ function lookupKey(path: string): string | undefined {
 }
 
 /** Reads `Host` and request target. Never throws, whatever they hold. */
-export function readShortAddress(host: string | undefined, target: string): ShortAddress {
+export function readShortAddress(hostHeader: string | undefined, target: string): ShortAddress {
   const url = asUtf8(target);
   const hash = url.indexOf('#');
   const head = hash < 0 ? url : url.slice(0, hash);
   const mark = head.indexOf('?');
   const path = decodePath(head.slice(head.startsWith('/') ? 1 : 0, mark < 0 ? undefined : mark));
-  return { domain: domainOf(host), path, key: lookupKey(path), query: mark < 0 ? '' : head.slice(mark + 1) };
+  const { domain, host } = readHost(hostHeader);
+  return { domain, host, path, key: lookupKey(path), query: mark < 0 ? '' : head.slice(mark + 1) };
 }

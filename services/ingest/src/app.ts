@@ -1,0 +1,24 @@
+import { type App, authPlugin, type CreateAppOptions, createApp } from '@waymark/http-kit';
+import type { RateLimiter } from '@waymark/rate-limit';
+import type { IngestDeps } from './ingest-deps.js';
+import { redirectRoutes } from './redirect/redirect-routes.js';
+import { trackClickRoutes, trackRoutes } from './track/track-routes.js';
+
+/** The app of the link port: every path is a short link's, except that browsers report clicks here as well. */
+export function buildLinkApp(options: CreateAppOptions, deps: IngestDeps): App {
+  const app = createApp({ title: 'Waymark links', ...options, systemRoutes: false });
+  app.register(async (routes) => trackClickRoutes(routes as App, deps));
+  app.register(async (routes) => redirectRoutes(routes, deps));
+  return app;
+}
+
+/** The track endpoints as an app of their own. */
+export function buildTrackApp(
+  options: CreateAppOptions,
+  deps: IngestDeps & { readonly rateLimiter: RateLimiter },
+): App {
+  const app = createApp({ title: 'Waymark ingest', ...options });
+  app.register(authPlugin, deps);
+  app.register(async (routes) => trackRoutes(routes as App, deps));
+  return app;
+}

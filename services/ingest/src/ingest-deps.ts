@@ -1,0 +1,63 @@
+import { createHmac } from 'node:crypto';
+import type { Catalog } from '@waymark/catalog';
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import type { Settings } from '@waymark/config';
+import type { EventProducer } from '@waymark/event-queue';
+import { createVisitReader } from '@waymark/visit';
+import type { Redis } from 'ioredis';
+import type { RedirectDeps } from './redirect/redirect-routes.js';
+import { createCurrencyConverter } from './track/currencies.js';
+import type { TrackDeps } from './track/track-deps.js';
+
+/** What all routes of this service work on. */
+export interface IngestDeps extends Omit<RedirectDeps, 'catalog' | 'producer'>, TrackDeps {
+  /** Stops following the files that were opened; the stores stay open. */
+  close(): void;
+}
+
+export interface IngestDepsOptions {
+  readonly settings: Pick<
+    Settings,
+    'trustedProxies' | 'geoDatabase' | 'geoHeaders' | 'currencyRatesFile' | 'defaultDomain'
+  >;
+  readonly instanceKey: Buffer;
+  readonly catalog: Catalog;
+  readonly producer: EventProducer;
+  readonly clickhouse: ClickHouseClient;
+  /** Read from only; its commands must not wait for ever. */
+  readonly redis: Pick<Redis, 'mget'>;
+  readonly logger: { warn(context: object, message: string): void };
+  readonly now?: () => number;
+}
+
+/** Opens what the settings name. @throws Error when one of the files cannot be read */
+export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
+  const { settings, catalog, producer, clickhouse, redis, logger, now = Date.now } = options;
+  const onReloadError = (what: string) => (err: unknown) =>
+    logger.warn({ err }, `${what} cannot be read; the one read before stays in use`);
+  const readVisit = createVisitReader({
+    trustedProxies: settings.trustedProxies,
+    geoDatabase: settings.geoDatabase,
+    geoHeaders: settings.geoHeaders,
+    identitySalt: createHmac('sha256', options.instanceKey).update('visitor identity').digest('hex'),
+    onReloadError: onReloadError('the geo database'),
+  });
+  const currencies = createCurrencyConverter({
+    ratesFile: settings.currencyRatesFile,
+    onReloadError: onReloadError('the file of currency rates'),
+  });
+  return {
+    catalog,
+    producer,
+    clickhouse,
+    readState: async (keys) => (await redis.mget(...keys)).map((value) => value ?? undefined),
+    readVisit,
+    currencies,
+    defaultDomain: settings.defaultDomain,
+    now,
+    close() {
+      readVisit.close();
+      currencies.close();
+    },
+  };
+}

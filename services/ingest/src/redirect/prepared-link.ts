@@ -1,0 +1,53 @@
+import type { LinkRecord } from '@waymark/catalog';
+import { parseResourceId, ROOT_KEY } from '@waymark/contract';
+
+/** What every visit of a link needs and no visit changes. */
+export interface PreparedLink {
+  readonly link: LinkRecord;
+  /** `UInt64` as text. */
+  readonly workspaceNumber: string;
+  readonly linkNumber: string;
+  /** `Set-Cookie` up to the click id, and after it. */
+  readonly cookieHead: string;
+  readonly cookieTail: string;
+  readonly status: 301 | 302;
+  /** Key that partner links pass on. */
+  readonly via: string | undefined;
+  /** Whether the destination is told the click id. */
+  readonly passesClickId: boolean;
+}
+
+const COOKIE_SECONDS = 3600;
+
+function numberOf(kind: 'link' | 'workspace', id: string): string {
+  const number = parseResourceId(kind, id);
+  if (number === undefined) throw new TypeError(`not a ${kind} id: ${id}`);
+  return number;
+}
+
+function prepare(link: LinkRecord): PreparedLink {
+  const isRoot = link.key === ROOT_KEY;
+  const isPartnerLink = link.programId !== null && link.partnerId !== null;
+  return {
+    link,
+    workspaceNumber: numberOf('workspace', link.workspaceId),
+    linkNumber: numberOf('link', link.id),
+    cookieHead: `dub_id_${link.domain}_${link.key}=`,
+    cookieTail: `; Path=${isRoot ? '/' : encodeURI(`/${link.key}`)}; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Lax`,
+    status: isRoot ? 301 : 302,
+    via: isPartnerLink ? link.key : undefined,
+    passesClickId: link.trackConversion || isPartnerLink,
+  };
+}
+
+const prepared = new WeakMap<LinkRecord, PreparedLink>();
+
+/** The link's fixed part, worked out once for each copy the catalog keeps. */
+export function preparedLink(link: LinkRecord): PreparedLink {
+  let known = prepared.get(link);
+  if (known === undefined) {
+    known = prepare(link);
+    prepared.set(link, known);
+  }
+  return known;
+}

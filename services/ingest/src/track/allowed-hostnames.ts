@@ -1,0 +1,32 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { ApiError } from '@waymark/contract';
+import { withoutWww } from '@waymark/visit';
+
+/** Host of the page that calls: of `Referer`, else of `Origin`, without `www.`. */
+function sourceHost(headers: IncomingHttpHeaders): string | undefined {
+  for (const header of [headers.referer, headers.origin]) {
+    if (header === undefined || header === '' || !URL.canParse(header)) continue;
+    const host = withoutWww(new URL(header).hostname);
+    if (host !== '') return host;
+  }
+  return undefined;
+}
+
+function isAllowed(host: string, entry: string): boolean {
+  const allowed = entry.toLowerCase();
+  return allowed.startsWith('*.') ? host.endsWith(allowed.slice(1)) : host === withoutWww(allowed);
+}
+
+/**
+ * Refuses a browser's call from a page that the workspace has not listed (spec 6.1). An empty list allows everything.
+ *
+ * @throws ApiError forbidden
+ */
+export function checkHostname(allowedHostnames: readonly string[], headers: IncomingHttpHeaders): void {
+  if (allowedHostnames.length === 0) return;
+  const host = sourceHost(headers);
+  if (host === undefined) throw new ApiError('forbidden', 'This request does not say which page it comes from.');
+  if (!allowedHostnames.some((entry) => isAllowed(host, entry))) {
+    throw new ApiError('forbidden', `The hostname ${host} is not allowed to send events to this workspace.`);
+  }
+}

@@ -1,0 +1,15 @@
+import type { Catalog, LinkRecord } from '@waymark/catalog';
+import type { EventRow } from '@waymark/clickhouse';
+import { ApiError, formatResourceId } from '@waymark/contract';
+import { readClick } from './click-rows.js';
+import { orUnavailable } from './unavailable.js';
+
+/** The link that was clicked, as conversions need it: there, of this workspace, and not disabled. @throws ApiError not_found */
+export async function linkOfClick(catalog: Catalog, workspaceId: string, click: EventRow): Promise<LinkRecord> {
+  const linkId = formatResourceId('link', readClick(click).linkNumber);
+  const link = await orUnavailable('link look-up', catalog.links.get(workspaceId, linkId));
+  if (link === undefined || link.disabledAt !== null) {
+    throw new ApiError('not_found', `Link not found for the click "${readClick(click).clickId}".`);
+  }
+  return link;
+}

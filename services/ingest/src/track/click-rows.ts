@@ -1,0 +1,48 @@
+import { CLICK_ATTRIBUTE_COLUMNS, EVENT_TABLES, type EventRow, PAYLOAD_HEAD } from '@waymark/clickhouse';
+
+const ATTRIBUTES = CLICK_ATTRIBUTE_COLUMNS.join(', ');
+
+/** Columns of `click_events` in the order of a click row. */
+export const CLICK_SELECTION = `workspace_id, toUnixTimestamp64Milli(timestamp), click_id, link_id, ${ATTRIBUTES}, payload, ip`;
+/** The same from `lead_events`, whose rows carry their click. */
+export const LEAD_CLICK_SELECTION = `workspace_id, toUnixTimestamp64Milli(click_timestamp), click_id, link_id, ${ATTRIBUTES}, payload, ip`;
+
+const COLUMNS = EVENT_TABLES.click.columns[1];
+const TIMESTAMP = COLUMNS.indexOf('timestamp');
+const PAYLOAD = COLUMNS.indexOf('payload');
+const CLICK_ID = COLUMNS.indexOf('click_id');
+const LINK_ID = COLUMNS.indexOf('link_id');
+const COUNTRY = COLUMNS.indexOf('country');
+
+/** A click row from what ClickHouse answered: 64-bit numbers arrive as text. */
+export function clickRowOf(answer: readonly string[]): EventRow {
+  return answer.map((value, position) => (position === TIMESTAMP ? Number(value) : value));
+}
+
+/** A click row from the row of a lead: the lead's payload ends with its click's. */
+export function leadClickRowOf(answer: readonly string[]): EventRow {
+  const { click } = JSON.parse(answer[PAYLOAD] ?? '{}') as { readonly click: unknown };
+  return clickRowOf(
+    answer.map((value, position) =>
+      position === PAYLOAD ? `${PAYLOAD_HEAD}"click":${JSON.stringify(click)}}` : value,
+    ),
+  );
+}
+
+/** What track calls read from a click row. */
+export interface ClickReference {
+  readonly clickId: string;
+  readonly timestampMs: number;
+  /** `UInt64` as text. */
+  readonly linkNumber: string;
+  readonly country: string;
+}
+
+export function readClick(row: EventRow): ClickReference {
+  return {
+    clickId: String(row[CLICK_ID]),
+    timestampMs: Number(row[TIMESTAMP]),
+    linkNumber: String(row[LINK_ID]),
+    country: String(row[COUNTRY]),
+  };
+}

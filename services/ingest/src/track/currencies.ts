@@ -1,0 +1,83 @@
+import { readFileSync, statSync } from 'node:fs';
+import { ApiError } from '@waymark/contract';
+import { z } from 'zod';
+
+/** An amount in minor units of its currency; in whole units where the currency has no smaller ones. */
+export interface Money {
+  readonly amount: number;
+  /** Lower case. */
+  readonly currency: string;
+}
+
+export interface CurrencyConverter {
+  /** The amount in cents of USD; as given when no rate is known. */
+  toUsd(money: Money): Money;
+  close(): void;
+}
+
+/** Currencies without minor units (spec 6.5). */
+const ZERO_DECIMAL: ReadonlySet<string> = new Set(
+  'bif clp djf gnf jpy kmf krw mga pyg rwf ugx vnd vuv xaf xof xpf'.split(' '),
+);
+
+/** Units of each currency that one US dollar buys, by code; or the same inside `rates`, as rate services answer. */
+const ratesSchema = z.record(z.string(), z.number().positive());
+const fileSchema = z.union([z.object({ rates: ratesSchema }).transform(({ rates }) => rates), ratesSchema]);
+
+type Rates = ReadonlyMap<string, number>;
+
+function readRates(file: string): Rates {
+  const rates = fileSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+  return new Map(Object.entries(rates).map(([code, rate]) => [code.toLowerCase(), rate]));
+}
+
+/** Converts by a table of rates. */
+export function convertToUsd({ amount, currency }: Money, rates: Rates): Money {
+  const rate = currency === 'usd' ? undefined : rates.get(currency);
+  if (rate === undefined) return { amount, currency };
+  const cents = Math.round((amount / rate) * (ZERO_DECIMAL.has(currency) ? 100 : 1));
+  if (!Number.isSafeInteger(cents)) {
+    throw new ApiError('unprocessable_entity', 'too_big: amount: the amount is too large to be converted to USD');
+  }
+  return { amount: cents, currency: 'usd' };
+}
+
+export interface CurrencyOptions {
+  /** JSON; without one every amount stays as it is. */
+  readonly ratesFile: string | undefined;
+  /** Called when a changed file cannot be read; the rates read before stay in use. */
+  readonly onReloadError: (err: unknown) => void;
+  readonly checkIntervalMs?: number;
+}
+
+const CHECK_INTERVAL_MS = 60_000;
+
+/**
+ * Reads the table of rates and follows its changes, so that a daily job may replace the file.
+ *
+ * @throws Error when the file cannot be read at the start
+ */
+export function createCurrencyConverter(options: CurrencyOptions): CurrencyConverter {
+  const { ratesFile: file } = options;
+  if (file === undefined) return { toUsd: (money) => money, close: () => {} };
+
+  const stampOf = () => {
+    const { size, mtimeMs, ino } = statSync(file);
+    return `${size} ${mtimeMs} ${ino}`;
+  };
+  // The stamp is older than what is read, so a change in between is seen at the next look.
+  let stamp = stampOf();
+  let rates = readRates(file);
+  const timer = setInterval(() => {
+    try {
+      const current = stampOf();
+      if (current === stamp) return;
+      stamp = current;
+      rates = readRates(file);
+    } catch (err) {
+      options.onReloadError(err);
+    }
+  }, options.checkIntervalMs ?? CHECK_INTERVAL_MS);
+  timer.unref();
+  return { toUsd: (money) => convertToUsd(money, rates), close: () => clearInterval(timer) };
+}

@@ -1,0 +1,79 @@
+import {
+  type Catalog,
+  type CustomerRecord,
+  customerName,
+  customerRow,
+  draftCustomer,
+  type LinkRecord,
+} from '@waymark/catalog';
+import type { EventRow } from '@waymark/clickhouse';
+import { customerClaim, type FinalClaim, type QueuedRow } from '@waymark/event-queue';
+import type { Backlog } from './backlog.js';
+import type { ClaimHold } from './claim-hold.js';
+import { readClick } from './click-rows.js';
+import { orUnavailable } from './unavailable.js';
+
+/** Longer than a customer takes to reach ClickHouse; after that it is found there. */
+const REMEMBERED_MS = 2 * 3_600_000;
+const FIRST_VERSION = 1;
+const UNKNOWN_COUNTRY = 'Unknown';
+
+/** What a caller says about a customer it names. */
+export interface CustomerDetails {
+  readonly customerExternalId: string;
+  readonly customerName?: string | null | undefined;
+  readonly customerEmail?: string | null | undefined;
+  readonly customerAvatar?: string | null | undefined;
+}
+
+export interface TrackedCustomers {
+  /** The customer of that external id. Its claim must be held. */
+  find(hold: ClaimHold, workspaceId: string, externalId: string): Promise<CustomerRecord | undefined>;
+  /** A customer met for the first time, brought by a click. */
+  draft(workspaceId: string, details: CustomerDetails, click: EventRow, link: LinkRecord): CustomerRecord;
+  /** What a commit has to make final, so that the next request finds the customer in Redis. */
+  finals(hold: ClaimHold, record: CustomerRecord): FinalClaim[];
+}
+
+/** The queue row that makes a new customer known to ClickHouse. */
+export function newCustomerRow(record: CustomerRecord): QueuedRow {
+  return { kind: 'customer', row: customerRow(record, FIRST_VERSION) };
+}
+
+/** Customers as the track endpoints know them: first through their claim in Redis, then through the catalog. */
+export function createTrackedCustomers(catalog: Catalog, backlog: Backlog, now: () => number): TrackedCustomers {
+  return {
+    async find(hold, workspaceId, externalId) {
+      const value = hold.finalValue(customerClaim(workspaceId, externalId));
+      if (value !== undefined) return JSON.parse(value) as CustomerRecord;
+      await backlog.check('customer', REMEMBERED_MS);
+      return orUnavailable('customer look-up', catalog.customers.findByExternalId(workspaceId, externalId));
+    },
+
+    draft(workspaceId, details, click, link) {
+      const { clickId, timestampMs, country } = readClick(click);
+      const record = draftCustomer(
+        workspaceId,
+        {
+          externalId: details.customerExternalId,
+          name: details.customerName || null,
+          email: details.customerEmail || null,
+          avatar: details.customerAvatar || null,
+          country: country === UNKNOWN_COUNTRY ? null : country,
+          clickId,
+          linkId: link.id,
+          programId: link.programId,
+          partnerId: link.partnerId,
+          clickedAt: new Date(timestampMs).toISOString(),
+        },
+        now(),
+      );
+      return { ...record, name: customerName(record) };
+    },
+
+    finals(hold, record) {
+      const name = customerClaim(record.workspaceId, record.externalId);
+      return hold.isMine(name) ? [hold.toFinal(name, JSON.stringify(record), REMEMBERED_MS)] : [];
+    },
+  };
+}

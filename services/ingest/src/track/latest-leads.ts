@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto';
+import type { CustomerRecord } from '@waymark/catalog';
+import type { ClickHouseClient, EventRow } from '@waymark/clickhouse';
+import { parseResourceId } from '@waymark/contract';
+import { type StateValue, stateKey } from '@waymark/event-queue';
+import type { Backlog } from './backlog.js';
+import type { ClickFinder } from './click-finder.js';
+import { LEAD_CLICK_SELECTION, leadClickRowOf, readClick } from './click-rows.js';
+import { orUnavailable } from './unavailable.js';
+
+/** Longer than a lead takes to reach ClickHouse; after that it is found there. */
+const REMEMBERED_MS = 2 * 3_600_000;
+const READ_SECONDS_MAX = 5;
+
+/** The click that a customer's latest lead belongs to. */
+export interface LatestLeads {
+  /**
+   * Starts reading what Redis remembers, before it is known whether the customer exists.
+   *
+   * @param eventName only leads of that name; undefined = any
+   */
+  remembered(workspaceId: string, externalId: string, eventName: string | undefined): Promise<string | undefined>;
+  /** The row of the lead's click; undefined when the customer has no such lead. */
+  find(
+    customer: CustomerRecord,
+    eventName: string | undefined,
+    remembered: Promise<string | undefined>,
+  ): Promise<EventRow | undefined>;
+  /** What the commit of a lead has to set, so that a sale right after it finds the lead. */
+  state(workspaceId: string, externalId: string, eventName: string, click: EventRow): StateValue[];
+}
+
+export interface LatestLeadsOptions {
+  readonly clickhouse: ClickHouseClient;
+  readonly readState: (keys: readonly string[]) => Promise<(string | undefined)[]>;
+  readonly clicks: ClickFinder;
+  readonly backlog: Backlog;
+}
+
+/** Customers and events are hashed: their texts are free, and none of Redis' business. */
+function leadKey(workspaceId: string, externalId: string, eventName: string | undefined): string {
+  const parts = JSON.stringify(eventName === undefined ? [externalId] : [externalId, eventName]);
+  return stateKey(`lead:${workspaceId}:${createHash('sha256').update(parts).digest('base64url').slice(0, 22)}`);
+}
+
+const QUERY = (condition: string) => `SELECT ${LEAD_CLICK_SELECTION} FROM lead_events
+WHERE workspace_id = {workspace:UInt64} AND customer_id = {customer:UInt64} ${condition}
+ORDER BY timestamp DESC, event_id DESC LIMIT 1`;
+const LATEST = QUERY('');
+const LATEST_OF_NAME = QUERY('AND event_name = {name:String}');
+
+export function createLatestLeads({ clickhouse, readState, clicks, backlog }: LatestLeadsOptions): LatestLeads {
+  async function findWritten(customer: CustomerRecord, eventName: string | undefined): Promise<EventRow | undefined> {
+    const result = await clickhouse.query({
+      query: eventName === undefined ? LATEST : LATEST_OF_NAME,
+      query_params: {
+        workspace: parseResourceId('workspace', customer.workspaceId),
+        customer: parseResourceId('customer', customer.id),
+        ...(eventName === undefined ? {} : { name: eventName }),
+      },
+      format: 'JSONCompactEachRow',
+      clickhouse_settings: { max_execution_time: READ_SECONDS_MAX, optimize_use_projections: 0 },
+    });
+    const [row] = await result.json<string[]>();
+    return row === undefined ? undefined : leadClickRowOf(row);
+  }
+
+  const remember: LatestLeads['remembered'] = async (workspaceId, externalId, eventName) => {
+    const [clickId] = await readState([leadKey(workspaceId, externalId, eventName)]);
+    return clickId;
+  };
+
+  return {
+    remembered: remember,
+
+    async find(customer, eventName, remembered) {
+      const look = async () =>
+        // A lead may have been committed after the first look, while its customer was waited for.
+        (await remembered) ?? (await remember(customer.workspaceId, customer.externalId, eventName));
+      const clickId = await orUnavailable('latest lead in Redis', look());
+      if (clickId !== undefined) return clicks.find(customer.workspaceId, clickId);
+      await backlog.check('lead', REMEMBERED_MS);
+      return orUnavailable('latest lead', findWritten(customer, eventName));
+    },
+
+    state(workspaceId, externalId, eventName, click) {
+      const value = readClick(click).clickId;
+      return [undefined, eventName].map((name) => ({
+        key: leadKey(workspaceId, externalId, name),
+        value,
+        ttlMs: REMEMBERED_MS,
+      }));
+    },
+  };
+}

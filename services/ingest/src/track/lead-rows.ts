@@ -1,0 +1,28 @@
+import { EVENT_TABLES, type EventRow, leadRow } from '@waymark/clickhouse';
+import { createEventId, parseResourceId } from '@waymark/contract';
+import type { QueuedRow } from '@waymark/event-queue';
+
+const EVENT_ID = EVENT_TABLES.lead.columns[1].indexOf('event_id');
+
+export interface LeadToRecord {
+  readonly click: EventRow;
+  readonly customerId: string;
+  readonly eventName: string;
+  readonly metadata: Readonly<Record<string, unknown>> | null;
+  /** How many leads it counts for, each a row of its own. */
+  readonly quantity: number;
+}
+
+/** The rows of a lead. */
+export function leadRows(lead: LeadToRecord, nowMs: number): QueuedRow[] {
+  const first = leadRow(lead.click, {
+    eventId: createEventId(nowMs),
+    eventName: lead.eventName,
+    timestampMs: nowMs,
+    customerId: parseResourceId('customer', lead.customerId) ?? '0',
+    metadata: lead.metadata,
+  });
+  // The others differ by their id alone, and metadata is not cheap to lay out.
+  const others = Array.from({ length: lead.quantity - 1 }, () => first.with(EVENT_ID, createEventId(nowMs)));
+  return [first, ...others].map((row) => ({ kind: 'lead', row }));
+}

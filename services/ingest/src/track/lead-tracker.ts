@@ -1,0 +1,90 @@
+import { type CustomerRecord, customerName, type LinkRecord, shortLinkOf } from '@waymark/catalog';
+import { ApiError, type TrackLeadBody, type TrackLeadResponse } from '@waymark/contract';
+import { customerClaim, leadClaim } from '@waymark/event-queue';
+import { withClaims } from './claim-hold.js';
+import type { ClickFinder } from './click-finder.js';
+import { linkOfClick } from './click-link.js';
+import { newCustomerRow, type TrackedCustomers } from './customers.js';
+import type { LatestLeads } from './latest-leads.js';
+import { leadRows } from './lead-rows.js';
+import type { TrackDeps } from './track-deps.js';
+
+/** A lead of one name counts once for a customer; the public system forgets it after a week, we a day later. */
+const REMEMBERED_MS = 8 * 24 * 3_600_000;
+
+export interface LeadTracker {
+  /** @throws ApiError */
+  track(workspaceId: string, body: TrackLeadBody): Promise<TrackLeadResponse>;
+}
+
+export interface LeadTrackerParts {
+  readonly deps: TrackDeps;
+  readonly customers: TrackedCustomers;
+  readonly clicks: ClickFinder;
+  readonly leads: LatestLeads;
+}
+
+type TrackedLink = NonNullable<TrackLeadResponse['link']>;
+
+function trackedLink(link: LinkRecord): TrackedLink {
+  const { id, domain, key, url, partnerId, programId, tenantId, externalId } = link;
+  return { id, domain, key, shortLink: shortLinkOf(domain, key), url, partnerId, programId, tenantId, externalId };
+}
+
+function answerOf(clickId: string, link: LinkRecord, customer: CustomerRecord): TrackLeadResponse {
+  const { email, avatar, externalId } = customer;
+  return {
+    click: { id: clickId },
+    link: trackedLink(link),
+    customer: { name: customerName(customer), email, avatar, externalId },
+  };
+}
+
+/** What a repeat is told: the first answer without its link. That is also all that is kept of it. */
+function storedAnswer(answer: TrackLeadResponse): string {
+  return JSON.stringify({ ...answer, link: null });
+}
+
+/** `POST /track/lead` (spec 6.4). */
+export function createLeadTracker({ deps, customers, clicks, leads }: LeadTrackerParts): LeadTracker {
+  const { catalog, producer, now } = deps;
+
+  return {
+    track(workspaceId, body) {
+      const isDeferred = body.mode === 'deferred';
+      const customerName = customerClaim(workspaceId, body.customerExternalId);
+      const leadName = leadClaim(workspaceId, body.customerExternalId, body.eventName);
+
+      return withClaims(producer.claims, now, async (hold) => {
+        await hold.take(isDeferred ? [customerName] : [customerName, leadName]);
+        const known = await customers.find(hold, workspaceId, body.customerExternalId);
+        const clickId = body.clickId || known?.clickId;
+        if (!clickId) {
+          throw new ApiError('bad_request', 'clickId is required: the customer is not known, or has no click.');
+        }
+        const first = hold.finalValue(leadName);
+        if (first !== undefined) return JSON.parse(first) as TrackLeadResponse;
+
+        const click = await clicks.find(workspaceId, clickId);
+        const link = await linkOfClick(catalog, workspaceId, click);
+        const customer = known ?? customers.draft(workspaceId, body, click, link);
+        const answer = answerOf(clickId, link, customer);
+
+        const { eventName, metadata = null, eventQuantity } = body;
+        const lead = { click, customerId: customer.id, eventName, metadata, quantity: eventQuantity ?? 1 };
+        await producer.commit({
+          rows: [
+            ...(known === undefined ? [newCustomerRow(customer)] : []),
+            ...(isDeferred ? [] : leadRows(lead, now())),
+          ],
+          finals: [
+            ...customers.finals(hold, customer),
+            ...(isDeferred ? [] : [hold.toFinal(leadName, storedAnswer(answer), REMEMBERED_MS)]),
+          ],
+          state: isDeferred ? [] : leads.state(workspaceId, customer.externalId, eventName, click),
+        });
+        return answer;
+      });
+    },
+  };
+}

@@ -1,0 +1,17 @@
+import type { Catalog } from '@waymark/catalog';
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import type { EventProducer } from '@waymark/event-queue';
+import type { VisitReader } from '@waymark/visit';
+import type { CurrencyConverter } from './currencies.js';
+
+/** What the track endpoints work on. */
+export interface TrackDeps {
+  readonly catalog: Catalog;
+  readonly producer: EventProducer;
+  readonly clickhouse: ClickHouseClient;
+  /** Values of keys that commits have set; undefined for those that are not there. */
+  readonly readState: (keys: readonly string[]) => Promise<(string | undefined)[]>;
+  readonly readVisit: VisitReader;
+  readonly currencies: CurrencyConverter;
+  readonly now: () => number;
+}
