@@ -7,8 +7,8 @@ import type { NameOwner, RedisCache } from './redis-cache.js';
 import { type CatalogLogger, unavailable, within } from './unavailable.js';
 
 const READ_MS_MAX = 5_000;
-/** An outage must not write a log line a request. */
-const WARN_EVERY_MS = 1_000;
+/** After a failure stale copies are served at once for this long: an outage costs the wait once a second, not once a request. */
+const TROUBLE_MS = 1_000;
 
 export interface ReaderParts<R extends CatalogRecord> {
   readonly kind: Kind<R>;
@@ -39,7 +39,7 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
   const { kind, table, namesTable, cache, localRecords, localNames, now } = parts;
   const flights = new Map<string, Promise<R | undefined>>();
 
-  let warnedAtMs = Number.NEGATIVE_INFINITY;
+  let troubleUntilMs = Number.NEGATIVE_INFINITY;
 
   const localKey = (workspaceId: string, id: string) => `${workspaceId}/${id}`;
   const isId = (id: string) => parseResourceId(kind.resource, id) !== undefined;
@@ -86,21 +86,30 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
     const key = localKey(workspaceId, id);
     const fresh = localRecords.fresh(key);
     if (fresh !== undefined) return fresh.record;
-    const flight = fly(key, async () => (await load(workspaceId, [id])).get(id));
+    const read = () => fly(key, async () => (await load(workspaceId, [id])).get(id));
+    const stale = () => localRecords.stale(key)?.record;
+    return readOr(stale, options.limitMs ?? READ_MS_MAX, `${kind.table} by id`, read);
+  }
+
+  /** What `read` finds, within its time; a copy past its second rather than an error. */
+  async function readOr(stale: () => R | undefined, limitMs: number, what: string, read: () => Promise<R | undefined>) {
+    if (now() < troubleUntilMs) {
+      const copy = stale();
+      if (copy !== undefined) return copy;
+    }
     try {
-      return await within(flight, options.limitMs ?? READ_MS_MAX, `${kind.table} by id`);
+      return await within(read(), limitMs, what);
     } catch (err) {
-      return staleOr(err, localRecords.stale(key)?.record);
+      return staleOr(err, stale());
     }
   }
 
-  function staleOr(err: unknown, record: R | undefined): R {
-    if (record === undefined) throw unavailable(`read of ${kind.table}`, err);
-    if (now() - warnedAtMs > WARN_EVERY_MS) {
-      warnedAtMs = now();
-      parts.logger.warn({ err, table: kind.table, id: record.id }, 'catalog serves stale records');
-    }
-    return record;
+  function staleOr(err: unknown, copy: R | undefined): R {
+    if (copy === undefined) throw unavailable(`read of ${kind.table}`, err);
+    if (now() >= troubleUntilMs)
+      parts.logger.warn({ err, table: kind.table, id: copy.id }, 'catalog serves stale records');
+    troubleUntilMs = now() + TROUBLE_MS;
+    return copy;
   }
 
   /** The record that owns a name as the tables say it; several claims: the oldest id wins. */
@@ -154,12 +163,8 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
       const fresh = localRecords.fresh(localKey(known.owner.workspaceId, known.owner.id));
       if (fresh !== undefined && saysName(kind, fresh.record, name)) return fresh.record;
     }
-    try {
-      const flight = fly(key, () => resolve(name));
-      return await within(flight, options.limitMs ?? READ_MS_MAX, `${kind.table} by name`);
-    } catch (err) {
-      return staleOr(err, staleByName(name));
-    }
+    const read = () => fly(key, () => resolve(name));
+    return readOr(() => staleByName(name), options.limitMs ?? READ_MS_MAX, `${kind.table} by name`, read);
   }
 
   function staleByName(name: Name): R | undefined {

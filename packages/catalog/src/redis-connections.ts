@@ -27,19 +27,29 @@ const COMMON: RedisOptions = {
   retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 5), 1000),
 };
 
-function untilReady(redis: Redis): Promise<void> {
-  if (redis.status === 'ready') return Promise.resolve();
-  return new Promise((resolve, reject) => {
-    const onReady = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-    const timer = setTimeout(() => {
-      redis.off('ready', onReady);
-      reject(new Error(`Redis is ${redis.status}`));
-    }, READY_WAIT_MS);
-    redis.once('ready', onReady);
-  });
+/** Resolves once the connection can take commands; every caller waits on the same listener. */
+function readiness(redis: Redis): () => Promise<void> {
+  let waiting: Promise<void> | undefined;
+
+  // Not events.once: that gives up at the first failed attempt to connect.
+  const wait = () =>
+    new Promise<void>((resolve, reject) => {
+      const end = (settle: () => void) => {
+        clearTimeout(timer);
+        redis.off('ready', onReady);
+        waiting = undefined;
+        settle();
+      };
+      const onReady = () => end(resolve);
+      const timer = setTimeout(() => end(() => reject(new Error(`Redis is ${redis.status}`))), READY_WAIT_MS);
+      redis.on('ready', onReady);
+    });
+
+  return () => {
+    if (redis.status === 'ready') return Promise.resolve();
+    waiting ??= wait();
+    return waiting;
+  };
 }
 
 /** Opens the connections to the server that `template` is connected to. */
@@ -50,6 +60,7 @@ export function connectRedis(template: Redis, logger: CatalogLogger): RedisConne
   const subscriber = template.duplicate({ ...COMMON, autoResubscribe: false });
   const connections = [reader, writer, subscriber];
   for (const redis of connections) watch(redis, logger);
+  const writerReady = readiness(writer);
   let pausedUntilMs = 0;
 
   return {
@@ -66,7 +77,7 @@ export function connectRedis(template: Redis, logger: CatalogLogger): RedisConne
     },
     async write(command) {
       try {
-        await untilReady(writer);
+        await writerReady();
         return await command(writer);
       } catch (err) {
         throw unavailable('Redis', err);

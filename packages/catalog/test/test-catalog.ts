@@ -1,10 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { createTestDatabase, startRedis, type TestDatabase, type TestRedis } from '@waymark/test-kit';
+import { type ClickHouseClient, createClickHouseClient } from '@waymark/clickhouse';
+import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { type Catalog, type CreatedWorkspace, createCatalog } from '../src/index.js';
 
 export const BASE_URL = 'https://api.example.com';
 export const INSTANCE_KEY = Buffer.alloc(32, 7);
+
+/** Where a catalog finds its stores, unless where everybody does, and what it takes for the time. */
+export interface CatalogAt {
+  readonly now?: () => number;
+  readonly database?: { readonly client: ClickHouseClient };
+  readonly redis?: Redis;
+}
 
 /** Both stores of a test file, and as many catalogs on them as it asks for, each as alone as in a process of its own. */
 export interface TestStores {
@@ -14,7 +22,9 @@ export interface TestStores {
   readonly client: Redis;
   /** What the catalogs logged. */
   readonly warnings: string[];
-  catalog(options?: { now?: () => number; database?: TestDatabase }): Catalog;
+  catalog(options?: CatalogAt): Catalog;
+  /** The same database through another address. */
+  databaseAt(url: string): { readonly client: ClickHouseClient };
   close(): Promise<void>;
 }
 
@@ -29,10 +39,12 @@ export async function startStores(): Promise<TestStores> {
     redis,
     client,
     warnings,
-    catalog({ now = Date.now, database: other = database } = {}) {
+    databaseAt: (url) => ({ client: createClickHouseClient({ url, database: database.database }) }),
+    catalog(at = {}) {
+      const { now = Date.now } = at;
       const made = createCatalog({
-        redis: client,
-        clickhouse: other.client,
+        redis: at.redis ?? client,
+        clickhouse: (at.database ?? database).client,
         instanceKey: INSTANCE_KEY,
         now,
         logger: { warn: (_context, message) => warnings.push(message) },
@@ -47,6 +59,21 @@ export async function startStores(): Promise<TestStores> {
       await Promise.all([redis.stop(), database.drop()]);
     },
   };
+}
+
+/** The same catalog, once its connections to Redis stand: until then it reads ClickHouse. */
+export async function connected(catalog: Catalog, client: Redis): Promise<Catalog> {
+  const keys: string[] = [];
+  await waitFor(
+    async () => {
+      const name = randomUUID();
+      keys.push(`waymark:cache:name:link/probe.example/${name}`);
+      await catalog.links.findByAddress('probe.example', name);
+      return (await client.exists(keys)) > 0;
+    },
+    { what: 'the catalog to use Redis' },
+  );
+  return catalog;
 }
 
 /** A workspace with a domain of its own. */

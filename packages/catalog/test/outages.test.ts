@@ -1,0 +1,153 @@
+import { waitFor } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Catalog } from '../src/index.js';
+import { type StoreGate, startGate } from './store-gate.js';
+import { aWorkspace, connected, startStores, type TestStores, wipeCaches } from './test-catalog.js';
+
+let stores: TestStores;
+let catalog: Catalog;
+
+beforeAll(async () => {
+  stores = await startStores();
+  catalog = stores.catalog();
+});
+afterAll(() => stores.close());
+
+interface GatedCatalog {
+  readonly gated: Catalog;
+  readonly redis: StoreGate;
+  readonly clickhouse: StoreGate;
+  /** Lets the catalog's copies in this process grow old. */
+  later(ms: number): void;
+  close(): Promise<void>;
+}
+
+/** A catalog that can lose either store while everybody else keeps it. */
+async function aGatedCatalog(): Promise<GatedCatalog> {
+  const [redis, clickhouse] = await Promise.all([startGate(stores.redis.url), startGate(stores.database.url)]);
+  const client = new Redis(redis.url);
+  client.on('error', () => undefined);
+  const database = stores.databaseAt(clickhouse.url);
+  let offsetMs = 0;
+  const gated = stores.catalog({ redis: client, database, now: () => Date.now() + offsetMs });
+  await connected(gated, stores.client);
+  return {
+    gated,
+    redis,
+    clickhouse,
+    later: (ms) => {
+      offsetMs += ms;
+    },
+    async close() {
+      await gated.close();
+      client.disconnect();
+      await database.client.close();
+      await Promise.all([redis.close(), clickhouse.close()]);
+    },
+  };
+}
+
+async function aLink(key: string) {
+  const { workspace, host, apiKey } = await aWorkspace(catalog);
+  const link = await catalog.links.create(workspace.id, { domain: host, key, url: 'https://one.com' });
+  return { workspace, host, link, apiKey };
+}
+
+async function elapsedMs(work: () => Promise<unknown>): Promise<number> {
+  const startedMs = performance.now();
+  await work();
+  return performance.now() - startedMs;
+}
+
+const HOUR_MS = 3_600_000;
+
+describe.each(['refusing', 'hanging'] as const)('while Redis is %s', (state) => {
+  it('links, domains and keys are read from ClickHouse, soon', async () => {
+    const { host, link, apiKey } = await aLink('away');
+    const { gated, redis, close } = await aGatedCatalog();
+    redis.set(state);
+    const ms = await elapsedMs(async () => {
+      expect(await gated.links.findByAddress(host, 'away')).toEqual(link);
+      expect(await gated.domains.findBySlug(host)).toBeDefined();
+      expect((await gated.keys.authenticate(apiKey.token))?.workspace?.id).toBe(link.workspaceId);
+      expect(await gated.links.findByAddress(host, 'unknown')).toBeUndefined();
+    });
+    expect(ms).toBeLessThan(2000);
+    await close();
+  });
+
+  it('writes answer 500 with Retry-After, write nothing and work again afterwards', async () => {
+    const { workspace, host } = await aLink('w');
+    const { gated, redis, close } = await aGatedCatalog();
+    redis.set(state);
+    const create = () => gated.links.create(workspace.id, { domain: host, key: 'later', url: 'https://a.com' });
+    await expect(create()).rejects.toMatchObject({ code: 'internal_server_error', retryAfterSeconds: 1 });
+    expect(await catalog.links.findByAddress(host, 'later')).toBeUndefined();
+    // Connections that were left hanging end only with a cut.
+    redis.set('refusing');
+    redis.set('open');
+    await waitFor(create, { what: 'a create' });
+    await close();
+  });
+});
+
+describe.each(['refusing', 'hanging'] as const)('while ClickHouse is %s', (state) => {
+  it('links that Redis holds are served', async () => {
+    const { host, link } = await aLink('held');
+    const { gated, clickhouse, close } = await aGatedCatalog();
+    clickhouse.set(state);
+    expect(await gated.links.findByAddress(host, 'held')).toEqual(link);
+    await close();
+  });
+
+  it('a link that no cache holds is an error within about a second', async () => {
+    const { host } = await aLink('lost');
+    const { gated, clickhouse, close } = await aGatedCatalog();
+    await wipeCaches(stores.client);
+    clickhouse.set(state);
+    const ms = await elapsedMs(() =>
+      expect(gated.links.findByAddress(host, 'lost')).rejects.toMatchObject({ code: 'internal_server_error' }),
+    );
+    expect(ms).toBeLessThan(1800);
+    await close();
+  });
+
+  it('and Redis too, a link seen lately is served although its copy is old', async () => {
+    const { workspace, host, link, apiKey } = await aLink('stale');
+    const { gated, redis, clickhouse, later, close } = await aGatedCatalog();
+    await gated.links.findByAddress(host, 'stale');
+    await gated.keys.authenticate(apiKey.token);
+    redis.set('refusing');
+    clickhouse.set(state);
+    later(HOUR_MS);
+    expect(await gated.links.findByAddress(host, 'stale')).toEqual(link);
+    const again = () => Promise.all(Array.from({ length: 100 }, () => gated.links.findByAddress(host, 'stale')));
+    expect(await elapsedMs(again)).toBeLessThan(500);
+    expect((await gated.links.getMany(workspace.id, [link.id])).get(link.id)).toEqual(link);
+    await expect(gated.keys.authenticate(apiKey.token)).rejects.toMatchObject({ code: 'internal_server_error' });
+    later(24 * HOUR_MS);
+    await expect(gated.links.findByAddress(host, 'stale')).rejects.toMatchObject({ code: 'internal_server_error' });
+    await close();
+  });
+});
+
+describe('a real restart of Redis', () => {
+  it('costs no read an error, and changes are heard again afterwards', async () => {
+    const { workspace, host, link } = await aLink('restart');
+    const timeless = Date.now();
+    const other = await connected(stores.catalog({ now: () => timeless }), stores.client);
+    await stores.redis.kill9();
+    for (let read = 0; read < 10; read++) {
+      expect(await stores.catalog().links.findByAddress(host, 'restart')).toEqual(link);
+      expect(await other.links.findByAddress(host, 'restart')).toEqual(link);
+    }
+    await stores.redis.restart();
+    const update = () =>
+      catalog.links.update(workspace.id, link.id, (record) => ({ ...record, url: 'https://two.com' }));
+    await waitFor(update, { what: 'an update after the restart' });
+    await waitFor(async () => (await other.links.findByAddress(host, 'restart'))?.url === 'https://two.com', {
+      what: 'the other instance to hear of it',
+    });
+  });
+});
