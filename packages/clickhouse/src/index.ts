@@ -1,6 +1,7 @@
 export { type ClickHouseClient, type ClickHouseOptions, createClickHouseClient } from './client.js';
 export * from './event-rows.js';
 export { isInfrastructureError } from './infrastructure-error.js';
+export { insertLines, type LineInsertion } from './insert-lines.js';
 export { type Insertion, insertRows } from './insert-rows.js';
 export { metadataPairs } from './metadata-pairs.js';
 export {

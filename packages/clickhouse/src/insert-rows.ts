@@ -1,3 +1,4 @@
+import type { ClickHouseSettings } from '@clickhouse/client';
 import type { ClickHouseClient } from './client.js';
 import type { EventRow } from './event-rows.js';
 
@@ -14,6 +15,23 @@ export interface Insertion {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Settings of an insert: with a token a repeat is dropped, in the table and in every view's target. */
+export function insertionSettings(
+  insertion: Pick<Insertion, 'deduplicationToken' | 'maxExecutionSeconds'>,
+): ClickHouseSettings {
+  const { deduplicationToken, maxExecutionSeconds } = insertion;
+  return {
+    ...(deduplicationToken === undefined
+      ? {}
+      : {
+          insert_deduplicate: 1,
+          insert_deduplication_token: deduplicationToken,
+          deduplicate_blocks_in_dependent_materialized_views: 1,
+        }),
+    ...(maxExecutionSeconds === undefined ? {} : { max_execution_time: maxExecutionSeconds }),
+  };
+}
+
 /** Writes rows as one insert. Resolves when ClickHouse holds them. */
 export async function insertRows(client: ClickHouseClient, insertion: Insertion): Promise<void> {
   const [first, ...others] = insertion.columns;
@@ -24,16 +42,7 @@ export async function insertRows(client: ClickHouseClient, insertion: Insertion)
     columns: [first, ...others],
     values: insertion.rows as EventRow[],
     format: 'JSONCompactEachRow',
-    clickhouse_settings: {
-      ...(insertion.deduplicationToken === undefined
-        ? {}
-        : {
-            insert_deduplicate: 1,
-            insert_deduplication_token: insertion.deduplicationToken,
-            deduplicate_blocks_in_dependent_materialized_views: 1,
-          }),
-      ...(insertion.maxExecutionSeconds === undefined ? {} : { max_execution_time: insertion.maxExecutionSeconds }),
-    },
+    clickhouse_settings: insertionSettings(insertion),
     ...(insertion.signal === undefined ? {} : { abort_signal: insertion.signal }),
   });
 }

@@ -1,0 +1,99 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ClickHouseError } from '@clickhouse/client';
+import { createTestDatabase, startClickHouse } from '@waymark/test-kit';
+import { expect, onTestFinished, test } from 'vitest';
+import { createClickHouseClient, insertRows, isInfrastructureError } from '../src/index.js';
+
+async function failure(url: string, requestTimeoutMs = 2_000): Promise<unknown> {
+  const client = createClickHouseClient({ url, database: 'default', requestTimeoutMs });
+  try {
+    await insertRows(client, { table: 't', columns: ['a'], rows: [[1]] });
+    return undefined;
+  } catch (err) {
+    return err;
+  } finally {
+    await client.close();
+  }
+}
+
+async function serving(answer: Parameters<typeof createServer>[1]): Promise<string> {
+  const server: Server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test('nobody listens: later', async () => {
+  const url = await serving(() => undefined);
+  const server = await startClickHouse();
+  await server.kill9();
+  await server.stop();
+  expect(isInfrastructureError(await failure(server.url))).toBe(true);
+  expect(isInfrastructureError(await failure(url.replace('127.0.0.1', 'no-such-host.invalid')))).toBe(true);
+});
+
+test('no answer in time: later', async () => {
+  const err = await failure(await serving(() => undefined), 200);
+  expect(err).toBeInstanceOf(Error);
+  expect(isInfrastructureError(err)).toBe(true);
+});
+
+test('a connection cut in the middle: later', async () => {
+  expect(isInfrastructureError(await failure(await serving((request) => request.socket.destroy())))).toBe(true);
+});
+
+test('an answer that some proxy gave: later', async () => {
+  const url = await serving((request, response) => {
+    request.resume();
+    response.writeHead(502).end('<html>Bad Gateway</html>');
+  });
+  expect(isInfrastructureError(await failure(url))).toBe(true);
+});
+
+test.each([
+  ['60', 'UNKNOWN_TABLE'],
+  ['81', 'UNKNOWN_DATABASE'],
+  ['159', 'TIMEOUT_EXCEEDED'],
+  ['202', 'TOO_MANY_SIMULTANEOUS_QUERIES'],
+  ['241', 'MEMORY_LIMIT_EXCEEDED'],
+  ['242', 'TABLE_IS_READ_ONLY'],
+  ['243', 'NOT_ENOUGH_SPACE'],
+  ['252', 'TOO_MANY_PARTS'],
+  ['394', 'QUERY_WAS_CANCELLED'],
+  ['516', 'AUTHENTICATION_FAILED'],
+  ['999', 'KEEPER_EXCEPTION'],
+])('code %s %s: later', (code, type) => {
+  expect(isInfrastructureError(new ClickHouseError({ message: '', code, type }))).toBe(true);
+});
+
+test('rows that ClickHouse cannot take: never', async () => {
+  const { client, drop } = await createTestDatabase();
+  onTestFinished(drop);
+  const rows: [string, string[], (string | number)[]][] = [
+    ['a text for a number', ['workspace_id', 'link_id'], ['x', 'y']],
+    ['too few values', ['workspace_id', 'link_id'], [1]],
+    ['an id that is too long', ['workspace_id', 'click_id'], [1, 'a'.repeat(17)]],
+  ];
+  for (const [what, columns, row] of rows) {
+    const err = await insertRows(client, { table: 'click_events', columns, rows: [row] }).catch((err: unknown) => err);
+    expect([what, err]).toEqual([what, expect.any(ClickHouseError)]);
+    expect(isInfrastructureError(err)).toBe(false);
+  }
+});
+
+test('a mistake of the program: never', () => {
+  expect(isInfrastructureError(new TypeError('x is not a function'))).toBe(false);
+  expect(isInfrastructureError(new RangeError('too long'))).toBe(false);
+  expect(isInfrastructureError('a text')).toBe(false);
+});
+
+test('the cause tells of an error that was wrapped', () => {
+  const cause = new ClickHouseError({ message: '', code: '241', type: 'MEMORY_LIMIT_EXCEEDED' });
+  expect(isInfrastructureError(new Error('insert of group 1', { cause }))).toBe(true);
+  const bad = new ClickHouseError({ message: '', code: '27', type: 'CANNOT_PARSE_INPUT_ASSERTION_FAILED' });
+  expect(isInfrastructureError(new Error('insert of group 1', { cause: bad }))).toBe(false);
+});
