@@ -27,7 +27,7 @@ async function tables(): Promise<string[]> {
   return (await result.json<{ name: string }>()).map(({ name }) => name).filter((name) => !name.startsWith('schema_'));
 }
 
-const FIRST = 'CREATE TABLE IF NOT EXISTS a (n UInt8) ENGINE = ${engine:MergeTree} ORDER BY n;';
+const FIRST = `CREATE TABLE IF NOT EXISTS a (n UInt8) ENGINE = \${engine:MergeTree} ORDER BY n;`;
 const SECOND = `CREATE TABLE IF NOT EXISTS b (n UInt8) ENGINE = \${engine:MergeTree} ORDER BY n;
 CREATE MATERIALIZED VIEW IF NOT EXISTS b_mv TO b AS SELECT n FROM a;`;
 

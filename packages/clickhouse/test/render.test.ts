@@ -11,35 +11,35 @@ describe('tokens', () => {
   test('one node: tables stand as they are written', () => {
     expect(
       renderMigration(
-        'CREATE TABLE t${local} ${cluster} ENGINE = ${engine:ReplacingMergeTree(version, deleted)} SETTINGS ${deduplication}',
+        `CREATE TABLE t\${local} \${cluster} ENGINE = \${engine:ReplacingMergeTree(version, deleted)} SETTINGS \${deduplication}`,
         {},
       ),
     ).toBe(
       'CREATE TABLE t  ENGINE = ReplacingMergeTree(version, deleted) SETTINGS non_replicated_deduplication_window = 10000',
     );
-    expect(renderMigration('${distributed:t:cityHash64(a, b)}', {})).toBe('');
+    expect(renderMigration(`\${distributed:t:cityHash64(a, b)}`, {})).toBe('');
   });
 
   test('a cluster: replicated local tables behind a Distributed one', () => {
-    expect(renderMigration('CREATE TABLE t${local} ${cluster}', { cluster })).toBe(
+    expect(renderMigration(`CREATE TABLE t\${local} \${cluster}`, { cluster })).toBe(
       'CREATE TABLE t_local ON CLUSTER `my\\`cluster`',
     );
-    expect(renderMigration('${engine:MergeTree}', { cluster })).toBe(
+    expect(renderMigration(`\${engine:MergeTree}`, { cluster })).toBe(
       "ReplicatedMergeTree('/clickhouse/tables/{uuid}/{shard}', '{replica}')",
     );
-    expect(renderMigration('${engine:ReplacingMergeTree(version, deleted)}', { cluster })).toBe(
+    expect(renderMigration(`\${engine:ReplacingMergeTree(version, deleted)}`, { cluster })).toBe(
       "ReplicatedReplacingMergeTree('/clickhouse/tables/{uuid}/{shard}', '{replica}', version, deleted)",
     );
-    expect(renderMigration('${deduplication}', { cluster })).toBe(
+    expect(renderMigration(`\${deduplication}`, { cluster })).toBe(
       'replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800',
     );
-    expect(renderMigration('${distributed:t:cityHash64(a, b)}', { cluster })).toBe(
+    expect(renderMigration(`\${distributed:t:cityHash64(a, b)}`, { cluster })).toBe(
       'CREATE TABLE IF NOT EXISTS t ON CLUSTER `my\\`cluster` AS t_local\nENGINE = Distributed(`my\\`cluster`, currentDatabase(), t_local, cityHash64(a, b));',
     );
   });
 
   test('an unknown token is an error', () => {
-    expect(() => renderMigration('${tabel:t}', {})).toThrow('unknown token ${tabel:t}');
+    expect(() => renderMigration(`\${tabel:t}`, {})).toThrow(`unknown token \${tabel:t}`);
   });
 });
 
