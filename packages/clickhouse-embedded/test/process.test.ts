@@ -1,0 +1,115 @@
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createClickHouseClient } from '@waymark/clickhouse';
+import { environmentWith } from '@waymark/config';
+import { startClickHouse, waitFor } from '@waymark/test-kit';
+import { expect, onTestFinished, test } from 'vitest';
+import { embeddedArguments, embeddedEntry, embeddedThreads } from '../src/index.js';
+
+const env = environmentWith({ UV_THREADPOOL_SIZE: String(embeddedThreads()) });
+const execArgv = ['--import', 'tsx'];
+
+function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'waymark-embedded-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }));
+  return directory;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function ending(child: ChildProcess): Promise<number | NodeJS.Signals | null> {
+  return new Promise((resolve) => {
+    child.once('exit', (code, signal) => resolve(signal ?? code));
+  });
+}
+
+test('kill -9 while inserting loses no acknowledged row, and the server comes up again', async () => {
+  const server = await startClickHouse();
+  onTestFinished(() => server.stop());
+  const client = createClickHouseClient({ url: server.url, database: 'default' });
+  await client.command({ query: 'CREATE TABLE numbers (n UInt64) ENGINE = MergeTree ORDER BY n' });
+  const acknowledged = new Set<string>();
+  let next = 0;
+  for (let kill = 0; kill < 3; kill++) {
+    let isAlive = true;
+    const work = async () => {
+      while (isAlive) {
+        const n = String(next++);
+        await client.insert({ table: 'numbers', values: [{ n }], format: 'JSONEachRow' }).then(
+          () => acknowledged.add(n),
+          () => undefined,
+        );
+      }
+    };
+    const workers = Array.from({ length: 8 }, work);
+    const enough = acknowledged.size + 100;
+    await waitFor(() => acknowledged.size >= enough, { what: 'inserts to flow' });
+    await server.kill9();
+    isAlive = false;
+    await Promise.all(workers);
+    await server.restart();
+  }
+  const result = await client.query({ query: 'SELECT n FROM numbers', format: 'JSONEachRow' });
+  const stored = (await result.json<{ n: string }>()).map(({ n }) => n);
+  const present = new Set(stored);
+  expect([...acknowledged].filter((n) => !present.has(n))).toEqual([]);
+  expect(present.size).toBe(stored.length);
+  await client.close();
+});
+
+test('a second process on one data directory is refused, and the first serves on', async () => {
+  const dataDir = temporaryDirectory();
+  const first = await startClickHouse({ dataDir });
+  onTestFinished(() => first.stop());
+  const second = fork(embeddedEntry(), embeddedArguments({ dataDir }), {
+    env,
+    execArgv,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  let said = '';
+  second.stderr?.on('data', (data) => {
+    said += data;
+  });
+  expect(await ending(second)).toBe(1);
+  expect(said).toContain('another process may be using it');
+  expect((await fetch(`${first.url}/ping`)).status).toBe(200);
+});
+
+test('it ends when its parent is killed, since its IPC channel closes', async () => {
+  const dataDir = temporaryDirectory();
+  const program = `
+    const { fork } = require('node:child_process');
+    const child = fork(process.argv[1], process.argv.slice(2), { execArgv: ${JSON.stringify(execArgv)} });
+    child.on('message', () => console.log(child.pid));`;
+  const parent = spawn(process.execPath, ['-e', program, embeddedEntry(), ...embeddedArguments({ dataDir })], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const pid = await new Promise<number>((resolve) => parent.stdout.once('data', (line) => resolve(Number(line))));
+  expect(isAlive(pid)).toBe(true);
+  parent.kill('SIGKILL');
+  await waitFor(() => !isAlive(pid), { what: 'the server to end' });
+});
+
+test('a stop lets the statement that runs end first', async () => {
+  const server = await startClickHouse();
+  const running = fetch(`${server.url}/?${new URLSearchParams({ query: 'SELECT sleep(1)' })}`);
+  await waitFor(
+    async () => {
+      const query = "SELECT count() FROM system.processes WHERE query LIKE '%sleep(1)' FORMAT TSV";
+      return (await (await fetch(`${server.url}/?${new URLSearchParams({ query })}`)).text()) === '1\n';
+    },
+    { what: 'the statement to run' },
+  );
+  await server.stop();
+  expect(await (await running).text()).toBe('0\n');
+});
