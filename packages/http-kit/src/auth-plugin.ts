@@ -1,4 +1,4 @@
-import type { ApiKeyRecord, WorkspaceRecord } from '@waymark/catalog';
+import { type ApiKeyRecord, type WorkspaceRecord, workspaceLimits } from '@waymark/catalog';
 import { ApiError, hasPermission, PLAN_LIMITS, planAtLeast } from '@waymark/contract';
 import type { RateLimiter } from '@waymark/rate-limit';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -56,13 +56,16 @@ function isExpired(key: ApiKeyRecord, nowMs: number): boolean {
   return key.expiresAt !== null && Date.parse(key.expiresAt) <= nowMs;
 }
 
-/** The limit that counts a call; undefined = the plan has no access to the analytics endpoints, which is 403, not 429. */
+/**
+ * The limit that counts a call; undefined = no access to the analytics endpoints, which is 403, not 429. The key of a
+ * workspace that is gone has what the smallest plan has.
+ */
 function limitOf(workspace: WorkspaceRecord | undefined, bucket: 'standard' | 'analytics'): RateLimit | undefined {
-  const plan = PLAN_LIMITS[workspace?.plan ?? 'free'];
+  const limits = workspace === undefined ? PLAN_LIMITS.free : workspaceLimits(workspace);
   if (bucket === 'standard' || workspace === undefined) {
-    return { bucket: 'standard', limit: workspace?.requestsPerMinute ?? plan.requestsPerMinute, windowSeconds: 60 };
+    return { bucket: 'standard', limit: limits.requestsPerMinute, windowSeconds: 60 };
   }
-  const limit = workspace.analyticsPerSecond ?? plan.analyticsPerSecond;
+  const limit = limits.analyticsPerSecond;
   return limit === 0 ? undefined : { bucket, limit, windowSeconds: 1 };
 }
 

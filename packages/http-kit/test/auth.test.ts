@@ -1,12 +1,12 @@
 import type { ApiKeyRecord, WorkspaceRecord } from '@waymark/catalog';
 import { PLAN_LIMITS, PLANS, ROLES } from '@waymark/contract';
 import { createRateLimiter, type RateLimiter } from '@waymark/rate-limit';
-import { startRedis } from '@waymark/test-kit';
+import { anApiKeyRecord, aWorkspaceRecord, BUILDER_WORKSPACE_ID, startRedis } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type App, authPlugin, type RouteRequirements } from '../src/index.js';
-import { anApiKey, aTestApp, aWorkspace } from './test-app.js';
+import { aTestApp } from './test-app.js';
 
 let server: Awaited<ReturnType<typeof startRedis>>;
 let redis: Redis;
@@ -43,8 +43,8 @@ interface Given {
 function start(given: Given = {}): string {
   count += 1;
   const token = `dub_${String(count).padStart(24, '0')}`;
-  const key = anApiKey({ keyHash: String(count).padStart(64, '0'), ...given.key });
-  const workspace = given.workspace === null ? undefined : aWorkspace(given.workspace);
+  const key = anApiKeyRecord({ keyHash: String(count).padStart(64, '0'), ...given.key });
+  const workspace = given.workspace === null ? undefined : aWorkspaceRecord(given.workspace);
   const started = aTestApp();
   app = started.app;
   lines = started.lines;
@@ -81,9 +81,9 @@ const READ_ONLY = { scopes: ['links.read'] as const } as unknown as Partial<ApiK
 
 describe('a request with a good key', () => {
   it('learns its workspace and key from the key alone; a workspaceId parameter is ignored', async () => {
-    const token = start();
+    const token = start({ key: { id: 'key_00000000007' } });
     const response = await call(token, '/events?workspaceId=ws_zzzzzzzzzzz');
-    expect(response.json()).toEqual({ workspaceId: 'ws_00000000001', keyId: 'key_00000000001' });
+    expect(response.json()).toEqual({ workspaceId: BUILDER_WORKSPACE_ID, keyId: 'key_00000000007' });
   });
 
   it('is let in until the key expires', async () => {
