@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@waymark/contract';
 import Fastify, {
   type FastifyBaseLogger,
@@ -54,6 +55,8 @@ export interface CreateAppOptions {
   readonly bodyBytesMax?: number;
   /** False leaves `/healthz`, `/readyz` and `/openapi.json` free: on the link port every path is a short link's. */
   readonly systemRoutes?: boolean;
+  /** Gives the router another target than the request's, which stays in `request.originalUrl`. */
+  readonly rewriteUrl?: (request: IncomingMessage) => string;
   /** How long a client may take for its headers and its whole request. Tests shorten it. */
   readonly timeoutsMs?: { readonly headers: number; readonly request: number; readonly checkInterval: number };
 }
@@ -115,6 +118,7 @@ export function createApp(options: CreateAppOptions): App {
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
     clientErrorHandler: createClientErrorHandler(docBase),
     frameworkErrors: sendFrameworkError as never,
+    ...(options.rewriteUrl === undefined ? {} : { rewriteUrl: options.rewriteUrl }),
   }).withTypeProvider<ZodTypeProvider>();
 
   // Node would answer an unknown `Expect` with 417.
