@@ -136,7 +136,7 @@ export async function redirectRoutes(app: FastifyInstance, deps: RedirectDeps): 
   }
 
   async function answer(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const address = readShortAddress(request.headers.host, request.raw.url ?? '/');
+    const address = readShortAddress(request.headers.host, request.originalUrl);
     reply.header('cache-control', 'no-store');
     const decided = decidePath(address.path);
     const link = decided === undefined ? await findLink(address) : undefined;
@@ -146,8 +146,8 @@ export async function redirectRoutes(app: FastifyInstance, deps: RedirectDeps): 
   }
 
   app.setErrorHandler((err, request, reply) => {
-    request.log.error({ err }, 'short link failed');
+    request.log.error({ err, host: request.headers.host }, 'short link failed');
     return sendPage(reply.header('retry-after', '1'), UNAVAILABLE_PAGE);
   });
-  app.route({ method: ['GET', 'HEAD'], url: '/*', handler: answer });
+  for (const url of ['/', '/*']) app.route({ method: ['GET', 'HEAD'], url, handler: answer });
 }

@@ -41,20 +41,14 @@ function decodePath(path: string): string {
   }
 }
 
-/** A target with UTF-8 bytes in the open, which Node hands over as Latin-1. */
-function asUtf8(url: string): string {
-  return /[\x80-\xff]/.test(url) ? Buffer.from(url, 'latin1').toString('utf8') : url;
-}
-
 function lookupKey(path: string): string | undefined {
   return path.length > PATH_CHARS_MAX || CONTROL.test(path) ? undefined : normaliseKey(path);
 }
 
 /** Reads `Host` and request target. Never throws, whatever they hold. */
 export function readShortAddress(hostHeader: string | undefined, target: string): ShortAddress {
-  const url = asUtf8(target);
-  const hash = url.indexOf('#');
-  const head = hash < 0 ? url : url.slice(0, hash);
+  const hash = target.indexOf('#');
+  const head = hash < 0 ? target : target.slice(0, hash);
   const mark = head.indexOf('?');
   const path = decodePath(head.slice(head.startsWith('/') ? 1 : 0, mark < 0 ? undefined : mark));
   const { domain, host } = readHost(hostHeader);
