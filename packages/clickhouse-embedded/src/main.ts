@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { repairDeduplicationLogs } from './deduplication-log.js';
 import { Engine } from './engine.js';
 import { baseSettings, defaultMemoryBytes, engineArguments, REQUEST_BYTES_MAX } from './limits.js';
 import { loadNativeEngine } from './native.js';
@@ -17,7 +18,6 @@ function fail(message: string, code = 1): never {
 }
 
 function openEngine(dataDir: string, memoryBytes: number, concurrency: number): Engine {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const onBroken = (err: unknown) => fail(`the engine is broken and ends: ${String(err)}`);
   try {
     return new Engine(loadNativeEngine(), { dataDir, args: engineArguments(memoryBytes), concurrency, onBroken });
@@ -25,6 +25,17 @@ function openEngine(dataDir: string, memoryBytes: number, concurrency: number): 
     // The engine holds a lock on the directory that ends with its process, however it ends. Its own line is above.
     return fail(`${dataDir} cannot be opened; another process may be using it (${String(err)})`);
   }
+}
+
+/** Opens the engine after the repair of what a kill left. The repair needs the lock that an open engine holds. */
+async function openRepaired(dataDir: string, memoryBytes: number, concurrency: number): Promise<Engine> {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const engine = openEngine(dataDir, memoryBytes, concurrency);
+  const removed = repairDeduplicationLogs(dataDir);
+  if (removed === 0) return engine;
+  console.error(`clickhouse-embedded: ${removed} deduplication records of parts that a kill prevented were removed`);
+  await engine.close();
+  return openEngine(dataDir, memoryBytes, concurrency);
 }
 
 async function readVersion(engine: Engine): Promise<string> {
@@ -48,7 +59,7 @@ if (dataDir === undefined) {
 }
 const memoryMb = values['memory-mb'];
 const memoryBytes = memoryMb === undefined ? defaultMemoryBytes() : Number(memoryMb) * 1024 * 1024;
-const engine = openEngine(resolve(dataDir), memoryBytes, Number(values.sessions));
+const engine = await openRepaired(resolve(dataDir), memoryBytes, Number(values.sessions));
 const server = createEmbeddedServer(engine, {
   version: await readVersion(engine),
   requestBytesMax: REQUEST_BYTES_MAX,
