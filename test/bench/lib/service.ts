@@ -1,0 +1,67 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { environmentWith } from '@waymark/config';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+
+/** A process under measurement. */
+export interface BenchProcess {
+  readonly pid: number;
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const address = server.address();
+  await new Promise((done) => server.close(done));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+function untilReady(child: ChildProcess): Promise<{ port?: number }> {
+  return new Promise((done, failed) => {
+    child.once('message', (message) => done(message as { port?: number }));
+    child.once('exit', (code) => failed(new Error(`the process under measurement ended with ${code}`)));
+  });
+}
+
+function stopper(child: ChildProcess, dataDir: string): () => Promise<void> {
+  return async () => {
+    const ended = new Promise((done) => child.once('exit', done));
+    child.kill('SIGTERM');
+    await ended;
+    rmSync(dataDir, { recursive: true, force: true });
+  };
+}
+
+/** The compiled entry file of a service, as production runs it. `port` is its link port. */
+export async function startService(
+  name: 'ingest' | 'writer',
+  environment: Readonly<Record<string, string>>,
+): Promise<BenchProcess> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'waymark-bench-'));
+  const port = await freePort();
+  const ports = { API_PORT: String(await freePort()), LINK_PORT: String(port), WRITER_PORT: String(await freePort()) };
+  const child = fork(join(ROOT, `services/${name}/dist/main.js`), {
+    env: environmentWith({ ...environment, ...ports, DATA_DIR: dataDir }),
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  await untilReady(child);
+  return { pid: child.pid ?? 0, port, stop: stopper(child, dataDir) };
+}
+
+/** The baseline: the same framework without anything of ours. */
+export async function startBareFastify(): Promise<BenchProcess> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'waymark-bench-'));
+  const child = fork(join(import.meta.dirname, 'bare-fastify.ts'), {
+    execArgv: ['--import', 'tsx'],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const { port = 0 } = await untilReady(child);
+  return { pid: child.pid ?? 0, port, stop: stopper(child, dataDir) };
+}

@@ -1,0 +1,76 @@
+import { createCatalog } from '@waymark/catalog';
+import { type ClickHouseClient, createClickHouseClient, migrate } from '@waymark/clickhouse';
+import { startClickHouse, startRedis, type TestClickHouse, type TestRedis } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+
+export const INSTANCE_KEY = '07'.repeat(32);
+export const BENCH_DOMAIN = 'go.bench.test';
+const DATABASE = 'waymark';
+const SILENT = { info() {}, warn() {}, error() {}, debug() {} };
+
+/** Own stores with a migrated database, as a stack has them: Redis with `appendfsync always`, the embedded ClickHouse. */
+export interface BenchStores {
+  readonly redis: TestRedis;
+  readonly clickhouse: TestClickHouse;
+  readonly client: ClickHouseClient;
+  /** Environment of a service that works on these stores. */
+  readonly environment: Readonly<Record<string, string>>;
+  stop(): Promise<void>;
+}
+
+export async function startStores(): Promise<BenchStores> {
+  const redis = await startRedis({ args: ['--maxmemory', '2gb'] });
+  const clickhouse = await startClickHouse();
+  const admin = createClickHouseClient({ url: clickhouse.url, database: 'default' });
+  await admin.command({ query: `CREATE DATABASE IF NOT EXISTS ${DATABASE}` });
+  await admin.close();
+  const client = createClickHouseClient({ url: clickhouse.url, database: DATABASE, requestTimeoutMs: 120_000 });
+  await migrate(client);
+  return {
+    redis,
+    clickhouse,
+    client,
+    environment: {
+      REDIS_URL: redis.url,
+      CLICKHOUSE_URL: clickhouse.url,
+      CLICKHOUSE_DATABASE: DATABASE,
+      INSTANCE_KEY,
+      LOG_LEVEL: 'warn',
+    },
+    async stop() {
+      await client.close();
+      await clickhouse.stop();
+      await redis.stop();
+    },
+  };
+}
+
+/** A workspace on the biggest plan with a domain and one plain link; its key. */
+export async function createBenchLink(
+  stores: BenchStores,
+): Promise<{ readonly workspaceId: string; readonly key: string }> {
+  const redis = new Redis(stores.redis.url);
+  const catalog = createCatalog({
+    redis,
+    clickhouse: stores.client,
+    instanceKey: Buffer.from(INSTANCE_KEY, 'hex'),
+    now: Date.now,
+    logger: SILENT,
+    baseUrl: 'http://127.0.0.1',
+  });
+  const { workspace } = await catalog.workspaces.create({
+    name: 'Bench',
+    slug: 'bench',
+    plan: 'enterprise',
+    domain: BENCH_DOMAIN,
+  });
+  await catalog.links.create(workspace.id, {
+    domain: BENCH_DOMAIN,
+    key: 'plain',
+    url: 'https://example.com/landing?utm_source=bench',
+    trackConversion: true,
+  });
+  await catalog.close();
+  redis.disconnect();
+  return { workspaceId: workspace.id, key: 'plain' };
+}
