@@ -11,6 +11,10 @@ export {
   type QueuedRow,
 } from './event-producer.js';
 export { DEAD_LETTER_QUEUE, QUEUE_KINDS, QUEUE_PREFIX, stateKey } from './queue-keys.js';
+export { type QueueDepth, queueDepths } from './queue-depths.js';
 export type { QueueLogger } from './queue-logger.js';
 export type { Load } from './redis-health.js';
 export type { StateValue } from './transaction.js';
+export { type DeadLetter, listDeadLetters, type ParkedLetter, replayDeadLetters } from './dead-letters.js';
+export { createEventWriter, type EventWriter, type EventWriterOptions } from './event-writer.js';
+export type { WriterLimits } from './event-worker.js';
