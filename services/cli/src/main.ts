@@ -1,9 +1,11 @@
 import { ApiError } from '@waymark/contract';
 import { cac } from 'cac';
 import { CommandError } from './command-error.js';
+import { replayLetters, showDeadLetters } from './commands/dead-letters.js';
 import { runDemo } from './commands/demo.js';
 import { createKey, listKeys, revokeKey } from './commands/key.js';
 import { migrateUp, showMigrations } from './commands/migrate.js';
+import { showStatus } from './commands/status.js';
 import { createWorkspace, listWorkspaces, updateWorkspace } from './commands/workspace.js';
 import { optionTexts } from './option-texts.js';
 import { type CommandResult, printResult } from './output.js';
@@ -63,6 +65,15 @@ cli
 cli.command('migrate up', 'Bring the tables up to date').action(printing(migrateUp));
 cli.command('migrate status', 'Show which migrations are applied').action(printing(showMigrations));
 
+cli
+  .command('dead-letters list', 'List rows that ClickHouse refused, oldest first')
+  .option('--limit <number>', 'How many', { default: 100 })
+  .action(printing(showDeadLetters));
+cli
+  .command('dead-letters replay [...ids]', 'Put them back into the queue: all, or those named')
+  .action(printing(replayLetters));
+
+cli.command('status', 'Show what runs and what is queued').action(printing(showStatus));
 cli
   .command('demo', 'Send realistic traffic through the HTTP endpoints')
   .option('--seconds <number>', 'How long', { default: 10 })

@@ -2,9 +2,12 @@
 export interface CommandResult {
   readonly data: unknown;
   readonly lines: readonly string[];
+  /** The command did its work, and what it found is not well. */
+  readonly failed?: boolean;
 }
 
-export function printResult({ data, lines }: CommandResult, asJson: boolean): void {
+export function printResult({ data, lines, failed }: CommandResult, asJson: boolean): void {
+  if (failed) process.exitCode = 1;
   if (asJson) console.log(JSON.stringify(data, null, 2));
   else for (const line of lines) console.log(line);
 }

@@ -1,6 +1,6 @@
 import { migrate, migrationStatus } from '@waymark/clickhouse';
 import { type CommandResult, table } from '../output.js';
-import { connectClickHouse, findTarget, type Target } from '../stores.js';
+import { connectClickHouse, findTarget } from '../stores.js';
 
 export async function migrateUp(): Promise<CommandResult> {
   const target = findTarget();
@@ -19,18 +19,14 @@ export async function migrateUp(): Promise<CommandResult> {
   }
 }
 
-/** How far the tables are; shared with `status`. */
-export async function readMigrations(target: Target) {
+export async function showMigrations(): Promise<CommandResult> {
+  const target = findTarget();
   const clickhouse = connectClickHouse(target);
   try {
-    return await migrationStatus(clickhouse, { cluster: target.settings.clickhouseCluster });
+    const migrations = await migrationStatus(clickhouse, { cluster: target.settings.clickhouseCluster });
+    const rows = migrations.map(({ name, state, appliedAt }) => [name, state, appliedAt ?? '']);
+    return { data: { migrations }, lines: table([['MIGRATION', 'STATE', 'APPLIED'], ...rows]) };
   } finally {
     await clickhouse.close();
   }
-}
-
-export async function showMigrations(): Promise<CommandResult> {
-  const migrations = await readMigrations(findTarget());
-  const rows = migrations.map(({ name, state, appliedAt }) => [name, state, appliedAt ?? '']);
-  return { data: { migrations }, lines: table([['MIGRATION', 'STATE', 'APPLIED'], ...rows]) };
 }

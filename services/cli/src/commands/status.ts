@@ -1,0 +1,90 @@
+import { migrationStatus } from '@waymark/clickhouse';
+import { queueDepths } from '@waymark/event-queue';
+import { type CommandResult, table } from '../output.js';
+import { connectClickHouse, connectRedis, findTarget, type Target } from '../stores.js';
+
+const API_TIMEOUT_MS = 3_000;
+
+type Check<T> = ({ readonly ok: true } & T) | { readonly ok: false; readonly error: string };
+
+async function check<T extends object>(work: () => Promise<T>): Promise<Check<T>> {
+  try {
+    return { ok: true, ...(await work()) };
+  } catch (err) {
+    return { ok: false, error: err instanceof Error ? err.message : String(err) };
+  }
+}
+
+function checkApi(target: Target) {
+  const url = target.stack?.api ?? target.settings.baseUrl;
+  return check(async () => {
+    const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(API_TIMEOUT_MS) });
+    if (!answer.ok) throw new Error(`${url}/readyz answers ${answer.status}`);
+    return { url };
+  });
+}
+
+/** One figure of Redis' INFO. */
+function figure(info: string, name: string): string | undefined {
+  return new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim();
+}
+
+function checkRedis(target: Target) {
+  return check(async () => {
+    const redis = connectRedis(target);
+    try {
+      const info = await redis.info();
+      return {
+        version: figure(info, 'redis_version') ?? null,
+        usedMemoryBytes: Number(figure(info, 'used_memory')),
+        maxMemoryBytes: Number(figure(info, 'maxmemory')),
+        maxMemoryPolicy: figure(info, 'maxmemory_policy') ?? null,
+        appendOnly: figure(info, 'aof_enabled') === '1',
+        queue: await queueDepths(redis),
+      };
+    } finally {
+      redis.disconnect();
+    }
+  });
+}
+
+function checkClickHouse(target: Target) {
+  return check(async () => {
+    const clickhouse = connectClickHouse(target);
+    try {
+      const migrations = await migrationStatus(clickhouse, { cluster: target.settings.clickhouseCluster });
+      const notApplied = migrations.filter(({ state }) => state !== 'applied');
+      if (notApplied.length > 0)
+        throw new Error(`${notApplied.length} migrations are not applied: waymark migrate status`);
+      return { migrations: migrations.length };
+    } finally {
+      await clickhouse.close();
+    }
+  });
+}
+
+function word(result: { readonly ok: boolean; readonly error?: string }, detail: string): string {
+  return result.ok ? detail : `not well: ${result.error}`;
+}
+
+/** Whether everything runs, and what waits in the queue. Fails when something does not. */
+export async function showStatus(): Promise<CommandResult> {
+  const target = findTarget();
+  const [api, redis, clickhouse] = await Promise.all([checkApi(target), checkRedis(target), checkClickHouse(target)]);
+  const queue = redis.ok ? redis.queue : {};
+  const megabytes = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MB`;
+  return {
+    data: { stack: target.stack ?? null, api, redis, clickhouse },
+    failed: !(api.ok && redis.ok && clickhouse.ok),
+    lines: [
+      `api         ${word(api, api.ok ? api.url : '')}`,
+      `redis       ${word(redis, redis.ok ? `${megabytes(redis.usedMemoryBytes)} of ${megabytes(redis.maxMemoryBytes)}` : '')}`,
+      `clickhouse  ${word(clickhouse, clickhouse.ok ? `${clickhouse.migrations} migrations applied` : '')}`,
+      '',
+      ...table([
+        ['QUEUE', 'WAITING', 'ACTIVE', 'DELAYED'],
+        ...Object.entries(queue).map(([name, depth]) => [name, ...Object.values(depth).map(String)]),
+      ]),
+    ],
+  };
+}
