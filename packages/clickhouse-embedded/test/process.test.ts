@@ -32,7 +32,9 @@ function ending(child: ChildProcess): Promise<number | NodeJS.Signals | null> {
   });
 }
 
-test('kill -9 while inserting loses no acknowledged row, and the server comes up again', async () => {
+test('kill -9 while inserting loses no acknowledged row, and the server comes up again', {
+  timeout: 180_000,
+}, async () => {
   const server = await startClickHouse();
   onTestFinished(() => server.stop());
   const client = createClickHouseClient({ url: server.url, database: 'default' });
@@ -52,7 +54,7 @@ test('kill -9 while inserting loses no acknowledged row, and the server comes up
     };
     const workers = Array.from({ length: 8 }, work);
     const enough = acknowledged.size + 100;
-    await waitFor(() => acknowledged.size >= enough, { what: 'inserts to flow' });
+    await waitFor(() => acknowledged.size >= enough, { what: 'inserts to flow', timeoutMs: 60_000 });
     await server.kill9();
     isAlive = false;
     await Promise.all(workers);

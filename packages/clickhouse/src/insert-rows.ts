@@ -13,14 +13,17 @@ export interface Insertion {
   readonly deduplicationToken?: string | undefined;
   readonly maxExecutionSeconds?: number | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Further settings of this insert, such as the quorum of replicated catalog tables. */
+  readonly settings?: ClickHouseSettings | undefined;
 }
 
 /** Settings of an insert: with a token a repeat is dropped, in the table and in every view's target. */
 export function insertionSettings(
-  insertion: Pick<Insertion, 'deduplicationToken' | 'maxExecutionSeconds'>,
+  insertion: Pick<Insertion, 'deduplicationToken' | 'maxExecutionSeconds' | 'settings'>,
 ): ClickHouseSettings {
   const { deduplicationToken, maxExecutionSeconds } = insertion;
   return {
+    ...insertion.settings,
     ...(deduplicationToken === undefined
       ? {}
       : {
