@@ -1,6 +1,5 @@
 import type { EventRow, QueueKind } from '@waymark/clickhouse';
 import { ApiError } from '@waymark/contract';
-import { claimState, finalValue, pendingValue } from './claim-value.js';
 import type { EntryFinal, StateValue } from './transaction.js';
 
 /** A row is at most that many bytes of JSON (architecture, section 5). */
@@ -21,8 +20,6 @@ export interface ClickItem {
   readonly claim: string;
   readonly clickId: string;
   readonly rowText: string;
-  /** When it was handed over: the 50 ms count from here. */
-  readonly since: number;
   /** Recorded whoever holds the claim, which becomes this click's. */
   readonly takesOver: boolean;
   settle(outcome: ClickOutcome): void;
@@ -51,15 +48,4 @@ export function rowText(row: EventRow): string {
     throw new ApiError('unprocessable_entity', `The event is larger than ${ROW_BYTES_MAX} bytes.`);
   }
   return text;
-}
-
-/** What a click's claim holds while it is on its way, and after. */
-export const clickPending = pendingValue;
-export const clickFinal = finalValue;
-
-/** Reads the answer to taking a click's claim: empty when it was free, else what holds it. */
-export function clickOutcome(held: string): ClickOutcome | undefined {
-  if (held === '') return undefined;
-  const claim = claimState(held);
-  return claim.state === 'final' ? { state: 'known', clickId: claim.value } : { state: 'pending' };
 }

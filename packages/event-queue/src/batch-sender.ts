@@ -1,19 +1,17 @@
-import type { QueueKind } from '@waymark/clickhouse';
-import { type BatchItem, type ClickItem, type CommitItem, clickFinal } from './batch-items.js';
+import { EVENT_ROW_VERSION, type QueueKind } from '@waymark/clickhouse';
+import type { BatchItem, ClickItem, CommitItem } from './batch-items.js';
 import { notRecorded } from './claims.js';
 import type { ClickGate } from './click-gate.js';
+import { CLICK_CLAIM_MS, type ClickMarker, clickClaimValue, createClickMarkers } from './click-markers.js';
 import { backoffMs, DeadlineError, pause, withinMs } from './deadline.js';
 import type { JobAdder, JobDraft } from './job-adder.js';
-import { encodeJobData } from './job-data.js';
 import { createJobId } from './job-id.js';
+import { joinRows } from './job-rows.js';
 import type { QueueLogger } from './queue-logger.js';
 import { isOutOfMemory, isRefusal } from './redis-connection.js';
 import type { RedisHealth } from './redis-health.js';
 import type { Spool } from './spool.js';
 import { type RowPlace, runTransaction, type TransactionEntry, type TransactionPlan } from './transaction.js';
-
-/** One recorded click an hour per visitor and link. */
-export const CLICK_CLAIM_TTL_MS = 3_600_000;
 
 export interface BatchSenderOptions {
   readonly adder: JobAdder;
@@ -39,6 +37,7 @@ export interface BatchSender {
 interface Batch {
   readonly clicks: readonly ClickItem[];
   readonly clickJob: JobDraft | undefined;
+  readonly marker: ClickMarker;
   readonly commits: readonly CommitItem[];
   readonly commitJobs: readonly JobDraft[];
   /** For each commit, where its rows are in `commitJobs`. */
@@ -46,10 +45,10 @@ interface Batch {
 }
 
 function draftJob(kind: QueueKind, rows: readonly string[]): JobDraft {
-  return { kind, jobId: createJobId(), data: encodeJobData(rows) };
+  return { kind, jobId: createJobId(), version: EVENT_ROW_VERSION, rowCount: rows.length, rows: joinRows(rows) };
 }
 
-function buildBatch(clicks: readonly ClickItem[], commits: readonly CommitItem[]): Batch {
+function buildBatch(marker: ClickMarker, clicks: readonly ClickItem[], commits: readonly CommitItem[]): Batch {
   const kinds: QueueKind[] = [];
   const rows: string[][] = [];
   const places = commits.map((commit) =>
@@ -64,6 +63,7 @@ function buildBatch(clicks: readonly ClickItem[], commits: readonly CommitItem[]
     clicks,
     // Apart from click rows of commits: this job may go through the spool.
     clickJob: clicks.length === 0 ? undefined : draftJob('click', clickRows),
+    marker,
     commits,
     commitJobs: kinds.map((kind, job) => draftJob(kind, rows[job] ?? [])),
     places,
@@ -82,11 +82,7 @@ function planOf(batch: Batch, withClicks: boolean): TransactionPlan {
   );
   return {
     jobs: clickJob === undefined ? batch.commitJobs : [...batch.commitJobs, clickJob],
-    clickFinals:
-      clickJob === undefined
-        ? []
-        : batch.clicks.map(({ claim, clickId }) => ({ name: claim, value: clickFinal(clickId) })),
-    clickClaimTtlMs: CLICK_CLAIM_TTL_MS,
+    marker: clickJob === undefined ? undefined : batch.marker,
     entries,
   };
 }
@@ -101,6 +97,7 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
   const { adder, gate, health, spool, logger, now } = options;
   const background = new Set<Promise<void>>();
   const closing = new AbortController();
+  const nextMarker = createClickMarkers(now);
   let retryChars = 0;
 
   const report = (err: unknown) => {
@@ -109,24 +106,23 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
   };
 
   /** Which clicks are to be recorded, and whether Redis may be asked to take them. */
-  const passGate = async (clicks: readonly ClickItem[], deadline: number) => {
+  const passGate = async (clicks: readonly ClickItem[], marker: ClickMarker, deadline: number) => {
     const left = () => Math.max(1, deadline - now());
     if (!(await health.untilAnswering(left()))) return { winners: clicks, viaRedis: false };
     try {
       if (health.load() === 'spool-clicks') return { winners: await gate.look(clicks, left()), viaRedis: false };
-      return { winners: await gate.take(clicks, left()), viaRedis: true };
+      return { winners: await gate.take(clicks, marker, left()), viaRedis: true };
     } catch (err) {
       report(err);
       return { winners: clicks, viaRedis: false };
     }
   };
 
-  const spoolClicks = async ({ clicks, clickJob }: Batch): Promise<boolean> => {
+  const spoolClicks = async ({ clicks, clickJob, marker }: Batch): Promise<boolean> => {
     if (clickJob === undefined) return true;
-    const expiresAt = now() + CLICK_CLAIM_TTL_MS;
-    const finals = clicks.map(({ claim, clickId }) => ({ name: claim, value: clickFinal(clickId), expiresAt }));
+    const claims = clicks.map(({ claim, clickId }) => ({ name: claim, value: clickClaimValue(marker, clickId) }));
     try {
-      await spool.append({ ...clickJob, finals });
+      await spool.append({ ...clickJob, marker, claims, claimsUntil: now() + CLICK_CLAIM_MS });
       for (const click of clicks) click.settle({ state: 'recorded' });
       return true;
     } catch (err) {
@@ -198,7 +194,7 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
   };
 
   const rescueClicks = (batch: Batch) => {
-    const chars = batch.clickJob?.data.length ?? 0;
+    const chars = batch.clickJob?.rows.length ?? 0;
     if (retryChars + chars > RETRY_CHARS_MAX) return;
     retryChars += chars;
     inBackground(
@@ -212,10 +208,11 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
     async send(items) {
       const clicks = items.filter((item): item is ClickItem => item.type === 'click');
       const commits = items.filter((item): item is CommitItem => item.type === 'commit' && !item.isSettled);
-      const deadline = Math.min(...clicks.map((click) => click.since)) + options.clickDeadlineMs;
+      const deadline = now() + options.clickDeadlineMs;
+      const marker = nextMarker();
       const { winners, viaRedis } =
-        clicks.length === 0 ? { winners: clicks, viaRedis: false } : await passGate(clicks, deadline);
-      const batch = buildBatch(winners, commits);
+        clicks.length === 0 ? { winners: clicks, viaRedis: false } : await passGate(clicks, marker, deadline);
+      const batch = buildBatch(marker, winners, commits);
       const withClicks = viaRedis && winners.length > 0;
 
       if (!withClicks && commits.length === 0) {

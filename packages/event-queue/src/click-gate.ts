@@ -1,21 +1,34 @@
 import type { Redis } from 'ioredis';
-import { type ClickItem, type ClickOutcome, clickOutcome, clickPending } from './batch-items.js';
-import { PENDING_TTL_MS } from './claim-value.js';
-import { claimScripts } from './claims.js';
+import type { ClickItem, ClickOutcome } from './batch-items.js';
+import { READ_CLICKS, TAKE_CLICKS } from './claim-scripts.js';
+import { claimState, PENDING_TTL_MS } from './claim-value.js';
+import { CLICK_CLAIM_MS, CLICK_MARKER_PREFIX, type ClickMarker, clickClaimValue } from './click-markers.js';
 import { withinMs } from './deadline.js';
 import { claimKey } from './queue-keys.js';
 
 /** Asks for the hourly claims of a batch of clicks. */
 export interface ClickGate {
   /** Takes all claims in one call and settles the clicks that were counted before. Returns those to record. */
-  take(clicks: readonly ClickItem[], milliseconds: number): Promise<ClickItem[]>;
-  /** The same without writing, for a Redis that has no room. */
+  take(clicks: readonly ClickItem[], marker: ClickMarker, milliseconds: number): Promise<ClickItem[]>;
+  /** The same without writing, for a Redis that has no room: only clicks that were counted before are settled. */
   look(clicks: readonly ClickItem[], milliseconds: number): Promise<ClickItem[]>;
-  /** How the claims stand, without taking them; undefined = nobody holds it. */
+  /** How the claims stand; undefined = nobody holds it. */
   read(claims: readonly string[], milliseconds: number): Promise<(ClickOutcome | undefined)[]>;
 }
 
-function settleHeld(clicks: readonly ClickItem[], outcomes: readonly (ClickOutcome | undefined)[]): ClickItem[] {
+interface ClickScripts {
+  waymarkTakeClicks(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<string[]>;
+  waymarkReadClicks(keyCount: number, ...keys: string[]): Promise<string[]>;
+}
+
+function outcomeOf(answer: string): ClickOutcome | undefined {
+  if (answer === '') return undefined;
+  const claim = claimState(answer);
+  return claim.state === 'final' ? { state: 'known', clickId: claim.value } : { state: 'pending' };
+}
+
+/** Settles what has an outcome and returns the rest. */
+function settle(clicks: readonly ClickItem[], outcomes: readonly (ClickOutcome | undefined)[]): ClickItem[] {
   return clicks.filter((click, index) => {
     const outcome = outcomes[index];
     if (outcome !== undefined) click.settle(outcome);
@@ -23,46 +36,45 @@ function settleHeld(clicks: readonly ClickItem[], outcomes: readonly (ClickOutco
   });
 }
 
-/** Clicks that take over record themselves whatever their claim says, so they are not asked about. */
-function split(clicks: readonly ClickItem[]): { asking: ClickItem[]; certain: ClickItem[] } {
-  const asking: ClickItem[] = [];
-  const certain: ClickItem[] = [];
-  for (const click of clicks) (click.takesOver ? certain : asking).push(click);
-  return { asking, certain };
-}
-
 /** The gate on the producer's connection. */
 export function createClickGate(redis: Redis): ClickGate {
-  const scripts = claimScripts(redis);
+  redis.defineCommand('waymarkTakeClicks', { lua: TAKE_CLICKS });
+  redis.defineCommand('waymarkReadClicks', { lua: READ_CLICKS, readOnly: true });
+  const scripts = redis as Redis & ClickScripts;
 
   const read: ClickGate['read'] = async (claims, milliseconds) => {
-    const held = await withinMs(redis.mget(...claims.map(claimKey)), milliseconds, 'reading click claims');
-    return held.map((value) => (value === null ? undefined : clickOutcome(value)));
+    const call = scripts.waymarkReadClicks(claims.length + 1, CLICK_MARKER_PREFIX, ...claims.map(claimKey));
+    return (await withinMs(call, milliseconds, 'reading click claims')).map(outcomeOf);
   };
 
   return {
     read,
 
-    async take(clicks, milliseconds) {
-      const { asking, certain } = split(clicks);
-      if (asking.length === 0) return certain;
-      const keys = asking.map((click) => claimKey(click.claim));
-      const values = asking.map((click) => clickPending(click.clickId));
-      const call = scripts.waymarkTakeClaims(keys.length, ...keys, PENDING_TTL_MS, ...values);
-      const held = await withinMs(call, milliseconds, 'taking click claims');
-      return [...certain, ...settleHeld(asking, held.map(clickOutcome))];
+    async take(clicks, marker, milliseconds) {
+      const keys = clicks.map((click) => claimKey(click.claim));
+      const values = clicks.map(({ clickId, takesOver }) => (takesOver ? '!' : '') + clickClaimValue(marker, clickId));
+      const call = scripts.waymarkTakeClicks(
+        keys.length + 1,
+        CLICK_MARKER_PREFIX,
+        ...keys,
+        CLICK_CLAIM_MS,
+        PENDING_TTL_MS,
+        ...values,
+      );
+      const answers = await withinMs(call, milliseconds, 'taking click claims');
+      return settle(clicks, answers.map(outcomeOf));
     },
 
     async look(clicks, milliseconds) {
-      const { asking, certain } = split(clicks);
-      if (asking.length === 0) return certain;
       const outcomes = await read(
-        asking.map((click) => click.claim),
+        clicks.map((click) => click.claim),
         milliseconds,
       );
-      // A claim that is pending cannot be waited for: its owner meets the same full Redis.
-      const known = outcomes.map((outcome) => (outcome?.state === 'known' ? outcome : undefined));
-      return [...certain, ...settleHeld(asking, known)];
+      // A pending claim is not waited for: its owner meets the same full Redis.
+      const known = outcomes.map((outcome, index) =>
+        outcome?.state === 'known' && clicks[index]?.takesOver === false ? outcome : undefined,
+      );
+      return settle(clicks, known);
     },
   };
 }

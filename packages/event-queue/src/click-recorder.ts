@@ -24,7 +24,6 @@ export interface ClickRecorder {
 export interface ClickRecorderOptions {
   readonly batcher: Pick<MicroBatcher<ClickItem>, 'add'>;
   readonly pending: PendingClicks;
-  readonly now: () => number;
 }
 
 /**
@@ -33,16 +32,12 @@ export interface ClickRecorderOptions {
  * records itself and takes the claim over. A rare click too many is better than one lost.
  */
 export function createClickRecorder(options: ClickRecorderOptions): ClickRecorder {
-  const { batcher, pending, now } = options;
+  const { batcher, pending } = options;
   const underWay = new Map<string, Promise<RecordedClick>>();
 
   const submit = (claim: string, clickId: string, text: string, takesOver: boolean): Promise<ClickOutcome> =>
     new Promise((settle, fail) => {
-      batcher.add(
-        { type: 'click', claim, clickId, rowText: text, since: now(), takesOver, settle, fail },
-        1,
-        text.length,
-      );
+      batcher.add({ type: 'click', claim, clickId, rowText: text, takesOver, settle, fail }, 1, text.length);
     });
 
   const recordFirst = async ({ claim, clickId, row }: Click): Promise<RecordedClick> => {

@@ -126,7 +126,6 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
   const recorder = createClickRecorder({
     batcher,
     pending: createPendingClicks(gate, now, PENDING_CLICK_WAIT_MS),
-    now,
   });
   const replayer = createSpoolReplayer({
     spool,

@@ -2,6 +2,7 @@ export * from './claim-names.js';
 export { type ClaimState, OWNER_GIVES_UP_MS, PENDING_TTL_MS } from './claim-value.js';
 export type { Claims } from './claims.js';
 export type { Click, RecordedClick } from './click-recorder.js';
+export { type DeadLetter, listDeadLetters, type ParkedLetter, replayDeadLetters } from './dead-letters.js';
 export {
   type CommitRequest,
   createEventProducer,
@@ -10,11 +11,10 @@ export {
   type FinalClaim,
   type QueuedRow,
 } from './event-producer.js';
-export { DEAD_LETTER_QUEUE, QUEUE_KINDS, QUEUE_PREFIX, stateKey } from './queue-keys.js';
+export type { WriterLimits } from './event-worker.js';
+export { createEventWriter, type EventWriter, type EventWriterOptions } from './event-writer.js';
 export { type QueueDepth, queueDepths } from './queue-depths.js';
+export { DEAD_LETTER_QUEUE, QUEUE_KINDS, QUEUE_PREFIX, stateKey } from './queue-keys.js';
 export type { QueueLogger } from './queue-logger.js';
 export type { Load } from './redis-health.js';
 export type { StateValue } from './transaction.js';
-export { type DeadLetter, listDeadLetters, type ParkedLetter, replayDeadLetters } from './dead-letters.js';
-export { createEventWriter, type EventWriter, type EventWriterOptions } from './event-writer.js';
-export type { WriterLimits } from './event-worker.js';

@@ -1,14 +1,17 @@
 import type { QueueKind } from '@waymark/clickhouse';
 import { createRedisBackend, type IRedisTransaction, type RedisQueueBackend } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { QUEUE_PREFIX, queueKeys } from './queue-keys.js';
+import type { JobData } from './job-rows.js';
+import { QUEUE_PREFIX, type QueueName, queueKeys, rowsKey } from './queue-keys.js';
 
 /** A job about to be added. */
 export interface JobDraft {
   readonly kind: QueueKind;
   readonly jobId: string;
-  /** Job data, already text. */
-  readonly data: string;
+  readonly version: number;
+  readonly rowCount: number;
+  /** The rows, joined. */
+  readonly rows: string;
 }
 
 /** A job is never failed for good: an error that gets as far as BullMQ sends it back into the queue. */
@@ -16,16 +19,19 @@ const ATTEMPTS = 1_000_000_000;
 
 /** A transaction of ioredis, as BullMQ sees it, and what we put into it besides jobs. */
 export interface Transaction extends IRedisTransaction {
+  set(key: string, value: string): this;
   eval(script: string, keyCount: number, ...keysAndArguments: (string | number)[]): this;
-  set(key: string, value: string, px: 'PX', milliseconds: number, nx: 'NX'): this;
 }
 
-/** Adds jobs to a transaction of the producer's connection. */
+/** Adds jobs to a transaction of a connection. */
 export interface JobAdder {
   /** An empty transaction. */
   transaction(): Promise<Transaction>;
+  /** A job of event rows. */
   add(transaction: Transaction, job: JobDraft): Promise<void>;
-  /** Teaches Redis BullMQ's script anew: a transaction cannot recover by itself when Redis has forgotten it. */
+  /** A job with data of its own. */
+  addTo(transaction: Transaction, queue: QueueName, jobId: string, data: string): Promise<void>;
+  /** Teaches Redis BullMQ's scripts anew: a transaction cannot recover by itself when Redis has forgotten them. */
   loadScripts(): Promise<void>;
 }
 
@@ -37,31 +43,34 @@ export function createJobAdder(redis: Redis): JobAdder {
     // The connection's own listener has logged it.
   });
 
+  const addTo: JobAdder['addTo'] = async (transaction, queue, jobId, data) => {
+    const job = {
+      id: jobId,
+      name: 'rows',
+      data,
+      opts: { attempts: ATTEMPTS, removeOnComplete: true },
+      timestamp: Date.now(),
+      progress: 0,
+      attemptsMade: 0,
+      attemptsStarted: 0,
+      stalledCounter: 0,
+      failedReason: '',
+      returnvalue: '',
+    };
+    await backend.addJobToTransaction(transaction, job, jobId, {}, queueKeys(queue));
+  };
+
   return {
+    addTo,
+
     async transaction() {
       return (await backend.client).multi() as Transaction;
     },
 
-    async add(transaction, job) {
-      await backend.addJobToTransaction(
-        transaction,
-        {
-          id: job.jobId,
-          name: 'rows',
-          data: job.data,
-          opts: { attempts: ATTEMPTS, removeOnComplete: true },
-          timestamp: Date.now(),
-          progress: 0,
-          attemptsMade: 0,
-          attemptsStarted: 0,
-          stalledCounter: 0,
-          failedReason: '',
-          returnvalue: '',
-        },
-        job.jobId,
-        {},
-        queueKeys(job.kind),
-      );
+    async add(transaction, { kind, jobId, version, rowCount, rows }) {
+      const data: JobData = { v: version, rows: rowCount, size: rows.length };
+      await addTo(transaction, kind, jobId, JSON.stringify(data));
+      transaction.set(rowsKey(kind, jobId), rows);
     },
 
     async loadScripts() {

@@ -12,7 +12,7 @@ export const DEAD_LETTER_QUEUE = 'dead-letter';
 
 export const QUEUE_KINDS = Object.keys(QUEUE_TABLES) as readonly QueueKind[];
 
-type QueueName = QueueKind | typeof DEAD_LETTER_QUEUE;
+export type QueueName = QueueKind | typeof DEAD_LETTER_QUEUE;
 
 const bullKeys = new QueueKeys(QUEUE_PREFIX);
 const keysByQueue = new Map<string, ReturnType<QueueKeys['getKeys']>>();
@@ -35,6 +35,14 @@ export function queueKey(queue: QueueName, type: 'wait' | 'active' | 'delayed' |
 /** The hash of one job. */
 export function jobKey(queue: QueueName, jobId: string): string {
   return bullKeys.toKey(queue, jobId);
+}
+
+/**
+ * The rows of one job (see job-rows.ts). BullMQ keeps a job's log under this name and deletes it with the job, so rows need no
+ * cleaning up, whoever completes, drains or removes the job, and however late it is added a second time.
+ */
+export function rowsKey(queue: QueueName, jobId: string): string {
+  return `${jobKey(queue, jobId)}:logs`;
 }
 
 /** Where a claim of that name is kept (see claim-names.ts). */

@@ -63,7 +63,7 @@ export function createRedisHealth(redis: Redis, options: RedisHealthOptions): Re
     try {
       if (redis.status !== 'ready') throw new Error(`connection is ${redis.status}`);
       load = loadOf(memoryShare(await withinMs(redis.info('memory'), PROBE_ANSWER_MS, 'redis probe')));
-      if (!hasAnswered) options.logger.info({}, 'redis answers');
+      if (isFirst) options.logger.info({}, 'redis answers');
       hasAnswered = true;
       isFirst = false;
       for (const waiter of waiters) waiter();

@@ -1,39 +1,38 @@
 import { crc32 } from 'node:zlib';
 import { QUEUE_TABLES, type QueueKind } from '@waymark/clickhouse';
 import { z } from 'zod';
+import type { ClickMarker } from './click-markers.js';
+import type { JobDraft } from './job-adder.js';
 
-/** A whole job on its way to the queue, and the claims it makes final. */
-export interface SpoolEntry {
-  readonly jobId: string;
-  readonly kind: QueueKind;
-  /** Job data, as in the queue. */
-  readonly data: string;
-  readonly finals: readonly SpooledFinal[];
-}
-
-/** A click's claim: as stored, until when (epoch milliseconds). */
-export interface SpooledFinal {
-  readonly name: string;
-  readonly value: string;
-  readonly expiresAt: number;
+/** A whole job of clicks on its way to the queue, and the claims that come with it. */
+export interface SpoolEntry extends JobDraft {
+  readonly marker: ClickMarker;
+  /** The hourly claims of its clicks, as stored in Redis. */
+  readonly claims: readonly { readonly name: string; readonly value: string }[];
+  /** When the claims' hour is over, epoch milliseconds. */
+  readonly claimsUntil: number;
 }
 
 const headerSchema = z.strictObject({
   jobId: z.string().min(1),
+  version: z.int().min(1),
+  rowCount: z.int().min(0),
   kind: z.enum(Object.keys(QUEUE_TABLES) as [QueueKind, ...QueueKind[]]),
   bytes: z.int().min(0),
   crc: z.int(),
-  finals: z.array(z.strictObject({ name: z.string(), value: z.string(), expiresAt: z.number() })),
+  marker: z.strictObject({ group: z.string(), bit: z.int().min(0) }),
+  claims: z.array(z.strictObject({ name: z.string(), value: z.string() })),
+  claimsUntil: z.number(),
 });
 
 const NEWLINE = 10;
 const FRAME_START = Buffer.from('\n{"jobId":');
 
-/** One entry as bytes: a line of JSON that announces length and checksum, then the job data, then a line break. */
+/** One entry as bytes: a line of JSON that announces length and checksum, then the rows, then a line break. */
 export function encodeFrame(entry: SpoolEntry): Buffer {
-  const data = Buffer.from(entry.data);
-  const { jobId, kind, finals } = entry;
-  const header = JSON.stringify({ jobId, kind, bytes: data.length, crc: crc32(data), finals });
+  const data = Buffer.from(entry.rows);
+  const { rows: _, ...rest } = entry;
+  const header = JSON.stringify({ ...rest, bytes: data.length, crc: crc32(data) });
   return Buffer.concat([Buffer.from(`${header}\n`), data, Buffer.from('\n')]);
 }
 
@@ -58,8 +57,8 @@ function readFrame(bytes: Buffer, start: number): Frame | undefined {
   if (bytes[dataEnd] !== NEWLINE) return undefined;
   const data = bytes.subarray(headerEnd + 1, dataEnd);
   if (crc32(data) !== header.crc) return undefined;
-  const { jobId, kind, finals } = header;
-  return { entry: { jobId, kind, data: data.toString('utf8'), finals }, end: dataEnd + 1 };
+  const { bytes: _, crc: __, ...rest } = header;
+  return { entry: { ...rest, rows: data.toString('utf8') }, end: dataEnd + 1 };
 }
 
 export interface DecodedFrames {

@@ -1,6 +1,7 @@
-import { SPOOLED_FINALS } from './claim-scripts.js';
+import { SPOOLED_CLICKS } from './claim-scripts.js';
+import { CLICK_MARKER_MS, markerKey } from './click-markers.js';
 import { pause } from './deadline.js';
-import type { JobAdder } from './job-adder.js';
+import type { JobAdder, Transaction } from './job-adder.js';
 import { claimKey } from './queue-keys.js';
 import type { QueueLogger } from './queue-logger.js';
 import type { RedisHealth } from './redis-health.js';
@@ -22,6 +23,26 @@ export interface SpoolReplayerOptions {
 /** Redis has no room for the spool at the moment. */
 class NoRoomError extends Error {}
 
+/** Claims whose hour is not over yet are set, and made final, together with their jobs. */
+function addClaims(multi: Transaction, entries: readonly SpoolEntry[], now: number): void {
+  const current = entries.filter(({ claimsUntil }) => claimsUntil > now);
+  if (current.length === 0) return;
+  const claims = current.flatMap((entry) =>
+    entry.claims.map((claim) => ({ ...claim, leftMs: entry.claimsUntil - now })),
+  );
+  const keys = [...claims.map(({ name }) => claimKey(name)), ...current.map(({ marker }) => markerKey(marker))];
+  multi.eval(
+    SPOOLED_CLICKS,
+    keys.length,
+    ...keys,
+    claims.length,
+    current.length,
+    CLICK_MARKER_MS,
+    ...claims.flatMap(({ value, leftMs }) => [value, leftMs]),
+    ...current.map(({ marker }) => marker.bit),
+  );
+}
+
 /** Puts spooled jobs into the queue whenever Redis can take them. */
 export function createSpoolReplayer(options: SpoolReplayerOptions): { close(): Promise<void> } {
   const { spool, adder, health, logger, now } = options;
@@ -32,12 +53,7 @@ export function createSpoolReplayer(options: SpoolReplayerOptions): { close(): P
     if (!health.isAnswering() || health.load() === 'spool-clicks' || closing.signal.aborted) throw new NoRoomError();
     const multi = await adder.transaction();
     await Promise.all(entries.map((entry) => adder.add(multi, entry)));
-    const finals = entries.flatMap((entry) => entry.finals).filter(({ expiresAt }) => expiresAt > now());
-    if (finals.length > 0) {
-      const keys = finals.map(({ name }) => claimKey(name));
-      const args = finals.flatMap(({ value, expiresAt }) => [value, expiresAt - now()]);
-      multi.eval(SPOOLED_FINALS, keys.length, ...keys, ...args);
-    }
+    addClaims(multi, entries, now());
     const results = await multi.exec();
     const failed = results?.find(([err]) => err !== null)?.[0];
     if (failed !== undefined && failed !== null) {

@@ -57,13 +57,13 @@ function* chunks(entries: readonly SpoolEntry[]): Generator<readonly SpoolEntry[
   let chunk: SpoolEntry[] = [];
   let size = 0;
   for (const entry of entries) {
-    if (chunk.length > 0 && (chunk.length >= SEND_ENTRIES_MAX || size + entry.data.length > SEND_CHARS_MAX)) {
+    if (chunk.length > 0 && (chunk.length >= SEND_ENTRIES_MAX || size + entry.rows.length > SEND_CHARS_MAX)) {
       yield chunk;
       chunk = [];
       size = 0;
     }
     chunk.push(entry);
-    size += entry.data.length;
+    size += entry.rows.length;
   }
   if (chunk.length > 0) yield chunk;
 }
@@ -180,7 +180,7 @@ export function createSpool(options: SpoolOptions): Spool {
     for (const chunk of chunks(entries)) await send(chunk);
     await discard(segment.name, damagedBytes);
     closed.shift();
-    logger.info({ file: segment.name, jobs: entries.length, tornBytes }, 'spool replayed');
+    logger.debug({ file: segment.name, jobs: entries.length, tornBytes }, 'spool file replayed');
   };
 
   const touchTimer = setInterval(() => {

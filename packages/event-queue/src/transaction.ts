@@ -1,13 +1,7 @@
 import { FINALIZE } from './claim-scripts.js';
+import { CLICK_MARKER_MS, type ClickMarker, markerKey } from './click-markers.js';
 import type { JobAdder, JobDraft } from './job-adder.js';
 import { claimKey, jobKey } from './queue-keys.js';
-
-/** The hourly claim of a recorded click, about to become final. */
-export interface ClickFinal {
-  readonly name: string;
-  /** As stored: `f:<click id>`. */
-  readonly value: string;
-}
 
 /** A claim of an entry: `pending` must still hold it, `final` replaces that. Both as stored. */
 export interface EntryFinal {
@@ -41,8 +35,8 @@ export interface TransactionEntry {
 
 export interface TransactionPlan {
   readonly jobs: readonly JobDraft[];
-  readonly clickFinals: readonly ClickFinal[];
-  readonly clickClaimTtlMs: number;
+  /** Makes the claims of the batch's clicks final; undefined when their job is not among `jobs`. */
+  readonly marker: ClickMarker | undefined;
   readonly entries: readonly TransactionEntry[];
 }
 
@@ -53,11 +47,8 @@ export class PartialTransactionError extends Error {
 
 function finalizeCall(plan: TransactionPlan): { keys: string[]; args: (string | number)[] } {
   const keys = plan.jobs.map((job) => jobKey(job.kind, job.jobId));
-  const args: (string | number)[] = [plan.jobs.length, plan.clickFinals.length, plan.clickClaimTtlMs];
-  for (const { name, value } of plan.clickFinals) {
-    keys.push(claimKey(name));
-    args.push(value);
-  }
+  const args: (string | number)[] = [plan.jobs.length, plan.marker?.bit ?? -1, CLICK_MARKER_MS];
+  if (plan.marker !== undefined) keys.push(markerKey(plan.marker));
   args.push(plan.entries.length);
   for (const entry of plan.entries) {
     args.push(entry.isAbandoned ? 1 : 0, entry.finals.length);

@@ -1,0 +1,118 @@
+import { type ClickHouseClient, EVENT_TABLES, type EventTableKind } from '@waymark/clickhouse';
+import { createCustomerWriter } from './customer-writer.js';
+import { createDeadLetters } from './dead-letters.js';
+import { withinMs } from './deadline.js';
+import { createEventTable } from './event-table.js';
+import { createEventWorker, type EventWorker, type WriterLimits } from './event-worker.js';
+import { createGroupWriter } from './group-writer.js';
+import { createManifest } from './manifest.js';
+import { createMemoryReserve } from './memory-reserve.js';
+import { createPersistence } from './persistence.js';
+import { QUEUE_KINDS, queueKey } from './queue-keys.js';
+import type { QueueLogger } from './queue-logger.js';
+import { connectWriter, isOutOfMemory } from './redis-connection.js';
+
+export interface EventWriterOptions {
+  readonly redisUrl: string;
+  readonly clickhouse: ClickHouseClient;
+  readonly logger: QueueLogger;
+  readonly now?: () => number;
+  readonly limits?: Partial<WriterLimits>;
+  /** What has not been written by then goes back into the queue. */
+  readonly closeMs?: number;
+}
+
+/** Carries what is queued into ClickHouse. Several may run. */
+export interface EventWriter {
+  /** Rejects when Redis does not answer or a worker has stopped. */
+  check(): Promise<void>;
+  /** Takes no more jobs, finishes inserts, leaves Redis; ClickHouse is left open. */
+  close(): Promise<void>;
+}
+
+const LIMITS: WriterLimits = {
+  groupRowsMax: 20_000,
+  groupBytesMax: 32_000_000,
+  groupDelayMs: 100,
+  jobsMax: 200,
+  insertsMax: 2,
+};
+const CLOSE_MS = 10_000;
+const LAST_WORDS_MS = 1000;
+/** BullMQ's event streams are read by nobody here; ten thousand entries a queue would only take memory. */
+const EVENTS_KEPT = 100;
+
+function isEventKind(kind: string): kind is EventTableKind {
+  return kind in EVENT_TABLES;
+}
+
+/** Starts a worker for each kind of job. */
+export function createEventWriter(options: EventWriterOptions): EventWriter {
+  const { clickhouse, logger, now = Date.now } = options;
+  const limits = { ...LIMITS, ...options.limits };
+  const redis = connectWriter(options.redisUrl, logger);
+  const stopping = new AbortController();
+  const reserve = createMemoryReserve(redis, logger, now);
+  const onRedisError = (err: unknown) => {
+    if (isOutOfMemory(err)) reserve.release();
+  };
+  const { insist } = createPersistence({ logger, now, signal: stopping.signal });
+  const persistence = {
+    insist: <T>(what: string, work: (attempt: number) => Promise<T>, isPassing?: (err: unknown) => boolean) =>
+      insist(
+        what,
+        async (attempt) => {
+          try {
+            return await work(attempt);
+          } catch (err) {
+            onRedisError(err);
+            throw err;
+          }
+        },
+        isPassing,
+      ),
+  };
+  const manifest = createManifest(redis);
+  const deadLetters = createDeadLetters(redis);
+
+  for (const kind of QUEUE_KINDS) {
+    redis.hset(queueKey(kind, 'meta'), 'opts.maxLenEvents', EVENTS_KEPT).catch((err: unknown) => {
+      logger.debug({ err }, 'event streams keep their length');
+    });
+  }
+
+  const writerOf = (kind: (typeof QUEUE_KINDS)[number]) => {
+    if (!isEventKind(kind)) {
+      return createCustomerWriter({ redis, client: clickhouse, deadLetters, persistence, logger, now });
+    }
+    const table = createEventTable(clickhouse, kind);
+    const group = createGroupWriter({ kind, redis, table, manifest, deadLetters, persistence, logger, now });
+    return { knows: table.knows, write: group.write };
+  };
+  const workers: EventWorker[] = QUEUE_KINDS.map((kind) =>
+    createEventWorker({ kind, redis, limits, ...writerOf(kind), deadLetters, logger, now, onRedisError }),
+  );
+
+  return {
+    async check() {
+      if (redis.status !== 'ready') throw new Error('redis is not connected');
+      if (workers.some((worker) => !worker.isRunning())) throw new Error('a worker has stopped');
+    },
+
+    async close() {
+      const closed = Promise.allSettled(workers.map((worker) => worker.close()));
+      const isClosedWithin = (milliseconds: number) =>
+        withinMs(closed, milliseconds, 'closing').then(
+          () => true,
+          () => false,
+        );
+      const inTime = await isClosedWithin(options.closeMs ?? CLOSE_MS);
+      stopping.abort();
+      // What waits between two attempts gives its jobs back; what waits for Redis itself ends with the connection.
+      if (!inTime) await isClosedWithin(LAST_WORDS_MS);
+      reserve.close();
+      redis.disconnect();
+      if (!inTime) await isClosedWithin(LAST_WORDS_MS);
+    },
+  };
+}
