@@ -87,6 +87,7 @@ it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('%s stops it in order, with ex
 
 it('a Ctrl-C that arrives twice, from the terminal and from npm, still stops it in order', async () => {
   const service = run(`return { close: async () => {
+    process.on('SIGINT', () => say('heard again'));
     await signalAfter('closing');
     say('closed');
   } };`);
@@ -94,6 +95,7 @@ it('a Ctrl-C that arrives twice, from the terminal and from npm, still stops it 
   service.child.kill('SIGINT');
   await service.said('closing');
   service.child.kill('SIGINT');
+  await service.said('heard again');
   service.child.kill('SIGWINCH');
   expect(await service.exit).toBe(0);
   expect(service.output()).toContain('closed');
