@@ -1,16 +1,15 @@
 import type { TestProject } from 'vitest/node';
 import { freePort } from './child-process.js';
 import { startClickHouse } from './clickhouse.js';
-
-declare module 'vitest' {
-  interface ProvidedContext {
-    /** The embedded ClickHouse that the run shares. It may still be starting: `createTestDatabase` waits for it. */
-    sharedClickHouseUrl: string;
-  }
-}
+import { givenServers } from './given-servers.js';
 
 /** Starts the ClickHouse of a test run without holding up the tests that need none. */
-export async function setup(project: TestProject): Promise<() => Promise<void>> {
+export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  const { clickhouseUrl } = givenServers();
+  if (clickhouseUrl !== undefined) {
+    project.provide('sharedClickHouseUrl', clickhouseUrl);
+    return undefined;
+  }
   const port = await freePort();
   project.provide('sharedClickHouseUrl', `http://127.0.0.1:${port}`);
   const starting = startClickHouse({ port });

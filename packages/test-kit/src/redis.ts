@@ -4,6 +4,8 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { dyingWithParent, endProcess, freePort } from './child-process.js';
+import { emptyGivenRedis } from './given-redis.js';
+import { givenServers } from './given-servers.js';
 import { waitFor } from './wait-for.js';
 
 export interface TestRedisOptions {
@@ -39,8 +41,10 @@ const ARGUMENTS = [
   'noeviction',
 ];
 
-/** A redis-server of one's own. */
+/** A redis-server of one's own, or an empty database of the one that was given for tests that ask for nothing special. */
 export async function startRedis(options: TestRedisOptions = {}): Promise<TestRedis> {
+  const { redisUrl } = givenServers();
+  if (redisUrl !== undefined && Object.keys(options).length === 0) return emptyGivenRedis(redisUrl);
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'waymark-redis-'));
   mkdirSync(dataDir, { recursive: true });
   const port = options.port ?? (await freePort());

@@ -3,6 +3,13 @@ import { type ClickHouseClient, createClickHouseClient, migrate } from '@waymark
 import { inject } from 'vitest';
 import { waitFor } from './wait-for.js';
 
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The embedded ClickHouse that the run shares. It may still be starting: `createTestDatabase` waits for it. */
+    sharedClickHouseUrl: string;
+  }
+}
+
 export interface TestDatabase {
   readonly url: string;
   readonly database: string;

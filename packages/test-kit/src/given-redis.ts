@@ -1,0 +1,40 @@
+import { connect } from 'node:net';
+import type { TestRedis } from './redis.js';
+
+const DATABASES = 16;
+let nextDatabase = 0;
+
+/**
+ * A database of a Redis that was given, emptied. It cannot be killed: tests that do so are not run against given servers.
+ * Files must run one after another, as the databases are counted within one process only.
+ */
+export async function emptyGivenRedis(url: string): Promise<TestRedis> {
+  const database = nextDatabase++ % DATABASES;
+  const { hostname, port } = new URL(url);
+  const refuse = () => Promise.reject(new Error(`the Redis at ${url} was given and is not killed by tests`));
+  await command(hostname, Number(port), `SELECT ${database}\r\nFLUSHDB\r\n`, '+OK\r\n+OK\r\n');
+  return {
+    url: `redis://${hostname}:${port}/${database}`,
+    port: Number(port),
+    dataDir: '',
+    pid: 0,
+    kill9: refuse,
+    restart: refuse,
+    stop: () => Promise.resolve(),
+  };
+}
+
+function command(host: string, port: number, text: string, expected: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let answer = '';
+    const socket = connect(port, host, () => socket.write(text));
+    socket.once('error', reject);
+    socket.on('data', (data) => {
+      answer += data.toString();
+      if (answer.length < expected.length) return;
+      socket.destroy();
+      if (answer === expected) resolve();
+      else reject(new Error(`Redis answered ${JSON.stringify(answer)}`));
+    });
+  });
+}
