@@ -10,5 +10,6 @@ export {
   BUILDER_WORKSPACE_ID,
 } from './records.js';
 export { startRedis, type TestRedis, type TestRedisOptions } from './redis.js';
+export { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 export { createTestDatabase, type TestDatabase, type TestDatabaseOptions } from './test-database.js';
 export { type WaitOptions, waitFor } from './wait-for.js';

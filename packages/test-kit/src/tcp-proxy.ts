@@ -1,0 +1,90 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** Stands between a client and a server and does what networks do. */
+export interface TcpProxy {
+  readonly port: number;
+  /** From here on what the server answers is kept back; requests still reach it. */
+  holdAnswers(): void;
+  /** From here on nothing reaches the server; connections stay open. */
+  holdRequests(): void;
+  /** Sends on whatever was kept back and passes everything again. */
+  pass(): void;
+  /** Breaks every connection; what was kept back is lost. New ones are accepted. */
+  cut(): void;
+  /** Bytes of requests that reached the server so far. */
+  requestBytes(): number;
+  stop(): Promise<void>;
+}
+
+interface Link {
+  readonly client: Socket;
+  readonly server: Socket;
+  readonly answers: Buffer[];
+  readonly requests: Buffer[];
+}
+
+/** A proxy to a port of this machine. */
+export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
+  const links = new Set<Link>();
+  let holds: 'nothing' | 'answers' | 'requests' = 'nothing';
+  let requestBytes = 0;
+
+  const listener = createServer((client) => {
+    const server = connect(targetPort, '127.0.0.1');
+    const link: Link = { client, server, answers: [], requests: [] };
+    links.add(link);
+    client.on('data', (data) => {
+      if (holds === 'requests') {
+        link.requests.push(data);
+        return;
+      }
+      requestBytes += data.length;
+      server.write(data);
+    });
+    server.on('data', (data) => {
+      if (holds === 'nothing') client.write(data);
+      else link.answers.push(data);
+    });
+    for (const [socket, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      socket.on('error', () => other.destroy());
+      socket.on('close', () => {
+        other.destroy();
+        links.delete(link);
+      });
+    }
+  });
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+
+  const cut = () => {
+    for (const { client, server } of links) {
+      client.destroy();
+      server.destroy();
+    }
+  };
+
+  return {
+    port: (listener.address() as AddressInfo).port,
+    requestBytes: () => requestBytes,
+    cut,
+    holdAnswers() {
+      holds = 'answers';
+    },
+    holdRequests() {
+      holds = 'requests';
+    },
+    pass() {
+      holds = 'nothing';
+      for (const { client, server, answers, requests } of links) {
+        for (const data of answers.splice(0)) client.write(data);
+        for (const data of requests.splice(0)) server.write(data);
+      }
+    },
+    async stop() {
+      cut();
+      await new Promise((resolve) => listener.close(resolve));
+    },
+  };
+}
