@@ -30,8 +30,13 @@ export interface RateLimiterOptions {
   readonly now?: () => number;
   /** A Redis slower than this counts as away. */
   readonly commandTimeoutMs?: number;
-  /** Told when Redis stops and starts answering. */
-  readonly onAvailabilityChange?: (isAvailable: boolean, cause?: unknown) => void;
+  /** Told when Redis stops and starts answering, once each. */
+  readonly logger?: RateLimiterLogger;
+}
+
+/** The part of a pino logger that is used. */
+export interface RateLimiterLogger {
+  warn(context: object, message: string): void;
 }
 
 /** Far above what a busy process needs; only one request a second ever waits for it. */
@@ -70,7 +75,7 @@ function firstConnection(client: Redis, timeoutMs: number): Promise<void> {
 
 /** Rate limits in Redis, one round trip each; opens a connection of its own from the settings of `redis`. */
 export function createRateLimiter(redis: Redis, options: RateLimiterOptions = {}): RateLimiter {
-  const { now = Date.now, commandTimeoutMs = COMMAND_TIMEOUT_MS, onAvailabilityChange } = options;
+  const { now = Date.now, commandTimeoutMs = COMMAND_TIMEOUT_MS, logger } = options;
   const client = redis.duplicate({
     commandTimeout: commandTimeoutMs,
     enableOfflineQueue: false,
@@ -104,7 +109,8 @@ export function createRateLimiter(redis: Redis, options: RateLimiterOptions = {}
     if (!available) askAgainAt = now() + RETRY_AFTER_FAILURE_MS;
     if (available === isAvailable) return;
     isAvailable = available;
-    onAvailabilityChange?.(available, cause);
+    if (available) logger?.warn({}, 'rate limits are counted in Redis again');
+    else logger?.warn({ err: cause }, 'rate limits are counted by this process alone: Redis does not answer');
   }
 
   /** Whether this request asks Redis; while it is away the first one that may keeps the others from it. */

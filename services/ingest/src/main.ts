@@ -34,7 +34,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   });
   const producer = createEventProducer({ redisUrl, spoolDirectory: join(settings.dataDir, 'spool'), logger });
   const deps = createIngestDeps({ settings, instanceKey, catalog, producer, clickhouse, redis, logger });
-  const rateLimiter = createRateLimiter(redis);
+  const rateLimiter = createRateLimiter(redis, { logger });
 
   const options: CreateAppOptions = {
     logger,

@@ -35,7 +35,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
     baseUrl: settings.baseUrl,
     isReplicated: settings.clickhouseCluster !== undefined,
   });
-  const rateLimiter = createRateLimiter(redis);
+  const rateLimiter = createRateLimiter(redis, { logger });
   const app = buildApp(
     {
       logger,
