@@ -1,5 +1,5 @@
 import { migrationStatus } from '@waymark/clickhouse';
-import { queueDepths } from '@waymark/event-queue';
+import { type QueueDepth, queueDepths } from '@waymark/event-queue';
 import { type CommandResult, table } from '../output.js';
 import { connectClickHouse, connectRedis, findTarget, type Target } from '../stores.js';
 
@@ -71,7 +71,7 @@ function word(result: { readonly ok: boolean; readonly error?: string }, detail:
 export async function showStatus(): Promise<CommandResult> {
   const target = findTarget();
   const [api, redis, clickhouse] = await Promise.all([checkApi(target), checkRedis(target), checkClickHouse(target)]);
-  const queue = redis.ok ? redis.queue : {};
+  const queue: Readonly<Record<string, QueueDepth>> = redis.ok ? redis.queue : {};
   const megabytes = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MB`;
   return {
     data: { stack: target.stack ?? null, api, redis, clickhouse },
