@@ -11,3 +11,4 @@ export {
   migrate,
   migrationStatus,
 } from './migrations/migrate.js';
+export { type RunQueryOptions, runCompiledQuery } from './run-query.js';

@@ -1,0 +1,64 @@
+import { ClickHouseError } from '@clickhouse/client';
+import { ApiError } from '@waymark/contract';
+import type { CompiledQuery } from '@waymark/event-query';
+import type { ClickHouseClient } from './client.js';
+import { isInfrastructureError } from './infrastructure-error.js';
+
+export interface RunQueryOptions {
+  /** Ends the query, here and in ClickHouse. */
+  readonly signal?: AbortSignal | undefined;
+  /** Names the query in ClickHouse's own logs. */
+  readonly queryId?: string | undefined;
+}
+
+const RETRY_SECONDS = 1;
+
+/** What the caller can do about a query that ClickHouse gave up, by ClickHouse's number of the reason. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  // TIMEOUT_EXCEEDED, TOO_SLOW
+  159: 'The query took too long. Ask for a shorter range of time.',
+  160: 'The query took too long. Ask for a shorter range of time.',
+  // MEMORY_LIMIT_EXCEEDED
+  241: 'The query needs more memory than it may use. Ask for a shorter range of time or a smaller page.',
+};
+
+function asApiError(err: unknown): unknown {
+  const code = err instanceof ClickHouseError ? err.code : undefined;
+  const refusal = code === undefined ? undefined : REFUSALS[code];
+  if (refusal !== undefined) return new ApiError('internal_server_error', refusal, { cause: err });
+  if (!isInfrastructureError(err)) return err;
+  return new ApiError('internal_server_error', 'The event store does not answer at the moment. Please try again.', {
+    cause: err,
+    retryAfterSeconds: RETRY_SECONDS,
+  });
+}
+
+/**
+ * Runs a compiled query and gives its rows as arrays; 64-bit integers are text, times ISO-8601 in UTC.
+ *
+ * @throws ApiError when ClickHouse gave up or is away; the reason of `signal` when that ended the query
+ */
+export async function runCompiledQuery<Row extends readonly unknown[]>(
+  client: ClickHouseClient,
+  { sql, params, settings }: CompiledQuery,
+  { signal, queryId }: RunQueryOptions = {},
+): Promise<Row[]> {
+  try {
+    const result = await client.query({
+      query: sql,
+      query_params: params,
+      format: 'JSONCompactEachRow',
+      clickhouse_settings: {
+        ...settings,
+        // A server goes on with a query whose caller has left unless it is told not to.
+        cancel_http_readonly_queries_on_client_close: 1,
+      },
+      ...(signal === undefined ? {} : { abort_signal: signal }),
+      ...(queryId === undefined ? {} : { query_id: queryId }),
+    });
+    return await result.json<Row>();
+  } catch (err) {
+    signal?.throwIfAborted();
+    throw asApiError(err);
+  }
+}

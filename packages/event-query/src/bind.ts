@@ -1,0 +1,117 @@
+import { type EventKind, parseResourceId } from '@waymark/contract';
+import { type Demand, not } from './conditions.js';
+import { eventDemand } from './event-filters.js';
+import { linkDemand, linkSets, removedLinks } from './link-filters.js';
+import { numbersOf } from './matchers.js';
+import type { Page, ParsedFilters, ParsedRequest } from './parsed-request.js';
+import type { Condition, TableRead } from './sql-nodes.js';
+
+/** Whose events are meant, and what had to be looked up to know which. */
+export interface BindScope {
+  readonly workspaceId: string;
+  /** The workspace's own program. */
+  readonly programId: string | null;
+  /** Id of the link that the request refers to by external id or address. */
+  readonly linkId?: string | undefined;
+  /** False only when the workspace is known to have removed no link: it saves a look at the removed ones. */
+  readonly hasRemovedLinks?: boolean | undefined;
+  /** Id of the customer that the request refers to by external id; undefined = there is none. */
+  readonly customerId?: string | undefined;
+}
+
+/** A request in terms of tables: every table reference in it carries the workspace. */
+export interface BoundFilters {
+  readonly kind: EventKind;
+  readonly workspace: bigint;
+  /** Undefined = since ever. */
+  readonly fromMs: number | undefined;
+  readonly toMs: number;
+  /** On the columns of the event. */
+  readonly conditions: readonly Condition[];
+  /** How many links the caller listed; undefined = none listed, so any link. */
+  readonly listedLinks: number | undefined;
+  /** Ids of the only links whose events can match, found by their attributes. */
+  readonly allowedLinks: TableRead | undefined;
+  /** Known to match nothing. */
+  readonly isEmpty: boolean;
+}
+
+export interface BoundRequest extends BoundFilters {
+  readonly page: Page;
+}
+
+/** Event ids carry 42 bits of milliseconds: no event lies outside. */
+const EVENT_MS_MAX = 2 ** 42 - 1;
+
+function workspaceNumber(workspaceId: string): bigint {
+  const number = parseResourceId('workspace', workspaceId);
+  if (number === undefined) throw new TypeError('bind needs the id of a workspace');
+  return BigInt(number);
+}
+
+function conditionsOf({ wanted, unwanted }: Demand): Condition[] {
+  return [...(wanted === undefined ? [] : [wanted]), ...(unwanted === undefined ? [] : [not(unwanted)])];
+}
+
+/** Numbers of the links that the caller lists, by `linkId` or by reference; undefined when any link can match. */
+function listedLinks(parsed: ParsedFilters, linkId: string | undefined): readonly bigint[] | undefined {
+  if (parsed.link !== undefined) {
+    const numbers = linkId === undefined ? [] : numbersOf('link', [linkId]);
+    if (numbers.length === 0) throw new TypeError('the link of the request was not looked up before bind');
+    return numbers;
+  }
+  const filter = parsed.filters.find((candidate) => candidate.type === 'list' && candidate.parameter === 'linkId');
+  const include = filter?.type === 'list' ? filter.values.include : [];
+  return include.length === 0 ? undefined : numbersOf('link', include);
+}
+
+function idIn(column: 'id' | 'link_id', numbers: readonly bigint[] | undefined): Condition[] {
+  if (numbers === undefined || numbers.length === 0) return [];
+  return [{ type: 'in', column, isFolded: false, values: { type: 'Array(UInt64)', value: numbers } }];
+}
+
+function notIn(read: TableRead | undefined): Condition[] {
+  return read === undefined ? [] : [not({ type: 'inRead', columns: ['link_id'], read })];
+}
+
+/**
+ * Ties a request to the tables, their columns and its workspace. Filters on the link become sets of link ids, and events of
+ * removed links are left out (spec 2.5).
+ */
+export function bindFilters(parsed: ParsedFilters, scope: BindScope): BoundFilters {
+  const { kind, range, filters } = parsed;
+  const workspace = workspaceNumber(scope.workspaceId);
+  const eventScope = { kind, workspace, customerId: scope.customerId };
+  const listed = listedLinks(parsed, scope.linkId);
+  const among = idIn('id', listed);
+  const sets = linkSets(
+    workspace,
+    filters.flatMap((filter) => linkDemand(filter, scope.programId) ?? []),
+    among,
+  );
+  const mayBeRemoved = sets.allowed === undefined && scope.hasRemovedLinks !== false;
+  const conditions = [
+    ...(parsed.link === undefined ? [] : idIn('link_id', listed)),
+    ...filters.flatMap((filter) => eventDemand(filter, eventScope) ?? []).flatMap(conditionsOf),
+    ...notIn(sets.refused),
+    ...(mayBeRemoved ? notIn(removedLinks(workspace, among)) : []),
+  ];
+  const fromMs = range.fromMs === undefined || range.fromMs <= 0 ? undefined : range.fromMs;
+  const toMs = Math.min(range.toMs, EVENT_MS_MAX);
+  const isNothing = conditions.some(({ type }) => type === 'nothing');
+  return {
+    kind,
+    workspace,
+    fromMs,
+    toMs,
+    conditions,
+    listedLinks: listed?.length,
+    allowedLinks: sets.allowed,
+    isEmpty: toMs < (fromMs ?? 0) || sets.isNone || isNothing,
+  };
+}
+
+/** {@link bindFilters} for a page of events. */
+export function bind(parsed: ParsedRequest, scope: BindScope): BoundRequest {
+  return { ...bindFilters(parsed, scope), page: parsed.page };
+}

@@ -1,0 +1,23 @@
+import type { EventsQuery } from '@waymark/contract';
+import { type BindScope, bind } from './bind.js';
+import { parse } from './parse.js';
+import { type PlanFacts, plan } from './plan.js';
+import { type CompiledQuery, print } from './print.js';
+
+/** Everything a page of events depends on, the clock apart. */
+export interface EventsRequest {
+  readonly query: EventsQuery;
+  readonly scope: BindScope;
+  /** What was found out before, if anything. */
+  readonly facts?: PlanFacts | undefined;
+}
+
+/**
+ * All stages in one go. Same request, same time, same statement, byte for byte.
+ *
+ * @param nowMs epoch milliseconds
+ * @throws ApiError 400 or 422, naming the parameter
+ */
+export function compile(request: EventsRequest, nowMs: number): CompiledQuery {
+  return print(plan(bind(parse(request.query, nowMs), request.scope), request.facts));
+}

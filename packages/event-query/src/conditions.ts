@@ -1,0 +1,45 @@
+import type { Matcher } from './matchers.js';
+import type { ValueLists } from './multi-value.js';
+import type { Condition } from './sql-nodes.js';
+
+/** What no row meets. */
+export const NOTHING: Condition = { type: 'nothing' };
+
+export function not(of: Condition): Condition {
+  return { type: 'not', of };
+}
+
+function combine(type: 'and' | 'or', conditions: readonly Condition[]): Condition | undefined {
+  const [first, ...rest] = conditions;
+  if (first === undefined || rest.length === 0) return first;
+  return { type, of: [first, ...rest] };
+}
+
+/** All of the conditions; undefined when there is none. */
+export function allOf(conditions: readonly Condition[]): Condition | undefined {
+  return combine('and', conditions);
+}
+
+/** Any of the conditions; undefined when there is none. */
+export function anyOf(conditions: readonly Condition[]): Condition | undefined {
+  return combine('or', conditions);
+}
+
+/** What a filter says of one attribute. */
+export interface Demand {
+  /** Has to be met. */
+  readonly wanted?: Condition | undefined;
+  /** Must not be met. */
+  readonly unwanted?: Condition | undefined;
+}
+
+/**
+ * Both lists as conditions. Of values that cannot exist, a wanted list is met by nothing and an unwanted one leaves out
+ * nothing.
+ */
+export function demandOf({ include, exclude }: ValueLists, match: Matcher): Demand {
+  return {
+    wanted: include.length === 0 ? undefined : (match(include) ?? NOTHING),
+    unwanted: exclude.length === 0 ? undefined : match(exclude),
+  };
+}

@@ -1,0 +1,31 @@
+import { ApiError, type Interval, type Plan } from '@waymark/contract';
+import type { TimeRange } from './time-range.js';
+import { DAY_MS } from './zone.js';
+
+/** Longest range between explicit dates, in days, of the plans that have one (spec 1.10). */
+const DAYS_MAX: Readonly<Partial<Record<Plan, number>>> = { free: 31, pro: 366 };
+const REFUSED_INTERVALS: Readonly<Partial<Record<Plan, readonly Interval[]>>> = { free: ['90d', '1y', 'ytd'] };
+
+/**
+ * Refuses ranges that a plan does not include (spec 1.10). Runs after validation.
+ *
+ * @param createdAtMs when the workspace was made: where `interval=all` starts for this check
+ * @throws ApiError 403
+ */
+export function checkDateRange(plan: Plan, { origin }: TimeRange, createdAtMs: number): void {
+  const refuse = (what: string): never => {
+    throw new ApiError('forbidden', `The ${plan} plan does not include ${what}.`);
+  };
+  if (origin.type === 'interval' && REFUSED_INTERVALS[plan]?.includes(origin.interval)) {
+    refuse(`the interval ${origin.interval}`);
+  }
+  const daysMax = DAYS_MAX[plan];
+  const spanMs = spanOf(origin, createdAtMs);
+  if (daysMax === undefined || spanMs === undefined) return;
+  if (Math.ceil(spanMs / DAY_MS) > daysMax) refuse(`ranges of more than ${daysMax} days`);
+}
+
+function spanOf(origin: TimeRange['origin'], createdAtMs: number): number | undefined {
+  if (origin.type === 'dates') return Math.abs(origin.endMs - origin.startMs);
+  return origin.interval === 'all' ? Math.abs(origin.nowMs - createdAtMs) : undefined;
+}

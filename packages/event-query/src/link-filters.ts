@@ -1,0 +1,93 @@
+import { ROOT_KEY } from '@waymark/contract';
+import { anyOf, type Demand, demandOf, NOTHING, not } from './conditions.js';
+import { anyIdIn, idIn, type Matcher, textIn } from './matchers.js';
+import type { Filter, ListParameter } from './parsed-request.js';
+import type { Condition, TableRead } from './sql-nodes.js';
+
+/** Multi-value filters that look at the link as it is now (spec 2.5). */
+export type LinkParameter = 'domain' | 'tenantId' | 'tagId' | 'partnerId';
+
+const MATCHERS: Readonly<Record<LinkParameter, Matcher>> = {
+  domain: textIn('domain'),
+  tenantId: textIn('tenant_id'),
+  tagId: anyIdIn('tag_ids', 'tag'),
+  partnerId: idIn('partner_id', 'partner'),
+};
+
+function isLinkParameter(parameter: ListParameter): parameter is LinkParameter {
+  return parameter in MATCHERS;
+}
+
+/**
+ * What a filter demands of the link's row; undefined for filters that look at the event.
+ *
+ * @param ownProgramId the workspace's own program: a filter on any other matches nothing
+ */
+export function linkDemand(filter: Filter, ownProgramId: string | null): Demand | undefined {
+  switch (filter.type) {
+    case 'list': {
+      const { parameter, values } = filter;
+      return isLinkParameter(parameter) ? demandOf(values, MATCHERS[parameter]) : undefined;
+    }
+    case 'root': {
+      const isRoot = textIn('key')([ROOT_KEY]);
+      return filter.isRoot ? { wanted: isRoot } : { unwanted: isRoot };
+    }
+    case 'program': {
+      if (filter.programId !== ownProgramId) return { wanted: NOTHING };
+      return demandOf({ include: [filter.programId], exclude: [] }, idIn('program_id', 'program'));
+    }
+    case 'saleType':
+    case 'customer':
+      return undefined;
+  }
+}
+
+/** Which links can match, and which cannot. */
+export interface LinkSets {
+  /** Ids of the only links whose events can match; removed links are never among them. */
+  readonly allowed: TableRead | undefined;
+  /** Ids of links whose events cannot match. */
+  readonly refused: TableRead | undefined;
+  /** No link can match. */
+  readonly isNone: boolean;
+}
+
+/**
+ * One set of links that stands for everything demanded of the link. Something wanted: the links that meet all demands. Only
+ * unwanted things: the links that have any of them, which is the smaller set and lets a link pass that has none of an
+ * attribute.
+ *
+ * @param among a condition on `id` that every link of the answer meets anyway: a few listed links need not be found by a scan
+ */
+export function linkSets(workspace: bigint, demands: readonly Demand[], among: readonly Condition[]): LinkSets {
+  const wanted = demands.flatMap((demand) => demand.wanted ?? []);
+  const unwanted = anyOf(demands.flatMap((demand) => demand.unwanted ?? []));
+  const read = (where: readonly Condition[]): TableRead => ({
+    table: 'links',
+    isFinal: true,
+    workspace,
+    columns: ['id'],
+    where: [...among, ...where],
+  });
+  if (wanted.some(({ type }) => type === 'nothing')) return { allowed: undefined, refused: undefined, isNone: true };
+  if (wanted.length > 0) {
+    const allowed = read(unwanted === undefined ? wanted : [...wanted, not(unwanted)]);
+    return { allowed, refused: undefined, isNone: false };
+  }
+  return { allowed: undefined, refused: unwanted && read([unwanted]), isNone: false };
+}
+
+/**
+ * Links that were removed: their events are not listed (spec 2.5). The rows stay in the table, marked, and no id comes back;
+ * they are read without FINAL, which would drop exactly them.
+ */
+export function removedLinks(workspace: bigint, among: readonly Condition[]): TableRead {
+  const isRemoved: Condition = {
+    type: 'compare',
+    column: 'deleted',
+    operator: '=',
+    value: { type: 'UInt8', value: 1n },
+  };
+  return { table: 'links', isFinal: false, workspace, columns: ['id'], where: [...among, isRemoved] };
+}

@@ -1,0 +1,39 @@
+import { fault } from './fault.js';
+
+/** Values to keep and values to leave out; together never empty. */
+export interface ValueLists {
+  readonly include: readonly string[];
+  readonly exclude: readonly string[];
+}
+
+const ITEMS_MAX = 1000;
+
+/**
+ * Reads the multi-value syntax of spec 2.4: `US,BR` keeps any of them, `-US,BR` leaves out both, `US,-BR` does both. Empty
+ * items are dropped; undefined = nothing is left, so the filter is not applied.
+ *
+ * @throws ApiError 422 for more than 1000 items
+ */
+export function parseMultiValue(parameter: string, text: string | undefined): ValueLists | undefined {
+  if (text === undefined) return undefined;
+  const isNegated = text.startsWith('-');
+  const items = (isNegated ? text.slice(1) : text).split(',');
+  const include = new Set<string>();
+  const exclude = new Set<string>();
+  let count = 0;
+  items.forEach((item, index) => {
+    // The dash of the whole list is that of its first item as well.
+    const hasDash = item.startsWith('-') && !(isNegated && index === 0);
+    const value = hasDash ? item.slice(1) : item;
+    if (value === '') return;
+    count += 1;
+    (isNegated || hasDash ? exclude : include).add(value);
+  });
+  if (count > ITEMS_MAX) throw fault('too_big', parameter, `must have at most ${ITEMS_MAX} items`);
+  return count === 0 ? undefined : { include: [...include], exclude: [...exclude] };
+}
+
+/** Applies `change` to every value of both lists. */
+export function mapValues(lists: ValueLists, change: (value: string) => string): ValueLists {
+  return { include: [...new Set(lists.include.map(change))], exclude: [...new Set(lists.exclude.map(change))] };
+}

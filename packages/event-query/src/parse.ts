@@ -1,0 +1,105 @@
+import { type EventsQuery, MULTI_VALUE_FILTERS, type MultiValueFilter } from '@waymark/contract';
+import { fault } from './fault.js';
+import { normaliseValues } from './filter-values.js';
+import { parseMultiValue, type ValueLists } from './multi-value.js';
+import type {
+  CustomerReference,
+  DeferredFilter,
+  Filter,
+  LinkReference,
+  ListParameter,
+  Page,
+  ParsedFilters,
+  ParsedRequest,
+} from './parsed-request.js';
+import { parseTimeRange } from './time-range.js';
+
+/** The parameters that filter; `/events` and `/analytics` share them. */
+export type FilterQuery = Omit<EventsQuery, 'page' | 'limit' | 'sortOrder' | 'sortBy' | 'order'>;
+
+const EXTERNAL_PREFIX = 'ext_';
+const DEFERRED: readonly DeferredFilter[] = ['folderId', 'partnerTagId', 'groupId'];
+const LIST_PARAMETERS = MULTI_VALUE_FILTERS.filter(
+  (name): name is ListParameter => !(DEFERRED as readonly MultiValueFilter[]).includes(name),
+);
+
+/** Parameters whose answer would be wrong if they were left out of the query are refused, never ignored. */
+function refuseDeferred(query: FilterQuery): void {
+  const isUsed = (name: DeferredFilter) => parseMultiValue(name, query[name]) !== undefined;
+  const name = query.query === undefined ? DEFERRED.find(isUsed) : 'query';
+  if (name !== undefined) throw fault('custom', name, 'is not supported yet');
+}
+
+type Lists = Map<ListParameter, ValueLists>;
+
+function parseLists(query: FilterQuery): Lists {
+  const lists: Lists = new Map();
+  for (const parameter of LIST_PARAMETERS) {
+    const values = parseMultiValue(parameter, query[parameter]);
+    if (values !== undefined) lists.set(parameter, normaliseValues(parameter, values));
+  }
+  const tagIds = parseMultiValue('tagIds', query.tagIds);
+  if (tagIds !== undefined && !lists.has('tagId')) lists.set('tagId', tagIds);
+  if (query.qr !== undefined && !lists.has('trigger')) {
+    lists.set('trigger', { include: [query.qr ? 'qr' : 'link'], exclude: [] });
+  }
+  return lists;
+}
+
+/** Which single link is selected, if any (spec 2.2). `linkId` is a plain filter and takes the place of all other ways. */
+function parseLink(query: FilterQuery, lists: Lists): LinkReference | undefined {
+  const domain = lists.get('domain')?.include[0];
+  if (query.key !== undefined && domain === undefined) {
+    throw fault('custom', 'key', 'must be used together with domain', 'bad_request');
+  }
+  if (lists.has('linkId')) return undefined;
+  if (query.externalId !== undefined) {
+    const hasPrefix = query.externalId.startsWith(EXTERNAL_PREFIX);
+    const externalId = hasPrefix ? query.externalId.slice(EXTERNAL_PREFIX.length) : query.externalId;
+    return { by: 'externalId', externalId, hasPrefix };
+  }
+  if (query.key !== undefined && domain !== undefined) return { by: 'address', domain, key: query.key };
+  return undefined;
+}
+
+function customerOf(customerId: string): CustomerReference {
+  return customerId.startsWith(EXTERNAL_PREFIX)
+    ? { by: 'externalId', externalId: customerId.slice(EXTERNAL_PREFIX.length) }
+    : { by: 'id', id: customerId };
+}
+
+/**
+ * What the filter parameters mean. Reads values only: what a value refers to is found out later.
+ *
+ * @throws ApiError 400 or 422, naming the parameter
+ */
+export function parseFilters(query: FilterQuery, nowMs: number): ParsedFilters {
+  refuseDeferred(query);
+  const range = parseTimeRange(query, nowMs);
+  const lists = parseLists(query);
+  const link = parseLink(query, lists);
+  // The link decides; its domain may have changed its case or be written differently.
+  if (link !== undefined) lists.delete('domain');
+
+  const filters: Filter[] = [...lists].map(([parameter, values]) => ({ type: 'list', parameter, values }));
+  if (query.root !== undefined) filters.push({ type: 'root', isRoot: query.root });
+  if (query.saleType !== undefined) filters.push({ type: 'saleType', saleType: query.saleType });
+  if (query.programId !== undefined) filters.push({ type: 'program', programId: query.programId });
+  if (query.customerId !== undefined) filters.push({ type: 'customer', customer: customerOf(query.customerId) });
+  return { kind: query.event ?? 'clicks', range, filters, link };
+}
+
+function parsePage(query: EventsQuery): Page {
+  // The SDK always sends `order=desc` beside the caller's `sortOrder`.
+  const order = query.order === 'asc' ? 'asc' : (query.sortOrder ?? 'desc');
+  return {
+    direction: order === 'asc' ? 'ASC' : 'DESC',
+    limit: query.limit,
+    offset: BigInt(query.page - 1) * BigInt(query.limit),
+  };
+}
+
+/** What a query string of `GET /events` means. @throws ApiError 400 or 422, naming the parameter */
+export function parse(query: EventsQuery, nowMs: number): ParsedRequest {
+  return { ...parseFilters(query, nowMs), page: parsePage(query) };
+}

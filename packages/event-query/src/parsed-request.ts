@@ -1,0 +1,44 @@
+import type { EventKind, MultiValueFilter } from '@waymark/contract';
+import type { ValueLists } from './multi-value.js';
+import type { TimeRange } from './time-range.js';
+
+/** Multi-value parameters that cannot be asked for yet: what they look at does not exist. */
+export type DeferredFilter = 'folderId' | 'partnerTagId' | 'groupId';
+export type ListParameter = Exclude<MultiValueFilter, DeferredFilter>;
+
+/** A filter as the caller means it; values are in the form in which they are stored. */
+export type Filter =
+  | { readonly type: 'list'; readonly parameter: ListParameter; readonly values: ValueLists }
+  | { readonly type: 'root'; readonly isRoot: boolean }
+  | { readonly type: 'saleType'; readonly saleType: 'new' | 'recurring' }
+  | { readonly type: 'program'; readonly programId: string }
+  | { readonly type: 'customer'; readonly customer: CustomerReference };
+
+/** The one customer to look at, by its id or by the caller's own (`ext_…`). */
+export type CustomerReference =
+  | { readonly by: 'id'; readonly id: string }
+  | { readonly by: 'externalId'; readonly externalId: string };
+
+/** The one link that the request is about; it has to be looked up before the request can be bound (spec 2.2). */
+export type LinkReference =
+  | { readonly by: 'externalId'; readonly externalId: string; readonly hasPrefix: boolean }
+  | { readonly by: 'address'; readonly domain: string; readonly key: string };
+
+/** What `/events` and `/analytics` have in common: which events are meant. */
+export interface ParsedFilters {
+  readonly kind: EventKind;
+  readonly range: TimeRange;
+  readonly filters: readonly Filter[];
+  readonly link: LinkReference | undefined;
+}
+
+export interface Page {
+  readonly direction: 'ASC' | 'DESC';
+  readonly limit: number;
+  /** Up to 2^53 pages of 1000: no number holds it. */
+  readonly offset: bigint;
+}
+
+export interface ParsedRequest extends ParsedFilters {
+  readonly page: Page;
+}

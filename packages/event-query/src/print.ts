@@ -1,0 +1,85 @@
+import type { FactPlan, PagePlan, QuerySettings } from './plan.js';
+import type { ColumnName, Condition, TableRead, Value } from './sql-nodes.js';
+
+/** A statement ready to run: no value is part of the text. */
+export interface CompiledQuery {
+  readonly sql: string;
+  /** By name (`p0`, `p1`, …), numbered in the order of the text. */
+  readonly params: Readonly<Record<string, Value['value']>>;
+  readonly settings: QuerySettings;
+}
+
+/** Hands out placeholders; the same value of the same type is sent once. */
+class Parameters {
+  readonly values: Record<string, Value['value']> = {};
+  readonly #names = new Map<string, string>();
+
+  placeholder({ type, value }: Value): string {
+    const key = Array.isArray(value) ? undefined : `${type}:${String(value)}`;
+    const name = (key !== undefined && this.#names.get(key)) || `p${Object.keys(this.values).length}`;
+    this.values[name] = value;
+    if (key !== undefined) this.#names.set(key, name);
+    return `{${name}:${type}}`;
+  }
+}
+
+function columnList(columns: readonly ColumnName[]): string {
+  return columns.length === 1 ? columns.join() : `(${columns.join(', ')})`;
+}
+
+function printRead(read: TableRead, expressions: string, parameters: Parameters): string {
+  const table = `${read.table}${read.isFinal ? ' FINAL' : ''}`;
+  const guard = `workspace_id = ${parameters.placeholder({ type: 'UInt64', value: read.workspace })}`;
+  const conditions = read.where.map((condition) => ` AND ${printCondition(condition, parameters)}`);
+  return `SELECT ${expressions} FROM ${table} WHERE ${guard}${conditions.join('')}`;
+}
+
+function printCondition(condition: Condition, parameters: Parameters): string {
+  switch (condition.type) {
+    case 'compare':
+      return `${condition.column} ${condition.operator} ${parameters.placeholder(condition.value)}`;
+    case 'in': {
+      const left = condition.isFolded ? `lower(${condition.column})` : condition.column;
+      return `${left} IN ${parameters.placeholder(condition.values)}`;
+    }
+    case 'hasAny':
+      return `hasAny(${condition.column}, ${parameters.placeholder(condition.values)})`;
+    case 'inRead': {
+      const read = printRead(condition.read, condition.read.columns.join(', '), parameters);
+      return `${columnList(condition.columns)} IN (${read})`;
+    }
+    case 'not':
+      return `NOT (${printCondition(condition.of, parameters)})`;
+    case 'and':
+    case 'or': {
+      const parts = condition.of.map((part) => printCondition(part, parameters));
+      return `(${parts.join(condition.type === 'and' ? ' AND ' : ' OR ')})`;
+    }
+    case 'nothing':
+      return 'false';
+  }
+}
+
+/** The statement of a page. Same plan, same text. */
+export function print(plan: PagePlan): CompiledQuery {
+  const parameters = new Parameters();
+  const { read, direction } = plan;
+  const select = printRead(read, read.columns.join(', '), parameters);
+  const order = plan.orderBy.map((column) => `${column} ${direction}`).join(', ');
+  const limit = parameters.placeholder({ type: 'UInt64', value: plan.limit });
+  const offset = parameters.placeholder({ type: 'UInt64', value: plan.offset });
+  return {
+    sql: `${select} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}`,
+    params: parameters.values,
+    settings: plan.settings,
+  };
+}
+
+/** The statement of a fact: ids, one a row, or one row with a sum. */
+export function printFact({ read, isSum, limit, settings }: FactPlan): CompiledQuery {
+  const parameters = new Parameters();
+  const columns = read.columns.join(', ');
+  const select = printRead(read, isSum ? `sum(${columns})` : columns, parameters);
+  const tail = limit === undefined ? '' : ` LIMIT ${parameters.placeholder({ type: 'UInt64', value: limit })}`;
+  return { sql: select + tail, params: parameters.values, settings };
+}

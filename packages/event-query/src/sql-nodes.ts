@@ -1,0 +1,86 @@
+/**
+ * The plain data that bind and plan build and print turns into text. Names are literals of this file; everything that came
+ * from outside is a `Value`, which print sends as a parameter.
+ */
+
+export type EventTable = 'click_events' | 'lead_events' | 'sale_events';
+export type TableName = EventTable | 'links' | 'link_days' | 'workspace_slots';
+
+export type ColumnName =
+  | 'timestamp'
+  | 'click_id'
+  | 'click_timestamp'
+  | 'event_id'
+  | 'event_name'
+  | 'customer_id'
+  | 'link_id'
+  | 'trigger'
+  | 'country'
+  | 'region'
+  | 'city'
+  | 'continent'
+  | 'device'
+  | 'browser'
+  | 'os'
+  | 'referer'
+  | 'referer_url'
+  | 'url_base'
+  | 'utm_source'
+  | 'utm_medium'
+  | 'utm_campaign'
+  | 'utm_term'
+  | 'utm_content'
+  | 'payload'
+  | 'ip'
+  | 'sale_type'
+  | 'id'
+  | 'deleted'
+  | 'domain'
+  | 'key'
+  | 'tenant_id'
+  | 'tag_ids'
+  | 'partner_id'
+  | 'program_id'
+  | 'day'
+  | 'slot'
+  | 'clicks'
+  | 'leads'
+  | 'sales';
+
+/** A value with the ClickHouse type it is sent as. Times are text in UTC without a zone. */
+export type Value =
+  | { readonly type: 'String' | "DateTime64(3, 'UTC')" | "DateTime('UTC')" | 'Date'; readonly value: string }
+  | { readonly type: 'UInt64' | 'UInt8'; readonly value: bigint }
+  | { readonly type: 'Array(String)'; readonly value: readonly string[] }
+  | { readonly type: 'Array(UInt64)'; readonly value: readonly bigint[] };
+
+type ListValue = Extract<Value, { readonly type: `Array(${string})` }>;
+
+export type Condition =
+  | {
+      readonly type: 'compare';
+      readonly column: ColumnName;
+      readonly operator: '=' | '!=' | '>=' | '<=';
+      readonly value: Value;
+    }
+  /** `isFolded`: letters A-Z of the column are compared in lower case. */
+  | { readonly type: 'in'; readonly column: ColumnName; readonly isFolded: boolean; readonly values: ListValue }
+  /** The column, an array, has at least one of the values. */
+  | { readonly type: 'hasAny'; readonly column: ColumnName; readonly values: ListValue }
+  | { readonly type: 'inRead'; readonly columns: readonly ColumnName[]; readonly read: TableRead }
+  | { readonly type: 'not'; readonly of: Condition }
+  | { readonly type: 'and' | 'or'; readonly of: readonly [Condition, ...Condition[]] }
+  | { readonly type: 'nothing' };
+
+/**
+ * A table as it is read: there is no way to name one without its workspace. `where` may be empty, the workspace condition
+ * is printed in any case.
+ */
+export interface TableRead {
+  readonly table: TableName;
+  /** Only the newest version of each row, removed ones left out (catalog tables). */
+  readonly isFinal: boolean;
+  readonly workspace: bigint;
+  readonly columns: readonly ColumnName[];
+  readonly where: readonly Condition[];
+}

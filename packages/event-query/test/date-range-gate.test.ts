@@ -1,0 +1,56 @@
+import type { Plan } from '@waymark/contract';
+import { expect, test } from 'vitest';
+import { checkDateRange } from '../src/date-range-gate.js';
+import { parseTimeRange, type RangeParameters } from '../src/time-range.js';
+
+const NOW = Date.parse('2026-11-21T14:30:00Z');
+const DAY_MS = 24 * 3_600_000;
+
+function isRefused(plan: Plan, parameters: RangeParameters, ageInDays = 10): boolean {
+  const range = parseTimeRange(parameters, NOW);
+  try {
+    checkDateRange(plan, range, NOW - ageInDays * DAY_MS);
+    return false;
+  } catch (err) {
+    expect(err).toMatchObject({ code: 'forbidden', status: 403 });
+    return true;
+  }
+}
+
+test('the free plan refuses long intervals, but not those up to today in a month or quarter', () => {
+  const refused = (['24h', '7d', '30d', '90d', '1y', 'mtd', 'qtd', 'ytd', 'all'] as const).filter((interval) =>
+    isRefused('free', { interval }),
+  );
+  expect(refused).toEqual(['90d', '1y', 'ytd']);
+});
+
+test('ranges between dates are measured in whole days, rounded up, in any order', () => {
+  const start = '2026-10-01T00:00:00Z';
+  expect(isRefused('free', { start, end: '2026-11-01T00:00:00Z' })).toBe(false);
+  expect(isRefused('free', { start, end: '2026-11-01T00:00:00.001Z' })).toBe(true);
+  expect(isRefused('free', { start: '2026-11-01T00:00:00.001Z', end: start })).toBe(true);
+  expect(isRefused('free', { start: '2026-10-01', end: '2026-11-01' })).toBe(false);
+  expect(isRefused('pro', { start: '2025-01-01', end: '2026-01-02' })).toBe(false);
+  expect(isRefused('pro', { start: '2025-01-01', end: '2026-01-03' })).toBe(true);
+});
+
+test('an end that is not given is now', () => {
+  expect(isRefused('free', { start: '2026-10-21T14:30:00Z' })).toBe(false);
+  expect(isRefused('free', { start: '2026-10-21T14:29:59Z' })).toBe(true);
+});
+
+test('all of time starts when the workspace was made', () => {
+  expect(isRefused('free', { interval: 'all' }, 31)).toBe(false);
+  expect(isRefused('free', { interval: 'all' }, 32)).toBe(true);
+  expect(isRefused('pro', { interval: 'all' }, 366)).toBe(false);
+  expect(isRefused('pro', { interval: 'all' }, 367)).toBe(true);
+});
+
+test('an explicit range is measured by itself, whatever the interval says', () => {
+  expect(isRefused('free', { interval: '1y', start: '2026-11-20' })).toBe(false);
+});
+
+test.each(['business', 'advanced', 'enterprise'] as const)('the plan %s refuses no range', (plan) => {
+  expect(isRefused(plan, { interval: 'all' }, 4000)).toBe(false);
+  expect(isRefused(plan, { start: '1990-01-01', end: '2090-01-01' })).toBe(false);
+});

@@ -1,0 +1,154 @@
+import { ApiError, eventsQuerySchema } from '@waymark/contract';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { parse } from '../src/index.js';
+
+const NOW = Date.parse('2026-11-21T14:30:00Z');
+
+function parsed(query: Record<string, string>) {
+  return parse(eventsQuerySchema.parse(query), NOW);
+}
+
+function filters(query: Record<string, string>) {
+  return parsed(query).filters;
+}
+
+const list = (parameter: string, include: string[], exclude: string[] = []) => ({
+  type: 'list',
+  parameter,
+  values: { include, exclude },
+});
+
+test('nothing given means the clicks of the last day, the newest hundred', () => {
+  expect(parsed({})).toMatchObject({
+    kind: 'clicks',
+    filters: [],
+    link: undefined,
+    range: { fromMs: NOW - 24 * 3_600_000, toMs: NOW, zone: 'UTC' },
+    page: { direction: 'DESC', limit: 100, offset: 0n },
+  });
+});
+
+test.each([
+  [{ order: 'desc', sortOrder: 'asc' }, 'ASC'],
+  [{ order: 'asc', sortOrder: 'desc' }, 'ASC'],
+  [{ order: 'desc', sortOrder: 'desc' }, 'DESC'],
+  [{ order: 'asc' }, 'ASC'],
+  [{ sortOrder: 'asc' }, 'ASC'],
+])('%j sorts %s: the order that the SDK always sends does not hide the order of its caller', (query, direction) => {
+  expect(parsed(query).page.direction).toBe(direction);
+});
+
+test('the last possible page has an offset that no number holds exactly', () => {
+  expect(parsed({ page: '9007199254740991', limit: '999' }).page.offset).toBe(9007199254740990n * 999n);
+});
+
+test('values are brought to their stored form', () => {
+  expect(filters({ country: 'us,-br,unknown' })).toEqual([list('country', ['US', 'Unknown'], ['BR'])]);
+  expect(filters({ region: 'us-ca,-ny' })).toEqual([list('region', ['US-CA'], ['NY'])]);
+  expect(filters({ domain: 'Go.Acme.COM' })).toEqual([list('domain', ['go.acme.com'])]);
+  expect(filters({ os: 'Mac OS,-iOS' })).toEqual([list('os', ['mac os'], ['ios'])]);
+  expect(filters({ city: 'São Paulo', utm_source: 'Google' })).toEqual([
+    list('city', ['São Paulo']),
+    list('utm_source', ['Google']),
+  ]);
+});
+
+test.each([
+  ['continent', 'EU,XX'],
+  ['continent', '-eu'],
+  ['trigger', 'link,-email'],
+])('%s=%s is refused, for its values are known', (parameter, value) => {
+  expect(() => parsed({ [parameter]: value })).toThrow(
+    expect.objectContaining({ code: 'unprocessable_entity', message: expect.stringContaining(`: ${parameter}: `) }),
+  );
+});
+
+test.each(['folderId', 'partnerTagId', 'groupId', 'query'])('%s is refused by name, not ignored', (parameter) => {
+  expect(() => parsed({ [parameter]: 'x' })).toThrow(
+    expect.objectContaining({ code: 'unprocessable_entity', message: `custom: ${parameter}: is not supported yet` }),
+  );
+});
+
+test('a refused parameter that says nothing is no filter', () => {
+  expect(filters({ folderId: ',', groupId: '-', query: '' })).toEqual([]);
+});
+
+test('deprecated tagIds and qr count only beside no tagId and no trigger', () => {
+  expect(filters({ tagIds: 'tag_a,-tag_b' })).toEqual([list('tagId', ['tag_a'], ['tag_b'])]);
+  expect(filters({ tagIds: 'tag_a', tagId: 'tag_c' })).toEqual([list('tagId', ['tag_c'])]);
+  expect(filters({ tagIds: 'tag_a', tagId: ',' })).toEqual([list('tagId', ['tag_a'])]);
+  expect(filters({ qr: 'true' })).toEqual([list('trigger', ['qr'])]);
+  expect(filters({ qr: 'false' })).toEqual([list('trigger', ['link'])]);
+  expect(filters({ qr: 'true', trigger: 'pageview' })).toEqual([list('trigger', ['pageview'])]);
+});
+
+test('a key selects a link of its domain and takes the place of the domain filter', () => {
+  const { link, filters: others } = parsed({ domain: 'Go.acme.com,b.com', key: 'Try', country: 'FR' });
+  expect(link).toEqual({ by: 'address', domain: 'go.acme.com', key: 'Try' });
+  expect(others).toEqual([list('country', ['FR'])]);
+});
+
+test.each([
+  { key: 'try' },
+  { key: 'try', domain: '-go.acme.com' },
+  { key: 'try', domain: ',' },
+  { key: 'try', linkId: 'x' },
+])('a key without the domain it belongs to is a bad request: %j', (query) => {
+  expect(() => parsed(query as Record<string, string>)).toThrow(expect.objectContaining({ code: 'bad_request' }));
+});
+
+test('an external id selects a link, with or without its prefix', () => {
+  expect(parsed({ externalId: 'ext_a/b', domain: 'go.acme.com' })).toMatchObject({
+    link: { by: 'externalId', externalId: 'a/b', hasPrefix: true },
+    filters: [],
+  });
+  expect(parsed({ externalId: 'ab' }).link).toEqual({ by: 'externalId', externalId: 'ab', hasPrefix: false });
+});
+
+test('linkId is a plain filter, beside which nothing else selects a link', () => {
+  const { link, filters: all } = parsed({ linkId: 'link_a', externalId: 'ext_b', domain: 'go.acme.com', key: 'x' });
+  expect(link).toBeUndefined();
+  expect(all).toEqual([list('domain', ['go.acme.com']), list('linkId', ['link_a'])]);
+});
+
+test('a customer is named by id or by external id', () => {
+  expect(filters({ customerId: 'cus_1' })).toEqual([{ type: 'customer', customer: { by: 'id', id: 'cus_1' } }]);
+  expect(filters({ customerId: 'ext_1' })).toEqual([
+    { type: 'customer', customer: { by: 'externalId', externalId: '1' } },
+  ]);
+});
+
+test('parse throws nothing but ApiError, whatever the parameters say', () => {
+  const names = Object.keys(eventsQuerySchema.shape);
+  const value = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 40 }),
+    fc.constantFrom(
+      '-',
+      ',',
+      '-,',
+      'US,-BR',
+      'true',
+      '0',
+      '2026-01-01',
+      'ext_',
+      "' OR 1=1 --",
+      '{p0:String}',
+      '\0',
+      '😀',
+    ),
+    fc.string({ minLength: 10_000, maxLength: 10_000 }),
+  );
+  fc.assert(
+    fc.property(fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 6 }), (query) => {
+      const valid = eventsQuerySchema.safeParse(query);
+      if (!valid.success) return;
+      try {
+        parse(valid.data, NOW);
+      } catch (err) {
+        expect(err).toBeInstanceOf(ApiError);
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});
