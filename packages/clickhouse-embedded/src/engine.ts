@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { asDatabaseException, exceptions } from './database-exception.js';
 import type { NativeConnection, NativeEngine } from './native.js';
 import { Slots } from './slots.js';
-import { leadingKeyword, mayHoldSeveral, onlyReads, quotedIdentifier } from './sql-text.js';
-import { MARK_SETTING, type Statement, type StatementResult, setStatement } from './statement.js';
+import { leadingKeyword, mayHoldSeveral, onlyReads } from './sql-text.js';
+import { MARK_SETTING, prelude, type Statement, type StatementResult } from './statement.js';
 
 export interface EngineOptions {
   readonly dataDir: string;
@@ -88,11 +88,8 @@ export class Engine {
 
   async #runOn(connection: NativeConnection, statement: Statement, signal: AbortSignal): Promise<StatementResult> {
     const mark = randomUUID();
-    if (statement.database !== undefined) {
-      await this.#native.QueryAsyncConnection(connection, `USE ${quotedIdentifier(statement.database)}`, 'Null');
-    }
     await this.#assertSingle(connection, statement.sql);
-    await this.#native.QueryAsyncConnection(connection, setStatement(statement, mark), 'Null');
+    await this.#native.QueryAsyncConnection(connection, prelude(statement, mark), 'Null');
     signal.throwIfAborted();
     const ended = new AbortController();
     const kill = () => void this.#kill(mark, ended.signal);

@@ -1,5 +1,5 @@
 import { exceptions } from './database-exception.js';
-import { stringLiteral } from './sql-text.js';
+import { quotedIdentifier, stringLiteral } from './sql-text.js';
 
 /** One statement with all that belongs to it alone. */
 export interface Statement {
@@ -31,8 +31,8 @@ export const MARK_SETTING = 'query_cache_tag';
 const SETTING_NAME = /^[A-Za-z_]\w*$/;
 const PARAMETER_NAME = /^\w+$/;
 
-/** The SET that gives a connection the settings and parameters of its statement. */
-export function setStatement({ settings, parameters }: Statement, mark: string): string {
+/** What gives a connection the database, settings and parameters of its statement: one call, as each costs 0.3 ms. */
+export function prelude({ database, settings, parameters }: Statement, mark: string): string {
   const assignments: string[] = [];
   for (const [name, value] of settings) {
     if (!SETTING_NAME.test(name)) throw exceptions.unknownSetting(name);
@@ -43,5 +43,6 @@ export function setStatement({ settings, parameters }: Statement, mark: string):
     assignments.push(`param_${name} = ${stringLiteral(value)}`);
   }
   assignments.push(`${MARK_SETTING} = '${mark}'`);
-  return `SET ${assignments.join(', ')}`;
+  const set = `SET ${assignments.join(', ')}`;
+  return database === undefined ? set : `USE ${quotedIdentifier(database)}; ${set}`;
 }
