@@ -1,0 +1,221 @@
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { environmentWith } from '@waymark/config';
+import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
+import { Dub } from 'dub';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { buildForUp } from '../../services/standalone/test/run-up.js';
+
+/**
+ * docker-compose.yml as far as it goes without a Docker engine: its services run as plain processes with the commands,
+ * settings and health checks of the file, behind nginx with the configuration of the file where nginx is installed.
+ */
+const ROOT = resolve(import.meta.dirname, '../..');
+const SERVICES = ['ingest', 'query', 'management', 'writer'] as const;
+type ServiceName = (typeof SERVICES)[number];
+
+interface ComposeService {
+  readonly image: string;
+  readonly command: readonly string[];
+  readonly entrypoint?: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly healthcheck: { readonly test: readonly string[] };
+  readonly ports?: readonly string[];
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+}
+
+const text = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8');
+const compose = parse(text, { merge: true }) as { readonly services: Readonly<Record<string, ComposeService>> };
+
+function serviceOf(name: string): ComposeService {
+  const service = compose.services[name];
+  if (service === undefined) throw new Error(`docker-compose.yml has no service ${name}`);
+  return service;
+}
+
+function hasNginx(): boolean {
+  try {
+    execFileSync('nginx', ['-v'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    console.log('no nginx here: the proxy configuration of docker-compose.yml is not run');
+    return false;
+  }
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
+  return ports;
+}
+
+describe('docker-compose.yml', () => {
+  it('pins every image', () => {
+    for (const { image } of Object.values(compose.services)) expect(image).toMatch(/:\d+\.\d+[\w.-]*$/);
+  });
+
+  it('publishes ports on this machine only', () => {
+    const ports = Object.values(compose.services).flatMap((service) => service.ports ?? []);
+    expect(ports).toEqual(['127.0.0.1:3000:8080', '127.0.0.1:3001:8081']);
+  });
+
+  it('marks every secret', () => {
+    const secrets = text.split('\n').filter((line) => /change-me|0{64}/.test(line));
+    expect(secrets).toHaveLength(6);
+    expect(secrets.filter((line) => !line.endsWith('# change me'))).toEqual([]);
+  });
+
+  it('starts nothing before what it needs is healthy', () => {
+    for (const name of SERVICES) {
+      expect(serviceOf(name).depends_on).toMatchObject({
+        redis: { condition: 'service_healthy' },
+        clickhouse: { condition: 'service_healthy' },
+        migrate: { condition: 'service_completed_successfully' },
+      });
+      expect(serviceOf('proxy').depends_on?.[name]?.condition).toBe('service_healthy');
+    }
+  });
+
+  it('has a Redis that loses nothing it acknowledged and evicts nothing', () => {
+    const command = serviceOf('redis').command.join(' ');
+    expect(command).toContain('--appendonly yes --appendfsync always');
+    expect(command).toContain('--maxmemory-policy noeviction');
+  });
+});
+
+describe('the services of docker-compose.yml', () => {
+  let redis: TestRedis;
+  let database: TestDatabase;
+  let directory: string;
+  const ports = new Map<string, number>();
+  const children: ChildProcess[] = [];
+  let output = '';
+
+  const port = (name: string) => ports.get(name) ?? 0;
+  /** The settings of the file, with the addresses of the containers replaced by local ones. */
+  function settingsOf(name: string): Record<string, string> {
+    const { environment } = serviceOf(name);
+    const redisUrl = new URL(environment.REDIS_URL ?? '');
+    return {
+      ...environment,
+      HOST: '127.0.0.1',
+      DATA_DIR: join(directory, name),
+      API_PORT: String(port(`${name} api`)),
+      LINK_PORT: String(port(`${name} links`)),
+      WRITER_PORT: String(port(`${name} health`)),
+      REDIS_URL: `redis://:${redisUrl.password}@127.0.0.1:${redis.port}`,
+      CLICKHOUSE_URL: database.url,
+      CLICKHOUSE_DATABASE: `${database.database}_compose`,
+    };
+  }
+
+  /** What Docker would run: the command inside the container, here with the local port. */
+  async function isHealthy(name: ServiceName): Promise<boolean> {
+    const [, program = '', ...args] = serviceOf(name).healthcheck.test;
+    const local = args.map((arg) =>
+      arg.replace(':3000/', `:${port(`${name} api`)}/`).replace(':3002/', `:${port(`${name} health`)}/`),
+    );
+    return new Promise((done) => execFile(program, local, (err) => done(err === null)));
+  }
+
+  function start(program: string, args: readonly string[], env: Record<string, string>): void {
+    const child = spawn(program, args, { cwd: ROOT, env: environmentWith(env), stdio: ['ignore', 'pipe', 'pipe'] });
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk));
+    children.push(child);
+  }
+
+  function waymark(...args: string[]): Record<string, unknown> {
+    const [program = '', ...entry] = serviceOf('migrate').entrypoint ?? [];
+    const env = environmentWith(settingsOf('migrate'));
+    return JSON.parse(execFileSync(program, [...entry, ...args, '--json'], { cwd: ROOT, env, encoding: 'utf8' }));
+  }
+
+  beforeAll(async () => {
+    buildForUp();
+    directory = mkdtempSync(join(tmpdir(), 'waymark-compose-'));
+    const password = /--requirepass,(\S+?)(,|$)/.exec(serviceOf('redis').command.join(','))?.[1] ?? '';
+    const names = ['proxy api', 'proxy links', 'migrate api', 'migrate links', 'migrate health'];
+    for (const name of SERVICES) names.push(`${name} api`, `${name} links`, `${name} health`);
+    const free = await freePorts(names.length);
+    for (const [index, name] of names.entries()) ports.set(name, free[index] ?? 0);
+    [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
+    const client = new Redis(redis.url);
+    await client.config('SET', 'requirepass', password);
+    client.disconnect();
+    waymark(...serviceOf('migrate').command);
+    for (const name of SERVICES) {
+      const [program = '', ...args] = serviceOf(name).command;
+      start(program, args, settingsOf(name));
+    }
+  }, 120_000);
+
+  afterAll(async () => {
+    for (const child of children) {
+      const gone = once(child, 'exit');
+      if (child.exitCode !== null || child.signalCode !== null) continue;
+      child.kill('SIGTERM');
+      await gone;
+    }
+    await database.client.command({ query: `DROP DATABASE IF EXISTS ${database.database}_compose` });
+    await Promise.all([redis.stop(), database.drop()]);
+    rmSync(directory, { recursive: true, force: true });
+  }, 60_000);
+
+  it.each(SERVICES)('%s becomes healthy by its own health check', async (name) => {
+    await waitFor(() => isHealthy(name), { what: `${name} to be healthy; it said:\n${output}`, timeoutMs: 25_000 });
+  });
+
+  it.skipIf(!hasNginx())('carry an event of each kind through the proxy', async () => {
+    const conf = join(directory, 'nginx.conf');
+    const original = readFileSync(join(ROOT, 'scripts/docker/nginx.conf'), 'utf8');
+    writeFileSync(
+      conf,
+      original
+        .replace('server ingest:3000;', `server 127.0.0.1:${port('ingest api')};`)
+        .replace('server ingest:3001;', `server 127.0.0.1:${port('ingest links')};`)
+        .replace('server query:3000;', `server 127.0.0.1:${port('query api')};`)
+        .replace('server management:3000;', `server 127.0.0.1:${port('management api')};`)
+        .replace('listen 8080;', `listen 127.0.0.1:${port('proxy api')};`)
+        .replace('listen 8081;', `listen 127.0.0.1:${port('proxy links')};`)
+        .replaceAll('/tmp/', `${directory}/`),
+    );
+    start('nginx', ['-p', directory, '-c', conf, '-g', 'daemon off;'], {});
+    const serverURL = `http://127.0.0.1:${port('proxy api')}`;
+    await waitFor(async () => (await fetch(`${serverURL}/readyz`)).ok, { what: `nginx; it said:\n${output}` });
+
+    const { apiKey } = waymark('workspace', 'create', '--slug', 'compose', '--domain', 'go.compose.test') as {
+      apiKey: string;
+    };
+    const dub = new Dub({ token: apiKey, serverURL });
+    const link = await dub.links.create({ url: 'https://example.com/', key: 'a', trackConversion: true });
+    const followed = await fetch(`http://127.0.0.1:${port('proxy links')}/${link.key}`, {
+      redirect: 'manual',
+      headers: {
+        host: 'go.compose.test',
+        'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/142.0.0.0 Safari/537.36',
+        'x-forwarded-for': '203.0.113.9',
+        'cf-ipcountry': 'BR',
+      },
+    });
+    const clickId = new URL(followed.headers.get('location') ?? '').searchParams.get('dub_id') ?? '';
+    await dub.track.lead({ clickId, eventName: 'Sign up', customerExternalId: 'compose-1' });
+    await dub.track.sale({ customerExternalId: 'compose-1', amount: 500, currency: 'usd', invoiceId: 'compose-1' });
+    for (const event of ['clicks', 'leads', 'sales'] as const) {
+      const found = await waitFor(async () => (await dub.events.list({ event }))[0], {
+        what: `the event among ${event}`,
+      });
+      expect(found).toMatchObject({ click: { id: clickId, country: 'BR' }, link: { id: link.id } });
+    }
+    const long = `${serverURL}/events?query=${encodeURIComponent('é'.repeat(10_000))}`;
+    const answer = await fetch(long, { headers: { authorization: `Bearer ${apiKey}` } });
+    expect(answer.headers.get('content-type')).toContain('application/json');
+  });
+});
