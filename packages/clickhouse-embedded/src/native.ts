@@ -4,13 +4,13 @@ import { dirname, join } from 'node:path';
 /** A connection of the native library. Opaque to JavaScript. */
 export type NativeConnection = object & { readonly __brand: 'chdb connection' };
 
-export interface NativeResult {
+interface NativeResult {
   readonly bytes: Buffer;
   readonly rowsRead: number;
   readonly bytesRead: number;
 }
 
-export interface NativeInsertResult {
+interface NativeInsertResult {
   /** What the views wrote included, as in the server's summary. */
   readonly rowsWritten: number;
   readonly bytesWritten: number;

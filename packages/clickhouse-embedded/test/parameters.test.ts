@@ -1,4 +1,4 @@
-import type { ClickHouseClient } from '@waymark/clickhouse';
+import type { ClickHouseClient } from '@clickhouse/client';
 import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';

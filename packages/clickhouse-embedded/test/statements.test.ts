@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { get } from 'node:http';
 import { Readable } from 'node:stream';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { createClient } from '@clickhouse/client';
-import { type ClickHouseClient, createClickHouseClient } from '@waymark/clickhouse';
+import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import { createTestDatabase, type TestDatabase, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -12,7 +11,7 @@ let client: ClickHouseClient;
 beforeAll(async () => {
   db = await createTestDatabase({ migrated: false });
   ({ client } = db);
-  const server = createClickHouseClient({ url: db.url, database: 'default' });
+  const server = createClient({ url: db.url });
   await server.command({ query: `CREATE DATABASE ${db.database}` });
   await server.close();
 });
