@@ -11,7 +11,8 @@ import { createLinks } from './links.js';
 import { createLocalNames } from './local-cache.js';
 import { createLocks } from './locks.js';
 import { createNamesTable } from './names-table.js';
-import { createRecordStore, createTableCommit, type StoreParts } from './record-store.js';
+import type { ReadOptions } from './record-reader.js';
+import { createRecordStore, createTableCommit, REPLICATED, SINGLE_NODE, type StoreParts } from './record-store.js';
 import type { DomainRecord } from './records.js';
 import { createRedisCache } from './redis-cache.js';
 import { connectRedis } from './redis-connections.js';
@@ -29,10 +30,13 @@ export interface CatalogOptions {
   readonly logger: CatalogLogger;
   /** Public origin of the API with its path prefix, without a trailing slash. */
   readonly baseUrl: string;
+  /** How long a redirect may wait for a link or domain that no cache holds; a second by default. */
+  readonly redirectWaitMs?: number;
   /** Tables are replicated: reads must see every acknowledged write. */
   readonly isReplicated?: boolean;
 }
 
+const REDIRECT_WAIT_MS = 1_000;
 const LINKS_KEPT = 50_000;
 const OTHERS_KEPT = 10_000;
 const NAMES_KEPT = 100_000;
@@ -40,11 +44,12 @@ const NAMES_KEPT = 100_000;
 /** Workspaces, keys, domains, links and customers: rows in ClickHouse, cached and locked through Redis. */
 export function createCatalog(options: CatalogOptions) {
   const { clickhouse, now, logger } = options;
+  const hotRead: ReadOptions = { limitMs: options.redirectWaitMs ?? REDIRECT_WAIT_MS };
   const redis = connectRedis(options.redis, logger);
-  const readSettings: Record<string, number> = options.isReplicated ? { select_sequential_consistency: 1 } : {};
+  const settings = options.isReplicated ? REPLICATED : SINGLE_NODE;
   const localNames = createLocalNames(NAMES_KEPT, now);
-  const namesTable = createNamesTable(clickhouse, readSettings);
-  const commitNames = createTableCommit(clickhouse, NAMES_TABLE.table, NAMES_TABLE.columns, now);
+  const namesTable = createNamesTable(clickhouse, settings.read);
+  const commitNames = createTableCommit(clickhouse, NAMES_TABLE.table, NAMES_TABLE.columns, settings, now);
   const invalidations = createInvalidations(
     redis,
     {
@@ -62,7 +67,7 @@ export function createCatalog(options: CatalogOptions) {
   const parts: StoreParts = {
     clickhouse,
     namesTable,
-    readSettings,
+    settings,
     locks: createLocks(redis, now),
     commitNames,
     cache: createRedisCache(redis),
@@ -96,9 +101,10 @@ export function createCatalog(options: CatalogOptions) {
   return {
     workspaces,
     keys: createKeys(apiKeyStore, workspaces, now),
-    domains: createDomains({ domains: domainStore, links: linkStore }, parts),
+    domains: createDomains({ domains: domainStore, links: linkStore }, parts, hotRead),
     links: createLinks({
       store: linkStore,
+      hotRead,
       counters,
       secrets: createSecretBox(options.instanceKey),
       baseUrl: options.baseUrl,

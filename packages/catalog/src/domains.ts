@@ -1,13 +1,15 @@
 import { createResourceId, type Domain } from '@waymark/contract';
+import { LRUCache } from 'lru-cache';
 import { domainHost } from './kinds.js';
 import { draftLink } from './links.js';
+import type { ReadOptions } from './record-reader.js';
 import type { RecordStore } from './record-store.js';
 import { createRecords, type WriteParts } from './record-writer.js';
 import type { DomainRecord, LinkRecord } from './records.js';
 import { storableText } from './storable-text.js';
 
-/** A redirect must not wait longer for its domain. */
-const HOT_READ_MS_MAX = 1_000;
+const PRIMARIES_KEPT = 10_000;
+const PRIMARY_TTL_MS = 1_000;
 
 export type NewDomain = Partial<Omit<DomainRecord, 'id' | 'workspaceId' | 'createdAt' | 'updatedAt'>> & {
   /** Lower case. */
@@ -71,15 +73,28 @@ ORDER BY id LIMIT {limit:UInt32} OFFSET {offset:UInt64}`;
 export function createDomains(
   stores: { readonly domains: RecordStore<DomainRecord>; readonly links: RecordStore<LinkRecord> },
   parts: WriteParts,
+  hotRead: ReadOptions,
 ) {
   const { domains } = stores;
   const select = async (workspaceId: string, tail: string, parameters: Parameters<typeof domains.table.select>[2]) =>
     (await domains.table.select(workspaceId, tail, parameters)).map(({ record }) => record);
 
+  // Every create without a domain asks for it. Having none is not remembered.
+  const primaries = new LRUCache<string, DomainRecord>({
+    max: PRIMARIES_KEPT,
+    ttl: PRIMARY_TTL_MS,
+    fetchMethod: async (workspaceId) => (await select(workspaceId, 'ORDER BY id', {})).find((record) => record.primary),
+  });
+
   return {
-    /** Redirect path: at most a second, a stale copy rather than an error. @param slug lower case, without `www.` */
-    findBySlug(slug: string): Promise<DomainRecord | undefined> {
-      return domains.findByName(domainHost(slug), { limitMs: HOT_READ_MS_MAX });
+    /**
+     * Redirect path: a stale copy rather than an error.
+     *
+     * @param slug lower case, without `www.`
+     * @param options.limitMs a second unless the caller has more time than a redirect
+     */
+    findBySlug(slug: string, options: ReadOptions = hotRead): Promise<DomainRecord | undefined> {
+      return domains.findByName(domainHost(slug), options);
     },
 
     /** Oldest first. */
@@ -90,11 +105,8 @@ export function createDomains(
       return select(workspaceId, LIST, { archived, search: storableText(search), limit: pageSize, offset });
     },
 
-    /** The domain that links get when they name none. */
-    async primary(workspaceId: string): Promise<DomainRecord | undefined> {
-      const all = await select(workspaceId, 'ORDER BY id', {});
-      return all.find((record) => record.primary);
-    },
+    /** The domain that links get when they name none; up to a second old. */
+    primary: (workspaceId: string): Promise<DomainRecord | undefined> => primaries.fetch(workspaceId),
 
     /**
      * A domain and its root link without destination. The workspace's first domain becomes primary.
@@ -113,4 +125,3 @@ export function createDomains(
     toDomain: domainObject,
   };
 }
-export type Domains = ReturnType<typeof createDomains>;

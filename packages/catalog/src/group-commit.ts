@@ -5,6 +5,7 @@ import { UnknownOutcomeError, unavailable } from './unavailable.js';
 export interface GroupCommitOptions {
   readonly insert: (rows: readonly EventRow[]) => Promise<void>;
   readonly now: () => number;
+  readonly concurrentInsertsMax: number;
 }
 
 /** Gathers the rows of many writers into one insert: single-row inserts would make a part each. */
@@ -29,7 +30,6 @@ const WAIT_MS = 5;
 const FULL_ROWS = 100;
 /** Rows of one insert when inserts are slower than their writers. */
 const ROWS_MAX = 1000;
-const CONCURRENT_INSERTS_MAX = 2;
 
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   let waiting: Entry[] = [];
@@ -42,7 +42,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     clearTimeout(timer);
     timer = undefined;
     isDue = true;
-    while (waiting.length > 0 && inserts.size < CONCURRENT_INSERTS_MAX) {
+    while (waiting.length > 0 && inserts.size < options.concurrentInsertsMax) {
       const insert = commit(takeBatch());
       inserts.add(insert);
       void insert.finally(() => {

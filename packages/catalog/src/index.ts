@@ -10,6 +10,7 @@ export { shortLinkOf } from './link-object.js';
 export { mergeUtm, normaliseUrl, readUtm } from './link-url.js';
 export { draftLink, type LinkDraft, type NewLink } from './links.js';
 export { readableName } from './readable-name.js';
+export { API_READ, type ReadOptions } from './record-reader.js';
 export * from './records.js';
 export type { CatalogLogger } from './unavailable.js';
 export { type CreatedWorkspace, type NewWorkspace, type WorkspacePatch, workspaceLimits } from './workspaces.js';

@@ -22,9 +22,9 @@ export interface InvalidationListener {
 export function createInvalidations(redis: RedisConnections, listener: InvalidationListener, logger: CatalogLogger) {
   const { subscriber } = redis;
   subscriber.on('message', (_channel: string, text: string) => {
-    const change = changeSchema.safeParse(JSON.parse(text));
-    if (change.success) listener.changed(change.data);
-    else listener.missed();
+    const change = parseChange(text);
+    if (change === undefined) listener.missed();
+    else listener.changed(change);
   });
   const listen = () => void subscribe(subscriber, listener, logger);
   subscriber.on('ready', listen);
@@ -32,9 +32,18 @@ export function createInvalidations(redis: RedisConnections, listener: Invalidat
 
   return {
     async announce(change: CatalogChange): Promise<void> {
-      await redis.write((client) => client.publish(CHANNEL, JSON.stringify(change)));
+      await redis.insist((client) => client.publish(CHANNEL, JSON.stringify(change)));
     },
   };
+}
+
+/** Undefined for what another version of this program may have sent. */
+function parseChange(text: string): CatalogChange | undefined {
+  try {
+    return changeSchema.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
 }
 
 async function subscribe(subscriber: Redis, listener: InvalidationListener, logger: CatalogLogger): Promise<void> {

@@ -93,6 +93,17 @@ export function nameRow(
   return [name.kind, name.scope, storableText(name.name), owner.id, owner.workspaceId, version, removed ? 1 : 0];
 }
 
+/** Longer than any name that is accepted anywhere, with room for punycode. */
+const NAME_CHARS_MAX = 2_048;
+
+/**
+ * Whether a name could exist: NUL cannot travel in a query parameter, and strangers, who choose what is looked up, must not
+ * fill the caches with long texts.
+ */
+export function isPossibleName({ scope, name }: Name): boolean {
+  return scope.length + name.length <= NAME_CHARS_MAX && !name.includes('\0') && !scope.includes('\0');
+}
+
 /** One text for a name: for maps, cache keys and locks. No kind and no scope contains a slash. */
 export function nameKey({ kind, scope, name }: Name): string {
   return `${kind}/${scope}/${name}`;

@@ -1,3 +1,4 @@
+/// <reference path="./punycode.d.ts" />
 import { ApiError, ROOT_KEY } from '@waymark/contract';
 import punycode from 'punycode/punycode.js';
 

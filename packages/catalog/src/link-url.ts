@@ -21,7 +21,7 @@ function withHttps(text: string): string | undefined {
   return URL.canParse(url) ? url : undefined;
 }
 
-export const UTM_FIELDS = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content'] as const;
+const UTM_FIELDS = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content'] as const;
 export type UtmField = (typeof UTM_FIELDS)[number];
 const QUERY_FIELDS = [...UTM_FIELDS, 'ref'] as const;
 

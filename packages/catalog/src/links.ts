@@ -4,14 +4,13 @@ import { linkAddress, linkExternalId } from './kinds.js';
 import { checkKey, normaliseKey, storedKey } from './link-key.js';
 import { linkObject } from './link-object.js';
 import { readUtm } from './link-url.js';
+import type { ReadOptions } from './record-reader.js';
 import type { RecordStore } from './record-store.js';
 import { NameTakenError } from './record-writer.js';
 import type { LinkRecord } from './records.js';
 import type { SecretBox } from './secret-box.js';
 import { randomText } from './tokens.js';
 
-/** A redirect must not wait longer for its link. */
-const HOT_READ_MS_MAX = 1_000;
 const RANDOM_KEY_CHARS = 7;
 const RANDOM_KEY_TRIES = 8;
 
@@ -87,13 +86,14 @@ function randomKey({ prefix, keyLength = RANDOM_KEY_CHARS }: NewLink): string {
 
 export interface LinksParts {
   readonly store: RecordStore<LinkRecord>;
+  readonly hotRead: ReadOptions;
   readonly counters: Counters;
   readonly secrets: SecretBox;
   readonly baseUrl: string;
   readonly now: () => number;
 }
 
-export function createLinks({ store, counters, secrets, baseUrl, now }: LinksParts) {
+export function createLinks({ store, hotRead, counters, secrets, baseUrl, now }: LinksParts) {
   async function createWithKey(workspaceId: string, input: NewLink, key: string): Promise<LinkRecord> {
     const { keyLength: _length, prefix: _prefix, password, ...fields } = input;
     const draft = draftLink(workspaceId, { ...fields, key }, now());
@@ -127,13 +127,14 @@ export function createLinks({ store, counters, secrets, baseUrl, now }: LinksPar
 
   return {
     /**
-     * Redirect path: this process, Redis, ClickHouse; at most a second, a stale copy rather than an error.
+     * Redirect path: this process, Redis, ClickHouse; a stale copy rather than an error.
      *
      * @param domain lower case, without `www.`
      * @param key as `normaliseKey` gives it
+     * @param options.limitMs a second unless the caller has more time than a redirect
      */
-    findByAddress(domain: string, key: string): Promise<LinkRecord | undefined> {
-      return store.findByName(linkAddress(domain, key), { limitMs: HOT_READ_MS_MAX });
+    findByAddress(domain: string, key: string, options: ReadOptions = hotRead): Promise<LinkRecord | undefined> {
+      return store.findByName(linkAddress(domain, key), options);
     },
 
     /** @param externalId bare, without `ext_` */
@@ -196,4 +197,3 @@ export function createLinks({ store, counters, secrets, baseUrl, now }: LinksPar
     },
   };
 }
-export type Links = ReturnType<typeof createLinks>;

@@ -24,15 +24,25 @@ export function createLocalRecords<R>({ entriesMax, staleMsMax, now }: LocalReco
   const entries = new LRUCache<string, RecordEntry<R>>({ max: entriesMax });
   let epoch = 0;
 
+  function stale(key: string): Stored<R> | undefined {
+    const entry = entries.get(key);
+    return entry !== undefined && entry.freshUntilMs + staleMsMax > now() ? entry.stored : undefined;
+  }
+
   return {
     fresh(key: string): Stored<R> | undefined {
       const entry = entries.get(key);
       return entry !== undefined && entry.epoch === epoch && entry.freshUntilMs > now() ? entry.stored : undefined;
     },
 
-    stale(key: string): Stored<R> | undefined {
-      const entry = entries.get(key);
-      return entry !== undefined && entry.freshUntilMs + staleMsMax > now() ? entry.stored : undefined;
+    /** The copy when nothing better is to be had. */
+    stale,
+
+    /** The copy if it is past its second but no change of it was announced since, nor can one have been missed. */
+    unchanged(key: string): Stored<R> | undefined {
+      const stored = stale(key);
+      const entry = entries.peek(key);
+      return entry?.epoch === epoch && entry.floor === stored?.version ? stored : undefined;
     },
 
     /** @param readAtMs when the read began that found it */

@@ -9,7 +9,7 @@ import { unavailable } from './unavailable.js';
  * {@link LOCK_WORK_MS} after it was taken and run for at most their `max_execution_time`.
  */
 const LOCK_MS = 30_000;
-export const LOCK_WORK_MS = 15_000;
+const LOCK_WORK_MS = 15_000;
 const WAIT_MS_MAX = 10_000;
 const PAUSE_MS = 10;
 
@@ -22,7 +22,7 @@ export interface Lock {
   release(): Promise<void>;
 }
 
-export interface LockOptions {
+interface LockOptions {
   /** Called while another holds one of the names; throwing ends the wait. */
   readonly whileBusy?: () => Promise<unknown>;
 }
@@ -39,13 +39,13 @@ export function createLocks(redis: RedisConnections, now: () => number): Locks {
     if (names.length === 0) return;
     // A lock that cannot be freed expires.
     await redis
-      .write((client) => Promise.all(names.map((name) => client.eval(RELEASE, 1, lockKey(name), owner))))
+      .insist((client) => Promise.all(names.map((name) => client.eval(RELEASE, 1, lockKey(name), owner))))
       .catch(() => undefined);
   }
 
   async function waitFor(name: string, owner: string, untilMs: number, options: LockOptions): Promise<void> {
     while (true) {
-      const answer = await redis.write((client) => client.set(lockKey(name), owner, 'PX', LOCK_MS, 'NX'));
+      const answer = await redis.insist((client) => client.set(lockKey(name), owner, 'PX', LOCK_MS, 'NX'));
       if (answer === 'OK') return;
       await options.whileBusy?.();
       if (now() > untilMs) throw unavailable(`lock on ${name}`);

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { createBatchLoader } from './batch-loader.js';
-import { type Name, nameKey } from './kind.js';
+import { isPossibleName, type Name, nameKey } from './kind.js';
 import { storableText } from './storable-text.js';
 
 /** An owner as the table has it, 64-bit ids as decimal text. */
@@ -72,8 +72,7 @@ ORDER BY kind, scope, name, id`,
   return {
     /** Rows of a name, the oldest id first. A row alone owns nothing: its record must exist and say the same name. */
     async claims(name: Name): Promise<readonly NameClaim[]> {
-      // NUL cannot travel in a parameter; no name with one is ever written.
-      if (name.name.includes('\0') || name.scope.includes('\0')) return [];
+      if (!isPossibleName(name)) return [];
       return (await look({ ...name, name: storableText(name.name), scope: storableText(name.scope) })) ?? [];
     },
 

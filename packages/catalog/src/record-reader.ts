@@ -1,13 +1,12 @@
 import { formatResourceId, parseResourceId } from '@waymark/contract';
-import { type CatalogRecord, type Kind, type Name, nameKey, type Stored } from './kind.js';
+import { type CatalogRecord, isPossibleName, type Kind, type Name, nameKey, type Stored } from './kind.js';
 import type { LocalNames, LocalRecords } from './local-cache.js';
 import type { NamesTable } from './names-table.js';
 import { parseData, type RecordTable } from './record-table.js';
 import type { NameOwner, RedisCache } from './redis-cache.js';
 import { type CatalogLogger, unavailable, within } from './unavailable.js';
 
-const READ_MS_MAX = 5_000;
-/** After a failure stale copies are served at once for this long: an outage costs the wait once a second, not once a request. */
+/** After a failure unchanged copies are served at once for this long: an outage costs its wait once a second, not always. */
 const TROUBLE_MS = 1_000;
 
 export interface ReaderParts<R extends CatalogRecord> {
@@ -26,9 +25,23 @@ export interface ReadOptions {
   readonly limitMs?: number;
 }
 
-/** Names compare by text: two records may not say the same one. */
-export function saysName<R extends CatalogRecord>(kind: Kind<R>, record: R, name: Name): boolean {
-  return kind.names(record).some((own) => own.name === name.name && own.kind === name.kind && own.scope === name.scope);
+/** Which copies of this process will do; see local-cache.ts. */
+type CopyAge = 'unchanged' | 'stale';
+
+/** How long an API call waits. */
+const API_READ_MS_MAX = 5_000;
+export const API_READ: ReadOptions = { limitMs: API_READ_MS_MAX };
+
+/** Names of records seen: every redirect asks whether its link still says the address. Records never change in place. */
+const namesOfRecords = new WeakMap<object, readonly Name[]>();
+
+function saysName<R extends CatalogRecord>(kind: Kind<R>, record: R, name: Name): boolean {
+  let names = namesOfRecords.get(record);
+  if (names === undefined) {
+    names = kind.names(record);
+    namesOfRecords.set(record, names);
+  }
+  return names.some((own) => own.name === name.name && own.kind === name.kind && own.scope === name.scope);
 }
 
 /**
@@ -87,29 +100,32 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
     const fresh = localRecords.fresh(key);
     if (fresh !== undefined) return fresh.record;
     const read = () => fly(key, async () => (await load(workspaceId, [id])).get(id));
-    const stale = () => localRecords.stale(key)?.record;
-    return readOr(stale, options.limitMs ?? READ_MS_MAX, `${kind.table} by id`, read);
+    return readOr((age) => localRecords[age](key)?.record, options.limitMs, `${kind.table} by id`, read);
   }
 
   /** What `read` finds, within its time; a copy past its second rather than an error. */
-  async function readOr(stale: () => R | undefined, limitMs: number, what: string, read: () => Promise<R | undefined>) {
-    if (now() < troubleUntilMs) {
-      const copy = stale();
-      if (copy !== undefined) return copy;
-    }
+  async function readOr(
+    copyOf: (age: CopyAge) => R | undefined,
+    limitMs: number | undefined,
+    what: string,
+    read: () => Promise<R | undefined>,
+  ): Promise<R | undefined> {
+    const unchanged = now() < troubleUntilMs ? copyOf('unchanged') : undefined;
+    if (unchanged !== undefined) return unchanged;
     try {
-      return await within(read(), limitMs, what);
+      return await within(read(), limitMs ?? API_READ_MS_MAX, what);
     } catch (err) {
-      return staleOr(err, stale());
+      noteTrouble(err);
+      const copy = copyOf('stale');
+      if (copy === undefined) throw unavailable(what, err);
+      return copy;
     }
   }
 
-  function staleOr(err: unknown, copy: R | undefined): R {
-    if (copy === undefined) throw unavailable(`read of ${kind.table}`, err);
+  function noteTrouble(err: unknown): void {
     if (now() >= troubleUntilMs)
-      parts.logger.warn({ err, table: kind.table, id: copy.id }, 'catalog serves stale records');
+      parts.logger.warn({ err, table: kind.table }, 'catalog read failed; serving stale copies');
     troubleUntilMs = now() + TROUBLE_MS;
-    return copy;
   }
 
   /** The record that owns a name as the tables say it; several claims: the oldest id wins. */
@@ -156,6 +172,7 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
 
   /** @param options.limitMs covers the whole look-up */
   async function findByName(name: Name, options: ReadOptions = {}): Promise<R | undefined> {
+    if (!isPossibleName(name)) return undefined;
     const key = nameKey(name);
     const known = localNames.fresh(key);
     if (known !== undefined && known.owner === undefined) return undefined;
@@ -164,13 +181,13 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
       if (fresh !== undefined && saysName(kind, fresh.record, name)) return fresh.record;
     }
     const read = () => fly(key, () => resolve(name));
-    return readOr(() => staleByName(name), options.limitMs ?? READ_MS_MAX, `${kind.table} by name`, read);
+    return readOr((age) => copyByName(name, age), options.limitMs, `${kind.table} by name`, read);
   }
 
-  function staleByName(name: Name): R | undefined {
+  function copyByName(name: Name, age: CopyAge): R | undefined {
     const owner = localNames.peek(nameKey(name))?.owner;
     if (owner === undefined) return undefined;
-    const record = localRecords.stale(localKey(owner.workspaceId, owner.id))?.record;
+    const record = localRecords[age](localKey(owner.workspaceId, owner.id))?.record;
     return record !== undefined && saysName(kind, record, name) ? record : undefined;
   }
 
@@ -182,13 +199,27 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
     }
     const missing = [...new Set(ids)].filter((id) => !found.has(id) && isId(id));
     if (missing.length === 0) return found;
-    try {
-      const loaded = await within(load(workspaceId, missing), READ_MS_MAX, `${kind.table} by ids`);
-      for (const [id, record] of loaded) found.set(id, record);
-    } catch (err) {
-      for (const id of missing) found.set(id, staleOr(err, localRecords.stale(localKey(workspaceId, id))?.record));
-    }
+    for (const [id, record] of await loadOr(workspaceId, missing)) found.set(id, record);
     return found;
+  }
+
+  /** As {@link readOr}, for many; an error only when one of them has no copy. */
+  async function loadOr(workspaceId: string, ids: readonly string[]): Promise<Map<string, R>> {
+    const copies = (age: CopyAge) => {
+      const all = ids.map((id) => [id, localRecords[age](localKey(workspaceId, id))?.record] as const);
+      return all.every((pair): pair is [string, R] => pair[1] !== undefined) ? new Map(all) : undefined;
+    };
+    const unchanged = now() < troubleUntilMs ? copies('unchanged') : undefined;
+    if (unchanged !== undefined) return unchanged;
+    const what = `${kind.table} by ids`;
+    try {
+      return await within(load(workspaceId, ids), API_READ_MS_MAX, what);
+    } catch (err) {
+      noteTrouble(err);
+      const stale = copies('stale');
+      if (stale === undefined) throw unavailable(what, err);
+      return stale;
+    }
   }
 
   return { get, getMany, findByName, ownerInTables };

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type ClickHouseClient, type EventRow, insertRows } from '@waymark/clickhouse';
 import { createGroupCommit, type GroupCommit } from './group-commit.js';
 import type { CatalogChange } from './invalidations.js';
@@ -14,7 +15,43 @@ const INSERT_SECONDS_MAX = 10;
 export interface StoreParts extends WriteParts {
   readonly clickhouse: ClickHouseClient;
   readonly namesTable: NamesTable;
-  readonly readSettings: Readonly<Record<string, string | number>>;
+  readonly settings: TableSettings;
+}
+
+/** Settings of every read and every insert of catalog tables. */
+export interface TableSettings {
+  readonly read: Readonly<Record<string, number>>;
+  readonly insert: Readonly<Record<string, string | number>>;
+  readonly concurrentInsertsMax: number;
+}
+
+export const SINGLE_NODE: TableSettings = { read: {}, insert: {}, concurrentInsertsMax: 2 };
+
+/**
+ * On replicas a check must see every acknowledged write, whichever replica answers: inserts wait for a majority, one after
+ * the other, and reads for what the majority has. Not runnable on one machine.
+ */
+export const REPLICATED: TableSettings = {
+  read: { select_sequential_consistency: 1 },
+  insert: { insert_quorum: 'auto', insert_quorum_parallel: 0, distributed_foreground_insert: 1 },
+  concurrentInsertsMax: 1,
+};
+
+/** Another process' insert into the same table is still waiting for its quorum; nothing was written. */
+const QUORUM_BUSY = '286';
+const QUORUM_WAIT_MS_MAX = 5_000;
+const QUORUM_PAUSE_MS = 50;
+
+async function onceQuorumIsFree(insert: () => Promise<void>, untilMs: number): Promise<void> {
+  while (true) {
+    try {
+      return await insert();
+    } catch (err) {
+      const isBusy = err instanceof Error && 'code' in err && err.code === QUORUM_BUSY;
+      if (!isBusy || performance.now() > untilMs) throw err;
+      await delay(QUORUM_PAUSE_MS);
+    }
+  }
 }
 
 export interface StoreOptions<R extends CatalogRecord> {
@@ -36,12 +73,22 @@ export function createTableCommit(
   clickhouse: ClickHouseClient,
   table: string,
   columns: readonly string[],
+  settings: TableSettings,
   now: () => number,
 ): GroupCommit {
-  const insert = async (rows: readonly EventRow[]) => {
-    await insertRows(clickhouse, { table, columns, rows, maxExecutionSeconds: INSERT_SECONDS_MAX });
-  };
-  return createGroupCommit({ insert, now });
+  const insert = (rows: readonly EventRow[]) =>
+    onceQuorumIsFree(
+      () =>
+        insertRows(clickhouse, {
+          table,
+          columns,
+          rows,
+          maxExecutionSeconds: INSERT_SECONDS_MAX,
+          settings: settings.insert,
+        }),
+      performance.now() + QUORUM_WAIT_MS_MAX,
+    );
+  return createGroupCommit({ insert, now, concurrentInsertsMax: settings.concurrentInsertsMax });
 }
 
 export function createRecordStore<R extends CatalogRecord>(
@@ -49,10 +96,10 @@ export function createRecordStore<R extends CatalogRecord>(
   parts: StoreParts,
   options: StoreOptions<R>,
 ): RecordStore<R> {
-  const { clickhouse, now } = parts;
-  const table = createRecordTable(kind, clickhouse, parts.readSettings);
+  const { clickhouse, settings, now } = parts;
+  const table = createRecordTable(kind, clickhouse, settings.read);
   const localRecords = createLocalRecords<R>({ entriesMax: options.entriesMax, staleMsMax: kind.staleMsMax, now });
-  const commit = createTableCommit(clickhouse, kind.table, recordColumns(kind), now);
+  const commit = createTableCommit(clickhouse, kind.table, recordColumns(kind), settings, now);
   const reader = createRecordReader({ ...parts, kind, table, localRecords });
   const writer = createRecordWriter(parts, {
     kind,

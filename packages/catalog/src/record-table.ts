@@ -48,6 +48,17 @@ export function createRecordTable<R extends CatalogRecord>(
   });
 
   return {
+    /** Records that are their own workspace, by id. */
+    async selectWorkspaces(numbers: readonly string[]): Promise<R[]> {
+      const result = await clickhouse.query({
+        query: `SELECT data FROM ${kind.table} FINAL WHERE workspace_id IN ({workspaces:Array(UInt64)}) ORDER BY workspace_id`,
+        query_params: { workspaces: numbers.map(BigInt) },
+        format: 'JSONCompactEachRow',
+        clickhouse_settings: { ...settings, max_execution_time: READ_SECONDS_MAX },
+      });
+      return (await result.json<[string]>()).map(([data]) => parseData(kind, data));
+    },
+
     /** The record as the table has it at or after the call. */
     get(workspaceId: string, id: string): Promise<Stored<R> | undefined> {
       return look({ workspaceId, number: numberOf(kind.resource, id) });

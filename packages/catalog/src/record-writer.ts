@@ -4,6 +4,7 @@ import type { GroupCommit } from './group-commit.js';
 import type { CatalogChange } from './invalidations.js';
 import {
   type CatalogRecord,
+  isPossibleName,
   type Kind,
   type Name,
   nameKey,
@@ -70,9 +71,9 @@ export interface Creation {
 const recordLock = <R extends CatalogRecord>(kind: Kind<R>, id: string) => `record/${kind.table}/${id}`;
 const nameLock = (name: Name) => `name/${nameKey(name)}`;
 
-function checkText(name: Name): void {
-  // NUL cannot travel in a query parameter: such a name could never be looked up.
-  if (name.name.includes('\0')) throw new ApiError('unprocessable_entity', 'Names must not contain NUL characters.');
+function checkPossible(name: Name): void {
+  if (isPossibleName(name)) return;
+  throw new ApiError('unprocessable_entity', 'A name is too long or contains a NUL character.');
 }
 
 /**
@@ -97,7 +98,7 @@ async function underLock<T>(lock: Lock, work: () => Promise<T>): Promise<T> {
  * record does not exist owns nothing, so a creation killed at any point leaves no half-made record and no name used up.
  */
 export async function createRecords(parts: WriteParts, creations: readonly Creation[]): Promise<void> {
-  for (const name of creations.flatMap(({ names }) => names)) checkText(name);
+  for (const name of creations.flatMap(({ names }) => names)) checkPossible(name);
   const checkAll = async () => (await Promise.all(creations.map((creation) => creation.check()))).flat();
   const lockNames = creations.flatMap(({ names, lockName }) => [lockName, ...names.map(nameLock)]);
   const lock = await parts.locks.take(lockNames, { whileBusy: checkAll });
@@ -108,7 +109,7 @@ export async function createRecords(parts: WriteParts, creations: readonly Creat
       lock.workUntilMs,
     );
     for (const creation of creations) await creation.insert(lock);
-    for (const creation of creations) await creation.remember();
+    await Promise.all(creations.map((creation) => creation.remember()));
   });
 }
 
@@ -200,7 +201,7 @@ export function createRecordWriter<R extends CatalogRecord>(parts: WriteParts, o
     const after = new Set(names.map(nameKey));
     const gained = names.filter((name) => !before.has(nameKey(name)));
     const lost = kind.names(current.record).filter((name) => !after.has(nameKey(name)));
-    for (const name of gained) checkText(name);
+    for (const name of gained) checkPossible(name);
     const checkGained = () => checkOwners(gained, record.id);
     const nameLocks = await parts.locks.take(gained.map(nameLock), { whileBusy: checkGained });
     await underLock(nameLocks, async () => {

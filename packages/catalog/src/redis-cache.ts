@@ -42,7 +42,7 @@ export interface NameOwner {
 }
 
 /** A record as Redis has it; `data` is undefined while somebody writes that version. */
-export interface CachedRecord {
+interface CachedRecord {
   readonly version: number;
   readonly data: string | undefined;
 }
@@ -92,7 +92,7 @@ export function createRedisCache(redis: RedisConnections) {
     if (performance.now() - memoryCheckedMs < MEMORY_CHECK_MS) return;
     memoryCheckedMs = performance.now();
     void redis
-      .read((client) => client.info('memory'))
+      .attempt((client) => client.info('memory'))
       .then((info) => {
         const used = Number(/used_memory:(\d+)/.exec(info ?? '')?.[1] ?? 0);
         const limit = Number(/maxmemory:(\d+)/.exec(info ?? '')?.[1] ?? 0);
@@ -109,7 +109,7 @@ export function createRedisCache(redis: RedisConnections) {
   return {
     /** Entries in the order of `ids`, undefined where there is none; undefined when Redis is away. */
     async readRecords(table: string, workspaceId: string, ids: readonly string[]) {
-      const texts = await redis.read((client) => client.mget(ids.map((id) => recordKey(table, workspaceId, id))));
+      const texts = await redis.attempt((client) => client.mget(ids.map((id) => recordKey(table, workspaceId, id))));
       return texts?.map(parseRecord);
     },
 
@@ -118,24 +118,24 @@ export function createRedisCache(redis: RedisConnections) {
       checkMemory();
       if (isMemoryTight || records.length === 0) return;
       const values = setArguments(table, workspaceId, records, RECORD_TTL_MS);
-      await redis.read((client) => client.eval(SET_RECORDS, records.length, ...values));
+      await redis.attempt((client) => client.eval(SET_RECORDS, records.length, ...values));
     },
 
     /** Before a change is written: from here on nobody serves or caches an older version from Redis. */
     async markRecord(table: string, workspaceId: string, id: string, version: number): Promise<void> {
       const values = setArguments(table, workspaceId, [{ id, version, data: '' }], MARK_TTL_MS);
-      await redis.write((client) => client.eval(SET_RECORDS, 1, ...values));
+      await redis.insist((client) => client.eval(SET_RECORDS, 1, ...values));
     },
 
     /** After a change is written. */
     async putRecord(table: string, workspaceId: string, record: RecordData): Promise<void> {
       if (isMemoryTight) return;
       const values = setArguments(table, workspaceId, [record], RECORD_TTL_MS);
-      await redis.write((client) => client.eval(SET_RECORDS, 1, ...values));
+      await redis.insist((client) => client.eval(SET_RECORDS, 1, ...values));
     },
 
     async readName(name: Name): Promise<CachedName | undefined> {
-      const text = await redis.read((client) => client.get(redisNameKey(name)));
+      const text = await redis.attempt((client) => client.get(redisNameKey(name)));
       return text === undefined ? undefined : parseName(text);
     },
 
@@ -144,16 +144,16 @@ export function createRedisCache(redis: RedisConnections) {
       checkMemory();
       if (isMemoryTight) return;
       const ttlMs = owner === undefined ? UNKNOWN_TTL_MS : NAME_TTL_MS;
-      await redis.read((client) => client.eval(REPLACE_NAME, 1, redisNameKey(name), saw, nameValue(owner), ttlMs));
+      await redis.attempt((client) => client.eval(REPLACE_NAME, 1, redisNameKey(name), saw, nameValue(owner), ttlMs));
     },
 
     /** After a name was written, by the holder of its lock. */
     async putName(name: Name, owner: NameOwner): Promise<void> {
-      await redis.write((client) => client.set(redisNameKey(name), nameValue(owner), 'PX', NAME_TTL_MS));
+      await redis.insist((client) => client.set(redisNameKey(name), nameValue(owner), 'PX', NAME_TTL_MS));
     },
 
     async dropName(name: Name): Promise<void> {
-      await redis.write((client) => client.del(redisNameKey(name)));
+      await redis.insist((client) => client.del(redisNameKey(name)));
     },
   };
 }

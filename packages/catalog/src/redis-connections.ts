@@ -8,12 +8,12 @@ const WRITE_TIMEOUT_MS = 2000;
 const PAUSE_MS = 500;
 const READY_WAIT_MS = 2000;
 
-/** The catalog's own connections: reads give up early, writes are patient, the third listens. */
+/** The catalog's own connections: one gives up early, one is patient, the third listens. */
 export interface RedisConnections {
-  /** The answer, or undefined when Redis is away, slow or failing. Never throws, never waits long. */
-  read<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined>;
+  /** The answer, or undefined when Redis is away, slow or failing. Never throws, never waits long: for caches. */
+  attempt<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined>;
   /** @throws ApiError 500 with `Retry-After` when Redis does not do it */
-  write<T>(command: (redis: Redis) => Promise<T>): Promise<T>;
+  insist<T>(command: (redis: Redis) => Promise<T>): Promise<T>;
   readonly subscriber: Redis;
   close(): Promise<void>;
 }
@@ -65,7 +65,7 @@ export function connectRedis(template: Redis, logger: CatalogLogger): RedisConne
 
   return {
     subscriber,
-    async read(command) {
+    async attempt(command) {
       if (reader.status !== 'ready' || performance.now() < pausedUntilMs) return undefined;
       try {
         return await command(reader);
@@ -75,7 +75,7 @@ export function connectRedis(template: Redis, logger: CatalogLogger): RedisConne
         return undefined;
       }
     },
-    async write(command) {
+    async insist(command) {
       try {
         await writerReady();
         return await command(writer);

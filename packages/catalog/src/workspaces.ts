@@ -1,7 +1,6 @@
 import {
   ApiError,
   createResourceId,
-  formatResourceId,
   PLAN_LIMITS,
   type Plan,
   type PlanLimits,
@@ -159,10 +158,7 @@ export function createWorkspaces(stores: WorkspaceStores, parts: WriteParts & { 
 
     /** Every workspace, oldest first: for the operator. Found through `names`, the one table without a workspace. */
     async list(): Promise<WorkspaceRecord[]> {
-      const ids = (await parts.namesTable.ids('workspace')).map((number) => formatResourceId('workspace', number));
-      const found = await Promise.all(ids.map((id) => workspaces.get(id, id)));
-      return found.filter((record) => record !== undefined);
+      return workspaces.table.selectWorkspaces(await parts.namesTable.ids('workspace'));
     },
   };
 }
-export type Workspaces = ReturnType<typeof createWorkspaces>;

@@ -17,7 +17,7 @@ beforeAll(async () => {
   stores = await startStores();
   catalog = stores.catalog();
   connections = connectRedis(stores.client, { warn: () => undefined });
-  await waitFor(async () => (await connections.read((redis) => redis.ping())) === 'PONG', { what: 'Redis' });
+  await waitFor(async () => (await connections.attempt((redis) => redis.ping())) === 'PONG', { what: 'Redis' });
 });
 afterEach(() => vi.restoreAllMocks());
 afterAll(async () => {
@@ -91,7 +91,7 @@ describe('a change', () => {
     const data = JSON.stringify({ ...link, url: 'https://two.com' });
     await redisCache().putRecord('links', link.workspaceId, { id: link.id, version: 2, data });
     expect((await other.links.findByAddress(host, 'missed'))?.url).toBe('https://one.com');
-    await stores.client.client('KILL', 'TYPE', 'pubsub');
+    await stores.client.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
     await waitFor(async () => (await other.links.findByAddress(host, 'missed'))?.url === 'https://two.com', {
       timeoutMs: 2000,
       what: 'the new destination',
@@ -223,6 +223,23 @@ describe('copies in the process', () => {
     expect(records.stale('a')).toEqual(stored(1));
     nowMs = 15_500;
     expect(records.stale('a')).toBeUndefined();
+  });
+
+  it('count as unchanged until a change is announced or may have been missed', () => {
+    let nowMs = 0;
+    const records = createLocalRecords<string>({ entriesMax: 10, staleMsMax: 5000, now: () => nowMs });
+    for (const key of ['a', 'b', 'c']) records.put(key, stored(1), 0);
+    nowMs = 3000;
+    records.raise('a', 2);
+    expect(records.unchanged('a')).toBeUndefined();
+    expect(records.stale('a')).toEqual(stored(1));
+    expect(records.unchanged('b')).toEqual(stored(1));
+    nowMs = 6001;
+    expect(records.unchanged('b')).toBeUndefined();
+    nowMs = 3000;
+    records.expireAll();
+    expect(records.unchanged('c')).toBeUndefined();
+    expect(records.stale('c')).toEqual(stored(1));
   });
 
   it('of a name keep what a writer said over what a reader had begun to read', () => {

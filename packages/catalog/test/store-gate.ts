@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /** What the gate does to a connection: lets it through, refuses it, or leaves it without an answer. */
-export type GateState = 'open' | 'refusing' | 'hanging';
+type GateState = 'open' | 'refusing' | 'hanging';
 
 /** A TCP door in front of a real store, so that a test can take the store away from one client only. */
 export interface StoreGate {

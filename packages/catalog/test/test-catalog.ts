@@ -4,14 +4,16 @@ import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, wait
 import { Redis } from 'ioredis';
 import { type Catalog, type CreatedWorkspace, createCatalog } from '../src/index.js';
 
-export const BASE_URL = 'https://api.example.com';
-export const INSTANCE_KEY = Buffer.alloc(32, 7);
+const BASE_URL = 'https://api.example.com';
+const INSTANCE_KEY = Buffer.alloc(32, 7);
 
 /** Where a catalog finds its stores, unless where everybody does, and what it takes for the time. */
-export interface CatalogAt {
+interface CatalogAt {
   readonly now?: () => number;
   readonly database?: { readonly client: ClickHouseClient };
   readonly redis?: Redis;
+  /** Ten seconds unless a test is about it: machines under load are slow. */
+  readonly redirectWaitMs?: number;
 }
 
 /** Both stores of a test file, and as many catalogs on them as it asks for, each as alone as in a process of its own. */
@@ -49,6 +51,7 @@ export async function startStores(): Promise<TestStores> {
         now,
         logger: { warn: (_context, message) => warnings.push(message) },
         baseUrl: BASE_URL,
+        redirectWaitMs: at.redirectWaitMs ?? 10_000,
       });
       catalogs.push(made);
       return made;
