@@ -1,5 +1,5 @@
 import type { ApiKeyRecord, Catalog, NewLink, WorkspaceRecord } from '@waymark/catalog';
-import { workspaceLimits } from '@waymark/catalog';
+import { API_READ, workspaceLimits } from '@waymark/catalog';
 import { ApiError, type CreateLinkBody, type Link } from '@waymark/contract';
 import { checkChosenKey } from './key-rules.js';
 import { descriptionOf, destinationOf, geoTargets, imageOf, optionalUrl, titleOf, variantsOf } from './link-fields.js';
@@ -33,7 +33,7 @@ export async function checkUsage({ catalog, now }: CreateLinkParts, workspace: W
 }
 
 function ownDomain(parts: CreateLinkParts, workspace: WorkspaceRecord, slug: string): Promise<boolean> {
-  return parts.catalog.domains.findBySlug(slug).then((domain) => domain?.workspaceId === workspace.id);
+  return parts.catalog.domains.findBySlug(slug, API_READ).then((domain) => domain?.workspaceId === workspace.id);
 }
 
 /** The domain of the link and whether it is the one that all workspaces share. */

@@ -1,4 +1,4 @@
-import { type Catalog, type LinkRecord, normaliseKey } from '@waymark/catalog';
+import { API_READ, type Catalog, type LinkRecord, normaliseKey } from '@waymark/catalog';
 import { ApiError, type Link, type LinkInfoQuery, ROOT_KEY } from '@waymark/contract';
 
 const EXTERNAL_PREFIX = 'ext_';
@@ -28,7 +28,7 @@ async function findByAddress(
   domain: string,
   key: string,
 ): Promise<LinkRecord | undefined> {
-  const link = await catalog.links.findByAddress(domain.toLowerCase(), normaliseKey(key));
+  const link = await catalog.links.findByAddress(domain.toLowerCase(), normaliseKey(key), API_READ);
   return link?.workspaceId === workspaceId ? link : undefined;
 }
 

@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import { type Catalog, createCatalog } from '@waymark/catalog';
+import type { ErrorBody, Link, Plan } from '@waymark/contract';
+import { type App, createLogger } from '@waymark/http-kit';
+import { createRateLimiter } from '@waymark/rate-limit';
+import { createTestDatabase, startRedis, type TestDatabase } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { buildApp } from '../src/index.js';
+
+export const DEFAULT_DOMAIN = 'shared.example';
+
+export interface TestManagement {
+  readonly app: App;
+  readonly catalog: Catalog;
+  readonly database: TestDatabase;
+  close(): Promise<void>;
+}
+
+/** A workspace, its key and how it calls the API. */
+export interface Caller {
+  readonly workspaceId: string;
+  readonly token: string;
+  readonly host: string;
+  post(body: unknown): Promise<Answer>;
+  get<Body = Link & ErrorBody>(path: string): Promise<Answer<Body>>;
+}
+
+/** What came back: a link or an error, unless a test asks for something else. */
+export interface Answer<Body = Link & ErrorBody> {
+  readonly status: number;
+  readonly body: Body;
+}
+
+/** The service on real stores, without a port. */
+export async function startManagement(now: () => number = Date.now): Promise<TestManagement> {
+  const [database, redis] = await Promise.all([createTestDatabase(), startRedis()]);
+  const client = new Redis(redis.url);
+  const logger = createLogger({ name: 'test', level: 'silent' });
+  const catalog = createCatalog({
+    redis: client,
+    clickhouse: database.client,
+    instanceKey: Buffer.alloc(32, 1),
+    now,
+    logger,
+    baseUrl: 'https://api.example.com',
+  });
+  const rateLimiter = createRateLimiter(client);
+  const app = buildApp(
+    { logger, docBase: 'https://docs.example.com', trustedProxies: [] },
+    { catalog, rateLimiter, defaultDomain: DEFAULT_DOMAIN, now },
+  );
+  await app.ready();
+  return {
+    app,
+    catalog,
+    database,
+    async close() {
+      await app.close();
+      await catalog.close();
+      await rateLimiter.close();
+      client.disconnect();
+      await Promise.all([redis.stop(), database.drop()]);
+    },
+  };
+}
+
+/** Calls with a key of a new workspace on that plan. */
+export async function aCaller(management: TestManagement, plan: Plan = 'enterprise', domain = true): Promise<Caller> {
+  const mark = randomUUID().slice(0, 8);
+  const host = `go.${mark}.example`;
+  const created = await management.catalog.workspaces.create({
+    name: 'Acme',
+    slug: `acme-${mark}`,
+    plan,
+    ...(domain ? { domain: host } : {}),
+  });
+  return callerWith(management, created.workspace.id, created.apiKey.token, host);
+}
+
+export function callerWith({ app }: TestManagement, workspaceId: string, token: string, host: string): Caller {
+  const headers = { authorization: `Bearer ${token}` };
+  const answer = async <Body>(method: 'GET' | 'POST', url: string, payload?: object): Promise<Answer<Body>> => {
+    const response = await app.inject({ method, url, headers, ...(payload && { payload }) });
+    return { status: response.statusCode, body: response.json<Body>() };
+  };
+  return {
+    workspaceId,
+    token,
+    host,
+    post: (body) => answer('POST', '/links', body as object),
+    get: (path) => answer('GET', path),
+  };
+}
