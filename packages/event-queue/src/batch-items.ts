@@ -7,8 +7,8 @@ export const ROW_BYTES_MAX = 100_000;
 
 /** What became of one attempt to record a click. */
 export type ClickOutcome =
-  /** In the queue, or in the spool. */
-  | { readonly state: 'recorded' }
+  /** In the queue, or on disk, where no other process sees its claim yet. */
+  | { readonly state: 'recorded'; readonly on: 'queue' | 'disk' }
   /** Counted already within the hour. */
   | { readonly state: 'known'; readonly clickId: string }
   /** Someone is recording a click of this visitor right now. */

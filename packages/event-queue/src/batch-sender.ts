@@ -123,7 +123,7 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
     const claims = clicks.map(({ claim, clickId }) => ({ name: claim, value: clickClaimValue(marker, clickId) }));
     try {
       await spool.append({ ...clickJob, marker, claims, claimsUntil: now() + CLICK_CLAIM_MS });
-      for (const click of clicks) click.settle({ state: 'recorded' });
+      for (const click of clicks) click.settle({ state: 'recorded', on: 'disk' });
       return true;
     } catch (err) {
       logger.error({ err, clicks: clicks.length }, 'clicks could be kept neither in Redis nor on disk');
@@ -140,7 +140,7 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
       report(err);
       return spoolClicks(batch);
     }
-    for (const click of batch.clicks) click.settle({ state: 'recorded' });
+    for (const click of batch.clicks) click.settle({ state: 'recorded', on: 'queue' });
     return true;
   };
 

@@ -2,6 +2,7 @@ import type { EventRow } from '@waymark/clickhouse';
 import { type ClickItem, type ClickOutcome, rowText } from './batch-items.js';
 import type { MicroBatcher } from './micro-batcher.js';
 import type { PendingClicks } from './pending-clicks.js';
+import type { SpooledClaims } from './spooled-claims.js';
 
 /** A click as a redirect hands it over. */
 export interface Click {
@@ -24,6 +25,7 @@ export interface ClickRecorder {
 export interface ClickRecorderOptions {
   readonly batcher: Pick<MicroBatcher<ClickItem>, 'add'>;
   readonly pending: PendingClicks;
+  readonly spooled: SpooledClaims;
 }
 
 /**
@@ -32,7 +34,7 @@ export interface ClickRecorderOptions {
  * records itself and takes the claim over. A rare click too many is better than one lost.
  */
 export function createClickRecorder(options: ClickRecorderOptions): ClickRecorder {
-  const { batcher, pending } = options;
+  const { batcher, pending, spooled } = options;
   const underWay = new Map<string, Promise<RecordedClick>>();
 
   const submit = (claim: string, clickId: string, text: string, takesOver: boolean): Promise<ClickOutcome> =>
@@ -48,7 +50,9 @@ export function createClickRecorder(options: ClickRecorderOptions): ClickRecorde
       if (counted !== undefined) return { clickId: counted, recorded: false };
       outcome = await submit(claim, clickId, text, true);
     }
-    return outcome.state === 'known' ? { clickId: outcome.clickId, recorded: false } : { clickId, recorded: true };
+    if (outcome.state === 'known') return { clickId: outcome.clickId, recorded: false };
+    if (outcome.state === 'recorded' && outcome.on === 'disk') spooled.add(claim, clickId);
+    return { clickId, recorded: true };
   };
 
   return {
@@ -57,6 +61,8 @@ export function createClickRecorder(options: ClickRecorderOptions): ClickRecorde
         const result = await first.catch(() => undefined);
         if (result !== undefined) return { clickId: result.clickId, recorded: false };
       }
+      const counted = spooled.get(click.claim);
+      if (counted !== undefined) return { clickId: counted, recorded: false };
       const recording = recordFirst(click);
       underWay.set(click.claim, recording);
       try {

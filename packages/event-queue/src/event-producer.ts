@@ -17,6 +17,7 @@ import { connectProducer } from './redis-connection.js';
 import { createRedisHealth, type Load } from './redis-health.js';
 import { createSpool } from './spool.js';
 import { createSpoolReplayer } from './spool-replayer.js';
+import { createSpooledClaims } from './spooled-claims.js';
 import type { StateValue } from './transaction.js';
 
 /** A row for the queue of its kind. */
@@ -126,6 +127,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
   const recorder = createClickRecorder({
     batcher,
     pending: createPendingClicks(gate, now, PENDING_CLICK_WAIT_MS),
+    spooled: createSpooledClaims(now),
   });
   const replayer = createSpoolReplayer({
     spool,

@@ -38,12 +38,16 @@ export function connectWriter(url: string, logger: QueueLogger): Redis {
   return connect(url, { maxRetriesPerRequest: null }, logger);
 }
 
+function saysOutOfMemory(err: unknown): boolean {
+  return err instanceof Error && (err.message.startsWith('OOM ') || err.message.includes('-OOM '));
+}
+
 /** Redis refused for lack of memory: nothing was done, and repeating at once would not help. */
 export function isOutOfMemory(err: unknown): boolean {
-  if (!(err instanceof Error)) return false;
-  if (err.message.startsWith('OOM ') || err.message.includes('-OOM ')) return true;
-  const previous: unknown = 'previousErrors' in err ? err.previousErrors : undefined;
-  return Array.isArray(previous) && previous.some(isOutOfMemory);
+  if (saysOutOfMemory(err)) return true;
+  // A discarded transaction lists why. Not recursive: a broken connection is listed as a cause of itself.
+  const previous: unknown = err instanceof Error && 'previousErrors' in err ? err.previousErrors : undefined;
+  return Array.isArray(previous) && previous.some(saysOutOfMemory);
 }
 
 /**
