@@ -26,6 +26,8 @@ export function engineArguments(memoryBytes: number): string[] {
     `--primary_index_cache_size=${cacheBytes}`,
     `--index_mark_cache_size=${Math.round(cacheBytes / 4)}`,
     `--query_condition_cache_size=${Math.round(cacheBytes / 4)}`,
+    // Threads kept for later; a thousand by default.
+    `--max_thread_pool_free_size=64`,
   ];
 }
 
