@@ -4,8 +4,8 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 require_node
-install_packages
 provide_redis
+install_packages
 build
 if [ "$#" -eq 0 ]; then
   for file in test/bench/*.bench.ts; do

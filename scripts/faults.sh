@@ -4,7 +4,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 require_node
-install_packages
 provide_redis
+install_packages
 build
 exec npx --no-install vitest run --mode faults test/faults "$@"

@@ -4,8 +4,8 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 require_node
-install_packages
 [ -n "${REDIS_URL:-}" ] || provide_redis
+install_packages
 build
 say 'starting'
 exec node services/standalone/dist/main.js

@@ -15,8 +15,8 @@ check() {
 }
 
 require_node
-install_packages
 provide_redis
+install_packages
 check 'build' npx --no-install tsc -b
 check 'types of the tests' npx --no-install tsc -p tsconfig.test.json
 check 'style (biome)' npx --no-install biome check --error-on-warnings .
