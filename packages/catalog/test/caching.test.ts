@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { insertRows } from '@waymark/clickhouse';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Catalog } from '../src/index.js';
-import { recordColumns, recordRow } from '../src/kind.js';
-import { linkAddress, linkKind } from '../src/kinds.js';
+import { linkAddress } from '../src/kinds.js';
 import { createLocalNames, createLocalRecords } from '../src/local-cache.js';
 import { createRedisCache } from '../src/redis-cache.js';
 import { connectRedis, type RedisConnections } from '../src/redis-connections.js';
@@ -105,23 +103,6 @@ describe('a change', () => {
       await catalog.links.update(workspace.id, link.id, (record) => ({ ...record, url }));
       expect((await catalog.links.findByAddress(host, 'mine'))?.url).toBe(url);
     }
-  });
-
-  it('whose writer was killed after the insert is seen although Redis held the older version', async () => {
-    const { workspace, link } = await aLink('killed');
-    const [before, after] = await Promise.all([
-      connected(stores.catalog(), stores.client),
-      connected(stores.catalog(), stores.client),
-    ]);
-    expect(await queriesOf(() => before.links.get(workspace.id, link.id))).toBe(0);
-    // What the writer does first, and then its row; nothing after it.
-    await redisCache().markRecord('links', workspace.id, link.id, 2);
-    await insertRows(stores.database.client, {
-      table: 'links',
-      columns: recordColumns(linkKind),
-      rows: [recordRow(linkKind, { version: 2, record: { ...link, url: 'https://two.com' } })],
-    });
-    expect((await after.links.get(workspace.id, link.id))?.url).toBe('https://two.com');
   });
 });
 

@@ -130,6 +130,26 @@ describe.each(['refusing', 'hanging'] as const)('while ClickHouse is %s', (state
   });
 });
 
+describe('an update whose insert is never answered', () => {
+  it('is an error to its caller, seen by everybody else, and keeps the next update waiting', async () => {
+    const { workspace, host, link } = await aLink('unanswered');
+    const other = await connected(stores.catalog(), stores.client);
+    expect(await other.links.findByAddress(host, 'unanswered')).toEqual(link);
+    const { gated, clickhouse, close } = await aGatedCatalog();
+    const update = () => gated.links.update(workspace.id, link.id, (record) => ({ ...record, url: 'https://two.com' }));
+
+    clickhouse.cutAfter((chunk) => chunk.includes('INSERT'));
+    await expect(update()).rejects.toMatchObject({ code: 'internal_server_error', retryAfterSeconds: 30 });
+    // Redis held the older version: only the mark the writer left makes others look at the table.
+    const late = await connected(stores.catalog(), stores.client);
+    await waitFor(async () => (await late.links.get(workspace.id, link.id))?.url === 'https://two.com', {
+      what: 'the row that was inserted',
+    });
+    expect(await stores.client.pttl(`waymark:lock:record/links/${link.id}`)).toBeGreaterThan(10_000);
+    await close();
+  });
+});
+
 describe('while both stores refuse', () => {
   it('a key seen lately authenticates for ten minutes more, not longer', async () => {
     const { apiKey, link } = await aLink('credential');
