@@ -83,7 +83,7 @@ export function createCustomerWriter(options: CustomerWriterOptions) {
     );
 
   const park = (version: number, rows: GroupRows, position: number, error: string) => {
-    logger.error({ kind: KIND, error }, 'a row goes to the dead letters');
+    logger.error({ kind: KIND, jobId: rows.originOf(position).jobId }, 'a row goes to the dead letters');
     const letter = {
       ...rows.originOf(position),
       kind: KIND,

@@ -38,7 +38,8 @@ export function createEventTable(client: ClickHouseClient, kind: EventTableKind)
           AND timestamp BETWEEN {from:DateTime64(3, 'UTC')} AND {to:DateTime64(3, 'UTC')}
           AND ${idColumn} IN {ids:Array(String)}`,
       query_params: {
-        workspaces: [...new Set(keys.map(({ workspaceId }) => workspaceId))],
+        // Texts would arrive in quotes, which an array of numbers does not take.
+        workspaces: [...new Set(keys.map(({ workspaceId }) => workspaceId))].map(BigInt),
         from: dateTime(Math.min(...times)),
         to: dateTime(Math.max(...times)),
         ids: keys.map(({ eventId }) => eventId),

@@ -78,7 +78,8 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
 
   const park = async (letters: readonly Omit<DeadLetter, 'kind' | 'at'>[]) => {
     if (letters.length === 0) return;
-    logger.error({ kind, rows: letters.length, error: letters[0]?.error }, 'rows go to the dead letters');
+    // Not the error: ClickHouse quotes the row in it.
+    logger.error({ kind, rows: letters.length, jobId: letters[0]?.jobId }, 'rows go to the dead letters');
     await insist('parking rows', () => deadLetters.park(letters.map((letter) => ({ ...letter, kind, at: now() }))));
   };
 
@@ -166,7 +167,8 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
       });
     } catch (err) {
       if (!isBadData(err)) throw err;
-      logger.warn({ err, kind, group: group.id, rows: rows.texts.length }, 'ClickHouse refuses a group: halving it');
+      const { code } = err as { readonly code?: unknown };
+      logger.warn({ code, kind, group: group.id, rows: rows.texts.length }, 'ClickHouse refuses a group: halving it');
       await insist('marking a group as split', () => manifest.markSplit(group.id));
       await insertHalves(group, rows, 0, rows.texts.length);
     }
