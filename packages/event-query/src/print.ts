@@ -9,17 +9,26 @@ export interface CompiledQuery {
   readonly settings: QuerySettings;
 }
 
-/** Hands out placeholders; the same value of the same type is sent once. */
+/**
+ * Hands out placeholders. A value that occurs twice as the same object is sent once; equal ones are not looked for, so that
+ * the text never depends on values.
+ */
 class Parameters {
   readonly values: Record<string, Value['value']> = {};
-  readonly #names = new Map<string, string>();
+  readonly #names = new Map<Value, string>();
+  readonly #workspaces = new Map<bigint, Value>();
 
-  placeholder({ type, value }: Value): string {
-    const key = Array.isArray(value) ? undefined : `${type}:${String(value)}`;
-    const name = (key !== undefined && this.#names.get(key)) || `p${Object.keys(this.values).length}`;
-    this.values[name] = value;
-    if (key !== undefined) this.#names.set(key, name);
-    return `{${name}:${type}}`;
+  placeholder(value: Value): string {
+    const name = this.#names.get(value) ?? `p${this.#names.size}`;
+    this.#names.set(value, name);
+    this.values[name] = value.value;
+    return `{${name}:${value.type}}`;
+  }
+
+  workspace(number: bigint): string {
+    const value = this.#workspaces.get(number) ?? { type: 'UInt64', value: number };
+    this.#workspaces.set(number, value);
+    return this.placeholder(value);
   }
 }
 
@@ -29,7 +38,7 @@ function columnList(columns: readonly ColumnName[]): string {
 
 function printRead(read: TableRead, expressions: string, parameters: Parameters): string {
   const table = `${read.table}${read.isFinal ? ' FINAL' : ''}`;
-  const guard = `workspace_id = ${parameters.placeholder({ type: 'UInt64', value: read.workspace })}`;
+  const guard = `workspace_id = ${parameters.workspace(read.workspace)}`;
   const conditions = read.where.map((condition) => ` AND ${printCondition(condition, parameters)}`);
   return `SELECT ${expressions} FROM ${table} WHERE ${guard}${conditions.join('')}`;
 }

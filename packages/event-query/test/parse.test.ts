@@ -89,13 +89,13 @@ test('a key selects a link of its domain and takes the place of the domain filte
   expect(others).toEqual([list('country', ['FR'])]);
 });
 
-test.each([
+test.each<Record<string, string>>([
   { key: 'try' },
   { key: 'try', domain: '-go.acme.com' },
   { key: 'try', domain: ',' },
   { key: 'try', linkId: 'x' },
 ])('a key without the domain it belongs to is a bad request: %j', (query) => {
-  expect(() => parsed(query as Record<string, string>)).toThrow(expect.objectContaining({ code: 'bad_request' }));
+  expect(() => parsed(query)).toThrow(expect.objectContaining({ code: 'bad_request' }));
 });
 
 test('an external id selects a link, with or without its prefix', () => {

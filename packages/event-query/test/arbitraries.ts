@@ -1,0 +1,201 @@
+import { CONTINENTS, TRIGGERS } from '@waymark/contract';
+import fc from 'fast-check';
+import type { ListParameter } from '../src/parsed-request.js';
+import { OWN_PROGRAM, type Wish, type WishedList, type WishedRange } from './wish.js';
+import {
+  freshWorkspace,
+  idOf,
+  linkId,
+  NOW,
+  partnerId,
+  tagId,
+  type World,
+  type WorldClick,
+  type WorldConversion,
+  type WorldLink,
+} from './world.js';
+
+/** Texts that mean something to SQL, to parameters or to encodings; none has a comma or begins with a dash. */
+const NASTY = [
+  "' OR 1=1 --",
+  '\\',
+  "\\'",
+  '{p0:String}',
+  '/* x */',
+  'a\0b',
+  'tab\tline\n',
+  '😀',
+  'İstanbul',
+  '%',
+  '"',
+  ' ',
+  '`',
+  'ß',
+] as const;
+
+const POOLS = {
+  country: ['FR', 'US', 'DE', 'Unknown'],
+  region: ['IDF', 'CA', 'BY', 'Unknown'],
+  city: ['Paris', 'Los Angeles', ...NASTY],
+  continent: ['EU', 'NA', ''],
+  device: ['Desktop', 'Mobile', 'Tablet'],
+  browser: ['Chrome', 'Mobile Safari', 'Unknown'],
+  os: ['Mac OS', 'iOS', 'Windows'],
+  referer: ['(direct)', 't.co', ...NASTY],
+  base: ['https://acme.com/', 'https://acme.com/p', "https://acme.com/'"],
+  utm: ['', 'Google', 'news letter', ...NASTY],
+  eventName: ['Sign up', 'Demo booked', ...NASTY],
+  tenantId: ['', 'tenant-1', ...NASTY],
+  domain: ['go.acme.com', 'b.example'],
+} as const;
+
+const LINKS = [1, 2, 3, 4, 5];
+const TAGS = [1, 2, 3];
+const DAY_MS = 24 * 3_600_000;
+const ZONES = ['UTC', 'America/New_York', 'Asia/Kolkata', 'Pacific/Kiritimati', 'Europe/Berlin'] as const;
+
+const pick = <T>(values: readonly T[]) => fc.constantFrom(...values);
+
+/** Times around the edges of ranges: days of any zone, months, the last 24 hours, and the same millisecond. */
+const times = fc.oneof(
+  fc.constantFrom(0, 1, 60_000, DAY_MS, DAY_MS + 1, 21 * DAY_MS).map((ago) => NOW - ago),
+  fc.integer({ min: NOW - 45 * DAY_MS, max: NOW + 2 * DAY_MS }),
+  fc
+    .tuple(fc.integer({ min: -30, max: 1 }), fc.integer({ min: -14, max: 12 }), fc.integer({ min: -1, max: 1 }))
+    .map(([days, hours, ms]) => Date.UTC(2026, 10, 21) + days * DAY_MS + hours * 3_600_000 + ms),
+);
+
+const utmUrls = fc
+  .tuple(
+    pick(POOLS.base),
+    fc.array(fc.tuple(pick(['utm_source', 'utm_medium', 'utm_term']), pick(POOLS.utm)), { maxLength: 2 }),
+  )
+  .map(([base, pairs]) => (pairs.length === 0 ? base : `${base}?${new URLSearchParams(pairs)}`));
+
+const linkArbitrary = (number: number): fc.Arbitrary<WorldLink> =>
+  fc.record({
+    number: fc.constant(number),
+    domain: pick(POOLS.domain),
+    key: pick(['_root', `key${number}`]),
+    tenantId: pick(POOLS.tenantId),
+    tags: fc.uniqueArray(pick(TAGS), { maxLength: 3 }),
+    partner: pick([0, 1, 2]),
+    program: pick([0, OWN_PROGRAM, 2]),
+    isRemoved: fc.boolean().map((isRemoved) => isRemoved && number % 2 === 0),
+  });
+
+const clickFacts = fc.record({
+  timeMs: times,
+  link: pick(LINKS),
+  trigger: pick(TRIGGERS),
+  country: pick(POOLS.country),
+  region: pick(POOLS.region),
+  city: pick(POOLS.city),
+  continent: pick(POOLS.continent),
+  device: pick(POOLS.device),
+  browser: pick(POOLS.browser),
+  os: pick(POOLS.os),
+  referer: pick(POOLS.referer),
+  refererUrl: fc.oneof(pick(POOLS.referer), utmUrls),
+  url: utmUrls,
+});
+
+const conversionFacts = fc.record({
+  timeMs: times,
+  eventName: pick(POOLS.eventName),
+  customer: pick([1, 2, 3]),
+  saleType: pick(['new', 'recurring'] as const),
+  click: fc.nat(),
+});
+
+export const worlds: fc.Arbitrary<World> = fc
+  .record({
+    links: fc.tuple(...LINKS.map(linkArbitrary)),
+    clicks: fc.array(clickFacts, { minLength: 1, maxLength: 25 }),
+    leads: fc.array(conversionFacts, { maxLength: 12 }),
+    sales: fc.array(conversionFacts, { maxLength: 12 }),
+  })
+  .map(({ links, clicks: facts, leads, sales }): World => {
+    const clicks: WorldClick[] = facts.map((click, index) => ({ ...click, id: idOf(click.timeMs, index) }));
+    const convert = (conversion: (typeof leads)[number], index: number): WorldConversion => ({
+      ...conversion,
+      id: idOf(conversion.timeMs, index),
+      click: clicks[conversion.click % clicks.length]!,
+    });
+    return { workspace: freshWorkspace(), links, clicks, leads: leads.map(convert), sales: sales.map(convert) };
+  });
+
+const swapCase = (text: string) => (text === text.toLowerCase() ? text.toUpperCase() : text.toLowerCase());
+const anyCase = (values: readonly string[]) => values.flatMap((value) => [value, swapCase(value)]);
+const nonEmpty = (values: readonly string[]) => values.filter((value) => value !== '');
+
+/** What each filter may be asked for: values that exist, and some that do not. */
+const WISHED: Readonly<Record<ListParameter, readonly string[]>> = {
+  linkId: [...LINKS.map(linkId), linkId(99), 'nonsense', "link_'"],
+  domain: anyCase([...POOLS.domain, 'none.example']),
+  tenantId: [...nonEmpty(POOLS.tenantId), 'none'],
+  tagId: [...TAGS.map(tagId), tagId(99), 'nonsense', tagId(0)],
+  partnerId: [1, 2, 9, 0].map(partnerId),
+  country: anyCase([...POOLS.country, 'XX']),
+  region: anyCase([...POOLS.region, 'US-CA', 'DE-CA', 'FR-IDF', 'Unknown-Unknown', 'XX-YY']),
+  city: [...POOLS.city, 'paris'],
+  continent: CONTINENTS,
+  device: anyCase(POOLS.device),
+  browser: anyCase(POOLS.browser),
+  os: anyCase([...POOLS.os, 'KELVIN \u212a']),
+  trigger: TRIGGERS,
+  eventName: [...POOLS.eventName, 'sign up'],
+  referer: POOLS.referer,
+  refererUrl: [...POOLS.referer, ...POOLS.base, 'https://acme.com/p?utm_source=Google'],
+  url: [...POOLS.base, 'https://acme.com/p?utm_source=Google'],
+  utm_source: [...nonEmpty(POOLS.utm), 'goo'],
+  utm_medium: nonEmpty(POOLS.utm),
+  utm_campaign: nonEmpty(POOLS.utm),
+  utm_term: nonEmpty(POOLS.utm),
+  utm_content: ['none'],
+};
+
+/** Texts between commas lose nothing only when they have none and begin with no dash. */
+const listOf = (values: readonly string[]): fc.Arbitrary<WishedList> =>
+  fc.record({
+    include: fc.uniqueArray(pick(values), { maxLength: 3 }),
+    exclude: fc.uniqueArray(pick(values), { maxLength: 2 }),
+  });
+
+const ranges: fc.Arbitrary<WishedRange> = fc.oneof(
+  fc.record({ type: fc.constant('times' as const), startMs: times, endMs: times }),
+  fc.record({
+    type: fc.constant('days' as const),
+    start: times.map((ms) => new Date(ms).toISOString().slice(0, 10)),
+    end: times.map((ms) => new Date(ms).toISOString().slice(0, 10)),
+    zone: pick(ZONES),
+  }),
+  fc.record({
+    type: fc.constant('interval' as const),
+    interval: pick(['24h', 'mtd', 'ytd', 'all'] as const),
+    zone: pick(ZONES),
+  }),
+);
+
+const rarely = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined, freq: 3 });
+
+const someLists = fc
+  .uniqueArray(pick(Object.keys(WISHED) as ListParameter[]), { maxLength: 3 })
+  .chain((names) => fc.tuple(...names.map((name) => listOf(WISHED[name]).map((list) => [name, list] as const))))
+  .map((entries) => Object.fromEntries(entries) as Wish['lists']);
+
+export const wishes: fc.Arbitrary<Wish> = fc.record({
+  event: pick(['clicks', 'leads', 'sales'] as const),
+  range: fc.oneof(
+    { weight: 2, arbitrary: fc.constant({ type: 'interval', interval: 'all', zone: 'UTC' } as const) },
+    { weight: 3, arbitrary: ranges },
+  ),
+  lists: someLists,
+  root: fc.option(fc.boolean(), { nil: undefined, freq: 1 }),
+  saleType: rarely(pick(['new', 'recurring'] as const)),
+  program: fc.option(pick([OWN_PROGRAM, 2]), { nil: undefined, freq: 1 }),
+  customer: fc.option(pick([1, 2, 3, 4]), { nil: undefined, freq: 1 }),
+  order: pick(['asc', 'desc'] as const),
+  page: pick([1, 1, 1, 2, 3]),
+  limit: pick([3, 10, 100]),
+});

@@ -1,0 +1,187 @@
+import { eventsQuerySchema } from '@waymark/contract';
+import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { bind, compile, parse, planCount, planLinks, printFact } from '../src/index.js';
+import { pageOf } from './run.js';
+import { SMALL_WORLD } from './small-world.js';
+import { NOW, numberIn, programId, store, type World, type WorldClick, workspaceId } from './world.js';
+
+const SCOPE = { workspaceId: workspaceId(SMALL_WORLD.workspace), programId: programId(1) };
+const WORKSPACE_NUMBER = BigInt(SMALL_WORLD.workspace);
+
+/** Parameters that take free text to the statement. */
+const TEXT_PARAMETERS = [
+  'city',
+  'country',
+  'region',
+  'device',
+  'browser',
+  'os',
+  'referer',
+  'refererUrl',
+  'url',
+  'utm_source',
+  'utm_content',
+  'eventName',
+  'domain',
+  'tenantId',
+] as const;
+
+const ATTACKS = [
+  "') OR 1=1 --",
+  "' UNION ALL SELECT payload FROM click_events --",
+  "'; DROP TABLE click_events; --",
+  "\\') OR 1=1 --",
+  "\\\\' OR ''='",
+  '`) OR 1=1 --',
+  '{p0:UInt64}',
+  '{p0:String}) OR (1=1',
+  '/*',
+  '*/ OR 1=1 /*',
+  '# comment',
+  'a\0b',
+  "\0') OR 1=1 --",
+  '\\0',
+  '\\N',
+  '\n\r\t\b',
+  '\u2019 OR 1=1 --',
+  '\uff07 OR 1=1 --',
+  '😀🏴󠁧󠁢󠁥󠁮󠁧󠁿',
+  '\ufeff\u202e\u0000',
+  '%27%20OR%201=1',
+  'NULL',
+  '[]',
+  "['x']",
+  'x'.repeat(10_000),
+  "'".repeat(10_000),
+  '\\'.repeat(9_999),
+  '😀'.repeat(2_500),
+];
+
+function statements(query: Record<string, string>) {
+  const parsed = eventsQuerySchema.parse(query);
+  const bound = bind(parse(parsed, NOW), SCOPE);
+  const facts = [planCount(bound), planLinks(bound)].flatMap((fact) => (fact === undefined ? [] : printFact(fact)));
+  return [...facts, compile({ query: parsed, scope: SCOPE }, NOW)];
+}
+
+/** A statement without what stands in parentheses. */
+function topLevel(sql: string): string {
+  const shorter = sql.replace(/\([^()]*\)/g, '');
+  return shorter === sql ? sql : topLevel(shorter);
+}
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await store(database, SMALL_WORLD);
+});
+afterAll(() => database.drop());
+
+test.each(TEXT_PARAMETERS)('no text given for %s is part of a statement', (parameter) => {
+  const reference = statements({ event: 'leads', [parameter]: 'harmless', page: '500' });
+  // A qualified region (`US-CA`) is another condition than a bare one.
+  const separators = parameter === 'region' ? /[,-]/g : /,/g;
+  for (const attack of ATTACKS) {
+    const texts = statements({ event: 'leads', [parameter]: attack.replace(separators, ';'), page: '500' });
+    expect(texts.map(({ sql }) => sql)).toEqual(reference.map(({ sql }) => sql));
+  }
+});
+
+test('the text of a statement depends on which parameters are given, never on their text', () => {
+  const value = fc
+    .string({ unit: 'binary', minLength: 1, maxLength: 30 })
+    .map((text) => `x${text.replaceAll(',', '')}`);
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(fc.constantFrom(...TEXT_PARAMETERS), { minLength: 1 }),
+      value,
+      value,
+      (names, one, two) => {
+        // The number of qualified regions is part of the text, so regions get texts without a dash.
+        const query = (text: string) =>
+          Object.fromEntries(names.map((name) => [name, name === 'region' ? text.replaceAll('-', '') : text]));
+        expect(statements(query(one)).map(({ sql }) => sql)).toEqual(statements(query(two)).map(({ sql }) => sql));
+      },
+    ),
+  );
+});
+
+test('every table that a statement names is followed by the workspace, which is always the same parameter', () => {
+  const names = Object.keys(eventsQuerySchema.shape).filter(
+    (name) => !['folderId', 'partnerTagId', 'groupId', 'query'].includes(name),
+  );
+  const value = fc.constantFrom(
+    '-x,y',
+    'US-CA',
+    'true',
+    'false',
+    '1',
+    '2',
+    'new',
+    'leads',
+    'sales',
+    'tag_00000000001,-x',
+    '900',
+    'all',
+  );
+  fc.assert(
+    fc.property(fc.dictionary(fc.constantFrom(...names), value), (query) => {
+      const valid = eventsQuerySchema.safeParse(query);
+      if (!valid.success || query.key !== undefined || query.externalId !== undefined) return;
+      let all: ReturnType<typeof statements>;
+      try {
+        all = statements(query);
+      } catch {
+        return;
+      }
+      for (const { sql, params } of all) {
+        const tables = sql.match(/\b(?:FROM|JOIN)\b/g) ?? [];
+        const guarded = sql.match(/\bFROM \w+(?: FINAL)? WHERE workspace_id = \{p0:UInt64\}(?= AND | ORDER |$)/g) ?? [];
+        expect(guarded).toHaveLength(tables.length);
+        expect(params.p0).toBe(WORKSPACE_NUMBER);
+        // A guard that stands beside an OR would be none.
+        expect(topLevel(sql)).not.toContain(' OR ');
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('the same request compiles to the same statement, byte for byte', () => {
+  const query = eventsQuerySchema.parse({ country: 'US,-FR', tagId: '-x', region: 'US-CA,NY,FR-IDF', page: '7' });
+  const [first, second] = [1, 2].map(() => compile({ query, scope: SCOPE }, NOW));
+  expect(second).toEqual(first);
+  expect(Object.keys(first!.params)).toEqual(Object.keys(first!.params).map((_name, index) => `p${index}`));
+});
+
+test('a statement cannot be compiled for anything but the id of a workspace', () => {
+  for (const id of ['', '1', 'ws_', 'ws_1', 'link_00000000001', "ws_' OR 1=1", undefined]) {
+    const scope = { ...SCOPE, workspaceId: id as string };
+    expect(() => compile({ query: eventsQuerySchema.parse({}), scope }, NOW)).toThrow(TypeError);
+  }
+});
+
+test('hostile values are found when they are there, and change nothing when they are not', async () => {
+  const values = ATTACKS.map((attack) => attack.replaceAll(',', ';').slice(0, 2000));
+  const template = SMALL_WORLD.clicks[0]!;
+  const world: World = {
+    ...SMALL_WORLD,
+    workspace: 501,
+    clicks: values.map((city, number): WorldClick => {
+      return { ...template, id: template.id.slice(0, 13) + String(number).padStart(3, '0'), city };
+    }),
+    leads: [],
+    sales: [],
+  };
+  await store(database, world);
+  for (const [number, city] of values.entries()) {
+    const here = await pageOf(database, { city }, { ...SCOPE, workspaceId: workspaceId(501) });
+    expect(here.ids, city.slice(0, 40)).toEqual([world.clicks[number]!.id]);
+    const elsewhere = await pageOf(database, { city }, SCOPE);
+    expect(elsewhere.ids, city.slice(0, 40)).toEqual([]);
+  }
+  const others = await pageOf(database, { city: `-${values[0]}` }, SCOPE);
+  expect(others.ids.map(numberIn)).toEqual([9, 1, 2, 3, 4, 5, 6]);
+});

@@ -1,0 +1,137 @@
+import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { BindScope, CompiledQuery } from '../src/index.js';
+import { pageOf } from './run.js';
+import { SMALL_WORLD } from './small-world.js';
+import { customerId, linkId, numberIn, partnerId, programId, store, tagId, workspaceId } from './world.js';
+
+// The statements of every case are kept in golden/. `npx vitest run packages/event-query -u` rewrites them; review the diff.
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await store(database, SMALL_WORLD);
+  // Another workspace with the same links and events: none of it may ever be seen.
+  await store(database, { ...SMALL_WORLD, workspace: SMALL_WORLD.workspace + 1 });
+});
+afterAll(() => database.drop());
+
+const SCOPE: BindScope = { workspaceId: workspaceId(SMALL_WORLD.workspace), programId: programId(1) };
+
+interface Case {
+  readonly query: Record<string, string>;
+  readonly scope?: Partial<BindScope>;
+  /** Numbers of the events, in order. */
+  readonly events: readonly number[];
+}
+
+const ALL_CLICKS = [9, 1, 2, 3, 4, 5, 6, 8];
+
+const CASES: Record<string, Case> = {
+  defaults: { query: {}, events: [9, 1, 2, 3, 4, 5, 6] },
+  'no removed links': { query: {}, scope: { hasRemovedLinks: false }, events: [9, 1, 2, 3, 4, 5, 6, 7] },
+  'all of time': { query: { interval: 'all' }, events: ALL_CLICKS },
+  ascending: { query: { interval: 'all', sortOrder: 'asc', order: 'desc' }, events: [...ALL_CLICKS].reverse() },
+  'third page of two': { query: { page: '3', limit: '2' }, events: [4, 5] },
+  'exact times': { query: { start: '2026-11-21T14:26:00.250Z', end: '2026-11-21T14:28:00.250Z' }, events: [2, 3, 4] },
+  'a day in a zone': {
+    query: { start: '2026-11-20', end: '2026-11-20', timezone: 'Asia/Kolkata' },
+    events: [8],
+  },
+  'before all events': { query: { start: '1969-01-01', end: '1969-12-31' }, events: [] },
+  'far future': { query: { start: '2026-11-21T14:28:00.250Z', end: '9999-12-31' }, events: [9, 1, 2] },
+  'country in and out': { query: { country: 'us,fr,-de' }, events: [9, 1, 2, 3, 6] },
+  'country out': { query: { country: '-US,FR' }, events: [4, 5] },
+  'region, qualified and bare': { query: { region: 'US-CA,IDF' }, events: [9, 1, 2, 6] },
+  'region out': { query: { region: '-US-CA,US-NY' }, events: [9, 1, 4, 5, 6] },
+  'bare region': { query: { region: 'CA' }, events: [2, 4] },
+  'device, browser and os in any case': {
+    query: { device: 'DESKTOP,mobile', browser: 'chrome', os: 'mac os,IOS' },
+    events: [9, 1, 2, 3, 5, 6],
+  },
+  place: { query: { city: 'Paris,Lyon', continent: 'EU' }, events: [9, 1, 6] },
+  trigger: { query: { trigger: 'qr,pageview,deeplink' }, events: [2, 5] },
+  'deprecated qr': { query: { qr: 'false' }, events: [9, 1, 3, 4, 6] },
+  'referer and url': {
+    query: { referer: 't.co', refererUrl: 'https://t.co/abc', url: 'https://acme.com/p' },
+    events: [6],
+  },
+  utm: {
+    query: { utm_source: 'news letter', utm_medium: 'e-mail', utm_campaign: 'x', utm_term: 'a', utm_content: 'b' },
+    events: [6],
+  },
+  'utm out': { query: { utm_source: '-news letter' }, events: [9, 1, 2, 3, 4, 5] },
+  'links listed': { query: { linkId: `${linkId(1)},${linkId(2)},nonsense` }, events: [9, 1, 2, 6] },
+  'links out': { query: { linkId: `-${linkId(1)},nonsense` }, events: [2, 3, 4, 5] },
+  'unknown links only': { query: { linkId: 'nonsense' }, events: [] },
+  'a removed link': { query: { linkId: linkId(6) }, events: [] },
+  'link by reference': {
+    query: { externalId: 'ext_a', country: 'FR' },
+    scope: { linkId: linkId(1) },
+    events: [9, 1, 6],
+  },
+  domain: { query: { interval: 'all', domain: 'B.example' }, events: [2, 3, 8] },
+  'domain out': { query: { domain: '-b.example' }, events: [9, 1, 4, 5, 6] },
+  tags: { query: { tagId: `${tagId(1)},${tagId(2)}` }, events: [9, 1, 2, 6] },
+  'tags in and out': { query: { tagId: `${tagId(2)},-${tagId(1)}` }, events: [2] },
+  'an excluded tag keeps links without tags': { query: { tagIds: `-${tagId(2)}` }, events: [3, 4, 5] },
+  'unknown tag': { query: { tagId: 'nonsense' }, events: [] },
+  'unknown tag out': { query: { tagId: '-nonsense' }, events: [9, 1, 2, 3, 4, 5, 6] },
+  'tenant out': { query: { tenantId: '-tenant-1' }, events: [2, 3, 4, 5] },
+  partner: { query: { partnerId: partnerId(2) }, events: [4] },
+  'no partner is no partner id': { query: { partnerId: partnerId(0) }, events: [] },
+  'own program': { query: { programId: programId(1) }, events: [9, 1, 6] },
+  'another program': { query: { programId: programId(2) }, events: [] },
+  'root links': { query: { root: 'true' }, events: [3, 5] },
+  'all but root links': { query: { root: 'false' }, events: [9, 1, 2, 4, 6] },
+  'filters on links together': { query: { domain: 'b.example', root: 'false', tenantId: '-tenant-1' }, events: [2] },
+  'a listed link with filters on links': {
+    query: { linkId: `${linkId(1)},${linkId(2)}`, tagId: `-${tagId(1)}`, interval: 'all' },
+    events: [2, 8],
+  },
+  'clicks of a customer': { query: { customerId: customerId(1) }, events: [1, 3] },
+  'clicks of a customer by external id': {
+    query: { customerId: 'ext_2' },
+    scope: { customerId: customerId(2) },
+    events: [2],
+  },
+  'unknown customer': { query: { customerId: 'ext_3' }, events: [] },
+  'clicks do not know event names or sale types': {
+    query: { eventName: 'Sign up', saleType: 'new', country: 'DE' },
+    events: [4],
+  },
+  leads: { query: { event: 'leads' }, events: [21, 22, 23] },
+  'leads by name': { query: { event: 'leads', eventName: 'Demo booked', country: 'US' }, events: [22, 23] },
+  'leads of a customer': { query: { event: 'leads', customerId: customerId(1), saleType: 'new' }, events: [21, 23] },
+  sales: { query: { event: 'sales' }, events: [31, 32] },
+  'new sales': { query: { event: 'sales', saleType: 'new' }, events: [32] },
+  'sales by link': { query: { event: 'sales', domain: 'b.example' }, events: [32] },
+  'a page that may lie beyond the end': { query: { page: '101' }, events: [] },
+  'the last page there can be': { query: { page: '9007199254740991', limit: '1000' }, events: [] },
+};
+
+/** A statement as a reader of a diff wants it: a clause or condition a line, then what goes with the text. */
+function readable({ sql, params, settings }: CompiledQuery): string {
+  let depth = 0;
+  const lines = sql.replace(/[()]|\b(?:FROM|WHERE|AND|ORDER BY|LIMIT)\b/g, (part) => {
+    if (part === '(') depth += 1;
+    else if (part === ')') depth -= 1;
+    else if (depth === 0) return `\n  ${part}`;
+    return part;
+  });
+  const values = Object.entries(params).map(([name, value]) => `-- ${name} = ${text(value)}`);
+  const options = Object.entries(settings).map(([name, value]) => `-- set ${name} = ${value}`);
+  return [lines.replace(/ \n/g, '\n'), ...values, ...options].join('\n');
+}
+
+function text(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? String(part) : part));
+}
+
+test.each(Object.entries(CASES))('%s: the statement is the reviewed one and gives its events', async (name, wanted) => {
+  const { ids, statements } = await pageOf(database, wanted.query, { ...SCOPE, ...wanted.scope });
+  const file = `golden/${name.replace(/[^a-z0-9]+/gi, '-')}.sql`;
+  const request = `-- GET /events?${new URLSearchParams(wanted.query)}`;
+  await expect(`${[request, ...statements.map(readable)].join('\n\n')}\n`).toMatchFileSnapshot(file);
+  expect(ids.map(numberIn)).toEqual(wanted.events);
+});

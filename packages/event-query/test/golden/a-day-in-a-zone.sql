@@ -1,0 +1,23 @@
+-- GET /events?start=2026-11-20&end=2026-11-20&timezone=Asia%2FKolkata
+
+SELECT click_id, timestamp, link_id, payload, ip
+  FROM click_events
+  WHERE workspace_id = {p0:UInt64}
+  AND timestamp >= {p1:DateTime64(3, 'UTC')}
+  AND timestamp <= {p2:DateTime64(3, 'UTC')}
+  AND NOT (link_id IN (SELECT id FROM links WHERE workspace_id = {p0:UInt64} AND deleted = {p3:UInt8}))
+  ORDER BY timestamp DESC, click_id DESC
+  LIMIT {p4:UInt64} OFFSET {p5:UInt64}
+-- p0 = "500"
+-- p1 = "2026-11-19 18:30:00.000"
+-- p2 = "2026-11-20 18:29:59.999"
+-- p3 = "1"
+-- p4 = "100"
+-- p5 = "0"
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set log_comment = events clicks
+-- set optimize_use_projections = 0
+-- set use_index_for_in_with_subqueries = 0
+-- set use_top_k_dynamic_filtering = 0

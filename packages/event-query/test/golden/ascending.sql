@@ -1,0 +1,21 @@
+-- GET /events?interval=all&sortOrder=asc&order=desc
+
+SELECT click_id, timestamp, link_id, payload, ip
+  FROM click_events
+  WHERE workspace_id = {p0:UInt64}
+  AND timestamp <= {p1:DateTime64(3, 'UTC')}
+  AND NOT (link_id IN (SELECT id FROM links WHERE workspace_id = {p0:UInt64} AND deleted = {p2:UInt8}))
+  ORDER BY timestamp ASC, click_id ASC
+  LIMIT {p3:UInt64} OFFSET {p4:UInt64}
+-- p0 = "500"
+-- p1 = "2026-11-21 23:59:59.999"
+-- p2 = "1"
+-- p3 = "100"
+-- p4 = "0"
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set log_comment = events clicks
+-- set optimize_use_projections = 0
+-- set use_index_for_in_with_subqueries = 0
+-- set use_top_k_dynamic_filtering = 0

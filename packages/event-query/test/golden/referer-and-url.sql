@@ -1,0 +1,29 @@
+-- GET /events?referer=t.co&refererUrl=https%3A%2F%2Ft.co%2Fabc&url=https%3A%2F%2Facme.com%2Fp
+
+SELECT click_id, timestamp, link_id, payload, ip
+  FROM click_events
+  WHERE workspace_id = {p0:UInt64}
+  AND timestamp >= {p1:DateTime64(3, 'UTC')}
+  AND timestamp <= {p2:DateTime64(3, 'UTC')}
+  AND referer IN {p3:Array(String)}
+  AND referer_url IN {p4:Array(String)}
+  AND url_base IN {p5:Array(String)}
+  AND NOT (link_id IN (SELECT id FROM links WHERE workspace_id = {p0:UInt64} AND deleted = {p6:UInt8}))
+  ORDER BY timestamp DESC, click_id DESC
+  LIMIT {p7:UInt64} OFFSET {p8:UInt64}
+-- p0 = "500"
+-- p1 = "2026-11-20 14:30:00.250"
+-- p2 = "2026-11-21 14:30:00.250"
+-- p3 = ["t.co"]
+-- p4 = ["https://t.co/abc"]
+-- p5 = ["https://acme.com/p"]
+-- p6 = "1"
+-- p7 = "100"
+-- p8 = "0"
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set log_comment = events clicks
+-- set optimize_use_projections = 0
+-- set use_index_for_in_with_subqueries = 0
+-- set use_top_k_dynamic_filtering = 0

@@ -1,0 +1,36 @@
+-- GET /events?event=sales&domain=b.example
+
+SELECT id
+  FROM links FINAL
+  WHERE workspace_id = {p0:UInt64}
+  AND domain IN {p1:Array(String)}
+  LIMIT {p2:UInt64}
+-- p0 = "500"
+-- p1 = ["b.example"]
+-- p2 = "101"
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set log_comment = events sales links
+
+SELECT event_id, timestamp, link_id, payload, ip, event_name, customer_id
+  FROM sale_events
+  WHERE workspace_id = {p0:UInt64}
+  AND timestamp >= {p1:DateTime64(3, 'UTC')}
+  AND timestamp <= {p2:DateTime64(3, 'UTC')}
+  AND link_id IN {p3:Array(UInt64)}
+  ORDER BY timestamp DESC, event_id DESC
+  LIMIT {p4:UInt64} OFFSET {p5:UInt64}
+-- p0 = "500"
+-- p1 = "2026-11-20 14:30:00.250"
+-- p2 = "2026-11-21 14:30:00.250"
+-- p3 = ["2","3"]
+-- p4 = "100"
+-- p5 = "0"
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set log_comment = events sales
+-- set optimize_use_projections = 1
+-- set use_index_for_in_with_subqueries = 1
+-- set use_top_k_dynamic_filtering = 0

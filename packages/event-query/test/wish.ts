@@ -1,0 +1,186 @@
+import type { EventKind } from '@waymark/contract';
+import type { ListParameter } from '../src/parsed-request.js';
+import {
+  customerId,
+  eventsOf,
+  linkId,
+  NOW,
+  partnerId,
+  programId,
+  tagId,
+  type World,
+  type WorldClick,
+  type WorldConversion,
+} from './world.js';
+
+/** A request as its caller means it. The answer to it is worked out here without SQL and without our parser. */
+export interface Wish {
+  readonly event: EventKind;
+  readonly range: WishedRange;
+  readonly lists: Partial<Record<ListParameter, WishedList>>;
+  readonly root: boolean | undefined;
+  readonly saleType: 'new' | 'recurring' | undefined;
+  readonly program: number | undefined;
+  readonly customer: number | undefined;
+  readonly order: 'asc' | 'desc';
+  readonly page: number;
+  readonly limit: number;
+}
+
+export interface WishedList {
+  readonly include: readonly string[];
+  readonly exclude: readonly string[];
+}
+
+export type WishedRange =
+  | { readonly type: 'times'; readonly startMs: number; readonly endMs: number }
+  | { readonly type: 'days'; readonly start: string; readonly end: string; readonly zone: string }
+  | { readonly type: 'interval'; readonly interval: '24h' | 'mtd' | 'ytd' | 'all'; readonly zone: string };
+
+/** The workspace's own program in every test. */
+export const OWN_PROGRAM = 1;
+
+export function queryOf(wish: Wish): Record<string, string> {
+  const lists = Object.entries(wish.lists).map(([name, list]): [string, string] => [name, listText(list)]);
+  const optional: [string, string | number | boolean | undefined][] = [
+    ['root', wish.root],
+    ['saleType', wish.saleType],
+    ['programId', wish.program && programId(wish.program)],
+    ['customerId', wish.customer && customerId(wish.customer)],
+  ];
+  const given = optional.filter(([, value]) => value !== undefined).map(([name, value]) => [name, String(value)]);
+  return {
+    event: wish.event,
+    ...rangeQuery(wish.range),
+    ...Object.fromEntries(lists),
+    ...Object.fromEntries(given),
+    sortOrder: wish.order,
+    page: String(wish.page),
+    limit: String(wish.limit),
+  };
+}
+
+function listText({ include, exclude }: WishedList): string {
+  if (include.length === 0) return exclude.length === 0 ? '' : `-${exclude.join(',')}`;
+  return [...include, ...exclude.map((value) => `-${value}`)].join(',');
+}
+
+function rangeQuery(range: WishedRange): Record<string, string> {
+  switch (range.type) {
+    case 'times':
+      return { start: new Date(range.startMs).toISOString(), end: new Date(range.endMs).toISOString() };
+    case 'days':
+      return { start: range.start, end: range.end, timezone: range.zone };
+    case 'interval':
+      return { interval: range.interval, timezone: range.zone };
+  }
+}
+
+/** `2026-11-21` in the zone. */
+function dayIn(zone: string, ms: number): string {
+  return new Intl.DateTimeFormat('sv-SE', { timeZone: zone }).format(ms);
+}
+
+function isInRange(range: WishedRange, ms: number): boolean {
+  if (range.type === 'times') {
+    return ms >= Math.min(range.startMs, range.endMs) && ms <= Math.max(range.startMs, range.endMs);
+  }
+  const day = dayIn(range.zone, ms);
+  if (range.type === 'days') {
+    const [first, last] = [range.start, range.end].sort();
+    return first! <= day && day <= last!;
+  }
+  if (range.interval === '24h') return ms >= NOW - 24 * 3_600_000 && ms <= NOW;
+  const today = dayIn(range.zone, NOW);
+  const prefix = { mtd: today.slice(0, 7), ytd: today.slice(0, 4), all: '' }[range.interval];
+  return day <= today && day.startsWith(prefix);
+}
+
+/** Values of a URL's query that belong to a UTM parameter. */
+function utm(url: string, name: string): string {
+  return url.includes('?') ? (new URLSearchParams(url.slice(url.indexOf('?') + 1)).get(name) ?? '') : '';
+}
+
+function fold(text: string): string {
+  return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+}
+
+/** Whether the event has this value of the attribute that the filter speaks of. */
+function has(world: World, event: WorldClick | WorldConversion, parameter: ListParameter, value: string): boolean {
+  const click = 'click' in event ? event.click : event;
+  const link = world.links.find(({ number }) => number === click.link)!;
+  switch (parameter) {
+    case 'linkId':
+      return value === linkId(click.link);
+    case 'domain':
+      return value.toLowerCase() === link.domain;
+    case 'tenantId':
+      return value === link.tenantId;
+    case 'tagId':
+      return link.tags.some((tag) => value === tagId(tag));
+    case 'partnerId':
+      return link.partner !== 0 && value === partnerId(link.partner);
+    case 'region':
+      return [click.region, `${click.country}-${click.region}`].some(
+        (text) => text.toLowerCase() === value.toLowerCase(),
+      );
+    case 'country':
+      return value.toLowerCase() === click.country.toLowerCase();
+    case 'device':
+    case 'browser':
+    case 'os':
+      return fold(value) === fold(click[parameter]);
+    case 'url':
+      return value === click.url.replace(/\?.*$/s, '');
+    case 'refererUrl':
+      return value === click.refererUrl.replace(/\?.*$/s, '');
+    case 'eventName':
+      return !('click' in event) || value === event.eventName;
+    case 'city':
+    case 'continent':
+    case 'trigger':
+    case 'referer':
+      return value === click[parameter];
+    default:
+      return value === utm(click.url, parameter);
+  }
+}
+
+function passesList(
+  world: World,
+  event: WorldClick | WorldConversion,
+  parameter: ListParameter,
+  list: WishedList,
+): boolean {
+  // Clicks have no name: the filter is not applied to them.
+  if (parameter === 'eventName' && !('click' in event)) return true;
+  const hasAny = (values: readonly string[]) => values.some((value) => has(world, event, parameter, value));
+  return (list.include.length === 0 || hasAny(list.include)) && !hasAny(list.exclude);
+}
+
+function isOfCustomer(world: World, event: WorldClick | WorldConversion, customer: number): boolean {
+  if ('click' in event) return event.customer === customer;
+  return world.leads.some((lead) => lead.customer === customer && lead.click.id === event.id);
+}
+
+function passes(world: World, wish: Wish, event: WorldClick | WorldConversion): boolean {
+  const click = 'click' in event ? event.click : event;
+  const link = world.links.find(({ number }) => number === click.link)!;
+  return (
+    !link.isRemoved &&
+    isInRange(wish.range, event.timeMs) &&
+    Object.entries(wish.lists).every(([name, list]) => passesList(world, event, name as ListParameter, list)) &&
+    (wish.root === undefined || wish.root === (link.key === '_root')) &&
+    (wish.program === undefined || (wish.program === OWN_PROGRAM && link.program === wish.program)) &&
+    (wish.customer === undefined || isOfCustomer(world, event, wish.customer)) &&
+    (wish.saleType === undefined || wish.event !== 'sales' || ('saleType' in event && event.saleType === wish.saleType))
+  );
+}
+
+/** Ids of the page, worked out from the events one by one. */
+export function answerTo(world: World, wish: Wish): string[] {
+  const found = eventsOf(world, wish.event).filter((event) => passes(world, wish, event));
+  const ascending = found.sort((a, b) => a.timeMs - b.timeMs || (a.id < b.id ? -1 : 1)).map(({ id }) => id);
+  const ordered = wish.order === 'asc' ? ascending : ascending.reverse();
+  return ordered.slice((wish.page - 1) * wish.limit, wish.page * wish.limit);
+}

@@ -1,0 +1,149 @@
+import { EVENT_ID_LENGTH, type EventKind, formatResourceId } from '@waymark/contract';
+import { aClick, aLead, aSale, insertClicks, insertLeads, insertSales, type TestDatabase } from '@waymark/test-kit';
+
+/** Saturday 21 November 2026, 14:30 in UTC: the present of every test here. */
+export const NOW = Date.parse('2026-11-21T14:30:00.250Z');
+
+/** What a test says of a link; numbers are the 64-bit numbers behind the ids. */
+export interface WorldLink {
+  readonly number: number;
+  readonly domain: string;
+  readonly key: string;
+  readonly tenantId: string;
+  readonly tags: readonly number[];
+  readonly partner: number;
+  readonly program: number;
+  readonly isRemoved: boolean;
+}
+
+export interface WorldClick {
+  readonly id: string;
+  readonly timeMs: number;
+  readonly link: number;
+  readonly trigger: 'link' | 'qr' | 'pageview' | 'deeplink';
+  readonly country: string;
+  readonly region: string;
+  readonly city: string;
+  readonly continent: string;
+  readonly device: string;
+  readonly browser: string;
+  readonly os: string;
+  readonly referer: string;
+  readonly refererUrl: string;
+  readonly url: string;
+}
+
+export interface WorldConversion {
+  readonly id: string;
+  readonly timeMs: number;
+  readonly eventName: string;
+  readonly customer: number;
+  readonly saleType: 'new' | 'recurring';
+  readonly click: WorldClick;
+}
+
+/** All that one workspace has. */
+export interface World {
+  readonly workspace: number;
+  readonly links: readonly WorldLink[];
+  readonly clicks: readonly WorldClick[];
+  readonly leads: readonly WorldConversion[];
+  readonly sales: readonly WorldConversion[];
+}
+
+export const linkId = (number: number) => formatResourceId('link', String(number));
+export const tagId = (number: number) => formatResourceId('tag', String(number));
+export const partnerId = (number: number) => formatResourceId('partner', String(number));
+export const programId = (number: number) => formatResourceId('program', String(number));
+export const customerId = (number: number) => formatResourceId('customer', String(number));
+export const workspaceId = (number: number) => formatResourceId('workspace', String(number));
+
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const RANDOM_BITS = 53n;
+
+/** An event id of that time whose random part is a number, so that ids of one millisecond sort by it. */
+export function idOf(timeMs: number, number: number): string {
+  let rest = (BigInt(timeMs) << RANDOM_BITS) | BigInt(number);
+  let text = '';
+  for (let position = 0; position < EVENT_ID_LENGTH; position++) {
+    text = DIGITS[Number(rest % 62n)] + text;
+    rest /= 62n;
+  }
+  return text;
+}
+
+/** The number in an id that {@link idOf} made. */
+export function numberIn(id: string): number {
+  const value = [...id].reduce((sum, digit) => sum * 62n + BigInt(DIGITS.indexOf(digit)), 0n);
+  return Number(BigInt.asUintN(Number(RANDOM_BITS), value));
+}
+
+let nextWorkspace = 1000;
+/** A workspace that no other test of this file uses. */
+export function freshWorkspace(): number {
+  nextWorkspace += 1;
+  return nextWorkspace;
+}
+
+function linkRows({ workspace, links }: World): Record<string, unknown>[] {
+  return links.flatMap((link) => {
+    const row = {
+      workspace_id: workspace,
+      id: link.number,
+      version: 1,
+      deleted: 0,
+      domain: link.domain,
+      key: link.key,
+      tenant_id: link.tenantId,
+      tag_ids: link.tags,
+      partner_id: link.partner,
+      program_id: link.program,
+    };
+    return link.isRemoved ? [row, { ...row, version: 2, deleted: 1 }] : [row];
+  });
+}
+
+function clickRowOf(world: World, { id, timeMs, link, ...facts }: WorldClick) {
+  return aClick({
+    ...facts,
+    workspaceId: String(world.workspace),
+    linkId: String(link),
+    clickId: id,
+    timestampMs: timeMs,
+  });
+}
+
+function conversionFacts(world: World, { id, timeMs, eventName, customer, click }: WorldConversion) {
+  return {
+    click: clickRowOf(world, click),
+    eventId: id,
+    eventName,
+    timestampMs: timeMs,
+    customerId: String(customer),
+  };
+}
+
+/** Writes a workspace as the writer and the catalog would. */
+export async function store({ client }: TestDatabase, world: World): Promise<void> {
+  await client.insert({ table: 'links', values: linkRows(world), format: 'JSONEachRow' });
+  // Two inserts: events of one millisecond then lie in different parts, where nothing but ORDER BY sorts them.
+  for (const remainder of [0, 1]) {
+    const half = world.clicks.filter((_click, index) => index % 2 === remainder);
+    await insertClicks(
+      client,
+      half.map((click) => clickRowOf(world, click)),
+    );
+  }
+  await insertLeads(
+    client,
+    world.leads.map((lead) => aLead(conversionFacts(world, lead))),
+  );
+  await insertSales(
+    client,
+    world.sales.map((sale) => aSale({ ...conversionFacts(world, sale), saleType: sale.saleType })),
+  );
+}
+
+export function eventsOf(world: World, kind: EventKind): readonly (WorldClick | WorldConversion)[] {
+  return world[kind];
+}
