@@ -54,6 +54,18 @@ test('the payload of a click plus its address is the click object of the API', (
   });
 });
 
+test('the payload is what JSON.stringify would have made of the click object', () => {
+  const text = fc.string({ unit: 'binary' });
+  fc.assert(
+    fc.property(text, text, text, (city, userAgent, referer) => {
+      const payload = String(column('click', clickRow({ ...facts, city, userAgent, referer }), 'payload'));
+      const { click } = JSON.parse(payload) as { click: Record<string, unknown> };
+      expect(click).toMatchObject({ city, ua: userAgent, referer });
+      expect(payload).toBe(JSON.stringify({ v: 1, click }));
+    }),
+  );
+});
+
 test('UTM values are decoded and a URL is also kept without its query', () => {
   const row = clickRow(facts);
   expect(column('click', row, 'utm_source')).toBe('news letter');
