@@ -1,17 +1,42 @@
 import ipaddr from 'ipaddr.js';
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
-
 /** An address as all parts of the program compare it: IPv4 inside IPv6 unwrapped, IPv6 in its shortest form. */
 export interface ParsedAddress {
   readonly text: string;
-  readonly address: Address;
+  /** IPv4 as its 32-bit number. */
+  readonly address: number | ipaddr.IPv6;
 }
 
-/** Plain dotted IPv4 without leading zeros: by far the most frequent form, and canonical as it stands. */
-const PLAIN_IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3}(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)$/;
+const DOT = 46;
+const ZERO = 48;
 
-/** What proxies put around an address: `[2001:db8::1]:443`, `192.0.2.1:443`, a zone (`fe80::1%eth0`). */
+/**
+ * The number of a plain dotted IPv4 address without leading zeros, which is canonical as it stands; undefined for any other
+ * text. By hand, because every redirect reads one or two.
+ */
+export function ipv4Number(text: string): number | undefined {
+  if (text.length < 7 || text.length > 15) return undefined;
+  let number = 0;
+  let part = -1;
+  let parts = 0;
+  for (let position = 0; position <= text.length; position++) {
+    const code = position === text.length ? DOT : text.charCodeAt(position);
+    if (code === DOT) {
+      if (part < 0 || parts === 4) return undefined;
+      number = number * 256 + part;
+      parts += 1;
+      part = -1;
+      continue;
+    }
+    const digit = code - ZERO;
+    if (digit < 0 || digit > 9 || part === 0) return undefined;
+    part = part < 0 ? digit : part * 10 + digit;
+    if (part > 255) return undefined;
+  }
+  return parts === 4 ? number : undefined;
+}
+
+/** What proxies put around an address: `[2001:db8::1]:443`, `192.0.2.1:443`. */
 function bareAddress(text: string): string {
   const trimmed = text.trim();
   if (trimmed.startsWith('[')) return trimmed.slice(1, trimmed.indexOf(']'));
@@ -23,31 +48,51 @@ function bareAddress(text: string): string {
 /** Reads an address from a socket or a header; undefined when it is none. */
 export function parseAddress(text: string): ParsedAddress | undefined {
   const bare = bareAddress(text);
-  if (PLAIN_IPV4.test(bare)) return { text: bare, address: ipaddr.IPv4.parse(bare) };
+  const plain = ipv4Number(bare);
+  if (plain !== undefined) return { text: bare, address: plain };
   if (!bare.includes(':') || !ipaddr.IPv6.isValid(bare)) return undefined;
   const address = ipaddr.IPv6.parse(bare);
   if (address.isIPv4MappedAddress()) {
-    const inner = address.toIPv4Address();
-    return { text: inner.toString(), address: inner };
+    const inner = address.toIPv4Address().toString();
+    return { text: inner, address: ipv4Number(inner) ?? 0 };
   }
+  // `fe80::1%eth0`: the zone means something to one machine only.
   address.zoneId = undefined;
   return { text: address.toString(), address };
 }
 
-function parseRange(entry: string): [Address, number] {
+export interface AddressRanges {
+  has(address: number | ipaddr.IPv6): boolean;
+}
+
+function parseRange(entry: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
   if (entry.includes('/')) return ipaddr.parseCIDR(entry);
   const address = ipaddr.parse(entry);
   return [address, address.kind() === 'ipv4' ? 32 : 128];
 }
 
 /**
- * Whether an address lies in one of the ranges.
- *
  * @param ranges addresses or CIDR ranges
  * @throws Error for an entry that is neither
  */
-export function createRangeTest(ranges: readonly string[]): (address: Address) => boolean {
-  const parsed = ranges.map(parseRange);
-  return (address) =>
-    parsed.some(([network, bits]) => network.kind() === address.kind() && address.match(network as never, bits));
+export function createAddressRanges(ranges: readonly string[]): AddressRanges {
+  const ipv4: { readonly first: number; readonly size: number }[] = [];
+  const ipv6: [ipaddr.IPv6, number][] = [];
+  for (const entry of ranges) {
+    const [network, bits] = parseRange(entry);
+    if (network.kind() === 'ipv6') {
+      ipv6.push([network as ipaddr.IPv6, bits]);
+      continue;
+    }
+    const size = 2 ** (32 - bits);
+    const number = ipv4Number(network.toString()) ?? 0;
+    ipv4.push({ first: number - (number % size), size });
+  }
+  return {
+    has(address) {
+      if (typeof address !== 'number') return ipv6.some((range) => address.match(range));
+      for (const { first, size } of ipv4) if (address >= first && address < first + size) return true;
+      return false;
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { createRangeTest, type ParsedAddress, parseAddress } from './address-ranges.js';
+import { createAddressRanges, ipv4Number, parseAddress } from './address-ranges.js';
 import { ownText } from './own-text.js';
 
 /** Where a request came from. */
@@ -12,8 +12,9 @@ export interface ClientAddress {
 
 export type ClientAddressReader = (peer: string | undefined, forwardedFor: string | undefined) => ClientAddress;
 
-interface KnownAddress {
-  readonly text: string;
+interface Hop {
+  /** Undefined for a text that is no address. */
+  readonly text: string | undefined;
   readonly isTrusted: boolean;
 }
 
@@ -22,6 +23,8 @@ const HOPS_MAX = 32;
 const CHAIN_CHARS_MAX = 2048;
 /** The longest address there is: IPv6 with an IPv4 tail, zone, brackets and port, and some spaces. */
 const ADDRESS_CHARS_MAX = 80;
+const NO_HOP: Hop = { text: undefined, isTrusted: false };
+const SPACE = 32;
 
 /**
  * Finds the client of a request: `X-Forwarded-For` counts only when the peer is a trusted proxy, and of it the right-most hop
@@ -30,37 +33,38 @@ const ADDRESS_CHARS_MAX = 80;
  * @param trustedProxies addresses or CIDR ranges
  */
 export function createClientAddressReader(trustedProxies: readonly string[]): ClientAddressReader {
-  const isInRanges = createRangeTest(trustedProxies);
-  // Peers are few (the proxies) or come back (keep-alive); parsing and matching them again costs more than the look-up.
-  const known = new LRUCache<string, KnownAddress | { readonly text: undefined }>({ max: 4096 });
+  const ranges = createAddressRanges(trustedProxies);
+  // IPv6 peers are few (the proxies), or come back (keep-alive).
+  const known = new LRUCache<string, Hop>({ max: 4096 });
 
-  function lookUp(text: string): KnownAddress | undefined {
-    if (text.length > ADDRESS_CHARS_MAX) return undefined;
-    let entry = known.get(text);
-    if (entry === undefined) {
-      const parsed: ParsedAddress | undefined = parseAddress(text);
-      entry = parsed === undefined ? { text: undefined } : { text: parsed.text, isTrusted: isInRanges(parsed.address) };
-      known.set(text, entry);
+  function readHop(text: string): Hop {
+    const plain = ipv4Number(text);
+    if (plain !== undefined) return { text, isTrusted: ranges.has(plain) };
+    if (text.length > ADDRESS_CHARS_MAX) return NO_HOP;
+    let hop = known.get(text);
+    if (hop === undefined) {
+      const parsed = parseAddress(text);
+      hop = parsed === undefined ? NO_HOP : { text: parsed.text, isTrusted: ranges.has(parsed.address) };
+      known.set(text, hop);
     }
-    return entry.text === undefined ? undefined : entry;
+    return hop;
   }
 
   return (peer, forwardedFor) => {
-    const hop = peer === undefined ? undefined : lookUp(peer);
-    if (hop === undefined) return { address: '', isForwarded: false };
-    if (!hop.isTrusted) return { address: hop.text, isForwarded: false };
-    if (forwardedFor === undefined || forwardedFor === '') return { address: hop.text, isForwarded: true };
+    const { text: peerText, isTrusted } = peer === undefined ? NO_HOP : readHop(peer);
+    if (peerText === undefined) return { address: '', isForwarded: false };
+    if (!isTrusted || forwardedFor === undefined) return { address: peerText, isForwarded: isTrusted };
 
     const chain = forwardedFor.length > CHAIN_CHARS_MAX ? ownText(forwardedFor.slice(-CHAIN_CHARS_MAX)) : forwardedFor;
-    let address = hop.text;
-    let end = chain.length;
-    for (let hops = 0; hops < HOPS_MAX && end >= 0; hops++) {
+    let address = peerText;
+    for (let hops = 0, end = chain.length; hops < HOPS_MAX && end >= 0; hops++) {
       const comma = chain.lastIndexOf(',', end - 1);
-      const entry = lookUp(chain.slice(comma + 1, end));
+      const start = chain.charCodeAt(comma + 1) === SPACE ? comma + 2 : comma + 1;
+      const hop = readHop(chain.slice(start, end));
       // Not an address ("unknown"): nobody further left can be vouched for.
-      if (entry === undefined) break;
-      address = entry.text;
-      if (!entry.isTrusted) break;
+      if (hop.text === undefined) break;
+      address = hop.text;
+      if (!hop.isTrusted) break;
       end = comma;
     }
     return { address, isForwarded: true };

@@ -37,7 +37,22 @@ describe('client address', () => {
     for (const chain of ['6.6.6.6, unknown, 10.0.0.4', '6.6.6.6, , 10.0.0.4', '6.6.6.6, 300.1.1.1, 10.0.0.4']) {
       expect(read('127.0.0.1', chain).address).toBe('10.0.0.4');
     }
-    for (const chain of [',', ' ', 'garbage', '1.2.3', '[', '::ffff:1.2.3.4.5', '0x7f.1', '010.1.2.3']) {
+    for (const chain of [
+      ',',
+      ' ',
+      'garbage',
+      '1.2.3',
+      '[',
+      '::ffff:1.2.3.4.5',
+      '0x7f.1',
+      '010.1.2.3',
+      '1.2.3.4.5',
+      '1.2..4',
+      '1.2.3.',
+      '.1.2.3',
+      '1.2.3.256',
+      '1.2.3.4 x',
+    ]) {
       expect(read('127.0.0.1', chain).address).toBe('127.0.0.1');
     }
   });
@@ -55,6 +70,18 @@ describe('client address', () => {
         expect(typeof read('127.0.0.1', forged.join(',')).address).toBe('string');
       }),
     );
+  });
+
+  it('compares IPv4 ranges as numbers', () => {
+    const trusts = (range: string, address: string) =>
+      createClientAddressReader([range])(address, '1.2.3.4').isForwarded;
+    expect(trusts('172.16.5.9/12', '172.31.255.255')).toBe(true);
+    expect(trusts('172.16.0.0/12', '172.32.0.0')).toBe(false);
+    expect(trusts('255.255.255.255', '255.255.255.255')).toBe(true);
+    expect(trusts('0.0.0.0/0', '255.255.255.255')).toBe(true);
+    expect(trusts('0.0.0.0/0', '::1')).toBe(false);
+    expect(trusts('192.0.2.1', '192.0.2.1')).toBe(true);
+    expect(trusts('192.0.2.1', '192.0.2.2')).toBe(false);
   });
 
   it('is quick on a header full of hops, and does not keep it', () => {
