@@ -106,7 +106,9 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
           () => true,
           () => false,
         );
-      const inTime = await isClosedWithin(options.closeMs ?? CLOSE_MS);
+      // Without Redis no job can be completed or given back: both happen by themselves when its lock expires.
+      const patienceMs = redis.status === 'ready' ? (options.closeMs ?? CLOSE_MS) : LAST_WORDS_MS;
+      const inTime = await isClosedWithin(patienceMs);
       stopping.abort();
       // What waits between two attempts gives its jobs back; what waits for Redis itself ends with the connection.
       if (!inTime) await isClosedWithin(LAST_WORDS_MS);

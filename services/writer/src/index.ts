@@ -1,1 +1,1 @@
-export {};
+export { startWriter } from './writer-service.js';

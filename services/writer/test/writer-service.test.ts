@@ -1,0 +1,84 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { environmentWith } from '@waymark/config';
+import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+const ENTRY = new URL('../src/main.ts', import.meta.url).pathname;
+let redis: TestRedis;
+let database: TestDatabase;
+let child: ChildProcess | undefined;
+let port = 0;
+
+beforeAll(async () => {
+  [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
+  port = await freePort();
+});
+afterEach(() => child?.kill('SIGKILL'));
+afterAll(async () => {
+  await Promise.all([redis.stop(), database.drop()]);
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+async function startWriterProcess(overrides: Record<string, string> = {}): Promise<ChildProcess> {
+  child = fork(ENTRY, [], {
+    execArgv: ['--import', 'tsx', '--conditions=waymark-source'],
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    env: environmentWith({
+      REDIS_URL: redis.url,
+      CLICKHOUSE_URL: database.url,
+      CLICKHOUSE_DATABASE: database.database,
+      WRITER_PORT: String(port),
+      SHUTDOWN_DEADLINE_MS: '5000',
+      LOG_LEVEL: 'error',
+      ...overrides,
+    }),
+  });
+  return child;
+}
+
+const statusOf = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
+
+describe('the writer process', () => {
+  it('is healthy, tells when it is ready, and stops when it is told to', async () => {
+    const writer = await startWriterProcess();
+    await waitFor(async () => (await statusOf('/readyz')) === 200, { what: 'the writer', timeoutMs: 20_000 });
+    expect(await statusOf('/healthz')).toBe(200);
+    await redis.kill9();
+    await waitFor(async () => (await statusOf('/readyz')) === 503, { what: 'the writer to be not ready' });
+    expect(await statusOf('/healthz')).toBe(200);
+    await redis.restart();
+    await waitFor(async () => (await statusOf('/readyz')) === 200, { what: 'the writer to be ready again' });
+    writer.kill('SIGTERM');
+    expect(await once(writer, 'exit')).toEqual([0, null]);
+  });
+
+  it('stops in time while its stores are away', async () => {
+    const writer = await startWriterProcess();
+    await waitFor(async () => (await statusOf('/readyz')) === 200, { what: 'the writer', timeoutMs: 20_000 });
+    await redis.kill9();
+    writer.kill('SIGTERM');
+    const [code] = await once(writer, 'exit');
+    expect(code).toBe(0);
+    await redis.restart();
+  });
+
+  it('says what it needs and exits when no store is configured', async () => {
+    const writer = await startWriterProcess({ REDIS_URL: '', CLICKHOUSE_URL: '' });
+    let output = '';
+    writer.stdout?.on('data', (data) => {
+      output += String(data);
+    });
+    const [code] = await once(writer, 'exit');
+    expect(code).toBe(1);
+    expect(output).toContain('REDIS_URL and CLICKHOUSE_URL');
+  });
+});
