@@ -1,8 +1,8 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId, parseResourceId, type ResourceKind } from '@waymark/contract';
 import { numberOf } from './kind.js';
+import { queryRows } from './query-rows.js';
 
-const READ_SECONDS_MAX = 10;
 const IDS_PER_READ = 500;
 
 /** Counters of a link, made of its events (spec 9). */
@@ -65,14 +65,9 @@ export function createCounters(clickhouse: ClickHouseClient) {
     return rows.map(([id, ...totals]) => [formatResourceId(resource, id), totals.map(Number)] as const);
   }
 
-  async function readChunk(query: string, workspaceId: string, numbers: readonly string[]) {
-    const result = await clickhouse.query({
-      query,
-      query_params: { workspace: numberOf('workspace', workspaceId), ids: numbers.map(BigInt) },
-      format: 'JSONCompactEachRow',
-      clickhouse_settings: { max_execution_time: READ_SECONDS_MAX },
-    });
-    return result.json<[string, ...string[]]>();
+  function readChunk(query: string, workspaceId: string, numbers: readonly string[]) {
+    const parameters = { workspace: numberOf('workspace', workspaceId), ids: numbers.map(BigInt) };
+    return queryRows<[string, ...string[]]>(clickhouse, { query, parameters });
   }
 
   return {

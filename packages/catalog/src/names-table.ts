@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { createBatchLoader } from './batch-loader.js';
 import { isPossibleName, type Name, nameKey } from './kind.js';
+import { queryRows } from './query-rows.js';
 import { storableText } from './storable-text.js';
 
 /** An owner as the table has it, 64-bit ids as decimal text. */
@@ -9,7 +10,6 @@ export interface NameClaim {
   readonly number: string;
 }
 
-const READ_SECONDS_MAX = 5;
 const NAMES_PER_READ = 50;
 
 interface NameGroup {
@@ -30,27 +30,25 @@ function groupByScope(names: readonly Name[]): NameGroup[] {
 }
 
 /** Reads of `names`: the one table that is read without a workspace, because it is what leads to one. */
-export function createNamesTable(clickhouse: ClickHouseClient, settings: Readonly<Record<string, string | number>>) {
+export function createNamesTable(clickhouse: ClickHouseClient, settings: Readonly<Record<string, number>>) {
   async function load(names: readonly Name[]): Promise<ReadonlyMap<string, readonly NameClaim[]>> {
     const groups = groupByScope(names);
     const conditions = groups.map(
       (_group, index) =>
         `kind = {k${index}:String} AND scope = {s${index}:String} AND name IN {n${index}:Array(String)}`,
     );
-    const result = await clickhouse.query({
+    const rows = await queryRows<[string, string, string, string, string]>(clickhouse, {
       query: `SELECT kind, scope, name, id, workspace_id FROM names FINAL WHERE (${conditions.join(') OR (')})
 ORDER BY kind, scope, name, id`,
-      query_params: Object.fromEntries(
+      parameters: Object.fromEntries(
         groups.flatMap((group, index) => [
           [`k${index}`, group.kind],
           [`s${index}`, group.scope],
           [`n${index}`, group.names],
         ]),
       ),
-      format: 'JSONCompactEachRow',
-      clickhouse_settings: { ...settings, max_execution_time: READ_SECONDS_MAX },
+      settings,
     });
-    const rows = await result.json<[string, string, string, string, string]>();
     const claims = new Map<string, NameClaim[]>();
     for (const [kind, scope, name, number, workspaceNumber] of rows) {
       const key = nameKey({ kind, scope, name });
@@ -78,13 +76,9 @@ ORDER BY kind, scope, name, id`,
 
     /** Ids with a name of that kind in the scope of the whole installation, the oldest first. */
     async ids(kind: string): Promise<string[]> {
-      const result = await clickhouse.query({
-        query: `SELECT DISTINCT id FROM names FINAL WHERE kind = {kind:String} AND scope = '' ORDER BY id`,
-        query_params: { kind },
-        format: 'JSONCompactEachRow',
-        clickhouse_settings: { ...settings, max_execution_time: READ_SECONDS_MAX },
-      });
-      return (await result.json<[string]>()).map(([id]) => id);
+      const query = `SELECT DISTINCT id FROM names FINAL WHERE kind = {kind:String} AND scope = '' ORDER BY id`;
+      const rows = await queryRows<[string]>(clickhouse, { query, parameters: { kind }, settings });
+      return rows.map(([id]) => id);
     },
   };
 }

@@ -2,12 +2,9 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
 import { createBatchLoader } from './batch-loader.js';
 import { type CatalogRecord, type Kind, numberOf, type Stored } from './kind.js';
+import { type QueryParameters, queryRows } from './query-rows.js';
 
-const READ_SECONDS_MAX = 5;
-const RECORDS_PER_READ = 200;
-
-/** Values of a constant SQL tail, by parameter name. `workspace` is always there. */
-export type SelectParameters = Readonly<Record<string, string | number | boolean | readonly bigint[]>>;
+const RECORDS_PER_READ = 1_000;
 
 interface RecordId {
   readonly workspaceId: string;
@@ -18,16 +15,14 @@ interface RecordId {
 export function createRecordTable<R extends CatalogRecord>(
   kind: Kind<R>,
   clickhouse: ClickHouseClient,
-  settings: Readonly<Record<string, string | number>>,
+  settings: Readonly<Record<string, number>>,
 ) {
-  async function select(workspaceId: string, tail: string, parameters: SelectParameters): Promise<Stored<R>[]> {
-    const result = await clickhouse.query({
+  async function select(workspaceId: string, tail: string, parameters: QueryParameters): Promise<Stored<R>[]> {
+    const rows = await queryRows<[string, string]>(clickhouse, {
       query: `SELECT version, data FROM ${kind.table} FINAL WHERE workspace_id = {workspace:UInt64} ${tail}`,
-      query_params: { ...parameters, workspace: numberOf('workspace', workspaceId) },
-      format: 'JSONCompactEachRow',
-      clickhouse_settings: { ...settings, max_execution_time: READ_SECONDS_MAX },
+      parameters: { ...parameters, workspace: numberOf('workspace', workspaceId) },
+      settings,
     });
-    const rows = await result.json<[string, string]>();
     return rows.map(([version, data]) => ({ version: Number(version), record: parseData(kind, data) }));
   }
 
@@ -50,13 +45,12 @@ export function createRecordTable<R extends CatalogRecord>(
   return {
     /** Records that are their own workspace, by id. */
     async selectWorkspaces(numbers: readonly string[]): Promise<R[]> {
-      const result = await clickhouse.query({
+      const rows = await queryRows<[string]>(clickhouse, {
         query: `SELECT data FROM ${kind.table} FINAL WHERE workspace_id IN ({workspaces:Array(UInt64)}) ORDER BY workspace_id`,
-        query_params: { workspaces: numbers.map(BigInt) },
-        format: 'JSONCompactEachRow',
-        clickhouse_settings: { ...settings, max_execution_time: READ_SECONDS_MAX },
+        parameters: { workspaces: numbers.map(BigInt) },
+        settings,
       });
-      return (await result.json<[string]>()).map(([data]) => parseData(kind, data));
+      return rows.map(([data]) => parseData(kind, data));
     },
 
     /** The record as the table has it at or after the call. */
@@ -69,15 +63,13 @@ export function createRecordTable<R extends CatalogRecord>(
 
     /** How many records were ever made with ids from `fromNumber` on, removed ones included. */
     async countEver(workspaceId: string, fromNumber: bigint, tail: string): Promise<number> {
-      const result = await clickhouse.query({
+      const [row] = await queryRows<[string]>(clickhouse, {
         query: `SELECT uniqExact(id) FROM ${kind.table}
 WHERE workspace_id = {workspace:UInt64} AND id >= {from:UInt64} ${tail}`,
-        query_params: { from: fromNumber, workspace: numberOf('workspace', workspaceId) },
-        format: 'JSONCompactEachRow',
-        clickhouse_settings: { ...settings, max_execution_time: READ_SECONDS_MAX },
+        parameters: { from: fromNumber, workspace: numberOf('workspace', workspaceId) },
+        settings,
       });
-      const rows = await result.json<[string]>();
-      return Number(rows[0]?.[0] ?? 0);
+      return Number(row?.[0] ?? 0);
     },
 
     publicId: (number: string) => formatResourceId(kind.resource, number),

@@ -130,6 +130,21 @@ describe.each(['refusing', 'hanging'] as const)('while ClickHouse is %s', (state
   });
 });
 
+describe('a ClickHouse that stopped answering', () => {
+  it('holds nobody up for long once it answers again', async () => {
+    const { host, link } = await aLink('hung');
+    const { gated, clickhouse, close } = await aGatedCatalog({ redirectWaitMs: 200 });
+    await wipeCaches(stores.client);
+    clickhouse.set('hanging');
+    await expect(gated.links.findByAddress(host, 'hung')).rejects.toMatchObject({ code: 'internal_server_error' });
+    // What was asked meanwhile is never answered.
+    clickhouse.set('open');
+    const found = await waitFor(() => gated.links.findByAddress(host, 'hung'), { what: 'the link', timeoutMs: 9000 });
+    expect(found).toEqual(link);
+    await close();
+  });
+});
+
 describe('an update whose insert is never answered', () => {
   it('is an error to its caller, seen by everybody else, and keeps the next update waiting', async () => {
     const { workspace, host, link } = await aLink('unanswered');
