@@ -1,0 +1,113 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { type RunState, readRunState } from '@waymark/config';
+import { waitFor } from '@waymark/test-kit';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+const run = promisify(execFile);
+
+/** A child of the stack that a test may kill. */
+export type StackProcess = 'http' | 'writer' | 'redis' | 'clickhouse';
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const address = server.address();
+  await new Promise((done) => server.close(done));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+/** A whole stack as `npm run up` starts it, on its own data directory and ports. */
+export class RunningStack {
+  readonly dataDir = mkdtempSync(join(tmpdir(), 'waymark-stack-'));
+  readonly #environment: NodeJS.ProcessEnv;
+  #supervisor: ChildProcess | undefined;
+  #output = '';
+
+  private constructor(environment: Record<string, string>, apiPort: number, linkPort: number, writerPort: number) {
+    this.#environment = {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      DATA_DIR: this.dataDir,
+      API_PORT: String(apiPort),
+      LINK_PORT: String(linkPort),
+      WRITER_PORT: String(writerPort),
+      LOG_LEVEL: 'warn',
+      ...environment,
+    };
+  }
+
+  static async start(environment: Record<string, string> = {}): Promise<RunningStack> {
+    const stack = new RunningStack(environment, await freePort(), await freePort(), await freePort());
+    await stack.up();
+    return stack;
+  }
+
+  /** Starts the supervisor and waits until every child is ready. */
+  async up(): Promise<void> {
+    const supervisor = spawn(process.execPath, [join(ROOT, 'services/standalone/dist/main.js')], {
+      cwd: ROOT,
+      env: this.#environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#supervisor = supervisor;
+    const keep = (chunk: Buffer) => {
+      this.#output = (this.#output + chunk.toString()).slice(-20_000);
+    };
+    supervisor.stdout.on('data', keep);
+    supervisor.stderr.on('data', keep);
+    await waitFor(
+      () => {
+        if (supervisor.exitCode !== null) throw new Error(`the stack ended at its start:\n${this.#output}`);
+        return readRunState(this.dataDir)?.pids.supervisor === supervisor.pid;
+      },
+      { timeoutMs: 60_000, what: 'the stack to be ready' },
+    );
+  }
+
+  get state(): RunState {
+    const state = readRunState(this.dataDir);
+    if (state === undefined) throw new Error(`the stack is not up:\n${this.#output}`);
+    return state;
+  }
+
+  /** The last of what the stack printed, for messages. */
+  get output(): string {
+    return this.#output;
+  }
+
+  /** `npx waymark …` against this stack, its JSON answer parsed. */
+  async waymark(...argv: string[]): Promise<Record<string, unknown>> {
+    const { stdout } = await run(process.execPath, [join(ROOT, 'services/cli/bin/waymark.mjs'), ...argv, '--json'], {
+      cwd: ROOT,
+      env: this.#environment,
+    });
+    return JSON.parse(stdout) as Record<string, unknown>;
+  }
+
+  /** `kill -9` of one child; resolves when the supervisor has started the next and says so. */
+  async kill(name: StackProcess): Promise<void> {
+    const pid = this.state.pids[name];
+    if (pid === null) throw new Error(`${name} is not a child of this stack`);
+    process.kill(pid, 'SIGKILL');
+    await waitFor(() => readRunState(this.dataDir)?.pids[name] !== pid, {
+      timeoutMs: 60_000,
+      what: `a new ${name} after kill -9`,
+    });
+  }
+
+  async stop(): Promise<void> {
+    const supervisor = this.#supervisor;
+    if (supervisor !== undefined && supervisor.exitCode === null) {
+      const ended = new Promise((done) => supervisor.once('exit', done));
+      supervisor.kill('SIGTERM');
+      await ended;
+    }
+    rmSync(this.dataDir, { recursive: true, force: true });
+  }
+}

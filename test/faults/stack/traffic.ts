@@ -1,0 +1,149 @@
+import { scheduler } from 'node:timers/promises';
+import { HttpCaller } from './http-caller.js';
+import type { RunningStack } from './running-stack.js';
+
+const BROWSER =
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/138.0.0.0 Safari/537.36';
+const DOMAIN = 'go.faults.test';
+const LINK_COUNT = 20;
+
+/** Everything that was answered with success, by the name the store must show it under. */
+export interface Ledger {
+  readonly workspaceId: string;
+  readonly clickIds: Set<string>;
+  readonly leadCustomers: Set<string>;
+  readonly saleInvoices: Set<string>;
+  /** Redirects that were answered with anything but 302 while the http process lived. */
+  readonly failedRedirects: string[];
+  readonly failedTracks: string[];
+}
+
+function clientAddress(index: number): string {
+  return `10.${(index >> 16) & 255}.${(index >> 8) & 255}.${index & 255}`;
+}
+
+function clickIdOf(location: string | string[] | undefined): string | undefined {
+  return typeof location === 'string' ? (new URL(location).searchParams.get('dub_id') ?? undefined) : undefined;
+}
+
+/** Numbered visitors who click, sign up and buy, as fast as the stack answers, until it is told to stop. */
+export class Traffic {
+  readonly ledger: Ledger;
+  readonly #links: HttpCaller;
+  readonly #api: HttpCaller;
+  readonly #authorization: string;
+  #next = 0;
+  #stopping = false;
+  #httpIsDown = false;
+
+  private constructor(stack: RunningStack, workspaceId: string, apiKey: string) {
+    this.ledger = {
+      workspaceId,
+      clickIds: new Set(),
+      leadCustomers: new Set(),
+      saleInvoices: new Set(),
+      failedRedirects: [],
+      failedTracks: [],
+    };
+    this.#links = new HttpCaller(stack.state.links, 64);
+    this.#api = new HttpCaller(stack.state.api, 64);
+    this.#authorization = `Bearer ${apiKey}`;
+  }
+
+  /** A workspace of its own with a domain and links that track conversions. */
+  static async prepare(stack: RunningStack): Promise<Traffic> {
+    const made = await stack.waymark(
+      ...['workspace', 'create', '--name', 'Faults', '--slug', 'faults', '--plan', 'enterprise', '--domain', DOMAIN],
+    );
+    const workspace = made.workspace as { id: string };
+    await stack.waymark('workspace', 'update', workspace.id, '--requests-per-minute', '10000000');
+    const traffic = new Traffic(stack, workspace.id, String(made.apiKey));
+    for (let index = 0; index < LINK_COUNT; index++) {
+      const link = { domain: DOMAIN, key: `link-${index}`, url: `https://example.com/${index}`, trackConversion: true };
+      const answer = await traffic.#api.call('POST', '/links', { authorization: traffic.#authorization }, link);
+      if (answer.status !== 200) throw new Error(`link not created: ${answer.status} ${answer.body}`);
+    }
+    return traffic;
+  }
+
+  /** Runs `visitors` in parallel until `stop`; resolves when the last of them is done. */
+  async run(visitors: number): Promise<void> {
+    await Promise.all(
+      Array.from({ length: visitors }, async () => {
+        while (!this.#stopping) await this.#visit(this.#next++);
+      }),
+    );
+  }
+
+  /** Events answered with success so far. */
+  get acknowledged(): number {
+    return this.ledger.clickIds.size + this.ledger.leadCustomers.size + this.ledger.saleInvoices.size;
+  }
+
+  stop(): void {
+    this.#stopping = true;
+  }
+
+  /** Broken connections are no failed redirects while the process that answers them is being killed. */
+  async whileHttpIsDown(action: () => Promise<void>): Promise<void> {
+    this.#httpIsDown = true;
+    try {
+      await action();
+    } finally {
+      this.#httpIsDown = false;
+    }
+  }
+
+  close(): void {
+    this.#links.close();
+    this.#api.close();
+  }
+
+  async #visit(index: number): Promise<void> {
+    const clickId = await this.#click(index);
+    if (clickId === undefined || index % 4 !== 0) return;
+    const customerExternalId = `customer-${index}`;
+    const lead = { clickId, eventName: 'Sign up', customerExternalId, customerEmail: `${index}@example.com` };
+    if (!(await this.#track('/track/lead', lead))) return;
+    this.ledger.leadCustomers.add(customerExternalId);
+    if (index % 8 !== 0) return;
+    const invoiceId = `invoice-${index}`;
+    const sale = { customerExternalId, invoiceId, amount: 1000 + (index % 100), currency: 'usd' };
+    if (await this.#track('/track/sale', sale)) this.ledger.saleInvoices.add(invoiceId);
+  }
+
+  async #click(index: number): Promise<string | undefined> {
+    const headers = { host: DOMAIN, 'user-agent': BROWSER, 'x-forwarded-for': clientAddress(index) };
+    try {
+      const answer = await this.#links.call('GET', `/link-${index % LINK_COUNT}`, headers);
+      const clickId = clickIdOf(answer.headers.location);
+      if (answer.status === 302 && clickId !== undefined) {
+        this.ledger.clickIds.add(clickId);
+        return clickId;
+      }
+      this.ledger.failedRedirects.push(`${index}: ${answer.status}`);
+    } catch (err) {
+      if (!this.#httpIsDown) this.ledger.failedRedirects.push(`${index}: ${String(err)}`);
+    }
+    return undefined;
+  }
+
+  /** Repeats a call that failed, as a customer's server would, until it is answered with success or refused for good. */
+  async #track(path: string, body: unknown): Promise<boolean> {
+    for (let attempt = 0; attempt < 200; attempt++) {
+      try {
+        const answer = await this.#api.call('POST', path, { authorization: this.#authorization }, body);
+        if (answer.status === 200) return true;
+        if (answer.status < 500 && answer.status !== 429) {
+          this.ledger.failedTracks.push(`${path} ${answer.status} ${answer.body} ${JSON.stringify(body)}`);
+          return false;
+        }
+      } catch {
+        // The process that answered was killed: whether it recorded anything is what the repeat finds out.
+      }
+      await scheduler.wait(100);
+    }
+    this.ledger.failedTracks.push(`${path} was never answered`);
+    return false;
+  }
+}

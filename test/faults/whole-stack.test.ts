@@ -1,0 +1,59 @@
+import { waitFor } from '@waymark/test-kit';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { RunningStack, type StackProcess } from './stack/running-stack.js';
+import { Traffic } from './stack/traffic.js';
+import { Judge } from './stack/verdict.js';
+
+// The whole stack as `npm run up` starts it, traffic through its HTTP ports, and `kill -9` of one child after the other.
+
+const isLong = inject('faultLength') === 'long';
+const KILLS = isLong ? 5 : 1;
+const VISITORS = 24;
+const EVENTS_BETWEEN_KILLS = isLong ? 5000 : 500;
+
+let stack: RunningStack;
+
+beforeAll(async () => {
+  stack = await RunningStack.start();
+}, 90_000);
+
+afterAll(() => stack?.stop(), 60_000);
+
+/** Resolves when `count` more events have been acknowledged: kills fall into running traffic, not into silence. */
+function progress(traffic: Traffic, count: number): Promise<void> {
+  const start = traffic.acknowledged;
+  return waitFor(() => traffic.acknowledged >= start + count, { timeoutMs: 60_000, what: `${count} more events` });
+}
+
+describe('the whole stack under kill -9', () => {
+  test(
+    'every acknowledged click, lead and sale is stored exactly once whatever child is killed',
+    async () => {
+      const traffic = await Traffic.prepare(stack);
+      const running = traffic.run(VISITORS);
+      for (let round = 0; round < KILLS; round++) {
+        for (const name of ['writer', 'redis', 'clickhouse', 'http'] satisfies StackProcess[]) {
+          await progress(traffic, EVENTS_BETWEEN_KILLS);
+          if (name === 'http') await traffic.whileHttpIsDown(() => stack.kill(name));
+          else await stack.kill(name);
+        }
+      }
+      await progress(traffic, EVENTS_BETWEEN_KILLS);
+      traffic.stop();
+      await running;
+      const judge = new Judge(stack.state.clickhouse, traffic.ledger);
+      const verdict = await judge.judge(60_000);
+      await judge.close();
+      traffic.close();
+      expect(traffic.ledger.failedRedirects).toEqual([]);
+      expect(traffic.ledger.failedTracks).toEqual([]);
+      expect({ lost: verdict.lost, twice: verdict.twice, viewsDiffer: verdict.viewsDiffer }).toEqual({
+        lost: [],
+        twice: [],
+        viewsDiffer: [],
+      });
+      expect(verdict.acknowledged).toBeGreaterThan(KILLS * 4 * EVENTS_BETWEEN_KILLS);
+    },
+    isLong ? 900_000 : 180_000,
+  );
+});
