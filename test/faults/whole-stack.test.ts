@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => stack?.stop(), 60_000);
 
 /** Resolves when `count` more events have been acknowledged: kills fall into running traffic, not into silence. */
-function progress(traffic: Traffic, count: number): Promise<void> {
+function progress(traffic: Traffic, count: number): Promise<unknown> {
   const start = traffic.acknowledged;
   return waitFor(() => traffic.acknowledged >= start + count, { timeoutMs: 60_000, what: `${count} more events` });
 }
