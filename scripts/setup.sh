@@ -4,7 +4,7 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit 1
 
-say() { printf '\033[2m·\033[0m %s\n' "$*"; }
+say() { printf '· %s\n' "$*"; }
 fail() { printf 'waymark: %s\n' "$*" >&2; exit 1; }
 
 # Runs a command quietly; its output is shown only when it fails.

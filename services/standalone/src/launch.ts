@@ -10,7 +10,8 @@ export interface Launched {
 }
 
 const LOG_BYTES_MAX = 16 * 1024 * 1024;
-const LOG_TAIL_LINES = 8;
+const LOG_TAIL_LINES = 5;
+const LOG_LINES_SEARCHED = 40;
 
 /** Opens the log of a child for appending; one that grew large makes room, its predecessor is kept as `.old`. */
 export function openLog(dataDir: string, name: string): { readonly file: string; readonly fd: number } {
@@ -32,7 +33,10 @@ function plainLine(line: string): string {
 }
 
 function logTail(file: string): string {
-  const lines = readFileSync(file, 'utf8').trimEnd().split('\n').slice(-LOG_TAIL_LINES);
+  const recent = readFileSync(file, 'utf8').trimEnd().split('\n').slice(-LOG_LINES_SEARCHED);
+  // What Node prints last when it ends is its version and a stack: the error itself stands above.
+  const start = recent.findLastIndex((line) => /^\w*Error\b/.test(line));
+  const lines = start < 0 ? recent.slice(-LOG_TAIL_LINES) : recent.slice(start, start + LOG_TAIL_LINES);
   return [...lines.map((line) => `    ${plainLine(line)}`), `    (${file})`].join('\n');
 }
 
