@@ -1,23 +1,16 @@
-import type { IncomingMessage } from 'node:http';
 import { type App, authPlugin, type CreateAppOptions, createApp } from '@waymark/http-kit';
 import type { RateLimiter } from '@waymark/rate-limit';
 import type { IngestDeps } from './ingest-deps.js';
-import { redirectRoutes } from './redirect/redirect-routes.js';
+import { redirectRoutes, routerTarget, shortcutVisits } from './redirect/redirect-routes.js';
 import { trackClickRoutes, trackRoutes } from './track/track-routes.js';
-
-/**
- * Whatever a visitor asks for is looked up as a key, so the router has nothing to find out; it would refuse paths that cannot
- * be decoded, with an error body made for programs.
- */
-function routerTarget({ method, url = '/' }: IncomingMessage): string {
-  return method === 'GET' || method === 'HEAD' ? '/' : url;
-}
 
 /** The app of the link port: every path is a short link's, except that browsers report clicks here as well. */
 export function buildLinkApp(options: CreateAppOptions, deps: IngestDeps): App {
   const app = createApp({ title: 'Waymark links', ...options, systemRoutes: false, rewriteUrl: routerTarget });
   app.register(async (routes) => trackClickRoutes(routes as App, deps));
   app.register(async (routes) => redirectRoutes(routes, deps));
+  // A hook of the app refuses what did not come over HTTPS.
+  if (options.requireHttps !== true) shortcutVisits(app, deps);
   return app;
 }
 

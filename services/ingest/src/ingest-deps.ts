@@ -3,9 +3,10 @@ import type { Catalog } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import type { Settings } from '@waymark/config';
 import type { EventProducer } from '@waymark/event-queue';
+import type { Logger } from '@waymark/http-kit';
 import { createVisitReader } from '@waymark/visit';
 import type { Redis } from 'ioredis';
-import type { RedirectDeps } from './redirect/redirect-routes.js';
+import type { RedirectDeps } from './redirect/redirector.js';
 import { createCurrencyConverter } from './track/currencies.js';
 import type { TrackDeps } from './track/track-deps.js';
 
@@ -26,7 +27,7 @@ export interface IngestDepsOptions {
   readonly clickhouse: ClickHouseClient;
   /** Read from only; its commands must not wait for ever. */
   readonly redis: Pick<Redis, 'mget'>;
-  readonly logger: { warn(context: object, message: string): void };
+  readonly logger: Logger;
   readonly now?: () => number;
 }
 
@@ -54,6 +55,7 @@ export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
     readVisit,
     currencies,
     defaultDomain: settings.defaultDomain,
+    logger,
     now,
     close() {
       readVisit.close();

@@ -27,8 +27,11 @@ export const UNAVAILABLE_PAGE = page(
 );
 
 /** Pages load nothing and run nothing. */
-export const PAGE_HEADERS = {
-  'content-type': 'text/html; charset=utf-8',
-  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-  'x-content-type-options': 'nosniff',
-} as const;
+export const PAGE_HEADERS = [
+  'content-type',
+  'text/html; charset=utf-8',
+  'content-security-policy',
+  "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+  'x-content-type-options',
+  'nosniff',
+] as const;
