@@ -1,5 +1,5 @@
 import { type EventKind, parseResourceId } from '@waymark/contract';
-import { type Demand, not } from './conditions.js';
+import { type Demand, not, notInRead } from './conditions.js';
 import { eventDemand } from './event-filters.js';
 import { linkDemand, linkSets, removedLinks } from './link-filters.js';
 import { numbersOf } from './matchers.js';
@@ -13,8 +13,6 @@ export interface BindScope {
   readonly programId: string | null;
   /** Id of the link that the request refers to by external id or address. */
   readonly linkId?: string | undefined;
-  /** False only when the workspace is known to have removed no link: it saves a look at the removed ones. */
-  readonly hasRemovedLinks?: boolean | undefined;
   /** Id of the customer that the request refers to by external id; undefined = there is none. */
   readonly customerId?: string | undefined;
 }
@@ -32,6 +30,8 @@ export interface BoundFilters {
   readonly listedLinks: number | undefined;
   /** Ids of the only links whose events can match, found by their attributes. */
   readonly allowedLinks: TableRead | undefined;
+  /** Ids of links whose events are not listed because they were removed; undefined when they cannot match anyway. */
+  readonly removedLinks: TableRead | undefined;
   /** Known to match nothing. */
   readonly isEmpty: boolean;
 }
@@ -70,10 +70,6 @@ function idIn(column: 'id' | 'link_id', numbers: readonly bigint[] | undefined):
   return [{ type: 'in', column, isFolded: false, values: { type: 'Array(UInt64)', value: numbers } }];
 }
 
-function notIn(read: TableRead | undefined): Condition[] {
-  return read === undefined ? [] : [not({ type: 'inRead', columns: ['link_id'], read })];
-}
-
 /**
  * Ties a request to the tables, their columns and its workspace. Filters on the link become sets of link ids, and events of
  * removed links are left out (spec 2.5).
@@ -89,12 +85,10 @@ export function bindFilters(parsed: ParsedFilters, scope: BindScope): BoundFilte
     filters.flatMap((filter) => linkDemand(filter, scope.programId) ?? []),
     among,
   );
-  const mayBeRemoved = sets.allowed === undefined && scope.hasRemovedLinks !== false;
   const conditions = [
     ...(parsed.link === undefined ? [] : idIn('link_id', listed)),
     ...filters.flatMap((filter) => eventDemand(filter, eventScope) ?? []).flatMap(conditionsOf),
-    ...notIn(sets.refused),
-    ...(mayBeRemoved ? notIn(removedLinks(workspace, among)) : []),
+    ...notInRead(sets.refused),
   ];
   const fromMs = range.fromMs === undefined || range.fromMs <= 0 ? undefined : range.fromMs;
   const toMs = Math.min(range.toMs, EVENT_MS_MAX);
@@ -107,6 +101,7 @@ export function bindFilters(parsed: ParsedFilters, scope: BindScope): BoundFilte
     conditions,
     listedLinks: listed?.length,
     allowedLinks: sets.allowed,
+    removedLinks: sets.allowed === undefined ? removedLinks(workspace, among) : undefined,
     isEmpty: toMs < (fromMs ?? 0) || sets.isNone || isNothing,
   };
 }

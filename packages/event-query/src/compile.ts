@@ -1,7 +1,8 @@
 import type { EventsQuery } from '@waymark/contract';
 import { type BindScope, bind } from './bind.js';
 import { parse } from './parse.js';
-import { type PlanFacts, plan } from './plan.js';
+import { plan } from './plan.js';
+import type { PlanFacts } from './plan-facts.js';
 import { type CompiledQuery, print } from './print.js';
 
 /** Everything a page of events depends on, the clock apart. */

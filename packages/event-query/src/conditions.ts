@@ -1,12 +1,17 @@
 import type { Matcher } from './matchers.js';
 import type { ValueLists } from './multi-value.js';
-import type { Condition } from './sql-nodes.js';
+import type { Condition, TableRead } from './sql-nodes.js';
 
 /** What no row meets. */
 export const NOTHING: Condition = { type: 'nothing' };
 
 export function not(of: Condition): Condition {
   return { type: 'not', of };
+}
+
+/** The event is of no link that the read gives. */
+export function notInRead(read: TableRead | undefined): Condition[] {
+  return read === undefined ? [] : [not({ type: 'inRead', columns: ['link_id'], read })];
 }
 
 function combine(type: 'and' | 'or', conditions: readonly Condition[]): Condition | undefined {

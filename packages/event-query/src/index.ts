@@ -3,15 +3,8 @@ export { compile, type EventsRequest } from './compile.js';
 export { checkDateRange } from './date-range-gate.js';
 export { type FilterQuery, parse, parseFilters } from './parse.js';
 export type { CustomerReference, Filter, LinkReference, Page, ParsedFilters, ParsedRequest } from './parsed-request.js';
-export {
-  type FactPlan,
-  factsOf,
-  type PagePlan,
-  type PlanFacts,
-  plan,
-  planCount,
-  planLinks,
-  type QuerySettings,
-} from './plan.js';
+export { type PagePlan, plan } from './plan.js';
+export { allowedLinksFact, type FactPlan, type PlanFacts, planCount, planLinks, planRemoved } from './plan-facts.js';
 export { type CompiledQuery, print, printFact } from './print.js';
+export type { QuerySettings } from './read-limits.js';
 export type { TimeRange } from './time-range.js';

@@ -82,7 +82,7 @@ export function linkSets(workspace: bigint, demands: readonly Demand[], among: r
  * Links that were removed: their events are not listed (spec 2.5). The rows stay in the table, marked, and no id comes back;
  * they are read without FINAL, which would drop exactly them.
  */
-export function removedLinks(workspace: bigint, among: readonly Condition[]): TableRead {
+export function removedLinks(workspace: bigint, among: readonly Condition[] = []): TableRead {
   const isRemoved: Condition = {
     type: 'compare',
     column: 'deleted',

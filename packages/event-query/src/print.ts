@@ -1,4 +1,6 @@
-import type { FactPlan, PagePlan, QuerySettings } from './plan.js';
+import type { PagePlan } from './plan.js';
+import type { FactPlan } from './plan-facts.js';
+import type { QuerySettings } from './read-limits.js';
 import type { ColumnName, Condition, TableRead, Value } from './sql-nodes.js';
 
 /** A statement ready to run: no value is part of the text. */

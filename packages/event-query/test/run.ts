@@ -1,10 +1,11 @@
 import { eventsQuerySchema } from '@waymark/contract';
 import type { TestDatabase } from '@waymark/test-kit';
 import {
+  allowedLinksFact,
   type BindScope,
   bind,
   type CompiledQuery,
-  factsOf,
+  type PlanFacts,
   parse,
   plan,
   planCount,
@@ -30,6 +31,7 @@ export async function pageOf(
   database: TestDatabase,
   query: Record<string, string>,
   scope: BindScope,
+  known: PlanFacts = {},
 ): Promise<{ readonly ids: string[]; readonly statements: CompiledQuery[] }> {
   const bound = bind(parse(eventsQuerySchema.parse(query), NOW), scope);
   const statements: CompiledQuery[] = [];
@@ -43,6 +45,6 @@ export async function pageOf(
     if (bound.page.offset >= BigInt(events ?? 0)) return { ids: [], statements };
   }
   const links = planLinks(bound);
-  const facts = links === undefined ? {} : factsOf((await run(printFact(links))).map(BigInt));
-  return { ids: await run(print(plan(bound, facts))), statements };
+  const found = links === undefined ? {} : allowedLinksFact((await run(printFact(links))).map(BigInt));
+  return { ids: await run(print(plan(bound, { ...known, ...found }))), statements };
 }

@@ -15,6 +15,8 @@ SELECT click_id, timestamp, link_id, payload, ip
 -- set max_execution_time = 20
 -- set max_memory_usage = 1000000000
 -- set max_threads = 2
+-- set distributed_product_mode = local
+-- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks
 -- set optimize_use_projections = 0
 -- set use_index_for_in_with_subqueries = 0

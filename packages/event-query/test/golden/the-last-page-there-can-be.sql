@@ -11,4 +11,6 @@ SELECT sum(clicks)
 -- set max_execution_time = 20
 -- set max_memory_usage = 1000000000
 -- set max_threads = 2
+-- set distributed_product_mode = local
+-- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks count

@@ -1,0 +1,41 @@
+import type { ColumnName, Condition, Value } from './sql-nodes.js';
+
+const SLOT_MS = 15 * 60_000;
+/** Last second of ClickHouse's DateTime. */
+const SECONDS_MAX = 2 ** 32 - 1;
+
+interface Bounds {
+  /** Undefined = since ever. */
+  readonly fromMs: number | undefined;
+  readonly toMs: number;
+}
+
+/** A date in an array or with a trailing `Z` would be misread; this form is exact. */
+function textOf(ms: number): string {
+  return new Date(ms).toISOString().replace('T', ' ').replace('Z', '');
+}
+
+function instant(ms: number): Value {
+  return { type: "DateTime64(3, 'UTC')", value: textOf(ms) };
+}
+
+function slot(ms: number): Value {
+  const seconds = Math.min(Math.floor(ms / SLOT_MS) * (SLOT_MS / 1000), SECONDS_MAX);
+  return { type: "DateTime('UTC')", value: textOf(seconds * 1000).slice(0, 19) };
+}
+
+function within(column: ColumnName, { fromMs, toMs }: Bounds, toValue: (ms: number) => Value): Condition[] {
+  const upper: Condition = { type: 'compare', column, operator: '<=', value: toValue(toMs) };
+  if (fromMs === undefined) return [upper];
+  return [{ type: 'compare', column, operator: '>=', value: toValue(fromMs) }, upper];
+}
+
+/** The event happened within the bounds, both included. */
+export function happenedWithin(bounds: Bounds): Condition[] {
+  return within('timestamp', bounds, instant);
+}
+
+/** The quarter of an hour has a part within the bounds. */
+export function slotTouches(bounds: Bounds): Condition[] {
+  return within('slot', bounds, slot);
+}
