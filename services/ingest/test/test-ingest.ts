@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Catalog, createCatalog, type LinkRecord, type NewLink } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import { createEventProducer, type EventProducer } from '@waymark/event-queue';
+import { createEventProducer, createEventWriter, type EventProducer, type EventWriter } from '@waymark/event-queue';
 import { type App, createLogger } from '@waymark/http-kit';
 import { createRateLimiter } from '@waymark/rate-limit';
-import { createTestDatabase, startRedis, type TestRedis } from '@waymark/test-kit';
+import { createTestDatabase, startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { buildLinkApp, buildTrackApp, createIngestDeps, type IngestDeps } from '../src/index.js';
 
@@ -26,16 +26,36 @@ export interface TestIngest {
   readonly linkApp: App;
   readonly trackApp: App;
   link(fields?: Partial<NewLink>): Promise<LinkRecord>;
+  /** A visit of a browser that was never here before, unless headers say otherwise. */
+  visit(path: string, headers?: Record<string, string>, method?: 'GET' | 'HEAD'): Promise<Answer>;
+  /** Follows a link as somebody new; the id of the click. The link must track conversions. */
+  click(link: LinkRecord, headers?: Record<string, string>): Promise<string>;
+  /** Calls the API with the workspace's key, unless headers say otherwise. */
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
+  /** Rows of a table under a condition, as objects. */
+  rows(table: string, condition?: string, parameters?: Record<string, unknown>): Promise<Record<string, unknown>[]>;
+  /** Waits until there are `count` rows, and gives them. */
+  rowsWhen(
+    count: number,
+    table: string,
+    condition?: string,
+    parameters?: Record<string, unknown>,
+  ): Promise<Record<string, unknown>[]>;
+  startWriter(): void;
+  stopWriter(): Promise<void>;
   stop(): Promise<void>;
 }
 
+export type Answer = Awaited<ReturnType<App['inject']>>;
+
 let links = 0;
+let visitors = 0;
 
 /** Ingest on stores of its own: a Redis, a database, and a workspace with the domain `go.acme.com`. */
 export async function startIngest(overrides: Partial<IngestDeps> = {}): Promise<TestIngest> {
   const [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
   const directory = mkdtempSync(join(tmpdir(), 'waymark-ingest-'));
-  const logger = createLogger({ name: 'test', level: process.env.TEST_LOG_LEVEL ?? 'silent' });
+  const logger = createLogger({ name: 'test', level: 'silent' });
   const client = new Redis(redis.url, { commandTimeout: 2000, maxRetriesPerRequest: 0 });
   client.on('error', () => undefined);
   const instanceKey = Buffer.alloc(32, 7);
@@ -79,7 +99,60 @@ export async function startIngest(overrides: Partial<IngestDeps> = {}): Promise<
   const trackApp = buildTrackApp(appOptions, { ...deps, rateLimiter });
   await Promise.all([linkApp.ready(), trackApp.ready()]);
 
+  let writer: EventWriter | undefined;
+  const startWriter = () => {
+    writer ??= createEventWriter({ redisUrl: redis.url, clickhouse: database.client, logger });
+  };
+  const stopWriter = async () => {
+    await writer?.close();
+    writer = undefined;
+  };
+  startWriter();
+
+  const visit: TestIngest['visit'] = (path, headers = {}, method = 'GET') => {
+    visitors += 1;
+    const address = `203.${visitors >> 16}.${(visitors >> 8) & 255}.${visitors & 255}`;
+    return linkApp.inject({
+      method,
+      url: path,
+      headers: { host: DOMAIN, 'user-agent': BROWSER, 'x-forwarded-for': address, ...headers },
+    });
+  };
+  const rows: TestIngest['rows'] = async (table, condition = '1', parameters = {}) => {
+    const result = await database.client.query({
+      query: `SELECT * FROM ${table} WHERE ${condition}`,
+      query_params: parameters,
+      format: 'JSONEachRow',
+    });
+    return result.json<Record<string, unknown>>();
+  };
+
   return {
+    startWriter,
+    stopWriter,
+    visit,
+    rows,
+    rowsWhen(count, table, condition, parameters) {
+      const read = async () => {
+        const found = await rows(table, condition, parameters);
+        return found.length === count && found;
+      };
+      return waitFor(read, { what: `${count} rows of ${table} where ${condition}` });
+    },
+    async click(link, headers) {
+      const { location } = (await visit(`/${link.key}`, headers)).headers;
+      const clickId = new URL(String(location)).searchParams.get('dub_id');
+      if (clickId === null) throw new Error(`no click id in ${location}`);
+      return clickId;
+    },
+    post(path, body, headers = {}) {
+      return trackApp.inject({
+        method: 'POST',
+        url: path,
+        headers: { authorization: `Bearer ${apiKey.token}`, ...headers },
+        payload: body as object,
+      });
+    },
     redis,
     clickhouse: database.client,
     catalog,
@@ -101,6 +174,7 @@ export async function startIngest(overrides: Partial<IngestDeps> = {}): Promise<
     async stop() {
       await Promise.all([linkApp.close(), trackApp.close()]);
       await producer.close();
+      await stopWriter();
       own.close();
       await catalog.close();
       await rateLimiter.close();
