@@ -46,7 +46,7 @@ async function start(settings: Settings, logger: Logger, signal: AbortSignal) {
     report,
     signal,
     async prepare(stores) {
-      apiKey = (await prepareStores(stores, settings, domain, logger))?.apiKey;
+      apiKey = (await prepareStores({ stores, settings, domain, logger, report }))?.apiKey;
     },
   });
   const { api, links } = stack;

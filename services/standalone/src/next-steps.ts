@@ -17,8 +17,8 @@ export interface NextSteps {
 
 /** Where a link of `domain` answers on this machine, as curl takes it: names that resolve here need no Host header. */
 export function localLinkAddress(links: string, domain: string, key: string): string {
-  const isLocal = domain === LOCAL_DOMAIN;
-  const { port } = new URL(links);
+  const { hostname, port } = new URL(links);
+  const isLocal = domain === LOCAL_DOMAIN && (hostname === '[::1]' || hostname.startsWith('127.'));
   return isLocal ? `http://${LOCAL_DOMAIN}:${port}/${key}` : `-H 'Host: ${domain}' ${links}/${key}`;
 }
 

@@ -4,6 +4,7 @@ import type { Settings } from '@waymark/config';
 import { ApiError } from '@waymark/contract';
 import type { Logger } from '@waymark/http-kit';
 import { Redis } from 'ioredis';
+import { redisAdvice } from './redis-advice.js';
 import type { Stores } from './stack.js';
 
 /** The workspace a first start makes. */
@@ -29,13 +30,18 @@ async function addDomain(catalog: Catalog, domain: string, logger: Logger): Prom
   }
 }
 
+export interface PrepareOptions {
+  readonly stores: Stores;
+  readonly settings: Settings;
+  /** Domain of the first workspace. */
+  readonly domain: string;
+  readonly logger: Logger;
+  readonly report: (line: string) => void;
+}
+
 /** Brings the tables up to date and makes sure that there is a workspace; the one made at this very start is returned. */
-export async function prepareStores(
-  stores: Stores,
-  settings: Settings,
-  domain: string,
-  logger: Logger,
-): Promise<FirstWorkspace | undefined> {
+export async function prepareStores(options: PrepareOptions): Promise<FirstWorkspace | undefined> {
+  const { stores, settings, domain, logger, report } = options;
   const clickhouse = createClickHouseClient({
     url: stores.clickhouseUrl,
     database: settings.clickhouseDatabase,
@@ -54,6 +60,7 @@ export async function prepareStores(
     isReplicated: settings.clickhouseCluster !== undefined,
   });
   try {
+    if (settings.redisUrl !== undefined) for (const line of await redisAdvice(redis)) report(line);
     await migrate(clickhouse, { cluster: settings.clickhouseCluster });
     const first = await makeFirstWorkspace(catalog, domain);
     if (first === undefined) await addDomain(catalog, domain, logger);

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RunState } from '@waymark/config';
-import { waitFor } from '@waymark/test-kit';
+import { createTestDatabase, startRedis, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { identifyProcess } from '../src/process-identity.js';
 import { buildForUp, removeUp, runUp, temporaryDataDir, type Up } from './run-up.js';
@@ -107,3 +107,31 @@ describe('up', () => {
     expect(stops).toEqual(['http', 'writer', 'clickhouse', 'redis']);
   }, 60_000);
 });
+
+it('up uses the stores that are configured and starts none of its own', async () => {
+  const [redis, database] = await Promise.all([
+    startRedis({ args: ['--maxmemory-policy', 'volatile-lru'] }),
+    createTestDatabase(),
+  ]);
+  const up = runUp(temporaryDataDir(), {
+    REDIS_URL: redis.url,
+    CLICKHOUSE_URL: database.url,
+    CLICKHOUSE_DATABASE: database.database,
+    DEFAULT_DOMAIN: 'go.acme.test',
+  });
+  try {
+    const state = await up.ready();
+    expect(state).toMatchObject({
+      redis: redis.url,
+      clickhouse: database.url,
+      pids: { redis: null, clickhouse: null },
+    });
+    await waitFor(() => up.output().includes('Ctrl-C'), { what: 'its last line' });
+    expect(up.output()).toContain('maxmemory-policy is volatile-lru');
+    expect(up.output()).toContain(`-H 'Host: go.acme.test' ${state.links}/try`);
+    expect(await up.stop()).toBe(0);
+  } finally {
+    await removeUp(up);
+    await Promise.all([redis.stop(), database.drop()]);
+  }
+}, 60_000);
