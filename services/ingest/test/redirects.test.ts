@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
-import { eventIdTime } from '@waymark/contract';
+import type { LinkRecord } from '@waymark/catalog';
+import { eventIdTime, parseResourceId } from '@waymark/contract';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BROWSER, DOMAIN, startIngest, type TestIngest } from './test-ingest.js';
@@ -12,19 +13,9 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => ingest.stop());
 
-let visitors = 0;
+const visit: TestIngest['visit'] = (...request) => ingest.visit(...request);
 
-/** A visit of someone who was never here before, unless the address is given. */
-function visit(path: string, headers: Record<string, string> = {}, method: 'GET' | 'HEAD' = 'GET') {
-  visitors += 1;
-  const address = `203.0.${visitors >> 8}.${visitors & 255}`;
-  return ingest.linkApp.inject({
-    method,
-    url: path,
-    headers: { host: DOMAIN, 'user-agent': BROWSER, 'x-forwarded-for': address, ...headers },
-  });
-}
-
+const numberOf = (link: LinkRecord) => parseResourceId('link', link.id);
 const clickIdOf = (location: unknown) => new URL(String(location)).searchParams.get('dub_id');
 
 describe('redirect', () => {
@@ -131,12 +122,73 @@ describe('redirect', () => {
     ['dub-no-track in a header', {}, { 'dub-no-track': '1' }, 'GET'],
     ['dub-no-track in the query', { 'dub-no-track': '1' }, {}, 'GET'],
   ] as const)('sends %s on without recording anything', async (_who, query, headers, method) => {
-    const { key } = await ingest.link();
-    const me = { 'x-forwarded-for': '198.51.100.2', ...headers };
-    const answer = await visit(`/${key}?${new URLSearchParams(query)}`, me, method);
+    const link = await ingest.link();
+    const me = { 'x-forwarded-for': '198.51.100.2' };
+    const answer = await visit(`/${link.key}?${new URLSearchParams(query)}`, { ...me, ...headers }, method);
     expect(answer.statusCode).toBe(302);
     expect(answer.headers['set-cookie']).toBeUndefined();
-    expect(await ingest.producer.oldestQueuedMs('click').then(() => 'answered')).toBe('answered');
+
+    // The same visitor as a person is the first one counted.
+    const cookie = String((await visit(`/${link.key}`, me)).headers['set-cookie']);
+    const [click] = await ingest.rowsWhen(1, 'click_events', 'link_id = {link:UInt64}', { link: numberOf(link) });
+    expect(cookie).toContain(`=${click?.click_id};`);
+  });
+
+  it('records where the visit came from, led to and what made it', async () => {
+    const link = await ingest.link({ url: 'https://acme.com/?utm_source=a%20b', trackConversion: true });
+    await visit(`/${link.key}?qr=1&x=y`, {
+      'x-forwarded-for': '198.51.100.9',
+      referer: 'https://www.news.example/page?session=1',
+      'x-vercel-ip-country': 'US',
+      'x-vercel-ip-country-region': 'TX',
+      'x-vercel-ip-city': 'San%20Antonio',
+    });
+    const [click] = await ingest.rowsWhen(1, 'click_events', 'link_id = {link:UInt64}', { link: numberOf(link) });
+    expect(click).toMatchObject({
+      trigger: 'qr',
+      country: 'US',
+      region: 'TX',
+      city: 'San Antonio',
+      continent: 'NA',
+      device: 'Desktop',
+      browser: 'Chrome',
+      os: 'Mac OS',
+      referer: 'news.example',
+      referer_url: 'https://www.news.example/page',
+      url: 'https://acme.com/?utm_source=a%20b&x=y',
+      url_base: 'https://acme.com/',
+      utm_source: 'a b',
+      ip: '198.51.100.9',
+    });
+    expect(eventIdTime(String(click?.click_id))).toBe(Date.parse(String(click?.timestamp)));
+  });
+
+  it('does not record the address of visitors from the EU', async () => {
+    const link = await ingest.link();
+    await visit(`/${link.key}`, { 'cf-ipcountry': 'DE' });
+    const [click] = await ingest.rowsWhen(1, 'click_events', 'link_id = {link:UInt64}', { link: numberOf(link) });
+    expect(click).toMatchObject({ country: 'DE', ip: '' });
+  });
+
+  it('records a click whose address is too long for a row, cut short, and leads on to the whole of it', async () => {
+    const link = await ingest.link();
+    const query = `a=1&b=${'x'.repeat(60_000)}`;
+    const answer = await visit(`/${link.key}?${query}`);
+    expect(answer.headers.location).toBe(`https://acme.com/pricing?${query}`);
+    const [click] = await ingest.rowsWhen(1, 'click_events', 'link_id = {link:UInt64}', { link: numberOf(link) });
+    expect(click?.url).toBe('https://acme.com/pricing?a=1');
+  });
+
+  it('goes on while Redis is away, and every click arrives once it is back', async () => {
+    const link = await ingest.link({ trackConversion: true });
+    await visit(`/${link.key}`);
+    await ingest.redis.kill9();
+    const away = await Promise.all(Array.from({ length: 20 }, () => visit(`/${link.key}`)));
+    await ingest.redis.restart();
+    expect(away.map(({ statusCode }) => statusCode)).toEqual(Array(20).fill(302));
+    const clicks = await ingest.rowsWhen(21, 'click_events', 'link_id = {link:UInt64}', { link: numberOf(link) });
+    const ids = new Set(clicks.map((click) => click.click_id));
+    for (const { headers } of away) expect(ids).toContain(clickIdOf(headers.location));
   });
 });
 
