@@ -11,6 +11,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { buildForUp } from '../../services/standalone/test/run-up.js';
+import { visit } from './lib/visit.js';
 
 /**
  * docker-compose.yml as far as it goes without a Docker engine: its services run as plain processes with the commands,
@@ -196,16 +197,12 @@ describe('the services of docker-compose.yml', () => {
     };
     const dub = new Dub({ token: apiKey, serverURL });
     const link = await dub.links.create({ url: 'https://example.com/', key: 'a', trackConversion: true });
-    const followed = await fetch(`http://127.0.0.1:${port('proxy links')}/${link.key}`, {
-      redirect: 'manual',
-      headers: {
-        host: 'go.compose.test',
-        'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/142.0.0.0 Safari/537.36',
-        'x-forwarded-for': '203.0.113.9',
-        'cf-ipcountry': 'BR',
-      },
+    const { clickId } = await visit(`http://127.0.0.1:${port('proxy links')}/${link.key}`, {
+      host: 'go.compose.test',
+      'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/142.0.0.0 Safari/537.36',
+      'x-forwarded-for': '203.0.113.9',
+      'cf-ipcountry': 'BR',
     });
-    const clickId = new URL(followed.headers.get('location') ?? '').searchParams.get('dub_id') ?? '';
     await dub.track.lead({ clickId, eventName: 'Sign up', customerExternalId: 'compose-1' });
     await dub.track.sale({ customerExternalId: 'compose-1', amount: 500, currency: 'usd', invoiceId: 'compose-1' });
     for (const event of ['clicks', 'leads', 'sales'] as const) {

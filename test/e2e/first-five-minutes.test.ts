@@ -6,6 +6,7 @@ import { waitFor } from '@waymark/test-kit';
 import { Dub } from 'dub';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildForUp, removeUp, runUp, temporaryDataDir, type Up } from '../../services/standalone/test/run-up.js';
+import { visit } from './lib/visit.js';
 
 const BROWSER =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 Version/18.5 Mobile/15E148 Safari/604.1';
@@ -94,17 +95,13 @@ describe('the first five minutes', () => {
     const dub = new Dub({ token, serverURL: state.api });
 
     const link = await dub.links.create({ url: 'https://example.com/sdk', trackConversion: true });
-    const followed = await fetch(`${state.links}/${link.key}`, {
-      redirect: 'manual',
-      headers: {
-        host: link.domain,
-        'user-agent': BROWSER,
-        'x-forwarded-for': '203.0.113.7',
-        'x-vercel-ip-country': 'JP',
-      },
+    const { status, clickId } = await visit(`${state.links}/${link.key}`, {
+      host: link.domain,
+      'user-agent': BROWSER,
+      'x-forwarded-for': '203.0.113.7',
+      'x-vercel-ip-country': 'JP',
     });
-    expect(followed.status).toBe(302);
-    const clickId = new URL(followed.headers.get('location') ?? '').searchParams.get('dub_id') ?? '';
+    expect(status).toBe(302);
 
     const lead = await dub.track.lead({
       clickId,

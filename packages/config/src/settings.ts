@@ -35,7 +35,7 @@ const environmentSchema = z.object({
     .string()
     .regex(/^[A-Za-z0-9_-]{1,63}$/, 'must be letters, digits, underscores and dashes')
     .optional(),
-  CLICKHOUSE_SESSIONS: wholeNumber(1, 64).default(4),
+  CLICKHOUSE_SESSIONS: wholeNumber(1, 64).default(8),
 
   DEFAULT_DOMAIN: hostname.optional(),
   BASE_URL: publicUrl.optional(),

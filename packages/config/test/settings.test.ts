@@ -27,7 +27,7 @@ describe('loadSettings', () => {
       clickhousePassword: undefined,
       clickhouseDatabase: 'waymark',
       clickhouseCluster: undefined,
-      clickhouseSessions: 4,
+      clickhouseSessions: 8,
       defaultDomain: undefined,
       baseUrl: 'http://127.0.0.1:3000',
       docBase: 'http://127.0.0.1:3000/docs',

@@ -15,6 +15,7 @@ import {
 } from '@waymark/http-kit';
 import { buildLinkApp, createIngestDeps, trackRoutes } from '@waymark/ingest';
 import { managementRoutes } from '@waymark/management';
+import { queryRoutes } from '@waymark/query';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { Redis } from 'ioredis';
 
@@ -57,6 +58,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const api = createApp(options);
   api.register(authPlugin, { catalog, rateLimiter });
   api.register(async (routes) => managementRoutes(routes as App, { catalog, defaultDomain, now: Date.now }));
+  api.register(async (routes) => queryRoutes(routes as App, { catalog, clickhouse, now: Date.now }));
   api.register(async (routes) => trackRoutes(routes as App, ingest));
   const links = buildLinkApp(options, ingest);
   await api.listen({ host, port: settings.apiPort });
