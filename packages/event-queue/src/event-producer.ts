@@ -48,6 +48,8 @@ export interface EventProducer {
    * answer within 50 ms, on disk. Rejects only when neither could keep it.
    */
   recordClick(click: Click): Promise<RecordedClick>;
+  /** The click recorded under the claim within the hour, without recording one. Rejects when Redis does not answer. */
+  rememberedClick(claim: string): Promise<string | undefined>;
   /**
    * Rows, final claims and state, all or nothing.
    *
@@ -83,6 +85,7 @@ const BATCH_BYTES_MAX = 1_000_000;
 const BATCHES_IN_FLIGHT_MAX = 4;
 const CLICK_DEADLINE_MS = 50;
 const PENDING_CLICK_WAIT_MS = 50;
+const REMEMBERED_CLICK_MS = 2000;
 const MEMORY_POLL_MS = 250;
 const SPOOL_BYTES_MAX = 1024 ** 3;
 const REPLAY_INTERVAL_MS = 100;
@@ -182,6 +185,15 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
     claims,
     load: () => health.load(),
     recordClick: (click) => recorder.record(click),
+
+    async rememberedClick(claim) {
+      try {
+        const [outcome] = await gate.read([claim], REMEMBERED_CLICK_MS);
+        return outcome?.state === 'known' ? outcome.clickId : undefined;
+      } catch (err) {
+        throw notRecorded(err);
+      }
+    },
 
     async commit(request) {
       if (health.load() !== 'normal') {
