@@ -16,6 +16,7 @@ export const BROWSER =
 
 export interface TestIngest {
   readonly redis: TestRedis;
+  readonly redisClient: Redis;
   readonly clickhouse: ClickHouseClient;
   readonly catalog: Catalog;
   readonly producer: EventProducer;
@@ -154,6 +155,7 @@ export async function startIngest(overrides: Partial<IngestDeps> = {}): Promise<
       });
     },
     redis,
+    redisClient: client,
     clickhouse: database.client,
     catalog,
     producer,

@@ -49,9 +49,9 @@ export function createClickTracker(deps: TrackDeps): ClickTracker {
 
   /** The click that counts for this visitor already, when a new one may not be recorded. */
   async function rememberedOr(refusal: unknown, link: LinkRecord, visit: Visit): Promise<TrackClickResponse> {
-    const [claim] = await producer.claims.read([visitClaim(preparedLink(link), visit)]);
-    if (claim?.state === 'final') return { clickId: claim.value };
-    throw refusal;
+    const clickId = await producer.rememberedClick(visitClaim(preparedLink(link), visit));
+    if (clickId === undefined) throw refusal;
+    return { clickId };
   }
 
   function destinationOf(link: LinkRecord, body: TrackClickBody): string {
