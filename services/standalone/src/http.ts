@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createCatalog } from '@waymark/catalog';
 import { createClickHouseClient } from '@waymark/clickhouse';
 import { describeSettings, loadSettings, readInstanceKey, type Settings, SettingsError } from '@waymark/config';
@@ -18,6 +19,23 @@ import { managementRoutes } from '@waymark/management';
 import { queryRoutes } from '@waymark/query';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { Redis } from 'ioredis';
+
+const CONNECT_PATIENCE_MS = 5_000;
+
+/** A request that comes before the first connection is made would be refused. A store that is away is not waited for. */
+async function untilConnected(checks: readonly (() => Promise<unknown>)[]): Promise<void> {
+  const patienceEnds = performance.now() + CONNECT_PATIENCE_MS;
+  for (const check of checks) {
+    while (performance.now() < patienceEnds) {
+      const isThere = await check().then(
+        () => true,
+        () => false,
+      );
+      if (isThere) break;
+      await sleep(10);
+    }
+  }
+}
 
 /** The HTTP services in one process: management, query and `/track` on the API port, redirects on the link port. */
 async function start(settings: Settings, logger: Logger): Promise<Service> {
@@ -55,6 +73,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
     requireHttps: settings.requireHttps,
     readiness: { clickhouse: () => clickhouse.command({ query: 'SELECT 1' }), redis: () => producer.ping() },
   };
+  await untilConnected([() => producer.ping(), () => redis.ping()]);
   const api = createApp(options);
   api.register(authPlugin, { catalog, rateLimiter });
   api.register(async (routes) => managementRoutes(routes as App, { catalog, defaultDomain, now: Date.now }));

@@ -1,0 +1,74 @@
+import { join } from 'node:path';
+import { createEventProducer } from '@waymark/event-queue';
+import { aClick, waitFor } from '@waymark/test-kit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCli } from '../../services/cli/test/run-cli.js';
+import { buildForUp, removeUp, runUp, temporaryDataDir, type Up } from '../../services/standalone/test/run-up.js';
+
+const YEAR_MS = 366 * 24 * 3_600_000;
+const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+describe('waymark beside a running stack', () => {
+  let up: Up;
+
+  beforeAll(async () => {
+    buildForUp();
+    up = runUp(temporaryDataDir());
+    await up.ready();
+  }, 90_000);
+  afterAll(async () => {
+    await up.stop();
+    await removeUp(up);
+  }, 60_000);
+
+  const waymark = (...args: string[]) => runCli({ DATA_DIR: up.dataDir }, ...args);
+  async function json<T>(...args: string[]): Promise<T> {
+    const { stdout, stderr } = await waymark(...args, '--json');
+    expect(stderr).toBe('');
+    return JSON.parse(stdout) as T;
+  }
+
+  it('finds the stack by its DATA_DIR and says that it is well', async () => {
+    const { code, stdout } = await waymark('status', '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      stack: up.state(),
+      api: { ok: true },
+      redis: { ok: true, maxMemoryPolicy: 'noeviction', appendOnly: true, queue: { click: { waiting: 0 } } },
+      clickhouse: { ok: true },
+    });
+  });
+
+  it('sends traffic through the HTTP endpoints, all of it accepted, and takes its key away again', async () => {
+    const totals = await json<Record<string, number>>('demo', '--seconds', '2', '--rate', '30');
+    expect(totals).toMatchObject({ links: 12, refused: 0 });
+    expect(totals.clicks).toBeGreaterThan(20);
+    const { keys } = await json<{ keys: { name: string }[] }>('key', 'list');
+    expect(keys.filter(({ name }) => name.startsWith('Demo'))).toEqual([]);
+  });
+
+  it('lists a row that could not be written with its reason, and puts it back on demand', async () => {
+    const logger = quiet;
+    const redisUrl = up.state()?.redis ?? '';
+    const producer = createEventProducer({ redisUrl, spoolDirectory: join(up.dataDir, 'other-spool'), logger });
+    await waitFor(() => producer.ping().then(() => true), { what: 'the connection to Redis' });
+    const tooOld = aClick({ timestampMs: Date.now() - YEAR_MS });
+    await producer.commit({ rows: [{ kind: 'click', row: tooOld }], finals: [] });
+    await producer.close();
+
+    interface Letters {
+      total: number;
+      letters: { id: string; kind: string; error: string }[];
+    }
+    const parked = () =>
+      waitFor(async () => [await json<Letters>('dead-letters', 'list')].find(({ total }) => total === 1), {
+        what: 'the dead letter',
+      });
+    const { letters } = await parked();
+    expect(letters).toMatchObject([{ kind: 'click', error: expect.stringMatching(/\S/) }]);
+    expect(await json('dead-letters', 'replay', letters[0]?.id ?? '')).toEqual({ replayed: 1 });
+    await parked();
+    expect(await json('dead-letters', 'replay')).toEqual({ replayed: 1 });
+    expect((await waymark('dead-letters', 'replay', 'nobody')).code).toBe(1);
+  });
+});
