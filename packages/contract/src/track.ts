@@ -56,7 +56,12 @@ export const trackSaleBodySchema = z.preprocess(
   z.object({
     customerExternalId: z.string().trim().min(1).max(100),
     amount: z.int().min(0),
-    currency: z.string().trim().toLowerCase().length(3).default('usd'),
+    currency: z
+      .string()
+      .trim()
+      .toLowerCase()
+      .regex(/^[a-z]{3}$/, 'must be three letters')
+      .default('usd'),
     eventName: z.string().trim().min(1).max(255).default('Purchase'),
     paymentProcessor: paymentProcessorSchema.default('custom'),
     invoiceId: z.string().trim().max(255).nullish(),
