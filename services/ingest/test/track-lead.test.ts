@@ -1,9 +1,13 @@
 import type { AddressInfo } from 'node:net';
+import { createClickHouseClient } from '@waymark/clickhouse';
 import { createEventId, parseResourceId } from '@waymark/contract';
 import { customerClaim } from '@waymark/event-queue';
+import { createLogger } from '@waymark/http-kit';
+import { createRateLimiter } from '@waymark/rate-limit';
 import { aClick, insertClicks } from '@waymark/test-kit';
 import { Dub } from 'dub';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildTrackApp } from '../src/index.js';
 import { DOMAIN, startIngest, type TestIngest } from './test-ingest.js';
 
 let ingest: TestIngest;
@@ -213,6 +217,28 @@ describe('POST /track/lead', () => {
     expect(early.headers['retry-after']).toBe('1');
     ingest.startWriter();
     await ingest.rowsWhen(1, 'click_events', 'click_id = {click:String}', { click: clickId });
+    expect((await lead(body)).json()).toMatchObject({ link: { id: link.id } });
+  });
+
+  it('ClickHouse away: 500 with Retry-After and nothing recorded', async () => {
+    const link = await ingest.link({ trackConversion: true });
+    const clickId = await ingest.click(link);
+    const away = createClickHouseClient({ url: 'http://127.0.0.1:9', database: 'none' });
+    const app = buildTrackApp(
+      { logger: createLogger({ name: 'test', level: 'silent' }), docBase: 'http://x', trustedProxies: [] },
+      { ...ingest.deps, clickhouse: away, rateLimiter: createRateLimiter(ingest.redisClient) },
+    );
+    const body = { clickId, eventName: 'a', customerExternalId: someone() };
+    const answer = await app.inject({
+      method: 'POST',
+      url: '/track/lead',
+      headers: { authorization: `Bearer ${ingest.token}` },
+      payload: body,
+    });
+    expect(answer.statusCode).toBe(500);
+    expect(answer.headers['retry-after']).toBe('1');
+    expect(answer.body).not.toContain('127.0.0.1');
+    await Promise.all([app.close(), away.close()]);
     expect((await lead(body)).json()).toMatchObject({ link: { id: link.id } });
   });
 
