@@ -14,20 +14,10 @@ export function notInRead(read: TableRead | undefined): Condition[] {
   return read === undefined ? [] : [not({ type: 'inRead', columns: ['link_id'], read })];
 }
 
-function combine(type: 'and' | 'or', conditions: readonly Condition[]): Condition | undefined {
-  const [first, ...rest] = conditions;
-  if (first === undefined || rest.length === 0) return first;
-  return { type, of: [first, ...rest] };
-}
-
-/** All of the conditions; undefined when there is none. */
-export function allOf(conditions: readonly Condition[]): Condition | undefined {
-  return combine('and', conditions);
-}
-
 /** Any of the conditions; undefined when there is none. */
 export function anyOf(conditions: readonly Condition[]): Condition | undefined {
-  return combine('or', conditions);
+  const [first, ...rest] = conditions;
+  return first === undefined || rest.length === 0 ? first : { type: 'or', of: [first, ...rest] };
 }
 
 /** What a filter says of one attribute. */

@@ -1,1 +1,1 @@
-export {};
+export { buildApp, type QueryDeps, queryRoutes } from './app.js';

@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ClickHouseError } from '@clickhouse/client';
+import { ApiError } from '@waymark/contract';
+import { createTestDatabase, type TestDatabase, waitFor } from '@waymark/test-kit';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { createClickHouseClient, runCompiledQuery } from '../src/index.js';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+const ENDLESS = 'SELECT sum(cityHash64(number, {p0:String})) FROM numbers(10000000000000)';
+
+test('parameters of every type arrive as they are, 64-bit numbers and times come back as text', async () => {
+  const params = {
+    p0: "' \\ \n \t \0 {p1:String} 😀",
+    p1: 18446744073709551615n,
+    p2: ["'", '\\', 'a\0b', ''],
+    p3: [0n, 18446744073709551615n],
+    p4: '2026-11-21 14:30:00.250',
+  };
+  const sql = `SELECT {p0:String}, {p1:UInt64}, {p2:Array(String)}, {p3:Array(UInt64)}, {p4:DateTime64(3, 'UTC')}`;
+  expect(await runCompiledQuery(database.client, { sql, params, settings: {} })).toEqual([
+    [params.p0, String(params.p1), params.p2, params.p3.map(String), '2026-11-21T14:30:00.250Z'],
+  ]);
+});
+
+test('settings are those of the statement', async () => {
+  const sql = "SELECT getSetting('max_threads'), getSetting('log_comment')";
+  const settings = { max_threads: 3, log_comment: "it's mine" };
+  expect(await runCompiledQuery(database.client, { sql, params: {}, settings })).toEqual([[3, "it's mine"]]);
+});
+
+test.each([
+  ['too long', { sql: ENDLESS, params: { p0: 'x' }, settings: { max_execution_time: 1 } }],
+  [
+    'memory',
+    { sql: 'SELECT groupArray(number) FROM numbers(20000000)', params: {}, settings: { max_memory_usage: 5_000_000 } },
+  ],
+])('a query that takes %s is an error that says so', async (what, query) => {
+  const err = await runCompiledQuery(database.client, query).catch((thrown: unknown) => thrown);
+  expect(err).toBeInstanceOf(ApiError);
+  expect(err).toMatchObject({
+    status: 500,
+    message: expect.stringContaining(what),
+    cause: expect.any(ClickHouseError),
+  });
+});
+
+test('a query that is wrong is our own fault, and its text is not for callers', async () => {
+  const query = { sql: 'SELECT nonsense FROM click_events', params: {}, settings: {} };
+  const err = await runCompiledQuery(database.client, query).catch((thrown: unknown) => thrown);
+  expect(err).toBeInstanceOf(ClickHouseError);
+});
+
+test('a ClickHouse that is away is an error to come back after', async () => {
+  const server = createServer((request) => request.socket.destroy());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = createClickHouseClient({ url, database: 'default' });
+  onTestFinished(() => client.close());
+  const query = { sql: 'SELECT 1', params: {}, settings: {} };
+  await expect(runCompiledQuery(client, query)).rejects.toMatchObject({ status: 500, retryAfterSeconds: 1 });
+});
+
+test('a signal ends the query here and in ClickHouse', async () => {
+  const mark = randomUUID();
+  const running = async () => {
+    const sql =
+      "SELECT count() FROM system.processes WHERE query LIKE '%cityHash64%' AND Settings['log_comment'] = {p0:String}";
+    const [row] = await runCompiledQuery<[string]>(database.client, { sql, params: { p0: mark }, settings: {} });
+    return Number(row?.[0]);
+  };
+  const caller = new AbortController();
+  const query = { sql: ENDLESS, params: { p0: 'x' }, settings: { log_comment: mark, max_execution_time: 60 } };
+  const result = runCompiledQuery(database.client, query, { signal: caller.signal, queryId: mark }).catch(
+    (thrown: unknown) => thrown,
+  );
+  await waitFor(async () => (await running()) === 1, { what: 'the query to run' });
+  const reason = new Error('the caller left');
+  caller.abort(reason);
+  expect(await result).toBe(reason);
+  await waitFor(async () => (await running()) === 0, { what: 'ClickHouse to end the query' });
+});

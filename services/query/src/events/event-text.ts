@@ -1,0 +1,53 @@
+import type { EventKind, Link } from '@waymark/contract';
+import { type PayloadParts, readPayload, type SaleParts } from './payload.js';
+
+/** A row of a page of events, in the order of the plan's columns; name and customer are of leads and sales only. */
+export type EventPageRow = readonly [
+  id: string,
+  timestamp: string,
+  linkNumber: string,
+  payload: string,
+  ip: string,
+  eventName?: string,
+  customerNumber?: string,
+];
+
+/** The texts of a link that every event of it has: made once a page. */
+export interface LinkTexts {
+  readonly link: string;
+  /** `"link_id":…,"domain":…,"key":…` */
+  readonly deprecated: string;
+}
+
+export function linkTexts(link: Link): LinkTexts {
+  const deprecated = JSON.stringify({ link_id: link.id, domain: link.domain, key: link.key });
+  return { link: JSON.stringify(link), deprecated: deprecated.slice(1, -1) };
+}
+
+function deprecatedText({ clickId, attributes, isQr }: PayloadParts, link: LinkTexts, ip: string): string {
+  return `"click_id":"${clickId}",${link.deprecated},${attributes},"qr":${isQr ? 1 : 0},"ip":${ip}`;
+}
+
+function deprecatedSaleText({ amount, invoiceId, paymentProcessor }: SaleParts): string {
+  const invoice = invoiceId === 'null' ? '""' : invoiceId;
+  return `"saleAmount":${amount},"invoice_id":${invoice},"payment_processor":${paymentProcessor},`;
+}
+
+/**
+ * One item of `GET /events` as JSON text (spec 2.8), put together from texts that are JSON already.
+ *
+ * @param customer JSON of the customer object; empty for clicks
+ */
+export function eventText(kind: EventKind, row: EventPageRow, link: LinkTexts, customer: string): string {
+  const [id, timestamp, , payload, ipText, eventName = ''] = row;
+  const parts = readPayload(payload);
+  const ip = JSON.stringify(ipText);
+  const click = `"click":${parts.click},"ip":${ip}},"link":${link.link}`;
+  const deprecated = deprecatedText(parts, link, ip);
+  if (kind === 'clicks') return `{"event":"click","timestamp":"${timestamp}",${click},${deprecated}}`;
+
+  const head = `"timestamp":"${timestamp}","eventId":"${id}","eventName":${JSON.stringify(eventName)}`;
+  const tail = `"metadata":${parts.metadata ?? 'null'},${click},"customer":${customer}`;
+  if (parts.sale === undefined) return `{"event":"lead",${head},${tail},${deprecated}}`;
+  return `{"event":"sale",${head},${parts.sale.sale},${tail},${deprecatedSaleText(parts.sale)}${deprecated}}`;
+}

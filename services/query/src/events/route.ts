@@ -1,0 +1,46 @@
+import type { Catalog } from '@waymark/catalog';
+import { eventSchema, eventsQuerySchema } from '@waymark/contract';
+import { bind, checkDateRange, parse } from '@waymark/event-query';
+import { type App, sendJsonText } from '@waymark/http-kit';
+import { z } from 'zod';
+import type { BusyGate } from '../busy-gate.js';
+import { callerSignal } from '../caller-signal.js';
+import { findReferences } from './find-references.js';
+import { pageText } from './page-text.js';
+import { type ReadPageParts, readPage } from './read-page.js';
+
+export interface EventRouteParts extends ReadPageParts {
+  readonly catalog: Catalog;
+  readonly busyGate: BusyGate;
+}
+
+/** `GET /events` (spec 2). */
+export async function eventRoutes(app: App, parts: EventRouteParts): Promise<void> {
+  const { catalog, busyGate, now } = parts;
+  app.get(
+    '/events',
+    {
+      onRequest: app.authenticate({ permission: 'analytics.read', minimumPlan: 'business', bucket: 'analytics' }),
+      schema: {
+        operationId: 'listEvents',
+        summary: 'List events',
+        tags: ['Events'],
+        querystring: eventsQuerySchema,
+        response: { 200: z.array(eventSchema) },
+      },
+    },
+    async (request, reply) => {
+      const { workspace } = request;
+      const parsed = parse(request.query, now());
+      checkDateRange(workspace.plan, parsed.range, Date.parse(workspace.createdAt));
+      const references = await findReferences(catalog, workspace.id, parsed);
+      const bound = bind(parsed, { workspaceId: workspace.id, programId: workspace.defaultProgramId, ...references });
+      const signal = callerSignal(reply);
+      const rows = await busyGate.run(
+        () => readPage(parts, bound, { workspaceId: workspace.id, requestId: request.id, signal }),
+        signal,
+      );
+      return sendJsonText(reply, await pageText(catalog, workspace.id, parsed.kind, rows));
+    },
+  );
+}

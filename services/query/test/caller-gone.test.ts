@@ -1,0 +1,58 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { createClickHouseClient } from '@waymark/clickhouse';
+import { createLogger } from '@waymark/http-kit';
+import { createRateLimiter } from '@waymark/rate-limit';
+import { startRedis } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { buildApp } from '../src/index.js';
+import { aWorkspace, DOC_BASE, startQuery, type TestQuery } from './test-query.js';
+
+let query: TestQuery;
+beforeAll(async () => {
+  query = await startQuery();
+});
+afterAll(() => query.close());
+
+/** The service with a ClickHouse that takes queries and never answers them. */
+async function startWithSilentClickHouse() {
+  const silent = createServer();
+  const redis = await startRedis();
+  const client = new Redis(redis.url);
+  const rateLimiter = createRateLimiter(client);
+  silent.listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const clickhouse = createClickHouseClient({
+    url: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`,
+    database: 'default',
+  });
+  const app = buildApp(
+    { logger: createLogger({ name: 'test', level: 'silent' }), docBase: DOC_BASE, trustedProxies: [] },
+    { catalog: query.catalog, clickhouse, rateLimiter, now: Date.now },
+  );
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  onTestFinished(async () => {
+    await app.close();
+    await rateLimiter.close();
+    client.disconnect();
+    await clickhouse.close();
+    silent.closeAllConnections();
+    silent.close();
+    await redis.stop();
+  });
+  return { silent, port: (app.server.address() as AddressInfo).port };
+}
+
+test('the queries of a caller that hangs up are ended', async () => {
+  const workspace = await aWorkspace(query);
+  const { silent, port } = await startWithSilentClickHouse();
+  const caller = connect(port, '127.0.0.1');
+  caller.write(`GET /events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${workspace.token}\r\n\r\n`);
+  const [asked] = (await once(silent, 'request')) as [IncomingMessage];
+  const ended = once(asked.socket, 'close');
+  caller.destroy();
+  await ended;
+  expect(asked.socket.destroyed).toBe(true);
+});

@@ -1,0 +1,183 @@
+import { randomUUID } from 'node:crypto';
+import { type Catalog, type CustomerRecord, createCatalog, type LinkRecord } from '@waymark/catalog';
+import type { ClickFacts, EventRow, LeadFacts, SaleFacts } from '@waymark/clickhouse';
+import {
+  type ErrorBody,
+  eventSchema,
+  type ListedEvent,
+  type Plan,
+  parseResourceId,
+  type Scope,
+} from '@waymark/contract';
+import { type App, createLogger } from '@waymark/http-kit';
+import { createRateLimiter } from '@waymark/rate-limit';
+import {
+  aClick,
+  aLead,
+  aSale,
+  createTestDatabase,
+  insertClicks,
+  insertLeads,
+  insertSales,
+  startRedis,
+  type TestDatabase,
+} from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { z } from 'zod';
+import { buildApp } from '../src/index.js';
+
+/** A Saturday, 14:30 in UTC: the present of every test here. */
+export const NOW = Date.parse('2026-11-21T14:30:00.250Z');
+export const MINUTE_MS = 60_000;
+export const DOC_BASE = 'https://docs.example.com';
+
+export interface TestQuery {
+  readonly app: App;
+  readonly catalog: Catalog;
+  readonly database: TestDatabase;
+  close(): Promise<void>;
+}
+
+/** The service on real stores, without a port. */
+export async function startQuery(now: () => number = () => NOW): Promise<TestQuery> {
+  const [database, redis] = await Promise.all([createTestDatabase(), startRedis()]);
+  const client = new Redis(redis.url);
+  const logger = createLogger({ name: 'test', level: 'silent' });
+  const catalog = createCatalog({
+    redis: client,
+    clickhouse: database.client,
+    instanceKey: Buffer.alloc(32, 1),
+    now: Date.now,
+    logger,
+    baseUrl: 'https://api.example.com',
+  });
+  const rateLimiter = createRateLimiter(client);
+  const app = buildApp(
+    { logger, docBase: DOC_BASE, trustedProxies: [] },
+    { catalog, clickhouse: database.client, rateLimiter, now },
+  );
+  await app.ready();
+  return {
+    app,
+    catalog,
+    database,
+    async close() {
+      await app.close();
+      await catalog.close();
+      await rateLimiter.close();
+      client.disconnect();
+      await Promise.all([redis.stop(), database.drop()]);
+    },
+  };
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Record<string, unknown>;
+  readonly body: ListedEvent[] & ErrorBody;
+}
+
+function number(kind: Parameters<typeof parseResourceId>[0], id: string): string {
+  const found = parseResourceId(kind, id);
+  if (found === undefined) throw new Error(`not an id: ${id}`);
+  return found;
+}
+
+/** A workspace with a key, and all that a test puts into it. */
+export class TestWorkspace {
+  constructor(
+    readonly query: TestQuery,
+    readonly id: string,
+    readonly token: string,
+    readonly host: string,
+  ) {}
+
+  aLink(fields: { key: string } & Partial<LinkRecord> & { password?: string }): Promise<LinkRecord> {
+    return this.query.catalog.links.create(this.id, {
+      domain: this.host,
+      url: 'https://acme.com/',
+      ...fields,
+    });
+  }
+
+  aCustomer(fields: Partial<CustomerRecord> & { externalId: string }): Promise<CustomerRecord> {
+    return this.query.catalog.customers.create(this.id, fields);
+  }
+
+  /** The row of a click so many minutes ago. */
+  click(link: LinkRecord, minutesAgo: number, facts: Partial<ClickFacts> = {}): EventRow {
+    return aClick({
+      workspaceId: number('workspace', this.id),
+      linkId: number('link', link.id),
+      timestampMs: NOW - minutesAgo * MINUTE_MS,
+      ...facts,
+    });
+  }
+
+  lead(click: EventRow, customer: { id: string }, minutesAgo: number, facts: Partial<LeadFacts> = {}): EventRow {
+    return aLead({
+      click,
+      customerId: number('customer', customer.id),
+      timestampMs: NOW - minutesAgo * MINUTE_MS,
+      ...facts,
+    });
+  }
+
+  sale(click: EventRow, customer: { id: string }, minutesAgo: number, facts: Partial<SaleFacts> = {}): EventRow {
+    return aSale({
+      click,
+      customerId: number('customer', customer.id),
+      timestampMs: NOW - minutesAgo * MINUTE_MS,
+      ...facts,
+    });
+  }
+
+  async store(rows: { clicks?: EventRow[]; leads?: EventRow[]; sales?: EventRow[] }): Promise<void> {
+    const { client } = this.query.database;
+    await insertClicks(client, rows.clicks ?? []);
+    await insertLeads(client, rows.leads ?? []);
+    await insertSales(client, rows.sales ?? []);
+  }
+
+  /** Marks the link as removed where queries look for it. */
+  async remove(link: LinkRecord): Promise<void> {
+    await this.query.database.client.insert({
+      table: 'links',
+      values: [{ workspace_id: number('workspace', this.id), id: number('link', link.id), version: 2, deleted: 1 }],
+      format: 'JSONEachRow',
+    });
+  }
+
+  /** What `GET /events` answers. Every item of a success is checked against the contract. */
+  async events(parameters: Record<string, string> | string = {}): Promise<Answer> {
+    const query = typeof parameters === 'string' ? parameters : new URLSearchParams(parameters).toString();
+    const response = await this.query.app.inject({
+      method: 'GET',
+      url: `/events?${query}`,
+      headers: { authorization: `Bearer ${this.token}` },
+    });
+    const body = response.json();
+    if (response.statusCode === 200) z.array(eventSchema).parse(body);
+    return { status: response.statusCode, headers: response.headers, body };
+  }
+}
+
+/** A workspace on a plan with analytics, its limit out of the way. */
+export async function aWorkspace(query: TestQuery, plan: Plan = 'enterprise'): Promise<TestWorkspace> {
+  const mark = randomUUID().slice(0, 8);
+  const host = `go.${mark}.example`;
+  const created = await query.catalog.workspaces.create({ name: 'Acme', slug: `acme-${mark}`, plan, domain: host });
+  await query.catalog.workspaces.update(created.workspace.id, { analyticsPerSecond: 10_000 });
+  return new TestWorkspace(query, created.workspace.id, created.apiKey.token, host);
+}
+
+export async function withScopes(workspace: TestWorkspace, scopes: Scope[]): Promise<TestWorkspace> {
+  const { token } = await workspace.query.catalog.keys.create({
+    workspaceId: workspace.id,
+    name: 'Scoped',
+    kind: 'secret',
+    role: 'owner',
+    scopes,
+  });
+  return new TestWorkspace(workspace.query, workspace.id, token, workspace.host);
+}
