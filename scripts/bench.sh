@@ -14,5 +14,5 @@ if [ "$#" -eq 0 ]; then
 fi
 for name in "$@"; do
   say "bench: $name"
-  npx --no-install tsx "test/bench/$name.bench.ts"
+  tsx "test/bench/$name.bench.ts"
 done

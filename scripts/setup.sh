@@ -3,6 +3,7 @@
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit 1
+PATH="$root/node_modules/.bin:$PATH"
 
 say() { printf '· %s\n' "$*"; }
 fail() { printf 'waymark: %s\n' "$*" >&2; exit 1; }
@@ -65,5 +66,5 @@ provide_redis() {
 
 build() {
   say 'building'
-  npx --no-install tsc -b || fail 'the build failed; the errors are above.'
+  tsc -b || fail 'the build failed; the errors are above.'
 }

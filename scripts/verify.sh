@@ -17,13 +17,13 @@ check() {
 require_node
 provide_redis
 install_packages
-check 'build' npx --no-install tsc -b
-check 'types of the tests' npx --no-install tsc -p tsconfig.test.json
-check 'style (biome)' npx --no-install biome check --error-on-warnings .
+check 'build' tsc -b
+check 'types of the tests' tsc -p tsconfig.test.json
+check 'style (biome)' biome check --error-on-warnings .
 check 'direction of imports' node scripts/check-imports.mjs
-check 'dead code (knip)' npx --no-install knip --no-progress
+check 'dead code (knip)' knip --no-progress
 say 'tests'
-npx --no-install vitest run --reporter=default --reporter=json --outputFile.json="$report" || broken+=('tests')
+vitest run --reporter=default --reporter=json --outputFile.json="$report" || broken+=('tests')
 
 [ "${#broken[@]}" -eq 0 ] || printf '\nfailed: %s\n' "$(printf '%s; ' "${broken[@]}")"
 node scripts/test-summary.mjs "$report" "${#broken[@]}"
