@@ -1,6 +1,6 @@
 import { SPOOLED_CLICKS } from './claim-scripts.js';
 import { CLICK_MARKER_MS, markerKey } from './click-markers.js';
-import { pause } from './deadline.js';
+import { pause, withinMs } from './deadline.js';
 import type { JobAdder, Transaction } from './job-adder.js';
 import { claimKey } from './queue-keys.js';
 import type { QueueLogger } from './queue-logger.js';
@@ -19,6 +19,8 @@ export interface SpoolReplayerOptions {
   /** How often to look for files of dead processes when this one has nothing of its own. */
   readonly adoptionIntervalMs: number;
 }
+
+const LAST_REPLAY_MS = 3000;
 
 /** Redis has no room for the spool at the moment. */
 class NoRoomError extends Error {}
@@ -50,7 +52,7 @@ export function createSpoolReplayer(options: SpoolReplayerOptions): { close(): P
   let lookedForOrphansAt = Number.NEGATIVE_INFINITY;
 
   const send = async (entries: readonly SpoolEntry[]) => {
-    if (!health.isAnswering() || health.load() === 'spool-clicks' || closing.signal.aborted) throw new NoRoomError();
+    if (!health.isAnswering() || health.load() === 'spool-clicks') throw new NoRoomError();
     const multi = await adder.transaction();
     await Promise.all(entries.map((entry) => adder.add(multi, entry)));
     addClaims(multi, entries, now());
@@ -85,6 +87,8 @@ export function createSpoolReplayer(options: SpoolReplayerOptions): { close(): P
     async close() {
       closing.abort();
       await running;
+      // What can still go now need not wait for this process to be started again.
+      await withinMs(replayOnce(), LAST_REPLAY_MS, 'the last replay').catch(() => undefined);
     },
   };
 }

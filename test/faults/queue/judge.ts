@@ -1,0 +1,140 @@
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import { waitFor } from '@waymark/test-kit';
+import type { Ledger } from './ledger.js';
+
+/** What ClickHouse has beside what callers were told. All but the count must be empty. */
+export interface Verdict {
+  readonly acknowledged: number;
+  readonly lost: readonly string[];
+  readonly twice: readonly string[];
+  readonly viewsDiffer: readonly string[];
+}
+
+/** Aggregates of the base tables and the view that must equal them, key by key. */
+const VIEWS = [
+  {
+    view: 'link_totals',
+    select: `SELECT toString(link_id) AS key, sum(clicks) AS clicks, sum(leads) AS leads, sum(sales) AS sales,
+      sum(sale_amount) AS amount FROM link_totals WHERE workspace_id = {w:UInt64} GROUP BY key`,
+    key: 'toString(link_id)',
+  },
+  {
+    view: 'workspace_slots',
+    select: `SELECT toString(toUnixTimestamp(slot)) AS key, sum(clicks) AS clicks, sum(leads) AS leads, sum(sales) AS sales,
+      sum(sale_amount) AS amount FROM workspace_slots WHERE workspace_id = {w:UInt64} GROUP BY key`,
+    key: 'toString(toUnixTimestamp(toStartOfFifteenMinutes(timestamp)))',
+  },
+  {
+    view: 'link_days',
+    select: `SELECT concat(toString(link_id), ' ', toString(day)) AS key, sum(clicks) AS clicks, sum(leads) AS leads,
+      sum(sales) AS sales, sum(sale_amount) AS amount FROM link_days WHERE workspace_id = {w:UInt64} GROUP BY key`,
+    key: "concat(toString(link_id), ' ', toString(toDate(timestamp, 'UTC')))",
+  },
+  {
+    view: 'customer_totals',
+    select: `SELECT toString(customer_id) AS key, 0 AS clicks, sum(leads) AS leads, sum(sales) AS sales,
+      sum(sale_amount) AS amount FROM customer_totals WHERE workspace_id = {w:UInt64} GROUP BY key`,
+    key: 'toString(customer_id)',
+  },
+] as const;
+
+function baseSelect(key: string, withClicks: boolean): string {
+  const part = (table: string, clicks: number, leads: number, sales: number, amount: string) =>
+    `SELECT ${key} AS key, ${clicks} AS clicks, ${leads} AS leads, ${sales} AS sales, ${amount} AS amount
+      FROM ${table} WHERE workspace_id = {w:UInt64}`;
+  const parts = [
+    ...(withClicks ? [part('click_events', 1, 0, 0, 'toInt64(0)')] : []),
+    part('lead_events', 0, 1, 0, 'toInt64(0)'),
+    part('sale_events', 0, 0, 1, 'amount'),
+  ];
+  return `SELECT key, sum(clicks) AS clicks, sum(leads) AS leads, sum(sales) AS sales, sum(amount) AS amount
+    FROM (${parts.join(' UNION ALL ')}) GROUP BY key`;
+}
+
+export class Judge {
+  constructor(
+    private readonly client: ClickHouseClient,
+    private readonly workspaceId: string,
+    private readonly ledger: Ledger,
+  ) {}
+
+  /** Waits until everything that was acknowledged has arrived, or the time is up, then compares. */
+  async judge(timeoutMs: number): Promise<Verdict> {
+    await waitFor(async () => (await this.lost()).length === 0, { timeoutMs, what: 'every event' }).catch(
+      () => undefined,
+    );
+    const before = await this.#total();
+    // Nothing may follow: a group that is repeated later would change what is compared below.
+    await waitFor(async () => (await this.#total()) === before, { timeoutMs: 1000, what: 'quiet' }).catch(
+      () => undefined,
+    );
+    return {
+      acknowledged: this.ledger.acknowledged,
+      lost: await this.lost(),
+      twice: await this.#twice(),
+      viewsDiffer: await this.#viewsDiffer(),
+    };
+  }
+
+  async #rows<T>(query: string): Promise<T[]> {
+    const result = await this.client.query({ query, query_params: { w: this.workspaceId }, format: 'JSONEachRow' });
+    return result.json<T>();
+  }
+
+  async #names(query: string): Promise<Set<string>> {
+    return new Set((await this.#rows<{ name: string }>(query)).map(({ name }) => name));
+  }
+
+  async #total(): Promise<string> {
+    const from = ['click_events', 'lead_events', 'sale_events'].map(
+      (table) => `SELECT count() AS rows FROM ${table} WHERE workspace_id = {w:UInt64}`,
+    );
+    return JSON.stringify(await this.#rows(from.join(' UNION ALL ')));
+  }
+
+  async lost(): Promise<string[]> {
+    const where = 'WHERE workspace_id = {w:UInt64}';
+    const [clicks, sales, leads, customers, names] = await Promise.all([
+      this.#names(`SELECT toString(click_id) AS name FROM click_events ${where}`),
+      this.#names(`SELECT toString(event_id) AS name FROM sale_events ${where}`),
+      this.#names(`SELECT toString(customer_id) AS name FROM lead_events ${where}`),
+      this.#names(`SELECT toString(id) AS name FROM customers ${where}`),
+      this.#names(`SELECT toString(id) AS name FROM names ${where} AND kind = 'customer'`),
+    ]);
+    const { ledger } = this;
+    return [
+      ...[...ledger.clicks].filter((id) => !clicks.has(id)),
+      ...[...ledger.sales.values()].filter((id) => !sales.has(id)),
+      ...[...ledger.customers].filter((id) => !leads.has(id) || !customers.has(id) || !names.has(id)),
+    ];
+  }
+
+  /** Ids and invoices that are there more than once, acknowledged or not; two answers for one invoice count as well. */
+  async #twice(): Promise<string[]> {
+    const where = 'WHERE workspace_id = {w:UInt64}';
+    const having = 'GROUP BY name HAVING count() > 1';
+    const found = await Promise.all([
+      this.#names(`SELECT toString(click_id) AS name FROM click_events ${where} ${having}`),
+      this.#names(`SELECT toString(event_id) AS name FROM lead_events ${where} ${having}`),
+      this.#names(`SELECT toString(event_id) AS name FROM sale_events ${where} ${having}`),
+      this.#names(`SELECT toString(customer_id) AS name FROM lead_events ${where} ${having}`),
+      this.#names(`SELECT invoice_id AS name FROM sale_events ${where} AND invoice_id != '' ${having}`),
+    ]);
+    return [...found.flatMap((names) => [...names]), ...this.ledger.contradictions];
+  }
+
+  async #viewsDiffer(): Promise<string[]> {
+    const differences = await Promise.all(
+      VIEWS.map(async ({ view, select, key }) => {
+        const columns = 'key, toInt64(clicks) AS c, toInt64(leads) AS l, toInt64(sales) AS s, toInt64(amount) AS a';
+        const rows = await this.#rows<{ key: string; n: string }>(
+          `SELECT key, count() AS n FROM (
+            SELECT ${columns} FROM (${select}) UNION ALL SELECT ${columns} FROM (${baseSelect(key, view !== 'customer_totals')})
+          ) GROUP BY key, c, l, s, a HAVING n != 2`,
+        );
+        return rows.map((row) => `${view} ${row.key}`);
+      }),
+    );
+    return differences.flat();
+  }
+}

@@ -1,0 +1,173 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ClickHouseClient, createClickHouseClient, migrate } from '@waymark/clickhouse';
+import { createEventProducer } from '@waymark/event-queue';
+import { startClickHouse, startRedis, type TestClickHouse, type TestRedis, waitFor } from '@waymark/test-kit';
+import { forkSource, kill9 } from './child-process.js';
+import { Ledger } from './ledger.js';
+import type { ProducerReport, ProducerTask } from './messages.js';
+
+const DATABASE = 'waymark';
+const WRITER = new URL('../../../services/writer/src/main.ts', import.meta.url);
+const PRODUCER = new URL('./producer-main.ts', import.meta.url);
+
+export interface WritePathOptions {
+  readonly redisArgs?: readonly string[];
+  readonly writers?: number;
+}
+
+/** Redis, ClickHouse and writer processes; whatever is killed is started again. */
+export class WritePath {
+  readonly #writers: ChildProcess[] = [];
+  #workspace = 1000;
+
+  private constructor(
+    readonly redis: TestRedis,
+    readonly clickhouse: TestClickHouse,
+    readonly client: ClickHouseClient,
+    readonly spoolDirectory: string,
+  ) {}
+
+  static async start({ redisArgs = [], writers = 2 }: WritePathOptions = {}): Promise<WritePath> {
+    const [redis, clickhouse, spool] = await Promise.all([
+      startRedis({ args: redisArgs }),
+      startClickHouse(),
+      mkdtemp(join(tmpdir(), 'waymark-faults-spool-')),
+    ]);
+    const client = createClickHouseClient({ url: clickhouse.url, database: DATABASE, requestTimeoutMs: 10_000 });
+    await migrate(client);
+    const path = new WritePath(redis, clickhouse, client, spool);
+    for (let count = 0; count < writers; count++) path.#writers.push(path.#forkWriter());
+    return path;
+  }
+
+  /** Events of one scenario have a workspace of their own. */
+  nextWorkspace(): string {
+    this.#workspace += 1;
+    return String(this.#workspace);
+  }
+
+  #forkWriter(): ChildProcess {
+    return forkSource(WRITER, [], {
+      REDIS_URL: this.redis.url,
+      CLICKHOUSE_URL: this.clickhouse.url,
+      CLICKHOUSE_DATABASE: DATABASE,
+      WRITER_PORT: '0',
+      LOG_LEVEL: 'fatal',
+    });
+  }
+
+  async killWriter(number: number): Promise<void> {
+    const index = number % this.#writers.length;
+    const writer = this.#writers[index];
+    if (writer !== undefined) await kill9(writer);
+    this.#writers[index] = this.#forkWriter();
+  }
+
+  async killRedis(awayMs = 0): Promise<void> {
+    await this.redis.kill9();
+    await new Promise((resolve) => setTimeout(resolve, awayMs));
+    await this.redis.restart();
+  }
+
+  async killClickHouse(awayMs = 0): Promise<void> {
+    await this.clickhouse.kill9();
+    await new Promise((resolve) => setTimeout(resolve, awayMs));
+    await this.clickhouse.restart();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#writers.map(kill9));
+    await this.client.close();
+    await Promise.all([this.redis.stop(), this.clickhouse.stop()]);
+    await rm(this.spoolDirectory, { recursive: true, force: true });
+  }
+}
+
+export type TrafficOptions = Partial<Pick<ProducerTask, 'clicks' | 'sales' | 'padding' | 'redisUrl'>> & {
+  readonly producers?: number;
+};
+
+interface ProducerSlot {
+  readonly prefix: string;
+  child: ChildProcess;
+}
+
+/** Producer processes making events of one workspace at full speed. */
+export class Traffic {
+  readonly ledger = new Ledger();
+  readonly workspaceId: string;
+  readonly #slots: ProducerSlot[] = [];
+
+  constructor(
+    private readonly path: WritePath,
+    private readonly options: TrafficOptions = {},
+  ) {
+    this.workspaceId = path.nextWorkspace();
+    for (let slot = 0; slot < (options.producers ?? 2); slot++) {
+      const prefix = `p${slot}`;
+      this.#slots.push({ prefix, child: this.#fork(prefix) });
+    }
+  }
+
+  #fork(prefix: string): ChildProcess {
+    const { clicks = 100, sales = 20, padding, redisUrl = this.path.redis.url } = this.options;
+    const task: ProducerTask = {
+      redisUrl,
+      spoolDirectory: this.path.spoolDirectory,
+      workspaceId: this.workspaceId,
+      prefix,
+      firstInvoice: this.#firstUnknownInvoice(prefix),
+      clicks,
+      sales,
+      ...(padding === undefined ? {} : { padding }),
+    };
+    const child = forkSource(PRODUCER, [JSON.stringify(task)]);
+    child.on('message', (report) => this.ledger.add(prefix, report as ProducerReport));
+    return child;
+  }
+
+  /** Callers repeat what they got no answer for: the follower of a killed process begins there. */
+  #firstUnknownInvoice(prefix: string): number {
+    let invoice = 0;
+    while (this.ledger.sales.has(`${prefix}-${invoice}`)) invoice += 1;
+    return invoice;
+  }
+
+  /** Resolves when so many more events were acknowledged: faults fall into running traffic, not into silence. */
+  async progress(events: number): Promise<void> {
+    const goal = this.ledger.acknowledged + events;
+    await waitFor(() => this.ledger.acknowledged >= goal, { what: `${events} more events`, timeoutMs: 120_000 });
+  }
+
+  async killProducer(number: number): Promise<void> {
+    const slot = this.#slots[number % this.#slots.length];
+    if (slot === undefined) return;
+    await kill9(slot.child);
+    slot.child = this.#fork(slot.prefix);
+  }
+
+  /** Lets every producer finish what is under way; what they leave on disk is for the next process to replay. */
+  async stop(): Promise<void> {
+    await Promise.all(
+      this.#slots.map(async ({ child }) => {
+        const gone = once(child, 'exit');
+        child.send({ stop: true });
+        await gone;
+      }),
+    );
+    const heir = createEventProducer({
+      redisUrl: this.path.redis.url,
+      spoolDirectory: this.path.spoolDirectory,
+      logger: { debug() {}, info() {}, warn: console.log, error: console.log },
+    });
+    await waitFor(async () => (await readdir(this.path.spoolDirectory)).length === 0, {
+      what: 'the spool to be replayed',
+      timeoutMs: 60_000,
+    });
+    await heir.close();
+  }
+}
