@@ -41,9 +41,18 @@ export interface Up {
   stop(): Promise<number | string>;
 }
 
-/** Starts the whole stack as `npm run up` does, on free ports unless `env` says otherwise. */
-export function runUp(dataDir: string, env: Readonly<Record<string, string>> = {}): Up {
-  const child = spawn(process.execPath, [MAIN], {
+/** What `npm run up` ends with, and the command itself, which checks installation and build first. */
+const COMMANDS = { supervisor: [process.execPath, MAIN], npm: ['npm', 'run', 'up'] } as const;
+
+/** Starts the whole stack on free ports unless `env` says otherwise. */
+export function runUp(
+  dataDir: string,
+  env: Readonly<Record<string, string>> = {},
+  command: keyof typeof COMMANDS = 'supervisor',
+): Up {
+  const [program, ...args] = COMMANDS[command];
+  const child = spawn(program, args, {
+    cwd: ROOT,
     // A terminal gives what it starts a process group of its own, which Ctrl-C then reaches as a whole.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -135,3 +135,16 @@ it('up uses the stores that are configured and starts none of its own', async ()
     await Promise.all([redis.stop(), database.drop()]);
   }
 }, 60_000);
+
+it('npm run up passes SIGTERM on and ends when everything has stopped', async () => {
+  const up = runUp(temporaryDataDir(), {}, 'npm');
+  try {
+    const state = await up.ready();
+    await waitFor(() => up.output().includes('Ctrl-C'), { what: 'its last line' });
+    expect(await up.stop()).toBe(0);
+    expect(runningPids(Object.values(state.pids))).toEqual([]);
+    expect(up.state()).toBeUndefined();
+  } finally {
+    await removeUp(up);
+  }
+}, 90_000);
