@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { queryBoolean, queryEnum, queryInteger, queryText } from './query-values.js';
+import { queryBoolean, queryEnum, queryInteger, queryList, queryText, queryTextUpTo } from './query-values.js';
 
 export const EVENT_KINDS = ['clicks', 'leads', 'sales'] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
@@ -54,9 +54,9 @@ export const eventFilterShape = {
   customerId: queryText,
   root: queryBoolean,
   saleType: queryEnum(['new', 'recurring']),
-  query: z.preprocess((value) => (value === '' ? undefined : value), z.string().max(10_000).optional()),
+  query: queryTextUpTo(10_000),
   programId: queryText,
-  tagIds: queryText,
+  tagIds: queryList,
   qr: queryBoolean,
 };
 

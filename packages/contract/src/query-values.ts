@@ -17,6 +17,17 @@ function lastValue(value: unknown): unknown {
 /** Free text; `x=` is the same as leaving it out. */
 export const queryText = z.preprocess((value) => absentWhenEmpty(lastValue(value)), z.string().optional());
 
+/** Free text of bounded length. */
+export function queryTextUpTo(charsMax: number) {
+  return z.preprocess((value) => absentWhenEmpty(lastValue(value)), z.string().max(charsMax).optional());
+}
+
+/** A list as csv, as repeated keys or both, made one csv text. */
+export const queryList = z.preprocess(
+  (value) => absentWhenEmpty(Array.isArray(value) ? value.join(',') : value),
+  z.string().optional(),
+);
+
 /** `true` or `false` in any case. */
 export const queryBoolean = z.preprocess((value) => {
   const last = absentWhenEmpty(lastValue(value));

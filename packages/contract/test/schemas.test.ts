@@ -61,6 +61,16 @@ test('the last of a repeated scalar wins and booleans are read in any case', () 
   });
 });
 
+test('tagIds may be csv, repeated or both, and a repeated query counts once', () => {
+  expect(eventsQuerySchema.parse({ tagIds: ['tag_a,tag_b', 'tag_c'], query: ['x'.repeat(10_001), 'y'] })).toMatchObject(
+    {
+      tagIds: 'tag_a,tag_b,tag_c',
+      query: 'y',
+    },
+  );
+  expect(firstIssueCode(eventsQuerySchema.safeParse({ query: 'x'.repeat(10_001) }))).toBe('too_big');
+});
+
 test('customerExternalId takes the deprecated aliases in order', () => {
   const lead = { clickId: 'x', eventName: 'Sign up' };
   expect(trackLeadBodySchema.parse({ ...lead, customerId: 'c', externalId: 'e' }).customerExternalId).toBe('e');
