@@ -3,7 +3,14 @@ import { createEventProducer } from '@waymark/event-queue';
 import { aClick, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../../services/cli/test/run-cli.js';
-import { buildForUp, removeUp, runUp, temporaryDataDir, type Up } from '../../services/standalone/test/run-up.js';
+import {
+  buildForUp,
+  removeUp,
+  runUp,
+  temporaryDataDir,
+  UP_MS_MAX,
+  type Up,
+} from '../../services/standalone/test/run-up.js';
 
 const YEAR_MS = 366 * 24 * 3_600_000;
 const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
@@ -12,10 +19,10 @@ describe('waymark beside a running stack', () => {
   let up: Up;
 
   beforeAll(async () => {
-    buildForUp();
+    await buildForUp();
     up = runUp(temporaryDataDir());
     await up.ready();
-  }, 90_000);
+  }, UP_MS_MAX);
   afterAll(async () => {
     await up.stop();
     await removeUp(up);

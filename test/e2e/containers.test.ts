@@ -10,7 +10,7 @@ import { Dub } from 'dub';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { buildForUp } from '../../services/standalone/test/run-up.js';
+import { buildForUp, UP_MS_MAX } from '../../services/standalone/test/run-up.js';
 import { visit } from './lib/visit.js';
 
 /**
@@ -140,7 +140,7 @@ describe('the services of docker-compose.yml', () => {
   }
 
   beforeAll(async () => {
-    buildForUp();
+    await buildForUp();
     directory = mkdtempSync(join(tmpdir(), 'waymark-compose-'));
     const password = /--requirepass,(\S+?)(,|$)/.exec(serviceOf('redis').command.join(','))?.[1] ?? '';
     const names = ['proxy api', 'proxy links', 'migrate api', 'migrate links', 'migrate health'];
@@ -156,7 +156,7 @@ describe('the services of docker-compose.yml', () => {
       const [program = '', ...args] = serviceOf(name).command;
       start(program, args, settingsOf(name));
     }
-  }, 120_000);
+  }, UP_MS_MAX);
 
   afterAll(async () => {
     for (const child of children) {
@@ -203,7 +203,9 @@ describe('the services of docker-compose.yml', () => {
       'x-forwarded-for': '203.0.113.9',
       'cf-ipcountry': 'BR',
     });
-    await dub.track.lead({ clickId, eventName: 'Sign up', customerExternalId: 'compose-1' });
+    await waitFor(() => dub.track.lead({ clickId, eventName: 'Sign up', customerExternalId: 'compose-1' }), {
+      what: 'the lead to be accepted',
+    });
     await dub.track.sale({ customerExternalId: 'compose-1', amount: 500, currency: 'usd', invoiceId: 'compose-1' });
     for (const event of ['clicks', 'leads', 'sales'] as const) {
       const found = await waitFor(async () => (await dub.events.list({ event }))[0], {

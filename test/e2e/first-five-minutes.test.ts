@@ -5,7 +5,14 @@ import type { RunState } from '@waymark/config';
 import { waitFor } from '@waymark/test-kit';
 import { Dub } from 'dub';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildForUp, removeUp, runUp, temporaryDataDir, type Up } from '../../services/standalone/test/run-up.js';
+import {
+  buildForUp,
+  removeUp,
+  runUp,
+  temporaryDataDir,
+  UP_MS_MAX,
+  type Up,
+} from '../../services/standalone/test/run-up.js';
 import { visit } from './lib/visit.js';
 
 const BROWSER =
@@ -33,13 +40,18 @@ function withoutPlace(command: string): string {
     .replaceAll(/Bearer [^"]+/g, 'Bearer');
 }
 
+/** A click that a busy machine has not stored after two seconds makes its lead a 500 with `Retry-After`. */
+function patiently<T>(call: () => Promise<T>) {
+  return waitFor(call, { what: 'the lead to be accepted', timeoutMs: 15_000 });
+}
+
 describe('the first five minutes', () => {
   let up: Up;
   let state: RunState;
   let printed: string[];
 
   beforeAll(async () => {
-    buildForUp();
+    await buildForUp();
     up = runUp(temporaryDataDir());
     state = await up.ready();
     await waitFor(() => up.output().includes('Ctrl-C'), { what: 'the last line' });
@@ -47,7 +59,7 @@ describe('the first five minutes', () => {
       .output()
       .split('\n')
       .filter((line) => line.startsWith('  curl '));
-  }, 90_000);
+  }, UP_MS_MAX);
   afterAll(async () => {
     await up.stop();
     await removeUp(up);
@@ -72,7 +84,11 @@ describe('the first five minutes', () => {
     expect(JSON.parse(await shell(create))).toMatchObject({ key: 'try', shortLink: 'https://localhost/try' });
     const clickId = (await shell(follow)).trim();
     expect(clickId).toMatch(/^[0-9A-Za-z]{16}$/);
-    expect(JSON.parse(await shell(lead))).toMatchObject({
+    const reported = await patiently(async () => {
+      const answer = JSON.parse(await shell(lead)) as { readonly error?: unknown };
+      return answer.error === undefined ? answer : undefined;
+    });
+    expect(reported).toMatchObject({
       click: { id: clickId },
       customer: { externalId: 'customer-1' },
     });
@@ -103,13 +119,8 @@ describe('the first five minutes', () => {
     });
     expect(status).toBe(302);
 
-    const lead = await dub.track.lead({
-      clickId,
-      eventName: 'Sign up',
-      customerExternalId: 'sdk-1',
-      customerEmail: 'ada@example.com',
-      metadata: { plan: 'pro' },
-    });
+    const report = { clickId, eventName: 'Sign up', customerExternalId: 'sdk-1', customerEmail: 'ada@example.com' };
+    const lead = await patiently(() => dub.track.lead({ ...report, metadata: { plan: 'pro' } }));
     expect(lead).toMatchObject({ click: { id: clickId }, link: { id: link.id }, customer: { externalId: 'sdk-1' } });
     const sale = await dub.track.sale({
       customerExternalId: 'sdk-1',

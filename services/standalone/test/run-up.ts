@@ -1,20 +1,23 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { environmentWith, type RunState, readRunState } from '@waymark/config';
 import { waitFor } from '@waymark/test-kit';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const MAIN = join(ROOT, 'services/standalone/dist/main.js');
-const START_MS_MAX = 60_000;
+const START_MS_MAX = 120_000;
+/** For hooks and tests that build and start a stack; a busy machine takes its time. */
+export const UP_MS_MAX = 300_000;
 
 /** What `up` starts is compiled: brings it up to date, which takes a moment when it is. */
-export function buildForUp(): void {
+export async function buildForUp(): Promise<void> {
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-  execFileSync(process.execPath, [tsc, '-b', 'services/standalone', 'services/cli'], { cwd: ROOT, stdio: 'inherit' });
+  await promisify(execFile)(process.execPath, [tsc, '-b', 'services/standalone', 'services/cli'], { cwd: ROOT });
 }
 
 export function temporaryDataDir(): string {

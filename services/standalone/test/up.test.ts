@@ -4,7 +4,7 @@ import type { RunState } from '@waymark/config';
 import { createTestDatabase, startRedis, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { identifyProcess } from '../src/process-identity.js';
-import { buildForUp, removeUp, runUp, temporaryDataDir, type Up } from './run-up.js';
+import { buildForUp, removeUp, runUp, temporaryDataDir, UP_MS_MAX, type Up } from './run-up.js';
 
 const API_KEY = /\bdub_[0-9A-Za-z]{24}\b/;
 
@@ -22,11 +22,11 @@ describe('up', () => {
   let apiKey: string;
 
   beforeAll(async () => {
-    buildForUp();
+    await buildForUp();
     up = runUp(temporaryDataDir());
     state = await up.ready();
     await waitFor(() => up.output().includes('Ctrl-C'), { what: 'its last line' });
-  }, 90_000);
+  }, UP_MS_MAX);
   afterAll(() => removeUp(up));
 
   it('says where everything is and which processes there are, to its owner only', async () => {
@@ -81,22 +81,26 @@ describe('up', () => {
     state = after;
   });
 
-  it('leaves no process when it is killed, and starts again over what is left', async () => {
-    up.child.kill('SIGKILL');
-    await up.ended();
-    await waitFor(() => runningPids(Object.values(state.pids)).length === 0, { what: 'the end of every process' });
-    expect(up.state()).toEqual(state);
+  it(
+    'leaves no process when it is killed, and starts again over what is left',
+    async () => {
+      up.child.kill('SIGKILL');
+      await up.ended();
+      await waitFor(() => runningPids(Object.values(state.pids)).length === 0, { what: 'the end of every process' });
+      expect(up.state()).toEqual(state);
 
-    up = runUp(up.dataDir);
-    state = await waitFor(() => [up.state()].find((now) => now?.pids.supervisor === up.child.pid), {
-      what: 'a new run file',
-      timeoutMs: 60_000,
-    });
-    await waitFor(() => up.output().includes('Ctrl-C'), { what: 'its last line' });
-    expect(up.output()).not.toMatch(API_KEY);
-    const answer = await fetch(`${state.api}/domains`, { headers: { authorization: `Bearer ${apiKey}` } });
-    expect(answer.status).toBe(200);
-  }, 90_000);
+      up = runUp(up.dataDir);
+      state = await waitFor(() => [up.state()].find((now) => now?.pids.supervisor === up.child.pid), {
+        what: 'a new run file',
+        timeoutMs: 60_000,
+      });
+      await waitFor(() => up.output().includes('Ctrl-C'), { what: 'its last line' });
+      expect(up.output()).not.toMatch(API_KEY);
+      const answer = await fetch(`${state.api}/domains`, { headers: { authorization: `Bearer ${apiKey}` } });
+      expect(answer.status).toBe(200);
+    },
+    UP_MS_MAX,
+  );
 
   it('stops everything in order on Ctrl-C, which reaches the whole process group', async () => {
     process.kill(-(up.child.pid ?? 0), 'SIGINT');
@@ -136,15 +140,19 @@ it('up uses the stores that are configured and starts none of its own', async ()
   }
 }, 60_000);
 
-it('npm run up passes SIGTERM on and ends when everything has stopped', async () => {
-  const up = runUp(temporaryDataDir(), {}, 'npm');
-  try {
-    const state = await up.ready();
-    await waitFor(() => up.output().includes('Ctrl-C'), { what: 'its last line' });
-    expect(await up.stop()).toBe(0);
-    expect(runningPids(Object.values(state.pids))).toEqual([]);
-    expect(up.state()).toBeUndefined();
-  } finally {
-    await removeUp(up);
-  }
-}, 90_000);
+it(
+  'npm run up passes SIGTERM on and ends when everything has stopped',
+  async () => {
+    const up = runUp(temporaryDataDir(), {}, 'npm');
+    try {
+      const state = await up.ready();
+      await waitFor(() => up.output().includes('Ctrl-C'), { what: 'its last line' });
+      expect(await up.stop()).toBe(0);
+      expect(runningPids(Object.values(state.pids))).toEqual([]);
+      expect(up.state()).toBeUndefined();
+    } finally {
+      await removeUp(up);
+    }
+  },
+  UP_MS_MAX,
+);

@@ -4,6 +4,8 @@ import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 export interface HttpAnswer {
   readonly status: number;
   readonly location: string | undefined;
+  /** Seconds after which the service asks to be asked again. */
+  readonly retryAfter: number | undefined;
   readonly body: string;
 }
 
@@ -35,6 +37,7 @@ export function createHttpClient(connectionsMax: number) {
           resolve({
             status: response.statusCode ?? 0,
             location: response.headers.location,
+            retryAfter: Number(response.headers['retry-after']) || undefined,
             body: Buffer.concat(chunks).toString('utf8'),
           }),
         );

@@ -30,6 +30,8 @@ const IN_FLIGHT_MAX = 64;
 const LEAD_SHARE = 0.08;
 const SALE_SHARE = 0.4;
 const TICK_MS = 20;
+const ATTEMPTS = 4;
+const RETRY_WAIT_MS_MAX = 5_000;
 
 const CAMPAIGNS = ['spring', 'launch', 'newsletter', 'partners'];
 const PRICES = [900, 1900, 4900, 9900, 29_900];
@@ -53,13 +55,20 @@ export function createTraffic(options: TrafficOptions) {
     totals.firstRefusal ??= `${what}: ${why}`;
   }
 
+  function send(path: string, body: string): Promise<HttpAnswer> {
+    const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
+    return http.send({ method: 'POST', url: new URL(`${api}${path}`), headers, body });
+  }
+
+  /** A good client asks again when it is told to: a lead may come before its click is stored. */
   async function call(path: string, body: object): Promise<HttpAnswer> {
-    return http.send({
-      method: 'POST',
-      url: new URL(`${api}${path}`),
-      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
+    const text = JSON.stringify(body);
+    let answer = await send(path, text);
+    for (let attempt = 1; attempt < ATTEMPTS && answer.retryAfter !== undefined; attempt += 1) {
+      await sleep(Math.min(answer.retryAfter * 1000, RETRY_WAIT_MS_MAX));
+      answer = await send(path, text);
+    }
+    return answer;
   }
 
   /** Counts a call that went well; tells of the first that did not. */
