@@ -3,8 +3,10 @@ import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import type { LinkRecord } from '@waymark/catalog';
 import { eventIdTime, parseResourceId } from '@waymark/contract';
+import { createLogger } from '@waymark/http-kit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildLinkApp } from '../src/index.js';
 import { BROWSER, DOMAIN, startIngest, type TestIngest } from './test-ingest.js';
 
 let ingest: TestIngest;
@@ -285,6 +287,60 @@ describe('visits that lead nowhere', () => {
 });
 
 describe('over a socket', () => {
+  it('says so on connections that are kept alive when the app closes', async () => {
+    const { key } = await ingest.link();
+    let letGo: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    const app = buildLinkApp(
+      { logger: createLogger({ name: 'test', level: 'silent' }), docBase: 'http://x', trustedProxies: [] },
+      {
+        ...ingest.deps,
+        producer: {
+          ...ingest.deps.producer,
+          async recordClick(click) {
+            await held;
+            return ingest.deps.producer.recordClick(click);
+          },
+        },
+      },
+    );
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = app.server.address() as AddressInfo;
+    const socket = connect(port, '127.0.0.1');
+    socket.write(`GET /${key} HTTP/1.1\r\nHost: ${DOMAIN}\r\nUser-Agent: ${BROWSER}\r\n\r\n`);
+    await once(app.server, 'request');
+    const closing = app.close();
+    let text = '';
+    socket.on('data', (data) => {
+      text += data.toString();
+    });
+    letGo();
+    await Promise.all([closing, once(socket, 'close')]);
+    expect(text).toMatch(/^HTTP\/1\.1 302/);
+    expect(text).toContain('connection: close');
+  });
+
+  it('refuses plain HTTP where only HTTPS is allowed', async () => {
+    const { key } = await ingest.link();
+    const app = buildLinkApp(
+      {
+        logger: createLogger({ name: 'test', level: 'silent' }),
+        docBase: 'http://x',
+        trustedProxies: ['127.0.0.1'],
+        requireHttps: true,
+      },
+      ingest.deps,
+    );
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = app.server.address() as AddressInfo;
+    const get = (headers: Record<string, string>) =>
+      fetch(`http://127.0.0.1:${port}/${key}`, { redirect: 'manual', headers: { host: DOMAIN, ...headers } });
+    expect((await get({})).status).toBe(403);
+    await app.close();
+  });
+
   it('takes bytes no browser sends', async () => {
     await ingest.linkApp.listen({ host: '127.0.0.1', port: 0 });
     const { port } = ingest.linkApp.server.address() as AddressInfo;

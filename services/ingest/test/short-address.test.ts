@@ -12,6 +12,7 @@ describe('short address', () => {
     ['[::1]:3001', '[::1]'],
     ['[::1]', '[::1]'],
     ['', ''],
+    ['x'.repeat(300), ''],
     [undefined, ''],
   ])('host %s is domain %s', (host, domain) => {
     expect(readShortAddress(host, '/x').domain).toBe(domain);

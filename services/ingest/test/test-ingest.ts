@@ -42,12 +42,17 @@ export interface TestIngest {
     condition?: string,
     parameters?: Record<string, unknown>,
   ): Promise<Record<string, unknown>[]>;
+  /** Calls the API of an ingest with other dependencies, as `post` does. */
+  postTo(overrides: Partial<IngestDeps>, path: string, body: unknown): Promise<Answer>;
   startWriter(): void;
   stopWriter(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export type Answer = Awaited<ReturnType<App['inject']>>;
+
+/** Machines that run tests are busy. */
+const ROWS_WITHIN_MS = 25_000;
 
 let links = 0;
 let visitors = 0;
@@ -138,13 +143,26 @@ export async function startIngest(overrides: Partial<IngestDeps> = {}): Promise<
         const found = await rows(table, condition, parameters);
         return found.length === count && found;
       };
-      return waitFor(read, { what: `${count} rows of ${table} where ${condition}` });
+      return waitFor(read, { timeoutMs: ROWS_WITHIN_MS, what: `${count} rows of ${table} where ${condition}` });
     },
     async click(link, headers) {
       const { location } = (await visit(`/${link.key}`, headers)).headers;
       const clickId = new URL(String(location)).searchParams.get('dub_id');
       if (clickId === null) throw new Error(`no click id in ${location}`);
       return clickId;
+    },
+    async postTo(overrides, path, body) {
+      const app = buildTrackApp(appOptions, { ...deps, ...overrides, rateLimiter });
+      try {
+        return await app.inject({
+          method: 'POST',
+          url: path,
+          headers: { authorization: `Bearer ${apiKey.token}` },
+          payload: body as object,
+        });
+      } finally {
+        await app.close();
+      }
     },
     post(path, body, headers = {}) {
       return trackApp.inject({

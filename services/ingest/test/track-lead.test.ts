@@ -2,12 +2,9 @@ import type { AddressInfo } from 'node:net';
 import { createClickHouseClient } from '@waymark/clickhouse';
 import { createEventId, parseResourceId } from '@waymark/contract';
 import { customerClaim } from '@waymark/event-queue';
-import { createLogger } from '@waymark/http-kit';
-import { createRateLimiter } from '@waymark/rate-limit';
 import { aClick, insertClicks } from '@waymark/test-kit';
 import { Dub } from 'dub';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildTrackApp } from '../src/index.js';
 import { DOMAIN, startIngest, type TestIngest } from './test-ingest.js';
 
 let ingest: TestIngest;
@@ -224,22 +221,24 @@ describe('POST /track/lead', () => {
     const link = await ingest.link({ trackConversion: true });
     const clickId = await ingest.click(link);
     const away = createClickHouseClient({ url: 'http://127.0.0.1:9', database: 'none' });
-    const app = buildTrackApp(
-      { logger: createLogger({ name: 'test', level: 'silent' }), docBase: 'http://x', trustedProxies: [] },
-      { ...ingest.deps, clickhouse: away, rateLimiter: createRateLimiter(ingest.redisClient) },
-    );
     const body = { clickId, eventName: 'a', customerExternalId: someone() };
-    const answer = await app.inject({
-      method: 'POST',
-      url: '/track/lead',
-      headers: { authorization: `Bearer ${ingest.token}` },
-      payload: body,
-    });
+    const answer = await ingest.postTo({ clickhouse: away }, '/track/lead', body);
     expect(answer.statusCode).toBe(500);
     expect(answer.headers['retry-after']).toBe('1');
     expect(answer.body).not.toContain('127.0.0.1');
-    await Promise.all([app.close(), away.close()]);
+    await away.close();
     expect((await lead(body)).json()).toMatchObject({ link: { id: link.id } });
+  });
+
+  it('is turned away while Redis is short of memory', async () => {
+    const producer = { ...ingest.producer, load: () => 'shed-track' as const };
+    for (const path of ['/track/lead', '/track/sale']) {
+      const body = { clickId: 'x', eventName: 'a', customerExternalId: someone(), amount: 1 };
+      const answer = await ingest.postTo({ producer }, path, body);
+      expect(answer.statusCode).toBe(429);
+      expect(answer.json()).toMatchObject({ error: { code: 'rate_limit_exceeded' } });
+      expect(answer.headers['retry-after']).toBe('5');
+    }
   });
 
   it('a refused lead does not count as recorded', async () => {

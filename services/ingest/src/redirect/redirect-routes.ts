@@ -19,12 +19,12 @@ async function serve(
   target: string,
   request: IncomingMessage,
   response: ServerResponse,
-  isClosing: boolean,
+  isClosing: () => boolean,
 ): Promise<void> {
   const { method = 'GET', headers, socket } = request;
   const answer = await redirector.answer({ method, target, headers, remoteAddress: socket.remoteAddress });
   answer.headers.push('content-length', String(Buffer.byteLength(answer.body)));
-  if (isClosing) answer.headers.push('connection', 'close');
+  if (isClosing()) answer.headers.push('connection', 'close');
   response.writeHead(answer.status, answer.headers).end(answer.body);
 }
 
@@ -37,7 +37,7 @@ export async function redirectRoutes(app: FastifyInstance, deps: RedirectDeps): 
       url,
       async handler(request, reply) {
         reply.hijack();
-        await serve(redirector, request.originalUrl, request.raw, reply.raw, false);
+        await serve(redirector, request.originalUrl, request.raw, reply.raw, () => false);
       },
     });
   }
@@ -61,7 +61,7 @@ export function shortcutVisits(app: FastifyInstance, deps: RedirectDeps): void {
       for (const other of others) other.call(server, request, response);
       return;
     }
-    serve(redirector, request.url ?? '/', request, response, isClosing).catch((err: unknown) => {
+    serve(redirector, request.url ?? '/', request, response, () => isClosing).catch((err: unknown) => {
       deps.logger.error({ err }, 'an answer could not be sent');
       response.destroy();
     });

@@ -78,6 +78,7 @@ export function createRedirector(deps: RedirectDeps): Redirector {
   }
 
   async function findDomain({ domain, host }: ShortAddress) {
+    if (domain === '') return undefined;
     const record = await domains.findBySlug(domain);
     return record === undefined && host !== domain ? domains.findBySlug(host) : record;
   }
@@ -158,7 +159,8 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     const decided = decidePath(address.path);
     const link = decided === undefined ? await findLink(address) : undefined;
     const headers = ['cache-control', 'no-store'];
-    if (link?.doIndex !== true && address.domain !== defaultDomain) headers.push('x-robots-tag', 'googlebot: noindex');
+    const isIndexed = link?.doIndex === true || address.domain === defaultDomain || address.host === defaultDomain;
+    if (!isIndexed) headers.push('x-robots-tag', 'googlebot: noindex');
     if (link !== undefined) return visitLink(request, address, link, headers);
     return carryOut(decided ?? DECISION_WITHOUT_LINK, address, headers);
   }

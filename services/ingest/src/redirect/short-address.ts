@@ -3,7 +3,7 @@ import { withoutWww } from '@waymark/visit';
 
 /** What the address of a request says: domain, key and query of a short link. */
 export interface ShortAddress {
-  /** Lower case, without `www.` and port. */
+  /** Lower case, without `www.` and port; `''` for a request that names no host. */
   readonly domain: string;
   /** The same with its port, if it has one. */
   readonly host: string;
@@ -20,11 +20,13 @@ const PATH_CHARS_MAX = 1024;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const CONTROL = /[\x00-\x1f\x7f]/;
 
+/** The longest host name there is, and a port. */
+const HOST_CHARS_MAX = 253 + 6;
 const NO_NAMES = { domain: '', host: '' } as const;
 
 /** Names of a Host header: lower case, without `www.` and the dot of a full name; the domain also without port. */
 function readHost(header: string | undefined): Pick<ShortAddress, 'domain' | 'host'> {
-  if (header === undefined) return NO_NAMES;
+  if (header === undefined || header.length > HOST_CHARS_MAX) return NO_NAMES;
   const colon = header.lastIndexOf(':');
   const end = colon > 0 && header.indexOf(']', colon) < 0 ? colon : header.length;
   const name = withoutWww(header.slice(0, end));

@@ -72,11 +72,14 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
 
         const { eventName, metadata = null, eventQuantity } = body;
         const lead = { click, customerId: customer.id, eventName, metadata, quantity: eventQuantity ?? 1 };
+        const rows = [
+          ...(known === undefined ? [newCustomerRow(customer)] : []),
+          ...(isDeferred ? [] : leadRows(lead, now())),
+        ];
+        // A deferred lead of a known customer says nothing new.
+        if (rows.length === 0) return answer;
         await producer.commit({
-          rows: [
-            ...(known === undefined ? [newCustomerRow(customer)] : []),
-            ...(isDeferred ? [] : leadRows(lead, now())),
-          ],
+          rows,
           finals: [
             ...customers.finals(hold, customer),
             ...(isDeferred ? [] : [hold.toFinal(leadName, storedAnswer(answer), REMEMBERED_MS)]),

@@ -1,4 +1,5 @@
 import {
+  ApiError,
   type TrackLeadBody,
   type TrackSaleBody,
   trackClickBodySchema,
@@ -8,6 +9,7 @@ import {
   trackSaleBodySchema,
   trackSaleResponseSchema,
 } from '@waymark/contract';
+import type { EventProducer } from '@waymark/event-queue';
 import type { App } from '@waymark/http-kit';
 import { createBacklog } from './backlog.js';
 import { createClickFinder } from './click-finder.js';
@@ -29,6 +31,18 @@ const REQUIREMENTS = {
 
 /** A browser's report is small; the longest field is a URL. */
 const CLICK_BODY_BYTES_MAX = 128 * 1024;
+
+const SHED_RETRY_AFTER_SECONDS = 5;
+
+/** Turns conversions away while Redis is short of memory, before anything is asked of it. */
+function shedding(producer: Pick<EventProducer, 'load'>) {
+  return async (): Promise<void> => {
+    if (producer.load() === 'normal') return;
+    throw new ApiError('rate_limit_exceeded', 'Too many events at the moment. Retry later.', {
+      retryAfterSeconds: SHED_RETRY_AFTER_SECONDS,
+    });
+  };
+}
 
 function lastText(value: unknown): string | undefined {
   const last: unknown = Array.isArray(value) ? value.at(-1) : value;
@@ -82,6 +96,7 @@ export async function trackRoutes(app: App, deps: TrackDeps): Promise<void> {
     '/track/lead',
     {
       onRequest: app.authenticate(REQUIREMENTS),
+      preHandler: shedding(producer),
       schema: {
         summary: 'Track a lead',
         tags: ['Track'],
@@ -96,6 +111,7 @@ export async function trackRoutes(app: App, deps: TrackDeps): Promise<void> {
     '/track/sale',
     {
       onRequest: app.authenticate(REQUIREMENTS),
+      preHandler: shedding(producer),
       schema: {
         summary: 'Track a sale',
         tags: ['Track'],
