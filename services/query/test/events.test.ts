@@ -1,5 +1,7 @@
-import type { LinkRecord } from '@waymark/catalog';
+import { customerRow, draftCustomer, type LinkRecord } from '@waymark/catalog';
+import { insertRows, QUEUE_TABLES } from '@waymark/clickhouse';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { knownCustomers } from '../src/events/known-customers.js';
 import { aWorkspace, NOW, startQuery, type TestQuery, type TestWorkspace } from './test-query.js';
 
 let query: TestQuery;
@@ -128,6 +130,24 @@ describe('what an event says', () => {
     await other.store({ leads: [other.lead(click, gone, 20)] });
     const { body } = await other.events({ event: 'leads' });
     expect(body).toMatchObject([{ customer: { id: gone.id, name: 'Deleted Customer', externalId: gone.id } }]);
+  });
+
+  test('a customer who was just met and is not written yet is waited for', async () => {
+    const other = await aWorkspace(query);
+    const record = draftCustomer(other.id, { externalId: 'new' }, NOW);
+    const { table, columns } = QUEUE_TABLES.customer;
+    let looks = 0;
+    const getMany = async (workspaceId: string, ids: readonly string[]) => {
+      const found = await query.catalog.customers.getMany(workspaceId, ids);
+      looks += 1;
+      if (looks === 1) {
+        await insertRows(query.database.client, { table, columns: columns[1], rows: [customerRow(record, 1)] });
+      }
+      return found;
+    };
+    const found = await knownCustomers({ customers: { getMany } }, other.id, [record.id], () => NOW);
+    expect(found.get(record.id)).toEqual(record);
+    expect(looks).toBe(2);
   });
 });
 

@@ -1,6 +1,12 @@
 import type { Catalog } from '@waymark/catalog';
 import { deletedCustomer, type EventKind, formatResourceId } from '@waymark/contract';
 import { type EventPageRow, eventText, type LinkTexts, linkTexts } from './event-text.js';
+import { knownCustomers } from './known-customers.js';
+
+export interface PageTextParts {
+  readonly catalog: Catalog;
+  readonly now: () => number;
+}
 
 /** By the number that the rows have. */
 type TextsByNumber<Texts> = ReadonlyMap<string, Texts>;
@@ -25,7 +31,7 @@ async function linksOf(
 }
 
 async function customersOf(
-  catalog: Catalog,
+  { catalog, now }: PageTextParts,
   workspaceId: string,
   rows: readonly EventPageRow[],
 ): Promise<TextsByNumber<string>> {
@@ -37,7 +43,7 @@ async function customersOf(
   if (idByNumber.size === 0) return new Map();
   const ids = [...idByNumber.values()];
   const [customers, totals] = await Promise.all([
-    catalog.customers.getMany(workspaceId, ids),
+    knownCustomers(catalog, workspaceId, ids, now),
     catalog.customers.counters(workspaceId, ids),
   ]);
   const texts = new Map<string, string>();
@@ -54,15 +60,15 @@ async function customersOf(
  * page was read are left out.
  */
 export async function pageText(
-  catalog: Catalog,
+  parts: PageTextParts,
   workspaceId: string,
   kind: EventKind,
   rows: readonly EventPageRow[],
 ): Promise<string> {
   if (rows.length === 0) return '[]';
   const [links, customers] = await Promise.all([
-    linksOf(catalog, workspaceId, rows),
-    customersOf(catalog, workspaceId, rows),
+    linksOf(parts.catalog, workspaceId, rows),
+    customersOf(parts, workspaceId, rows),
   ]);
   const items = rows.flatMap((row) => {
     const link = links.get(row[2]);

@@ -40,7 +40,7 @@ export async function eventRoutes(app: App, parts: EventRouteParts): Promise<voi
         () => readPage(parts, bound, { workspaceId: workspace.id, requestId: request.id, signal }),
         signal,
       );
-      return sendJsonText(reply, await pageText(catalog, workspace.id, parsed.kind, rows));
+      return sendJsonText(reply, await pageText(parts, workspace.id, parsed.kind, rows));
     },
   );
 }
