@@ -1,17 +1,15 @@
-import { EVENT_ROW_VERSION, type QueueKind } from '@waymark/clickhouse';
+import { type Batch, buildBatch, planOf } from './batch.js';
 import type { BatchItem, ClickItem, CommitItem } from './batch-items.js';
 import { notRecorded } from './claims.js';
 import type { ClickGate } from './click-gate.js';
 import { CLICK_CLAIM_MS, type ClickMarker, clickClaimValue, createClickMarkers } from './click-markers.js';
 import { backoffMs, DeadlineError, pause, withinMs } from './deadline.js';
-import type { JobAdder, JobDraft } from './job-adder.js';
-import { createJobId } from './job-id.js';
-import { joinRows } from './job-rows.js';
+import type { JobAdder } from './job-adder.js';
 import type { QueueLogger } from './queue-logger.js';
 import { isOutOfMemory, isRefusal } from './redis-connection.js';
 import type { RedisHealth } from './redis-health.js';
 import type { Spool } from './spool.js';
-import { type RowPlace, runTransaction, type TransactionEntry, type TransactionPlan } from './transaction.js';
+import { runTransaction } from './transaction.js';
 
 export interface BatchSenderOptions {
   readonly adder: JobAdder;
@@ -31,60 +29,6 @@ export interface BatchSender {
   send(items: readonly BatchItem[]): Promise<void>;
   /** Resolves when nothing goes on any more. */
   close(): Promise<void>;
-}
-
-/** A batch with its contents fixed: every attempt, and the spool, carry the same rows under the same job ids. */
-interface Batch {
-  readonly clicks: readonly ClickItem[];
-  readonly clickJob: JobDraft | undefined;
-  readonly marker: ClickMarker;
-  readonly commits: readonly CommitItem[];
-  readonly commitJobs: readonly JobDraft[];
-  /** For each commit, where its rows are in `commitJobs`. */
-  readonly places: readonly (readonly RowPlace[])[];
-}
-
-function draftJob(kind: QueueKind, rows: readonly string[]): JobDraft {
-  return { kind, jobId: createJobId(), version: EVENT_ROW_VERSION, rowCount: rows.length, rows: joinRows(rows) };
-}
-
-function buildBatch(marker: ClickMarker, clicks: readonly ClickItem[], commits: readonly CommitItem[]): Batch {
-  const kinds: QueueKind[] = [];
-  const rows: string[][] = [];
-  const places = commits.map((commit) =>
-    commit.rows.map(({ kind, text }) => {
-      const job = kinds.includes(kind) ? kinds.indexOf(kind) : kinds.push(kind) - 1;
-      rows[job] ??= [];
-      return { job, index: (rows[job]?.push(text) ?? 0) - 1 };
-    }),
-  );
-  const clickRows = clicks.map((click) => click.rowText);
-  return {
-    clicks,
-    // Apart from click rows of commits: this job may go through the spool.
-    clickJob: clicks.length === 0 ? undefined : draftJob('click', clickRows),
-    marker,
-    commits,
-    commitJobs: kinds.map((kind, job) => draftJob(kind, rows[job] ?? [])),
-    places,
-  };
-}
-
-function planOf(batch: Batch, withClicks: boolean): TransactionPlan {
-  const clickJob = withClicks ? batch.clickJob : undefined;
-  const entries = batch.commits.map(
-    (commit, index): TransactionEntry => ({
-      finals: commit.finals,
-      state: commit.state,
-      rows: batch.places[index] ?? [],
-      isAbandoned: commit.isSettled,
-    }),
-  );
-  return {
-    jobs: clickJob === undefined ? batch.commitJobs : [...batch.commitJobs, clickJob],
-    marker: clickJob === undefined ? undefined : batch.marker,
-    entries,
-  };
 }
 
 const RETRY_FIRST_MS = 25;

@@ -1,13 +1,8 @@
-import {
-  type ClickHouseClient,
-  insertLines,
-  insertRows,
-  isInfrastructureError,
-  QUEUE_TABLES,
-} from '@waymark/clickhouse';
+import { type ClickHouseClient, insertLines, insertRows, QUEUE_TABLES } from '@waymark/clickhouse';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { DeadLetters } from './dead-letters.js';
+import { isBadData } from './group-inserter.js';
 import { type GroupRows, layOutRows } from './group-rows.js';
 import type { WriterJob } from './group-writer.js';
 import { joinRows } from './job-rows.js';
@@ -51,10 +46,6 @@ function nameRow(row: string): (string | number)[] {
   if (customer === undefined) throw new TypeError('not a customer row');
   const [workspaceId, id, version, deleted, externalId] = customer;
   return [KIND, workspaceId, externalId, id, workspaceId, version, deleted];
-}
-
-function isBadData(err: unknown): boolean {
-  return !isInfrastructureError(err) && err instanceof Error && 'code' in err;
 }
 
 /**

@@ -1,8 +1,8 @@
-import { type ClickHouseClient, EVENT_TABLES, type EventTableKind } from '@waymark/clickhouse';
+import { type ClickHouseClient, EVENT_TABLES, type EventTableKind, isInfrastructureError } from '@waymark/clickhouse';
 import { createCustomerWriter } from './customer-writer.js';
 import { createDeadLetters } from './dead-letters.js';
 import { withinMs } from './deadline.js';
-import { createEventTable } from './event-table.js';
+import { createEventTable, type EventTable } from './event-table.js';
 import { createEventWorker, type EventWorker, type WriterLimits } from './event-worker.js';
 import { createGroupWriter } from './group-writer.js';
 import { createManifest } from './manifest.js';
@@ -53,9 +53,24 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
   const redis = connectWriter(options.redisUrl, logger);
   const stopping = new AbortController();
   const reserve = createMemoryReserve(redis, logger, now);
+  let isClickHouseWell = true;
   const onRedisError = (err: unknown) => {
-    if (isOutOfMemory(err)) reserve.release();
+    // While nothing can be written the reserve would only be eaten by others.
+    if (isClickHouseWell && isOutOfMemory(err)) reserve.release();
   };
+  /** Notes whether inserts go through. */
+  const watched = (table: EventTable): EventTable => ({
+    ...table,
+    async insert(...insertion) {
+      try {
+        await table.insert(...insertion);
+        isClickHouseWell = true;
+      } catch (err) {
+        if (isInfrastructureError(err)) isClickHouseWell = false;
+        throw err;
+      }
+    },
+  });
   const { insist } = createPersistence({ logger, now, signal: stopping.signal });
   const persistence = {
     insist: <T>(what: string, work: (attempt: number) => Promise<T>, isPassing?: (err: unknown) => boolean) =>
@@ -85,7 +100,7 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
     if (!isEventKind(kind)) {
       return createCustomerWriter({ redis, client: clickhouse, deadLetters, persistence, logger, now });
     }
-    const table = createEventTable(clickhouse, kind);
+    const table = watched(createEventTable(clickhouse, kind));
     const group = createGroupWriter({ kind, redis, table, manifest, deadLetters, persistence, logger, now });
     return { knows: table.knows, write: group.write };
   };

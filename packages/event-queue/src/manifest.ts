@@ -57,6 +57,8 @@ export interface Manifest {
   read(groupId: string): Promise<Group | undefined>;
   markSplit(groupId: string): Promise<void>;
   acknowledge(groupId: string, jobIds: readonly string[]): Promise<void>;
+  /** Takes jobs out of the manifest. */
+  forget(jobIds: readonly string[]): Promise<void>;
   /** How many inserts all writers have begun so far. */
   insertCount(): Promise<number>;
   /** Counts inserts beyond the one that `begin` counts. */
@@ -107,6 +109,10 @@ export function createManifest(redis: Redis): Manifest {
     async acknowledge(groupId, jobIds) {
       const keys = [groupKey(groupId), ...jobIds.map(jobGroupKey)];
       await scripts.waymarkAcknowledgeGroup(keys.length, ...keys, MANIFEST_MS);
+    },
+
+    async forget(jobIds) {
+      await redis.del(...jobIds.map(jobGroupKey));
     },
 
     async insertCount() {

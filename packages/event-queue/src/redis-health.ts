@@ -16,6 +16,8 @@ export interface RedisHealth {
   reportTrouble(err: unknown): void;
   /** Redis refused for lack of memory, whatever the last poll said. */
   reportFull(): void;
+  /** Asks Redis right now instead of at the next poll. */
+  refresh(): Promise<void>;
   /** Whether Redis answers. Waits only while the very first connection is being made: after that, trouble is known. */
   untilAnswering(milliseconds: number): Promise<boolean>;
   close(): void;
@@ -80,6 +82,7 @@ export function createRedisHealth(redis: Redis, options: RedisHealthOptions): Re
   return {
     load: () => load,
     isAnswering: answering,
+    refresh: probe,
 
     reportTrouble(err) {
       warn({ err }, 'redis is in trouble: clicks go to the spool until it answers');

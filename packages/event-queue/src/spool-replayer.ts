@@ -4,6 +4,7 @@ import { pause, withinMs } from './deadline.js';
 import type { JobAdder, Transaction } from './job-adder.js';
 import { claimKey } from './queue-keys.js';
 import type { QueueLogger } from './queue-logger.js';
+import { isOutOfMemory } from './redis-connection.js';
 import type { RedisHealth } from './redis-health.js';
 import type { Spool } from './spool.js';
 import type { SpoolEntry } from './spool-frame.js';
@@ -52,6 +53,8 @@ export function createSpoolReplayer(options: SpoolReplayerOptions): { close(): P
   let lookedForOrphansAt = Number.NEGATIVE_INFINITY;
 
   const send = async (entries: readonly SpoolEntry[]) => {
+    // A chunk is up to a megabyte: the regular poll would notice too late that Redis is full.
+    await health.refresh();
     if (!health.isAnswering() || health.load() === 'spool-clicks') throw new NoRoomError();
     const multi = await adder.transaction();
     await Promise.all(entries.map((entry) => adder.add(multi, entry)));
@@ -72,7 +75,8 @@ export function createSpoolReplayer(options: SpoolReplayerOptions): { close(): P
     try {
       await spool.replay(send);
     } catch (err) {
-      if (!(err instanceof NoRoomError)) logger.warn({ err }, 'the spool will be replayed later');
+      if (isOutOfMemory(err)) health.reportFull();
+      else if (!(err instanceof NoRoomError)) logger.warn({ err }, 'the spool will be replayed later');
     }
   };
 

@@ -24,7 +24,8 @@ export interface Spool {
   append(entry: SpoolEntry): Promise<void>;
   /**
    * Hands every entry to `send`, oldest file first, and deletes what was sent; files of dead processes are taken over. An
-   * error of `send` ends the replay, and the file is replayed from its start next time: entries carry their job ids.
+   * error of `send` ends the replay, which goes on with the same entries next time. Another process would start at the
+   * beginning of the file: entries carry their job ids.
    */
   replay(send: (entries: readonly SpoolEntry[]) => Promise<void>): Promise<void>;
   /** Whether this process has anything to replay. */
@@ -38,6 +39,8 @@ interface ClosedSegment {
   readonly name: string;
   readonly size: number;
   readonly since: number;
+  /** Entries that have been sent: a replay that was broken off goes on there. */
+  sent: number;
 }
 
 interface PendingEntry {
@@ -98,7 +101,7 @@ export function createSpool(options: SpoolOptions): Spool {
     if (current === undefined) return;
     const { segment, since } = current;
     current = undefined;
-    if (segment.size() > 0) closed.push({ name: segment.name, size: segment.size(), since });
+    if (segment.size() > 0) closed.push({ name: segment.name, size: segment.size(), since, sent: 0 });
     await segment.close();
   };
 
@@ -154,7 +157,7 @@ export function createSpool(options: SpoolOptions): Spool {
       try {
         await rename(join(directory, name), join(directory, mine));
         const { size, birthtimeMs, mtimeMs } = await stat(join(directory, mine));
-        closed.push({ name: mine, size, since: birthtimeMs || mtimeMs });
+        closed.push({ name: mine, size, since: birthtimeMs || mtimeMs, sent: 0 });
         logger.warn({ file: name, bytes: size }, 'taking over the spool of a dead process');
       } catch {
         // Another process was quicker.
@@ -177,7 +180,10 @@ export function createSpool(options: SpoolOptions): Spool {
     if (segment === undefined) return;
     const bytes = await readFile(join(directory, segment.name)).catch(() => Buffer.alloc(0));
     const { entries, tornBytes, damagedBytes } = decodeFrames(bytes);
-    for (const chunk of chunks(entries)) await send(chunk);
+    for (const chunk of chunks(entries.slice(segment.sent))) {
+      await send(chunk);
+      segment.sent += chunk.length;
+    }
     await discard(segment.name, damagedBytes);
     closed.shift();
     logger.debug({ file: segment.name, jobs: entries.length, tornBytes }, 'spool file replayed');

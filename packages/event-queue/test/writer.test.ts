@@ -189,6 +189,16 @@ describe('a job that comes again', () => {
     }
   });
 
+  it('is checked row by row when its group has gone from the manifest', async () => {
+    const { workspaceId, rows, ids } = clicks(4);
+    const jobId = await fixture.add('click', rows.slice(0, 2));
+    await fixture.untilDrained();
+    await fixture.admin.del(groupKey((await fixture.admin.get(jobGroupKey(jobId))) ?? ''));
+    await fixture.add('click', rows, { jobId });
+    await fixture.untilDrained();
+    expect(await counts(workspaceId)).toEqual(exactly(ids));
+  });
+
   it('goes with its group while new jobs beside it are inserted', async () => {
     const first = clicks(2);
     const jobId = await fixture.add('click', first.rows);
