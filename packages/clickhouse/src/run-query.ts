@@ -50,7 +50,9 @@ export async function runCompiledQuery<Row extends readonly unknown[]>(
       format: 'JSONCompactEachRow',
       clickhouse_settings: {
         ...settings,
-        // A server goes on with a query whose caller has left unless it is told not to.
+        // A read never writes; settings may still be given.
+        readonly: '2',
+        // A server goes on with a query whose caller has left unless it is told not to, which it hears for reads only.
         cancel_http_readonly_queries_on_client_close: 1,
       },
       ...(signal === undefined ? {} : { abort_signal: signal }),

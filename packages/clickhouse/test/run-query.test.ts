@@ -57,6 +57,11 @@ test('a query that is wrong is our own fault, and its text is not for callers', 
   expect(err).toBeInstanceOf(ClickHouseError);
 });
 
+test('a compiled query only reads', async () => {
+  const query = { sql: 'TRUNCATE TABLE click_events', params: {}, settings: {} };
+  await expect(runCompiledQuery(database.client, query)).rejects.toMatchObject({ cause: { code: '164' } });
+});
+
 test('a ClickHouse that is away is an error to come back after', async () => {
   const server = createServer((request) => request.socket.destroy());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
