@@ -23,7 +23,7 @@ check 'style (biome)' biome check --error-on-warnings .
 check 'direction of imports' node scripts/check-imports.mjs
 check 'dead code (knip)' knip --no-progress
 say 'tests'
-vitest run --reporter=default --reporter=json --outputFile.json="$report" || broken+=('tests')
+vitest run --reporter=default --reporter=json --outputFile.json="$report" "$@" || broken+=('tests')
 
 [ "${#broken[@]}" -eq 0 ] || printf '\nfailed: %s\n' "$(printf '%s; ' "${broken[@]}")"
 node scripts/test-summary.mjs "$report" "${#broken[@]}"

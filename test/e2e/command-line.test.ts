@@ -15,7 +15,7 @@ import {
 const YEAR_MS = 366 * 24 * 3_600_000;
 const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-describe('waymark beside a running stack', () => {
+describe('waymark beside a running stack', { timeout: 120_000 }, () => {
   let up: Up;
 
   beforeAll(async () => {

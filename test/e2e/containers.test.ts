@@ -92,7 +92,7 @@ describe('docker-compose.yml', () => {
   });
 });
 
-describe('the services of docker-compose.yml', () => {
+describe('the services of docker-compose.yml', { timeout: 120_000 }, () => {
   let redis: TestRedis;
   let database: TestDatabase;
   let directory: string;

@@ -45,7 +45,7 @@ function patiently<T>(call: () => Promise<T>) {
   return waitFor(call, { what: 'the lead to be accepted', timeoutMs: 15_000 });
 }
 
-describe('the first five minutes', () => {
+describe('the first five minutes', { timeout: 120_000 }, () => {
   let up: Up;
   let state: RunState;
   let printed: string[];

@@ -9,7 +9,7 @@ import { type CliRun, runCli } from './run-cli.js';
 
 const INSTANCE_KEY = 'ab'.repeat(32);
 
-describe('waymark', () => {
+describe('waymark', { timeout: 120_000 }, () => {
   let redis: TestRedis;
   let database: TestDatabase;
   let dataDir: string;

@@ -17,7 +17,12 @@ export const UP_MS_MAX = 300_000;
 /** What `up` starts is compiled: brings it up to date, which takes a moment when it is. */
 export async function buildForUp(): Promise<void> {
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-  await promisify(execFile)(process.execPath, [tsc, '-b', 'services/standalone', 'services/cli'], { cwd: ROOT });
+  const build = promisify(execFile)(process.execPath, [tsc, '-b', 'services/standalone', 'services/cli'], {
+    cwd: ROOT,
+  });
+  await build.catch((err: { readonly stdout: string }) => {
+    throw new Error(`the build failed:\n${err.stdout}`);
+  });
 }
 
 export function temporaryDataDir(): string {

@@ -16,7 +16,7 @@ async function isReady({ api }: RunState): Promise<boolean> {
   return (await fetch(`${api}/readyz`)).ok;
 }
 
-describe('up', () => {
+describe('up', { timeout: 120_000 }, () => {
   let up: Up;
   let state: RunState;
   let apiKey: string;
