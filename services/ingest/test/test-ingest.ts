@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Catalog, createCatalog, type LinkRecord, type NewLink } from '@waymark/catalog';
+import { type Catalog, type CustomerRecord, createCatalog, type LinkRecord, type NewLink } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { createEventProducer, createEventWriter, type EventProducer, type EventWriter } from '@waymark/event-queue';
 import { type App, createLogger } from '@waymark/http-kit';
@@ -44,6 +44,8 @@ export interface TestIngest {
   ): Promise<Record<string, unknown>[]>;
   /** Calls the API of an ingest with other dependencies, as `post` does. */
   postTo(overrides: Partial<IngestDeps>, path: string, body: unknown): Promise<Answer>;
+  /** The customer, once the writer has written its name. */
+  customer(externalId: string): Promise<CustomerRecord>;
   startWriter(): void;
   stopWriter(): Promise<void>;
   stop(): Promise<void>;
@@ -144,6 +146,10 @@ export async function startIngest(overrides: Partial<IngestDeps> = {}): Promise<
         return found.length === count && found;
       };
       return waitFor(read, { timeoutMs: ROWS_WITHIN_MS, what: `${count} rows of ${table} where ${condition}` });
+    },
+    customer(externalId) {
+      const find = () => catalog.customers.findByExternalId(workspace.id, externalId);
+      return waitFor(find, { timeoutMs: ROWS_WITHIN_MS, what: `the customer ${externalId}` });
     },
     async click(link, headers) {
       const { location } = (await visit(`/${link.key}`, headers)).headers;

@@ -68,7 +68,7 @@ describe('POST /track/lead', () => {
       click: { id: clickId, city: 'Austin' },
     });
 
-    const customer = await ingest.catalog.customers.findByExternalId(ingest.workspaceId, externalId);
+    const customer = await ingest.customer(externalId);
     expect(customer).toMatchObject({
       name: 'Ada',
       country: 'US',
@@ -76,7 +76,7 @@ describe('POST /track/lead', () => {
       linkId: link.id,
       clickedAt: click?.timestamp,
     });
-    expect(parseResourceId('customer', customer?.id ?? '')).toBe(row?.customer_id);
+    expect(parseResourceId('customer', customer.id)).toBe(row?.customer_id);
   });
 
   it('names a customer by its email, else makes a name up', async () => {
@@ -136,7 +136,7 @@ describe('POST /track/lead', () => {
     expect(answer.json()).toMatchObject({ click: { id: secondClick }, link: { id: second.id } });
     await leadsOf(secondClick, 1);
     await ingest.rowsWhen(1, 'customers', 'external_id = {id:String}', { id: customerExternalId });
-    const stored = await ingest.catalog.customers.findByExternalId(ingest.workspaceId, customerExternalId);
+    const stored = await ingest.customer(customerExternalId);
     expect(stored).toMatchObject({ clickId: firstClick, linkId: first.id });
 
     const without = await lead({ clickId: '', eventName: 'three', customerExternalId });
@@ -149,6 +149,7 @@ describe('POST /track/lead', () => {
     const customerExternalId = someone();
     await lead({ clickId, eventName: 'one', customerExternalId });
     await leadsOf(clickId, 1);
+    await ingest.customer(customerExternalId);
     expect(await forgetClaim(customerClaim(ingest.workspaceId, customerExternalId))).toBe(1);
     await lead({ eventName: 'two', customerExternalId });
     const rows = await leadsOf(clickId, 2);

@@ -1,4 +1,4 @@
-import type { CustomerRecord, LinkRecord } from '@waymark/catalog';
+import type { LinkRecord } from '@waymark/catalog';
 import { createEventId, parseResourceId } from '@waymark/contract';
 import { customerClaim, firstSaleClaim, invoiceClaim } from '@waymark/event-queue';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -46,13 +46,6 @@ async function aCustomer(eventName = 'Sign up') {
   return { link, clickId, customerExternalId };
 }
 
-async function customerOf(externalId: string): Promise<CustomerRecord> {
-  await ingest.rowsWhen(1, 'customers', 'external_id = {id:String}', { id: externalId });
-  const record = await ingest.catalog.customers.findByExternalId(ingest.workspaceId, externalId);
-  if (record === undefined) throw new Error(`no customer ${externalId}`);
-  return record;
-}
-
 /** Lets Redis forget claims and leads, as it does after some hours. */
 async function forget(...names: string[]): Promise<void> {
   await ingest.redisClient.del(...names.map((name) => `{waymark}:claim:${name}`));
@@ -74,7 +67,7 @@ describe('POST /track/sale', () => {
       clickId: 'ignored',
     });
     expect(answer.statusCode).toBe(200);
-    const customer = await customerOf(customerExternalId);
+    const customer = await ingest.customer(customerExternalId);
     expect(answer.json()).toEqual({
       eventName: 'Invoice paid',
       customer: {
@@ -142,7 +135,7 @@ describe('POST /track/sale', () => {
     };
     const first = await sale(body);
     await salesOf(link, 1);
-    await customerOf(customerExternalId);
+    await ingest.customer(customerExternalId);
     await forget(invoiceClaim(ingest.workspaceId, invoiceId));
     const repeat = await sale({ ...body, amount: 7, metadata: null });
     expect(repeat.json()).toEqual(first.json());
@@ -155,7 +148,7 @@ describe('POST /track/sale', () => {
     const rows = await salesOf(link, 10);
     expect(rows.filter((row) => row.sale_type === 'new')).toHaveLength(1);
 
-    const customer = await customerOf(customerExternalId);
+    const customer = await ingest.customer(customerExternalId);
     await forget(firstSaleClaim(ingest.workspaceId, customer.id, link.id));
     await sale({ customerExternalId, amount: 1 });
     const later = await salesOf(link, 11);
@@ -205,7 +198,7 @@ describe('POST /track/sale', () => {
     expect(answer.json()).toMatchObject({ customer: { name: 'Grace' }, sale: { amount: 5000 } });
     expect((await leadsOf(link, 1))[0]).toMatchObject({ event_name: 'Bought at once', metadata_kv: ['direct=true'] });
     expect((await salesOf(link, 1))[0]).toMatchObject({ click_id: clickId, sale_type: 'new' });
-    expect(await customerOf(customerExternalId)).toMatchObject({ name: 'Grace', clickId, linkId: link.id });
+    expect(await ingest.customer(customerExternalId)).toMatchObject({ name: 'Grace', clickId, linkId: link.id });
 
     await sale({ customerExternalId, amount: 1 });
     expect((await salesOf(link, 2)).find((row) => row.amount === '1')?.sale_type).toBe('recurring');
@@ -219,7 +212,7 @@ describe('POST /track/sale', () => {
     const rows = await salesOf(link, 8);
     expect(rows.filter((row) => row.sale_type === 'new')).toHaveLength(1);
     expect((await leadsOf(link, 1))[0]?.event_name).toBe('Direct sale tracking lead event');
-    await customerOf(customerExternalId);
+    await ingest.customer(customerExternalId);
     expect(new Set(rows.map((row) => row.customer_id)).size).toBe(1);
   });
 
@@ -249,7 +242,7 @@ describe('POST /track/sale', () => {
     const nothing = await sale({ customerExternalId: buyer, clickId: await ingest.click(direct), amount: 0 });
     expect(nothing.json()).toEqual({ eventName: 'Purchase', ...NOTHING });
     await leadsOf(direct, 1);
-    await customerOf(buyer);
+    await ingest.customer(buyer);
     await salesOf(direct, 0);
   });
 
@@ -300,7 +293,7 @@ describe('POST /track/sale', () => {
     await sale({ customerExternalId, amount: 100, invoiceId: anInvoice() });
     await sale({ customerExternalId, amount: 250 });
     await salesOf(link, 2);
-    const customer = await customerOf(customerExternalId);
+    const customer = await ingest.customer(customerExternalId);
     const links = await ingest.catalog.links.counters(ingest.workspaceId, [link.id]);
     expect(links.get(link.id)).toMatchObject({ clicks: 1, leads: 1, sales: 2, saleAmount: 350, conversions: 1 });
     const totals = await ingest.catalog.customers.counters(ingest.workspaceId, [customer.id]);

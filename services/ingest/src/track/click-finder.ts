@@ -5,6 +5,7 @@ import { ApiError, parseResourceId, trustedEventIdTime } from '@waymark/contract
 import type { EventProducer } from '@waymark/event-queue';
 import { LRUCache } from 'lru-cache';
 import { CLICK_SELECTION, clickRowOf } from './click-rows.js';
+import { readRows } from './read-rows.js';
 import { orUnavailable, unavailable } from './unavailable.js';
 
 /** Finds the rows of clicks that callers name. */
@@ -36,7 +37,6 @@ const POLL_FIRST_MS = 20;
 const POLL_MAX_MS = 200;
 /** From a click's id to its job: a batch's delay, and all that a busy process may add. */
 const QUEUED_WITHIN_MS = 5000;
-const READ_SECONDS_MAX = 5;
 const CLICKS_PER_READ = 100;
 const READS_MAX = 2;
 const KEPT_MAX = 10_000;
@@ -70,18 +70,12 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
     batchSizeMax: CLICKS_PER_READ,
     concurrentReadsMax: READS_MAX,
     async load(keys) {
-      const result = await clickhouse.query({
-        query: QUERY,
-        query_params: {
-          workspace: keys[0]?.workspaceNumber,
-          times: keys.map(({ timeMs }) => sqlTime(timeMs)),
-          ids: keys.map(({ clickId }) => clickId),
-        },
-        format: 'JSONCompactEachRow',
-        clickhouse_settings: { max_execution_time: READ_SECONDS_MAX, optimize_use_projections: 0 },
+      const rows = await readRows(clickhouse, QUERY, {
+        workspace: keys[0]?.workspaceNumber,
+        times: keys.map(({ timeMs }) => sqlTime(timeMs)),
+        ids: keys.map(({ clickId }) => clickId),
       });
-      const rows = (await result.json<string[]>()).map(clickRowOf);
-      return new Map(rows.map((row) => [`${row[0]}/${row[2]}`, row]));
+      return new Map(rows.map(clickRowOf).map((row) => [`${row[0]}/${row[2]}`, row]));
     },
   });
 

@@ -6,11 +6,11 @@ import { type StateValue, stateKey } from '@waymark/event-queue';
 import type { Backlog } from './backlog.js';
 import type { ClickFinder } from './click-finder.js';
 import { LEAD_CLICK_SELECTION, leadClickRowOf, readClick } from './click-rows.js';
+import { readRows } from './read-rows.js';
 import { orUnavailable } from './unavailable.js';
 
 /** Longer than a lead takes to reach ClickHouse; after that it is found there. */
 const REMEMBERED_MS = 2 * 3_600_000;
-const READ_SECONDS_MAX = 5;
 
 /** The click that a customer's latest lead belongs to. */
 export interface LatestLeads {
@@ -51,17 +51,11 @@ const LATEST_OF_NAME = QUERY('AND event_name = {name:String}');
 
 export function createLatestLeads({ clickhouse, readState, clicks, backlog }: LatestLeadsOptions): LatestLeads {
   async function findWritten(customer: CustomerRecord, eventName: string | undefined): Promise<EventRow | undefined> {
-    const result = await clickhouse.query({
-      query: eventName === undefined ? LATEST : LATEST_OF_NAME,
-      query_params: {
-        workspace: parseResourceId('workspace', customer.workspaceId),
-        customer: parseResourceId('customer', customer.id),
-        ...(eventName === undefined ? {} : { name: eventName }),
-      },
-      format: 'JSONCompactEachRow',
-      clickhouse_settings: { max_execution_time: READ_SECONDS_MAX, optimize_use_projections: 0 },
+    const [row] = await readRows(clickhouse, eventName === undefined ? LATEST : LATEST_OF_NAME, {
+      workspace: parseResourceId('workspace', customer.workspaceId),
+      customer: parseResourceId('customer', customer.id),
+      ...(eventName === undefined ? {} : { name: eventName }),
     });
-    const [row] = await result.json<string[]>();
     return row === undefined ? undefined : leadClickRowOf(row);
   }
 

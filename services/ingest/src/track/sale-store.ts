@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId, type PaymentProcessor, parseResourceId, type TrackSaleResponse } from '@waymark/contract';
+import { readRows } from './read-rows.js';
 import { orUnavailable } from './unavailable.js';
 
 type SaleDetails = NonNullable<TrackSaleResponse['sale']>;
@@ -27,8 +28,6 @@ interface SalePayload {
   readonly metadata: SaleDetails['metadata'];
 }
 
-const READ_SETTINGS = { max_execution_time: 5, optimize_use_projections: 0 } as const;
-
 const BY_INVOICE = `SELECT event_name, customer_id, payload FROM sale_events
 WHERE workspace_id = {workspace:UInt64} AND invoice_id = {invoice:String}
 ORDER BY timestamp, event_id LIMIT 1`;
@@ -38,16 +37,7 @@ WHERE workspace_id = {workspace:UInt64} AND customer_id = {customer:UInt64} AND 
 
 export function createSaleStore(clickhouse: ClickHouseClient): SaleStore {
   async function firstRow(query: string, parameters: Readonly<Record<string, unknown>>): Promise<string[] | undefined> {
-    const read = async () => {
-      const result = await clickhouse.query({
-        query,
-        query_params: parameters,
-        format: 'JSONCompactEachRow',
-        clickhouse_settings: READ_SETTINGS,
-      });
-      return (await result.json<string[]>())[0];
-    };
-    return orUnavailable('look-up of sales', read());
+    return (await orUnavailable('look-up of sales', readRows(clickhouse, query, parameters)))[0];
   }
 
   return {
