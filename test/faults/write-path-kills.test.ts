@@ -13,11 +13,11 @@ const report: ReportLine[] = [];
 
 beforeAll(async () => {
   path = await WritePath.start();
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await path?.stop();
   if (FAULTS.isLong) writeReportSection('Write path, killed', report);
-}, 60_000);
+}, 120_000);
 
 async function judged(
   scenario: string,

@@ -21,11 +21,12 @@ export interface ClickMarker {
 
 /** Deals out the markers of this process's batches. */
 export function createClickMarkers(now: () => number): () => ClickMarker {
-  const producer = randomBytes(4).toString('base64url');
+  const producer = randomBytes(6).toString('base64url');
   let hour = -1;
   let bit = -1;
   return () => {
-    const current = Math.floor(now() / CLICK_CLAIM_MS);
+    // A clock that is set back must not deal out a bit that is set already.
+    const current = Math.max(hour, Math.floor(now() / CLICK_CLAIM_MS));
     bit = current === hour ? bit + 1 : 0;
     hour = current;
     return { group: `${producer}${hour.toString(36)}`, bit };

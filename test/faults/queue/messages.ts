@@ -1,5 +1,3 @@
-import type { QueueKind } from '@waymark/clickhouse';
-
 /** What a producer process is told to do. */
 export interface ProducerTask {
   readonly redisUrl: string;
@@ -13,6 +11,8 @@ export interface ProducerTask {
   /** Events under way at once, by kind. */
   readonly clicks: number;
   readonly sales: number;
+  /** Connects, says `connected` and waits for a message before it begins. */
+  readonly waits?: boolean;
   /** Characters added to every n-th click's row. */
   readonly padding?: { readonly every: number; readonly characters: number };
 }
@@ -30,5 +30,3 @@ export interface ProducerReport {
   /** How often a sale had to be tried again, by status. */
   readonly refusals: Readonly<Record<string, number>>;
 }
-
-export type EventKind = Exclude<QueueKind, 'customer'>;

@@ -41,6 +41,7 @@ export class WritePath {
     await migrate(client);
     const path = new WritePath(redis, clickhouse, client, spool);
     for (let count = 0; count < writers; count++) path.#writers.push(path.#forkWriter());
+    await Promise.all(path.#writers.map((writer) => once(writer, 'message')));
     return path;
   }
 
@@ -87,6 +88,11 @@ export class WritePath {
   }
 }
 
+/** A producer process. */
+export function forkProducer(task: ProducerTask): ChildProcess {
+  return forkSource(PRODUCER, [JSON.stringify(task)]);
+}
+
 export type TrafficOptions = Partial<Pick<ProducerTask, 'clicks' | 'sales' | 'padding' | 'redisUrl'>> & {
   readonly producers?: number;
 };
@@ -125,8 +131,10 @@ export class Traffic {
       sales,
       ...(padding === undefined ? {} : { padding }),
     };
-    const child = forkSource(PRODUCER, [JSON.stringify(task)]);
-    child.on('message', (report) => this.ledger.add(prefix, report as ProducerReport));
+    const child = forkProducer(task);
+    child.on('message', (message) => {
+      if (typeof message === 'object') this.ledger.add(prefix, message as ProducerReport);
+    });
     return child;
   }
 
@@ -162,7 +170,7 @@ export class Traffic {
     const heir = createEventProducer({
       redisUrl: this.path.redis.url,
       spoolDirectory: this.path.spoolDirectory,
-      logger: { debug() {}, info() {}, warn: console.log, error: console.log },
+      logger: { debug() {}, info() {}, warn() {}, error() {} },
     });
     await waitFor(async () => (await readdir(this.path.spoolDirectory)).length === 0, {
       what: 'the spool to be replayed',

@@ -1,0 +1,330 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFile, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { EventRow } from '@waymark/clickhouse';
+import { createEventId } from '@waymark/contract';
+import {
+  clickClaim,
+  createEventProducer,
+  type EventProducer,
+  invoiceClaim,
+  listDeadLetters,
+  queueDepths,
+} from '@waymark/event-queue';
+import { aClick, aSale, startTcpProxy, type TcpProxy, waitFor } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type ReportLine, writeReportSection } from './fault-report.js';
+import { kill9 } from './queue/child-process.js';
+import { FAULTS, SCENARIO_MS } from './queue/fault-length.js';
+import { Judge } from './queue/judge.js';
+import { Ledger } from './queue/ledger.js';
+import { forkProducer, WritePath } from './queue/write-path.js';
+
+// The moments that chance rarely hits: an answer lost at the worst time, a claim without its job, a spool read twice, rows
+// that no table takes.
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+const DAY_MS = 24 * 3_600_000;
+const report: ReportLine[] = [];
+let path: WritePath;
+let proxy: TcpProxy;
+let redis: Redis;
+const producers: EventProducer[] = [];
+const directories: string[] = [];
+
+beforeAll(async () => {
+  path = await WritePath.start();
+  proxy = await startTcpProxy(path.redis.port);
+  redis = new Redis(path.redis.url, { maxRetriesPerRequest: null });
+  redis.on('error', () => {});
+}, 120_000);
+afterEach(async () => {
+  proxy.pass();
+  await Promise.all(producers.splice(0).map((producer) => producer.close()));
+});
+afterAll(async () => {
+  redis?.disconnect();
+  await proxy?.stop();
+  await path?.stop();
+  await Promise.all(directories.map((directory) => rm(directory, { recursive: true, force: true })));
+  if (FAULTS.isLong) writeReportSection('Write path, edges', report);
+}, 120_000);
+
+async function aDirectory(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'waymark-faults-edge-'));
+  directories.push(directory);
+  return directory;
+}
+
+/** A producer of this process, behind the proxy. */
+async function aProducer(spoolDirectory: string): Promise<EventProducer> {
+  const producer = createEventProducer({ redisUrl: `redis://127.0.0.1:${proxy.port}`, spoolDirectory, logger: silent });
+  producers.push(producer);
+  await waitFor(() => producer.ping().then(() => true), { what: 'the producer to be connected' });
+  return producer;
+}
+
+function aVisit(workspaceId: string, visitor: string, facts: Parameters<typeof aClick>[0] = {}) {
+  const timestampMs = facts.timestampMs ?? Date.now();
+  const clickId = createEventId(timestampMs);
+  return {
+    claim: clickClaim(workspaceId, visitor),
+    clickId,
+    row: aClick({ ...facts, workspaceId, timestampMs, clickId }),
+  };
+}
+
+function aSaleRow(workspaceId: string, facts: Parameters<typeof aSale>[0] = {}): { id: string; row: EventRow } {
+  const now = Date.now();
+  const eventId = createEventId(now);
+  const click = aClick({ workspaceId, timestampMs: now, clickId: createEventId(now) });
+  return { id: eventId, row: aSale({ click, timestampMs: now, eventId, ...facts }) };
+}
+
+/** Waits until no job is left, then compares: `ids` must be there, once, and nothing else may be. */
+async function verdictOf(scenario: string, faults: string, workspaceId: string, ledger: Ledger): Promise<void> {
+  const verdict = await new Judge(path.client, workspaceId, ledger).judge(FAULTS.settleMs);
+  report.push({
+    scenario,
+    faults,
+    events: ledger.clicks.size + ledger.sales.size,
+    lost: verdict.lost.length,
+    twice: verdict.twice.length,
+    viewsEqual: verdict.viewsDiffer.length === 0,
+  });
+  expect(verdict).toMatchObject({ lost: [], twice: [], viewsDiffer: [] });
+}
+
+async function countOf(table: string, workspaceId: string): Promise<number> {
+  const result = await path.client.query({
+    query: `SELECT count() AS rows FROM ${table} WHERE workspace_id = {w:UInt64}`,
+    query_params: { w: workspaceId },
+    format: 'JSONEachRow',
+  });
+  const [row] = await result.json<{ rows: string }>();
+  return Number(row?.rows);
+}
+
+const untilDrained = () =>
+  waitFor(
+    async () =>
+      Object.entries(await queueDepths(redis)).every(
+        ([queue, depth]) => queue === 'dead-letter' || depth.waiting + depth.active === 0,
+      ),
+    {
+      what: 'the queues to be empty',
+      timeoutMs: FAULTS.settleMs,
+    },
+  );
+
+describe('an answer that is lost', () => {
+  it(
+    'and whose transaction is repeated after its job was completed records a sale once',
+    async () => {
+      const workspaceId = path.nextWorkspace();
+      const producer = await aProducer(await aDirectory());
+      const ledger = new Ledger();
+      for (let round = 0; round < FAULTS.kills; round++) {
+        const name = invoiceClaim(workspaceId, `in_${round}`);
+        await producer.claims.take([name], `owner ${round}`);
+        proxy.holdAnswers();
+        const { id, row } = aSaleRow(workspaceId);
+        const finals = [{ name, owner: `owner ${round}`, value: id, ttlMs: DAY_MS }];
+        const committing = producer.commit({ rows: [{ kind: 'sale', row }], finals });
+        committing.catch(() => undefined);
+        await waitFor(async () => (await countOf('sale_events', workspaceId)) === round + 1, { what: 'the sale' });
+        await untilDrained();
+        proxy.cut();
+        proxy.pass();
+        await committing;
+        ledger.sales.set(`${round}`, id);
+        await waitFor(() => producer.ping().then(() => true), { what: 'the connection' });
+      }
+      await untilDrained();
+      await verdictOf('answer lost, transaction repeated after its job', `${FAULTS.kills} ×`, workspaceId, ledger);
+      expect(await countOf('sale_events', workspaceId)).toBe(FAULTS.kills);
+    },
+    SCENARIO_MS,
+  );
+
+  it(
+    'and whose clicks were spooled meanwhile records each click once',
+    async () => {
+      const workspaceId = path.nextWorkspace();
+      const producer = await aProducer(await aDirectory());
+      const ledger = new Ledger();
+      for (let round = 0; round < FAULTS.kills; round++) {
+        const visits = Array.from({ length: 50 }, (_, visitor) => aVisit(workspaceId, `${round}-${visitor}`));
+        proxy.holdAnswers();
+        const results = await Promise.all(visits.map((visit) => producer.recordClick(visit)));
+        expect(results.every(({ recorded }) => recorded)).toBe(true);
+        for (const { clickId } of results) ledger.clicks.add(clickId);
+        proxy.pass();
+        await waitFor(() => producer.ping().then(() => true), { what: 'the connection' });
+      }
+      await verdictOf('answer lost, clicks spooled as well', `${FAULTS.kills} ×`, workspaceId, ledger);
+      expect(await countOf('click_events', workspaceId)).toBe(FAULTS.kills * 50);
+    },
+    SCENARIO_MS,
+  );
+});
+
+describe('a claim whose owner is killed before its job', () => {
+  it(
+    'lets the same visitor be recorded by another process at once',
+    async () => {
+      const workspaceId = path.nextWorkspace();
+      const before = new Set(await redis.keys('{waymark}:claim:c:*'));
+      const child = forkProducer({
+        redisUrl: `redis://127.0.0.1:${proxy.port}`,
+        spoolDirectory: await aDirectory(),
+        workspaceId,
+        prefix: 'killed',
+        firstInvoice: 0,
+        clicks: 1,
+        sales: 0,
+        waits: true,
+      });
+      await once(child, 'message');
+      proxy.holdAnswers();
+      child.send('go');
+      const claims = async () => (await redis.keys('{waymark}:claim:c:*')).find((key) => !before.has(key));
+      const key = await waitFor(claims, { what: 'the click to be claimed', timeoutMs: 20_000 });
+      await kill9(child);
+      proxy.pass();
+      const visit = { ...aVisit(workspaceId, 'whoever'), claim: key.slice('{waymark}:claim:'.length) };
+      const result = await (await aProducer(await aDirectory())).recordClick(visit);
+      expect(result).toEqual({ clickId: visit.clickId, recorded: true });
+      const ledger = new Ledger();
+      ledger.clicks.add(result.clickId);
+      await verdictOf('killed between claim and job, click', '1 × kill -9', workspaceId, ledger);
+    },
+    SCENARIO_MS,
+  );
+
+  it(
+    'keeps a repeat waiting, never lies, and is free again when it has expired',
+    async () => {
+      const workspaceId = path.nextWorkspace();
+      const producer = await aProducer(await aDirectory());
+      const name = invoiceClaim(workspaceId, 'in_1');
+      const dead = createEventProducer({
+        redisUrl: path.redis.url,
+        spoolDirectory: await aDirectory(),
+        logger: silent,
+      });
+      producers.push(dead);
+      await waitFor(async () => dead.claims.take([name], 'killed'), { what: 'the claim' });
+      expect(await producer.claims.take([name], 'repeat')).toEqual([{ state: 'pending' }]);
+      // Half a minute, which only the long form waits for.
+      if (!FAULTS.isLong) await redis.pexpire(`{waymark}:claim:${name}`, 1);
+      await waitFor(async () => (await producer.claims.read([name]))[0]?.state === 'free', {
+        what: 'the claim to expire',
+        timeoutMs: 40_000,
+      });
+      const { id, row } = aSaleRow(workspaceId);
+      const owner = 'repeat later';
+      await producer.claims.take([name], owner);
+      await producer.commit({ rows: [{ kind: 'sale', row }], finals: [{ name, owner, value: id, ttlMs: DAY_MS }] });
+      const ledger = new Ledger();
+      ledger.sales.set('in_1', id);
+      await verdictOf('killed between claim and job, sale', '1 × kill -9', workspaceId, ledger);
+    },
+    SCENARIO_MS,
+  );
+});
+
+describe('a spool', () => {
+  it(
+    'that is replayed several times, by several processes, records each click once',
+    async () => {
+      const workspaceId = path.nextWorkspace();
+      const spoolDirectory = await aDirectory();
+      const first = await aProducer(spoolDirectory);
+      proxy.holdRequests();
+      const visits = Array.from({ length: 200 }, (_, visitor) => aVisit(workspaceId, `spooled-${visitor}`));
+      const results = await Promise.all(visits.map((visit) => first.recordClick(visit)));
+      const ledger = new Ledger();
+      for (const { clickId } of results) ledger.clicks.add(clickId);
+      const copies = await copyAsOrphans(spoolDirectory, await aDirectory(), 3);
+      expect(copies.length).toBeGreaterThan(0);
+      proxy.pass();
+      // One copy while the first replay is under way, the others when its jobs are long completed.
+      for (const copy of copies) {
+        await rename(copy.from, join(spoolDirectory, copy.name));
+        await waitFor(async () => !(await readdir(spoolDirectory)).includes(copy.name), {
+          what: 'the copy to be taken over',
+          timeoutMs: 20_000,
+        });
+      }
+      await waitFor(async () => (await readdir(spoolDirectory)).length === 0, {
+        what: 'the replay',
+        timeoutMs: 20_000,
+      });
+      await untilDrained();
+      await verdictOf('spool replayed again and again', '4 replays', workspaceId, ledger);
+      expect(await countOf('click_events', workspaceId)).toBe(200);
+    },
+    SCENARIO_MS,
+  );
+});
+
+describe('rows that no table takes', () => {
+  it(
+    'are parked one by one, and the rows beside them written once',
+    async () => {
+      const workspaceId = path.nextWorkspace();
+      const producer = await aProducer(await aDirectory());
+      const ledger = new Ledger();
+      const lettersBefore = (await listDeadLetters(redis, { limit: 1 })).total;
+      const isBad = (number: number) => number % 97 === 5;
+      const count = FAULTS.isLong ? 5000 : 300;
+      const forged = [Date.now() + 11 * 60_000, Date.now() - 31 * DAY_MS, Date.UTC(2090, 0, 1)];
+      await Promise.all([
+        ...Array.from({ length: count }, async (_, number) => {
+          const { id, row } = aSaleRow(workspaceId, isBad(number) ? {} : { amount: number });
+          const bad = row.map((value, position) => (position === row.length - 2 ? 'no amount' : value));
+          await producer.commit({ rows: [{ kind: 'sale', row: isBad(number) ? bad : row }], finals: [] });
+          if (!isBad(number)) ledger.sales.set(`${number}`, id);
+        }),
+        ...forged.map((timestampMs, number) =>
+          producer.recordClick(aVisit(workspaceId, `forged-${number}`, { timestampMs })),
+        ),
+        ...Array.from({ length: 20 }, async (_, number) => {
+          // As large as a row may be: two bytes a character.
+          const visit = aVisit(workspaceId, `large-${number}`, { userAgent: 'é'.repeat(49_500) });
+          ledger.clicks.add((await producer.recordClick(visit)).clickId);
+        }),
+      ]);
+      await untilDrained();
+      await verdictOf('poison, forged ids, rows at the limit', `${count + 23} rows`, workspaceId, ledger);
+      const bad = Array.from({ length: count }, (_, number) => number).filter(isBad).length;
+      expect((await listDeadLetters(redis, { limit: 1 })).total - lettersBefore).toBe(bad + forged.length);
+    },
+    SCENARIO_MS,
+  );
+});
+
+interface Copy {
+  readonly from: string;
+  readonly name: string;
+}
+
+/** Copies of every spool file, under names of a process that is dead, to be moved into the directory one by one. */
+async function copyAsOrphans(directory: string, aside: string, times: number): Promise<Copy[]> {
+  const dead = spawn(process.execPath, ['-e', '']);
+  await once(dead, 'exit');
+  const copies: Copy[] = [];
+  for (let time = 0; time < times; time++) {
+    for (const name of await readdir(directory)) {
+      const [host, , started, nonce, number] = name.split('~');
+      const copy = [host, dead.pid, started, `${nonce}${time}`, number].join('~');
+      await copyFile(join(directory, name), join(aside, copy));
+      copies.push({ from: join(aside, copy), name: copy });
+    }
+  }
+  return copies;
+}
