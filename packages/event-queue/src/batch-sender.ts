@@ -31,6 +31,8 @@ export interface BatchSender {
   close(): Promise<void>;
 }
 
+/** Left to the add when taking the claims has used up the time: a stall of this process says nothing about Redis. */
+const ADD_MS_MIN = 25;
 const RETRY_FIRST_MS = 25;
 const RETRY_MAX_MS = 1000;
 const RETRY_CHARS_MAX = 64_000_000;
@@ -79,7 +81,7 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
   /** True when the clicks are safe, false when even the spool refused them. */
   const settleClicks = async (batch: Batch, attempt: Promise<unknown>, deadline: number): Promise<boolean> => {
     try {
-      await withinMs(attempt, deadline - now(), 'adding clicks');
+      await withinMs(attempt, Math.max(deadline - now(), ADD_MS_MIN), 'adding clicks');
     } catch (err) {
       report(err);
       return spoolClicks(batch);
