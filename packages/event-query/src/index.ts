@@ -4,7 +4,15 @@ export { checkDateRange } from './date-range-gate.js';
 export { type FilterQuery, parse, parseFilters } from './parse.js';
 export type { CustomerReference, Filter, LinkReference, Page, ParsedFilters, ParsedRequest } from './parsed-request.js';
 export { type PagePlan, plan } from './plan.js';
-export { allowedLinksFact, type FactPlan, type PlanFacts, planCount, planLinks, planRemoved } from './plan-facts.js';
+export {
+  allowedLinksFact,
+  type FactPlan,
+  isBeyondEnd,
+  type PlanFacts,
+  planCount,
+  planLinks,
+  planRemoved,
+} from './plan-facts.js';
 export { type CompiledQuery, print, printFact } from './print.js';
 export type { QuerySettings } from './read-limits.js';
 export type { TimeRange } from './time-range.js';

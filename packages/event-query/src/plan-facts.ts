@@ -15,7 +15,7 @@ export interface FactPlan {
 
 /** What was found out before the page is planned. Each fact may be left out: the page is the same, only slower. */
 export interface PlanFacts {
-  /** All links whose events can match, when they are few; undefined = many, or not asked. */
+  /** All links whose events can match, when they are not too many; undefined = too many, or not asked. */
   readonly allowedLinks?: readonly bigint[] | undefined;
   /** False when the workspace never removed a link: 11 against 18 ms for a page. Undefined = not asked. */
   readonly hasRemovedLinks?: boolean | undefined;
@@ -28,18 +28,25 @@ const NEAR_OFFSET = 10_000n;
  * 26 against 195 ms for a hundred of them among 4 million clicks; the busiest hundred: 109 against 29.
  */
 const FEW_LINKS = 100;
+/** So many links are listed rather than looked for a second time. Their ids travel in the URL of the query. */
+const LISTED_LINKS_MAX = 2000;
+/**
+ * In a range with fewer events, looking through all of them for those of a few quiet links costs no more (50 ms) than finding
+ * out first that the links are few.
+ */
+const MANY_EVENTS = 1_000_000;
 
 export function areFewLinks(count: number | undefined): boolean {
   return count !== undefined && count <= FEW_LINKS;
 }
 
 /**
- * How many events of the kind the range has at most, asked for a page so far back that it may lie beyond the end: a page
- * that starts at or after that number is empty.
+ * How many events of the kind the range has at most. Asked for a page so far back that it may lie beyond the end (one that
+ * starts at or after that number is empty), and for filters on links, see {@link planLinks}.
  */
 export function planCount(bound: BoundRequest): FactPlan | undefined {
-  if (bound.isEmpty || bound.page.offset < NEAR_OFFSET) return undefined;
-  const { kind, workspace } = bound;
+  const { kind, workspace, page } = bound;
+  if (bound.isEmpty || (page.offset < NEAR_OFFSET && !dependsOnLinks(bound))) return undefined;
   return {
     read: { table: 'workspace_slots', isFinal: false, workspace, columns: [kind], where: slotTouches(bound) },
     isSum: true,
@@ -48,22 +55,41 @@ export function planCount(bound: BoundRequest): FactPlan | undefined {
   };
 }
 
-/** The links that filters on links let pass, as far as they are few: then they are worth more than their conditions. */
-export function planLinks(bound: BoundRequest): FactPlan | undefined {
-  const { kind, allowedLinks, listedLinks } = bound;
-  if (bound.isEmpty || allowedLinks === undefined || areFewLinks(listedLinks)) return undefined;
+/**
+ * Whether a page has no rows for certain. Near pages are never judged by the count: the roll-up may lag behind the events by
+ * the moment that an insert takes.
+ *
+ * @param events the answer to {@link planCount}
+ */
+export function isBeyondEnd({ page }: BoundRequest, events: number): boolean {
+  return page.offset >= NEAR_OFFSET && page.offset >= BigInt(events);
+}
+
+/** Whether the best way to read depends on how many links the filters on links let pass. */
+function dependsOnLinks({ allowedLinks, listedLinks }: BoundRequest): boolean {
+  return allowedLinks !== undefined && !areFewLinks(listedLinks);
+}
+
+/**
+ * The links that filters on links let pass, unless they are too many to be listed.
+ *
+ * @param events the answer to {@link planCount}
+ */
+export function planLinks(bound: BoundRequest, events: number): FactPlan | undefined {
+  const { kind, allowedLinks } = bound;
+  if (bound.isEmpty || allowedLinks === undefined || !dependsOnLinks(bound) || events < MANY_EVENTS) return undefined;
   return {
     read: allowedLinks,
     isSum: false,
-    limit: BigInt(FEW_LINKS + 1),
+    limit: BigInt(LISTED_LINKS_MAX + 1),
     settings: { ...READ_LIMITS, log_comment: `events ${kind} links` },
   };
 }
 
 /** What the answer to {@link planLinks} tells the plan. */
 export function allowedLinksFact(ids: readonly bigint[]): Pick<PlanFacts, 'allowedLinks'> {
-  const ascending = [...ids].sort((a, b) => (a < b ? -1 : 1));
-  return areFewLinks(ids.length) ? { allowedLinks: ascending } : {};
+  if (ids.length > LISTED_LINKS_MAX) return {};
+  return { allowedLinks: [...ids].sort((a, b) => (a < b ? -1 : 1)) };
 }
 
 /** Whether the workspace ever removed a link: a row if so. Worth keeping a while, because removed rows stay. */

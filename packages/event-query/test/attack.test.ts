@@ -62,7 +62,7 @@ const ATTACKS = [
 function statements(query: Record<string, string>) {
   const parsed = eventsQuerySchema.parse(query);
   const bound = bind(parse(parsed, NOW), SCOPE);
-  const facts = [planCount(bound), planLinks(bound), planRemoved(bound)].flatMap((fact) =>
+  const facts = [planCount(bound), planLinks(bound, 1e9), planRemoved(bound)].flatMap((fact) =>
     fact === undefined ? [] : printFact(fact),
   );
   return [...facts, compile({ query: parsed, scope: SCOPE }, NOW)];

@@ -21,7 +21,8 @@ test('a compiled request returns exactly the events that a plain filter of the s
       for (const wish of wanted) {
         const expected = answerTo(world, wish);
         if (expected.length > 0) nonEmpty += 1;
-        const { ids } = await pageOf(database, queryOf(wish), scope);
+        // Half of the pages as if there were so many events that the links are asked for first.
+        const { ids } = await pageOf(database, queryOf(wish), scope, wish.order === 'asc' ? {} : { events: 1e9 });
         expect(ids, JSON.stringify(queryOf(wish))).toEqual(expected);
       }
     }),

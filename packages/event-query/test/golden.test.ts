@@ -21,7 +21,7 @@ const SCOPE: BindScope = { workspaceId: workspaceId(SMALL_WORLD.workspace), prog
 interface Case {
   readonly query: Record<string, string>;
   readonly scope?: Partial<BindScope>;
-  readonly facts?: PlanFacts;
+  readonly facts?: PlanFacts & { readonly events?: number };
   /** Numbers of the events, in order. */
   readonly events: readonly number[];
 }
@@ -74,6 +74,12 @@ const CASES: Record<string, Case> = {
   domain: { query: { interval: 'all', domain: 'B.example' }, events: [2, 3, 8] },
   'domain out': { query: { domain: '-b.example' }, events: [9, 1, 4, 5, 6] },
   tags: { query: { tagId: `${tagId(1)},${tagId(2)}` }, events: [9, 1, 2, 6] },
+  'domain among many events': {
+    query: { interval: 'all', domain: 'B.example' },
+    facts: { events: 1_000_000 },
+    events: [2, 3, 8],
+  },
+  'unknown tag among many events': { query: { tagId: tagId(9) }, facts: { events: 1_000_000 }, events: [] },
   'tags in and out': { query: { tagId: `${tagId(2)},-${tagId(1)}` }, events: [2] },
   'an excluded tag keeps links without tags': { query: { tagIds: `-${tagId(2)}` }, events: [3, 4, 5] },
   'unknown tag': { query: { tagId: 'nonsense' }, events: [] },

@@ -5,6 +5,7 @@ import {
   type BindScope,
   bind,
   type CompiledQuery,
+  isBeyondEnd,
   type PlanFacts,
   parse,
   plan,
@@ -26,12 +27,12 @@ export async function rowsOf(database: TestDatabase, { sql, params, settings }: 
   return (await result.json<[string]>()).map(([first]) => first);
 }
 
-/** Asks for a page the way the query service does, facts first. */
+/** Asks for a page the way the query service does, facts first, in a workspace that has so many events. */
 export async function pageOf(
   database: TestDatabase,
   query: Record<string, string>,
   scope: BindScope,
-  known: PlanFacts = {},
+  { events, ...known }: PlanFacts & { readonly events?: number } = {},
 ): Promise<{ readonly ids: string[]; readonly statements: CompiledQuery[] }> {
   const bound = bind(parse(eventsQuerySchema.parse(query), NOW), scope);
   const statements: CompiledQuery[] = [];
@@ -40,11 +41,9 @@ export async function pageOf(
     return rowsOf(database, statement);
   };
   const count = planCount(bound);
-  if (count !== undefined) {
-    const [events] = await run(printFact(count));
-    if (bound.page.offset >= BigInt(events ?? 0)) return { ids: [], statements };
-  }
-  const links = planLinks(bound);
+  const counted = count === undefined ? undefined : Number((await run(printFact(count)))[0]);
+  if (counted !== undefined && isBeyondEnd(bound, counted)) return { ids: [], statements };
+  const links = planLinks(bound, events ?? counted ?? 0);
   const found = links === undefined ? {} : allowedLinksFact((await run(printFact(links))).map(BigInt));
   return { ids: await run(print(plan(bound, { ...known, ...found }))), statements };
 }

@@ -4,6 +4,7 @@ import {
   allowedLinksFact,
   type BoundRequest,
   type CompiledQuery,
+  isBeyondEnd,
   type PlanFacts,
   plan,
   planCount,
@@ -42,15 +43,15 @@ export async function readPage(
   const run = <Row extends readonly unknown[]>(query: CompiledQuery) =>
     runCompiledQuery<Row>(clickhouse, query, { signal, queryId: `${requestId}/${randomUUID()}` });
 
-  async function isBeyondEnd(): Promise<boolean> {
+  async function eventsAtMost(): Promise<number | undefined> {
     const count = planCount(bound);
-    if (count === undefined) return false;
+    if (count === undefined) return undefined;
     const [row] = await run<[string]>(printFact(count));
-    return bound.page.offset >= BigInt(row?.[0] ?? 0);
+    return Number(row?.[0] ?? 0);
   }
 
-  async function allowedLinks(): Promise<PlanFacts> {
-    const links = planLinks(bound);
+  async function allowedLinks(events: number | undefined): Promise<PlanFacts> {
+    const links = planLinks(bound, events ?? 0);
     if (links === undefined) return {};
     const rows = await run<[string]>(printFact(links));
     return allowedLinksFact(rows.map(([id]) => BigInt(id)));
@@ -67,7 +68,8 @@ export async function readPage(
     return { hasRemovedLinks: rows.length > 0 };
   }
 
-  const [isBeyond, links, removed] = await Promise.all([isBeyondEnd(), allowedLinks(), hasRemovedLinks()]);
-  if (isBeyond) return [];
+  const [events, removed] = await Promise.all([eventsAtMost(), hasRemovedLinks()]);
+  if (events !== undefined && isBeyondEnd(bound, events)) return [];
+  const links = await allowedLinks(events);
   return run<EventPageRow>(print(plan(bound, { ...links, ...removed })));
 }

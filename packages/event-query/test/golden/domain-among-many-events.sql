@@ -1,0 +1,51 @@
+-- GET /events?interval=all&domain=B.example
+
+SELECT sum(clicks)
+  FROM workspace_slots
+  WHERE workspace_id = {p0:UInt64}
+  AND slot <= {p1:DateTime('UTC')}
+-- p0 = "500"
+-- p1 = "2026-11-21 23:45:00"
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set distributed_product_mode = local
+-- set optimize_skip_unused_shards = 1
+-- set log_comment = events clicks count
+
+SELECT id
+  FROM links FINAL
+  WHERE workspace_id = {p0:UInt64}
+  AND domain IN {p1:Array(String)}
+  LIMIT {p2:UInt64}
+-- p0 = "500"
+-- p1 = ["b.example"]
+-- p2 = "2001"
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set distributed_product_mode = local
+-- set optimize_skip_unused_shards = 1
+-- set log_comment = events clicks links
+
+SELECT click_id, timestamp, link_id, payload, ip
+  FROM click_events
+  WHERE workspace_id = {p0:UInt64}
+  AND timestamp <= {p1:DateTime64(3, 'UTC')}
+  AND link_id IN {p2:Array(UInt64)}
+  ORDER BY timestamp DESC, click_id DESC
+  LIMIT {p3:UInt64} OFFSET {p4:UInt64}
+-- p0 = "500"
+-- p1 = "2026-11-21 23:59:59.999"
+-- p2 = ["2","3"]
+-- p3 = "100"
+-- p4 = "0"
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set distributed_product_mode = local
+-- set optimize_skip_unused_shards = 1
+-- set log_comment = events clicks
+-- set optimize_use_projections = 1
+-- set use_index_for_in_with_subqueries = 1
+-- set use_top_k_dynamic_filtering = 0

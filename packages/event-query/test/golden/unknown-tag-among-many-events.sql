@@ -1,0 +1,54 @@
+-- GET /events?tagId=tag_00000000009
+
+SELECT sum(clicks)
+  FROM workspace_slots
+  WHERE workspace_id = {p0:UInt64}
+  AND slot >= {p1:DateTime('UTC')}
+  AND slot <= {p2:DateTime('UTC')}
+-- p0 = "500"
+-- p1 = "2026-11-20 14:30:00"
+-- p2 = "2026-11-21 14:30:00"
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set distributed_product_mode = local
+-- set optimize_skip_unused_shards = 1
+-- set log_comment = events clicks count
+
+SELECT id
+  FROM links FINAL
+  WHERE workspace_id = {p0:UInt64}
+  AND hasAny(tag_ids, {p1:Array(UInt64)})
+  LIMIT {p2:UInt64}
+-- p0 = "500"
+-- p1 = ["9"]
+-- p2 = "2001"
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set distributed_product_mode = local
+-- set optimize_skip_unused_shards = 1
+-- set log_comment = events clicks links
+
+SELECT click_id, timestamp, link_id, payload, ip
+  FROM click_events
+  WHERE workspace_id = {p0:UInt64}
+  AND timestamp >= {p1:DateTime64(3, 'UTC')}
+  AND timestamp <= {p2:DateTime64(3, 'UTC')}
+  AND false
+  ORDER BY timestamp DESC, click_id DESC
+  LIMIT {p3:UInt64} OFFSET {p4:UInt64}
+-- p0 = "500"
+-- p1 = "2026-11-20 14:30:00.250"
+-- p2 = "2026-11-21 14:30:00.250"
+-- p3 = "100"
+-- p4 = "0"
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set distributed_product_mode = local
+-- set optimize_skip_unused_shards = 1
+-- set log_comment = events clicks
+-- set optimize_use_projections = 1
+-- set use_index_for_in_with_subqueries = 1
+-- set use_top_k_dynamic_filtering = 0
