@@ -7,7 +7,7 @@ import { type Claims, createClaims, notRecorded } from './claims.js';
 import { createClickGate } from './click-gate.js';
 import { type Click, createClickRecorder, type RecordedClick } from './click-recorder.js';
 import { DeadlineError } from './deadline.js';
-import { createJobAdder } from './job-adder.js';
+import { createJobAdder, keepAddingScripts } from './job-adder.js';
 import { createMicroBatcher } from './micro-batcher.js';
 import { createPendingClicks } from './pending-clicks.js';
 import { oldestQueuedMs } from './queue-age.js';
@@ -104,6 +104,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
   const claims = createClaims(redis, now);
   const gate = createClickGate(redis);
   const adder = createJobAdder(redis);
+  keepAddingScripts(redis);
   const spool = createSpool({
     directory: options.spoolDirectory,
     bytesMax: options.spoolBytesMax ?? SPOOL_BYTES_MAX,
