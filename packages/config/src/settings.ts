@@ -73,7 +73,7 @@ const consistentSchema = environmentSchema.superRefine((given, ctx) => {
     for (const name of ['CLICKHOUSE_USER', 'CLICKHOUSE_PASSWORD', 'CLICKHOUSE_CLUSTER'] as const) {
       if (given[name] !== undefined) refuse(name, 'needs CLICKHOUSE_URL: the embedded store has none');
     }
-  } else {
+  } else if (URL.canParse(given.CLICKHOUSE_URL)) {
     const { username, password } = new URL(given.CLICKHOUSE_URL);
     if (username !== '' && given.CLICKHOUSE_USER !== undefined) {
       refuse('CLICKHOUSE_USER', 'is given twice: CLICKHOUSE_URL has a user');

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { createJobAdder } from './job-adder.js';
 import { rowJobId } from './job-id.js';
-import { DEAD_LETTER_QUEUE, jobKey, queueKey } from './queue-keys.js';
+import { DEAD_LETTER_QUEUE, jobGroupKey, jobKey, queueKey } from './queue-keys.js';
 
 /** A row that could not be written, as it is parked. */
 export interface DeadLetter {
@@ -85,17 +85,23 @@ export async function listDeadLetters(
   return { total, letters: await readLetters(redis, ids.reverse()) };
 }
 
-/** Lets a letter go, provided that the job that replays it is there. KEYS: that job, the list of letters, the letter. */
+/**
+ * Lets a letter go, provided that the job that replays it is there, and lets the writer forget what became of an earlier
+ * replay. KEYS: that job, the list of letters, the letter, the job's entry in the manifest.
+ */
 const RELEASE_LETTER = `
 if redis.call('EXISTS', KEYS[1]) == 0 then return redis.error_reply('JOBMISSING the replay was not added') end
 redis.call('LREM', KEYS[2], 1, ARGV[1])
-redis.call('DEL', KEYS[3])
+redis.call('DEL', KEYS[3], KEYS[4])
 return 0
 `;
 
 /**
  * Puts parked rows back into the queue of their kind, each as a job of its own under the dead letter's id; the letter leaves in
- * the same transaction. The writer looks for the row in ClickHouse before it inserts it. Answers how many were put back.
+ * the same transaction. The writer looks for the row in ClickHouse before it inserts it. A row whose last replay is not over
+ * yet keeps its letter for the next time. Answers how many were put back.
+ *
+ * @param redis a connection that nobody else uses meanwhile
  */
 export async function replayDeadLetters(
   redis: Redis,
@@ -103,13 +109,21 @@ export async function replayDeadLetters(
 ): Promise<number> {
   const adder = createJobAdder(redis);
   const wait = queueKey(DEAD_LETTER_QUEUE, 'wait');
-  const replay = async ({ id, kind, version, row }: ParkedLetter) => {
+  const replay = async ({ id, kind, version, row }: ParkedLetter): Promise<boolean> => {
+    const job = jobKey(kind, id);
+    await redis.watch(job);
+    if ((await redis.exists(job)) === 1) {
+      await redis.unwatch();
+      return false;
+    }
     const multi = await adder.transaction();
     await adder.add(multi, { kind, jobId: id, version, rowCount: 1, rows: row });
-    multi.eval(RELEASE_LETTER, 3, jobKey(kind, id), wait, jobKey(DEAD_LETTER_QUEUE, id), id);
+    multi.eval(RELEASE_LETTER, 4, job, wait, jobKey(DEAD_LETTER_QUEUE, id), jobGroupKey(id), id);
     const results = await multi.exec();
-    const failed = results?.find(([err]) => err !== null)?.[0];
+    if (results === null) return false;
+    const failed = results.find(([err]) => err !== null)?.[0];
     if (failed !== undefined && failed !== null) throw failed;
+    return true;
   };
 
   // A row that is refused again comes back to the end of the list: it is not replayed twice by one command.
@@ -117,8 +131,7 @@ export async function replayDeadLetters(
   let replayed = 0;
   for (let start = 0; start < wanted.length; start += LISTED_MAX) {
     for (const letter of await readLetters(redis, wanted.slice(start, start + LISTED_MAX))) {
-      await replay(letter);
-      replayed += 1;
+      if (await replay(letter)) replayed += 1;
     }
   }
   return replayed;

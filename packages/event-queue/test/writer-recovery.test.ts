@@ -101,6 +101,24 @@ describe('dead letters', () => {
     expect((await listDeadLetters(fixture.admin)).letters.map((parked) => parked.id)).not.toContain(id);
   });
 
+  it('are written when a replay that came too early was refused before', async () => {
+    const { client } = fixture.database;
+    await client.command({
+      query: `ALTER TABLE click_events ADD CONSTRAINT no_test CHECK url != 'https://refused.example/'`,
+    });
+    startWriter();
+    const { workspaceId, rows } = clicks(3, { url: 'https://refused.example/' });
+    await fixture.add('click', rows);
+    await fixture.untilDrained();
+    await replayDeadLetters(fixture.admin);
+    await fixture.untilDrained();
+    expect(await counts(workspaceId)).toEqual(all(0));
+    await client.command({ query: 'ALTER TABLE click_events DROP CONSTRAINT no_test' });
+    expect(await replayDeadLetters(fixture.admin)).toBeGreaterThanOrEqual(3);
+    await fixture.untilDrained();
+    expect(await counts(workspaceId)).toEqual(all(3));
+  });
+
   it('are replayed all when none is named', async () => {
     startWriter();
     await fixture.add('click', ['"bad"', '"worse"']);
