@@ -11,9 +11,20 @@ export interface Target {
   readonly stack: RunState | undefined;
 }
 
+/** A supervisor that was killed leaves its file behind: nothing answers where that points to. */
+function isUp({ pids }: RunState): boolean {
+  try {
+    process.kill(pids.supervisor, 0);
+    return true;
+  } catch (err) {
+    return (err as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
 export function findTarget(): Target {
   const settings = loadSettings();
-  return { settings, stack: readRunState(settings.dataDir) };
+  const stack = readRunState(settings.dataDir);
+  return { settings, stack: stack !== undefined && isUp(stack) ? stack : undefined };
 }
 
 function storeUrl(
