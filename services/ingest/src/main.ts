@@ -1,37 +1,16 @@
 import { join } from 'node:path';
-import { createCatalog } from '@waymark/catalog';
-import { createClickHouseClient } from '@waymark/clickhouse';
-import { describeSettings, loadSettings, readInstanceKey, type Settings, SettingsError } from '@waymark/config';
+import { openStores } from '@waymark/catalog';
+import { describeSettings, loadSettings, readInstanceKey, type Settings } from '@waymark/config';
 import { createEventProducer } from '@waymark/event-queue';
 import { type CreateAppOptions, createLogger, type Logger, runService, type Service } from '@waymark/http-kit';
 import { createRateLimiter } from '@waymark/rate-limit';
-import { Redis } from 'ioredis';
 import { buildLinkApp, buildTrackApp } from './app.js';
 import { createIngestDeps } from './ingest-deps.js';
 
 async function start(settings: Settings, logger: Logger): Promise<Service> {
-  const { redisUrl, clickhouseUrl } = settings;
-  if (redisUrl === undefined || clickhouseUrl === undefined) {
-    throw new SettingsError(['REDIS_URL and CLICKHOUSE_URL: are required by a service that runs on its own']);
-  }
   const instanceKey = readInstanceKey(settings);
-  const redis = new Redis(redisUrl, { enableOfflineQueue: false, commandTimeout: 2000 });
-  redis.on('error', (err) => logger.warn({ err }, 'redis'));
-  const clickhouse = createClickHouseClient({
-    url: clickhouseUrl,
-    user: settings.clickhouseUser,
-    password: settings.clickhousePassword,
-    database: settings.clickhouseDatabase,
-  });
-  const catalog = createCatalog({
-    redis,
-    clickhouse,
-    instanceKey,
-    now: Date.now,
-    logger,
-    baseUrl: settings.baseUrl,
-    isReplicated: settings.clickhouseCluster !== undefined,
-  });
+  const stores = openStores(settings, instanceKey, logger);
+  const { redisUrl, redis, clickhouse, catalog } = stores;
   const producer = createEventProducer({ redisUrl, spoolDirectory: join(settings.dataDir, 'spool'), logger });
   const deps = createIngestDeps({ settings, instanceKey, catalog, producer, clickhouse, redis, logger });
   const rateLimiter = createRateLimiter(redis, { logger });
@@ -54,10 +33,8 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
       await Promise.all([trackApp.close(), linkApp.close()]);
       await producer.close();
       deps.close();
-      await catalog.close();
       await rateLimiter.close();
-      redis.disconnect();
-      await clickhouse.close();
+      await stores.close();
     },
   };
 }

@@ -1,3 +1,4 @@
+import type { AddressInfo } from 'node:net';
 import type { LinkRecord } from '@waymark/catalog';
 import { eventIdTime, parseResourceId } from '@waymark/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -59,6 +60,20 @@ describe('POST /track/click', () => {
     expect(answer.statusCode).toBe(200);
     const [click] = await ingest.rowsWhen(1, 'click_events', 'link_id = {link:UInt64}', { link: numberOf(link) });
     expect(click?.url).toBe('https://acme.com/pricing');
+  });
+
+  it('is served on the link port’s socket beside the redirects', async () => {
+    const { key } = await ingest.link();
+    await ingest.linkApp.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = ingest.linkApp.server.address() as AddressInfo;
+    const answer = await fetch(`http://127.0.0.1:${port}/track/click`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'user-agent': BROWSER },
+      body: JSON.stringify({ domain: DOMAIN, key }),
+    });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('access-control-allow-origin')).toBe('*');
+    expect((await fetch(`http://127.0.0.1:${port}/track/click`, { redirect: 'manual' })).status).toBe(404);
   });
 
   it('remembers a visitor for an hour, together with the redirect', async () => {
