@@ -30,6 +30,8 @@ export interface BoundFilters {
   readonly listedLinks: number | undefined;
   /** Ids of the only links whose events can match, found by their attributes. */
   readonly allowedLinks: TableRead | undefined;
+  /** The attributes are such that few links share them, as a rule. */
+  readonly areAllowedLinksLikelyFew: boolean;
   /** Ids of links whose events are not listed because they were removed; undefined when they cannot match anyway. */
   readonly removedLinks: TableRead | undefined;
   /** Known to match nothing. */
@@ -101,6 +103,7 @@ export function bindFilters(parsed: ParsedFilters, scope: BindScope): BoundFilte
     conditions,
     listedLinks: listed?.length,
     allowedLinks: sets.allowed,
+    areAllowedLinksLikelyFew: sets.areLikelyFew,
     removedLinks: sets.allowed === undefined ? removedLinks(workspace, among) : undefined,
     isEmpty: toMs < (fromMs ?? 0) || sets.isNone || isNothing,
   };

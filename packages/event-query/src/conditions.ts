@@ -26,6 +26,8 @@ export interface Demand {
   readonly wanted?: Condition | undefined;
   /** Must not be met. */
   readonly unwanted?: Condition | undefined;
+  /** Of an attribute that few links share, as a rule. */
+  readonly isNarrow?: boolean | undefined;
 }
 
 /**

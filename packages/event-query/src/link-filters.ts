@@ -14,6 +14,9 @@ const MATCHERS: Readonly<Record<LinkParameter, Matcher>> = {
   partnerId: idIn('partner_id', 'partner'),
 };
 
+/** A customer's or partner's own links are few; domains and tags are on many. */
+const NARROW: ReadonlySet<ListParameter> = new Set(['tenantId', 'partnerId']);
+
 function isLinkParameter(parameter: ListParameter): parameter is LinkParameter {
   return parameter in MATCHERS;
 }
@@ -27,7 +30,8 @@ export function linkDemand(filter: Filter, ownProgramId: string | null): Demand 
   switch (filter.type) {
     case 'list': {
       const { parameter, values } = filter;
-      return isLinkParameter(parameter) ? demandOf(values, MATCHERS[parameter]) : undefined;
+      if (!isLinkParameter(parameter)) return undefined;
+      return { ...demandOf(values, MATCHERS[parameter]), isNarrow: NARROW.has(parameter) };
     }
     case 'root': {
       const isRoot = textIn('key')([ROOT_KEY]);
@@ -51,6 +55,8 @@ export interface LinkSets {
   readonly refused: TableRead | undefined;
   /** No link can match. */
   readonly isNone: boolean;
+  /** The allowed links are few, as far as one can tell without looking. */
+  readonly areLikelyFew: boolean;
 }
 
 /**
@@ -70,12 +76,16 @@ export function linkSets(workspace: bigint, demands: readonly Demand[], among: r
     columns: ['id'],
     where: [...among, ...where],
   });
-  if (wanted.some(({ type }) => type === 'nothing')) return { allowed: undefined, refused: undefined, isNone: true };
-  if (wanted.length > 0) {
-    const allowed = read(unwanted === undefined ? wanted : [...wanted, not(unwanted)]);
-    return { allowed, refused: undefined, isNone: false };
+  const isNone = wanted.some(({ type }) => type === 'nothing');
+  if (isNone || wanted.length === 0) {
+    return { allowed: undefined, refused: unwanted && read([unwanted]), isNone, areLikelyFew: false };
   }
-  return { allowed: undefined, refused: unwanted && read([unwanted]), isNone: false };
+  return {
+    allowed: read(unwanted === undefined ? wanted : [...wanted, not(unwanted)]),
+    refused: undefined,
+    isNone,
+    areLikelyFew: demands.some((demand) => demand.wanted !== undefined && demand.isNarrow === true),
+  };
 }
 
 /**

@@ -65,9 +65,9 @@ export function isBeyondEnd({ page }: BoundRequest, events: number): boolean {
   return page.offset >= NEAR_OFFSET && page.offset >= BigInt(events);
 }
 
-/** Whether the best way to read depends on how many links the filters on links let pass. */
-function dependsOnLinks({ allowedLinks, listedLinks }: BoundRequest): boolean {
-  return allowedLinks !== undefined && !areFewLinks(listedLinks);
+/** Whether it may pay to find out how many links the filters on links let pass. */
+function dependsOnLinks({ areAllowedLinksLikelyFew, listedLinks }: BoundRequest): boolean {
+  return areAllowedLinksLikelyFew && !areFewLinks(listedLinks);
 }
 
 /**

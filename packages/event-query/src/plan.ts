@@ -38,14 +38,28 @@ function linkConditions({ allowedLinks, removedLinks }: BoundRequest, facts: Pla
   return [{ type: 'in', column: 'link_id', isFolded: false, values: { type: 'Array(UInt64)', value: known } }];
 }
 
-function pageSettings(bound: BoundRequest, facts: PlanFacts, where: readonly Condition[]): QuerySettings {
-  const readsByLink = areFewLinks(bound.listedLinks) || areFewLinks(facts.allowedLinks?.length);
+/** Of how many links the events are, as far as it is known. */
+function knownLinks({ listedLinks }: BoundRequest, { allowedLinks }: PlanFacts): number | undefined {
+  return allowedLinks?.length ?? listedLinks;
+}
+
+/**
+ * Time, and the id, which makes the order total: no page repeats or misses an event of the same millisecond. For events of
+ * one link the whole order of the projection is named, though part of it is constant: then rows are read in that order, and
+ * reading stops with the page (12 against 30 ms for 350,000 clicks of a link).
+ */
+function orderOf(id: ColumnName, links: number | undefined): readonly ColumnName[] {
+  return links === 1 ? ['workspace_id', 'link_id', 'timestamp', id] : ['timestamp', id];
+}
+
+function pageSettings(kind: EventKind, links: number | undefined, where: readonly Condition[]): QuerySettings {
+  const readsByLink = areFewLinks(links);
   // A set of links is of no use to the index of time order, yet each of its ids would be looked up in the bloom filter of
   // each granule: 1700 against 450 ms for 300,000 links, 80 against 20 for a thousand listed ones.
   const readsKeySet = where.some((condition) => condition.type === 'inRead' && condition.columns.includes('timestamp'));
   return {
     ...READ_LIMITS,
-    log_comment: `events ${bound.kind}`,
+    log_comment: `events ${kind}`,
     optimize_use_projections: readsByLink ? 1 : 0,
     use_index_for_in_with_subqueries: readsByLink || readsKeySet ? 1 : 0,
     ...(readsByLink ? {} : { ignore_data_skipping_indices: 'link_id_bloom' }),
@@ -58,6 +72,7 @@ function pageSettings(bound: BoundRequest, facts: PlanFacts, where: readonly Con
 export function plan(bound: BoundRequest, facts: PlanFacts = {}): PagePlan {
   const { table, id, columns } = SHAPES[bound.kind];
   const { direction, limit, offset } = bound.page;
+  const links = knownLinks(bound, facts);
   const where = bound.isEmpty
     ? [NOTHING]
     : [...happenedWithin(bound), ...bound.conditions, ...linkConditions(bound, facts)];
@@ -69,11 +84,10 @@ export function plan(bound: BoundRequest, facts: PlanFacts = {}): PagePlan {
       columns: [id, 'timestamp', ...columns],
       where,
     },
-    // The id makes the order total, so that no page repeats or misses an event of the same millisecond.
-    orderBy: ['timestamp', id],
+    orderBy: orderOf(id, links),
     direction,
     limit: BigInt(limit),
     offset,
-    settings: pageSettings(bound, facts, where),
+    settings: pageSettings(bound.kind, links, where),
   };
 }

@@ -4,9 +4,10 @@
  */
 
 export type EventTable = 'click_events' | 'lead_events' | 'sale_events';
-export type TableName = EventTable | 'links' | 'link_days' | 'workspace_slots';
+export type TableName = EventTable | 'links' | 'workspace_slots';
 
 export type ColumnName =
+  | 'workspace_id'
   | 'timestamp'
   | 'click_id'
   | 'click_timestamp'
@@ -41,7 +42,6 @@ export type ColumnName =
   | 'tag_ids'
   | 'partner_id'
   | 'program_id'
-  | 'day'
   | 'slot'
   | 'clicks'
   | 'leads'

@@ -74,12 +74,12 @@ const CASES: Record<string, Case> = {
   domain: { query: { interval: 'all', domain: 'B.example' }, events: [2, 3, 8] },
   'domain out': { query: { domain: '-b.example' }, events: [9, 1, 4, 5, 6] },
   tags: { query: { tagId: `${tagId(1)},${tagId(2)}` }, events: [9, 1, 2, 6] },
-  'domain among many events': {
-    query: { interval: 'all', domain: 'B.example' },
+  'tenant among many events': {
+    query: { tenantId: 'tenant-2', domain: 'go.acme.com' },
     facts: { events: 1_000_000 },
-    events: [2, 3, 8],
+    events: [4],
   },
-  'unknown tag among many events': { query: { tagId: tagId(9) }, facts: { events: 1_000_000 }, events: [] },
+  'unknown tenant among many events': { query: { tenantId: 'x' }, facts: { events: 1_000_000 }, events: [] },
   'tags in and out': { query: { tagId: `${tagId(2)},-${tagId(1)}` }, events: [2] },
   'an excluded tag keeps links without tags': { query: { tagIds: `-${tagId(2)}` }, events: [3, 4, 5] },
   'unknown tag': { query: { tagId: 'nonsense' }, events: [] },

@@ -8,7 +8,7 @@ SELECT click_id, timestamp, link_id, payload, ip
   AND link_id IN {p3:Array(UInt64)}
   AND country IN {p4:Array(String)}
   AND NOT (link_id IN (SELECT id FROM links WHERE workspace_id = {p0:UInt64} AND id IN {p5:Array(UInt64)} AND deleted = {p6:UInt8}))
-  ORDER BY timestamp DESC, click_id DESC
+  ORDER BY workspace_id DESC, link_id DESC, timestamp DESC, click_id DESC
   LIMIT {p7:UInt64} OFFSET {p8:UInt64}
 -- p0 = "500"
 -- p1 = "2026-11-20 14:30:00.250"

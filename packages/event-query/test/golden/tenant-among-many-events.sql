@@ -1,11 +1,13 @@
--- GET /events?interval=all&domain=B.example
+-- GET /events?tenantId=tenant-2&domain=go.acme.com
 
 SELECT sum(clicks)
   FROM workspace_slots
   WHERE workspace_id = {p0:UInt64}
-  AND slot <= {p1:DateTime('UTC')}
+  AND slot >= {p1:DateTime('UTC')}
+  AND slot <= {p2:DateTime('UTC')}
 -- p0 = "500"
--- p1 = "2026-11-21 23:45:00"
+-- p1 = "2026-11-20 14:30:00"
+-- p2 = "2026-11-21 14:30:00"
 -- set max_execution_time = 20
 -- set max_memory_usage = 1000000000
 -- set max_threads = 2
@@ -17,10 +19,12 @@ SELECT id
   FROM links FINAL
   WHERE workspace_id = {p0:UInt64}
   AND domain IN {p1:Array(String)}
-  LIMIT {p2:UInt64}
+  AND tenant_id IN {p2:Array(String)}
+  LIMIT {p3:UInt64}
 -- p0 = "500"
--- p1 = ["b.example"]
--- p2 = "2001"
+-- p1 = ["go.acme.com"]
+-- p2 = ["tenant-2"]
+-- p3 = "2001"
 -- set max_execution_time = 20
 -- set max_memory_usage = 1000000000
 -- set max_threads = 2
@@ -31,15 +35,17 @@ SELECT id
 SELECT click_id, timestamp, link_id, payload, ip
   FROM click_events
   WHERE workspace_id = {p0:UInt64}
-  AND timestamp <= {p1:DateTime64(3, 'UTC')}
-  AND link_id IN {p2:Array(UInt64)}
-  ORDER BY timestamp DESC, click_id DESC
-  LIMIT {p3:UInt64} OFFSET {p4:UInt64}
+  AND timestamp >= {p1:DateTime64(3, 'UTC')}
+  AND timestamp <= {p2:DateTime64(3, 'UTC')}
+  AND link_id IN {p3:Array(UInt64)}
+  ORDER BY workspace_id DESC, link_id DESC, timestamp DESC, click_id DESC
+  LIMIT {p4:UInt64} OFFSET {p5:UInt64}
 -- p0 = "500"
--- p1 = "2026-11-21 23:59:59.999"
--- p2 = ["2","3"]
--- p3 = "100"
--- p4 = "0"
+-- p1 = "2026-11-20 14:30:00.250"
+-- p2 = "2026-11-21 14:30:00.250"
+-- p3 = ["4"]
+-- p4 = "100"
+-- p5 = "0"
 -- set max_execution_time = 20
 -- set max_memory_usage = 1000000000
 -- set max_threads = 2

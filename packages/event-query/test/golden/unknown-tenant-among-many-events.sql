@@ -1,4 +1,4 @@
--- GET /events?tagId=tag_00000000009
+-- GET /events?tenantId=x
 
 SELECT sum(clicks)
   FROM workspace_slots
@@ -18,10 +18,10 @@ SELECT sum(clicks)
 SELECT id
   FROM links FINAL
   WHERE workspace_id = {p0:UInt64}
-  AND hasAny(tag_ids, {p1:Array(UInt64)})
+  AND tenant_id IN {p1:Array(String)}
   LIMIT {p2:UInt64}
 -- p0 = "500"
--- p1 = ["9"]
+-- p1 = ["x"]
 -- p2 = "2001"
 -- set max_execution_time = 20
 -- set max_memory_usage = 1000000000
