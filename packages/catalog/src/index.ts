@@ -9,6 +9,7 @@ export { checkKey, normaliseKey, storedKey } from './link-key.js';
 export { shortLinkOf } from './link-object.js';
 export { mergeUtm, normaliseUrl, readUtm } from './link-url.js';
 export { draftLink, type LinkDraft, type NewLink } from './links.js';
+export { openStores, type StoreSettings, type Stores } from './open-stores.js';
 export { readableName } from './readable-name.js';
 export { API_READ, type ReadOptions } from './record-reader.js';
 export * from './records.js';

@@ -1,40 +1,12 @@
-import { createCatalog } from '@waymark/catalog';
-import { createClickHouseClient } from '@waymark/clickhouse';
-import { describeSettings, loadSettings, readInstanceKey, type Settings, SettingsError } from '@waymark/config';
+import { openStores } from '@waymark/catalog';
+import { describeSettings, loadSettings, readInstanceKey, type Settings } from '@waymark/config';
 import { createLogger, type Logger, runService, type Service } from '@waymark/http-kit';
 import { createRateLimiter } from '@waymark/rate-limit';
-import { Redis } from 'ioredis';
 import { buildApp } from './app.js';
 
-function storesOf({ redisUrl, clickhouseUrl }: Settings): {
-  readonly redisUrl: string;
-  readonly clickhouseUrl: string;
-} {
-  if (redisUrl === undefined || clickhouseUrl === undefined) {
-    throw new SettingsError(['REDIS_URL and CLICKHOUSE_URL: are required by a service that runs on its own']);
-  }
-  return { redisUrl, clickhouseUrl };
-}
-
 async function start(settings: Settings, logger: Logger): Promise<Service> {
-  const stores = storesOf(settings);
-  const redis = new Redis(stores.redisUrl, { enableOfflineQueue: false, commandTimeout: 2000 });
-  redis.on('error', (err) => logger.warn({ err }, 'redis'));
-  const clickhouse = createClickHouseClient({
-    url: stores.clickhouseUrl,
-    user: settings.clickhouseUser,
-    password: settings.clickhousePassword,
-    database: settings.clickhouseDatabase,
-  });
-  const catalog = createCatalog({
-    redis,
-    clickhouse,
-    instanceKey: readInstanceKey(settings),
-    now: Date.now,
-    logger,
-    baseUrl: settings.baseUrl,
-    isReplicated: settings.clickhouseCluster !== undefined,
-  });
+  const stores = openStores(settings, readInstanceKey(settings), logger);
+  const { redis, clickhouse, catalog } = stores;
   const rateLimiter = createRateLimiter(redis, { logger });
   const app = buildApp(
     {
@@ -51,10 +23,8 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   return {
     async close() {
       await app.close();
-      await catalog.close();
       await rateLimiter.close();
-      redis.disconnect();
-      await clickhouse.close();
+      await stores.close();
     },
   };
 }

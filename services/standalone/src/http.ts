@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createCatalog } from '@waymark/catalog';
-import { createClickHouseClient } from '@waymark/clickhouse';
-import { describeSettings, loadSettings, readInstanceKey, type Settings, SettingsError } from '@waymark/config';
+import { openStores } from '@waymark/catalog';
+import { describeSettings, loadSettings, readInstanceKey, type Settings } from '@waymark/config';
 import { createEventProducer } from '@waymark/event-queue';
 import {
   type App,
@@ -18,7 +17,6 @@ import { buildLinkApp, createIngestDeps, trackRoutes } from '@waymark/ingest';
 import { managementRoutes } from '@waymark/management';
 import { queryRoutes } from '@waymark/query';
 import { createRateLimiter } from '@waymark/rate-limit';
-import { Redis } from 'ioredis';
 
 const CONNECT_PATIENCE_MS = 5_000;
 
@@ -39,28 +37,10 @@ async function untilConnected(checks: readonly (() => Promise<unknown>)[]): Prom
 
 /** The HTTP services in one process: management, query and `/track` on the API port, redirects on the link port. */
 async function start(settings: Settings, logger: Logger): Promise<Service> {
-  const { redisUrl, clickhouseUrl, host, defaultDomain } = settings;
-  if (redisUrl === undefined || clickhouseUrl === undefined) {
-    throw new SettingsError(['REDIS_URL and CLICKHOUSE_URL: are given by the supervisor that starts this process']);
-  }
+  const { host, defaultDomain } = settings;
   const instanceKey = readInstanceKey(settings);
-  const redis = new Redis(redisUrl, { enableOfflineQueue: false, commandTimeout: 2000 });
-  redis.on('error', (err) => logger.warn({ err }, 'redis'));
-  const clickhouse = createClickHouseClient({
-    url: clickhouseUrl,
-    user: settings.clickhouseUser,
-    password: settings.clickhousePassword,
-    database: settings.clickhouseDatabase,
-  });
-  const catalog = createCatalog({
-    redis,
-    clickhouse,
-    instanceKey,
-    now: Date.now,
-    logger,
-    baseUrl: settings.baseUrl,
-    isReplicated: settings.clickhouseCluster !== undefined,
-  });
+  const stores = openStores(settings, instanceKey, logger);
+  const { redisUrl, redis, clickhouse, catalog } = stores;
   const producer = createEventProducer({ redisUrl, spoolDirectory: join(settings.dataDir, 'spool'), logger });
   const ingest = createIngestDeps({ settings, instanceKey, catalog, producer, clickhouse, redis, logger });
   const rateLimiter = createRateLimiter(redis, { logger });
@@ -87,10 +67,8 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
       await Promise.all([api.close(), links.close()]);
       await producer.close();
       ingest.close();
-      await catalog.close();
       await rateLimiter.close();
-      redis.disconnect();
-      await clickhouse.close();
+      await stores.close();
     },
   };
 }

@@ -1,0 +1,68 @@
+import { type ClickHouseClient, createClickHouseClient } from '@waymark/clickhouse';
+import { Redis } from 'ioredis';
+import { type Catalog, createCatalog } from './catalog.js';
+import type { CatalogLogger } from './unavailable.js';
+
+/** Where the stores of a service are. */
+export interface StoreSettings {
+  readonly redisUrl: string | undefined;
+  readonly clickhouseUrl: string | undefined;
+  readonly clickhouseUser: string | undefined;
+  readonly clickhousePassword: string | undefined;
+  readonly clickhouseDatabase: string;
+  readonly clickhouseCluster: string | undefined;
+  /** Public origin of the API. */
+  readonly baseUrl: string;
+}
+
+export interface Stores {
+  readonly redisUrl: string;
+  readonly redis: Redis;
+  readonly clickhouse: ClickHouseClient;
+  readonly catalog: Catalog;
+  /** Catalog, Redis, ClickHouse, in that order. Whatever works on them must be closed before. */
+  close(): Promise<void>;
+}
+
+/** A request must not wait longer for a Redis that hangs. */
+const COMMAND_TIMEOUT_MS = 2000;
+
+/**
+ * Opens what every HTTP service works on.
+ *
+ * @throws Error when a store is not named
+ */
+export function openStores(settings: StoreSettings, instanceKey: Buffer, logger: CatalogLogger): Stores {
+  const { redisUrl, clickhouseUrl } = settings;
+  if (redisUrl === undefined || clickhouseUrl === undefined) {
+    throw new Error('REDIS_URL and CLICKHOUSE_URL are required by a service that runs on its own');
+  }
+  const redis = new Redis(redisUrl, { enableOfflineQueue: false, commandTimeout: COMMAND_TIMEOUT_MS });
+  redis.on('error', (err) => logger.warn({ err }, 'redis'));
+  const clickhouse = createClickHouseClient({
+    url: clickhouseUrl,
+    user: settings.clickhouseUser,
+    password: settings.clickhousePassword,
+    database: settings.clickhouseDatabase,
+  });
+  const catalog = createCatalog({
+    redis,
+    clickhouse,
+    instanceKey,
+    now: Date.now,
+    logger,
+    baseUrl: settings.baseUrl,
+    isReplicated: settings.clickhouseCluster !== undefined,
+  });
+  return {
+    redisUrl,
+    redis,
+    clickhouse,
+    catalog,
+    async close() {
+      await catalog.close();
+      redis.disconnect();
+      await clickhouse.close();
+    },
+  };
+}
