@@ -13,6 +13,12 @@ function placeCode(value: string): string {
   return value.toLowerCase() === 'unknown' ? 'Unknown' : value.toUpperCase();
 }
 
+/** A subdivision with its country in front of it or without. */
+function regionCode(value: string): string {
+  const dash = value.indexOf('-');
+  return dash < 0 ? placeCode(value) : `${placeCode(value.slice(0, dash))}-${placeCode(value.slice(dash + 1))}`;
+}
+
 function oneOf(allowed: readonly string[]) {
   return (parameter: ListParameter, values: ValueLists): ValueLists => {
     if ([...values.include, ...values.exclude].some((value) => !allowed.includes(value))) {
@@ -30,7 +36,7 @@ function each(change: (value: string) => string) {
 const RULES: Readonly<Partial<Record<ListParameter, (parameter: ListParameter, values: ValueLists) => ValueLists>>> = {
   domain: each((value) => value.toLowerCase()),
   country: each(placeCode),
-  region: each(placeCode),
+  region: each(regionCode),
   continent: oneOf(CONTINENTS),
   trigger: oneOf(TRIGGERS),
   device: each(foldCase),

@@ -45,7 +45,7 @@ test('the last possible page has an offset that no number holds exactly', () => 
 
 test('values are brought to their stored form', () => {
   expect(filters({ country: 'us,-br,unknown' })).toEqual([list('country', ['US', 'Unknown'], ['BR'])]);
-  expect(filters({ region: 'us-ca,-ny' })).toEqual([list('region', ['US-CA'], ['NY'])]);
+  expect(filters({ region: 'us-ca,fr-unknown,-ny' })).toEqual([list('region', ['US-CA', 'FR-Unknown'], ['NY'])]);
   expect(filters({ domain: 'Go.Acme.COM' })).toEqual([list('domain', ['go.acme.com'])]);
   expect(filters({ os: 'Mac OS,-iOS' })).toEqual([list('os', ['mac os'], ['ios'])]);
   expect(filters({ city: 'São Paulo', utm_source: 'Google' })).toEqual([
