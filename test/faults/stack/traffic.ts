@@ -35,6 +35,7 @@ export class Traffic {
   #next = 0;
   #stopping = false;
   #httpIsDown = false;
+  #httpKills = 0;
 
   private constructor(stack: RunningStack, workspaceId: string, apiKey: string) {
     this.ledger = {
@@ -87,6 +88,7 @@ export class Traffic {
   /** Broken connections are no failed redirects while the process that answers them is being killed. */
   async whileHttpIsDown(action: () => Promise<void>): Promise<void> {
     this.#httpIsDown = true;
+    this.#httpKills += 1;
     try {
       await action();
     } finally {
@@ -113,6 +115,9 @@ export class Traffic {
   }
 
   async #click(index: number): Promise<string | undefined> {
+    // Down when it was sent, or killed since: the answer may be seen only when the next process is up.
+    const mayBreak = this.#httpIsDown;
+    const killsBefore = this.#httpKills;
     const headers = { host: DOMAIN, 'user-agent': BROWSER, 'x-forwarded-for': clientAddress(index) };
     try {
       const answer = await this.#links.call('GET', `/link-${index % LINK_COUNT}`, headers);
@@ -123,7 +128,7 @@ export class Traffic {
       }
       this.ledger.failedRedirects.push(`${index}: ${answer.status}`);
     } catch (err) {
-      if (!this.#httpIsDown) this.ledger.failedRedirects.push(`${index}: ${String(err)}`);
+      if (!mayBreak && killsBefore === this.#httpKills) this.ledger.failedRedirects.push(`${index}: ${String(err)}`);
     }
     return undefined;
   }
