@@ -76,13 +76,14 @@ export interface EventProducerOptions {
   readonly batchDelayMs?: number;
   readonly batchesInFlightMax?: number;
   readonly clickDeadlineMs?: number;
+  readonly pendingClickWaitMs?: number;
   readonly memoryPollMs?: number;
 }
 
 const BATCH_DELAY_MS = 2;
 const BATCH_ROWS_MAX = 500;
 const BATCH_BYTES_MAX = 1_000_000;
-const BATCHES_IN_FLIGHT_MAX = 4;
+const BATCHES_IN_FLIGHT_MAX = 2;
 const CLICK_DEADLINE_MS = 50;
 const PENDING_CLICK_WAIT_MS = 50;
 const REMEMBERED_CLICK_MS = 2000;
@@ -130,7 +131,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
   });
   const recorder = createClickRecorder({
     batcher,
-    pending: createPendingClicks(gate, now, PENDING_CLICK_WAIT_MS),
+    pending: createPendingClicks(gate, now, options.pendingClickWaitMs ?? PENDING_CLICK_WAIT_MS),
     spooled: createSpooledClaims(now),
   });
   const replayer = createSpoolReplayer({
