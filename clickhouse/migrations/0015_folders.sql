@@ -1,0 +1,17 @@
+-- Folders of links.
+CREATE TABLE IF NOT EXISTS folders${local} ${cluster}
+(
+    workspace_id UInt64,
+    id UInt64,
+    version UInt64,
+    deleted UInt8,
+    name String,
+    access_level LowCardinality(String),
+    created_at DateTime64(3, 'UTC'),
+    data String
+)
+ENGINE = ${engine:ReplacingMergeTree(version, deleted)}
+ORDER BY (workspace_id, id)
+SETTINGS index_granularity = 256, default_compression_codec = 'ZSTD(1)';
+
+${distributed:folders:workspace_id}
