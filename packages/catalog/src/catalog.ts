@@ -6,7 +6,20 @@ import { createDomains } from './domains.js';
 import { createInvalidations } from './invalidations.js';
 import { createKeys } from './keys.js';
 import { NAMES_TABLE } from './kind.js';
-import { apiKeyKind, customerKind, domainHost, domainKind, isRootLink, linkKind, workspaceKind } from './kinds.js';
+import {
+  apiKeyKind,
+  customerKind,
+  domainHost,
+  domainKind,
+  folderKind,
+  groupKind,
+  isRootLink,
+  linkKind,
+  partnerKind,
+  partnerTagKind,
+  tagKind,
+  workspaceKind,
+} from './kinds.js';
 import { createLinks } from './links.js';
 import { createLocalNames } from './local-cache.js';
 import { createLocks } from './locks.js';
@@ -16,6 +29,14 @@ import { createRecordStore, createTableCommit, REPLICATED, SINGLE_NODE, type Sto
 import type { DomainRecord } from './records.js';
 import { createRedisCache } from './redis-cache.js';
 import { connectRedis } from './redis-connections.js';
+import {
+  createResources,
+  FOLDER_RULES,
+  GROUP_RULES,
+  PARTNER_RULES,
+  PARTNER_TAG_RULES,
+  TAG_RULES,
+} from './resources.js';
 import { createSecretBox } from './secret-box.js';
 import type { CatalogLogger } from './unavailable.js';
 import { createWorkspaces } from './workspaces.js';
@@ -41,7 +62,7 @@ const LINKS_KEPT = 50_000;
 const OTHERS_KEPT = 10_000;
 const NAMES_KEPT = 100_000;
 
-/** Workspaces, keys, domains, links and customers: rows in ClickHouse, cached and locked through Redis. */
+/** Workspaces and all they have but events: rows in ClickHouse, cached and locked through Redis. */
 export function createCatalog(options: CatalogOptions) {
   const { clickhouse, now, logger } = options;
   const hotRead: ReadOptions = { limitMs: options.redirectWaitMs ?? REDIRECT_WAIT_MS };
@@ -91,7 +112,15 @@ export function createCatalog(options: CatalogOptions) {
     },
   });
   const customerStore = createRecordStore(customerKind, parts, { entriesMax: OTHERS_KEPT });
-  const stores = [workspaceStore, apiKeyStore, domainStore, linkStore, customerStore];
+  const tagStore = createRecordStore(tagKind, parts, { entriesMax: OTHERS_KEPT });
+  const folderStore = createRecordStore(folderKind, parts, { entriesMax: OTHERS_KEPT });
+  const groupStore = createRecordStore(groupKind, parts, { entriesMax: OTHERS_KEPT });
+  const partnerTagStore = createRecordStore(partnerTagKind, parts, { entriesMax: OTHERS_KEPT });
+  const partnerStore = createRecordStore(partnerKind, parts, { entriesMax: OTHERS_KEPT });
+  const stores = [
+    ...[workspaceStore, apiKeyStore, domainStore, linkStore, customerStore],
+    ...[tagStore, folderStore, groupStore, partnerTagStore, partnerStore],
+  ];
 
   const counters = createCounters(clickhouse);
   const workspaces = createWorkspaces(
@@ -111,6 +140,11 @@ export function createCatalog(options: CatalogOptions) {
       now,
     }),
     customers: createCustomers(customerStore, counters, now),
+    tags: createResources(tagStore, TAG_RULES, now),
+    folders: createResources(folderStore, FOLDER_RULES, now),
+    groups: createResources(groupStore, GROUP_RULES, now),
+    partnerTags: createResources(partnerTagStore, PARTNER_TAG_RULES, now),
+    partners: createResources(partnerStore, PARTNER_RULES, now),
 
     /** Ends the writes under way and closes the catalog's own connections; Redis and ClickHouse clients given stay open. */
     async close(): Promise<void> {

@@ -8,8 +8,18 @@ import {
   customerRecordSchema,
   type DomainRecord,
   domainRecordSchema,
+  type FolderRecord,
+  folderRecordSchema,
+  type GroupRecord,
+  groupRecordSchema,
   type LinkRecord,
   linkRecordSchema,
+  type PartnerRecord,
+  type PartnerTagRecord,
+  partnerRecordSchema,
+  partnerTagRecordSchema,
+  type TagRecord,
+  tagRecordSchema,
   type WorkspaceRecord,
   workspaceRecordSchema,
 } from './records.js';
@@ -28,16 +38,16 @@ export const linkAddress = (domain: string, lookupKey: string): Name => ({
   scope: domain,
   name: lookupKey,
 });
-export const linkExternalId = (workspaceId: string, externalId: string): Name => ({
-  kind: 'link-external-id',
+/** A name that is unique among the records of one kind in one workspace. */
+const inWorkspace = (kind: string, workspaceId: string, name: string): Name => ({
+  kind,
   scope: numberOf('workspace', workspaceId),
-  name: externalId,
+  name,
 });
-export const customerExternalId = (workspaceId: string, externalId: string): Name => ({
-  kind: 'customer',
-  scope: numberOf('workspace', workspaceId),
-  name: externalId,
-});
+export const linkExternalId = (workspaceId: string, externalId: string): Name =>
+  inWorkspace('link-external-id', workspaceId, externalId);
+export const customerExternalId = (workspaceId: string, externalId: string): Name =>
+  inWorkspace('customer', workspaceId, externalId);
 
 export const workspaceKind: Kind<WorkspaceRecord> = {
   resource: 'workspace',
@@ -103,6 +113,68 @@ export const customerKind: Kind<CustomerRecord> = {
   names: (record) => [customerExternalId(record.workspaceId, record.externalId)],
   staleMsMax: CREDENTIAL_STALE_MS,
   isQueued: true,
+};
+
+export const tagKind: Kind<TagRecord> = {
+  resource: 'tag',
+  table: 'tags',
+  schema: tagRecordSchema,
+  columns: { name: (record) => record.name, color: (record) => record.color },
+  names: (record) => [inWorkspace('tag', record.workspaceId, record.name)],
+  staleMsMax: DAY_MS,
+};
+
+export const folderKind: Kind<FolderRecord> = {
+  resource: 'folder',
+  table: 'folders',
+  schema: folderRecordSchema,
+  columns: { name: (record) => record.name, access_level: (record) => record.accessLevel ?? '' },
+  names: (record) => [inWorkspace('folder', record.workspaceId, record.name)],
+  staleMsMax: CREDENTIAL_STALE_MS,
+};
+
+export const groupKind: Kind<GroupRecord> = {
+  resource: 'partnerGroup',
+  table: 'groups',
+  schema: groupRecordSchema,
+  columns: {
+    name: (record) => record.name,
+    slug: (record) => record.slug,
+    color: (record) => record.color ?? '',
+    program_id: (record) => numberOrZero('program', record.programId),
+  },
+  names: (record) => [inWorkspace('group', record.workspaceId, record.slug)],
+  staleMsMax: DAY_MS,
+};
+
+export const partnerTagKind: Kind<PartnerTagRecord> = {
+  resource: 'partnerTag',
+  table: 'partner_tags',
+  schema: partnerTagRecordSchema,
+  columns: { name: (record) => record.name },
+  names: (record) => [inWorkspace('partner-tag', record.workspaceId, record.name)],
+  staleMsMax: DAY_MS,
+};
+
+export const partnerKind: Kind<PartnerRecord> = {
+  resource: 'partner',
+  table: 'partners',
+  schema: partnerRecordSchema,
+  columns: {
+    name: (record) => record.name,
+    email: (record) => record.email ?? '',
+    country: (record) => record.country ?? '',
+    tenant_id: (record) => record.tenantId ?? '',
+    group_id: (record) => numberOrZero('partnerGroup', record.groupId),
+    program_id: (record) => numberOrZero('program', record.programId),
+    partner_tag_ids: (record) => record.partnerTagIds.map((id) => numberOf('partnerTag', id)),
+    status: (record) => record.status,
+  },
+  names: ({ workspaceId, email, tenantId }) => [
+    ...(email === null ? [] : [inWorkspace('partner-email', workspaceId, email)]),
+    ...(tenantId === null ? [] : [inWorkspace('partner-tenant-id', workspaceId, tenantId)]),
+  ],
+  staleMsMax: CREDENTIAL_STALE_MS,
 };
 
 /** Whether the link answers for its bare domain. */

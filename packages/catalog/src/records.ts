@@ -1,4 +1,4 @@
-import { planSchema, quotasSchema, roleSchema, scopeSchema, testVariantsSchema } from '@waymark/contract';
+import { planSchema, quotasSchema, roleSchema, scopeSchema, TAG_COLORS, testVariantsSchema } from '@waymark/contract';
 import { z } from 'zod';
 
 /**
@@ -119,3 +119,50 @@ export const customerRecordSchema = z.strictObject({
   subscriptionCanceledAt: time.nullable(),
 });
 export type CustomerRecord = z.infer<typeof customerRecordSchema>;
+
+export const tagRecordSchema = z.strictObject({ ...common, name: z.string(), color: z.enum(TAG_COLORS) });
+export type TagRecord = z.infer<typeof tagRecordSchema>;
+
+export const folderRecordSchema = z.strictObject({
+  ...common,
+  name: z.string(),
+  description: text,
+  type: z.enum(['default', 'mega']),
+  /** What every member of the workspace may do with it; null = nothing, it is for owners. */
+  accessLevel: z.enum(['write', 'read']).nullable(),
+});
+export type FolderRecord = z.infer<typeof folderRecordSchema>;
+
+/** A group of partners. */
+export const groupRecordSchema = z.strictObject({
+  ...common,
+  name: z.string(),
+  slug: z.string(),
+  color: text,
+  programId: text,
+});
+export type GroupRecord = z.infer<typeof groupRecordSchema>;
+
+export const partnerTagRecordSchema = z.strictObject({ ...common, name: z.string() });
+export type PartnerTagRecord = z.infer<typeof partnerTagRecordSchema>;
+
+/** A partner as the workspace's program has it: the person and the enrolment in one. */
+export const partnerRecordSchema = z.strictObject({
+  ...common,
+  name: z.string(),
+  username: text,
+  email: text,
+  image: text,
+  country: text,
+  companyName: text,
+  description: text,
+  tenantId: text,
+  groupId: text,
+  programId: text,
+  partnerTagIds: z.array(z.string()),
+  networkStatus: z.enum(['draft', 'submitted', 'approved', 'rejected', 'trusted']),
+  status: z.enum(['pending', 'approved', 'rejected', 'invited', 'declined', 'deactivated', 'banned', 'archived']),
+  bannedAt: time.nullable(),
+  bannedReason: text,
+});
+export type PartnerRecord = z.infer<typeof partnerRecordSchema>;
