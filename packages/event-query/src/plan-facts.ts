@@ -1,4 +1,4 @@
-import type { BoundRequest } from './bind.js';
+import type { BoundFilters, BoundRequest } from './bind.js';
 import { removedLinks } from './link-filters.js';
 import { type QuerySettings, READ_LIMITS } from './read-limits.js';
 import type { TableRead } from './sql-nodes.js';
@@ -45,8 +45,17 @@ export function areFewLinks(count: number | undefined): boolean {
  * starts at or after that number is empty), and for filters on links, see {@link planLinks}.
  */
 export function planCount(bound: BoundRequest): FactPlan | undefined {
-  const { kind, workspace, page } = bound;
-  if (bound.isEmpty || (page.offset < NEAR_OFFSET && !dependsOnLinks(bound))) return undefined;
+  if (bound.page.offset < NEAR_OFFSET) return planLinksCount(bound);
+  return bound.isEmpty ? undefined : eventsInRange(bound);
+}
+
+/** {@link planCount} for filters on links alone. */
+export function planLinksCount(bound: BoundFilters): FactPlan | undefined {
+  return bound.isEmpty || !dependsOnLinks(bound) ? undefined : eventsInRange(bound);
+}
+
+function eventsInRange(bound: BoundFilters): FactPlan {
+  const { kind, workspace } = bound;
   return {
     read: { table: 'workspace_slots', isFinal: false, workspace, columns: [kind], where: slotTouches(bound) },
     isSum: true,
@@ -66,7 +75,7 @@ export function isBeyondEnd({ page }: BoundRequest, events: number): boolean {
 }
 
 /** Whether it may pay to find out how many links the filters on links let pass. */
-function dependsOnLinks({ areAllowedLinksLikelyFew, listedLinks }: BoundRequest): boolean {
+function dependsOnLinks({ areAllowedLinksLikelyFew, listedLinks }: BoundFilters): boolean {
   return areAllowedLinksLikelyFew && !areFewLinks(listedLinks);
 }
 
@@ -75,7 +84,7 @@ function dependsOnLinks({ areAllowedLinksLikelyFew, listedLinks }: BoundRequest)
  *
  * @param events the answer to {@link planCount}
  */
-export function planLinks(bound: BoundRequest, events: number): FactPlan | undefined {
+export function planLinks(bound: BoundFilters, events: number): FactPlan | undefined {
   const { kind, allowedLinks } = bound;
   if (bound.isEmpty || allowedLinks === undefined || !dependsOnLinks(bound) || events < MANY_EVENTS) return undefined;
   return {
@@ -93,7 +102,7 @@ export function allowedLinksFact(ids: readonly bigint[]): Pick<PlanFacts, 'allow
 }
 
 /** Whether the workspace ever removed a link: a row if so. Worth keeping a while, because removed rows stay. */
-export function planRemoved(bound: BoundRequest): FactPlan | undefined {
+export function planRemoved(bound: BoundFilters): FactPlan | undefined {
   if (bound.isEmpty || bound.removedLinks === undefined) return undefined;
   return {
     read: removedLinks(bound.workspace),

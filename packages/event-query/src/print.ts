@@ -15,7 +15,7 @@ export interface CompiledQuery {
  * Hands out placeholders. A value that occurs twice as the same object is sent once; equal ones are not looked for, so that
  * the text never depends on values.
  */
-class Parameters {
+export class Parameters {
   readonly values: Record<string, Value['value']> = {};
   readonly #names = new Map<Value, string>();
   readonly #workspaces = new Map<bigint, Value>();
@@ -38,7 +38,8 @@ function columnList(columns: readonly ColumnName[]): string {
   return columns.length === 1 ? columns.join() : `(${columns.join(', ')})`;
 }
 
-function printRead(read: TableRead, expressions: string, parameters: Parameters): string {
+/** The rows of a table that meet its conditions, the workspace always among them. */
+export function printRead(read: TableRead, expressions: string, parameters: Parameters): string {
   const table = `${read.table}${read.isFinal ? ' FINAL' : ''}`;
   const guard = `workspace_id = ${parameters.workspace(read.workspace)}`;
   const conditions = read.where.map((condition) => ` AND ${printCondition(condition, parameters)}`);

@@ -4,7 +4,8 @@
  */
 
 export type EventTable = 'click_events' | 'lead_events' | 'sale_events';
-export type TableName = EventTable | 'links' | 'workspace_slots';
+export type CatalogTable = 'links' | 'tags' | 'folders' | 'partners' | 'groups' | 'partner_tags';
+export type TableName = EventTable | CatalogTable | 'workspace_slots' | 'link_days';
 
 export type ColumnName =
   | 'workspace_id'
@@ -25,6 +26,7 @@ export type ColumnName =
   | 'os'
   | 'referer'
   | 'referer_url'
+  | 'url'
   | 'url_base'
   | 'utm_source'
   | 'utm_medium'
@@ -34,25 +36,32 @@ export type ColumnName =
   | 'payload'
   | 'ip'
   | 'sale_type'
+  | 'amount'
   | 'id'
   | 'deleted'
   | 'domain'
   | 'key'
   | 'tenant_id'
   | 'tag_ids'
+  | 'folder_id'
   | 'partner_id'
+  | 'partner_tag_ids'
+  | 'group_id'
   | 'program_id'
   | 'slot'
+  | 'day'
   | 'clicks'
   | 'leads'
-  | 'sales';
+  | 'sales'
+  | 'sale_amount';
 
 /** A value with the ClickHouse type it is sent as. Times are text in UTC without a zone. */
 export type Value =
   | { readonly type: 'String' | "DateTime64(3, 'UTC')" | "DateTime('UTC')" | 'Date'; readonly value: string }
   | { readonly type: 'UInt64' | 'UInt8'; readonly value: bigint }
   | { readonly type: 'Array(String)'; readonly value: readonly string[] }
-  | { readonly type: 'Array(UInt64)'; readonly value: readonly bigint[] };
+  | { readonly type: 'Array(UInt64)'; readonly value: readonly bigint[] }
+  | { readonly type: 'Array(Int64)'; readonly value: readonly bigint[] };
 
 type ListValue = Extract<Value, { readonly type: `Array(${string})` }>;
 

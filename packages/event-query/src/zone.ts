@@ -12,6 +12,8 @@ export interface Zone {
   dayStart(midnightMs: number): number;
   /** Last instant of the local day that begins at `midnightMs`; before its start when the zone skipped that day. */
   dayEnd(midnightMs: number): number;
+  /** The instant in (low, high] at which the offset becomes the one it has at `high`; it must be another at `low`. */
+  changeBetween(lowMs: number, highMs: number): number;
 }
 
 export const DAY_MS = 24 * 3_600_000;
@@ -80,8 +82,7 @@ function createZone(format: Intl.DateTimeFormat): Zone {
     return { found: candidates.filter((instant) => toLocal(instant) === localMs), afterGap: before };
   }
 
-  /** The instant in (low, high] at which the offset changes to the one it has at `high`. */
-  function transitionBetween(low: number, high: number): number {
+  function changeBetween(low: number, high: number): number {
     const offset = offsetAt(high);
     let [unchanged, changed] = [low, high];
     while (changed - unchanged > 1) {
@@ -96,7 +97,7 @@ function createZone(format: Intl.DateTimeFormat): Zone {
   function midnights(midnightMs: number): readonly [number, ...number[]] {
     const { found, afterGap } = instantsOf(midnightMs);
     const [first, ...rest] = found;
-    return first === undefined ? [transitionBetween(afterGap - DAY_MS, afterGap)] : [first, ...rest];
+    return first === undefined ? [changeBetween(afterGap - DAY_MS, afterGap)] : [first, ...rest];
   }
 
   return {
@@ -113,5 +114,6 @@ function createZone(format: Intl.DateTimeFormat): Zone {
       const last = next.find((instant, index) => index > 0 && toLocal(instant - 1) < midnightMs + DAY_MS);
       return (last ?? next[0]) - 1;
     },
+    changeBetween,
   };
 }

@@ -1,0 +1,36 @@
+import type { BoundFilters } from './bind.js';
+import { NOTHING, notInRead } from './conditions.js';
+import { areFewLinks, type PlanFacts } from './plan-facts.js';
+import type { QuerySettings } from './read-limits.js';
+import type { Condition } from './sql-nodes.js';
+
+/** Whose link the event has to be of. */
+export function linkConditions({ allowedLinks, removedLinks }: BoundFilters, facts: PlanFacts): Condition[] {
+  if (allowedLinks === undefined) return facts.hasRemovedLinks === false ? [] : notInRead(removedLinks);
+  const known = facts.allowedLinks;
+  if (known === undefined) return [{ type: 'inRead', columns: ['link_id'], read: allowedLinks }];
+  if (known.length === 0) return [NOTHING];
+  return [{ type: 'in', column: 'link_id', isFolded: false, values: { type: 'Array(UInt64)', value: known } }];
+}
+
+/** Of how many links the events are, as far as it is known. */
+export function knownLinks({ listedLinks }: BoundFilters, { allowedLinks }: PlanFacts): number | undefined {
+  return allowedLinks?.length ?? listedLinks;
+}
+
+/**
+ * Whether events are read link by link, through the projection, or in the order of time.
+ *
+ * @param links of how many links they are, as far as it is known
+ */
+export function linkReadSettings(links: number | undefined, where: readonly Condition[]): QuerySettings {
+  const readsByLink = areFewLinks(links);
+  // A set of links is of no use to the index of time order, yet each of its ids would be looked up in the bloom filter of
+  // each granule: 1700 against 450 ms for 300,000 links, 80 against 20 for a thousand listed ones.
+  const readsKeySet = where.some((condition) => condition.type === 'inRead' && condition.columns.includes('timestamp'));
+  return {
+    optimize_use_projections: readsByLink ? 1 : 0,
+    use_index_for_in_with_subqueries: readsByLink || readsKeySet ? 1 : 0,
+    ...(readsByLink ? {} : { ignore_data_skipping_indices: 'link_id_bloom' }),
+  };
+}
