@@ -84,7 +84,7 @@ export function bindFilters(parsed: ParsedFilters, scope: BindScope): BoundFilte
   const among = idIn('id', listed);
   const sets = linkSets(
     workspace,
-    filters.flatMap((filter) => linkDemand(filter, scope.programId) ?? []),
+    filters.flatMap((filter) => linkDemand(filter, { workspace, ownProgramId: scope.programId }) ?? []),
     among,
   );
   const conditions = [

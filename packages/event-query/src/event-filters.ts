@@ -1,9 +1,9 @@
-import type { EventKind } from '@waymark/contract';
+import type { EventKind, MultiValueFilter } from '@waymark/contract';
 import { anyOf, type Demand, demandOf } from './conditions.js';
 import { customerCondition } from './customer-filter.js';
 import type { LinkParameter } from './link-filters.js';
 import { foldedTextIn, idIn, type Matcher, textIn } from './matchers.js';
-import type { Filter, ListParameter } from './parsed-request.js';
+import type { Filter } from './parsed-request.js';
 import type { Condition } from './sql-nodes.js';
 
 /** `US-CA` means country and subdivision, a bare `CA` the subdivision of any country (spec 2.5). */
@@ -29,7 +29,7 @@ function regionIn(values: readonly string[]): Condition | undefined {
 }
 
 /** Every multi-value filter that looks at the stored event, and the column it looks at (spec 2.5). */
-const MATCHERS: Readonly<Record<Exclude<ListParameter, LinkParameter>, Matcher>> = {
+const MATCHERS: Readonly<Record<Exclude<MultiValueFilter, LinkParameter>, Matcher>> = {
   linkId: idIn('link_id', 'link'),
   country: textIn('country'),
   city: textIn('city'),
@@ -50,7 +50,7 @@ const MATCHERS: Readonly<Record<Exclude<ListParameter, LinkParameter>, Matcher>>
   utm_content: textIn('utm_content'),
 };
 
-function isEventParameter(parameter: ListParameter): parameter is keyof typeof MATCHERS {
+function isEventParameter(parameter: MultiValueFilter): parameter is keyof typeof MATCHERS {
   return parameter in MATCHERS;
 }
 

@@ -1,7 +1,6 @@
-import { CONTINENTS, TRIGGERS } from '@waymark/contract';
+import { CONTINENTS, type MultiValueFilter, TRIGGERS } from '@waymark/contract';
 import { fault } from './fault.js';
 import { mapValues, type ValueLists } from './multi-value.js';
-import type { ListParameter } from './parsed-request.js';
 
 /** Letters A-Z only, like ClickHouse's `lower`: both sides of a comparison have to fold alike. */
 export function foldCase(text: string): string {
@@ -20,7 +19,7 @@ function regionCode(value: string): string {
 }
 
 function oneOf(allowed: readonly string[]) {
-  return (parameter: ListParameter, values: ValueLists): ValueLists => {
+  return (parameter: MultiValueFilter, values: ValueLists): ValueLists => {
     if ([...values.include, ...values.exclude].some((value) => !allowed.includes(value))) {
       throw fault('invalid_value', parameter, `must be one of ${allowed.join(', ')}`);
     }
@@ -29,11 +28,13 @@ function oneOf(allowed: readonly string[]) {
 }
 
 function each(change: (value: string) => string) {
-  return (_parameter: ListParameter, values: ValueLists): ValueLists => mapValues(values, change);
+  return (_parameter: MultiValueFilter, values: ValueLists): ValueLists => mapValues(values, change);
 }
 
 /** How the values of a parameter are checked and brought to their stored form; all others compare as given (spec 2.5). */
-const RULES: Readonly<Partial<Record<ListParameter, (parameter: ListParameter, values: ValueLists) => ValueLists>>> = {
+const RULES: Readonly<
+  Partial<Record<MultiValueFilter, (parameter: MultiValueFilter, values: ValueLists) => ValueLists>>
+> = {
   domain: each((value) => value.toLowerCase()),
   country: each(placeCode),
   region: each(regionCode),
@@ -45,6 +46,6 @@ const RULES: Readonly<Partial<Record<ListParameter, (parameter: ListParameter, v
 };
 
 /** @throws ApiError 422 for a value that the parameter cannot have */
-export function normaliseValues(parameter: ListParameter, values: ValueLists): ValueLists {
+export function normaliseValues(parameter: MultiValueFilter, values: ValueLists): ValueLists {
   return RULES[parameter]?.(parameter, values) ?? values;
 }

@@ -1,37 +1,54 @@
-import { ROOT_KEY } from '@waymark/contract';
+import { type MultiValueFilter, ROOT_KEY } from '@waymark/contract';
 import { anyOf, type Demand, demandOf, NOTHING, not } from './conditions.js';
 import { anyIdIn, idIn, type Matcher, textIn } from './matchers.js';
-import type { Filter, ListParameter } from './parsed-request.js';
+import type { Filter } from './parsed-request.js';
 import type { Condition, TableRead } from './sql-nodes.js';
 
-/** Multi-value filters that look at the link as it is now (spec 2.5). */
-export type LinkParameter = 'domain' | 'tenantId' | 'tagId' | 'partnerId';
+/** Multi-value filters that look at the link as it is now, or at its partner (spec 2.5). */
+export type LinkParameter = 'domain' | 'tenantId' | 'tagId' | 'folderId' | 'partnerId' | 'partnerTagId' | 'groupId';
 
-const MATCHERS: Readonly<Record<LinkParameter, Matcher>> = {
-  domain: textIn('domain'),
-  tenantId: textIn('tenant_id'),
-  tagId: anyIdIn('tag_ids', 'tag'),
-  partnerId: idIn('partner_id', 'partner'),
+/** The link's partner is one that the matcher finds; a link without partner has none. */
+function partnerHas(match: Matcher) {
+  return (workspace: bigint): Matcher =>
+    (values) => {
+      const condition = match(values);
+      if (condition === undefined) return undefined;
+      const read: TableRead = { table: 'partners', isFinal: true, workspace, columns: ['id'], where: [condition] };
+      return { type: 'inRead', columns: ['partner_id'], read };
+    };
+}
+
+const MATCHERS: Readonly<Record<LinkParameter, (workspace: bigint) => Matcher>> = {
+  domain: () => textIn('domain'),
+  tenantId: () => textIn('tenant_id'),
+  tagId: () => anyIdIn('tag_ids', 'tag'),
+  folderId: () => idIn('folder_id', 'folder'),
+  partnerId: () => idIn('partner_id', 'partner'),
+  partnerTagId: partnerHas(anyIdIn('partner_tag_ids', 'partnerTag')),
+  groupId: partnerHas(idIn('group_id', 'partnerGroup')),
 };
 
 /** A customer's or partner's own links are few; domains and tags are on many. */
-const NARROW: ReadonlySet<ListParameter> = new Set(['tenantId', 'partnerId']);
+const NARROW: ReadonlySet<MultiValueFilter> = new Set(['tenantId', 'partnerId']);
 
-function isLinkParameter(parameter: ListParameter): parameter is LinkParameter {
+function isLinkParameter(parameter: MultiValueFilter): parameter is LinkParameter {
   return parameter in MATCHERS;
 }
 
-/**
- * What a filter demands of the link's row; undefined for filters that look at the event.
- *
- * @param ownProgramId the workspace's own program: a filter on any other matches nothing
- */
-export function linkDemand(filter: Filter, ownProgramId: string | null): Demand | undefined {
+/** What is known beside the request itself. */
+export interface LinkScope {
+  readonly workspace: bigint;
+  /** The workspace's own program: a filter on any other matches nothing. */
+  readonly ownProgramId: string | null;
+}
+
+/** What a filter demands of the link's row, or of its partner's; undefined for filters that look at the event. */
+export function linkDemand(filter: Filter, { workspace, ownProgramId }: LinkScope): Demand | undefined {
   switch (filter.type) {
     case 'list': {
       const { parameter, values } = filter;
       if (!isLinkParameter(parameter)) return undefined;
-      return { ...demandOf(values, MATCHERS[parameter]), isNarrow: NARROW.has(parameter) };
+      return { ...demandOf(values, MATCHERS[parameter](workspace)), isNarrow: NARROW.has(parameter) };
     }
     case 'root': {
       const isRoot = textIn('key')([ROOT_KEY]);

@@ -33,6 +33,12 @@ export function parseMultiValue(parameter: string, text: string | undefined): Va
   return count === 0 ? undefined : { include: [...include], exclude: [...exclude] };
 }
 
+/** The first item that is not empty, wanted or not. */
+export function firstItem(text: string): string | undefined {
+  const items = text.split(',').map((item) => item.replace(/^-/, ''));
+  return items.find((item) => item !== '');
+}
+
 /** Applies `change` to every value of both lists. */
 export function mapValues(lists: ValueLists, change: (value: string) => string): ValueLists {
   return { include: [...new Set(lists.include.map(change))], exclude: [...new Set(lists.exclude.map(change))] };

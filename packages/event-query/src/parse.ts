@@ -18,23 +18,12 @@ import { parseTimeRange } from './time-range.js';
 export type FilterQuery = Omit<EventsQuery, 'page' | 'limit' | 'sortOrder' | 'sortBy' | 'order'>;
 
 const EXTERNAL_PREFIX = 'ext_';
-const DEFERRED: readonly DeferredFilter[] = ['folderId', 'partnerTagId', 'groupId'];
-const LIST_PARAMETERS = MULTI_VALUE_FILTERS.filter(
-  (name): name is ListParameter => !(DEFERRED as readonly MultiValueFilter[]).includes(name),
-);
 
-/** Parameters whose answer would be wrong if they were left out of the query are refused, never ignored. */
-function refuseDeferred(query: FilterQuery): void {
-  const isUsed = (name: DeferredFilter) => parseMultiValue(name, query[name]) !== undefined;
-  const name = query.query === undefined ? DEFERRED.find(isUsed) : 'query';
-  if (name !== undefined) throw fault('custom', name, 'is not supported yet');
-}
-
-type Lists = Map<ListParameter, ValueLists>;
+type Lists = Map<MultiValueFilter, ValueLists>;
 
 function parseLists(query: FilterQuery): Lists {
   const lists: Lists = new Map();
-  for (const parameter of LIST_PARAMETERS) {
+  for (const parameter of MULTI_VALUE_FILTERS) {
     const values = parseMultiValue(parameter, query[parameter]);
     if (values !== undefined) lists.set(parameter, normaliseValues(parameter, values));
   }
@@ -74,7 +63,7 @@ function customerOf(customerId: string): CustomerReference {
  * @throws ApiError 400 or 422, naming the parameter
  */
 export function parseFilters(query: FilterQuery, nowMs: number): ParsedFilters {
-  refuseDeferred(query);
+  if (query.query !== undefined) throw fault('custom', 'query', 'is not supported yet');
   const range = parseTimeRange(query, nowMs);
   const lists = parseLists(query);
   const link = parseLink(query, lists);
@@ -86,7 +75,8 @@ export function parseFilters(query: FilterQuery, nowMs: number): ParsedFilters {
   if (query.saleType !== undefined) filters.push({ type: 'saleType', saleType: query.saleType });
   if (query.programId !== undefined) filters.push({ type: 'program', programId: query.programId });
   if (query.customerId !== undefined) filters.push({ type: 'customer', customer: customerOf(query.customerId) });
-  return { kind: query.event ?? 'clicks', range, filters, link };
+  const folderId = query.folderId === undefined ? undefined : firstItem(query.folderId);
+  return { kind: query.event ?? 'clicks', range, filters, link, folderId };
 }
 
 function parsePage(query: EventsQuery): Page {

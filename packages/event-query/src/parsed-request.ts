@@ -2,13 +2,9 @@ import type { EventKind, MultiValueFilter } from '@waymark/contract';
 import type { ValueLists } from './multi-value.js';
 import type { TimeRange } from './time-range.js';
 
-/** Multi-value parameters that cannot be asked for yet: what they look at does not exist. */
-export type DeferredFilter = 'folderId' | 'partnerTagId' | 'groupId';
-export type ListParameter = Exclude<MultiValueFilter, DeferredFilter>;
-
 /** A filter as the caller means it; values are in the form in which they are stored. */
 export type Filter =
-  | { readonly type: 'list'; readonly parameter: ListParameter; readonly values: ValueLists }
+  | { readonly type: 'list'; readonly parameter: MultiValueFilter; readonly values: ValueLists }
   | { readonly type: 'root'; readonly isRoot: boolean }
   | { readonly type: 'saleType'; readonly saleType: 'new' | 'recurring' }
   | { readonly type: 'program'; readonly programId: string }
@@ -31,6 +27,8 @@ export interface ParsedFilters {
   readonly filters: readonly Filter[];
   readonly link: LinkReference | undefined;
 }
+  /** The first folder that is listed, to keep or to leave out: it has to exist and be readable (spec 2.2). */
+  readonly folderId: string | undefined;
 
 export interface Page {
   readonly direction: 'ASC' | 'DESC';

@@ -1,13 +1,16 @@
+import type { MultiValueFilter } from '@waymark/contract';
 import { CONTINENTS, TRIGGERS } from '@waymark/contract';
 import fc from 'fast-check';
-import type { ListParameter } from '../src/parsed-request.js';
 import { OWN_PROGRAM, type Wish, type WishedList, type WishedRange } from './wish.js';
 import {
+  folderId,
   freshWorkspace,
+  groupId,
   idOf,
   linkId,
   NOW,
   partnerId,
+  partnerTagId,
   tagId,
   type World,
   type WorldClick,
@@ -79,10 +82,24 @@ const linkArbitrary = (number: number): fc.Arbitrary<WorldLink> =>
     key: pick(['_root', `key${number}`]),
     tenantId: pick(POOLS.tenantId),
     tags: fc.uniqueArray(pick(TAGS), { maxLength: 3 }),
+    folder: pick([0, 1, 2]),
     partner: pick([0, 1, 2]),
     program: pick([0, OWN_PROGRAM, 2]),
     isRemoved: fc.boolean().map((isRemoved) => isRemoved && number % 2 === 0),
   });
+
+/** A link may name a partner who is not there. */
+const partners = fc.subarray([1, 2]).chain((numbers) =>
+  fc.tuple(
+    ...numbers.map((number) =>
+      fc.record({
+        number: fc.constant(number),
+        group: pick([0, 1, 2]),
+        tags: fc.uniqueArray(pick(TAGS), { maxLength: 2 }),
+      }),
+    ),
+  ),
+);
 
 const clickFacts = fc.record({
   timeMs: times,
@@ -111,18 +128,26 @@ const conversionFacts = fc.record({
 export const worlds: fc.Arbitrary<World> = fc
   .record({
     links: fc.tuple(...LINKS.map(linkArbitrary)),
+    partners,
     clicks: fc.array(clickFacts, { minLength: 1, maxLength: 25 }),
     leads: fc.array(conversionFacts, { maxLength: 12 }),
     sales: fc.array(conversionFacts, { maxLength: 12 }),
   })
-  .map(({ links, clicks: facts, leads, sales }): World => {
+  .map(({ links, partners, clicks: facts, leads, sales }): World => {
     const clicks: WorldClick[] = facts.map((click, index) => ({ ...click, id: idOf(click.timeMs, index) }));
     const convert = (conversion: (typeof leads)[number], index: number): WorldConversion => ({
       ...conversion,
       id: idOf(conversion.timeMs, index),
       click: clicks[conversion.click % clicks.length]!,
     });
-    return { workspace: freshWorkspace(), links, clicks, leads: leads.map(convert), sales: sales.map(convert) };
+    return {
+      workspace: freshWorkspace(),
+      links,
+      partners,
+      clicks,
+      leads: leads.map(convert),
+      sales: sales.map(convert),
+    };
   });
 
 const swapCase = (text: string) => (text === text.toLowerCase() ? text.toUpperCase() : text.toLowerCase());
@@ -130,12 +155,15 @@ const anyCase = (values: readonly string[]) => values.flatMap((value) => [value,
 const nonEmpty = (values: readonly string[]) => values.filter((value) => value !== '');
 
 /** What each filter may be asked for: values that exist, and some that do not. */
-const WISHED: Readonly<Record<ListParameter, readonly string[]>> = {
+const WISHED: Readonly<Record<MultiValueFilter, readonly string[]>> = {
   linkId: [...LINKS.map(linkId), linkId(99), 'nonsense', "link_'"],
   domain: anyCase([...POOLS.domain, 'none.example']),
   tenantId: [...nonEmpty(POOLS.tenantId), 'none'],
   tagId: [...TAGS.map(tagId), tagId(99), 'nonsense', tagId(0)],
+  folderId: [1, 2, 9, 0].map(folderId),
   partnerId: [1, 2, 9, 0].map(partnerId),
+  partnerTagId: [...[...TAGS, 9, 0].map(partnerTagId), tagId(1)],
+  groupId: [1, 2, 9, 0].map(groupId),
   country: anyCase([...POOLS.country, 'XX']),
   region: anyCase([...POOLS.region, 'US-CA', 'DE-CA', 'FR-IDF', 'Unknown-Unknown', 'XX-YY']),
   city: [...POOLS.city, 'paris'],
@@ -180,7 +208,7 @@ const ranges: fc.Arbitrary<WishedRange> = fc.oneof(
 const rarely = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined, freq: 3 });
 
 const someLists = fc
-  .uniqueArray(pick(Object.keys(WISHED) as ListParameter[]), { maxLength: 3 })
+  .uniqueArray(pick(Object.keys(WISHED) as MultiValueFilter[]), { maxLength: 3 })
   .chain((names) => fc.tuple(...names.map((name) => listOf(WISHED[name]).map((list) => [name, list] as const))))
   .map((entries) => Object.fromEntries(entries) as Wish['lists']);
 

@@ -1,9 +1,24 @@
+import { eventsQuerySchema } from '@waymark/contract';
 import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { BindScope, CompiledQuery, PlanFacts } from '../src/index.js';
 import { pageOf } from './run.js';
 import { SMALL_WORLD } from './small-world.js';
-import { customerId, linkId, numberIn, partnerId, programId, store, tagId, workspaceId } from './world.js';
+import {
+  customerId,
+  eventsOf,
+  folderId,
+  groupId,
+  linkId,
+  NOW,
+  numberIn,
+  partnerId,
+  partnerTagId,
+  programId,
+  store,
+  tagId,
+  workspaceId,
+} from './world.js';
 
 // The statements of every case are kept in golden/. `npx vitest run packages/event-query -u` rewrites them; review the diff.
 
@@ -88,6 +103,22 @@ const CASES: Record<string, Case> = {
   partner: { query: { partnerId: partnerId(2) }, events: [4] },
   'no partner is no partner id': { query: { partnerId: partnerId(0) }, events: [] },
   'own program': { query: { programId: programId(1) }, events: [9, 1, 6] },
+  folder: { query: { folderId: folderId(1) }, events: [9, 1, 6] },
+  'an excluded folder keeps links without folder': { query: { folderId: `-${folderId(1)}` }, events: [2, 3, 4, 5] },
+  'partner tag': { query: { partnerTagId: partnerTagId(1) }, events: [9, 1, 6] },
+  'partner tags in and out': { query: { partnerTagId: `${partnerTagId(2)},-${partnerTagId(1)}` }, events: [4] },
+  'an excluded partner tag keeps links without partner': {
+    query: { partnerTagId: `-${partnerTagId(1)}` },
+    events: [2, 3, 4, 5],
+  },
+  'the tag of a link is no partner tag': { query: { partnerTagId: tagId(1) }, events: [] },
+  group: { query: { groupId: groupId(2) }, events: [4] },
+  'an excluded group keeps links without partner': { query: { groupId: `-${groupId(2)}` }, events: [9, 1, 2, 3, 5, 6] },
+  'a group that nobody is in': { query: { groupId: groupId(0) }, events: [] },
+  'partners and folders together': {
+    query: { groupId: groupId(1), partnerTagId: `-${partnerTagId(3)}`, folderId: folderId(1) },
+    events: [9, 1, 6],
+  },
   'another program': { query: { programId: programId(2) }, events: [] },
   'root links': { query: { root: 'true' }, events: [3, 5] },
   'all but root links': { query: { root: 'false' }, events: [9, 1, 2, 4, 6] },
@@ -138,7 +169,7 @@ function text(value: unknown): string {
 test.each(Object.entries(CASES))('%s: the statement is the reviewed one and gives its events', async (name, wanted) => {
   const { ids, statements } = await pageOf(database, wanted.query, { ...SCOPE, ...wanted.scope }, wanted.facts);
   const file = `golden/${name.replace(/[^a-z0-9]+/gi, '-')}.sql`;
-  const request = `-- GET /events?${new URLSearchParams(wanted.query)}`;
+  const request = `-- GET /events?${new URLSearchParams(query)}`;
   await expect(`${[request, ...statements.map(readable)].join('\n\n')}\n`).toMatchFileSnapshot(file);
   expect(ids.map(numberIn)).toEqual(wanted.events);
 });

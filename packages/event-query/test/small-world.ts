@@ -8,6 +8,7 @@ function aLink(link: Partial<WorldLink> & { readonly number: number }): WorldLin
     key: `key${link.number}`,
     tenantId: '',
     tags: [],
+    folder: 0,
     partner: 0,
     program: 0,
     isRemoved: false,
@@ -85,12 +86,16 @@ const [first, second, third] = CLICKS;
 export const SMALL_WORLD: World = {
   workspace: 500,
   links: [
-    aLink({ number: 1, tags: [1, 2], tenantId: 'tenant-1', partner: 1, program: 1 }),
-    aLink({ number: 2, domain: 'b.example', tags: [2] }),
+    aLink({ number: 1, tags: [1, 2], folder: 1, tenantId: 'tenant-1', partner: 1, program: 1 }),
+    aLink({ number: 2, domain: 'b.example', tags: [2], folder: 2 }),
     aLink({ number: 3, domain: 'b.example', key: '_root' }),
     aLink({ number: 4, tenantId: 'tenant-2', partner: 2 }),
     aLink({ number: 5, key: '_root' }),
     aLink({ number: 6, tags: [1], isRemoved: true }),
+  ],
+  partners: [
+    { number: 1, group: 1, tags: [1, 2] },
+    { number: 2, group: 2, tags: [2] },
   ],
   clicks: [...CLICKS],
   leads: [

@@ -1,11 +1,13 @@
-import type { EventKind } from '@waymark/contract';
-import type { ListParameter } from '../src/parsed-request.js';
+import type { EventKind, MultiValueFilter } from '@waymark/contract';
 import {
   customerId,
   eventsOf,
+  folderId,
+  groupId,
   linkId,
   NOW,
   partnerId,
+  partnerTagId,
   programId,
   tagId,
   type World,
@@ -17,7 +19,7 @@ import {
 export interface Wish {
   readonly event: EventKind;
   readonly range: WishedRange;
-  readonly lists: Partial<Record<ListParameter, WishedList>>;
+  readonly lists: Partial<Record<MultiValueFilter, WishedList>>;
   readonly root: boolean | undefined;
   readonly saleType: 'new' | 'recurring' | undefined;
   readonly program: number | undefined;
@@ -106,9 +108,10 @@ function fold(text: string): string {
 }
 
 /** Whether the event has this value of the attribute that the filter speaks of. */
-function has(world: World, event: WorldClick | WorldConversion, parameter: ListParameter, value: string): boolean {
+function has(world: World, event: WorldClick | WorldConversion, parameter: MultiValueFilter, value: string): boolean {
   const click = 'click' in event ? event.click : event;
   const link = world.links.find(({ number }) => number === click.link)!;
+  const partner = world.partners.find(({ number }) => number === link.partner);
   switch (parameter) {
     case 'linkId':
       return value === linkId(click.link);
@@ -118,6 +121,12 @@ function has(world: World, event: WorldClick | WorldConversion, parameter: ListP
       return value === link.tenantId;
     case 'tagId':
       return link.tags.some((tag) => value === tagId(tag));
+    case 'folderId':
+      return link.folder !== 0 && value === folderId(link.folder);
+    case 'partnerTagId':
+      return partner?.tags.some((tag) => value === partnerTagId(tag)) ?? false;
+    case 'groupId':
+      return partner !== undefined && partner.group !== 0 && value === groupId(partner.group);
     case 'partnerId':
       return link.partner !== 0 && value === partnerId(link.partner);
     case 'region':
@@ -149,7 +158,7 @@ function has(world: World, event: WorldClick | WorldConversion, parameter: ListP
 function passesList(
   world: World,
   event: WorldClick | WorldConversion,
-  parameter: ListParameter,
+  parameter: MultiValueFilter,
   list: WishedList,
 ): boolean {
   // Clicks have no name: the filter is not applied to them.
@@ -169,7 +178,7 @@ function passes(world: World, wish: Wish, event: WorldClick | WorldConversion): 
   return (
     !link.isRemoved &&
     isInRange(wish.range, event.timeMs) &&
-    Object.entries(wish.lists).every(([name, list]) => passesList(world, event, name as ListParameter, list)) &&
+    Object.entries(wish.lists).every(([name, list]) => passesList(world, event, name as MultiValueFilter, list)) &&
     (wish.root === undefined || wish.root === (link.key === '_root')) &&
     (wish.program === undefined || (wish.program === OWN_PROGRAM && link.program === wish.program)) &&
     (wish.customer === undefined || isOfCustomer(world, event, wish.customer)) &&

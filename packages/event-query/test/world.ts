@@ -11,9 +11,16 @@ export interface WorldLink {
   readonly key: string;
   readonly tenantId: string;
   readonly tags: readonly number[];
+  readonly folder: number;
   readonly partner: number;
   readonly program: number;
   readonly isRemoved: boolean;
+}
+
+export interface WorldPartner {
+  readonly number: number;
+  readonly group: number;
+  readonly tags: readonly number[];
 }
 
 export interface WorldClick {
@@ -46,6 +53,7 @@ export interface WorldConversion {
 export interface World {
   readonly workspace: number;
   readonly links: readonly WorldLink[];
+  readonly partners: readonly WorldPartner[];
   readonly clicks: readonly WorldClick[];
   readonly leads: readonly WorldConversion[];
   readonly sales: readonly WorldConversion[];
@@ -53,6 +61,9 @@ export interface World {
 
 export const linkId = (number: number) => formatResourceId('link', String(number));
 export const tagId = (number: number) => formatResourceId('tag', String(number));
+export const folderId = (number: number) => formatResourceId('folder', String(number));
+export const groupId = (number: number) => formatResourceId('partnerGroup', String(number));
+export const partnerTagId = (number: number) => formatResourceId('partnerTag', String(number));
 export const partnerId = (number: number) => formatResourceId('partner', String(number));
 export const programId = (number: number) => formatResourceId('program', String(number));
 export const customerId = (number: number) => formatResourceId('customer', String(number));
@@ -96,10 +107,19 @@ function linkRows({ workspace, links }: World): Record<string, unknown>[] {
       key: link.key,
       tenant_id: link.tenantId,
       tag_ids: link.tags,
+      folder_id: link.folder,
       partner_id: link.partner,
       program_id: link.program,
     };
     return link.isRemoved ? [row, { ...row, version: 2, deleted: 1 }] : [row];
+  });
+}
+
+/** A second version of each: only the newest counts. */
+function partnerRows({ workspace, partners }: World): Record<string, unknown>[] {
+  return partners.flatMap(({ number, group, tags }) => {
+    const row = { workspace_id: workspace, id: number, version: 2, deleted: 0, group_id: group, partner_tag_ids: tags };
+    return [{ ...row, version: 1, group_id: 99, partner_tag_ids: [99] }, row];
   });
 }
 
@@ -126,6 +146,7 @@ function conversionFacts(world: World, { id, timeMs, eventName, customer, click 
 /** Writes a workspace as the writer and the catalog would. */
 export async function store({ client }: TestDatabase, world: World): Promise<void> {
   await client.insert({ table: 'links', values: linkRows(world), format: 'JSONEachRow' });
+  await client.insert({ table: 'partners', values: partnerRows(world), format: 'JSONEachRow' });
   // Two inserts: events of one millisecond then lie in different parts, where nothing but ORDER BY sorts them.
   for (const remainder of [0, 1]) {
     const half = world.clicks.filter((_click, index) => index % 2 === remainder);

@@ -1,5 +1,5 @@
 import { type Catalog, normaliseKey } from '@waymark/catalog';
-import { ApiError } from '@waymark/contract';
+import { ApiError, type Role } from '@waymark/contract';
 import type { LinkReference, ParsedFilters } from '@waymark/event-query';
 
 async function findLink(catalog: Catalog, workspaceId: string, reference: LinkReference): Promise<string> {
@@ -15,6 +15,20 @@ async function findLink(catalog: Catalog, workspaceId: string, reference: LinkRe
   throw new ApiError('not_found', 'Link not found.');
 }
 
+/** Whose request it is. */
+export interface Caller {
+  readonly workspaceId: string;
+  readonly role: Role;
+}
+
+async function checkFolder(catalog: Catalog, { workspaceId, role }: Caller, folderId: string): Promise<void> {
+  const folder = await catalog.folders.get(workspaceId, folderId);
+  if (folder === undefined) throw new ApiError('not_found', 'Folder not found.');
+  if (folder.accessLevel === null && role !== 'owner') {
+    throw new ApiError('forbidden', 'You are not allowed to see this folder.');
+  }
+}
+
 /** Ids of what a request names in the caller's own words. */
 export interface References {
   readonly linkId: string | undefined;
@@ -23,21 +37,20 @@ export interface References {
 }
 
 /**
- * Looks up the one link and the customer that a request names (spec 2.2, 2.5).
+ * Looks up the one link, the customer and the folder that a request names (spec 2.2, 2.5).
  *
- * @throws ApiError 404 for a link that is not there, 400 for an external id that lacks its prefix and is not there
+ * @throws ApiError 404 for a link or folder that is not there, 403 for a folder that the caller must not see, 400 for an
+ *   external id that lacks its prefix and is not there
  */
-export async function findReferences(
-  catalog: Catalog,
-  workspaceId: string,
-  parsed: ParsedFilters,
-): Promise<References> {
+export async function findReferences(catalog: Catalog, caller: Caller, parsed: ParsedFilters): Promise<References> {
+  const { workspaceId } = caller;
   const customer = parsed.filters.find(({ type }) => type === 'customer');
   const externalId =
     customer?.type === 'customer' && customer.customer.by === 'externalId' ? customer.customer.externalId : undefined;
   const [linkId, found] = await Promise.all([
     parsed.link && findLink(catalog, workspaceId, parsed.link),
     externalId === undefined ? undefined : catalog.customers.findByExternalId(workspaceId, externalId),
+    parsed.folderId && checkFolder(catalog, caller, parsed.folderId),
   ]);
   return { linkId, customerId: found?.id };
 }

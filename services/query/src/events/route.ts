@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { BusyGate } from '../busy-gate.js';
 import { callerSignal } from '../caller-signal.js';
 import { findReferences } from './find-references.js';
+import { nextLink, positionOf } from './next-link.js';
 import { pageText } from './page-text.js';
 import { type ReadPageParts, readPage } from './read-page.js';
 
@@ -33,7 +34,8 @@ export async function eventRoutes(app: App, parts: EventRouteParts): Promise<voi
       const { workspace } = request;
       const parsed = parse(request.query, now());
       checkDateRange(workspace.plan, parsed.range, Date.parse(workspace.createdAt));
-      const references = await findReferences(catalog, workspace.id, parsed);
+      const caller = { workspaceId: workspace.id, role: request.apiKey.role };
+      const references = await findReferences(catalog, caller, parsed);
       const bound = bind(parsed, { workspaceId: workspace.id, programId: workspace.defaultProgramId, ...references });
       const signal = callerSignal(reply);
       const rows = await busyGate.run(
