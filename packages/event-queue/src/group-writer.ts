@@ -35,7 +35,10 @@ export interface GroupWriterOptions {
 
 /** Writes groups of jobs of one kind and version. */
 export interface GroupWriter {
-  /** Resolves when every row of these jobs is in ClickHouse or parked, exactly once whatever happened before. */
+  /**
+   * Resolves when every row of these jobs is in ClickHouse or parked, exactly once whatever happened before. A job may be
+   * among them more than once: a writer too busy to renew a lock is given the job again that it still holds.
+   */
   write(jobs: readonly WriterJob[]): Promise<void>;
 }
 
@@ -169,11 +172,12 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
 
   return {
     async write(jobs) {
+      const distinct = [...new Map(jobs.map((job) => [job.id, job])).values()];
       await writeNew(
-        jobs.filter((job) => !isOld(job)),
+        distinct.filter((job) => !isOld(job)),
         (job) => job.struck,
       );
-      await writeOld(jobs.filter(isOld));
+      await writeOld(distinct.filter(isOld));
     },
   };
 }

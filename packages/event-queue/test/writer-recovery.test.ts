@@ -3,7 +3,7 @@ import { aClick, waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type EventWriter, listDeadLetters, replayDeadLetters } from '../src/index.js';
 import { createJobId } from '../src/job-id.js';
-import { queueKey } from '../src/queue-keys.js';
+import { jobKey, queueKey } from '../src/queue-keys.js';
 import { startWriterFixture, type WriterFixture } from './writer-fixture.js';
 
 let fixture: WriterFixture;
@@ -57,6 +57,27 @@ describe('several writers', () => {
     }
     await fixture.untilDrained();
     expect(await counts(workspaceId)).toEqual(all(600));
+  });
+});
+
+describe('a writer', () => {
+  it('writes a job once that it is given again while it still gathers the group', async () => {
+    writers.push(fixture.aWriter({ limits: { groupDelayMs: 2000 } }));
+    const { workspaceId, rows } = clicks(5);
+    const jobId = await fixture.add('click', rows);
+    const startedTimes = async () => Number(await fixture.admin.hget(jobKey('click', jobId), 'ats'));
+    await waitFor(async () => (await startedTimes()) === 1, { what: 'the job to be taken' });
+    // What the check for stalled jobs does once a lock was not renewed in time.
+    await fixture.admin
+      .multi()
+      .del(`${jobKey('click', jobId)}:lock`)
+      .lrem(queueKey('click', 'active'), 0, jobId)
+      .rpush(queueKey('click', 'wait'), jobId)
+      .zadd(queueKey('click', 'marker'), 0, '0')
+      .exec();
+    await waitFor(async () => (await startedTimes()) === 2, { what: 'the job to be taken again' });
+    await fixture.untilDrained();
+    expect(await counts(workspaceId)).toEqual(all(5));
   });
 });
 
