@@ -1,3 +1,4 @@
+export * from './analytics/index.js';
 export { type BindScope, type BoundFilters, type BoundRequest, bind, bindFilters } from './bind.js';
 export { compile, type EventsRequest } from './compile.js';
 export { checkDateRange } from './date-range-gate.js';
@@ -11,6 +12,7 @@ export {
   type PlanFacts,
   planCount,
   planLinks,
+  planLinksCount,
   planRemoved,
 } from './plan-facts.js';
 export { type CompiledQuery, print, printFact } from './print.js';

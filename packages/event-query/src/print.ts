@@ -39,7 +39,11 @@ function columnList(columns: readonly ColumnName[]): string {
 }
 
 /** The rows of a table that meet its conditions, the workspace always among them. */
-export function printRead(read: TableRead, expressions: string, parameters: Parameters): string {
+export function printRead(
+  read: Omit<TableRead, 'columns'>,
+  expressions: string,
+  parameters: Parameters,
+): string {
   const table = `${read.table}${read.isFinal ? ' FINAL' : ''}`;
   const guard = `workspace_id = ${parameters.workspace(read.workspace)}`;
   const conditions = read.where.map((condition) => ` AND ${printCondition(condition, parameters)}`);

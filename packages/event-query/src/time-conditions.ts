@@ -1,6 +1,7 @@
 import type { ColumnName, Condition, Value } from './sql-nodes.js';
 
-const SLOT_MS = 15 * 60_000;
+/** Length of a row of `workspace_slots`. */
+export const SLOT_MS = 15 * 60_000;
 /** Last second of ClickHouse's DateTime. */
 const SECONDS_MAX = 2 ** 32 - 1;
 
@@ -33,6 +34,15 @@ function within(column: ColumnName, { fromMs, toMs }: Bounds, toValue: (ms: numb
 /** The event happened within the bounds, both included. */
 export function happenedWithin(bounds: Bounds): Condition[] {
   return within('timestamp', bounds, instant);
+}
+
+function utcDay(ms: number): Value {
+  return { type: 'Date', value: textOf(ms).slice(0, 10) };
+}
+
+/** The UTC day has a part within the bounds. */
+export function dayTouches(bounds: Bounds): Condition[] {
+  return within('day', bounds, utcDay);
 }
 
 /** The quarter of an hour has a part within the bounds. */

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { EVENT_KINDS, eventFilterShape } from './events-query.js';
+import { queryEnum } from './query-values.js';
+
+/** What `GET /analytics` counts: one kind of event, or all three at once. */
+export const ANALYTICS_EVENTS = [...EVENT_KINDS, 'composite'] as const;
+export type AnalyticsEvent = (typeof ANALYTICS_EVENTS)[number];
+
+/** Ways to group (spec 3.3), apart from the alias `trigger`. */
+export const GROUPINGS = [
+  'count',
+  'timeseries',
+  'continents',
+  'countries',
+  'regions',
+  'cities',
+  'devices',
+  'browsers',
+  'os',
+  'triggers',
+  'referers',
+  'referer_urls',
+  'top_links',
+  'top_urls',
+  'top_base_urls',
+  'utm_sources',
+  'utm_mediums',
+  'utm_campaigns',
+  'utm_terms',
+  'utm_contents',
+  'top_domains',
+  'top_folders',
+  'top_link_tags',
+  'top_partners',
+  'top_groups',
+  'top_partner_tags',
+] as const;
+export type Grouping = (typeof GROUPINGS)[number];
+
+/** Query string of `GET /analytics` (spec 3.1). */
+export const analyticsQuerySchema = z.object({
+  event: queryEnum(ANALYTICS_EVENTS),
+  groupBy: queryEnum([...GROUPINGS, 'trigger']),
+  ...eventFilterShape,
+});
+export type AnalyticsQuery = z.infer<typeof analyticsQuerySchema>;

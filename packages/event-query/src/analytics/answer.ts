@@ -1,0 +1,90 @@
+import type { AnalyticsNumbers, Grouping } from '@waymark/contract';
+import type { BoundAnalytics } from './bind-analytics.js';
+import { GROUPING_RULES, MEASURES_OF } from './groupings.js';
+import { startText } from './timeline.js';
+
+/** A row of a compiled answer: the columns of its group, then its numbers, as text. */
+export type AnalyticsRow = readonly string[];
+
+/** A group and its four numbers. */
+export interface CountedGroup {
+  readonly key: readonly string[];
+  readonly numbers: AnalyticsNumbers;
+}
+
+const NOTHING_COUNTED: AnalyticsNumbers = { clicks: 0, leads: 0, sales: 0, saleAmount: 0 };
+
+/** The groups of an answer, in its order. What is not measured is 0. */
+export function countedGroups(
+  { event, grouping, timeline }: BoundAnalytics,
+  rows: readonly AnalyticsRow[],
+): CountedGroup[] {
+  const keyCount = timeline === undefined ? GROUPING_RULES[grouping].columns.length : 1;
+  const measures = MEASURES_OF[event];
+  return rows.map((row) => {
+    const { sale_amount: saleAmount = 0, ...counted } = Object.fromEntries(
+      measures.map((measure, index) => [measure, Number(row[keyCount + index])]),
+    );
+    return { key: row.slice(0, keyCount), numbers: { ...NOTHING_COUNTED, ...counted, saleAmount } };
+  });
+}
+
+/** The one object that `groupBy=count` answers with. */
+export function countOf(groups: readonly CountedGroup[]): AnalyticsNumbers {
+  return groups[0]?.numbers ?? NOTHING_COUNTED;
+}
+
+/** Every bucket of a time series, those without events as zeros (spec 3.4). */
+export function timeseriesOf(
+  { zone, starts }: NonNullable<BoundAnalytics['timeline']>,
+  groups: readonly CountedGroup[],
+) {
+  const counted = new Map(groups.map(({ key: [start], numbers }) => [Number(start), numbers]));
+  return starts.map((start) => ({ start: startText(start, zone), ...(counted.get(start) ?? NOTHING_COUNTED) }));
+}
+
+type Fields = Readonly<Record<string, string>>;
+
+/** `US-CA`; a city may have no region. */
+function regionText(country: string, region: string): string {
+  return region === '' || region === 'Unknown' ? 'Unknown' : `${country}-${region}`;
+}
+
+function field(name: string) {
+  return ([value = '']: readonly string[]): Fields => ({ [name]: value });
+}
+
+/** Groupings whose rows say no more than the columns that they are grouped by. */
+export type EventGrouping = Exclude<
+  Grouping,
+  | 'count'
+  | 'timeseries'
+  | 'top_links'
+  | 'top_folders'
+  | 'top_link_tags'
+  | 'top_partners'
+  | 'top_groups'
+  | 'top_partner_tags'
+>;
+
+/** Fields of a row that say which group it is (spec 3.3). */
+export const GROUP_FIELDS: Readonly<Record<EventGrouping, (key: readonly string[]) => Fields>> = {
+  continents: field('continent'),
+  countries: ([country = '']) => ({ country, region: '*', city: '*' }),
+  regions: ([country = '', region = '']) => ({ country, region: regionText(country, region), city: '*' }),
+  cities: ([country = '', region = '', city = '']) => ({ country, region: regionText(country, region), city }),
+  devices: field('device'),
+  browsers: field('browser'),
+  os: field('os'),
+  triggers: field('trigger'),
+  referers: field('referer'),
+  referer_urls: field('refererUrl'),
+  top_urls: field('url'),
+  top_base_urls: field('url'),
+  utm_sources: field('utm_source'),
+  utm_mediums: field('utm_medium'),
+  utm_campaigns: field('utm_campaign'),
+  utm_terms: field('utm_term'),
+  utm_contents: field('utm_content'),
+  top_domains: field('domain'),
+};

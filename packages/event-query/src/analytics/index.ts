@@ -1,0 +1,13 @@
+export {
+  type AnalyticsRow,
+  type CountedGroup,
+  countedGroups,
+  countOf,
+  type EventGrouping,
+  GROUP_FIELDS,
+  timeseriesOf,
+} from './answer.js';
+export { type BoundAnalytics, bindAnalytics } from './bind-analytics.js';
+export { type ParsedAnalytics, parseAnalytics } from './parse-analytics.js';
+export { planAnalytics } from './plan-analytics.js';
+export { printAnalytics } from './print-analytics.js';

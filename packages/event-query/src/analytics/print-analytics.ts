@@ -1,0 +1,79 @@
+import { type CompiledQuery, Parameters, printRead } from '../print.js';
+import type { AnalyticsPlan, Counted, GroupedRead, GroupKey, OwnerRead } from './analytics-plan.js';
+import type { Measure } from './groupings.js';
+
+function keyName(index: number): string {
+  return `key_${index}`;
+}
+
+function printKey(key: GroupKey, parameters: Parameters): string {
+  if (key.type === 'column') return key.column;
+  const ms = key.column === 'slot' ? 'toInt64(toUnixTimestamp(slot)) * 1000' : `toUnixTimestamp64Milli(${key.column})`;
+  return `roundDown(${ms}, ${parameters.placeholder(key.starts)})`;
+}
+
+function printCounted(counted: Counted): string {
+  switch (counted.type) {
+    case 'rows':
+      return 'count()';
+    case 'sum':
+      return `sum(${counted.column})`;
+    case 'zero':
+      return '0';
+  }
+}
+
+function groupBy(names: readonly string[]): string {
+  return names.length === 0 ? '' : ` GROUP BY ${names.join(', ')}`;
+}
+
+/** Numbers are named apart from the columns that they are made of: an alias would hide the column. */
+function totalName(measure: Measure): string {
+  return `total_${measure}`;
+}
+
+function printGroups(group: GroupedRead, measures: readonly Measure[], parameters: Parameters): string {
+  const keys = group.keys.map((key, index) => `${printKey(key, parameters)} AS ${keyName(index)}`);
+  const totals = group.counted.map((counted, index) => {
+    const sign = group.isTakenAway ? '-' : '';
+    return `${sign}toInt64(${printCounted(counted)}) AS ${totalName(measures[index] as Measure)}`;
+  });
+  const select = printRead(group.read, [...keys, ...totals].join(', '), parameters);
+  return select + groupBy(group.keys.map((_key, index) => keyName(index)));
+}
+
+function sums(measures: readonly Measure[]): string[] {
+  return measures.map((measure) => `sum(part.${totalName(measure)}) AS ${totalName(measure)}`);
+}
+
+function printUnion({ reads, measures }: AnalyticsPlan, parameters: Parameters): string {
+  return reads.map((read) => printGroups(read, measures, parameters)).join(' UNION ALL ');
+}
+
+function printOwner(owner: OwnerRead, inner: string, measures: readonly Measure[], parameters: Parameters): string {
+  const column = owner.isList ? `arrayJoin(arrayDistinct(${owner.column}))` : owner.column;
+  const rows = printRead(owner.read, `id AS owner_id, ${column} AS owner_key`, parameters);
+  const select = [`owner.owner_key AS ${keyName(0)}`, ...sums(measures)].join(', ');
+  const join = `FROM (${inner}) AS part INNER JOIN (${rows}) AS owner ON owner.owner_id = part.${keyName(0)}`;
+  return `SELECT ${select} ${join} GROUP BY ${keyName(0)}`;
+}
+
+/** The statement of an answer: columns of the group, then its numbers. Same plan, same text. */
+export function printAnalytics(plan: AnalyticsPlan): CompiledQuery {
+  const parameters = new Parameters();
+  // The workspace comes first, whatever else a statement has.
+  parameters.workspace(plan.workspace);
+  const { reads, measures, owners, biggest } = plan;
+  const keys = reads[0].keys.map((_key, index) => keyName(index));
+  let sql = printUnion(plan, parameters);
+  if (reads.length > 1 && owners.length === 0) {
+    const select = [...keys.map((key) => `part.${key} AS ${key}`), ...sums(measures)].join(', ');
+    sql = `SELECT ${select} FROM (${sql}) AS part${groupBy(keys)}`;
+  }
+  for (const owner of owners) sql = printOwner(owner, sql, measures, parameters);
+  if (biggest !== undefined) {
+    const order = [`${totalName(biggest.by)} DESC`, ...keys.map((key) => `${key} ASC`)].join(', ');
+    sql += ` ORDER BY ${order} LIMIT ${parameters.placeholder({ type: 'UInt64', value: biggest.limit })}`;
+  }
+  return { sql, params: parameters.values, settings: plan.settings };
+}

@@ -1,0 +1,112 @@
+import { fault } from '../fault.js';
+import type { TimeRange } from '../time-range.js';
+import { DAY_MS, type Zone, zoneOf } from '../zone.js';
+
+/** The buckets of a time series: every hour, day or month of the zone that has a part in the range. */
+export interface Timeline {
+  readonly zone: string;
+  /** First instant of each bucket, ascending; a bucket ends where the next begins. Never empty. */
+  readonly starts: readonly number[];
+  /** Where events begin to count; undefined = since ever. */
+  readonly fromMs: number | undefined;
+}
+
+type Unit = 'hour' | 'day' | 'month';
+
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const BUCKETS_MAX = 5000;
+/** Most whole days between the first and the last day of a range that is shown by hours, and by days (spec 3.4). */
+const DAYS_BY_HOUR_MAX = 2;
+const DAYS_BY_DAY_MAX = 180;
+
+function midnightOf(localMs: number): number {
+  return Math.floor(localMs / DAY_MS) * DAY_MS;
+}
+
+function unitBetween(fromMs: number, toMs: number, zone: Zone): Unit {
+  const days = (midnightOf(zone.toLocal(toMs)) - midnightOf(zone.toLocal(fromMs))) / DAY_MS;
+  if (days <= DAYS_BY_HOUR_MAX) return 'hour';
+  return days > DAYS_BY_DAY_MAX ? 'month' : 'day';
+}
+
+function unitOf({ origin, toMs }: TimeRange, fromMs: number, zone: Zone): Unit {
+  const interval = origin.type === 'interval' ? origin.interval : 'all';
+  switch (interval) {
+    case '24h':
+      return 'hour';
+    case '7d':
+    case '30d':
+    case '90d':
+    case 'mtd':
+    case 'qtd':
+      return 'day';
+    case '1y':
+    case 'ytd':
+      return 'month';
+    case 'all':
+      return unitBetween(fromMs, toMs, zone);
+  }
+}
+
+/** A change of the clock that is no whole number of hours begins a bucket of its own, so no hour is counted twice. */
+function* hourStarts(fromMs: number, zone: Zone): Generator<number> {
+  const offsetAt = (instant: number) => zone.toLocal(instant) - instant;
+  const past = (instant: number) => ((zone.toLocal(instant) % HOUR_MS) + HOUR_MS) % HOUR_MS;
+  const full = fromMs - past(fromMs);
+  let start = offsetAt(full) === offsetAt(fromMs) ? full : zone.changeBetween(full, fromMs);
+  for (;;) {
+    yield start;
+    const next = start + HOUR_MS - past(start);
+    start = offsetAt(next - 1) === offsetAt(start) ? next : zone.changeBetween(start, next - 1);
+  }
+}
+
+function* dayStarts(fromMs: number, zone: Zone): Generator<number> {
+  for (let midnight = midnightOf(zone.toLocal(fromMs)); ; midnight += DAY_MS) {
+    // A zone may have left out a day.
+    if (zone.dayEnd(midnight) >= zone.dayStart(midnight)) yield zone.dayStart(midnight);
+  }
+}
+
+function* monthStarts(fromMs: number, zone: Zone): Generator<number> {
+  const first = new Date(midnightOf(zone.toLocal(fromMs)));
+  first.setUTCDate(1);
+  for (;;) {
+    yield zone.dayStart(first.getTime());
+    first.setUTCMonth(first.getUTCMonth() + 1);
+  }
+}
+
+const STARTS = { hour: hourStarts, day: dayStarts, month: monthStarts } as const;
+
+/**
+ * The buckets of spec 3.4. `interval=all` begins with the day on which the workspace was made.
+ *
+ * @param createdAtMs when the workspace was made
+ * @throws ApiError 422 for more than 5000 buckets
+ */
+export function timelineOf(range: TimeRange, createdAtMs: number): Timeline {
+  const zone = zoneOf(range.zone);
+  const { origin } = range;
+  const originMs = Math.min(createdAtMs, origin.type === 'interval' ? origin.nowMs : createdAtMs);
+  const fromMs = range.fromMs ?? zone.dayStart(midnightOf(zone.toLocal(originMs)));
+  const starts: number[] = [];
+  for (const start of STARTS[unitOf(range, fromMs, zone)](fromMs, zone)) {
+    if (start > range.toMs && starts.length > 0) break;
+    if (starts.length === BUCKETS_MAX) {
+      throw fault('too_big', 'start', `must lie at most ${BUCKETS_MAX} months before the end of the time series`);
+    }
+    starts.push(start);
+  }
+  return { zone: range.zone, starts, fromMs };
+}
+
+/** `2026-03-04T00:00:00.000+0100`: an instant as the clocks of the zone show it (spec 3.4). */
+export function startText(instantMs: number, zoneName: string): string {
+  const localMs = zoneOf(zoneName).toLocal(instantMs);
+  const offset = Math.trunc((localMs - instantMs) / MINUTE_MS);
+  const hours = String(Math.trunc(Math.abs(offset) / 60)).padStart(2, '0');
+  const minutes = String(Math.abs(offset) % 60).padStart(2, '0');
+  return `${new Date(localMs).toISOString().slice(0, 19)}.000${offset < 0 ? '-' : '+'}${hours}${minutes}`;
+}
