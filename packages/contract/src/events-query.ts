@@ -65,6 +65,7 @@ export const eventsQuerySchema = z.object({
   event: queryEnum(EVENT_KINDS),
   ...eventFilterShape,
   page: queryInteger({ min: 1, max: Number.MAX_SAFE_INTEGER, default: 1 }),
+  cursor: queryTextUpTo(200),
   limit: queryInteger({ min: 1, max: 1000, default: 100 }),
   sortOrder: queryEnum(['asc', 'desc']),
   sortBy: queryEnum(['timestamp']),

@@ -1,5 +1,6 @@
 import type { EventsQuery } from '@waymark/contract';
 import { type BindScope, bind } from './bind.js';
+import { openCursor } from './cursor.js';
 import { parse } from './parse.js';
 import { plan } from './plan.js';
 import type { PlanFacts } from './plan-facts.js';
@@ -20,5 +21,7 @@ export interface EventsRequest {
  * @throws ApiError 400 or 422, naming the parameter
  */
 export function compile(request: EventsRequest, nowMs: number): CompiledQuery {
-  return print(plan(bind(parse(request.query, nowMs), request.scope), request.facts));
+  const { query, scope } = request;
+  const parsed = parse(query, nowMs, openCursor({ query, workspaceId: scope.workspaceId }));
+  return print(plan(bind(parsed, scope), request.facts));
 }

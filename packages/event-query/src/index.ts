@@ -1,6 +1,7 @@
 export * from './analytics/index.js';
 export { type BindScope, type BoundFilters, type BoundRequest, bind, bindFilters } from './bind.js';
 export { compile, type EventsRequest } from './compile.js';
+export { type Cursor, openCursor, type Position, writeCursor } from './cursor.js';
 export { checkDateRange } from './date-range-gate.js';
 export { type FilterQuery, parse, parseFilters } from './parse.js';
 export type { CustomerReference, Filter, LinkReference, Page, ParsedFilters, ParsedRequest } from './parsed-request.js';

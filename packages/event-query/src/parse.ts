@@ -1,21 +1,14 @@
 import { type EventsQuery, MULTI_VALUE_FILTERS, type MultiValueFilter } from '@waymark/contract';
+import type { Cursor } from './cursor.js';
 import { fault } from './fault.js';
 import { normaliseValues } from './filter-values.js';
-import { parseMultiValue, type ValueLists } from './multi-value.js';
-import type {
-  CustomerReference,
-  DeferredFilter,
-  Filter,
-  LinkReference,
-  ListParameter,
-  Page,
-  ParsedFilters,
-  ParsedRequest,
-} from './parsed-request.js';
+import { firstItem, parseMultiValue, type ValueLists } from './multi-value.js';
+import { parsePage } from './page.js';
+import type { CustomerReference, Filter, LinkReference, ParsedFilters, ParsedRequest } from './parsed-request.js';
 import { parseTimeRange } from './time-range.js';
 
 /** The parameters that filter; `/events` and `/analytics` share them. */
-export type FilterQuery = Omit<EventsQuery, 'page' | 'limit' | 'sortOrder' | 'sortBy' | 'order'>;
+export type FilterQuery = Omit<EventsQuery, 'page' | 'cursor' | 'limit' | 'sortOrder' | 'sortBy' | 'order'>;
 
 const EXTERNAL_PREFIX = 'ext_';
 
@@ -79,17 +72,16 @@ export function parseFilters(query: FilterQuery, nowMs: number): ParsedFilters {
   return { kind: query.event ?? 'clicks', range, filters, link, folderId };
 }
 
-function parsePage(query: EventsQuery): Page {
-  // The SDK always sends `order=desc` beside the caller's `sortOrder`.
-  const order = query.order === 'asc' ? 'asc' : (query.sortOrder ?? 'desc');
-  return {
-    direction: order === 'asc' ? 'ASC' : 'DESC',
-    limit: query.limit,
-    offset: BigInt(query.page - 1) * BigInt(query.limit),
-  };
-}
-
-/** What a query string of `GET /events` means. @throws ApiError 400 or 422, naming the parameter */
-export function parse(query: EventsQuery, nowMs: number): ParsedRequest {
-  return { ...parseFilters(query, nowMs), page: parsePage(query) };
+/**
+ * What a query string of `GET /events` means.
+ *
+ * @param nowMs epoch milliseconds; pages that begin at a cursor have the present of their first page instead
+ * @param cursor what `openCursor` found in the query
+ * @throws ApiError 400 or 422, naming the parameter
+ */
+export function parse(query: EventsQuery, nowMs: number, cursor?: Cursor): ParsedRequest {
+  if (query.cursor !== undefined && cursor === undefined) {
+    throw new TypeError('the cursor of the request was not opened before parse');
+  }
+  return { ...parseFilters(query, cursor?.nowMs ?? nowMs), page: parsePage(query, cursor) };
 }

@@ -1,4 +1,5 @@
 import type { EventKind, MultiValueFilter } from '@waymark/contract';
+import type { Position } from './cursor.js';
 import type { ValueLists } from './multi-value.js';
 import type { TimeRange } from './time-range.js';
 
@@ -26,15 +27,17 @@ export interface ParsedFilters {
   readonly range: TimeRange;
   readonly filters: readonly Filter[];
   readonly link: LinkReference | undefined;
-}
   /** The first folder that is listed, to keep or to leave out: it has to exist and be readable (spec 2.2). */
   readonly folderId: string | undefined;
+}
 
 export interface Page {
   readonly direction: 'ASC' | 'DESC';
   readonly limit: number;
   /** Up to 2^53 pages of 1000: no number holds it. */
   readonly offset: bigint;
+  /** The event before the page, when the page begins at a cursor. */
+  readonly after: Position | undefined;
 }
 
 export interface ParsedRequest extends ParsedFilters {

@@ -5,7 +5,7 @@ import { knownLinks, linkConditions, linkReadSettings } from './link-reads.js';
 import type { PlanFacts } from './plan-facts.js';
 import { type QuerySettings, READ_LIMITS } from './read-limits.js';
 import type { ColumnName, Condition, EventTable, TableRead } from './sql-nodes.js';
-import { happenedWithin } from './time-conditions.js';
+import { comesAfter, happenedWithin } from './time-conditions.js';
 
 /** A page of rows. */
 export interface PagePlan {
@@ -52,11 +52,16 @@ function pageSettings(kind: EventKind, links: number | undefined, where: readonl
 /** Chooses table, columns, order and settings for a page. */
 export function plan(bound: BoundRequest, facts: PlanFacts = {}): PagePlan {
   const { table, id, columns } = SHAPES[bound.kind];
-  const { direction, limit, offset } = bound.page;
+  const { direction, limit, offset, after } = bound.page;
   const links = knownLinks(bound, facts);
   const where = bound.isEmpty
     ? [NOTHING]
-    : [...happenedWithin(bound), ...bound.conditions, ...linkConditions(bound, facts)];
+    : [
+        ...happenedWithin(bound),
+        ...(after === undefined ? [] : comesAfter(after, direction, id)),
+        ...bound.conditions,
+        ...linkConditions(bound, facts),
+      ];
   return {
     read: {
       table,

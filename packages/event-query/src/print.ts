@@ -39,11 +39,7 @@ function columnList(columns: readonly ColumnName[]): string {
 }
 
 /** The rows of a table that meet its conditions, the workspace always among them. */
-export function printRead(
-  read: Omit<TableRead, 'columns'>,
-  expressions: string,
-  parameters: Parameters,
-): string {
+export function printRead(read: Omit<TableRead, 'columns'>, expressions: string, parameters: Parameters): string {
   const table = `${read.table}${read.isFinal ? ' FINAL' : ''}`;
   const guard = `workspace_id = ${parameters.workspace(read.workspace)}`;
   const conditions = read.where.map((condition) => ` AND ${printCondition(condition, parameters)}`);
@@ -54,6 +50,10 @@ function printCondition(condition: Condition, parameters: Parameters): string {
   switch (condition.type) {
     case 'compare':
       return `${condition.column} ${condition.operator} ${parameters.placeholder(condition.value)}`;
+    case 'compareTuple': {
+      const values = condition.values.map((value) => parameters.placeholder(value));
+      return `${columnList(condition.columns)} ${condition.operator} (${values.join(', ')})`;
+    }
     case 'in': {
       const left = condition.isFolded ? `lower(${condition.column})` : condition.column;
       return `${left} IN ${parameters.placeholder(condition.values)}`;

@@ -72,6 +72,13 @@ export type Condition =
       readonly operator: '=' | '!=' | '>=' | '<=';
       readonly value: Value;
     }
+  /** The columns, taken together as one value, come before or after the values. */
+  | {
+      readonly type: 'compareTuple';
+      readonly columns: readonly ColumnName[];
+      readonly operator: '<' | '>';
+      readonly values: readonly Value[];
+    }
   /** `isFolded`: letters A-Z of the column are compared in lower case. */
   | { readonly type: 'in'; readonly column: ColumnName; readonly isFolded: boolean; readonly values: ListValue }
   /** The column, an array, has at least one of the values. */

@@ -1,3 +1,4 @@
+import type { Position } from './cursor.js';
 import type { ColumnName, Condition, Value } from './sql-nodes.js';
 
 /** Length of a row of `workspace_slots`. */
@@ -34,6 +35,19 @@ function within(column: ColumnName, { fromMs, toMs }: Bounds, toValue: (ms: numb
 /** The event happened within the bounds, both included. */
 export function happenedWithin(bounds: Bounds): Condition[] {
   return within('timestamp', bounds, instant);
+}
+
+/**
+ * The event comes later in the order than the one at `position`. The time stands there a second time, alone: the tuple would
+ * not let the index skip anything (clickhouse.md 2.4).
+ */
+export function comesAfter({ timeMs, id }: Position, direction: 'ASC' | 'DESC', idColumn: ColumnName): Condition[] {
+  const [edge, operator] = direction === 'ASC' ? (['>=', '>'] as const) : (['<=', '<'] as const);
+  const time = instant(timeMs);
+  return [
+    { type: 'compare', column: 'timestamp', operator: edge, value: time },
+    { type: 'compareTuple', columns: ['timestamp', idColumn], operator, values: [time, { type: 'String', value: id }] },
+  ];
 }
 
 function utcDay(ms: number): Value {

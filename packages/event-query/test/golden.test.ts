@@ -1,7 +1,7 @@
 import { eventsQuerySchema } from '@waymark/contract';
 import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { BindScope, CompiledQuery, PlanFacts } from '../src/index.js';
+import { type BindScope, type CompiledQuery, type PlanFacts, writeCursor } from '../src/index.js';
 import { pageOf } from './run.js';
 import { SMALL_WORLD } from './small-world.js';
 import {
@@ -37,6 +37,8 @@ interface Case {
   readonly query: Record<string, string>;
   readonly scope?: Partial<BindScope>;
   readonly facts?: PlanFacts & { readonly events?: number };
+  /** Number of the event that the page follows by cursor. */
+  readonly after?: number;
   /** Numbers of the events, in order. */
   readonly events: readonly number[];
 }
@@ -101,8 +103,6 @@ const CASES: Record<string, Case> = {
   'unknown tag out': { query: { tagId: '-nonsense' }, events: [9, 1, 2, 3, 4, 5, 6] },
   'tenant out': { query: { tenantId: '-tenant-1' }, events: [2, 3, 4, 5] },
   partner: { query: { partnerId: partnerId(2) }, events: [4] },
-  'no partner is no partner id': { query: { partnerId: partnerId(0) }, events: [] },
-  'own program': { query: { programId: programId(1) }, events: [9, 1, 6] },
   folder: { query: { folderId: folderId(1) }, events: [9, 1, 6] },
   'an excluded folder keeps links without folder': { query: { folderId: `-${folderId(1)}` }, events: [2, 3, 4, 5] },
   'partner tag': { query: { partnerTagId: partnerTagId(1) }, events: [9, 1, 6] },
@@ -119,6 +119,8 @@ const CASES: Record<string, Case> = {
     query: { groupId: groupId(1), partnerTagId: `-${partnerTagId(3)}`, folderId: folderId(1) },
     events: [9, 1, 6],
   },
+  'no partner is no partner id': { query: { partnerId: partnerId(0) }, events: [] },
+  'own program': { query: { programId: programId(1) }, events: [9, 1, 6] },
   'another program': { query: { programId: programId(2) }, events: [] },
   'root links': { query: { root: 'true' }, events: [3, 5] },
   'all but root links': { query: { root: 'false' }, events: [9, 1, 2, 4, 6] },
@@ -144,6 +146,16 @@ const CASES: Record<string, Case> = {
   sales: { query: { event: 'sales' }, events: [31, 32] },
   'new sales': { query: { event: 'sales', saleType: 'new' }, events: [32] },
   'sales by link': { query: { event: 'sales', domain: 'b.example' }, events: [32] },
+  'from a cursor': { query: { limit: '2' }, after: 2, events: [3, 4] },
+  'from a cursor, ascending': { query: { sortOrder: 'asc' }, after: 2, events: [1, 9] },
+  'from a cursor among events of one millisecond': { query: {}, after: 9, events: [1, 2, 3, 4, 5, 6] },
+  'from a cursor in one link': { query: { linkId: linkId(1) }, after: 9, events: [1, 6] },
+  'from a cursor, leads in a range': {
+    query: { event: 'leads', start: '2026-11-21T14:28:00.250Z' },
+    after: 21,
+    events: [22],
+  },
+  'after the last event': { query: { interval: 'all' }, after: 8, events: [] },
   'a page that may lie beyond the end': { query: { page: '101' }, events: [] },
   'the last page there can be': { query: { page: '9007199254740991', limit: '1000' }, events: [] },
 };
@@ -166,8 +178,17 @@ function text(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? String(part) : part));
 }
 
+function cursorAfter({ query, after }: Case): { readonly cursor?: string } {
+  const parsed = eventsQuerySchema.parse(query);
+  const event = eventsOf(SMALL_WORLD, parsed.event ?? 'clicks').find(({ id }) => numberIn(id) === after);
+  if (event === undefined) return {};
+  const position = { timeMs: event.timeMs, id: event.id };
+  return { cursor: writeCursor({ nowMs: NOW, after: position }, { query: parsed, workspaceId: SCOPE.workspaceId }) };
+}
+
 test.each(Object.entries(CASES))('%s: the statement is the reviewed one and gives its events', async (name, wanted) => {
-  const { ids, statements } = await pageOf(database, wanted.query, { ...SCOPE, ...wanted.scope }, wanted.facts);
+  const query = { ...wanted.query, ...cursorAfter(wanted) };
+  const { ids, statements } = await pageOf(database, query, { ...SCOPE, ...wanted.scope }, wanted.facts);
   const file = `golden/${name.replace(/[^a-z0-9]+/gi, '-')}.sql`;
   const request = `-- GET /events?${new URLSearchParams(query)}`;
   await expect(`${[request, ...statements.map(readable)].join('\n\n')}\n`).toMatchFileSnapshot(file);

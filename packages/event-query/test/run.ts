@@ -6,6 +6,7 @@ import {
   bind,
   type CompiledQuery,
   isBeyondEnd,
+  openCursor,
   type PlanFacts,
   parse,
   plan,
@@ -32,9 +33,11 @@ export async function pageOf(
   database: TestDatabase,
   query: Record<string, string>,
   scope: BindScope,
-  { events, ...known }: PlanFacts & { readonly events?: number } = {},
+  { events, nowMs = NOW, ...known }: PlanFacts & { readonly events?: number; readonly nowMs?: number } = {},
 ): Promise<{ readonly ids: string[]; readonly statements: CompiledQuery[] }> {
-  const bound = bind(parse(eventsQuerySchema.parse(query), NOW), scope);
+  const valid = eventsQuerySchema.parse(query);
+  const cursor = openCursor({ query: valid, workspaceId: scope.workspaceId });
+  const bound = bind(parse(valid, nowMs, cursor), scope);
   const statements: CompiledQuery[] = [];
   const run = (statement: CompiledQuery) => {
     statements.push(statement);

@@ -1,6 +1,6 @@
 import type { Catalog } from '@waymark/catalog';
 import { eventSchema, eventsQuerySchema } from '@waymark/contract';
-import { bind, checkDateRange, parse } from '@waymark/event-query';
+import { bind, checkDateRange, openCursor, parse, writeCursor } from '@waymark/event-query';
 import { type App, sendJsonText } from '@waymark/http-kit';
 import { z } from 'zod';
 import type { BusyGate } from '../busy-gate.js';
@@ -31,8 +31,11 @@ export async function eventRoutes(app: App, parts: EventRouteParts): Promise<voi
       },
     },
     async (request, reply) => {
-      const { workspace } = request;
-      const parsed = parse(request.query, now());
+      const { workspace, query } = request;
+      const list = { query, workspaceId: workspace.id };
+      const cursor = openCursor(list);
+      const nowMs = cursor?.nowMs ?? now();
+      const parsed = parse(query, nowMs, cursor);
       checkDateRange(workspace.plan, parsed.range, Date.parse(workspace.createdAt));
       const caller = { workspaceId: workspace.id, role: request.apiKey.role };
       const references = await findReferences(catalog, caller, parsed);
@@ -42,6 +45,10 @@ export async function eventRoutes(app: App, parts: EventRouteParts): Promise<voi
         () => readPage(parts, bound, { workspaceId: workspace.id, requestId: request.id, signal }),
         signal,
       );
+      const last = rows.length === query.limit ? rows.at(-1) : undefined;
+      if (last !== undefined) {
+        reply.header('link', nextLink(query, writeCursor({ nowMs, after: positionOf(last) }, list)));
+      }
       return sendJsonText(reply, await pageText(parts, workspace.id, parsed.kind, rows));
     },
   );

@@ -1,0 +1,28 @@
+-- GET /events?interval=all&cursor=AQGh_oObOgGh-O9iOkwxbzVKU29xYTVtV0tVemeb4n0QmbvV-ck9XrU
+
+SELECT click_id, timestamp, link_id, payload, ip
+  FROM click_events
+  WHERE workspace_id = {p0:UInt64}
+  AND timestamp <= {p1:DateTime64(3, 'UTC')}
+  AND timestamp <= {p2:DateTime64(3, 'UTC')}
+  AND (timestamp, click_id) < ({p2:DateTime64(3, 'UTC')}, {p3:String})
+  AND NOT (link_id IN (SELECT id FROM links WHERE workspace_id = {p0:UInt64} AND deleted = {p4:UInt8}))
+  ORDER BY timestamp DESC, click_id DESC
+  LIMIT {p5:UInt64} OFFSET {p6:UInt64}
+-- p0 = "500"
+-- p1 = "2026-11-21 23:59:59.999"
+-- p2 = "2026-11-20 12:30:00.250"
+-- p3 = "L1o5JSoqa5mWKUzg"
+-- p4 = "1"
+-- p5 = "100"
+-- p6 = "0"
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set distributed_product_mode = local
+-- set optimize_skip_unused_shards = 1
+-- set log_comment = events clicks
+-- set optimize_use_projections = 0
+-- set use_index_for_in_with_subqueries = 0
+-- set ignore_data_skipping_indices = link_id_bloom
+-- set use_top_k_dynamic_filtering = 0

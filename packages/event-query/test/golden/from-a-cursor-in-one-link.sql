@@ -1,0 +1,32 @@
+-- GET /events?linkId=link_00000000001&cursor=AQGh_oObOgGh_oKw2kwxc0lTZTV5eWFGVzRRSjf0OmdWoyDqKDNoXyU
+
+SELECT click_id, timestamp, link_id, payload, ip
+  FROM click_events
+  WHERE workspace_id = {p0:UInt64}
+  AND timestamp >= {p1:DateTime64(3, 'UTC')}
+  AND timestamp <= {p2:DateTime64(3, 'UTC')}
+  AND timestamp <= {p3:DateTime64(3, 'UTC')}
+  AND (timestamp, click_id) < ({p3:DateTime64(3, 'UTC')}, {p4:String})
+  AND link_id IN {p5:Array(UInt64)}
+  AND NOT (link_id IN (SELECT id FROM links WHERE workspace_id = {p0:UInt64} AND id IN {p6:Array(UInt64)} AND deleted = {p7:UInt8}))
+  ORDER BY workspace_id DESC, link_id DESC, timestamp DESC, click_id DESC
+  LIMIT {p8:UInt64} OFFSET {p9:UInt64}
+-- p0 = "500"
+-- p1 = "2026-11-20 14:30:00.250"
+-- p2 = "2026-11-21 14:30:00.250"
+-- p3 = "2026-11-21 14:29:00.250"
+-- p4 = "L1sISe5yyaFW4QJ7"
+-- p5 = ["1"]
+-- p6 = ["1"]
+-- p7 = "1"
+-- p8 = "100"
+-- p9 = "0"
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set distributed_product_mode = local
+-- set optimize_skip_unused_shards = 1
+-- set log_comment = events clicks
+-- set optimize_use_projections = 1
+-- set use_index_for_in_with_subqueries = 1
+-- set use_top_k_dynamic_filtering = 0
