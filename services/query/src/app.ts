@@ -2,6 +2,7 @@ import type { Catalog } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { type App, authPlugin, type CreateAppOptions, createApp } from '@waymark/http-kit';
 import type { RateLimiter } from '@waymark/rate-limit';
+import { analyticsRoutes } from './analytics/route.js';
 import { createBusyGate } from './busy-gate.js';
 import { eventRoutes } from './events/route.js';
 import { createRemovedLinksMemory } from './removed-links.js';
@@ -20,7 +21,7 @@ const READ_WAIT_MS_MAX = 5000;
 
 /** Every route of this service; the app must have `authPlugin`. */
 export async function queryRoutes(app: App, deps: QueryDeps): Promise<void> {
-  await eventRoutes(app, {
+  const parts = {
     ...deps,
     removedLinks: createRemovedLinksMemory(deps.now),
     busyGate: createBusyGate({
@@ -28,7 +29,9 @@ export async function queryRoutes(app: App, deps: QueryDeps): Promise<void> {
       waitingMax: READS_WAITING_MAX,
       waitMsMax: READ_WAIT_MS_MAX,
     }),
-  });
+  };
+  await eventRoutes(app, parts);
+  await analyticsRoutes(app, parts);
 }
 
 /** The service as an app of its own. */

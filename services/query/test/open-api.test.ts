@@ -1,4 +1,4 @@
-import { eventsQuerySchema } from '@waymark/contract';
+import { analyticsQuerySchema, eventsQuerySchema } from '@waymark/contract';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startQuery, type TestQuery } from './test-query.js';
 
@@ -8,14 +8,26 @@ beforeAll(async () => {
 });
 afterAll(() => query.close());
 
-test('the OpenAPI document names the route, every parameter and the three kinds of items', async () => {
+test('the OpenAPI document names GET /events, every parameter and the three kinds of items', async () => {
   const document = (await query.app.inject('/openapi.json')).json();
-  expect(Object.keys(document.paths)).toEqual(['/events']);
+  expect(Object.keys(document.paths)).toEqual(['/events', '/analytics']);
   const { parameters, responses, security } = document.paths['/events'].get;
   expect(parameters.map(({ name }: { name: string }) => name).sort()).toEqual(
     Object.keys(eventsQuerySchema.shape).sort(),
   );
   expect(parameters.every(({ required }: { required?: boolean }) => required !== true)).toBe(true);
   expect(JSON.stringify(responses['200'])).toMatch(/ClickEvent.*LeadEvent.*SaleEvent/);
+  expect(security).toHaveLength(1);
+});
+
+test('the OpenAPI document names GET /analytics, every parameter, and the rows of every grouping', async () => {
+  const document = (await query.app.inject('/openapi.json')).json();
+  const { parameters, responses, security } = document.paths['/analytics'].get;
+  expect(parameters.map(({ name }: { name: string }) => name).sort()).toEqual(
+    Object.keys(analyticsQuerySchema.shape).sort(),
+  );
+  const groupBy = parameters.find(({ name }: { name: string }) => name === 'groupBy');
+  expect(groupBy.schema.enum).toHaveLength(27);
+  expect(responses['200'].content['application/json'].schema.anyOf).toHaveLength(26);
   expect(security).toHaveLength(1);
 });

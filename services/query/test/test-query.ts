@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { type Catalog, type CustomerRecord, createCatalog, type LinkRecord } from '@waymark/catalog';
 import type { ClickFacts, EventRow, LeadFacts, SaleFacts } from '@waymark/clickhouse';
 import {
+  analyticsRowSchemas,
   type ErrorBody,
   eventSchema,
+  type Grouping,
   type ListedEvent,
   type Plan,
   parseResourceId,
@@ -160,6 +162,30 @@ export class TestWorkspace {
     if (response.statusCode === 200) z.array(eventSchema).parse(body);
     return { status: response.statusCode, headers: response.headers, body };
   }
+
+  /** What `GET /analytics` answers. A success is checked against the contract of its grouping. */
+  async analytics(parameters: Record<string, string> | string = {}): Promise<AnalyticsAnswer> {
+    const query = new URLSearchParams(parameters);
+    const response = await this.query.app.inject({
+      method: 'GET',
+      url: `/analytics?${query}`,
+      headers: { authorization: `Bearer ${this.token}` },
+    });
+    const body: unknown = response.json();
+    if (response.statusCode === 200) {
+      const groupBy = query.get('groupBy') ?? 'count';
+      const row = analyticsRowSchemas[(groupBy === 'trigger' ? 'triggers' : groupBy) as Grouping];
+      (groupBy === 'count' ? row : z.array(row)).parse(body);
+    }
+    return { status: response.statusCode, headers: response.headers, body };
+  }
+}
+
+/** What `GET /analytics` answered; a success was checked against the contract of its grouping. */
+export interface AnalyticsAnswer {
+  readonly status: number;
+  readonly headers: Record<string, unknown>;
+  readonly body: unknown;
 }
 
 /** A workspace on a plan with analytics, its limit out of the way. */

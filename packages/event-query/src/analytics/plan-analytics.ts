@@ -144,7 +144,13 @@ export function planAnalytics(request: BoundAnalytics, facts: PlanFacts = {}): A
     type: 'Array(Int64)',
     value: timeline.starts.map(BigInt),
   };
-  const parts: PlanParts = { rule, measures: MEASURES_OF[event], starts, facts };
+  const parts: PlanParts = {
+    rule,
+    measures: MEASURES_OF[event],
+    starts,
+    // What owns a link is found through the links that there are: removed ones drop out by themselves.
+    facts: rule.owners.length === 0 ? facts : { ...facts, hasRemovedLinks: false },
+  };
   const [first, ...others] = request.reads
     .filter(({ isEmpty }) => !isEmpty)
     .flatMap((bound) => readsOf(request, parts, bound));

@@ -5,12 +5,13 @@ import { type App, sendJsonText } from '@waymark/http-kit';
 import { z } from 'zod';
 import type { BusyGate } from '../busy-gate.js';
 import { callerSignal } from '../caller-signal.js';
+import { createReads, type ReadParts } from '../reads.js';
 import { findReferences } from './find-references.js';
 import { nextLink, positionOf } from './next-link.js';
 import { pageText } from './page-text.js';
-import { type ReadPageParts, readPage } from './read-page.js';
+import { readPage } from './read-page.js';
 
-export interface EventRouteParts extends ReadPageParts {
+export interface EventRouteParts extends ReadParts {
   readonly catalog: Catalog;
   readonly busyGate: BusyGate;
 }
@@ -41,10 +42,8 @@ export async function eventRoutes(app: App, parts: EventRouteParts): Promise<voi
       const references = await findReferences(catalog, caller, parsed);
       const bound = bind(parsed, { workspaceId: workspace.id, programId: workspace.defaultProgramId, ...references });
       const signal = callerSignal(reply);
-      const rows = await busyGate.run(
-        () => readPage(parts, bound, { workspaceId: workspace.id, requestId: request.id, signal }),
-        signal,
-      );
+      const reads = createReads(parts, { workspaceId: workspace.id, requestId: request.id, signal });
+      const rows = await busyGate.run(() => readPage(reads, bound), signal);
       const last = rows.length === query.limit ? rows.at(-1) : undefined;
       if (last !== undefined) {
         reply.header('link', nextLink(query, writeCursor({ nowMs, after: positionOf(last) }, list)));

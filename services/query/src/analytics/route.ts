@@ -1,0 +1,55 @@
+import type { Catalog } from '@waymark/catalog';
+import { ApiError, analyticsAnswerSchema, analyticsQuerySchema } from '@waymark/contract';
+import { bindAnalytics, checkDateRange, parseAnalytics } from '@waymark/event-query';
+import { type App, sendJsonText } from '@waymark/http-kit';
+import type { BusyGate } from '../busy-gate.js';
+import { callerSignal } from '../caller-signal.js';
+import { findReferences } from '../events/find-references.js';
+import { createReads, type ReadParts } from '../reads.js';
+import { createAnswerBody } from './answer.js';
+import { readGroups } from './read-groups.js';
+
+export interface AnalyticsRouteParts extends ReadParts {
+  readonly catalog: Catalog;
+  readonly busyGate: BusyGate;
+}
+
+/** A program other than the workspace's own is refused here, while `GET /events` finds nothing of it (spec 3.1). */
+function checkProgram(programId: string | undefined, ownProgramId: string | null): void {
+  if (programId === undefined || programId === ownProgramId) return;
+  throw new ApiError('forbidden', 'The program does not belong to this workspace.');
+}
+
+/** `GET /analytics` (spec 3). */
+export async function analyticsRoutes(app: App, parts: AnalyticsRouteParts): Promise<void> {
+  const { catalog, busyGate, now } = parts;
+  const answerBody = createAnswerBody(catalog);
+  app.get(
+    '/analytics',
+    {
+      onRequest: app.authenticate({ permission: 'analytics.read', minimumPlan: 'pro', bucket: 'analytics' }),
+      schema: {
+        operationId: 'retrieveAnalytics',
+        summary: 'Retrieve analytics',
+        tags: ['Analytics'],
+        querystring: analyticsQuerySchema,
+        response: { 200: analyticsAnswerSchema },
+      },
+    },
+    async (request, reply) => {
+      const { workspace, query } = request;
+      const createdAtMs = Date.parse(workspace.createdAt);
+      const parsed = parseAnalytics(query, { nowMs: now(), createdAtMs });
+      checkDateRange(workspace.plan, parsed.filters.range, createdAtMs);
+      checkProgram(query.programId, workspace.defaultProgramId);
+      const caller = { workspaceId: workspace.id, role: request.apiKey.role };
+      const references = await findReferences(catalog, caller, parsed.filters);
+      const scope = { workspaceId: workspace.id, programId: workspace.defaultProgramId, ...references };
+      const bound = bindAnalytics(parsed, scope);
+      const signal = callerSignal(reply);
+      const reads = createReads(parts, { workspaceId: workspace.id, requestId: request.id, signal });
+      const groups = await busyGate.run(() => readGroups(reads, bound), signal);
+      return sendJsonText(reply, JSON.stringify(await answerBody(workspace.id, bound, groups)));
+    },
+  );
+}
