@@ -17,11 +17,10 @@ import { aClick, aSale, startTcpProxy, type TcpProxy, waitFor } from '@waymark/t
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type ReportLine, writeReportSection } from './fault-report.js';
-import { kill9 } from './queue/child-process.js';
 import { FAULTS, SCENARIO_MS } from './queue/fault-length.js';
 import { Judge } from './queue/judge.js';
 import { Ledger } from './queue/ledger.js';
-import { forkProducer, WritePath } from './queue/write-path.js';
+import { WritePath } from './queue/write-path.js';
 
 // The moments that chance rarely hits: an answer lost at the worst time, a claim without its job, a spool read twice, rows
 // that no table takes.
@@ -173,38 +172,6 @@ describe('an answer that is lost', () => {
 });
 
 describe('a claim whose owner is killed before its job', () => {
-  it(
-    'lets the same visitor be recorded by another process at once',
-    async () => {
-      const workspaceId = path.nextWorkspace();
-      const before = new Set(await redis.keys('{waymark}:claim:c:*'));
-      const child = forkProducer({
-        redisUrl: `redis://127.0.0.1:${proxy.port}`,
-        spoolDirectory: await aDirectory(),
-        workspaceId,
-        prefix: 'killed',
-        firstInvoice: 0,
-        clicks: 1,
-        sales: 0,
-        waits: true,
-      });
-      await once(child, 'message');
-      proxy.holdAnswers();
-      child.send('go');
-      const claims = async () => (await redis.keys('{waymark}:claim:c:*')).find((key) => !before.has(key));
-      const key = await waitFor(claims, { what: 'the click to be claimed', timeoutMs: 20_000 });
-      await kill9(child);
-      proxy.pass();
-      const visit = { ...aVisit(workspaceId, 'whoever'), claim: key.slice('{waymark}:claim:'.length) };
-      const result = await (await aProducer(await aDirectory())).recordClick(visit);
-      expect(result).toEqual({ clickId: visit.clickId, recorded: true });
-      const ledger = new Ledger();
-      ledger.clicks.add(result.clickId);
-      await verdictOf('killed between claim and job, click', '1 × kill -9', workspaceId, ledger);
-    },
-    SCENARIO_MS,
-  );
-
   it(
     'keeps a repeat waiting, never lies, and is free again when it has expired',
     async () => {

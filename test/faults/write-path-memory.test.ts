@@ -10,7 +10,7 @@ import { Traffic, WritePath } from './queue/write-path.js';
 // A Redis that is filled by its own queue, and then to the last byte by something else. BullMQ cannot even complete a job at
 // the limit: the writers' reserve has to be enough to come back from there.
 
-const LIMIT_MB = FAULTS.isLong ? 64 : 24;
+const LIMIT_MB = FAULTS.isLong ? 64 : 32;
 const report: ReportLine[] = [];
 let path: WritePath;
 let redis: Redis;

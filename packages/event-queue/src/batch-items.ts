@@ -5,24 +5,14 @@ import type { EntryFinal, StateValue } from './transaction.js';
 /** A row is at most that many bytes of JSON (architecture, section 5). */
 export const ROW_BYTES_MAX = 100_000;
 
-/** What became of one attempt to record a click. */
-export type ClickOutcome =
-  /** In the queue, or on disk, where no other process sees its claim yet. */
-  | { readonly state: 'recorded'; readonly on: 'queue' | 'disk' }
-  /** Counted already within the hour. */
-  | { readonly state: 'known'; readonly clickId: string }
-  /** Someone is recording a click of this visitor right now. */
-  | { readonly state: 'pending' };
-
 /** A click on its way into a batch. */
 export interface ClickItem {
   readonly type: 'click';
   readonly claim: string;
   readonly clickId: string;
   readonly rowText: string;
-  /** Recorded whoever holds the claim, which becomes this click's. */
-  readonly takesOver: boolean;
-  settle(outcome: ClickOutcome): void;
+  /** @param clickId of the click that stands for this visit: its own once it is safe, or the one counted within the hour */
+  settle(clickId: string): void;
   fail(err: unknown): void;
 }
 

@@ -1,19 +1,20 @@
 import { type Batch, buildBatch, planOf } from './batch.js';
 import type { BatchItem, ClickItem, CommitItem } from './batch-items.js';
 import { notRecorded } from './claims.js';
-import type { ClickGate } from './click-gate.js';
-import { CLICK_CLAIM_MS, type ClickMarker, clickClaimValue, createClickMarkers } from './click-markers.js';
+import { createClickMarkers } from './click-markers.js';
+import type { CountedClicks } from './counted-clicks.js';
 import { backoffMs, DeadlineError, pause, withinMs } from './deadline.js';
 import type { JobAdder } from './job-adder.js';
 import type { QueueLogger } from './queue-logger.js';
+import { CLICK_CLAIM_MS } from './recent-clicks.js';
 import { isOutOfMemory, isRefusal } from './redis-connection.js';
 import type { RedisHealth } from './redis-health.js';
 import type { Spool } from './spool.js';
-import { runTransaction } from './transaction.js';
+import { runTransaction, type TransactionResult } from './transaction.js';
 
 export interface BatchSenderOptions {
   readonly adder: JobAdder;
-  readonly gate: ClickGate;
+  readonly counted: CountedClicks;
   readonly health: RedisHealth;
   readonly spool: Spool;
   readonly logger: QueueLogger;
@@ -31,16 +32,16 @@ export interface BatchSender {
   close(): Promise<void>;
 }
 
-/** Left to the add when taking the claims has used up the time: a stall of this process says nothing about Redis. */
+/** Left to the add when waiting for Redis has used up the time: a stall of this process says nothing about Redis. */
 const ADD_MS_MIN = 25;
 const RETRY_FIRST_MS = 25;
 const RETRY_MAX_MS = 1000;
 const RETRY_CHARS_MAX = 64_000_000;
 const CLOSE_WAIT_MS = 2000;
 
-/** Sends batches: claims of clicks, then one transaction; clicks that Redis does not take in time go to the spool. */
+/** Sends each batch as one transaction; clicks that Redis does not take in time go to the spool. */
 export function createBatchSender(options: BatchSenderOptions): BatchSender {
-  const { adder, gate, health, spool, logger, now } = options;
+  const { adder, counted, health, spool, logger, now } = options;
   const background = new Set<Promise<void>>();
   const closing = new AbortController();
   const nextMarker = createClickMarkers(now);
@@ -51,25 +52,38 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
     else health.reportTrouble(err);
   };
 
-  /** Which clicks are to be recorded, and whether Redis may be asked to take them. */
-  const passGate = async (clicks: readonly ClickItem[], marker: ClickMarker, deadline: number) => {
-    const left = () => Math.max(1, deadline - now());
-    if (!(await health.untilAnswering(left()))) return { winners: clicks, viaRedis: false };
+  /** Settles the clicks that were counted before, where Redis answers but has no room. Returns the others. */
+  const settleCounted = async (clicks: readonly ClickItem[], milliseconds: number): Promise<readonly ClickItem[]> => {
     try {
-      if (health.load() === 'spool-clicks') return { winners: await gate.look(clicks, left()), viaRedis: false };
-      return { winners: await gate.take(clicks, marker, left()), viaRedis: true };
+      const ids = await counted.read(
+        clicks.map(({ claim }) => claim),
+        milliseconds,
+      );
+      return clicks.filter((click, index) => {
+        const id = ids[index];
+        if (id !== undefined) click.settle(id);
+        return id === undefined;
+      });
     } catch (err) {
       report(err);
-      return { winners: clicks, viaRedis: false };
+      return clicks;
     }
+  };
+
+  /** Which clicks are to be recorded, and whether Redis may be asked to take them. */
+  const passGate = async (clicks: readonly ClickItem[], deadline: number) => {
+    const left = () => Math.max(1, deadline - now());
+    if (!(await health.untilAnswering(left()))) return { toRecord: clicks, viaRedis: false };
+    if (health.load() !== 'spool-clicks') return { toRecord: clicks, viaRedis: true };
+    return { toRecord: await settleCounted(clicks, left()), viaRedis: false };
   };
 
   const spoolClicks = async ({ clicks, clickJob, marker }: Batch): Promise<boolean> => {
     if (clickJob === undefined) return true;
-    const claims = clicks.map(({ claim, clickId }) => ({ name: claim, value: clickClaimValue(marker, clickId) }));
+    const claims = clicks.map(({ claim, clickId }) => ({ name: claim, value: clickId }));
     try {
       await spool.append({ ...clickJob, marker, claims, claimsUntil: now() + CLICK_CLAIM_MS });
-      for (const click of clicks) click.settle({ state: 'recorded', on: 'disk' });
+      for (const click of clicks) click.settle(click.clickId);
       return true;
     } catch (err) {
       logger.error({ err, clicks: clicks.length }, 'clicks could be kept neither in Redis nor on disk');
@@ -79,18 +93,24 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
   };
 
   /** True when the clicks are safe, false when even the spool refused them. */
-  const settleClicks = async (batch: Batch, attempt: Promise<unknown>, deadline: number): Promise<boolean> => {
+  const settleClicks = async (
+    batch: Batch,
+    attempt: Promise<TransactionResult>,
+    deadline: number,
+  ): Promise<boolean> => {
     try {
-      await withinMs(attempt, Math.max(deadline - now(), ADD_MS_MIN), 'adding clicks');
+      const { known } = await withinMs(attempt, Math.max(deadline - now(), ADD_MS_MIN), 'adding clicks');
+      batch.clicks.forEach((click, index) => {
+        click.settle(known.get(index) ?? click.clickId);
+      });
+      return true;
     } catch (err) {
       report(err);
       return spoolClicks(batch);
     }
-    for (const click of batch.clicks) click.settle({ state: 'recorded', on: 'queue' });
-    return true;
   };
 
-  const settleCommits = (batch: Batch, late: ReadonlySet<number>) => {
+  const settleCommits = (batch: Batch, { late }: TransactionResult) => {
     batch.commits.forEach((commit, index) => {
       if (late.has(index)) commit.fail(notRecorded(new Error('its claims had expired')));
       else commit.settle();
@@ -101,7 +121,7 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
    * Follows a batch until its commits are settled. A refusal is certain, so they fail at once, unless an earlier attempt may
    * have gone through: then the same transaction is repeated until an answer tells, or until every caller has given up.
    */
-  const followCommits = async (batch: Batch, first: Promise<ReadonlySet<number>>): Promise<void> => {
+  const followCommits = async (batch: Batch, first: Promise<TransactionResult>): Promise<void> => {
     let attempt = first;
     let isCertain = true;
     for (let count = 0; !closing.signal.aborted; count++) {
@@ -155,11 +175,10 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
       const clicks = items.filter((item): item is ClickItem => item.type === 'click');
       const commits = items.filter((item): item is CommitItem => item.type === 'commit' && !item.isSettled);
       const deadline = now() + options.clickDeadlineMs;
-      const marker = nextMarker();
-      const { winners, viaRedis } =
-        clicks.length === 0 ? { winners: clicks, viaRedis: false } : await passGate(clicks, marker, deadline);
-      const batch = buildBatch(marker, winners, commits);
-      const withClicks = viaRedis && winners.length > 0;
+      const { toRecord, viaRedis } =
+        clicks.length === 0 ? { toRecord: clicks, viaRedis: false } : await passGate(clicks, deadline);
+      const batch = buildBatch(nextMarker(), toRecord, commits);
+      const withClicks = viaRedis && toRecord.length > 0;
 
       if (!withClicks && commits.length === 0) {
         if (!(await spoolClicks(batch))) rescueClicks(batch);

@@ -47,17 +47,19 @@ export function buildBatch(marker: ClickMarker, clicks: readonly ClickItem[], co
 /** The transaction of a batch; without its clicks once those are safe elsewhere. */
 export function planOf(batch: Batch, withClicks: boolean): TransactionPlan {
   const clickJob = withClicks ? batch.clickJob : undefined;
+  const before = clickJob === undefined ? 0 : 1;
   const entries = batch.commits.map(
     (commit, index): TransactionEntry => ({
       finals: commit.finals,
       state: commit.state,
-      rows: batch.places[index] ?? [],
+      rows: (batch.places[index] ?? []).map((place) => ({ ...place, job: place.job + before })),
       isAbandoned: commit.isSettled,
     }),
   );
   return {
-    jobs: clickJob === undefined ? batch.commitJobs : [...batch.commitJobs, clickJob],
-    marker: clickJob === undefined ? undefined : batch.marker,
+    jobs: clickJob === undefined ? batch.commitJobs : [clickJob, ...batch.commitJobs],
+    clicks: clickJob === undefined ? [] : batch.clicks,
+    marker: batch.marker,
     entries,
   };
 }

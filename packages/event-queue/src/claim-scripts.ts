@@ -26,99 +26,75 @@ return 0
 `;
 
 /**
- * Takes the hourly claims of clicks in one call. A click's claim is written once: `<group>.<bit>:<click id>`, and counts as
- * final when that bit of the group's marker is set, which the transaction that adds the job does for the whole batch. A claim
- * whose bit stays unset was left by a batch that never came through; after a while it is as good as free.
- *
- * KEYS[1]: what every marker's key starts with; then the claims. ARGV: milliseconds a claim lasts, milliseconds it may be
- * pending, then for each claim the value to set, with `!` before it to take the claim over from whoever holds it.
- * Answers, for each, an empty text (taken), `f:<click id>` (counted already) or `p:<click id>` (pending).
- */
-export const TAKE_CLICKS = `
-local lasts, pendingMs = tonumber(ARGV[1]), tonumber(ARGV[2])
-local answers = {}
-for i = 2, #KEYS do
-  local key, mine = KEYS[i], ARGV[i + 1]
-  local answer = ''
-  if string.sub(mine, 1, 1) == '!' then
-    redis.call('SET', key, string.sub(mine, 2), 'PX', lasts)
-  elseif not redis.call('SET', key, mine, 'NX', 'PX', lasts) then
-    local held = redis.call('GET', key)
-    if held ~= mine then
-      local group, bit, id = string.match(held, '^(.-)%.(%w+):(.*)$')
-      if redis.call('GETBIT', KEYS[1] .. group, tonumber(bit, 36)) == 1 then
-        answer = 'f:' .. id
-      elseif redis.call('PTTL', key) > lasts - pendingMs then
-        answer = 'p:' .. id
-      else
-        redis.call('SET', key, mine, 'PX', lasts)
-      end
-    end
-  end
-  answers[i - 1] = answer
-end
-return answers
-`;
-
-/** How claims of clicks stand, without taking them. KEYS as for taking. Answers as for taking, empty when nobody holds it. */
-export const READ_CLICKS = `
-local answers = {}
-for i = 2, #KEYS do
-  local held = redis.call('GET', KEYS[i])
-  local answer = ''
-  if held then
-    local group, bit, id = string.match(held, '^(.-)%.(%w+):(.*)$')
-    local isRecorded = redis.call('GETBIT', KEYS[1] .. group, tonumber(bit, 36)) == 1
-    answer = (isRecorded and 'f:' or 'p:') .. id
-  end
-  answers[i - 1] = answer
-end
-return answers
-`;
-
-/**
- * Sets the claims of spooled clicks, unless other clicks have them by now, and the bits that make them final.
- * ARGV: number of claims, number of markers, milliseconds a marker lasts; per claim its value and the milliseconds left of its
- * hour; per marker its bit. KEYS: claims, then markers.
+ * Puts spooled clicks' claims where no other click has them by now, and answers, for each entry, which of its rows were struck
+ * (see below) by a transaction that went through although its answer came too late: a list in JSON, or an empty text.
+ * ARGV: number of claims, number of entries, milliseconds a marker lasts; per claim its value and the milliseconds left of its
+ * hour; per entry the bit of its marker. KEYS: claims, then each entry's marker and job.
  */
 export const SPOOLED_CLICKS = `
-local claims, markers = tonumber(ARGV[1]), tonumber(ARGV[2])
+local claims, entries = tonumber(ARGV[1]), tonumber(ARGV[2])
 for i = 1, claims do redis.call('SET', KEYS[i], ARGV[2 + i * 2], 'NX', 'PX', ARGV[3 + i * 2]) end
-for i = 1, markers do
-  redis.call('SETBIT', KEYS[claims + i], ARGV[3 + claims * 2 + i], 1)
-  redis.call('PEXPIRE', KEYS[claims + i], ARGV[3])
+local struck = {}
+for i = 1, entries do
+  local marker, job = KEYS[claims + i * 2 - 1], KEYS[claims + i * 2]
+  redis.call('SETBIT', marker, ARGV[3 + claims * 2 + i], 1)
+  redis.call('PEXPIRE', marker, ARGV[3])
+  struck[i] = redis.call('GET', job .. ':struck') or ''
 end
-return 0
+return struck
 `;
 
 /**
  * Runs last in the transaction that adds a batch's jobs and makes their claims final. Nothing is final unless every job of
  * the batch exists, so a claim can never say done for an event that is not in the queue.
  *
- * An entry (one `commit`) counts when each of its claims is still pending for its owner, or already has this entry's own
- * final value, which is a repeat of a transaction whose answer was lost. Otherwise the entry came too late: its claims may
- * belong to someone else by then, so none of them is set and its rows are struck out of their jobs, in the same transaction,
- * by the job's `progress`, which the writer obeys.
+ * Clicks take their hourly claims here, too. A click whose claim is held was counted before: its row is struck out of the job,
+ * in the same transaction, by the job's `progress`, which the writer obeys. Struck rows are noted beside it, because a batch
+ * whose answer came too late went to the spool as well, and its callers were told that every click of it is recorded: whoever
+ * replays it adds the struck rows again. The batch's marker is one bit that says it was carried out: once it was replayed,
+ * nothing is struck any more.
  *
- * KEYS: jobs, the marker of the batch's clicks if it has any, then each entry's claims and state keys.
- * ARGV: number of jobs, bit of the marker or -1, milliseconds the marker lasts, number of entries; per entry: 1 if its caller
- * was already told that it failed, number of claims, per claim pending value, final value, milliseconds; number of state keys,
- * per key value, milliseconds; number of rows, per row its job's number and its place in it.
- * Answers the numbers of the entries that came too late.
+ * An entry (one \`commit\`) counts when each of its claims is still pending for its owner, or already has this entry's own
+ * final value, which is a repeat of a transaction whose answer was lost. Otherwise the entry came too late: its claims may
+ * belong to someone else by then, so none of them is set and its rows are struck as well.
+ *
+ * KEYS: jobs, that of the clicks first; marker and claims of the clicks if there are any; each entry's claims and state keys.
+ * ARGV: number of jobs, number of entries, number of clicks; with clicks bit of the marker, milliseconds it lasts, milliseconds
+ * a claim lasts, click ids; per entry: 1 if its caller was already told that it failed,
+ * number of claims, per claim pending value, final value, milliseconds; number of state keys, per key value, milliseconds;
+ * number of rows, per row its job's number and its place in it.
+ * Answers the numbers of the entries that came too late, and of the clicks counted before, each followed by the id it has.
  */
 export const FINALIZE = `
-local jobCount = tonumber(ARGV[1])
+local jobCount, entryCount, clickCount = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 for i = 1, jobCount do
   if redis.call('EXISTS', KEYS[i]) == 0 then return redis.error_reply('JOBMISSING a job of the batch was not added') end
 end
-local key, arg = jobCount, 4
-if ARGV[2] ~= '-1' then
-  key = key + 1
-  redis.call('SETBIT', KEYS[key], ARGV[2], 1)
-  redis.call('PEXPIRE', KEYS[key], ARGV[3])
+local key, arg = jobCount, 3
+local late, known, struck = {}, {}, {}
+local function strike(job, row)
+  struck[job] = struck[job] or {}
+  table.insert(struck[job], row)
 end
-local late, struck = {}, {}
-for entry = 1, tonumber(ARGV[arg]) do
+if clickCount > 0 then
+  key, arg = jobCount + 1, 6
+  local isRepeat = redis.call('SETBIT', KEYS[key], ARGV[4], 1) == 1
+  redis.call('PEXPIRE', KEYS[key], ARGV[5])
+  for i = 1, clickCount do
+    local claim, id = KEYS[key + i], ARGV[arg + i]
+    if not redis.call('SET', claim, id, 'NX', 'PX', ARGV[6]) and not isRepeat then
+      local held = redis.call('GET', claim)
+      if held ~= id then
+        known[#known + 1] = i
+        known[#known + 1] = held
+        strike(1, i - 1)
+      end
+    end
+  end
+  if struck[1] then redis.call('SET', KEYS[1] .. ':struck', '[' .. table.concat(struck[1], ',') .. ']', 'PX', ARGV[5]) end
+  key, arg = key + clickCount, arg + clickCount
+end
+for entry = 1, entryCount do
   local abandoned = ARGV[arg + 1] == '1'
   local claimCount = tonumber(ARGV[arg + 2])
   arg = arg + 2
@@ -146,16 +122,12 @@ for entry = 1, tonumber(ARGV[arg]) do
   end
   arg = arg + 1
   for _ = 1, tonumber(ARGV[arg]) do
-    if not counts then
-      local job = tonumber(ARGV[arg + 1])
-      struck[job] = struck[job] or {}
-      table.insert(struck[job], ARGV[arg + 2])
-    end
+    if not counts then strike(tonumber(ARGV[arg + 1]), ARGV[arg + 2]) end
     arg = arg + 2
   end
 end
 for job, rows in pairs(struck) do
   redis.call('HSET', KEYS[job], 'progress', '{"struck":[' .. table.concat(rows, ',') .. ']}')
 end
-return late
+return {late, known}
 `;

@@ -1,8 +1,7 @@
 import type { EventRow } from '@waymark/clickhouse';
-import { type ClickItem, type ClickOutcome, rowText } from './batch-items.js';
+import { type ClickItem, rowText } from './batch-items.js';
 import type { MicroBatcher } from './micro-batcher.js';
-import type { PendingClicks } from './pending-clicks.js';
-import type { SpooledClaims } from './spooled-claims.js';
+import type { RecentClicks } from './recent-clicks.js';
 
 /** A click as a redirect hands it over. */
 export interface Click {
@@ -24,51 +23,42 @@ export interface ClickRecorder {
 
 export interface ClickRecorderOptions {
   readonly batcher: Pick<MicroBatcher<ClickItem>, 'add'>;
-  readonly pending: PendingClicks;
-  readonly spooled: SpooledClaims;
+  readonly recent: RecentClicks;
 }
 
 /**
  * Records clicks, one an hour per claim. Clicks of one claim that meet in this process share the first one's id; across
- * processes the claim decides. A claim that stays pending belongs to a process that is slow or dead: after a moment the click
- * records itself and takes the claim over. A rare click too many is better than one lost.
+ * processes the claim decides.
  */
-export function createClickRecorder(options: ClickRecorderOptions): ClickRecorder {
-  const { batcher, pending, spooled } = options;
-  const underWay = new Map<string, Promise<RecordedClick>>();
+export function createClickRecorder({ batcher, recent }: ClickRecorderOptions): ClickRecorder {
+  const underWay = new Map<string, Promise<string>>();
 
-  const submit = (claim: string, clickId: string, text: string, takesOver: boolean): Promise<ClickOutcome> =>
-    new Promise((settle, fail) => {
-      batcher.add({ type: 'click', claim, clickId, rowText: text, takesOver, settle, fail }, 1, text.length);
+  const submit = ({ claim, clickId, row }: Click): Promise<string> =>
+    new Promise((resolve, fail) => {
+      const text = rowText(row);
+      const settle = (counted: string) => {
+        recent.add(claim, counted);
+        resolve(counted);
+      };
+      batcher.add({ type: 'click', claim, clickId, rowText: text, settle, fail }, 1, text.length);
     });
-
-  const recordFirst = async ({ claim, clickId, row }: Click): Promise<RecordedClick> => {
-    const text = rowText(row);
-    let outcome = await submit(claim, clickId, text, false);
-    if (outcome.state === 'pending') {
-      const counted = await pending.wait(claim);
-      if (counted !== undefined) return { clickId: counted, recorded: false };
-      outcome = await submit(claim, clickId, text, true);
-    }
-    if (outcome.state === 'known') return { clickId: outcome.clickId, recorded: false };
-    if (outcome.state === 'recorded' && outcome.on === 'disk') spooled.add(claim, clickId);
-    return { clickId, recorded: true };
-  };
 
   return {
     async record(click) {
-      for (let first = underWay.get(click.claim); first !== undefined; first = underWay.get(click.claim)) {
-        const result = await first.catch(() => undefined);
-        if (result !== undefined) return { clickId: result.clickId, recorded: false };
+      const { claim, clickId } = click;
+      for (let first = underWay.get(claim); first !== undefined; first = underWay.get(claim)) {
+        const counted = await first.catch(() => undefined);
+        if (counted !== undefined) return { clickId: counted, recorded: false };
       }
-      const counted = spooled.get(click.claim);
-      if (counted !== undefined) return { clickId: counted, recorded: false };
-      const recording = recordFirst(click);
-      underWay.set(click.claim, recording);
+      const before = recent.get(claim);
+      if (before !== undefined) return { clickId: before, recorded: false };
+      const recording = submit(click);
+      underWay.set(claim, recording);
       try {
-        return await recording;
+        const counted = await recording;
+        return { clickId: counted, recorded: counted === clickId };
       } finally {
-        underWay.delete(click.claim);
+        underWay.delete(claim);
       }
     },
   };

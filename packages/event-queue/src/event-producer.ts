@@ -4,20 +4,19 @@ import { type BatchItem, type CommitItem, rowText } from './batch-items.js';
 import { createBatchSender } from './batch-sender.js';
 import { finalValue, OWNER_GIVES_UP_MS, pendingValue } from './claim-value.js';
 import { type Claims, createClaims, notRecorded } from './claims.js';
-import { createClickGate } from './click-gate.js';
 import { type Click, createClickRecorder, type RecordedClick } from './click-recorder.js';
+import { createCountedClicks } from './counted-clicks.js';
 import { DeadlineError } from './deadline.js';
 import { createJobAdder, keepAddingScripts } from './job-adder.js';
 import { createMicroBatcher } from './micro-batcher.js';
-import { createPendingClicks } from './pending-clicks.js';
 import { oldestQueuedMs } from './queue-age.js';
 import { QUEUE_PREFIX } from './queue-keys.js';
 import type { QueueLogger } from './queue-logger.js';
+import { createRecentClicks } from './recent-clicks.js';
 import { connectProducer } from './redis-connection.js';
 import { createRedisHealth, type Load } from './redis-health.js';
 import { createSpool } from './spool.js';
 import { createSpoolReplayer } from './spool-replayer.js';
-import { createSpooledClaims } from './spooled-claims.js';
 import type { StateValue } from './transaction.js';
 
 /** A row for the queue of its kind. */
@@ -76,7 +75,6 @@ export interface EventProducerOptions {
   readonly batchDelayMs?: number;
   readonly batchesInFlightMax?: number;
   readonly clickDeadlineMs?: number;
-  readonly pendingClickWaitMs?: number;
   readonly memoryPollMs?: number;
 }
 
@@ -85,7 +83,6 @@ const BATCH_ROWS_MAX = 500;
 const BATCH_BYTES_MAX = 1_000_000;
 const BATCHES_IN_FLIGHT_MAX = 2;
 const CLICK_DEADLINE_MS = 50;
-const PENDING_CLICK_WAIT_MS = 50;
 const REMEMBERED_CLICK_MS = 2000;
 const MEMORY_POLL_MS = 250;
 const SPOOL_BYTES_MAX = 1024 ** 3;
@@ -103,7 +100,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
   const redis = connectProducer(options.redisUrl, logger);
   const health = createRedisHealth(redis, { pollMs: options.memoryPollMs ?? MEMORY_POLL_MS, logger, now });
   const claims = createClaims(redis, now);
-  const gate = createClickGate(redis);
+  const counted = createCountedClicks(redis);
   const adder = createJobAdder(redis);
   keepAddingScripts(redis);
   const spool = createSpool({
@@ -114,7 +111,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
   });
   const sender = createBatchSender({
     adder,
-    gate,
+    counted,
     health,
     spool,
     logger,
@@ -129,11 +126,8 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
     inFlightMax: options.batchesInFlightMax ?? BATCHES_IN_FLIGHT_MAX,
     flush: (items) => sender.send(items),
   });
-  const recorder = createClickRecorder({
-    batcher,
-    pending: createPendingClicks(gate, now, options.pendingClickWaitMs ?? PENDING_CLICK_WAIT_MS),
-    spooled: createSpooledClaims(now),
-  });
+  const recent = createRecentClicks(now);
+  const recorder = createClickRecorder({ batcher, recent });
   const replayer = createSpoolReplayer({
     spool,
     adder,
@@ -190,8 +184,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
 
     async rememberedClick(claim) {
       try {
-        const [outcome] = await gate.read([claim], REMEMBERED_CLICK_MS);
-        return outcome?.state === 'known' ? outcome.clickId : undefined;
+        return recent.get(claim) ?? (await counted.read([claim], REMEMBERED_CLICK_MS))[0];
       } catch (err) {
         throw notRecorded(err);
       }

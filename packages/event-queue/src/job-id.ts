@@ -16,6 +16,16 @@ export function jobIdTime(jobId: string): number | undefined {
   return jobId.length >= UUID_LENGTH && jobId[8] === '-' && Number.isFinite(time) ? time : undefined;
 }
 
+const VERSION_POSITION = 14;
+
+/**
+ * Id of the job that carries what was struck out of another one. Fixed, and of the same time: UUIDv8 leaves all but its
+ * version to us.
+ */
+export function struckJobId(jobId: string): string {
+  return `${jobId.slice(0, VERSION_POSITION)}8${jobId.slice(VERSION_POSITION + 1)}`;
+}
+
 /** Id of a dead letter, and of the job that replays it: fixed, so that parking or replaying a row twice is doing it once. */
 export function rowJobId(jobId: string, row: number): string {
   return isRowJobId(jobId) ? jobId : `${jobId}-${row}`;

@@ -1,8 +1,11 @@
+import { z } from 'zod';
 import { SPOOLED_CLICKS } from './claim-scripts.js';
 import { CLICK_MARKER_MS, markerKey } from './click-markers.js';
 import { pause, withinMs } from './deadline.js';
-import type { JobAdder, Transaction } from './job-adder.js';
-import { claimKey } from './queue-keys.js';
+import type { JobAdder, JobDraft, Transaction } from './job-adder.js';
+import { struckJobId } from './job-id.js';
+import { joinRows, splitRows } from './job-rows.js';
+import { claimKey, jobKey } from './queue-keys.js';
 import type { QueueLogger } from './queue-logger.js';
 import { isOutOfMemory } from './redis-connection.js';
 import type { RedisHealth } from './redis-health.js';
@@ -26,24 +29,42 @@ const LAST_REPLAY_MS = 3000;
 /** Redis has no room for the spool at the moment. */
 class NoRoomError extends Error {}
 
-/** Claims whose hour is not over yet are set, and made final, together with their jobs. */
+/** Claims whose hour is not over yet are set together with the jobs. */
 function addClaims(multi: Transaction, entries: readonly SpoolEntry[], now: number): void {
-  const current = entries.filter(({ claimsUntil }) => claimsUntil > now);
-  if (current.length === 0) return;
-  const claims = current.flatMap((entry) =>
-    entry.claims.map((claim) => ({ ...claim, leftMs: entry.claimsUntil - now })),
-  );
-  const keys = [...claims.map(({ name }) => claimKey(name)), ...current.map(({ marker }) => markerKey(marker))];
+  const claims = entries
+    .filter(({ claimsUntil }) => claimsUntil > now)
+    .flatMap((entry) => entry.claims.map((claim) => ({ ...claim, leftMs: entry.claimsUntil - now })));
+  const places = entries.flatMap(({ marker, kind, jobId }) => [markerKey(marker), jobKey(kind, jobId)]);
+  const keys = [...claims.map(({ name }) => claimKey(name)), ...places];
   multi.eval(
     SPOOLED_CLICKS,
     keys.length,
     ...keys,
     claims.length,
-    current.length,
+    entries.length,
     CLICK_MARKER_MS,
     ...claims.flatMap(({ value, leftMs }) => [value, leftMs]),
-    ...current.map(({ marker }) => marker.bit),
+    ...entries.map(({ marker }) => marker.bit),
   );
+}
+
+const struckSchema = z.array(
+  z.string().transform((text) => (text === '' ? [] : z.array(z.int()).parse(JSON.parse(text)))),
+);
+
+/**
+ * Jobs of the rows that an entry's own transaction had struck as counted before. Its answer came too late: the callers were
+ * told that these clicks are recorded.
+ */
+function struckJobs(entries: readonly SpoolEntry[], answer: unknown): JobDraft[] {
+  const struck = struckSchema.parse(answer);
+  return entries.flatMap((entry, index) => {
+    const rows = splitRows(entry.rows);
+    const left = (struck[index] ?? []).flatMap((row) => rows[row] ?? []);
+    if (left.length === 0) return [];
+    const { kind, version } = entry;
+    return { kind, version, jobId: struckJobId(entry.jobId), rowCount: left.length, rows: joinRows(left) };
+  });
 }
 
 /** Puts spooled jobs into the queue whenever Redis can take them. */
@@ -52,19 +73,28 @@ export function createSpoolReplayer(options: SpoolReplayerOptions): { close(): P
   const closing = new AbortController();
   let lookedForOrphansAt = Number.NEGATIVE_INFINITY;
 
-  const send = async (entries: readonly SpoolEntry[]) => {
-    // A chunk is up to a megabyte: the regular poll would notice too late that Redis is full.
-    await health.refresh();
-    if (!health.isAnswering() || health.load() === 'spool-clicks') throw new NoRoomError();
+  /** Adds jobs in one transaction. Answers what its last command did. */
+  const add = async (jobs: readonly JobDraft[], addMore?: (multi: Transaction) => void): Promise<unknown> => {
     const multi = await adder.transaction();
-    await Promise.all(entries.map((entry) => adder.add(multi, entry)));
-    addClaims(multi, entries, now());
+    await Promise.all(jobs.map((job) => adder.add(multi, job)));
+    addMore?.(multi);
     const results = await multi.exec();
-    const failed = results?.find(([err]) => err !== null)?.[0];
+    if (results === null) throw new Error('the transaction was discarded');
+    const failed = results.find(([err]) => err !== null)?.[0];
     if (failed !== undefined && failed !== null) {
       await adder.loadScripts();
       throw failed;
     }
+    return results.at(-1)?.[1];
+  };
+
+  const send = async (entries: readonly SpoolEntry[]) => {
+    // A chunk is up to a megabyte: the regular poll would notice too late that Redis is full.
+    await health.refresh();
+    if (!health.isAnswering() || health.load() === 'spool-clicks') throw new NoRoomError();
+    const answer = await add(entries, (multi) => addClaims(multi, entries, now()));
+    const left = struckJobs(entries, answer);
+    if (left.length > 0) await add(left);
   };
 
   const replayOnce = async () => {

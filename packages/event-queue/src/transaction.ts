@@ -2,6 +2,7 @@ import { FINALIZE } from './claim-scripts.js';
 import { CLICK_MARKER_MS, type ClickMarker, markerKey } from './click-markers.js';
 import type { JobAdder, JobDraft } from './job-adder.js';
 import { claimKey, jobKey } from './queue-keys.js';
+import { CLICK_CLAIM_MS } from './recent-clicks.js';
 
 /** A claim of an entry: `pending` must still hold it, `final` replaces that. Both as stored. */
 export interface EntryFinal {
@@ -33,11 +34,27 @@ export interface TransactionEntry {
   readonly isAbandoned: boolean;
 }
 
+/** A click of a batch, as the transaction that adds its row sees it. */
+export interface TransactionClick {
+  /** Name of its hourly claim. */
+  readonly claim: string;
+  readonly clickId: string;
+}
+
 export interface TransactionPlan {
+  /** The job of the clicks first, if they are part of it. */
   readonly jobs: readonly JobDraft[];
-  /** Makes the claims of the batch's clicks final; undefined when their job is not among `jobs`. */
-  readonly marker: ClickMarker | undefined;
+  readonly clicks: readonly TransactionClick[];
+  /** Of the batch whose clicks these are. */
+  readonly marker: ClickMarker;
   readonly entries: readonly TransactionEntry[];
+}
+
+export interface TransactionResult {
+  /** Positions in `entries` of those that came too late and were not recorded. */
+  readonly late: ReadonlySet<number>;
+  /** Clicks that were counted within the hour already, by their position in `clicks`: the id each has. */
+  readonly known: ReadonlyMap<number, string>;
 }
 
 /** The transaction was carried out in part; repeating it under the same job ids completes it. */
@@ -45,12 +62,21 @@ export class PartialTransactionError extends Error {
   override readonly name = 'PartialTransactionError';
 }
 
-function finalizeCall(plan: TransactionPlan): { keys: string[]; args: (string | number)[] } {
-  const keys = plan.jobs.map((job) => jobKey(job.kind, job.jobId));
-  const args: (string | number)[] = [plan.jobs.length, plan.marker?.bit ?? -1, CLICK_MARKER_MS];
-  if (plan.marker !== undefined) keys.push(markerKey(plan.marker));
-  args.push(plan.entries.length);
-  for (const entry of plan.entries) {
+function finalizeCall({ jobs, clicks, marker, entries }: TransactionPlan): {
+  keys: string[];
+  args: (string | number)[];
+} {
+  const keys = jobs.map((job) => jobKey(job.kind, job.jobId));
+  const args: (string | number)[] = [jobs.length, entries.length, clicks.length];
+  if (clicks.length > 0) {
+    keys.push(markerKey(marker));
+    args.push(marker.bit, CLICK_MARKER_MS, CLICK_CLAIM_MS);
+    for (const { claim, clickId } of clicks) {
+      keys.push(claimKey(claim));
+      args.push(clickId);
+    }
+  }
+  for (const entry of entries) {
     args.push(entry.isAbandoned ? 1 : 0, entry.finals.length);
     for (const { name, pending, final, ttlMs } of entry.finals) {
       keys.push(claimKey(name));
@@ -71,14 +97,20 @@ function isScriptMissing(err: unknown): boolean {
   return err instanceof Error && err.message.includes('NOSCRIPT');
 }
 
+function readResult(answer: unknown): TransactionResult {
+  const [late, known] = answer as [readonly number[], readonly (number | string)[]];
+  const knownIds = new Map<number, string>();
+  for (let at = 0; at < known.length; at += 2) knownIds.set(Number(known[at]) - 1, String(known[at + 1]));
+  return { late: new Set(late.map((entry) => entry - 1)), known: knownIds };
+}
+
 /**
- * Adds a batch's jobs and makes its claims final in one transaction. The finalizing script is sent whole each time, so that
+ * Adds a batch's jobs, takes its clicks' claims and makes the others final, in one transaction. The finalizing script is sent whole each time, so that
  * it runs even if Redis has forgotten every script: it is what keeps claims of missing jobs from becoming final.
  *
- * @returns positions in `plan.entries` of those that came too late and were not recorded
  * @throws whatever kept it from being carried out, or from being known to be
  */
-export async function runTransaction(adder: JobAdder, plan: TransactionPlan): Promise<ReadonlySet<number>> {
+export async function runTransaction(adder: JobAdder, plan: TransactionPlan): Promise<TransactionResult> {
   const multi = await adder.transaction();
   await Promise.all(plan.jobs.map((job) => adder.add(multi, job)));
   const { keys, args } = finalizeCall(plan);
@@ -91,6 +123,5 @@ export async function runTransaction(adder: JobAdder, plan: TransactionPlan): Pr
     if (isScriptMissing(failed)) await adder.loadScripts();
     throw new PartialTransactionError('a part of the transaction failed', { cause: failed });
   }
-  const late: unknown = results.at(-1)?.[1];
-  return new Set(Array.isArray(late) ? late.map((entry) => Number(entry) - 1) : []);
+  return readResult(results.at(-1)?.[1]);
 }

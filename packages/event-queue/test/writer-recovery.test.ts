@@ -73,7 +73,7 @@ describe('a writer', () => {
       .del(`${jobKey('click', jobId)}:lock`)
       .lrem(queueKey('click', 'active'), 0, jobId)
       .rpush(queueKey('click', 'wait'), jobId)
-      .zadd(queueKey('click', 'marker'), 0, '0')
+      .zadd(jobKey('click', 'marker'), 0, '0')
       .exec();
     await waitFor(async () => (await startedTimes()) === 2, { what: 'the job to be taken again' });
     await fixture.untilDrained();

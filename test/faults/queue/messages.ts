@@ -11,8 +11,6 @@ export interface ProducerTask {
   /** Events under way at once, by kind. */
   readonly clicks: number;
   readonly sales: number;
-  /** Connects, says `connected` and waits for a message before it begins. */
-  readonly waits?: boolean;
   /** Characters added to every n-th click's row. */
   readonly padding?: { readonly every: number; readonly characters: number };
 }

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { clickRow, leadRow, saleRow } from '@waymark/clickhouse';
 import { ApiError, createEventId, createResourceId, parseResourceId } from '@waymark/contract';
@@ -142,20 +141,6 @@ async function recordSale(invoice: number): Promise<void> {
     await delay(50);
   }
 }
-
-/** Connected, and told to go: whoever wants to break the connection at the first event can do so. */
-async function untilTold(): Promise<void> {
-  const isConnected = () =>
-    producer.ping().then(
-      () => true,
-      () => false,
-    );
-  while (!(await isConnected())) await delay(5);
-  const told = once(process, 'message');
-  process.send?.('connected');
-  await told;
-}
-if (task.waits === true) await untilTold();
 
 let nextInvoice = task.firstInvoice;
 const loop = async (work: () => Promise<void>) => {

@@ -89,7 +89,7 @@ export class WritePath {
 }
 
 /** A producer process. */
-export function forkProducer(task: ProducerTask): ChildProcess {
+function forkProducer(task: ProducerTask): ChildProcess {
   return forkSource(PRODUCER, [JSON.stringify(task)]);
 }
 
