@@ -43,7 +43,7 @@ export interface BoundRequest extends BoundFilters {
 }
 
 /** Event ids carry 42 bits of milliseconds: no event lies outside. */
-const EVENT_MS_MAX = 2 ** 42 - 1;
+export const EVENT_MS_MAX = 2 ** 42 - 1;
 
 function workspaceNumber(workspaceId: string): bigint {
   const number = parseResourceId('workspace', workspaceId);

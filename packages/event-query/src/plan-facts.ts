@@ -46,15 +46,16 @@ export function areFewLinks(count: number | undefined): boolean {
  */
 export function planCount(bound: BoundRequest): FactPlan | undefined {
   if (bound.page.offset < NEAR_OFFSET) return planLinksCount(bound);
-  return bound.isEmpty ? undefined : eventsInRange(bound);
+  return bound.isEmpty ? undefined : countEvents(bound);
 }
 
 /** {@link planCount} for filters on links alone. */
 export function planLinksCount(bound: BoundFilters): FactPlan | undefined {
-  return bound.isEmpty || !dependsOnLinks(bound) ? undefined : eventsInRange(bound);
+  return bound.isEmpty || !dependsOnLinks(bound) ? undefined : countEvents(bound);
 }
 
-function eventsInRange(bound: BoundFilters): FactPlan {
+/** How many events of the kind the range has at most, whatever the filters let pass. */
+export function countEvents(bound: BoundFilters): FactPlan {
   const { kind, workspace } = bound;
   return {
     read: { table: 'workspace_slots', isFinal: false, workspace, columns: [kind], where: slotTouches(bound) },

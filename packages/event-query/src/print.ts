@@ -46,7 +46,7 @@ export function printRead(read: Omit<TableRead, 'columns'>, expressions: string,
   return `SELECT ${expressions} FROM ${table} WHERE ${guard}${conditions.join('')}`;
 }
 
-function printCondition(condition: Condition, parameters: Parameters): string {
+export function printCondition(condition: Condition, parameters: Parameters): string {
   switch (condition.type) {
     case 'compare':
       return `${condition.column} ${condition.operator} ${parameters.placeholder(condition.value)}`;

@@ -5,7 +5,7 @@
 
 export type EventTable = 'click_events' | 'lead_events' | 'sale_events';
 export type CatalogTable = 'links' | 'tags' | 'folders' | 'partners' | 'groups' | 'partner_tags';
-export type TableName = EventTable | CatalogTable | 'workspace_slots' | 'link_days';
+export type TableName = EventTable | CatalogTable | 'workspace_slots' | 'link_totals';
 
 export type ColumnName =
   | 'workspace_id'
@@ -49,7 +49,6 @@ export type ColumnName =
   | 'group_id'
   | 'program_id'
   | 'slot'
-  | 'day'
   | 'clicks'
   | 'leads'
   | 'sales'

@@ -6,7 +6,8 @@ export const SLOT_MS = 15 * 60_000;
 /** Last second of ClickHouse's DateTime. */
 const SECONDS_MAX = 2 ** 32 - 1;
 
-interface Bounds {
+/** Both ends included. */
+export interface Bounds {
   /** Undefined = since ever. */
   readonly fromMs: number | undefined;
   readonly toMs: number;
@@ -48,15 +49,6 @@ export function comesAfter({ timeMs, id }: Position, direction: 'ASC' | 'DESC', 
     { type: 'compare', column: 'timestamp', operator: edge, value: time },
     { type: 'compareTuple', columns: ['timestamp', idColumn], operator, values: [time, { type: 'String', value: id }] },
   ];
-}
-
-function utcDay(ms: number): Value {
-  return { type: 'Date', value: textOf(ms).slice(0, 10) };
-}
-
-/** The UTC day has a part within the bounds. */
-export function dayTouches(bounds: Bounds): Condition[] {
-  return within('day', bounds, utcDay);
 }
 
 /** The quarter of an hour has a part within the bounds. */

@@ -122,6 +122,7 @@ const conversionFacts = fc.record({
   eventName: pick(POOLS.eventName),
   customer: pick([1, 2, 3]),
   saleType: pick(['new', 'recurring'] as const),
+  amount: fc.oneof(fc.constantFrom(0, 1, 2 ** 40), fc.integer({ min: 0, max: 5 })),
   click: fc.nat(),
 });
 

@@ -77,7 +77,16 @@ function aConversion(
   facts: Partial<WorldConversion>,
 ): WorldConversion {
   const timeMs = NOW - minutesAgo * MINUTE_MS;
-  return { id: idOf(timeMs, number), timeMs, eventName: 'Sign up', customer: 1, saleType: 'new', click, ...facts };
+  return {
+    id: idOf(timeMs, number),
+    timeMs,
+    eventName: 'Sign up',
+    customer: 1,
+    saleType: 'new',
+    amount: 2900,
+    click,
+    ...facts,
+  };
 }
 
 const [first, second, third] = CLICKS;

@@ -79,11 +79,12 @@ function rangeQuery(range: WishedRange): Record<string, string> {
 }
 
 /** `2026-11-21` in the zone. */
-function dayIn(zone: string, ms: number): string {
+export function dayIn(zone: string, ms: number): string {
   return new Intl.DateTimeFormat('sv-SE', { timeZone: zone }).format(ms);
 }
 
-function isInRange(range: WishedRange, ms: number): boolean {
+/** Whether the range has the instant. */
+export function isInRange(range: WishedRange, ms: number): boolean {
   if (range.type === 'times') {
     return ms >= Math.min(range.startMs, range.endMs) && ms <= Math.max(range.startMs, range.endMs);
   }
@@ -99,7 +100,7 @@ function isInRange(range: WishedRange, ms: number): boolean {
 }
 
 /** Values of a URL's query that belong to a UTM parameter. */
-function utm(url: string, name: string): string {
+export function utm(url: string, name: string): string {
   return url.includes('?') ? (new URLSearchParams(url.slice(url.indexOf('?') + 1)).get(name) ?? '') : '';
 }
 
@@ -172,7 +173,8 @@ function isOfCustomer(world: World, event: WorldClick | WorldConversion, custome
   return world.leads.some((lead) => lead.customer === customer && lead.click.id === event.id);
 }
 
-function passes(world: World, wish: Wish, event: WorldClick | WorldConversion): boolean {
+/** Whether the event meets all that the wish asks for, its kind apart. */
+export function passes(world: World, wish: Wish, event: WorldClick | WorldConversion): boolean {
   const click = 'click' in event ? event.click : event;
   const link = world.links.find(({ number }) => number === click.link)!;
   return (

@@ -46,6 +46,8 @@ export interface WorldConversion {
   readonly eventName: string;
   readonly customer: number;
   readonly saleType: 'new' | 'recurring';
+  /** Of a sale, in cents. */
+  readonly amount: number;
   readonly click: WorldClick;
 }
 
@@ -161,7 +163,7 @@ export async function store({ client }: TestDatabase, world: World): Promise<voi
   );
   await insertSales(
     client,
-    world.sales.map((sale) => aSale({ ...conversionFacts(world, sale), saleType: sale.saleType })),
+    world.sales.map((sale) => aSale({ ...conversionFacts(world, sale), saleType: sale.saleType, amount: sale.amount })),
   );
 }
 

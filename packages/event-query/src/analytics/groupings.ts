@@ -93,3 +93,8 @@ export const GROUPING_RULES: Readonly<Record<Grouping, GroupingRule>> = {
     step('partner_tags', 'id'),
   ),
 };
+
+/** Whether the answer is put together from numbers of links. */
+export function groupsByLink(grouping: Grouping): boolean {
+  return GROUPING_RULES[grouping].columns.includes('link_id');
+}

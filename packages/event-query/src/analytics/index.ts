@@ -1,3 +1,4 @@
+export { type AnalyticsFacts, countedKind, planAnalyticsCount } from './analytics-facts.js';
 export {
   type AnalyticsRow,
   type CountedGroup,

@@ -1,4 +1,4 @@
-import { type CompiledQuery, Parameters, printRead } from '../print.js';
+import { type CompiledQuery, Parameters, printCondition, printRead } from '../print.js';
 import type { AnalyticsPlan, Counted, GroupedRead, GroupKey, OwnerRead } from './analytics-plan.js';
 import type { Measure } from './groupings.js';
 
@@ -39,7 +39,19 @@ function printGroups(group: GroupedRead, measures: readonly Measure[], parameter
     return `${sign}toInt64(${printCounted(counted)}) AS ${totalName(measures[index] as Measure)}`;
   });
   const select = printRead(group.read, [...keys, ...totals].join(', '), parameters);
-  return select + groupBy(group.keys.map((_key, index) => keyName(index)));
+  const conditions = group.isGroup.map((condition) => printCondition(condition, parameters));
+  return select + groupBy(group.keys.map((_key, index) => keyName(index))) + having(conditions);
+}
+
+function having(conditions: readonly string[]): string {
+  return conditions.length === 0 ? '' : ` HAVING ${conditions.join(' AND ')}`;
+}
+
+/** A group of which everything was taken away is none. An amount may be 0 all the same. */
+function isLeft({ reads, measures, biggest }: AnalyticsPlan): string {
+  if (biggest === undefined || !reads.some(({ isTakenAway }) => isTakenAway)) return '';
+  const isAny = measures.filter((measure) => measure !== 'sale_amount').map((measure) => `${totalName(measure)} != 0`);
+  return having([`(${isAny.join(' OR ')})`]);
 }
 
 function sums(measures: readonly Measure[]): string[] {
@@ -71,6 +83,7 @@ export function printAnalytics(plan: AnalyticsPlan): CompiledQuery {
     sql = `SELECT ${select} FROM (${sql}) AS part${groupBy(keys)}`;
   }
   for (const owner of owners) sql = printOwner(owner, sql, measures, parameters);
+  sql += isLeft(plan);
   if (biggest !== undefined) {
     const order = [`${totalName(biggest.by)} DESC`, ...keys.map((key) => `${key} ASC`)].join(', ');
     sql += ` ORDER BY ${order} LIMIT ${parameters.placeholder({ type: 'UInt64', value: biggest.limit })}`;

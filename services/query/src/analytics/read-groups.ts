@@ -3,8 +3,9 @@ import {
   type BoundAnalytics,
   type CountedGroup,
   countedGroups,
+  countedKind,
   planAnalytics,
-  planLinksCount,
+  planAnalyticsCount,
   printAnalytics,
 } from '@waymark/event-query';
 import type { Reads } from '../reads.js';
@@ -15,10 +16,11 @@ import type { Reads } from '../reads.js';
  * @throws ApiError when ClickHouse gave up or is away
  */
 export async function readGroups(reads: Reads, request: BoundAnalytics): Promise<readonly CountedGroup[]> {
-  const bound = request.reads.find(({ isEmpty }) => !isEmpty);
+  const bound = countedKind(request);
   if (bound === undefined) return [];
-  const [removed, events] = await Promise.all([reads.hasRemovedLinks(bound), reads.sum(planLinksCount(bound))]);
+  const removed = await reads.hasRemovedLinks(bound);
+  const events = await reads.sum(planAnalyticsCount(request, removed));
   const links = await reads.allowedLinks(bound, events);
-  const plan = planAnalytics(request, { ...removed, ...links });
+  const plan = planAnalytics(request, { ...removed, ...links, events });
   return plan === undefined ? [] : countedGroups(request, await reads.run<AnalyticsRow>(printAnalytics(plan)));
 }

@@ -1,0 +1,23 @@
+import type { BoundFilters } from '../bind.js';
+import { countEvents, type FactPlan, type PlanFacts, planLinksCount } from '../plan-facts.js';
+import type { BoundAnalytics } from './bind-analytics.js';
+import { isOfSlots } from './coverage.js';
+
+/** What was found out before the answer is planned. Each fact may be left out: the answer is the same, only slower. */
+export interface AnalyticsFacts extends PlanFacts {
+  /** How many events the range has at most; undefined = not asked. */
+  readonly events?: number | undefined;
+}
+
+/** The kind of event that facts are asked of; undefined when nothing can be counted. What they say holds for all kinds. */
+export function countedKind({ reads }: BoundAnalytics): BoundFilters | undefined {
+  return reads.find(({ isEmpty }) => !isEmpty);
+}
+
+/** How many events there are, where the plan depends on it. */
+export function planAnalyticsCount(request: BoundAnalytics, { hasRemovedLinks }: PlanFacts): FactPlan | undefined {
+  const bound = countedKind(request);
+  if (bound === undefined) return undefined;
+  if (hasRemovedLinks === true && isOfSlots(request, bound)) return countEvents(bound);
+  return planLinksCount(bound);
+}

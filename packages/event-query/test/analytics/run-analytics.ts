@@ -1,0 +1,58 @@
+import { analyticsQuerySchema } from '@waymark/contract';
+import type { TestDatabase } from '@waymark/test-kit';
+import {
+  type AnalyticsFacts,
+  type AnalyticsRow,
+  allowedLinksFact,
+  type BindScope,
+  type BoundAnalytics,
+  bindAnalytics,
+  type CompiledQuery,
+  type CountedGroup,
+  countedGroups,
+  countedKind,
+  parseAnalytics,
+  planAnalytics,
+  planAnalyticsCount,
+  planLinks,
+  printAnalytics,
+  printFact,
+} from '../../src/index.js';
+import { NOW } from '../world.js';
+
+interface Answer {
+  readonly request: BoundAnalytics;
+  readonly groups: readonly CountedGroup[];
+  readonly statements: readonly CompiledQuery[];
+}
+
+/** Asks for groups the way the query service does, facts first, as if there were so many events. */
+export async function groupsOf(
+  database: TestDatabase,
+  query: Record<string, string>,
+  scope: BindScope,
+  { createdAtMs = NOW, ...facts }: AnalyticsFacts & { readonly createdAtMs?: number } = {},
+): Promise<Answer> {
+  const parsed = parseAnalytics(analyticsQuerySchema.parse(query), { nowMs: NOW, createdAtMs });
+  const request = bindAnalytics(parsed, scope);
+  const statements: CompiledQuery[] = [];
+  const run = async ({ sql, params, settings }: CompiledQuery) => {
+    statements.push({ sql, params, settings });
+    const result = await database.client.query({
+      query: sql,
+      query_params: params,
+      format: 'JSONCompactEachRow',
+      clickhouse_settings: settings as Record<string, string>,
+    });
+    return result.json<AnalyticsRow>();
+  };
+  const bound = countedKind(request);
+  if (bound === undefined) return { request, groups: [], statements };
+  const count = planAnalyticsCount(request, facts);
+  const counted = count === undefined ? 0 : Number((await run(printFact(count)))[0]?.[0]);
+  const links = planLinks(bound, facts.events ?? counted);
+  const found = links && allowedLinksFact((await run(printFact(links))).map(([id = '']) => BigInt(id)));
+  const plan = planAnalytics(request, { ...facts, ...found });
+  const groups = plan === undefined ? [] : countedGroups(request, await run(printAnalytics(plan)));
+  return { request, groups, statements };
+}
