@@ -3,6 +3,7 @@ export { type BindScope, type BoundFilters, type BoundRequest, bind, bindFilters
 export { compile, type EventsRequest } from './compile.js';
 export { type Cursor, openCursor, type Position, writeCursor } from './cursor.js';
 export { checkDateRange } from './date-range-gate.js';
+export { type PageStart, planFirstEvent, planHead, planSlot } from './far-page.js';
 export { type FilterQuery, parse, parseFilters } from './parse.js';
 export type { CustomerReference, Filter, LinkReference, Page, ParsedFilters, ParsedRequest } from './parsed-request.js';
 export { type PagePlan, plan } from './plan.js';
@@ -10,6 +11,7 @@ export {
   allowedLinksFact,
   type FactPlan,
   isBeyondEnd,
+  isFarPage,
   type PlanFacts,
   planCount,
   planLinks,
@@ -17,5 +19,6 @@ export {
   planRemoved,
 } from './plan-facts.js';
 export { type CompiledQuery, print, printFact } from './print.js';
+export { printCount, printSlot } from './print-far-page.js';
 export type { QuerySettings } from './read-limits.js';
 export type { TimeRange } from './time-range.js';

@@ -1,4 +1,5 @@
 import type { BoundFilters, BoundRequest } from './bind.js';
+import type { PageStart } from './far-page.js';
 import { removedLinks } from './link-filters.js';
 import { type QuerySettings, READ_LIMITS } from './read-limits.js';
 import type { TableRead } from './sql-nodes.js';
@@ -19,6 +20,8 @@ export interface PlanFacts {
   readonly allowedLinks?: readonly bigint[] | undefined;
   /** False when the workspace never removed a link: 11 against 18 ms for a page. Undefined = not asked. */
   readonly hasRemovedLinks?: boolean | undefined;
+  /** Where a far page begins. */
+  readonly start?: PageStart | undefined;
 }
 
 /** An offset below this costs less than asking how many events there are. */
@@ -40,12 +43,17 @@ export function areFewLinks(count: number | undefined): boolean {
   return count !== undefined && count <= FEW_LINKS;
 }
 
+/** Whether what lies before a page is worth being passed over with other means than reading it. */
+export function isFarPage({ page }: BoundRequest): boolean {
+  return page.offset >= NEAR_OFFSET;
+}
+
 /**
  * How many events of the kind the range has at most. Asked for a page so far back that it may lie beyond the end (one that
  * starts at or after that number is empty), and for filters on links, see {@link planLinks}.
  */
 export function planCount(bound: BoundRequest): FactPlan | undefined {
-  if (bound.page.offset < NEAR_OFFSET) return planLinksCount(bound);
+  if (!isFarPage(bound)) return planLinksCount(bound);
   return bound.isEmpty ? undefined : countEvents(bound);
 }
 
@@ -71,8 +79,8 @@ export function countEvents(bound: BoundFilters): FactPlan {
  *
  * @param events the answer to {@link planCount}
  */
-export function isBeyondEnd({ page }: BoundRequest, events: number): boolean {
-  return page.offset >= NEAR_OFFSET && page.offset >= BigInt(events);
+export function isBeyondEnd(bound: BoundRequest, events: number): boolean {
+  return isFarPage(bound) && bound.page.offset >= BigInt(events);
 }
 
 /** Whether it may pay to find out how many links the filters on links let pass. */

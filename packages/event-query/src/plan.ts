@@ -5,7 +5,7 @@ import { knownLinks, linkConditions, linkReadSettings } from './link-reads.js';
 import type { PlanFacts } from './plan-facts.js';
 import { type QuerySettings, READ_LIMITS } from './read-limits.js';
 import type { ColumnName, Condition, EventTable, TableRead } from './sql-nodes.js';
-import { comesAfter, happenedWithin } from './time-conditions.js';
+import { comesAfter, comesFrom, happenedWithin, SLOT_MS } from './time-conditions.js';
 
 /** A page of rows. */
 export interface PagePlan {
@@ -24,7 +24,7 @@ interface EventShape {
   readonly columns: readonly ColumnName[];
 }
 
-const SHAPES: Readonly<Record<EventKind, EventShape>> = {
+export const SHAPES: Readonly<Record<EventKind, EventShape>> = {
   clicks: { table: 'click_events', id: 'click_id', columns: ['link_id', 'payload', 'ip'] },
   leads: { table: 'lead_events', id: 'event_id', columns: ['link_id', 'payload', 'ip', 'event_name', 'customer_id'] },
   sales: { table: 'sale_events', id: 'event_id', columns: ['link_id', 'payload', 'ip', 'event_name', 'customer_id'] },
@@ -49,19 +49,32 @@ function pageSettings(kind: EventKind, links: number | undefined, where: readonl
   };
 }
 
+/** The range, from the place on at which the page begins, as far as that is known. */
+function timeConditions(bound: BoundRequest, id: ColumnName, { start }: PlanFacts): Condition[] {
+  const { direction, after } = bound.page;
+  if (after !== undefined) return [...happenedWithin(bound), ...comesAfter(after, direction, id)];
+  if (start === undefined) return happenedWithin(bound);
+  if (start.type === 'event') return [...happenedWithin(bound), ...comesFrom(start.first, direction, id)];
+  const { fromMs, toMs } = bound;
+  return direction === 'ASC'
+    ? happenedWithin({ fromMs: Math.max(fromMs ?? 0, start.slotMs), toMs })
+    : happenedWithin({ fromMs, toMs: Math.min(toMs, start.slotMs + SLOT_MS - 1) });
+}
+
+/** What is left to be passed over. */
+function offsetOf({ offset }: BoundRequest['page'], { start }: PlanFacts): bigint {
+  if (start === undefined) return offset;
+  return start.type === 'event' ? 0n : start.offset;
+}
+
 /** Chooses table, columns, order and settings for a page. */
 export function plan(bound: BoundRequest, facts: PlanFacts = {}): PagePlan {
   const { table, id, columns } = SHAPES[bound.kind];
-  const { direction, limit, offset, after } = bound.page;
+  const { direction, limit } = bound.page;
   const links = knownLinks(bound, facts);
   const where = bound.isEmpty
     ? [NOTHING]
-    : [
-        ...happenedWithin(bound),
-        ...(after === undefined ? [] : comesAfter(after, direction, id)),
-        ...bound.conditions,
-        ...linkConditions(bound, facts),
-      ];
+    : [...timeConditions(bound, id, facts), ...bound.conditions, ...linkConditions(bound, facts)];
   return {
     read: {
       table,
@@ -73,7 +86,7 @@ export function plan(bound: BoundRequest, facts: PlanFacts = {}): PagePlan {
     orderBy: orderOf(id, links),
     direction,
     limit: BigInt(limit),
-    offset,
+    offset: offsetOf(bound.page, facts),
     settings: pageSettings(bound.kind, links, where),
   };
 }

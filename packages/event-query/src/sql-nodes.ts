@@ -75,7 +75,7 @@ export type Condition =
   | {
       readonly type: 'compareTuple';
       readonly columns: readonly ColumnName[];
-      readonly operator: '<' | '>';
+      readonly operator: '<' | '>' | '<=' | '>=';
       readonly values: readonly Value[];
     }
   /** `isFolded`: letters A-Z of the column are compared in lower case. */

@@ -38,17 +38,28 @@ export function happenedWithin(bounds: Bounds): Condition[] {
   return within('timestamp', bounds, instant);
 }
 
+type TupleOperator = Extract<Condition, { readonly type: 'compareTuple' }>['operator'];
+
 /**
- * The event comes later in the order than the one at `position`. The time stands there a second time, alone: the tuple would
+ * Time and id of the event compare so with those at `position`. The time stands there a second time, alone: the tuple would
  * not let the index skip anything (clickhouse.md 2.4).
  */
-export function comesAfter({ timeMs, id }: Position, direction: 'ASC' | 'DESC', idColumn: ColumnName): Condition[] {
-  const [edge, operator] = direction === 'ASC' ? (['>=', '>'] as const) : (['<=', '<'] as const);
+function compareTo({ timeMs, id }: Position, idColumn: ColumnName, operator: TupleOperator): Condition[] {
   const time = instant(timeMs);
   return [
-    { type: 'compare', column: 'timestamp', operator: edge, value: time },
+    { type: 'compare', column: 'timestamp', operator: operator.startsWith('>') ? '>=' : '<=', value: time },
     { type: 'compareTuple', columns: ['timestamp', idColumn], operator, values: [time, { type: 'String', value: id }] },
   ];
+}
+
+/** The event comes later in the order than the one at `position`. */
+export function comesAfter(position: Position, direction: 'ASC' | 'DESC', idColumn: ColumnName): Condition[] {
+  return compareTo(position, idColumn, direction === 'ASC' ? '>' : '<');
+}
+
+/** The event is the one at `position` or comes later in the order. */
+export function comesFrom(position: Position, direction: 'ASC' | 'DESC', idColumn: ColumnName): Condition[] {
+  return compareTo(position, idColumn, direction === 'ASC' ? '>=' : '<=');
 }
 
 /** The quarter of an hour has a part within the bounds. */

@@ -36,7 +36,7 @@ const SCOPE: BindScope = { workspaceId: workspaceId(SMALL_WORLD.workspace), prog
 interface Case {
   readonly query: Record<string, string>;
   readonly scope?: Partial<BindScope>;
-  readonly facts?: PlanFacts & { readonly events?: number };
+  readonly facts?: PlanFacts & { readonly events?: number; readonly isFar?: boolean };
   /** Number of the event that the page follows by cursor. */
   readonly after?: number;
   /** Numbers of the events, in order. */
@@ -156,6 +156,41 @@ const CASES: Record<string, Case> = {
     events: [22],
   },
   'after the last event': { query: { interval: 'all' }, after: 8, events: [] },
+  'a far page of everything': {
+    query: { page: '2', limit: '3' },
+    facts: { isFar: true, hasRemovedLinks: false },
+    events: [3, 4, 5],
+  },
+  'a far page of everything, ascending': {
+    query: { page: '2', limit: '3', sortOrder: 'asc', interval: 'all' },
+    facts: { isFar: true, hasRemovedLinks: false },
+    events: [5, 4, 3],
+  },
+  'a far page within the first quarter of an hour': {
+    query: { page: '2', limit: '3', start: '2026-11-21T14:20:00Z', end: '2026-11-21T14:28:59Z' },
+    facts: { isFar: true, hasRemovedLinks: false },
+    events: [5, 6, 7],
+  },
+  'a far page beyond everything': {
+    query: { page: '4', limit: '3', interval: 'all' },
+    facts: { isFar: true, hasRemovedLinks: false },
+    events: [],
+  },
+  'a far page without events of removed links': {
+    query: { page: '2', limit: '3' },
+    facts: { isFar: true, hasRemovedLinks: true },
+    events: [3, 4, 5],
+  },
+  'a far page of a filtered list': {
+    query: { country: 'FR', page: '2', limit: '2' },
+    facts: { isFar: true },
+    events: [6],
+  },
+  'a far page beyond a filtered list': {
+    query: { country: 'FR', page: '3', limit: '2' },
+    facts: { isFar: true },
+    events: [],
+  },
   'a page that may lie beyond the end': { query: { page: '101' }, events: [] },
   'the last page there can be': { query: { page: '9007199254740991', limit: '1000' }, events: [] },
 };

@@ -1,6 +1,7 @@
-import { type BoundRequest, isBeyondEnd, plan, planCount, print } from '@waymark/event-query';
+import { type BoundRequest, isBeyondEnd, isFarPage, plan, planCount, print } from '@waymark/event-query';
 import type { Reads } from '../reads.js';
 import type { EventPageRow } from './event-text.js';
+import { findStart } from './page-start.js';
 
 /**
  * Rows of a page: first the facts that its plan depends on, then the page itself.
@@ -11,6 +12,7 @@ export async function readPage(reads: Reads, bound: BoundRequest): Promise<reado
   if (bound.isEmpty) return [];
   const [events, removed] = await Promise.all([reads.sum(planCount(bound)), reads.hasRemovedLinks(bound)]);
   if (events !== undefined && isBeyondEnd(bound, events)) return [];
-  const links = await reads.allowedLinks(bound, events);
-  return reads.run<EventPageRow>(print(plan(bound, { ...links, ...removed })));
+  const facts = { ...(await reads.allowedLinks(bound, events)), ...removed };
+  const start = isFarPage(bound) ? await findStart(reads, bound, facts) : {};
+  return start === undefined ? [] : reads.run<EventPageRow>(print(plan(bound, { ...facts, ...start })));
 }

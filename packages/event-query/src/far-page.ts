@@ -1,0 +1,100 @@
+import type { BoundRequest } from './bind.js';
+import type { Position } from './cursor.js';
+import { type PagePlan, plan, SHAPES } from './plan.js';
+import type { PlanFacts } from './plan-facts.js';
+import { type QuerySettings, READ_LIMITS } from './read-limits.js';
+import type { TableRead } from './sql-nodes.js';
+import { type Bounds, happenedWithin, SLOT_MS, slotTouches } from './time-conditions.js';
+
+/*
+ * Where a page far back begins, found out without reading what lies before it. Where every event of the range is listed, the
+ * quarters of an hour of the roll-up are added up until the page is reached; only the part of one that the range begins in has
+ * to be counted. Otherwise the events are counted off, but of their columns only those that the filters look at are read.
+ */
+
+/** Where a far page begins. */
+export type PageStart =
+  | {
+      readonly type: 'slot';
+      /** Start of the quarter of an hour in which the page begins, in epoch milliseconds. */
+      readonly slotMs: number;
+      /** Events of that quarter that come before the page. */
+      readonly offset: bigint;
+    }
+  | { readonly type: 'event'; readonly first: Position };
+
+/** Events to be counted. */
+export interface CountPlan {
+  readonly read: Omit<TableRead, 'columns'>;
+  readonly settings: QuerySettings;
+}
+
+/** The quarter of an hour that holds the event with the given number, counted from 0 in the order of the page. */
+export interface SlotPlan {
+  readonly read: TableRead;
+  readonly direction: 'ASC' | 'DESC';
+  readonly offset: bigint;
+  readonly settings: QuerySettings;
+}
+
+/** Whether every event of the range is listed, so that the counts of the roll-up are those of the list. */
+function listsAll({ conditions, listedLinks, allowedLinks }: BoundRequest, { hasRemovedLinks }: PlanFacts): boolean {
+  const isFiltered = conditions.length > 0 || listedLinks !== undefined || allowedLinks !== undefined;
+  return !isFiltered && hasRemovedLinks === false;
+}
+
+/** The range in two: what lies in a quarter of an hour that the range begins inside of, and the rest. */
+function parts({ fromMs, toMs, page }: BoundRequest): { readonly head: Bounds | undefined; readonly rest: Bounds } {
+  if (page.direction === 'DESC') {
+    const slotMs = Math.floor(toMs / SLOT_MS) * SLOT_MS;
+    if (toMs === slotMs + SLOT_MS - 1) return { head: undefined, rest: { fromMs, toMs } };
+    return { head: { fromMs: Math.max(slotMs, fromMs ?? 0), toMs }, rest: { fromMs, toMs: slotMs - 1 } };
+  }
+  if (fromMs === undefined || fromMs % SLOT_MS === 0) return { head: undefined, rest: { fromMs, toMs } };
+  const nextMs = Math.ceil(fromMs / SLOT_MS) * SLOT_MS;
+  return { head: { fromMs, toMs: Math.min(nextMs - 1, toMs) }, rest: { fromMs: nextMs, toMs } };
+}
+
+/**
+ * The events before the first whole quarter of an hour, for a far page of all events; undefined when the range begins with
+ * one, and then there are none.
+ */
+export function planHead(bound: BoundRequest, facts: PlanFacts): CountPlan | undefined {
+  const { head } = parts(bound);
+  if (!listsAll(bound, facts) || head === undefined) return undefined;
+  const { kind, workspace } = bound;
+  return {
+    read: { table: SHAPES[kind].table, isFinal: false, workspace, where: happenedWithin(head) },
+    settings: { ...READ_LIMITS, log_comment: `events ${kind} head`, optimize_use_projections: 0 },
+  };
+}
+
+/**
+ * The quarter of an hour in which a far page of all events begins.
+ *
+ * @param head the answer to {@link planHead}
+ */
+export function planSlot(bound: BoundRequest, facts: PlanFacts, head: bigint): SlotPlan | undefined {
+  const { kind, workspace, page } = bound;
+  if (!listsAll(bound, facts) || page.offset < head) return undefined;
+  return {
+    read: {
+      table: 'workspace_slots',
+      isFinal: false,
+      workspace,
+      columns: [kind],
+      where: slotTouches(parts(bound).rest),
+    },
+    direction: page.direction,
+    offset: page.offset - head,
+    settings: { ...READ_LIMITS, log_comment: `events ${kind} slot` },
+  };
+}
+
+/** The first event of any other far page: its id and time. */
+export function planFirstEvent(bound: BoundRequest, facts: PlanFacts): PagePlan | undefined {
+  if (listsAll(bound, facts)) return undefined;
+  const page = plan(bound, facts);
+  const columns = [SHAPES[bound.kind].id, 'timestamp'] as const;
+  return { ...page, read: { ...page.read, columns }, limit: 1n };
+}

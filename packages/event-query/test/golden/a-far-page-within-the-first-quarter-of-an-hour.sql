@@ -1,0 +1,40 @@
+-- GET /events?page=2&limit=3&start=2026-11-21T14%3A20%3A00Z&end=2026-11-21T14%3A28%3A59Z
+
+SELECT count()
+  FROM click_events
+  WHERE workspace_id = {p0:UInt64}
+  AND timestamp >= {p1:DateTime64(3, 'UTC')}
+  AND timestamp <= {p2:DateTime64(3, 'UTC')}
+-- p0 = "500"
+-- p1 = "2026-11-21 14:20:00.000"
+-- p2 = "2026-11-21 14:28:59.000"
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set distributed_product_mode = local
+-- set optimize_skip_unused_shards = 1
+-- set log_comment = events clicks head
+-- set optimize_use_projections = 0
+
+SELECT click_id, timestamp, link_id, payload, ip
+  FROM click_events
+  WHERE workspace_id = {p0:UInt64}
+  AND timestamp >= {p1:DateTime64(3, 'UTC')}
+  AND timestamp <= {p2:DateTime64(3, 'UTC')}
+  ORDER BY timestamp DESC, click_id DESC
+  LIMIT {p3:UInt64} OFFSET {p4:UInt64}
+-- p0 = "500"
+-- p1 = "2026-11-21 14:20:00.000"
+-- p2 = "2026-11-21 14:28:59.000"
+-- p3 = "3"
+-- p4 = "3"
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set distributed_product_mode = local
+-- set optimize_skip_unused_shards = 1
+-- set log_comment = events clicks
+-- set optimize_use_projections = 0
+-- set use_index_for_in_with_subqueries = 0
+-- set ignore_data_skipping_indices = link_id_bloom
+-- set use_top_k_dynamic_filtering = 0
