@@ -32,7 +32,7 @@ async function fillQueue(): Promise<void> {
       while (next < ROWS) {
         const index = written + next++;
         const row = benchClick(index);
-        await producer.recordClick({ claim: `c:${index}`, clickId: String(row[2]), row });
+        await producer.recordClick({ claim: `c:${index}`, clickId: String(row[2]), rowText: JSON.stringify(row) });
       }
     }),
   );

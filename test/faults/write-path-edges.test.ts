@@ -72,7 +72,7 @@ function aVisit(workspaceId: string, visitor: string, facts: Parameters<typeof a
   return {
     claim: clickClaim(workspaceId, visitor),
     clickId,
-    row: aClick({ ...facts, workspaceId, timestampMs, clickId }),
+    rowText: JSON.stringify(aClick({ ...facts, workspaceId, timestampMs, clickId })),
   };
 }
 

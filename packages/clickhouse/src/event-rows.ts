@@ -200,6 +200,58 @@ export function clickRow(facts: ClickFacts): EventRow {
   ];
 }
 
+/** Texts of a click that may hold anything; the others are ids, numbers and words of ours. */
+function freeTexts({
+  url,
+  country,
+  region,
+  city,
+  continent,
+  device,
+  browser,
+  os,
+  userAgent,
+  ...rest
+}: ClickFacts): string {
+  return (
+    url +
+    country +
+    region +
+    city +
+    continent +
+    device +
+    browser +
+    os +
+    userAgent +
+    rest.referer +
+    rest.refererUrl +
+    rest.ip
+  );
+}
+
+/**
+ * `JSON.stringify(clickRow(facts))`, written in one go: a redirect builds one for every visit, and a row holds most of its
+ * texts twice, the second time as JSON inside the payload.
+ */
+export function clickRowText(facts: ClickFacts): string {
+  if (ESCAPED_IN_JSON.test(freeTexts(facts))) return JSON.stringify(clickRow(facts));
+  const { workspaceId, timestampMs, clickId, linkId, trigger, country, city, continent, device, browser, os, url } =
+    facts;
+  const { region, referer } = facts;
+  const refererUrl = withoutQuery(facts.refererUrl);
+  const utm = url.includes('utm_') ? JSON.stringify(utmValues(url)).slice(1, -1) : '"","","","",""';
+  const fullRegion = region === 'Unknown' ? 'Unknown' : `${country}-${region}`;
+  return (
+    `["${workspaceId}",${timestampMs},"${clickId}","${linkId}","${trigger}","${country}","${region}","${city}","${continent}"` +
+    `,"${device}","${browser}","${os}","${referer}","${refererUrl}","${url}","${withoutQuery(url)}",${utm}` +
+    `,"{\\"v\\":1,\\"click\\":{\\"id\\":\\"${clickId}\\",\\"timestamp\\":\\"${isoTime(timestampMs)}\\",\\"url\\":\\"${url}\\"` +
+    `,\\"continent\\":\\"${continent}\\",\\"country\\":\\"${country}\\",\\"city\\":\\"${city}\\",\\"device\\":\\"${device}\\"` +
+    `,\\"browser\\":\\"${browser}\\",\\"os\\":\\"${os}\\",\\"region\\":\\"${fullRegion}\\",\\"ua\\":\\"${facts.userAgent}\\"` +
+    `,\\"trigger\\":\\"${trigger}\\",\\"referer\\":\\"${referer}\\",\\"refererUrl\\":\\"${refererUrl}\\",\\"qr\\":${trigger === 'qr'}}}"` +
+    `,"${facts.ip}"]`
+  );
+}
+
 /** What a lead adds to its click. */
 export interface LeadFacts {
   readonly eventId: string;

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import {
   type ClickFacts,
   clickRow,
+  clickRowText,
   EVENT_TABLES,
   type EventRow,
   leadRow,
@@ -149,5 +150,23 @@ test('two different paths never give the same pair', () => {
       expect(metadataPairs(nest(first))).not.toEqual(metadataPairs(nest(second)));
     }),
     { numRuns: 3000 },
+  );
+});
+
+test('the text of a click is its row as JSON, whatever its texts hold', () => {
+  const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constantFrom('Unknown', '(direct)', ''));
+  const url = fc
+    .tuple(fc.webUrl({ withQueryParameters: true }), fc.constantFrom('utm_source', 'utm_term', 'n'), text)
+    .map(
+      ([base, name, value]) =>
+        `${base}${base.includes('?') ? '&' : '?'}${name}=${encodeURIComponent(value.replace(/[\ud800-\udfff]/g, ''))}`,
+    );
+  const parts = { region: text, city: text, browser: text, userAgent: text, referer: text, refererUrl: text, ip: text };
+  fc.assert(
+    fc.property(fc.record({ ...parts, url: fc.oneof(url, text) }), fc.boolean(), (some, isQr) => {
+      const click: ClickFacts = { ...facts, ...some, trigger: isQr ? 'qr' : 'link' };
+      expect(clickRowText(click)).toBe(JSON.stringify(clickRow(click)));
+    }),
+    { numRuns: 2000 },
   );
 });

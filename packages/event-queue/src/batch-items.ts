@@ -30,12 +30,17 @@ export interface CommitItem {
 
 export type BatchItem = ClickItem | CommitItem;
 
-/** A row as the queue carries it. */
-export function rowText(row: EventRow): string {
-  const text = JSON.stringify(row);
+/** Refuses the text of a row that is too large. */
+export function checkRowSize(text: string): void {
   // A character is at most three bytes, so most rows need no count.
   if (text.length * 3 > ROW_BYTES_MAX && Buffer.byteLength(text) > ROW_BYTES_MAX) {
     throw new ApiError('unprocessable_entity', `The event is larger than ${ROW_BYTES_MAX} bytes.`);
   }
+}
+
+/** A row as the queue carries it. */
+export function rowText(row: EventRow): string {
+  const text = JSON.stringify(row);
+  checkRowSize(text);
   return text;
 }

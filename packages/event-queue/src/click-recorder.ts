@@ -1,5 +1,4 @@
-import type { EventRow } from '@waymark/clickhouse';
-import { type ClickItem, rowText } from './batch-items.js';
+import { type ClickItem, checkRowSize } from './batch-items.js';
 import type { MicroBatcher } from './micro-batcher.js';
 import type { RecentClicks } from './recent-clicks.js';
 
@@ -8,7 +7,8 @@ export interface Click {
   /** Name of the hourly claim, from `clickClaim`. */
   readonly claim: string;
   readonly clickId: string;
-  readonly row: EventRow;
+  /** Its row as JSON, from `clickRowText`. */
+  readonly rowText: string;
 }
 
 /** The click that stands for this visit: its own, or the one counted within the hour. */
@@ -33,14 +33,14 @@ export interface ClickRecorderOptions {
 export function createClickRecorder({ batcher, recent }: ClickRecorderOptions): ClickRecorder {
   const underWay = new Map<string, Promise<string>>();
 
-  const submit = ({ claim, clickId, row }: Click): Promise<string> =>
+  const submit = ({ claim, clickId, rowText }: Click): Promise<string> =>
     new Promise((resolve, fail) => {
-      const text = rowText(row);
+      checkRowSize(rowText);
       const settle = (counted: string) => {
         recent.add(claim, counted);
         resolve(counted);
       };
-      batcher.add({ type: 'click', claim, clickId, rowText: text, settle, fail }, 1, text.length);
+      batcher.add({ type: 'click', claim, clickId, rowText, settle, fail }, 1, rowText.length);
     });
 
   return {

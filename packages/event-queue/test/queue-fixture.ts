@@ -88,6 +88,6 @@ export function aVisit(visitor: string, facts: Parameters<typeof aClick>[0] = {}
   return {
     claim: clickClaim('link_1', visitor),
     clickId,
-    row: aClick({ ...facts, clickId, timestampMs }),
+    rowText: JSON.stringify(aClick({ ...facts, clickId, timestampMs })),
   };
 }

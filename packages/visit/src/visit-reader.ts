@@ -50,7 +50,7 @@ export interface Visit {
   readonly continent: string;
   readonly referer: string;
   readonly refererUrl: string;
-  /** Stands for the visitor wherever one is counted once; says nothing about the address. */
+  /** Stands for the visitor wherever one is counted once; says nothing about the address. 96 bits in base64url. */
   readonly identity: string;
 }
 
@@ -59,6 +59,8 @@ export interface VisitReader {
   /** Stops following updates of the database file. */
   close(): void;
 }
+
+const IDENTITY_CHARS = 16;
 
 /** The longest real agents (in-app browsers) are half of this; rows are bounded. */
 const USER_AGENT_CHARS_MAX = 1024;
@@ -109,7 +111,7 @@ export function createVisitReader(options: VisitReaderOptions): VisitReader {
       continent: place.continent,
       referer,
       refererUrl,
-      identity: hash('sha256', `${identitySalt}${address}-${userAgent}`, 'base64url'),
+      identity: hash('sha256', `${identitySalt}${address}-${userAgent}`, 'base64url').slice(0, IDENTITY_CHARS),
     };
   };
   return Object.assign(read, { close: () => database?.close() });

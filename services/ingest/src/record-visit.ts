@@ -1,4 +1,4 @@
-import { clickRow } from '@waymark/clickhouse';
+import { clickRowText } from '@waymark/clickhouse';
 import { createEventId, type Trigger } from '@waymark/contract';
 import { clickClaim, type EventProducer } from '@waymark/event-queue';
 import type { Visit } from '@waymark/visit';
@@ -29,7 +29,7 @@ export function recordVisit(
   details: { readonly trigger: Trigger; readonly url: string; readonly nowMs: number },
 ): Promise<{ readonly clickId: string }> {
   const clickId = createEventId(details.nowMs);
-  const row = clickRow({
+  const rowText = clickRowText({
     workspaceId: prepared.workspaceNumber,
     linkId: prepared.linkNumber,
     clickId,
@@ -48,5 +48,5 @@ export function recordVisit(
     refererUrl: visit.refererUrl,
     ip: visit.ip,
   });
-  return producer.recordClick({ claim: visitClaim(prepared, visit), clickId, row });
+  return producer.recordClick({ claim: visitClaim(prepared, visit), clickId, rowText });
 }

@@ -177,8 +177,9 @@ describe('POST /track/lead', () => {
     await lead({ clickId, eventName: 'Seats', customerExternalId: someone(), eventQuantity: 7, metadata: { a: 1 } });
     const rows = await leadsOf(clickId, 7);
     expect(new Set(rows.map((row) => row.event_id)).size).toBe(7);
-    const totals = await ingest.catalog.links.counters(ingest.workspaceId, [link.id]);
-    expect(totals.get(link.id)).toMatchObject({ clicks: 1, leads: 7 });
+    // A view is filled a moment after its table.
+    const counters = async () => (await ingest.catalog.links.counters(ingest.workspaceId, [link.id])).get(link.id);
+    await expect.poll(counters, { timeout: 10_000 }).toMatchObject({ clicks: 1, leads: 7 });
   });
 
   it('stores text that ClickHouse’s JSON reader would refuse, made storable', async () => {

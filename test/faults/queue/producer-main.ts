@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { clickRow, leadRow, saleRow } from '@waymark/clickhouse';
+import { clickRow, clickRowText, leadRow, saleRow } from '@waymark/clickhouse';
 import { ApiError, createEventId, createResourceId, parseResourceId } from '@waymark/contract';
 import { clickClaim, createEventProducer, customerClaim, invoiceClaim } from '@waymark/event-queue';
 import type { Acknowledged, ProducerReport, ProducerTask } from './messages.js';
@@ -64,11 +64,11 @@ async function recordClick(): Promise<void> {
   lastVisitor = visitor;
   const facts = clickOf(number, Date.now(), isPadded ? 'é'.repeat(padding.characters) : 'Mozilla/5.0');
   try {
-    const row = clickRow(facts);
+    const rowText = clickRowText(facts);
     const { clickId, recorded } = await producer.recordClick({
       claim: clickClaim('link', visitor),
       clickId: facts.clickId,
-      row,
+      rowText,
     });
     acknowledged.push({ kind: 'click', id: clickId, recorded });
   } catch (err) {
