@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 
-/** ClickHouse stops a read after this. */
-const READ_SECONDS_MAX = 5;
+/** ClickHouse stops a read that takes more. */
+const READ_LIMITS = { max_execution_time: 5, max_memory_usage: '500000000', log_comment: 'catalog' };
 /** A server that does not even do that is given up: reads that hang would hold the places of those that come after. */
 const ANSWER_MS_MAX = 6_000;
 
@@ -26,7 +26,7 @@ export async function queryRows<Row extends readonly unknown[]>(
     query,
     query_params: parameters,
     format: 'JSONCompactEachRow',
-    clickhouse_settings: { ...settings, max_execution_time: READ_SECONDS_MAX },
+    clickhouse_settings: { ...settings, ...READ_LIMITS },
     abort_signal: AbortSignal.timeout(ANSWER_MS_MAX),
   });
   return result.json<Row>();

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { ClickHouseError } from '@clickhouse/client';
 import { ApiError } from '@waymark/contract';
 import type { CompiledQuery } from '@waymark/event-query';
@@ -7,9 +8,16 @@ import { isInfrastructureError } from './infrastructure-error.js';
 export interface RunQueryOptions {
   /** Ends the query, here and in ClickHouse. */
   readonly signal?: AbortSignal | undefined;
-  /** Names the query in ClickHouse's own logs. */
-  readonly queryId?: string | undefined;
+  /** Request that the query is part of: in ClickHouse's own logs as part of its id and of its `log_comment`. */
+  readonly requestId?: string | undefined;
 }
+
+/** All rows of an answer are held in memory: a thousand of the largest events, or as many groups as an answer may have. */
+const RESULT_LIMITS = {
+  max_result_rows: '100000',
+  max_result_bytes: '120000000',
+  result_overflow_mode: 'throw',
+} as const;
 
 const RETRY_SECONDS = 1;
 
@@ -20,7 +28,19 @@ const REFUSALS: Readonly<Record<string, string>> = {
   160: 'The query took too long. Ask for a shorter range of time.',
   // MEMORY_LIMIT_EXCEEDED
   241: 'The query needs more memory than it may use. Ask for a shorter range of time or a smaller page.',
+  // TOO_MANY_ROWS_OR_BYTES
+  396: 'The answer is too large. Ask for a shorter range of time or a smaller page.',
 };
+
+/** What tells ClickHouse's logs and its operators whose query it is. */
+function namesOf({ settings }: CompiledQuery, requestId: string | undefined) {
+  if (requestId === undefined) return {};
+  return {
+    // The id of a request may come from a proxy, which may repeat it; ClickHouse refuses an id that is running already.
+    query_id: `${requestId}/${randomUUID()}`,
+    log_comment: `GET /${settings.log_comment ?? ''} request ${requestId}`,
+  };
+}
 
 function asApiError(err: unknown): unknown {
   const code = err instanceof ClickHouseError ? err.code : undefined;
@@ -40,23 +60,27 @@ function asApiError(err: unknown): unknown {
  */
 export async function runCompiledQuery<Row extends readonly unknown[]>(
   client: ClickHouseClient,
-  { sql, params, settings }: CompiledQuery,
-  { signal, queryId }: RunQueryOptions = {},
+  compiled: CompiledQuery,
+  { signal, requestId }: RunQueryOptions = {},
 ): Promise<Row[]> {
+  const { sql, params, settings } = compiled;
+  const { query_id, ...comment } = namesOf(compiled, requestId);
   try {
     const result = await client.query({
       query: sql,
       query_params: params,
       format: 'JSONCompactEachRow',
       clickhouse_settings: {
+        ...RESULT_LIMITS,
         ...settings,
+        ...comment,
         // A read never writes; settings may still be given.
         readonly: '2',
         // A server goes on with a query whose caller has left unless it is told not to, which it hears for reads only.
         cancel_http_readonly_queries_on_client_close: 1,
       },
       ...(signal === undefined ? {} : { abort_signal: signal }),
-      ...(queryId === undefined ? {} : { query_id: queryId }),
+      ...(query_id === undefined ? {} : { query_id }),
     });
     return await result.json<Row>();
   } catch (err) {

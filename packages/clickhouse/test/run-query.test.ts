@@ -41,7 +41,9 @@ test.each([
     'memory',
     { sql: 'SELECT groupArray(number) FROM numbers(20000000)', params: {}, settings: { max_memory_usage: 5_000_000 } },
   ],
-])('a query that takes %s is an error that says so', async (what, query) => {
+  ['too large', { sql: 'SELECT number FROM numbers(200000)', params: {}, settings: {} }],
+  ['too large', { sql: 'SELECT repeat(toString(number), 300000) FROM numbers(200)', params: {}, settings: {} }],
+])('a query over its limit is an error that says so: %s', async (what, query) => {
   const err = await runCompiledQuery(database.client, query).catch((thrown: unknown) => thrown);
   expect(err).toBeInstanceOf(ApiError);
   expect(err).toMatchObject({
@@ -83,9 +85,7 @@ test('a signal ends the query here and in ClickHouse', async () => {
   };
   const caller = new AbortController();
   const query = { sql: ENDLESS, params: { p0: 'x' }, settings: { log_comment: mark, max_execution_time: 60 } };
-  const result = runCompiledQuery(database.client, query, { signal: caller.signal, queryId: mark }).catch(
-    (thrown: unknown) => thrown,
-  );
+  const result = runCompiledQuery(database.client, query, { signal: caller.signal }).catch((thrown: unknown) => thrown);
   await waitFor(async () => (await running()) === 1, { what: 'the query to run' });
   const reason = new Error('the caller left');
   caller.abort(reason);

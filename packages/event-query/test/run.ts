@@ -34,11 +34,6 @@ async function tableOf(database: TestDatabase, { sql, params, settings }: Compil
   return result.json<string[]>();
 }
 
-/** Rows of a compiled query, first column as text. */
-export async function rowsOf(database: TestDatabase, statement: CompiledQuery): Promise<string[]> {
-  return (await tableOf(database, statement)).map(([first = '']) => first);
-}
-
 /** Where a page begins that is treated as a far one; undefined = beyond the end. */
 async function startOf(
   bound: BoundRequest,

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { type ClickHouseClient, runCompiledQuery } from '@waymark/clickhouse';
 import {
   allowedLinksFact,
@@ -39,9 +38,8 @@ export function createReads(
   { clickhouse, removedLinks, now }: ReadParts,
   { workspaceId, requestId, signal }: ReadCaller,
 ): Reads {
-  // The id of a request may come from a proxy, which may repeat it; ClickHouse refuses an id that is running already.
   const run = <Row extends readonly unknown[]>(query: CompiledQuery) =>
-    runCompiledQuery<Row>(clickhouse, query, { signal, queryId: `${requestId}/${randomUUID()}` });
+    runCompiledQuery<Row>(clickhouse, query, { signal, requestId });
 
   return {
     run,

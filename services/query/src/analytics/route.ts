@@ -2,16 +2,15 @@ import type { Catalog } from '@waymark/catalog';
 import { ApiError, analyticsAnswerSchema, analyticsQuerySchema } from '@waymark/contract';
 import { bindAnalytics, checkDateRange, parseAnalytics } from '@waymark/event-query';
 import { type App, sendJsonText } from '@waymark/http-kit';
-import type { BusyGate } from '../busy-gate.js';
-import { callerSignal } from '../caller-signal.js';
 import { findReferences } from '../events/find-references.js';
-import { createReads, type ReadParts } from '../reads.js';
+import type { InTurn } from '../in-turn.js';
 import { createAnswerBody } from './answer.js';
 import { readGroups } from './read-groups.js';
 
-export interface AnalyticsRouteParts extends ReadParts {
+export interface AnalyticsRouteParts {
   readonly catalog: Catalog;
-  readonly busyGate: BusyGate;
+  readonly inTurn: InTurn;
+  readonly now: () => number;
 }
 
 /** A program other than the workspace's own is refused here, while `GET /events` finds nothing of it (spec 3.1). */
@@ -22,7 +21,7 @@ function checkProgram(programId: string | undefined, ownProgramId: string | null
 
 /** `GET /analytics` (spec 3). */
 export async function analyticsRoutes(app: App, parts: AnalyticsRouteParts): Promise<void> {
-  const { catalog, busyGate, now } = parts;
+  const { catalog, inTurn, now } = parts;
   const answerBody = createAnswerBody(catalog);
   app.get(
     '/analytics',
@@ -46,9 +45,7 @@ export async function analyticsRoutes(app: App, parts: AnalyticsRouteParts): Pro
       const references = await findReferences(catalog, caller, parsed.filters);
       const scope = { workspaceId: workspace.id, programId: workspace.defaultProgramId, ...references };
       const bound = bindAnalytics(parsed, scope);
-      const signal = callerSignal(reply);
-      const reads = createReads(parts, { workspaceId: workspace.id, requestId: request.id, signal });
-      const groups = await busyGate.run(() => readGroups(reads, bound), signal);
+      const groups = await inTurn(request, reply, (reads) => readGroups(reads, bound));
       return sendJsonText(reply, JSON.stringify(await answerBody(workspace.id, bound, groups)));
     },
   );

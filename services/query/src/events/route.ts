@@ -3,22 +3,21 @@ import { eventSchema, eventsQuerySchema } from '@waymark/contract';
 import { bind, checkDateRange, openCursor, parse, writeCursor } from '@waymark/event-query';
 import { type App, sendJsonText } from '@waymark/http-kit';
 import { z } from 'zod';
-import type { BusyGate } from '../busy-gate.js';
-import { callerSignal } from '../caller-signal.js';
-import { createReads, type ReadParts } from '../reads.js';
+import type { InTurn } from '../in-turn.js';
 import { findReferences } from './find-references.js';
 import { nextLink, positionOf } from './next-link.js';
 import { pageText } from './page-text.js';
 import { readPage } from './read-page.js';
 
-export interface EventRouteParts extends ReadParts {
+export interface EventRouteParts {
   readonly catalog: Catalog;
-  readonly busyGate: BusyGate;
+  readonly inTurn: InTurn;
+  readonly now: () => number;
 }
 
 /** `GET /events` (spec 2). */
 export async function eventRoutes(app: App, parts: EventRouteParts): Promise<void> {
-  const { catalog, busyGate, now } = parts;
+  const { catalog, inTurn, now } = parts;
   app.get(
     '/events',
     {
@@ -41,9 +40,7 @@ export async function eventRoutes(app: App, parts: EventRouteParts): Promise<voi
       const caller = { workspaceId: workspace.id, role: request.apiKey.role };
       const references = await findReferences(catalog, caller, parsed);
       const bound = bind(parsed, { workspaceId: workspace.id, programId: workspace.defaultProgramId, ...references });
-      const signal = callerSignal(reply);
-      const reads = createReads(parts, { workspaceId: workspace.id, requestId: request.id, signal });
-      const rows = await busyGate.run(() => readPage(reads, bound), signal);
+      const rows = await inTurn(request, reply, (reads) => readPage(reads, bound));
       const last = rows.length === query.limit ? rows.at(-1) : undefined;
       if (last !== undefined) {
         reply.header('link', nextLink(query, writeCursor({ nowMs, after: positionOf(last) }, list)));

@@ -1,0 +1,111 @@
+import type { AddressInfo } from 'node:net';
+import { connect } from 'node:net';
+import { type App, authPlugin, createApp, createLogger } from '@waymark/http-kit';
+import { createRateLimiter } from '@waymark/rate-limit';
+import { startRedis, waitFor } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventRoutes } from '../src/events/route.js';
+import { createInTurn } from '../src/in-turn.js';
+import { createRemovedLinksMemory } from '../src/removed-links.js';
+import { aWorkspace, DOC_BASE, startQuery, type TestQuery, type TestWorkspace } from './test-query.js';
+
+// The route of events beside one whose reads take as long as a test wants: both go through the same queue.
+
+/** Two seconds, of which the engine works not one. */
+const SLOW = 'SELECT sum(sleepEachRow(0.2)) FROM numbers(10) SETTINGS max_block_size = 1';
+const ENDLESS = 'SELECT sum(cityHash64(number)) FROM numbers(10000000000000)';
+
+let query: TestQuery;
+let app: App;
+let heavy: TestWorkspace;
+let light: TestWorkspace;
+let stop: () => Promise<void>;
+let slowEnded = 0;
+
+beforeAll(async () => {
+  query = await startQuery();
+  const redis = await startRedis();
+  const client = new Redis(redis.url);
+  const rateLimiter = createRateLimiter(client);
+  const clickhouse = query.database.client;
+  const now = Date.now;
+  const inTurn = createInTurn({ clickhouse, now, removedLinks: createRemovedLinksMemory(now) });
+  app = createApp({
+    logger: createLogger({ name: 'test', level: 'silent' }),
+    docBase: DOC_BASE,
+    trustedProxies: ['127.0.0.1'],
+  });
+  app.register(authPlugin, { catalog: query.catalog, rateLimiter });
+  app.register(async (routes) => {
+    await eventRoutes(routes as App, { catalog: query.catalog, inTurn, now });
+    for (const [path, sql] of [
+      ['/slow', SLOW],
+      ['/endless', ENDLESS],
+      ['/comment', "SELECT getSetting('log_comment')"],
+    ] as const) {
+      const settings = { max_execution_time: 60, log_comment: 'test' };
+      const onRequest = (routes as App).authenticate({ permission: 'analytics.read', bucket: 'analytics' });
+      routes.get(path, { onRequest }, async (request, reply) => {
+        const rows = await inTurn(request, reply, (reads) => reads.run({ sql, params: {}, settings }));
+        if (path === '/slow') slowEnded += 1;
+        return rows;
+      });
+    }
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  [heavy, light] = [await aWorkspace(query), await aWorkspace(query)];
+  stop = async () => {
+    await app.close();
+    await rateLimiter.close();
+    client.disconnect();
+    await Promise.all([redis.stop(), query.close()]);
+  };
+});
+afterAll(() => stop());
+
+const ask = (url: string, { token }: TestWorkspace, headers = {}) =>
+  app.inject({ method: 'GET', url, headers: { authorization: `Bearer ${token}`, ...headers } });
+
+async function runningEndless(): Promise<number> {
+  const result = await query.database.client.query({
+    query:
+      "SELECT count() FROM system.processes WHERE query LIKE '%numbers(10000000000000)%' AND query NOT LIKE '%processes%'",
+    format: 'JSONCompactEachRow',
+  });
+  const [row] = await result.json<[string]>();
+  return Number(row?.[0]);
+}
+
+test('two hundred heavy reads of one workspace hold up no page of another', async () => {
+  const answers = Array.from({ length: 200 }, () => ask('/slow', heavy));
+  await waitFor(() => slowEnded > 0, { what: 'heavy reads to be under way' });
+  const before = slowEnded;
+  for (let page = 0; page < 5; page++) expect((await ask('/events', light)).statusCode).toBe(200);
+  // A round of heavy reads is four; the pages waited for less than one.
+  expect(slowEnded - before).toBeLessThanOrEqual(4);
+  const statuses = (await Promise.all(answers)).map(({ statusCode }) => statusCode);
+  expect([...new Set(statuses)].sort()).toEqual([200, 429]);
+  const [refused] = (await Promise.all(answers)).filter(({ statusCode }) => statusCode === 429);
+  expect(refused?.headers['retry-after']).toBe('1');
+  expect(refused?.json()).toMatchObject({ error: { code: 'rate_limit_exceeded' } });
+});
+
+test('reads of callers that hang up end in the engine, and their places are free again', async () => {
+  const { port } = app.server.address() as AddressInfo;
+  const callers = Array.from({ length: 12 }, () => {
+    const socket = connect(port, '127.0.0.1');
+    socket.write(`GET /endless HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${heavy.token}\r\n\r\n`);
+    return socket;
+  });
+  await waitFor(async () => (await runningEndless()) === 4, { what: 'four of them to run' });
+  for (const socket of callers) socket.destroy();
+  await waitFor(async () => (await runningEndless()) === 0, { what: 'the engine to end them' });
+  const answers = await Promise.all(Array.from({ length: 12 }, () => ask('/events', heavy)));
+  expect(answers.map(({ statusCode }) => statusCode)).toEqual(Array(12).fill(200));
+});
+
+test('the logs of ClickHouse tell the endpoint and the request', async () => {
+  const answer = await ask('/comment', light, { 'x-request-id': 'req-42' });
+  expect(answer.json()).toEqual([['GET /test request req-42']]);
+});
