@@ -1,7 +1,8 @@
 import { eventsQuerySchema } from '@waymark/contract';
 import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BindScope, type CompiledQuery, type PlanFacts, writeCursor } from '../src/index.js';
+import { type BindScope, type PlanFacts, writeCursor } from '../src/index.js';
+import { readable } from './readable.js';
 import { pageOf } from './run.js';
 import { SMALL_WORLD } from './small-world.js';
 import {
@@ -195,24 +196,6 @@ const CASES: Record<string, Case> = {
   'the last page there can be': { query: { page: '9007199254740991', limit: '1000' }, events: [] },
 };
 
-/** A statement as a reader of a diff wants it: a clause or condition a line, then what goes with the text. */
-function readable({ sql, params, settings }: CompiledQuery): string {
-  let depth = 0;
-  const lines = sql.replace(/[()]|\b(?:FROM|WHERE|AND|ORDER BY|LIMIT)\b/g, (part) => {
-    if (part === '(') depth += 1;
-    else if (part === ')') depth -= 1;
-    else if (depth === 0) return `\n  ${part}`;
-    return part;
-  });
-  const values = Object.entries(params).map(([name, value]) => `-- ${name} = ${text(value)}`);
-  const options = Object.entries(settings).map(([name, value]) => `-- set ${name} = ${value}`);
-  return [lines.replace(/ \n/g, '\n'), ...values, ...options].join('\n');
-}
-
-function text(value: unknown): string {
-  return JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? String(part) : part));
-}
-
 function cursorAfter({ query, after }: Case): { readonly cursor?: string } {
   const parsed = eventsQuerySchema.parse(query);
   const event = eventsOf(SMALL_WORLD, parsed.event ?? 'clicks').find(({ id }) => numberIn(id) === after);
@@ -226,6 +209,6 @@ test.each(Object.entries(CASES))('%s: the statement is the reviewed one and give
   const { ids, statements } = await pageOf(database, query, { ...SCOPE, ...wanted.scope }, wanted.facts);
   const file = `golden/${name.replace(/[^a-z0-9]+/gi, '-')}.sql`;
   const request = `-- GET /events?${new URLSearchParams(query)}`;
-  await expect(`${[request, ...statements.map(readable)].join('\n\n')}\n`).toMatchFileSnapshot(file);
+  await expect(`${[request, ...statements.map((statement) => readable(statement))].join('\n\n')}\n`).toMatchFileSnapshot(file);
   expect(ids.map(numberIn)).toEqual(wanted.events);
 });

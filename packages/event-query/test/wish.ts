@@ -78,9 +78,13 @@ function rangeQuery(range: WishedRange): Record<string, string> {
   }
 }
 
+const dayFormats = new Map<string, Intl.DateTimeFormat>();
+
 /** `2026-11-21` in the zone. */
 export function dayIn(zone: string, ms: number): string {
-  return new Intl.DateTimeFormat('sv-SE', { timeZone: zone }).format(ms);
+  const format = dayFormats.get(zone) ?? new Intl.DateTimeFormat('sv-SE', { timeZone: zone });
+  dayFormats.set(zone, format);
+  return format.format(ms);
 }
 
 /** Whether the range has the instant. */

@@ -50,25 +50,37 @@ function rawRead(parts: ReadParts, bound: BoundFilters, bounds: Bounds): Grouped
   };
 }
 
-/** Rows of a roll-up are of several kinds of events: one without any of this kind would make a group of zeros. */
-function hasAny(kind: EventKind): Condition {
-  return { type: 'compare', column: kind, operator: '!=', value: { type: 'UInt64', value: 0n } };
+type RolledUp = NonNullable<Coverage['rolledUp']>;
+
+function rolledUpWhere(bound: BoundFilters, rolledUp: RolledUp, facts: AnalyticsFacts): readonly Condition[] {
+  if (rolledUp.table === 'workspace_slots') return slotTouches(rolledUp);
+  return [...bound.conditions, ...linkConditions(bound, facts)];
 }
 
-function rolledUpRead(parts: ReadParts, bound: BoundFilters, rolledUp: NonNullable<Coverage['rolledUp']>): GroupedRead {
-  const where =
-    rolledUp.table === 'workspace_slots'
-      ? slotTouches(rolledUp)
-      : [hasAny(bound.kind), ...bound.conditions, ...linkConditions(bound, parts.facts)];
-  const known = COUNTED[bound.kind];
-  return {
-    read: { table: rolledUp.table, isFinal: false, workspace: bound.workspace, where },
-    keys: keysOf(parts, 'slot'),
-    isGroup: [],
-    counted: parts.measures.map((measure) => (known[measure] === undefined ? ZERO : { type: 'sum', column: measure })),
-    links: undefined,
-    isTakenAway: false,
+/** What a roll-up has of these kinds of events: the filters of all of them are the same, or it could not know. */
+function rolledUpRead(parts: ReadParts, bounds: readonly BoundFilters[], rolledUp: RolledUp): GroupedRead[] {
+  const [bound, ...others] = bounds;
+  if (bound === undefined) return [];
+  // Its rows are of all kinds: one without any of this kind would make a group of zeros.
+  const hasAny: Condition = {
+    type: 'compare',
+    column: bound.kind,
+    operator: '!=',
+    value: { type: 'UInt64', value: 0n },
   };
+  const needsAny = others.length === 0 && rolledUp.table === 'link_totals';
+  const where = [...(needsAny ? [hasAny] : []), ...rolledUpWhere(bound, rolledUp, parts.facts)];
+  const isKnown = (measure: Measure) => bounds.some(({ kind }) => COUNTED[kind][measure] !== undefined);
+  return [
+    {
+      read: { table: rolledUp.table, isFinal: false, workspace: bound.workspace, where },
+      keys: keysOf(parts, 'slot'),
+      isGroup: [],
+      counted: parts.measures.map((measure) => (isKnown(measure) ? { type: 'sum', column: measure } : ZERO)),
+      links: undefined,
+      isTakenAway: false,
+    },
+  ];
 }
 
 /** `workspace_slots` counts the events of removed links as well: what those had is taken away. */
@@ -81,13 +93,32 @@ function removedRead(parts: ReadParts, bound: BoundFilters, bounds: Bounds): Gro
   return [{ ...raw, read: { ...raw.read, where }, links: 0, isTakenAway: true }];
 }
 
-/** All that has to be read for one kind of event. */
-export function readsOf(request: BoundAnalytics, parts: ReadParts, bound: BoundFilters): GroupedRead[] {
-  const { rolledUp, added, takenAway } = coverageOf(request, bound, parts.facts);
+/** What is read of the events of one kind. */
+function eventReads(parts: ReadParts, bound: BoundFilters, coverage: Coverage): GroupedRead[] {
+  const { rolledUp, added, takenAway } = coverage;
   return [
-    ...(rolledUp === undefined ? [] : [rolledUpRead(parts, bound, rolledUp)]),
     ...added.map((bounds) => rawRead(parts, bound, bounds)),
     ...takenAway.map((bounds) => ({ ...rawRead(parts, bound, bounds), isTakenAway: true })),
     ...(rolledUp?.table === 'workspace_slots' ? removedRead(parts, bound, rolledUp) : []),
   ];
+}
+
+/** All that has to be read. A roll-up that has all kinds of events is read once for all of them. */
+export function readsOf(request: BoundAnalytics, parts: ReadParts): GroupedRead[] {
+  const covered = request.reads
+    .filter(({ isEmpty }) => !isEmpty)
+    .map((bound) => ({ bound, coverage: coverageOf(request, bound, parts.facts) }));
+  const rolledUp = covered.flatMap(({ bound, coverage }) =>
+    coverage.rolledUp === undefined ? [] : { bound, rolledUp: coverage.rolledUp },
+  );
+  const [first] = rolledUp;
+  const isShared = first !== undefined && rolledUp.length === covered.length;
+  const rolledUpReads = isShared
+    ? rolledUpRead(
+        parts,
+        rolledUp.map(({ bound }) => bound),
+        first.rolledUp,
+      )
+    : rolledUp.flatMap((one) => rolledUpRead(parts, [one.bound], one.rolledUp));
+  return [...rolledUpReads, ...covered.flatMap(({ bound, coverage }) => eventReads(parts, bound, coverage))];
 }

@@ -58,9 +58,7 @@ export function planAnalytics(request: BoundAnalytics, facts: AnalyticsFacts = {
     // What owns a link is found through the links that there are: removed ones drop out by themselves.
     facts: rule.owners.length === 0 ? facts : { ...facts, hasRemovedLinks: false },
   };
-  const [first, ...others] = request.reads
-    .filter(({ isEmpty }) => !isEmpty)
-    .flatMap((bound) => readsOf(request, parts, bound));
+  const [first, ...others] = readsOf(request, parts);
   if (first === undefined) return undefined;
   const { workspace } = request.reads[0];
   return {

@@ -47,9 +47,9 @@ function having(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : ` HAVING ${conditions.join(' AND ')}`;
 }
 
-/** A group of which everything was taken away is none. An amount may be 0 all the same. */
+/** Of a link that a roll-up knows, nothing may be left, or nothing may be of these kinds. An amount may be 0 all the same. */
 function isLeft({ reads, measures, biggest }: AnalyticsPlan): string {
-  if (biggest === undefined || !reads.some(({ isTakenAway }) => isTakenAway)) return '';
+  if (biggest === undefined || !reads.some(({ read }) => read.table === 'link_totals')) return '';
   const isAny = measures.filter((measure) => measure !== 'sale_amount').map((measure) => `${totalName(measure)} != 0`);
   return having([`(${isAny.join(' OR ')})`]);
 }

@@ -18,9 +18,16 @@ const ZONES = [
 export const zones = fc.constantFrom(...ZONES);
 
 /** Half of all requests have no filter but their range: those are what the roll-ups answer. */
-const filters: fc.Arbitrary<Wish> = fc.tuple(wishes, zones, fc.boolean()).map(([wish, zone, isPlain]) => {
+export const filters: fc.Arbitrary<Wish> = fc.tuple(wishes, zones, fc.boolean()).map(([wish, zone, isPlain]) => {
   const range = wish.range.type === 'times' ? wish.range : { ...wish.range, zone };
-  const plain = { lists: {}, root: undefined, saleType: undefined, program: undefined, customer: undefined };
+  const plain = {
+    lists: {},
+    root: undefined,
+    saleType: undefined,
+    metadata: undefined,
+    program: undefined,
+    customer: undefined,
+  };
   return { ...wish, range, ...(isPlain ? plain : {}) };
 });
 

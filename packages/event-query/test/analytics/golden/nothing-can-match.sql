@@ -1,0 +1,1 @@
+-- GET /analytics?event=composite&linkId=nonsense

@@ -1,0 +1,56 @@
+-- GET /analytics?groupBy=browsers&partnerId=pn_00000000001
+
+SELECT sum(clicks)
+FROM workspace_slots
+WHERE workspace_id = {p0:UInt64}
+AND slot >= {p1:DateTime('UTC')}
+AND slot <= {p2:DateTime('UTC')}
+-- p0 = "500"
+-- p1 = "2026-11-20 14:30:00"
+-- p2 = "2026-11-21 14:30:00"
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set distributed_product_mode = local
+-- set optimize_skip_unused_shards = 1
+-- set log_comment = events clicks count
+
+SELECT id
+FROM links FINAL
+WHERE workspace_id = {p0:UInt64}
+AND partner_id IN {p1:Array(UInt64)}
+LIMIT {p2:UInt64}
+-- p0 = "500"
+-- p1 = ["1"]
+-- p2 = "2001"
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set distributed_product_mode = local
+-- set optimize_skip_unused_shards = 1
+-- set log_comment = events clicks links
+
+SELECT browser AS key_0, toInt64(count()) AS total_clicks
+FROM click_events
+WHERE workspace_id = {p0:UInt64}
+AND timestamp >= {p1:DateTime64(3, 'UTC')}
+AND timestamp <= {p2:DateTime64(3, 'UTC')}
+AND link_id IN {p3:Array(UInt64)}
+GROUP BY key_0
+HAVING NOT (browser IN {p4:Array(String)})
+ORDER BY total_clicks DESC, key_0 ASC
+LIMIT {p5:UInt64}
+-- p0 = "500"
+-- p1 = "2026-11-20 14:30:00.250"
+-- p2 = "2026-11-21 14:30:00.250"
+-- p3 = ["1"]
+-- p4 = ["","Unknown"]
+-- p5 = "5000"
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set distributed_product_mode = local
+-- set optimize_skip_unused_shards = 1
+-- set log_comment = analytics clicks browsers
+-- set optimize_use_projections = 1
+-- set use_index_for_in_with_subqueries = 1

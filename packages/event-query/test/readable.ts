@@ -1,0 +1,39 @@
+import type { CompiledQuery } from '../src/index.js';
+
+const CLAUSE = /[()]|\b(?:FROM|WHERE|AND|ORDER BY|LIMIT)\b/g;
+const CLAUSE_AT_ANY_DEPTH = /[()]|\b(?:SELECT|UNION ALL|FROM|INNER JOIN|WHERE|AND|GROUP BY|HAVING|ORDER BY|LIMIT)\b/g;
+
+/** A clause or condition a line, those of sub-queries left where they are. */
+function byClause(sql: string): string {
+  let depth = 0;
+  return sql.replace(CLAUSE, (part) => {
+    if (part === '(') depth += 1;
+    else if (part === ')') depth -= 1;
+    else if (depth === 0) return `\n  ${part}`;
+    return part;
+  });
+}
+
+/** A clause or condition a line, indented by the depth of its sub-query. */
+function byDepth(sql: string): string {
+  let depth = 0;
+  const lines = sql.replace(CLAUSE_AT_ANY_DEPTH, (part) => {
+    if (part === '(') depth += 1;
+    else if (part === ')') depth -= 1;
+    else return `\n${'  '.repeat(depth)}${part}`;
+    return part;
+  });
+  return lines.trim();
+}
+
+function text(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? String(part) : part));
+}
+
+/** A statement as a reader of a diff wants it, then what goes with the text. */
+export function readable({ sql, params, settings }: CompiledQuery, layout: 'clause' | 'depth' = 'clause'): string {
+  const lines = layout === 'clause' ? byClause(sql) : byDepth(sql);
+  const values = Object.entries(params).map(([name, value]) => `-- ${name} = ${text(value)}`);
+  const options = Object.entries(settings).map(([name, value]) => `-- set ${name} = ${value}`);
+  return [lines.replace(/ \n/g, '\n'), ...values, ...options].join('\n');
+}
