@@ -79,6 +79,8 @@ export interface EventProducerOptions {
 }
 
 const BATCH_DELAY_MS = 2;
+/** Below that, waiting costs a visitor more than it saves: a wake-up of the process is as dear as a transaction. */
+const LONE_ROWS_MAX = 8;
 const BATCH_ROWS_MAX = 500;
 const BATCH_BYTES_MAX = 1_000_000;
 const BATCHES_IN_FLIGHT_MAX = 2;
@@ -121,6 +123,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
   });
   const batcher = createMicroBatcher<BatchItem>({
     delayMs: options.batchDelayMs ?? BATCH_DELAY_MS,
+    loneRowsMax: LONE_ROWS_MAX,
     rowsMax: BATCH_ROWS_MAX,
     bytesMax: BATCH_BYTES_MAX,
     inFlightMax: options.batchesInFlightMax ?? BATCHES_IN_FLIGHT_MAX,

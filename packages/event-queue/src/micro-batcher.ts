@@ -1,6 +1,8 @@
 export interface MicroBatcherOptions<T> {
-  /** How long the first item of a batch waits for company. */
+  /** How long the first item of a batch waits for company, when the batch before had some. */
   readonly delayMs: number;
+  /** A batch with more rows than this had company. */
+  readonly loneRowsMax: number;
   readonly rowsMax: number;
   readonly bytesMax: number;
   /** Batches under way at once; the others wait, and the open one goes on growing up to its limits. */
@@ -22,12 +24,16 @@ interface Batch<T> {
   isDue: boolean;
 }
 
-/** Gathers items into batches by time, rows and bytes. */
+/**
+ * Gathers items into batches by time, rows and bytes. While little comes nothing is worth waiting for: an item then goes at
+ * the end of the event loop's turn, or when the batch under way has ended.
+ */
 export function createMicroBatcher<T>(options: MicroBatcherOptions<T>): MicroBatcher<T> {
   const waiting: Batch<T>[] = [];
   const running = new Set<Promise<void>>();
   let open: Batch<T> | undefined;
   let timer: NodeJS.Timeout | undefined;
+  let rowsBefore = 0;
 
   const start = (batch: Batch<T>) => {
     const sending = options.flush(batch.items).finally(() => {
@@ -40,7 +46,9 @@ export function createMicroBatcher<T>(options: MicroBatcherOptions<T>): MicroBat
   const closeOpen = () => {
     clearTimeout(timer);
     timer = undefined;
-    if (open !== undefined) waiting.push(open);
+    if (open === undefined) return;
+    rowsBefore = open.rows;
+    waiting.push(open);
     open = undefined;
   };
 
@@ -54,11 +62,15 @@ export function createMicroBatcher<T>(options: MicroBatcherOptions<T>): MicroBat
   }
 
   const openBatch = (): Batch<T> => {
-    const batch: Batch<T> = { items: [], rows: 0, bytes: 0, isDue: false };
-    timer = setTimeout(() => {
-      batch.isDue = true;
-      startWaiting();
-    }, options.delayMs);
+    const batch: Batch<T> = { items: [], rows: 0, bytes: 0, isDue: rowsBefore <= options.loneRowsMax };
+    if (!batch.isDue) {
+      timer = setTimeout(() => {
+        batch.isDue = true;
+        startWaiting();
+      }, options.delayMs);
+    } else if (running.size === 0) {
+      setImmediate(startWaiting);
+    }
     return batch;
   };
 

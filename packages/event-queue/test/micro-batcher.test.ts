@@ -7,6 +7,7 @@ function aBatcher(options: Partial<MicroBatcherOptions<number>> = {}) {
   const gates: (() => void)[] = [];
   const batcher = createMicroBatcher<number>({
     delayMs: 5,
+    loneRowsMax: 0,
     rowsMax: 10,
     bytesMax: 1000,
     inFlightMax: 2,
@@ -25,12 +26,33 @@ describe('the micro-batcher', () => {
     vi.useRealTimers();
   });
 
-  it('sends what came together as one batch once the first has waited long enough', async () => {
+  it('sends what came together as one batch', async () => {
     const { batcher, batches } = aBatcher();
     for (const item of [1, 2, 3]) batcher.add(item, 1, 10);
     expect(batches).toEqual([]);
     await waitFor(() => batches.length > 0, { what: 'the first batch' });
     expect(batches).toEqual([[1, 2, 3]]);
+  });
+
+  it('lets an item wait for company only after a batch that had some', async () => {
+    vi.useFakeTimers();
+    const { batcher, batches, finishOne } = aBatcher({ loneRowsMax: 1, delayMs: 60_000 });
+    batcher.add(1, 1, 1);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(batches).toEqual([[1]]);
+    for (const item of [2, 3]) batcher.add(item, 1, 1);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(batches).toEqual([[1]]);
+    finishOne();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(batches).toEqual([[1], [2, 3]]);
+    finishOne();
+    await vi.advanceTimersByTimeAsync(0);
+    batcher.add(4, 1, 1);
+    await vi.advanceTimersByTimeAsync(59_000);
+    expect(batches).toHaveLength(2);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(batches).toEqual([[1], [2, 3], [4]]);
   });
 
   it('never exceeds its rows, and sends a full batch without waiting', () => {
