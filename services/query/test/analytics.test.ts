@@ -1,47 +1,141 @@
-import type { LinkRecord } from '@waymark/catalog';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { aWorkspace, startQuery, type TestQuery, type TestWorkspace } from './test-query.js';
+import { type AnalyticsWorld, anAnalyticsWorld, clicked, zeros } from './analytics-world.js';
+import { aWorkspace, startQuery, type TestQuery } from './test-query.js';
 
 let query: TestQuery;
-let workspace: TestWorkspace;
-let link: LinkRecord;
+let world: AnalyticsWorld;
+const rows = (parameters: Record<string, string>) => world.rows(parameters);
 
 beforeAll(async () => {
   query = await startQuery();
-  workspace = await aWorkspace(query);
-  link = await workspace.aLink({ key: 'try' });
-  const customer = await workspace.aCustomer({ externalId: 'ada' });
-  const clicks = [
-    workspace.click(link, 5),
-    workspace.click(link, 4, { country: 'US', region: 'CA', city: 'Los Angeles', continent: 'NA' }),
-    workspace.click(link, 3, { country: 'US', region: 'NY', city: 'New York', continent: 'NA' }),
-    workspace.click(link, 2, { country: 'Unknown', region: 'Unknown', city: 'Unknown', continent: '' }),
-    workspace.click(link, 26 * 60),
-  ];
-  await workspace.store({
-    clicks,
-    leads: [workspace.lead(clicks[0]!, customer, 3), workspace.lead(clicks[4]!, customer, 2)],
-    sales: [workspace.sale(clicks[1]!, customer, 1, { amount: 2900 })],
-  });
+  world = await anAnalyticsWorld(query);
 });
 afterAll(() => query.close());
 
-const zeros = { clicks: 0, leads: 0, sales: 0, saleAmount: 0 };
-
 describe('which numbers are filled', () => {
   test.each([
-    ['clicks', { ...zeros, clicks: 4 }],
+    ['clicks', clicked(5)],
     ['leads', { ...zeros, leads: 2 }],
-    ['sales', { ...zeros, sales: 1, saleAmount: 2900 }],
-    ['composite', { clicks: 4, leads: 2, sales: 1, saleAmount: 2900 }],
+    ['sales', { ...zeros, sales: 2, saleAmount: 2900 }],
+    ['composite', { clicks: 5, leads: 2, sales: 2, saleAmount: 2900 }],
   ])('%s measures its own and leaves the others 0', async (event, expected) => {
-    expect((await workspace.analytics({ event })).body).toEqual(expected);
+    expect(await rows({ event })).toEqual(expected);
+  });
+
+  test('clicks are counted when nothing is asked for, and the numbers are numbers', async () => {
+    expect(await rows({})).toEqual(clicked(5));
+    expect(await rows({ event: 'clicks', groupBy: 'count' })).toEqual(clicked(5));
+  });
+
+  test('sums are exact below 2^53', async () => {
+    const other = await aWorkspace(query);
+    const click = other.click(await other.aLink({ key: 'a' }), 3);
+    const customer = await other.aCustomer({ externalId: 'rich' });
+    const amounts = [2 ** 52, 2 ** 52 - 1];
+    await other.store({ sales: amounts.map((amount) => other.sale(click, customer, 2, { amount })) });
+    const expected = { ...zeros, sales: 2, saleAmount: Number.MAX_SAFE_INTEGER };
+    expect((await other.analytics({ event: 'sales' })).body).toEqual(expected);
+    expect((await other.analytics({ event: 'sales', groupBy: 'devices' })).body).toEqual([
+      { device: 'Desktop', ...expected },
+    ]);
+  });
+
+  test('nothing is zeros, and empty lists', async () => {
+    const other = await aWorkspace(query);
+    for (const event of ['clicks', 'leads', 'sales', 'composite']) {
+      expect((await other.analytics({ event })).body).toEqual(zeros);
+      expect((await other.analytics({ event, interval: 'all' })).body).toEqual(zeros);
+      expect((await other.analytics({ event, groupBy: 'countries' })).body).toEqual([]);
+      expect((await other.analytics({ event, groupBy: 'top_links', linkId: 'nonsense' })).body).toEqual([]);
+      expect((await other.analytics({ event, linkId: 'nonsense' })).body).toEqual(zeros);
+    }
   });
 });
 
-test('countries are counted, the biggest first, what is not known apart', async () => {
-  expect((await workspace.analytics({ groupBy: 'countries' })).body).toEqual([
-    { country: 'US', region: '*', city: '*', ...zeros, clicks: 2 },
-    { country: 'FR', region: '*', city: '*', ...zeros, clicks: 1 },
-  ]);
+describe('filters are those of GET /events', () => {
+  test('of the event and of the link', async () => {
+    expect(await rows({ country: 'US' })).toEqual(clicked(2));
+    expect(await rows({ country: '-US', interval: 'all' })).toEqual(clicked(4));
+    expect(await rows({ trigger: 'qr,deeplink', event: 'composite' })).toEqual({
+      ...clicked(2),
+      sales: 2,
+      saleAmount: 2900,
+    });
+    expect(await rows({ domain: world.workspace.host, key: 'TRY' })).toEqual(clicked(5));
+    expect(await rows({ domain: `-${world.workspace.host}` })).toEqual(zeros);
+    expect(await rows({ linkId: world.link.id, interval: 'all' })).toEqual(clicked(6));
+    expect(await rows({ groupBy: 'countries', linkId: world.link.id, city: 'Lyon' })).toHaveLength(1);
+    expect(await rows({ qr: 'true' })).toEqual(clicked(1));
+    expect(await rows({ customerId: 'ext_ada', event: 'composite' })).toEqual({
+      clicks: 1,
+      leads: 2,
+      sales: 2,
+      saleAmount: 2900,
+    });
+  });
+
+  test('saleType is applied to sales only', async () => {
+    expect(await rows({ event: 'composite', saleType: 'new' })).toEqual({
+      clicks: 5,
+      leads: 2,
+      sales: 1,
+      saleAmount: 2900,
+    });
+    expect(await rows({ event: 'sales', saleType: 'recurring' })).toEqual({ ...zeros, sales: 1 });
+  });
+
+  test('eventName is applied to leads and sales only', async () => {
+    expect(await rows({ event: 'composite', eventName: 'Sign up' })).toEqual({ ...clicked(5), leads: 2 });
+  });
+
+  test('times are given as there', async () => {
+    expect(await rows({ start: '2026-11-20' })).toEqual(clicked(6));
+    expect(await rows({ start: '2026-11-20', end: '2026-11-20' })).toEqual(clicked(1));
+    expect(await rows({ start: '2026-11-21T14:26:00Z', end: '2026-11-21T14:28:00Z' })).toEqual(clicked(2));
+    expect(await rows({ interval: 'all' })).toEqual(clicked(6));
+  });
 });
+
+test.each([
+  ['none', false],
+  ['one', true],
+])(
+  'whatever the range, as many events are counted as GET /events lists; links removed: %s',
+  async (_name, hasRemoved) => {
+    const other = await aWorkspace(query);
+    const [kept, removed] = [await other.aLink({ key: 'kept' }), await other.aLink({ key: 'removed' })];
+    const minutes = [0, 1, 14, 15, 16, 30, 60, 59 * 24, 60 * 24, 60 * 24 + 1, 90 * 24 * 60, 400 * 24 * 60];
+    const clicks = minutes.flatMap((ago) => [other.click(kept, ago), other.click(removed, ago)]);
+    const customer = await other.aCustomer({ externalId: 'ada' });
+    await other.store({
+      clicks,
+      leads: clicks.map((click, index) => other.lead(click, customer, minutes[index >> 1]!)),
+    });
+    const ranges: Record<string, string>[] = [
+      ...['24h', '7d', '90d', '1y', 'mtd', 'ytd', 'all'].map((interval) => ({ interval })),
+      { start: '2026-11-21T14:00:00.250Z', end: '2026-11-21T14:30:00.250Z' },
+      { start: '2026-11-21T14:15:00Z', end: '2026-11-21T14:29:59.999Z' },
+      { start: '2026-11-21', timezone: 'Asia/Kathmandu' },
+    ];
+    if (hasRemoved) await other.remove(removed);
+    for (const range of ranges) {
+      for (const event of ['clicks', 'leads'] as const) {
+        const listed = (await other.events({ ...range, event, limit: '1000' })).body.length;
+        const at = JSON.stringify({ ...range, event });
+        expect((await other.analytics({ ...range, event })).body, at).toEqual({ ...zeros, [event]: listed });
+        const links = (await other.analytics({ ...range, event, groupBy: 'top_links' })).body as { clicks: number }[];
+        expect(
+          links.reduce((sum, row) => sum + (row as never)[event], 0),
+          at,
+        ).toBe(listed);
+        const series = (await other.analytics({ ...range, event, groupBy: 'timeseries' })).body as object[];
+        if (range.interval !== 'all') {
+          expect(
+            series.reduce((sum, row) => sum + (row as never)[event], 0),
+            at,
+          ).toBe(listed);
+        }
+      }
+    }
+  },
+);

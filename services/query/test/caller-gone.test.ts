@@ -45,11 +45,11 @@ async function startWithSilentClickHouse() {
   return { silent, port: (app.server.address() as AddressInfo).port };
 }
 
-test('the queries of a caller that hangs up are ended', async () => {
+test.each(['/events', '/analytics'])('the queries of a caller of %s that hangs up are ended', async (path) => {
   const workspace = await aWorkspace(query);
   const { silent, port } = await startWithSilentClickHouse();
   const caller = connect(port, '127.0.0.1');
-  caller.write(`GET /events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${workspace.token}\r\n\r\n`);
+  caller.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${workspace.token}\r\n\r\n`);
   const [asked] = (await once(silent, 'request')) as [IncomingMessage];
   const ended = once(asked.socket, 'close');
   caller.destroy();

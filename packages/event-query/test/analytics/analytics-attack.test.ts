@@ -1,0 +1,81 @@
+import { ANALYTICS_EVENTS, analyticsQuerySchema, GROUPINGS } from '@waymark/contract';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  type AnalyticsFacts,
+  bindAnalytics,
+  type CompiledQuery,
+  parseAnalytics,
+  planAnalytics,
+  planAnalyticsCount,
+  printAnalytics,
+  printFact,
+} from '../../src/index.js';
+import { NOW, programId, workspaceId } from '../world.js';
+
+const SCOPE = { workspaceId: workspaceId(500), programId: programId(1) };
+
+function statements(query: Record<string, string>, facts: AnalyticsFacts = {}): CompiledQuery[] {
+  const clock = { nowMs: NOW, createdAtMs: NOW - 90 * 24 * 3_600_000 };
+  const request = bindAnalytics(parseAnalytics(analyticsQuerySchema.parse(query), clock), SCOPE);
+  const count = planAnalyticsCount(request, facts);
+  const plan = planAnalytics(request, facts);
+  return [...(count === undefined ? [] : [printFact(count)]), ...(plan === undefined ? [] : [printAnalytics(plan)])];
+}
+
+const knowledge = fc.record(
+  { hasRemovedLinks: fc.boolean(), events: fc.constantFrom(1, 1e9), allowedLinks: fc.constantFrom([], [1n], [1n, 2n]) },
+  { requiredKeys: [] },
+);
+const kinds = {
+  event: fc.constantFrom(...ANALYTICS_EVENTS),
+  groupBy: fc.constantFrom(...GROUPINGS),
+  interval: fc.constantFrom('24h', '90d', '1y', 'all'),
+  timezone: fc.constantFrom('UTC', 'Asia/Kathmandu', "Nowhere' OR 1=1"),
+};
+const TEXT_PARAMETERS = ['city', 'country', 'referer', 'url', 'utm_source', 'eventName', 'domain', 'tenantId'] as const;
+
+test('every table that a statement names is followed by the workspace, which is always the same parameter', () => {
+  const value = fc.constantFrom('-x,y', 'US-CA', 'true', 'new', 'tag_00000000001,-x', 'link_00000000001', 'ext_1');
+  const names = ['tagId', 'linkId', 'folderId', 'groupId', 'partnerTagId', 'customerId', ...TEXT_PARAMETERS];
+  const queries = fc.tuple(fc.record(kinds), fc.dictionary(fc.constantFrom(...names), value));
+  fc.assert(
+    fc.property(queries, knowledge, ([kind, filters], facts) => {
+      for (const { sql, params } of statements({ ...filters, ...kind }, facts)) {
+        const tables = sql.match(/\b(?:FROM|JOIN) (?!\()/g) ?? [];
+        const guarded =
+          sql.match(/\bFROM \w+(?: FINAL)? WHERE workspace_id = \{p0:UInt64\}(?= AND | GROUP BY |\)|$)/g) ?? [];
+        expect(guarded, sql).toHaveLength(tables.length);
+        expect(params.p0).toBe(500n);
+        // A guard that stands beside an OR would be none.
+        expect(sql).not.toMatch(/ OR (?!total_)/);
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('the text of a statement depends on which parameters are given, never on their text', () => {
+  const value = fc
+    .string({ unit: 'binary', minLength: 1, maxLength: 30 })
+    .map((text) => `x${text.replaceAll(',', '')}`);
+  const names = fc.uniqueArray(fc.constantFrom(...TEXT_PARAMETERS), { minLength: 1 });
+  fc.assert(
+    fc.property(fc.record(kinds), names, value, value, (kind, given, one, two) => {
+      const texts = (text: string) =>
+        statements({ ...kind, ...Object.fromEntries(given.map((name) => [name, text])) }).map(({ sql }) => sql);
+      expect(texts(one)).toEqual(texts(two));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('the same request compiles to the same statement, byte for byte, its parameters numbered', () => {
+  for (const groupBy of GROUPINGS) {
+    const query = { groupBy, event: 'composite', country: 'US,-FR', tagId: '-tag_00000000001', interval: '90d' };
+    const [first, second] = [1, 2].map(() => statements(query).at(-1)!);
+    expect(second).toEqual(first);
+    const named = Object.keys(first!.params);
+    expect(named).toEqual(named.map((_name, index) => `p${index}`));
+  }
+});

@@ -1,0 +1,60 @@
+import type { AddressInfo } from 'node:net';
+import { Dub } from 'dub';
+import * as errors from 'dub/models/errors';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type AnalyticsWorld, anAnalyticsWorld, clicked } from './analytics-world.js';
+import { startQuery, type TestQuery } from './test-query.js';
+
+let query: TestQuery;
+let world: AnalyticsWorld;
+let dub: Dub;
+
+beforeAll(async () => {
+  query = await startQuery();
+  world = await anAnalyticsWorld(query);
+  await query.app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = query.app.server.address() as AddressInfo;
+  dub = new Dub({ token: world.workspace.token, serverURL: `http://127.0.0.1:${port}` });
+});
+afterAll(() => query.close());
+
+test('the dub SDK, unchanged, reads the count', async () => {
+  expect(await dub.analytics.retrieve({})).toEqual(clicked(5));
+  const all = await dub.analytics.retrieve({ event: 'composite', interval: 'all' });
+  expect(all).toEqual({ clicks: 6, leads: 2, sales: 2, saleAmount: 2900 });
+});
+
+test.each([
+  ['timeseries', 25],
+  ['continents', 3],
+  ['countries', 3],
+  ['regions', 3],
+  ['cities', 4],
+  ['devices', 2],
+  ['browsers', 2],
+  ['os', 2],
+  ['trigger', 3],
+  ['triggers', 3],
+  ['referers', 2],
+  ['referer_urls', 2],
+  ['top_links', 1],
+  ['top_urls', 2],
+  ['top_base_urls', 2],
+] as const)('the dub SDK reads %s: what it parses is what was answered', async (groupBy, count) => {
+  for (const event of ['clicks', 'composite'] as const) {
+    const rows = await dub.analytics.retrieve({ groupBy, event, country: '-BR' });
+    expect(rows).toHaveLength(count);
+    expect(rows).toEqual(await world.rows({ groupBy, event, country: '-BR' }));
+  }
+});
+
+test('filters of the SDK arrive', async () => {
+  expect(await dub.analytics.retrieve({ country: 'US', timezone: 'Asia/Kolkata' })).toEqual(clicked(2));
+  expect(await dub.analytics.retrieve({ linkId: world.link.id, trigger: 'qr' })).toEqual(clicked(1));
+});
+
+test('refusals are the typed errors of the SDK', async () => {
+  await expect(dub.analytics.retrieve({ start: 'whenever' })).rejects.toBeInstanceOf(errors.UnprocessableEntity);
+  await expect(dub.analytics.retrieve({ programId: 'prog_1' })).rejects.toBeInstanceOf(errors.Forbidden);
+  await expect(dub.analytics.retrieve({ externalId: 'ext_none' })).rejects.toBeInstanceOf(errors.NotFound);
+});
