@@ -72,7 +72,8 @@ describe('the first five minutes', { timeout: 120_000 }, () => {
   });
 
   it.skipIf(!hasCurl())('work line by line as printed', async () => {
-    const [create, follow, lead, sale, clicks, leads, sales] = printed as [
+    const [create, follow, lead, sale, clicks, leads, sales, count] = printed as [
+      string,
       string,
       string,
       string,
@@ -104,6 +105,9 @@ describe('the first five minutes', { timeout: 120_000 }, () => {
         { what: `the event in ${list}`, timeoutMs: LISTED_WITHIN_MS },
       );
     }
+    expect(JSON.parse(await shell(count))).toMatchObject([
+      { key: 'try', clicks: 1, leads: 1, sales: 1, saleAmount: 4900 },
+    ]);
   });
 
   it('work with the dub SDK, with nothing set but its serverURL', async () => {

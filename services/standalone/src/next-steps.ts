@@ -58,6 +58,7 @@ function steps({ api, links, domain, apiKey, suffix }: NextSteps): readonly (rea
     ['read the click back', list('clicks')],
     ['read the lead back', list('leads')],
     ['read the sale back', list('sales')],
+    ['count them by link', `curl -s '${api}/analytics?event=composite&groupBy=top_links' ${authorization}`],
   ];
 }
 
