@@ -30,17 +30,17 @@ export interface CommitItem {
 
 export type BatchItem = ClickItem | CommitItem;
 
-/** Refuses the text of a row that is too large. */
-export function checkRowSize(text: string): void {
+/** The error of a row that is too large; undefined for any other. */
+export function rowSizeFault(text: string): ApiError | undefined {
   // A character is at most three bytes, so most rows need no count.
-  if (text.length * 3 > ROW_BYTES_MAX && Buffer.byteLength(text) > ROW_BYTES_MAX) {
-    throw new ApiError('unprocessable_entity', `The event is larger than ${ROW_BYTES_MAX} bytes.`);
-  }
+  if (text.length * 3 <= ROW_BYTES_MAX || Buffer.byteLength(text) <= ROW_BYTES_MAX) return undefined;
+  return new ApiError('unprocessable_entity', `The event is larger than ${ROW_BYTES_MAX} bytes.`);
 }
 
-/** A row as the queue carries it. */
+/** A row as the queue carries it; throws for one that is too large. */
 export function rowText(row: EventRow): string {
   const text = JSON.stringify(row);
-  checkRowSize(text);
+  const fault = rowSizeFault(text);
+  if (fault !== undefined) throw fault;
   return text;
 }

@@ -1,4 +1,4 @@
-import { type ClickItem, checkRowSize } from './batch-items.js';
+import { type ClickItem, rowSizeFault } from './batch-items.js';
 import type { MicroBatcher } from './micro-batcher.js';
 import type { RecentClicks } from './recent-clicks.js';
 
@@ -31,35 +31,38 @@ export interface ClickRecorderOptions {
  * processes the claim decides.
  */
 export function createClickRecorder({ batcher, recent }: ClickRecorderOptions): ClickRecorder {
-  const underWay = new Map<string, Promise<string>>();
+  const underWay = new Map<string, Promise<RecordedClick>>();
 
-  const submit = ({ claim, clickId, rowText }: Click): Promise<string> =>
-    new Promise((resolve, fail) => {
-      checkRowSize(rowText);
+  const submit = ({ claim, clickId, rowText }: Click): Promise<RecordedClick> => {
+    const recording = new Promise<RecordedClick>((resolve, reject) => {
       const settle = (counted: string) => {
         recent.add(claim, counted);
-        resolve(counted);
+        underWay.delete(claim);
+        resolve({ clickId: counted, recorded: counted === clickId });
+      };
+      const fail = (err: unknown) => {
+        underWay.delete(claim);
+        reject(err);
       };
       batcher.add({ type: 'click', claim, clickId, rowText, settle, fail }, 1, rowText.length);
     });
-
-  return {
-    async record(click) {
-      const { claim, clickId } = click;
-      for (let first = underWay.get(claim); first !== undefined; first = underWay.get(claim)) {
-        const counted = await first.catch(() => undefined);
-        if (counted !== undefined) return { clickId: counted, recorded: false };
-      }
-      const before = recent.get(claim);
-      if (before !== undefined) return { clickId: before, recorded: false };
-      const recording = submit(click);
-      underWay.set(claim, recording);
-      try {
-        const counted = await recording;
-        return { clickId: counted, recorded: counted === clickId };
-      } finally {
-        underWay.delete(claim);
-      }
-    },
+    underWay.set(claim, recording);
+    return recording;
   };
+
+  const record = (click: Click): Promise<RecordedClick> => {
+    const counted = recent.get(click.claim);
+    if (counted !== undefined) return Promise.resolve({ clickId: counted, recorded: false });
+    const first = underWay.get(click.claim);
+    if (first === undefined) {
+      const fault = rowSizeFault(click.rowText);
+      return fault === undefined ? submit(click) : Promise.reject(fault);
+    }
+    return first.then(
+      ({ clickId }) => ({ clickId, recorded: false }),
+      () => record(click),
+    );
+  };
+
+  return { record };
 }

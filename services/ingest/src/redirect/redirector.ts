@@ -154,21 +154,17 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     return sendAnswer(prepared.status, isPassed ? destination.withClickId(clickId) : destination.url, headers);
   }
 
-  async function decide(request: LinkRequest): Promise<LinkAnswer> {
-    const address = readShortAddress(request.headers.host, request.target);
-    const decided = decidePath(address.path);
-    const link = decided === undefined ? await findLink(address) : undefined;
-    const headers = ['cache-control', 'no-store'];
-    const isIndexed = link?.doIndex === true || address.domain === defaultDomain || address.host === defaultDomain;
-    if (!isIndexed) headers.push('x-robots-tag', 'googlebot: noindex');
-    if (link !== undefined) return visitLink(request, address, link, headers);
-    return carryOut(decided ?? DECISION_WITHOUT_LINK, address, headers);
-  }
-
   return {
     async answer(request) {
       try {
-        return await decide(request);
+        const address = readShortAddress(request.headers.host, request.target);
+        const decided = decidePath(address.path);
+        const link = decided === undefined ? await findLink(address) : undefined;
+        const headers = ['cache-control', 'no-store'];
+        const isIndexed = link?.doIndex === true || address.domain === defaultDomain || address.host === defaultDomain;
+        if (!isIndexed) headers.push('x-robots-tag', 'googlebot: noindex');
+        if (link !== undefined) return await visitLink(request, address, link, headers);
+        return await carryOut(decided ?? DECISION_WITHOUT_LINK, address, headers);
       } catch (err) {
         logger.error({ err, host: request.headers.host }, 'a short link could not be opened');
         return pageAnswer(UNAVAILABLE_PAGE, ['cache-control', 'no-store', 'retry-after', '1']);
