@@ -1,24 +1,19 @@
-function escapeKey(key: string): string {
-  return key.replace(/[\\.=]/g, (character) => `\\${character}`);
-}
+import { metadataPath, metadataText } from '@waymark/contract';
 
 function collect(value: unknown, path: string, pairs: string[]): void {
   if (typeof value === 'object' && value !== null) {
-    for (const [key, member] of Object.entries(value)) {
-      collect(member, path === '' ? escapeKey(key) : `${path}.${escapeKey(key)}`, pairs);
-    }
+    for (const [key, member] of Object.entries(value)) collect(member, `${path}.${metadataPath([key])}`, pairs);
     return;
   }
-  pairs.push(`${path}=${String(value)}`);
+  pairs.push(`${path}=${metadataText(String(value))}`);
 }
 
 /**
- * Flattens metadata to `path=value` texts for `metadata_kv`: one per scalar, in its text form (`25`, `true`, `null`).
- * Path parts are joined by `.`, array positions are parts like any key, and `\`, `.` and `=` inside a key are escaped with
- * a backslash, so that no two different paths give the same text.
+ * Flattens metadata to `path=value` texts for `metadata_kv`: one per scalar, in its text form (`25`, `true`, `null`). Array
+ * positions are parts of a path like any key; see `metadataPath` for how paths are written.
  */
 export function metadataPairs(metadata: Readonly<Record<string, unknown>> | null): string[] {
   const pairs: string[] = [];
-  if (metadata !== null) collect(metadata, '', pairs);
+  for (const [key, member] of Object.entries(metadata ?? {})) collect(member, metadataPath([key]), pairs);
   return pairs;
 }

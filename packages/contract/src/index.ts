@@ -11,6 +11,7 @@ export * from './events-query.js';
 export * from './link.js';
 export * from './link-body.js';
 export * from './list-queries.js';
+export * from './metadata-path.js';
 export * from './plans.js';
 export * from './query-values.js';
 export { randomUInt32 } from './random.js';
