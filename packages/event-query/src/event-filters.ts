@@ -3,6 +3,7 @@ import { anyOf, type Demand, demandOf } from './conditions.js';
 import { customerCondition } from './customer-filter.js';
 import type { LinkParameter } from './link-filters.js';
 import { foldedTextIn, idIn, type Matcher, textIn } from './matchers.js';
+import { metadataCondition } from './metadata-query/metadata-condition.js';
 import type { Filter } from './parsed-request.js';
 import type { Condition } from './sql-nodes.js';
 
@@ -79,6 +80,8 @@ export function eventDemand(filter: Filter, scope: EventScope): Demand | undefin
       const customerId = filter.customer.by === 'id' ? filter.customer.id : scope.customerId;
       return { wanted: customerCondition(scope.workspace, scope.kind, customerId) };
     }
+    case 'metadata':
+      return scope.kind === 'clicks' ? undefined : { wanted: metadataCondition(filter.query) };
     case 'root':
     case 'program':
       return undefined;

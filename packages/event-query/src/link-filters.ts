@@ -60,6 +60,7 @@ export function linkDemand(filter: Filter, { workspace, ownProgramId }: LinkScop
     }
     case 'saleType':
     case 'customer':
+    case 'metadata':
       return undefined;
   }
 }

@@ -2,6 +2,7 @@ import { type EventsQuery, MULTI_VALUE_FILTERS, type MultiValueFilter } from '@w
 import type { Cursor } from './cursor.js';
 import { fault } from './fault.js';
 import { normaliseValues } from './filter-values.js';
+import { parseMetadataQuery } from './metadata-query/parser.js';
 import { firstItem, parseMultiValue, type ValueLists } from './multi-value.js';
 import { parsePage } from './page.js';
 import type { CustomerReference, Filter, LinkReference, ParsedFilters, ParsedRequest } from './parsed-request.js';
@@ -56,7 +57,6 @@ function customerOf(customerId: string): CustomerReference {
  * @throws ApiError 400 or 422, naming the parameter
  */
 export function parseFilters(query: FilterQuery, nowMs: number): ParsedFilters {
-  if (query.query !== undefined) throw fault('custom', 'query', 'is not supported yet');
   const range = parseTimeRange(query, nowMs);
   const lists = parseLists(query);
   const link = parseLink(query, lists);
@@ -68,6 +68,8 @@ export function parseFilters(query: FilterQuery, nowMs: number): ParsedFilters {
   if (query.saleType !== undefined) filters.push({ type: 'saleType', saleType: query.saleType });
   if (query.programId !== undefined) filters.push({ type: 'program', programId: query.programId });
   if (query.customerId !== undefined) filters.push({ type: 'customer', customer: customerOf(query.customerId) });
+  // Clicks have no metadata and ignore it, but a malformed query is refused for them too.
+  if (query.query !== undefined) filters.push({ type: 'metadata', query: parseMetadataQuery(query.query) });
   const folderId = query.folderId === undefined ? undefined : firstItem(query.folderId);
   return { kind: query.event ?? 'clicks', range, filters, link, folderId };
 }

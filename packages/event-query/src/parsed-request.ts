@@ -1,5 +1,6 @@
 import type { EventKind, MultiValueFilter } from '@waymark/contract';
 import type { Position } from './cursor.js';
+import type { MetadataQuery } from './metadata-query/metadata-query.js';
 import type { ValueLists } from './multi-value.js';
 import type { TimeRange } from './time-range.js';
 
@@ -9,7 +10,8 @@ export type Filter =
   | { readonly type: 'root'; readonly isRoot: boolean }
   | { readonly type: 'saleType'; readonly saleType: 'new' | 'recurring' }
   | { readonly type: 'program'; readonly programId: string }
-  | { readonly type: 'customer'; readonly customer: CustomerReference };
+  | { readonly type: 'customer'; readonly customer: CustomerReference }
+  | { readonly type: 'metadata'; readonly query: MetadataQuery };
 
 /** The one customer to look at, by its id or by the caller's own (`ext_…`). */
 export type CustomerReference =

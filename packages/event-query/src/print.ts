@@ -60,6 +60,14 @@ export function printCondition(condition: Condition, parameters: Parameters): st
     }
     case 'hasAny':
       return `hasAny(${condition.column}, ${parameters.placeholder(condition.values)})`;
+    case 'has':
+      return `has(${condition.column}, ${parameters.placeholder(condition.value)})`;
+    case 'hasPrefix':
+      return `arrayExists(text -> startsWith(text, ${parameters.placeholder(condition.prefix)}), ${condition.column})`;
+    case 'numberAt': {
+      const number = `metadata_numbers[indexOf(metadata_paths, ${parameters.placeholder(condition.path)})]`;
+      return `${number} ${condition.operator} ${parameters.placeholder(condition.number)}`;
+    }
     case 'inRead': {
       const read = printRead(condition.read, condition.read.columns.join(', '), parameters);
       return `${columnList(condition.columns)} IN (${read})`;

@@ -33,6 +33,8 @@ export type ColumnName =
   | 'utm_campaign'
   | 'utm_term'
   | 'utm_content'
+  | 'metadata_kv'
+  | 'metadata_paths'
   | 'payload'
   | 'ip'
   | 'sale_type'
@@ -58,6 +60,7 @@ export type ColumnName =
 export type Value =
   | { readonly type: 'String' | "DateTime64(3, 'UTC')" | "DateTime('UTC')" | 'Date'; readonly value: string }
   | { readonly type: 'UInt64' | 'UInt8'; readonly value: bigint }
+  | { readonly type: 'Float64'; readonly value: number }
   | { readonly type: 'Array(String)'; readonly value: readonly string[] }
   | { readonly type: 'Array(UInt64)'; readonly value: readonly bigint[] }
   | { readonly type: 'Array(Int64)'; readonly value: readonly bigint[] };
@@ -82,6 +85,17 @@ export type Condition =
   | { readonly type: 'in'; readonly column: ColumnName; readonly isFolded: boolean; readonly values: ListValue }
   /** The column, an array, has at least one of the values. */
   | { readonly type: 'hasAny'; readonly column: ColumnName; readonly values: ListValue }
+  /** The column, an array, has the value. */
+  | { readonly type: 'has'; readonly column: ColumnName; readonly value: Value }
+  /** The column, an array of texts, has one that begins so. */
+  | { readonly type: 'hasPrefix'; readonly column: ColumnName; readonly prefix: Value }
+  /** The number that the metadata has at the path compares so; the path has to be there. */
+  | {
+      readonly type: 'numberAt';
+      readonly path: Value;
+      readonly operator: '>' | '>=' | '<' | '<=';
+      readonly number: Value;
+    }
   | { readonly type: 'inRead'; readonly columns: readonly ColumnName[]; readonly read: TableRead }
   | { readonly type: 'not'; readonly of: Condition }
   | { readonly type: 'and' | 'or'; readonly of: readonly [Condition, ...Condition[]] }

@@ -1,6 +1,7 @@
 import type { MultiValueFilter } from '@waymark/contract';
 import { CONTINENTS, TRIGGERS } from '@waymark/contract';
 import fc from 'fast-check';
+import { metadata, metadataQueries, queryTexts } from './metadata-query/arbitraries.js';
 import { OWN_PROGRAM, type Wish, type WishedList, type WishedRange } from './wish.js';
 import {
   folderId,
@@ -122,6 +123,7 @@ const conversionFacts = fc.record({
   eventName: pick(POOLS.eventName),
   customer: pick([1, 2, 3]),
   saleType: pick(['new', 'recurring'] as const),
+  metadata,
   amount: fc.oneof(fc.constantFrom(0, 1, 2 ** 40), fc.integer({ min: 0, max: 5 })),
   click: fc.nat(),
 });
@@ -213,6 +215,8 @@ const someLists = fc
   .chain((names) => fc.tuple(...names.map((name) => listOf(WISHED[name]).map((list) => [name, list] as const))))
   .map((entries) => Object.fromEntries(entries) as Wish['lists']);
 
+const askedMetadata = metadataQueries.chain((query) => queryTexts(query).map((text) => ({ query, text })));
+
 export const wishes: fc.Arbitrary<Wish> = fc.record({
   event: pick(['clicks', 'leads', 'sales'] as const),
   range: fc.oneof(
@@ -222,6 +226,7 @@ export const wishes: fc.Arbitrary<Wish> = fc.record({
   lists: someLists,
   root: fc.option(fc.boolean(), { nil: undefined, freq: 1 }),
   saleType: rarely(pick(['new', 'recurring'] as const)),
+  metadata: fc.option(askedMetadata, { nil: undefined, freq: 1 }),
   program: fc.option(pick([OWN_PROGRAM, 2]), { nil: undefined, freq: 1 }),
   customer: fc.option(pick([1, 2, 3, 4]), { nil: undefined, freq: 1 }),
   order: pick(['asc', 'desc'] as const),

@@ -111,7 +111,7 @@ test('the text of a statement depends on which parameters are given, never on th
 });
 
 test('every table that a statement names is followed by the workspace, which is always the same parameter', () => {
-  const names = Object.keys(eventsQuerySchema.shape).filter((name) => name !== 'query');
+  const names = Object.keys(eventsQuerySchema.shape);
   const value = fc.constantFrom(
     '-x,y',
     'US-CA',
@@ -125,6 +125,7 @@ test('every table that a statement names is followed by the workspace, which is 
     'tag_00000000001,-x',
     'grp_00000000001,-grp_00000000002',
     'ptag_00000000001,-ptag_00000000002',
+    "metadata['a']:x OR NOT metadata['b']:* AND metadata['c']>1",
     '900',
     'all',
   );

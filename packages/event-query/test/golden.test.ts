@@ -144,6 +144,23 @@ const CASES: Record<string, Case> = {
   leads: { query: { event: 'leads' }, events: [21, 22, 23] },
   'leads by name': { query: { event: 'leads', eventName: 'Demo booked', country: 'US' }, events: [22, 23] },
   'leads of a customer': { query: { event: 'leads', customerId: customerId(1), saleType: 'new' }, events: [21, 23] },
+  'metadata of leads': { query: { event: 'leads', query: "metadata['plan']:pro" }, events: [21] },
+  'metadata, negated': { query: { event: 'leads', query: "metadata['plan']!='pro'" }, events: [22, 23] },
+  'metadata by size': { query: { event: 'leads', query: "metadata['seats'] >= 7" }, events: [21, 22] },
+  'metadata that is there': { query: { event: 'leads', query: "metadata['address']:*" }, events: [21] },
+  'metadata with all connectors': {
+    query: {
+      event: 'leads',
+      query:
+        "metadata['plan']:free OR metadata['address']['city']:Paris AND NOT (metadata['seats']<25 OR metadata['x']:*)",
+    },
+    events: [21, 22],
+  },
+  'metadata of sales in a listed link': {
+    query: { event: 'sales', linkId: linkId(1), query: "metadata['plan']:pro" },
+    events: [31],
+  },
+  'clicks have no metadata': { query: { country: 'DE', query: "metadata['plan']:pro" }, events: [4] },
   sales: { query: { event: 'sales' }, events: [31, 32] },
   'new sales': { query: { event: 'sales', saleType: 'new' }, events: [32] },
   'sales by link': { query: { event: 'sales', domain: 'b.example' }, events: [32] },
@@ -209,6 +226,8 @@ test.each(Object.entries(CASES))('%s: the statement is the reviewed one and give
   const { ids, statements } = await pageOf(database, query, { ...SCOPE, ...wanted.scope }, wanted.facts);
   const file = `golden/${name.replace(/[^a-z0-9]+/gi, '-')}.sql`;
   const request = `-- GET /events?${new URLSearchParams(query)}`;
-  await expect(`${[request, ...statements.map((statement) => readable(statement))].join('\n\n')}\n`).toMatchFileSnapshot(file);
+  await expect(
+    `${[request, ...statements.map((statement) => readable(statement))].join('\n\n')}\n`,
+  ).toMatchFileSnapshot(file);
   expect(ids.map(numberIn)).toEqual(wanted.events);
 });

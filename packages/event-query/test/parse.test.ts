@@ -1,7 +1,7 @@
 import { ApiError, eventsQuerySchema } from '@waymark/contract';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parse } from '../src/index.js';
+import { openCursor, parse } from '../src/index.js';
 
 const NOW = Date.parse('2026-11-21T14:30:00Z');
 
@@ -64,13 +64,25 @@ test.each([
   );
 });
 
-test.each(['query'])('%s is refused by name, not ignored', (parameter) => {
-  expect(() => parsed({ [parameter]: 'x' })).toThrow(
-    expect.objectContaining({ code: 'unprocessable_entity', message: `custom: ${parameter}: is not supported yet` }),
-  );
+test('a malformed metadata query is refused by name, for clicks too, which ignore it', () => {
+  for (const event of ['clicks', 'leads', 'sales']) {
+    expect(() => parsed({ event, query: 'plan:pro' })).toThrow(
+      expect.objectContaining({
+        code: 'unprocessable_entity',
+        message: expect.stringMatching(/^invalid_format: query: /),
+      }),
+    );
+  }
 });
 
-test('a refused parameter that says nothing is no filter', () => {
+test('the folder to look up is the first that is listed, wanted or not', () => {
+  const folders = ['fold_a,fold_b', '-fold_a', ',,-fold_b,fold_a', undefined].map(
+    (folderId) => parsed({ ...(folderId && { folderId }) }).folderId,
+  );
+  expect(folders).toEqual(['fold_a', 'fold_a', 'fold_b', undefined]);
+});
+
+test('a parameter that says nothing is no filter', () => {
   expect(filters({ folderId: ',', groupId: '-', query: '' })).toEqual([]);
 });
 
@@ -144,7 +156,7 @@ test('parse throws nothing but ApiError, whatever the parameters say', () => {
       const valid = eventsQuerySchema.safeParse(query);
       if (!valid.success) return;
       try {
-        parse(valid.data, NOW);
+        parse(valid.data, NOW, openCursor({ query: valid.data, workspaceId: 'ws_00000000001' }));
       } catch (err) {
         expect(err).toBeInstanceOf(ApiError);
       }

@@ -84,6 +84,7 @@ function aConversion(
     customer: 1,
     saleType: 'new',
     amount: 2900,
+    metadata: null,
     click,
     ...facts,
   };
@@ -108,9 +109,12 @@ export const SMALL_WORLD: World = {
   ],
   clicks: [...CLICKS],
   leads: [
-    aConversion(21, 1, first, {}),
-    aConversion(22, 2, second, { customer: 2, eventName: 'Demo booked' }),
+    aConversion(21, 1, first, { metadata: { plan: 'pro', seats: 25, address: { city: 'Paris' } } }),
+    aConversion(22, 2, second, { customer: 2, eventName: 'Demo booked', metadata: { plan: 'free', seats: '7' } }),
     aConversion(23, 3, third, { eventName: 'Demo booked' }),
   ],
-  sales: [aConversion(31, 1, first, { saleType: 'recurring' }), aConversion(32, 2, second, { customer: 2 })],
+  sales: [
+    aConversion(31, 1, first, { saleType: 'recurring', metadata: { plan: 'pro' } }),
+    aConversion(32, 2, second, { customer: 2 }),
+  ],
 };

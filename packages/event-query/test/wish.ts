@@ -1,4 +1,6 @@
 import type { EventKind, MultiValueFilter } from '@waymark/contract';
+import type { MetadataQuery } from '../src/metadata-query/metadata-query.js';
+import { evaluate } from './metadata-query/evaluate.js';
 import {
   customerId,
   eventsOf,
@@ -22,6 +24,7 @@ export interface Wish {
   readonly lists: Partial<Record<MultiValueFilter, WishedList>>;
   readonly root: boolean | undefined;
   readonly saleType: 'new' | 'recurring' | undefined;
+  readonly metadata: { readonly query: MetadataQuery; readonly text: string } | undefined;
   readonly program: number | undefined;
   readonly customer: number | undefined;
   readonly order: 'asc' | 'desc';
@@ -47,6 +50,7 @@ export function queryOf(wish: Wish): Record<string, string> {
   const optional: [string, string | number | boolean | undefined][] = [
     ['root', wish.root],
     ['saleType', wish.saleType],
+    ['query', wish.metadata?.text],
     ['programId', wish.program && programId(wish.program)],
     ['customerId', wish.customer && customerId(wish.customer)],
   ];
@@ -188,6 +192,7 @@ export function passes(world: World, wish: Wish, event: WorldClick | WorldConver
     (wish.root === undefined || wish.root === (link.key === '_root')) &&
     (wish.program === undefined || (wish.program === OWN_PROGRAM && link.program === wish.program)) &&
     (wish.customer === undefined || isOfCustomer(world, event, wish.customer)) &&
+    (wish.metadata === undefined || !('click' in event) || evaluate(wish.metadata.query, event.metadata)) &&
     (wish.saleType === undefined || wish.event !== 'sales' || ('saleType' in event && event.saleType === wish.saleType))
   );
 }

@@ -1,5 +1,6 @@
 import { EVENT_ID_LENGTH, type EventKind, formatResourceId } from '@waymark/contract';
 import { aClick, aLead, aSale, insertClicks, insertLeads, insertSales, type TestDatabase } from '@waymark/test-kit';
+import type { Metadata } from './metadata-query/evaluate.js';
 
 /** Saturday 21 November 2026, 14:30 in UTC: the present of every test here. */
 export const NOW = Date.parse('2026-11-21T14:30:00.250Z');
@@ -45,6 +46,7 @@ export interface WorldConversion {
   readonly timeMs: number;
   readonly eventName: string;
   readonly customer: number;
+  readonly metadata: Metadata;
   readonly saleType: 'new' | 'recurring';
   /** Of a sale, in cents. */
   readonly amount: number;
@@ -135,13 +137,14 @@ function clickRowOf(world: World, { id, timeMs, link, ...facts }: WorldClick) {
   });
 }
 
-function conversionFacts(world: World, { id, timeMs, eventName, customer, click }: WorldConversion) {
+function conversionFacts(world: World, { id, timeMs, eventName, customer, metadata, click }: WorldConversion) {
   return {
     click: clickRowOf(world, click),
     eventId: id,
     eventName,
     timestampMs: timeMs,
     customerId: String(customer),
+    metadata,
   };
 }
 

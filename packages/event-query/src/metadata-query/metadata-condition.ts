@@ -1,0 +1,51 @@
+import { metadataPath, metadataText } from '@waymark/contract';
+import { not } from '../conditions.js';
+import type { Condition, Value } from '../sql-nodes.js';
+import type { MetadataCondition, MetadataQuery } from './metadata-query.js';
+
+function textValue(value: string): Value {
+  return { type: 'String', value };
+}
+
+/** The column keeps the `=` of each pair. */
+function hasPath(path: Value): Condition {
+  return { type: 'has', column: 'metadata_paths', value: path };
+}
+
+function conditionOf(condition: MetadataCondition): Condition {
+  const path = metadataPath(condition.keys);
+  switch (condition.type) {
+    case 'equals': {
+      const pair = textValue(`${path}=${metadataText(condition.text)}`);
+      return { type: 'has', column: 'metadata_kv', value: pair };
+    }
+    case 'exists': {
+      const below: Condition = { type: 'hasPrefix', column: 'metadata_paths', prefix: textValue(`${path}.`) };
+      return { type: 'or', of: [hasPath(textValue(`${path}=`)), below] };
+    }
+    case 'compares': {
+      const value = textValue(`${path}=`);
+      const number: Value = { type: 'Float64', value: condition.number };
+      // Alone, a path that is not there would be the number 0; and this is what the index looks at.
+      return {
+        type: 'and',
+        of: [hasPath(value), { type: 'numberAt', path: value, operator: condition.operator, number }],
+      };
+    }
+  }
+}
+
+/** What a metadata query demands of the row of a lead or sale. */
+export function metadataCondition(query: MetadataQuery): Condition {
+  switch (query.type) {
+    case 'and':
+    case 'or': {
+      const [first, ...rest] = query.of;
+      return { type: query.type, of: [metadataCondition(first), ...rest.map(metadataCondition)] };
+    }
+    case 'not':
+      return not(metadataCondition(query.of));
+    default:
+      return conditionOf(query);
+  }
+}

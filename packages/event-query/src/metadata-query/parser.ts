@@ -1,0 +1,132 @@
+import { fault } from '../fault.js';
+import type { MetadataCondition, MetadataKeys, MetadataQuery, SizeOperator } from './metadata-query.js';
+import { type Connector, Scanner } from './scanner.js';
+
+/** Parentheses and NOTs around one condition. */
+const DEPTH_MAX = 20;
+/** Each condition looks at every event that the other filters let pass: 50 of them cost up to a second a million events. */
+const CONDITIONS_MAX = 50;
+
+const SIZE_OPERATORS: ReadonlySet<string> = new Set<SizeOperator>(['>', '>=', '<', '<=']);
+const EQUAL_OPERATORS: ReadonlySet<string> = new Set([':', '=', '!=']);
+
+const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+
+/** The number that a text writes in decimal; undefined for any other text and beyond the range of a double. */
+function decimal(text: string): number | undefined {
+  if (!NUMBER.test(text)) return undefined;
+  const number = Number(text);
+  return Number.isFinite(number) ? number : undefined;
+}
+
+class Parser {
+  readonly #scanner: Scanner;
+  #conditions = 0;
+
+  constructor(text: string) {
+    this.#scanner = new Scanner(text);
+  }
+
+  parse(): MetadataQuery {
+    const query = this.#any(0);
+    if (this.#scanner.peek() !== '') throw this.#scanner.expected('AND, OR or the end');
+    return query;
+  }
+
+  #any(depth: number): MetadataQuery {
+    return this.#joined('or', 'OR', () => this.#all(depth));
+  }
+
+  #all(depth: number): MetadataQuery {
+    return this.#joined('and', 'AND', () => this.#part(depth));
+  }
+
+  #joined(type: 'and' | 'or', connector: Connector, part: () => MetadataQuery): MetadataQuery {
+    const first = part();
+    if (!this.#scanner.takeConnector(connector)) return first;
+    const of: [MetadataQuery, MetadataQuery, ...MetadataQuery[]] = [first, part()];
+    while (this.#scanner.takeConnector(connector)) of.push(part());
+    return { type, of };
+  }
+
+  #part(depth: number): MetadataQuery {
+    const scanner = this.#scanner;
+    if (scanner.takeConnector('NOT')) return { type: 'not', of: this.#part(this.#deeper(depth)) };
+    if (!scanner.take('(')) return this.#condition();
+    const inner = this.#any(this.#deeper(depth));
+    if (!scanner.take(')')) throw scanner.expected('AND, OR or )');
+    return inner;
+  }
+
+  #deeper(depth: number): number {
+    if (depth >= DEPTH_MAX) throw this.#scanner.expected(`at most ${DEPTH_MAX} parentheses and NOTs inside each other`);
+    return depth + 1;
+  }
+
+  #condition(): MetadataQuery {
+    const scanner = this.#scanner;
+    if (!scanner.takeWord('metadata')) throw scanner.expected("metadata['…'], NOT or (");
+    this.#conditions += 1;
+    if (this.#conditions > CONDITIONS_MAX) {
+      throw fault('too_big', 'query', `must have at most ${CONDITIONS_MAX} conditions`);
+    }
+    const keys = this.#keys();
+    scanner.peek();
+    const start = scanner.offset;
+    const operator = scanner.takeOperator() ?? '';
+    if (SIZE_OPERATORS.has(operator)) return this.#comparison(keys, operator as SizeOperator);
+    if (!EQUAL_OPERATORS.has(operator)) throw scanner.expected('[ or one of : = != > >= < <=', start);
+    const condition = this.#equality(keys);
+    return operator === '!=' ? { type: 'not', of: condition } : condition;
+  }
+
+  #keys(): MetadataKeys {
+    const keys: [string, ...string[]] = [this.#key()];
+    while (this.#scanner.peek() === '[') keys.push(this.#key());
+    return keys;
+  }
+
+  #key(): string {
+    const scanner = this.#scanner;
+    if (!scanner.take('[')) throw scanner.expected('[');
+    const key = scanner.takeQuoted();
+    if (key === undefined) throw scanner.expected('a key in quotes');
+    if (!scanner.take(']')) throw scanner.expected(']');
+    return key;
+  }
+
+  #equality(keys: MetadataKeys): MetadataCondition {
+    const scanner = this.#scanner;
+    if (scanner.take('*')) return { type: 'exists', keys };
+    const text = this.#value();
+    if (text === undefined) throw scanner.expected('a value or *');
+    return { type: 'equals', keys, text };
+  }
+
+  #comparison(keys: MetadataKeys, operator: SizeOperator): MetadataCondition {
+    const scanner = this.#scanner;
+    scanner.peek();
+    const start = scanner.offset;
+    const number = decimal(this.#value() ?? '');
+    if (number === undefined) throw scanner.expected('a decimal number', start);
+    return { type: 'compares', keys, operator, number };
+  }
+
+  #value(): string | undefined {
+    const scanner = this.#scanner;
+    const quoted = scanner.takeQuoted();
+    if (quoted !== undefined) return quoted;
+    // What looks like more of the operator is a slip, such as `: =`; in quotes it is a value.
+    return /[:=!<>~]/.test(scanner.peek()) ? undefined : scanner.takeBare();
+  }
+}
+
+/**
+ * Reads the text of the `query` parameter; `grammar.md` beside this file is its language.
+ *
+ * @param text at most 10,000 characters
+ * @throws ApiError 422 that says at which character what was expected
+ */
+export function parseMetadataQuery(text: string): MetadataQuery {
+  return new Parser(text).parse();
+}

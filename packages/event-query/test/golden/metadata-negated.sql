@@ -1,0 +1,28 @@
+-- GET /events?event=leads&query=metadata%5B%27plan%27%5D%21%3D%27pro%27
+
+SELECT event_id, timestamp, link_id, payload, ip, event_name, customer_id
+  FROM lead_events
+  WHERE workspace_id = {p0:UInt64}
+  AND timestamp >= {p1:DateTime64(3, 'UTC')}
+  AND timestamp <= {p2:DateTime64(3, 'UTC')}
+  AND NOT (has(metadata_kv, {p3:String}))
+  AND NOT (link_id IN (SELECT id FROM links WHERE workspace_id = {p0:UInt64} AND deleted = {p4:UInt8}))
+  ORDER BY timestamp DESC, event_id DESC
+  LIMIT {p5:UInt64} OFFSET {p6:UInt64}
+-- p0 = "500"
+-- p1 = "2026-11-20 14:30:00.250"
+-- p2 = "2026-11-21 14:30:00.250"
+-- p3 = "plan=pro"
+-- p4 = "1"
+-- p5 = "100"
+-- p6 = "0"
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set distributed_product_mode = local
+-- set optimize_skip_unused_shards = 1
+-- set log_comment = events leads
+-- set optimize_use_projections = 0
+-- set use_index_for_in_with_subqueries = 0
+-- set ignore_data_skipping_indices = link_id_bloom
+-- set use_top_k_dynamic_filtering = 0

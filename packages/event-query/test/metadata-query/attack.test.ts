@@ -1,0 +1,101 @@
+import { eventsQuerySchema } from '@waymark/contract';
+import { aClick, aLead, createTestDatabase, insertLeads, type TestDatabase } from '@waymark/test-kit';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { compile } from '../../src/index.js';
+import { pageOf } from '../run.js';
+import { idOf, NOW, workspaceId } from '../world.js';
+
+const HOSTILE = [
+  "') OR 1=1 --",
+  "' UNION ALL SELECT payload FROM lead_events --",
+  "\\') OR 1=1 --",
+  '`) OR 1=1 --',
+  '{p0:UInt64}) OR (1=1',
+  '{p3:String}',
+  '/*',
+  '*/ OR 1=1 /*',
+  '-- x',
+  'a\0b',
+  '\0',
+  '\\0',
+  '\\N',
+  '\n\r\t\b',
+  '\u2019 OR 1=1 --',
+  '😀🏴󠁧󠁢󠁥󠁮󠁧󠁿',
+  '\ufeff\u202e',
+  '%27%20OR%201=1',
+  'NULL',
+  "['x']",
+  "metadata['b']:*",
+  'a=b.c\\=d\\',
+  '__proto__',
+  'x'.repeat(4_000),
+  "'".repeat(2_000),
+  '\\'.repeat(2_000),
+  '😀'.repeat(1_000),
+] as const;
+
+const WORKSPACE = 700;
+const SCOPE = { workspaceId: workspaceId(WORKSPACE), programId: null };
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+function quoted(text: string): string {
+  return `'${text.replace(/[\\']/g, '\\$&')}'`;
+}
+
+function sqlOf(query: string): string {
+  return compile({ query: eventsQuerySchema.parse({ event: 'leads', query }), scope: SCOPE }, NOW).sql;
+}
+
+const FORMS: readonly ((text: string) => string)[] = [
+  (text) => `metadata['plan']:${text}`,
+  (text) => `metadata['plan']!=${text}`,
+  (text) => `metadata[${text}]:'x'`,
+  (text) => `metadata['a'][${text}]:*`,
+  (text) => `NOT metadata[${text}] > 5 OR metadata[${text}][${text}] <= -1e3`,
+];
+
+test('no key and no value of a query is part of a statement', () => {
+  for (const form of FORMS) {
+    const reference = sqlOf(form("'harmless'"));
+    for (const text of HOSTILE.filter((each) => form(quoted(each)).length <= 10_000)) {
+      expect(sqlOf(form(quoted(text)))).toBe(reference);
+    }
+  }
+});
+
+test('hostile keys and values are found where they are, and nowhere else', async () => {
+  const click = aClick({ workspaceId: String(WORKSPACE) });
+  const leads = HOSTILE.flatMap((text, index) => [
+    aLead({ click, eventId: idOf(NOW, 2 * index), timestampMs: NOW, metadata: { plan: text } }),
+    aLead({ click, eventId: idOf(NOW, 2 * index + 1), timestampMs: NOW, metadata: { [text]: { n: 5 } } }),
+  ]);
+  await insertLeads(database.client, leads);
+  const ask = (query: string) =>
+    pageOf(database, { event: 'leads', limit: '1000', query }, SCOPE, { hasRemovedLinks: false });
+  for (const [index, text] of HOSTILE.entries()) {
+    const [value, key] = [idOf(NOW, 2 * index), idOf(NOW, 2 * index + 1)];
+    const shown = text.slice(0, 30);
+    expect((await ask(`metadata['plan']=${quoted(text)}`)).ids, shown).toEqual([value]);
+    expect((await ask(`metadata[${quoted(text)}]['n']:5`)).ids, shown).toEqual([key]);
+    expect((await ask(`metadata[${quoted(text)}]:*`)).ids, shown).toEqual([key]);
+    expect((await ask(`metadata[${quoted(text)}]['n'] >= 5`)).ids, shown).toEqual([key]);
+    expect((await ask(`metadata['plan']!=${quoted(text)}`)).ids, shown).toHaveLength(leads.length - 1);
+  }
+});
+
+test('half a surrogate pair is stored and found as U+FFFD', async () => {
+  const workspace = WORKSPACE + 1;
+  const click = aClick({ workspaceId: String(workspace) });
+  const lead = aLead({ click, timestampMs: NOW, metadata: { 'a\ud800': 'b\udc00' } });
+  await insertLeads(database.client, [lead]);
+  const scope = { ...SCOPE, workspaceId: workspaceId(workspace) };
+  for (const query of [String.raw`metadata['a\ud800']:'b\udc00'`, String.raw`metadata['a\ufffd']:'b\ufffd'`]) {
+    expect((await pageOf(database, { event: 'leads', query }, scope)).ids).toEqual([lead[2]]);
+  }
+});
