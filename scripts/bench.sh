@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# `npm run bench [name …]`: the measurements of test/bench, one after another on a quiet machine.
+# `npm run bench [-- name … [--option value …]]`: the measurements of test/bench, one after another on a quiet machine. From the
+# first option on everything is handed to each of them.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
@@ -7,12 +8,17 @@ require_node
 provide_redis
 install_packages
 build
-if [ "$#" -eq 0 ]; then
+names=()
+while [ "$#" -gt 0 ] && [ "${1#--}" = "$1" ]; do
+  names+=("$1")
+  shift
+done
+if [ "${#names[@]}" -eq 0 ]; then
   for file in test/bench/*.bench.ts; do
-    set -- "$@" "$(basename "$file" .bench.ts)"
+    names+=("$(basename "$file" .bench.ts)")
   done
 fi
-for name in "$@"; do
+for name in "${names[@]}"; do
   say "bench: $name"
-  tsx "test/bench/$name.bench.ts"
+  tsx "test/bench/$name.bench.ts" "$@"
 done

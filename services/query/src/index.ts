@@ -1,1 +1,5 @@
+export { readGroups } from './analytics/read-groups.js';
 export { buildApp, type QueryDeps, queryRoutes } from './app.js';
+export { readPage } from './events/read-page.js';
+export { createReads } from './reads.js';
+export { createRemovedLinksMemory } from './removed-links.js';

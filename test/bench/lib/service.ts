@@ -39,14 +39,16 @@ function stopper(child: ChildProcess, dataDir: string): () => Promise<void> {
   };
 }
 
-/** The compiled entry file of a service, as production runs it. `port` is its link port. */
+/** The compiled entry file of a service, as production runs it. `port` is its link port, of `query` the API port. */
 export async function startService(
-  name: 'ingest' | 'writer',
+  name: 'ingest' | 'query' | 'writer',
   environment: Readonly<Record<string, string>>,
 ): Promise<BenchProcess> {
   const dataDir = mkdtempSync(join(tmpdir(), 'waymark-bench-'));
   const port = await freePort();
-  const ports = { API_PORT: String(await freePort()), LINK_PORT: String(port), WRITER_PORT: String(await freePort()) };
+  const other = String(await freePort());
+  const [apiPort, linkPort] = name === 'query' ? [String(port), other] : [other, String(port)];
+  const ports = { API_PORT: apiPort, LINK_PORT: linkPort, WRITER_PORT: String(await freePort()) };
   const child = fork(join(ROOT, `services/${name}/dist/main.js`), {
     // Not this process's own: its loader of TypeScript costs what production does not pay.
     execArgv: [],

@@ -1,0 +1,66 @@
+// GET /events and GET /analytics beside a baseline that stands for how such systems are built today, on the same engine and
+// data, asked in turn. `npm run bench -- query [--clicks 30000000] [--small 3000000] [--data DIR] [--only events,…]`. Data that
+// is there already is used again.
+
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startClickHouse, startRedis } from '@waymark/test-kit';
+import { machineLine } from './lib/report.js';
+import { generateWorld, type World } from './query/generate.js';
+import { measure, PARTS, type Part } from './query/measure.js';
+import { sizesFor, type WorldSizes } from './query/world.js';
+
+const { values } = parseArgs({
+  options: {
+    clicks: { type: 'string', default: '30000000' },
+    /** A second, smaller world, to show growth. */
+    small: { type: 'string', default: '3000000' },
+    seed: { type: 'string', default: '1' },
+    data: { type: 'string', default: join(tmpdir(), 'waymark-bench') },
+    only: { type: 'string', default: PARTS.join(',') },
+  },
+});
+
+const dataDir = values.data;
+mkdirSync(dataDir, { recursive: true });
+const start = performance.now();
+const progress = (line: string) =>
+  console.error(`${((performance.now() - start) / 1000).toFixed(0).padStart(6)} s  ${line}`);
+
+function worldFile({ clicks, seed }: WorldSizes): string {
+  return join(dataDir, `world-${clicks}-${seed}.json`);
+}
+
+const redis = await startRedis();
+const clickhouse = await startClickHouse({ dataDir: join(dataDir, 'clickhouse') });
+
+/** The world of a former run, or a new one. */
+async function provide(sizes: WorldSizes): Promise<World> {
+  const file = worldFile(sizes);
+  if (existsSync(file)) {
+    const text = readFileSync(file, 'utf8');
+    return JSON.parse(text, (name, value) => (name === 'id' ? BigInt(value) : value)) as World;
+  }
+  const world = await generateWorld({ clickhouseUrl: clickhouse.url, redisUrl: redis.url, sizes, progress });
+  writeFileSync(
+    file,
+    JSON.stringify(world, (_name, value) => (typeof value === 'bigint' ? String(value) : value)),
+  );
+  return world;
+}
+
+try {
+  const seed = Number(values.seed);
+  const big = await provide(sizesFor(Number(values.clicks), seed));
+  const small = await provide(sizesFor(Number(values.small), seed));
+  console.log(`\n${machineLine()}\n`);
+  await measure(
+    { big, small, clickhouseUrl: clickhouse.url, redisUrl: redis.url, progress },
+    values.only.split(',') as Part[],
+  );
+} finally {
+  await clickhouse.stop();
+  await redis.stop();
+}

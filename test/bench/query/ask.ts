@@ -1,0 +1,68 @@
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import { analyticsQuerySchema, eventsQuerySchema } from '@waymark/contract';
+import { bind, bindAnalytics, openCursor, parse, parseAnalytics } from '@waymark/event-query';
+import { createReads, createRemovedLinksMemory, readGroups, readPage } from '@waymark/query';
+import type { Family } from './event-families.js';
+import { programOf } from './event-families.js';
+import type { KnownWorkspace } from './generate.js';
+import { END_MS, START_MS } from './world.js';
+
+const now = () => END_MS;
+
+/** Repeated runs would otherwise be answered from the cache of conditions, for both systems. */
+const EVERY_QUERY = { use_query_condition_cache: 0 } as const;
+
+/** The client with the settings of a measurement added to each query. */
+function measured(client: ClickHouseClient): ClickHouseClient {
+  const query = (parameters: Parameters<ClickHouseClient['query']>[0]) =>
+    client.query({
+      ...parameters,
+      clickhouse_settings: { ...parameters.clickhouse_settings, ...EVERY_QUERY },
+    });
+  return new Proxy(client, { get: (target, name) => (name === 'query' ? query : Reflect.get(target, name)) });
+}
+
+/** Asks one system a question and gives how many rows it answered. */
+export type Ask = (family: Family) => Promise<number>;
+
+function readsOf(client: ClickHouseClient, workspace: KnownWorkspace) {
+  const parts = { clickhouse: measured(client), removedLinks: createRemovedLinksMemory(now), now };
+  const { signal } = new AbortController();
+  return createReads(parts, { workspaceId: workspace.publicId, requestId: 'bench', signal });
+}
+
+function scopeOf({ publicId, rank }: KnownWorkspace) {
+  return { workspaceId: publicId, programId: programOf(rank) };
+}
+
+/** Reads pages as the query service does. That the workspace removed links or not is known, as it is while it is asked often. */
+export function askForPages(client: ClickHouseClient, workspace: KnownWorkspace): Ask {
+  const reads = readsOf(client, workspace);
+  return async ({ query }) => {
+    const parsed = eventsQuerySchema.parse(query);
+    const cursor = openCursor({ query: parsed, workspaceId: workspace.publicId });
+    const rows = await readPage(reads, bind(parse(parsed, END_MS, cursor), scopeOf(workspace)));
+    return rows.length;
+  };
+}
+
+/** Reads groups as the query service does. */
+export function askForGroups(client: ClickHouseClient, workspace: KnownWorkspace): Ask {
+  const reads = readsOf(client, workspace);
+  return async ({ query }) => {
+    const parsed = parseAnalytics(analyticsQuerySchema.parse(query), { nowMs: END_MS, createdAtMs: START_MS });
+    return (await readGroups(reads, bindAnalytics(parsed, scopeOf(workspace)))).length;
+  };
+}
+
+/** The baseline, on as many threads. */
+export function askBaseline(client: ClickHouseClient): Ask {
+  return async ({ baseline }) => {
+    const result = await client.query({
+      query: baseline,
+      format: 'JSONCompactEachRow',
+      clickhouse_settings: { ...EVERY_QUERY, max_threads: 2, max_execution_time: 120 },
+    });
+    return (await result.json()).length;
+  };
+}

@@ -1,0 +1,86 @@
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import { base62, resourceId } from './sql.js';
+
+/*
+ * The baseline: how such systems are built today. Events in the order (workspace, link, time) in monthly partitions, ids as
+ * text, a column for everything that is shown, UTM values inside the URL, metadata as JSON text, the attributes of links in a
+ * table of versions that is read with FINAL, and a second copy of the clicks by their id.
+ */
+
+export function baselineOf(database: string): string {
+  return database.replace('bench', 'baseline');
+}
+
+const CLICK_COLUMNS = `workspace_id String, link_id String, click_id String, timestamp DateTime64(3, 'UTC'),
+  domain LowCardinality(String), key String, url String, country LowCardinality(String), region LowCardinality(String),
+  city LowCardinality(String), continent LowCardinality(String), device LowCardinality(String), browser LowCardinality(String),
+  os LowCardinality(String), ua String, trigger LowCardinality(String), referer LowCardinality(String), referer_url String,
+  ip String`;
+const LEAD_COLUMNS = `${CLICK_COLUMNS}, event_id String, event_name LowCardinality(String), customer_id String, metadata String`;
+const SALE_COLUMNS = `${LEAD_COLUMNS}, invoice_id String, amount Int64, payment_processor LowCardinality(String), currency LowCardinality(String)`;
+
+function eventTable(name: string, columns: string): string {
+  return `CREATE TABLE ${name} (${columns}) ENGINE = MergeTree PARTITION BY toYYYYMM(timestamp)
+ORDER BY (workspace_id, link_id, timestamp)`;
+}
+
+/** Columns of a click, from our own row `event` and its link. */
+const COPIED = `${resourceId('ws_', 'event.workspace_id')}, ${resourceId('link_', 'event.link_id')}, event.click_id, event.timestamp,
+  link.domain, link.key, event.url, event.country, event.region, event.city, event.continent, event.device, event.browser,
+  event.os, JSONExtractString(event.payload, 'click', 'ua'), event.trigger, event.referer, event.referer_url, event.ip`;
+const LEAD_COPIED = `${COPIED}, event.event_id, event.event_name, ${resourceId('cus_', 'event.customer_id')},
+  JSONExtractRaw(event.payload, 'metadata')`;
+const SALE_COPIED = `${LEAD_COPIED}, event.invoice_id, event.amount, JSONExtractString(event.payload, 'sale', 'paymentProcessor'),
+  'usd'`;
+
+/** Makes the tables empty and copies the links, which have their partner's group and tags on them. */
+export async function createBaseline(client: ClickHouseClient, database: string): Promise<void> {
+  const baseline = baselineOf(database);
+  const idOrNone = (prefix: string, number: string) => `if(${number} = 0, '', ${resourceId(prefix, number)})`;
+  const ids = (prefix: string, numbers: string) =>
+    `arrayMap(item -> concat('${prefix}', ${base62('item', 11)}), ${numbers})`;
+  for (const query of [
+    `DROP DATABASE IF EXISTS ${baseline} SYNC`,
+    `CREATE DATABASE ${baseline}`,
+    eventTable(`${baseline}.click_events`, CLICK_COLUMNS),
+    `CREATE TABLE ${baseline}.click_events_by_id (${CLICK_COLUMNS}) ENGINE = MergeTree PARTITION BY toYYYYMM(timestamp) ORDER BY click_id`,
+    eventTable(`${baseline}.lead_events`, LEAD_COLUMNS),
+    eventTable(`${baseline}.sale_events`, SALE_COLUMNS),
+    `CREATE TABLE ${baseline}.links (workspace_id String, link_id String, version UInt64, deleted UInt8, domain String, key String,
+  url String, tenant_id String, folder_id String, tag_ids Array(String), partner_id String, group_id String,
+  partner_tag_ids Array(String), program_id String, created_at DateTime64(3, 'UTC'))
+ENGINE = ReplacingMergeTree(version) ORDER BY (workspace_id, link_id)`,
+    `INSERT INTO ${baseline}.links SELECT ${resourceId('ws_', 'link.workspace_id')}, ${resourceId('link_', 'link.id')},
+  link.version, link.deleted, link.domain, link.key, link.url, link.tenant_id, ${idOrNone('fold_', 'link.folder_id')},
+  ${ids('tag_', 'link.tag_ids')}, ${idOrNone('pn_', 'link.partner_id')}, ${idOrNone('grp_', 'partner.group_id')},
+  ${ids('ptag_', 'partner.partner_tag_ids')}, ${idOrNone('prog_', 'link.program_id')}, link.created_at
+FROM ${database}.links AS link
+LEFT JOIN ${database}.partners AS partner ON partner.workspace_id = link.workspace_id AND partner.id = link.partner_id`,
+  ]) {
+    await client.command({ query });
+  }
+}
+
+/** Copies the events of a time, in epoch milliseconds. */
+export async function fillBaseline(
+  client: ClickHouseClient,
+  database: string,
+  fromMs: number,
+  toMs: number,
+): Promise<void> {
+  const baseline = baselineOf(database);
+  for (const [target, source, columns] of [
+    ['click_events', 'click_events', COPIED],
+    ['click_events_by_id', 'click_events', COPIED],
+    ['lead_events', 'lead_events', LEAD_COPIED],
+    ['sale_events', 'sale_events', SALE_COPIED],
+  ]) {
+    await client.command({
+      query: `INSERT INTO ${baseline}.${target} SELECT ${columns}
+FROM ${database}.${source} AS event
+LEFT ANY JOIN (SELECT workspace_id, id, domain, key FROM ${database}.links WHERE deleted = 0) AS link
+  ON link.workspace_id = event.workspace_id AND link.id = event.link_id
+WHERE event.timestamp >= fromUnixTimestamp64Milli(${fromMs}) AND event.timestamp < fromUnixTimestamp64Milli(${toMs})`,
+    });
+  }
+}

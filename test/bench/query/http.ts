@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import { eventsQuerySchema } from '@waymark/contract';
+import { compile } from '@waymark/event-query';
+import { closedLoop } from '../lib/http-load.js';
+import type { BenchProcess } from '../lib/service.js';
+import { median, percentile } from '../lib/statistics.js';
+import { programOf } from './event-families.js';
+import type { KnownWorkspace } from './generate.js';
+
+const ROUNDS = 60;
+const SAMPLE_MS = 100;
+
+export function requestText({ token }: KnownWorkspace, query: Readonly<Record<string, string>>): string {
+  return `GET /events?${new URLSearchParams(query)} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+}
+
+async function request(port: number, text: string, count: number, connections = 1) {
+  const report = await closedLoop({ port, count, connections, request: () => text });
+  if (report.statuses['200'] !== count) throw new Error(`answers other than 200: ${JSON.stringify(report.statuses)}`);
+  return report;
+}
+
+/** Medians in milliseconds of a whole request and of its one page statement alone, asked in turn. */
+export async function wholeAndAlone(
+  service: BenchProcess,
+  client: ClickHouseClient,
+  workspace: KnownWorkspace,
+  query: Readonly<Record<string, string>>,
+): Promise<{ readonly wholeMs: number; readonly aloneMs: number }> {
+  const scope = { workspaceId: workspace.publicId, programId: programOf(workspace.rank) };
+  const facts = { hasRemovedLinks: false };
+  const { sql, params, settings } = compile({ query: eventsQuerySchema.parse(query), scope, facts }, Date.now());
+  const alone = async () => {
+    const start = performance.now();
+    const result = await client.query({
+      query: sql,
+      query_params: params,
+      format: 'JSONCompactEachRow',
+      clickhouse_settings: { ...settings, readonly: '2' } as Record<string, string>,
+    });
+    await result.text();
+    return performance.now() - start;
+  };
+  const text = requestText(workspace, query);
+  const times: { whole: number[]; alone: number[] } = { whole: [], alone: [] };
+  for (let round = -10; round < ROUNDS; round++) {
+    const { latenciesMs } = await request(service.port, text, 1);
+    const took = await alone();
+    if (round < 0) continue;
+    times.whole.push(latenciesMs[0] ?? Number.NaN);
+    times.alone.push(took);
+  }
+  return { wholeMs: median(times.whole), aloneMs: median(times.alone) };
+}
+
+export interface Throughput {
+  readonly connections: number;
+  readonly perSecond: number;
+  readonly p50: number;
+  readonly p95: number;
+}
+
+/** Requests a second of so many callers, each asking anew when it has its answer. */
+export async function throughput(
+  service: BenchProcess,
+  text: string,
+  connections: number,
+  count: number,
+): Promise<Throughput> {
+  await request(service.port, text, Math.min(count, 2 * connections), connections);
+  const { latenciesMs, seconds } = await request(service.port, text, count, connections);
+  return {
+    connections,
+    perSecond: count / seconds,
+    p50: percentile(latenciesMs, 0.5),
+    p95: percentile(latenciesMs, 0.95),
+  };
+}
+
+function residentMegabytes(pid: number): number {
+  const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kilobytes) / 1024;
+}
+
+/** Memory of the service, in MB, before and while callers ask: the highest of each quarter of the time. */
+export async function memoryUnder(
+  service: BenchProcess,
+  text: string,
+  connections: number,
+  count: number,
+): Promise<{ readonly before: number; readonly quarters: readonly number[] }> {
+  const before = residentMegabytes(service.pid);
+  const samples: number[] = [];
+  let isRunning = true;
+  const sampling = (async () => {
+    while (isRunning) {
+      samples.push(residentMegabytes(service.pid));
+      await delay(SAMPLE_MS);
+    }
+  })();
+  await request(service.port, text, count, connections);
+  isRunning = false;
+  await sampling;
+  const quarter = Math.ceil(samples.length / 4);
+  return {
+    before,
+    quarters: [0, 1, 2, 3].map((index) => Math.max(...samples.slice(index * quarter, (index + 1) * quarter))),
+  };
+}

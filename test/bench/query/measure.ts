@@ -1,0 +1,224 @@
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import { printTable } from '../lib/report.js';
+import { startService } from '../lib/service.js';
+import { INSTANCE_KEY } from '../lib/stores.js';
+import { analyticsFamilies } from './analytics-families.js';
+import { type Ask, askBaseline, askForGroups, askForPages } from './ask.js';
+import { baselineOf } from './baseline-tables.js';
+import { type Compared, compare, geometricMean, ROUNDS } from './compare.js';
+import { deepFamilies, eventFamilies, type Family } from './event-families.js';
+import { BIG_RANK, benchClient, knownOf, REMOVING_RANK, TINY_RANK, type World } from './generate.js';
+import { memoryUnder, requestText, throughput, wholeAndAlone } from './http.js';
+import { type Picks, pickValues } from './picks.js';
+
+export const PARTS = ['events', 'pages', 'growth', 'analytics', 'http'] as const;
+export type Part = (typeof PARTS)[number];
+
+interface Bench {
+  readonly big: World;
+  readonly small: World;
+  readonly clickhouseUrl: string;
+  readonly redisUrl: string;
+  readonly progress: (line: string) => void;
+}
+
+const ms = (value: number | undefined) => (value ?? Number.NaN).toFixed(1);
+const ratio = (value: number) => value.toFixed(2);
+
+async function compareAll(
+  families: readonly Family[],
+  systems: Readonly<Record<string, Ask>>,
+  progress: (line: string) => void,
+): Promise<Compared[]> {
+  const all: Compared[] = [];
+  for (const family of families) {
+    const compared = await compare(family, systems);
+    all.push(compared);
+    progress(`${family.group}, ${family.name}: ${JSON.stringify(compared.ms)} ${JSON.stringify(compared.rows)}`);
+  }
+  return all;
+}
+
+/** One row a family: our time, the baseline's, and how often ours fits into it. */
+function printRatios(title: string, all: readonly Compared[]): void {
+  const ratios = all.map(({ ms: { ours = 0, baseline = 0 } }) => baseline / ours);
+  printTable(
+    [`${title}; ms, median of ${ROUNDS}`, 'family', 'ours', 'baseline', 'baseline ÷ ours', 'rows'],
+    all.map(({ family, ms: times, rows }, index) => [
+      family.group,
+      family.name,
+      ms(times.ours),
+      ms(times.baseline),
+      ratio(ratios[index] ?? Number.NaN),
+      rows.ours === rows.baseline ? `${rows.ours}` : `${rows.ours}, baseline ${rows.baseline}`,
+    ]),
+  );
+  console.log(`\nGeometric mean ${ratio(geometricMean(ratios))}, least ${ratio(Math.min(...ratios))}.\n`);
+}
+
+class Measurement {
+  readonly #bench: Bench;
+  readonly #big: ClickHouseClient;
+  readonly #small: ClickHouseClient;
+  readonly #baseline: ClickHouseClient;
+
+  constructor(bench: Bench) {
+    this.#bench = bench;
+    this.#big = benchClient(bench.clickhouseUrl, bench.big.database);
+    this.#small = benchClient(bench.clickhouseUrl, bench.small.database);
+    this.#baseline = benchClient(bench.clickhouseUrl, baselineOf(bench.big.database));
+  }
+
+  picks(rank: number): Promise<Picks> {
+    return pickValues(this.#big, knownOf(this.#bench.big, rank));
+  }
+
+  async events(): Promise<void> {
+    const { big, progress } = this.#bench;
+    for (const [rank, title] of [
+      [BIG_RANK, 'GET /events, the busiest workspace'],
+      [REMOVING_RANK, 'GET /events, a workspace with removed links'],
+    ] as const) {
+      const workspace = knownOf(big, rank);
+      const systems = { ours: askForPages(this.#big, workspace), baseline: askBaseline(this.#baseline) };
+      const families = eventFamilies(workspace, await this.picks(rank));
+      const asked = rank === BIG_RANK ? families : families.filter((_family, index) => index % 4 === 2);
+      printRatios(title, await compareAll(asked, systems, progress));
+    }
+  }
+
+  async pages(): Promise<void> {
+    const { big, progress } = this.#bench;
+    const workspace = knownOf(big, BIG_RANK);
+    const clicks = Math.floor(big.sizes.clicks / 6);
+    const systems = { ours: askForPages(this.#big, workspace), baseline: askBaseline(this.#baseline) };
+    printRatios('GET /events, far pages', await compareAll(deepFamilies(workspace, clicks), systems, progress));
+  }
+
+  /** Page 1 of a big and a tiny workspace, and of the same workspace among ten times as many events. */
+  async growth(): Promise<void> {
+    const { big, small, progress } = this.#bench;
+    const first = { group: 'growth', name: 'page 1 since ever', query: { interval: 'all' }, baseline: '' };
+    const families: Family[] = [
+      first,
+      { ...first, name: 'page 1 of a country', query: { interval: 'all', country: 'US' } },
+      { ...first, name: 'page 1, oldest first', query: { interval: 'all', sortOrder: 'asc' } },
+    ];
+    const all = await compareAll(
+      families,
+      {
+        big: askForPages(this.#big, knownOf(big, BIG_RANK)),
+        tiny: askForPages(this.#big, knownOf(big, TINY_RANK)),
+        small: askForPages(this.#small, knownOf(small, BIG_RANK)),
+      },
+      progress,
+    );
+    printTable(
+      [
+        `GET /events; ms, median of ${ROUNDS}`,
+        'busiest workspace',
+        'tiny workspace',
+        'busiest ÷ tiny',
+        `busiest of ${small.sizes.clicks} clicks`,
+        `${big.sizes.clicks} ÷ ${small.sizes.clicks}`,
+      ],
+      all.map(({ family, ms: times }) => {
+        const { big: biggest = 0, tiny = 0, small: smaller = 0 } = times;
+        return [family.name, ms(biggest), ms(tiny), ratio(biggest / tiny), ms(smaller), ratio(biggest / smaller)];
+      }),
+    );
+    console.log('');
+  }
+
+  async analytics(): Promise<void> {
+    const { big, progress } = this.#bench;
+    const workspace = knownOf(big, BIG_RANK);
+    const systems = { ours: askForGroups(this.#big, workspace), baseline: askBaseline(this.#baseline) };
+    const families = analyticsFamilies(workspace, await this.picks(BIG_RANK));
+    printRatios('GET /analytics, the busiest workspace', await compareAll(families, systems, progress));
+  }
+
+  async http(): Promise<void> {
+    const { big, clickhouseUrl, redisUrl } = this.#bench;
+    const workspace = knownOf(big, BIG_RANK);
+    const service = await startService('query', {
+      REDIS_URL: redisUrl,
+      CLICKHOUSE_URL: clickhouseUrl,
+      CLICKHOUSE_DATABASE: big.database,
+      INSTANCE_KEY,
+      LOG_LEVEL: 'warn',
+    });
+    try {
+      const wholes: string[][] = [];
+      for (const [event, limit] of [
+        ['clicks', '100'],
+        ['leads', '100'],
+        ['sales', '100'],
+        ['clicks', '1000'],
+        ['sales', '1000'],
+      ] as const) {
+        const query = { event, interval: 'all', limit };
+        const { wholeMs, aloneMs } = await wholeAndAlone(service, this.#big, workspace, query);
+        wholes.push([`${limit} ${event}`, ms(wholeMs), ms(aloneMs), ratio(wholeMs / aloneMs)]);
+      }
+      printTable(['GET /events over HTTP; ms, medians', 'whole request', 'its query alone', 'whole ÷ alone'], wholes);
+      console.log('');
+
+      const page = requestText(workspace, { interval: 'all' });
+      const rates: string[][] = [];
+      for (const connections of [1, 8, 32]) {
+        const { perSecond, p50, p95 } = await throughput(service, page, connections, 600);
+        rates.push([String(connections), perSecond.toFixed(0), ms(p50), ms(p95)]);
+      }
+      printTable(['callers, 100 items each', 'requests a second', 'p50, ms', 'p95, ms'], rates);
+      console.log('');
+
+      const large = requestText(workspace, { interval: 'all', limit: '1000' });
+      const { before, quarters } = await memoryUnder(service, large, 32, 1500);
+      const megabytes = (value: number) => value.toFixed(0);
+      printTable(
+        ['memory of the query service, 32 callers of 1000 items; MB', 'before', '1st quarter', '2nd', '3rd', '4th'],
+        [['highest', megabytes(before), ...quarters.map(megabytes)]],
+      );
+      console.log('');
+    } finally {
+      await service.stop();
+    }
+  }
+
+  /** Size on disk of both layouts, everything included. */
+  async disk(): Promise<void> {
+    const { database, sizes } = this.#bench.big;
+    const result = await this.#big.query({
+      query: `SELECT database, table, sum(bytes_on_disk), count() FROM system.parts
+WHERE active AND database IN ({names:Array(String)}) GROUP BY database, table HAVING sum(rows) > 10000 ORDER BY database, table`,
+      query_params: { names: [database, baselineOf(database)] },
+      format: 'JSONCompactEachRow',
+    });
+    const rows = await result.json<[string, string, string, string]>();
+    const total = (name: string) =>
+      rows.filter(([owner]) => owner === name).reduce((sum, [, , bytes]) => sum + Number(bytes), 0) / sizes.clicks;
+    printTable(
+      ['table', 'MB', 'parts'],
+      rows.map(([owner, table, bytes, parts]) => [`${owner}.${table}`, (Number(bytes) / 1e6).toFixed(0), parts]),
+    );
+    console.log(
+      `\nBytes a click: ours ${total(database).toFixed(0)}, baseline ${total(baselineOf(database)).toFixed(0)}.\n`,
+    );
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#big.close(), this.#small.close(), this.#baseline.close()]);
+  }
+}
+
+/** Runs the chosen parts and prints their tables. */
+export async function measure(bench: Bench, parts: readonly Part[]): Promise<void> {
+  const measurement = new Measurement(bench);
+  try {
+    await measurement.disk();
+    for (const part of parts) await measurement[part]();
+  } finally {
+    await measurement.close();
+  }
+}
