@@ -2,11 +2,12 @@ import { createResourceId, type Domain } from '@waymark/contract';
 import { LRUCache } from 'lru-cache';
 import { domainHost } from './kinds.js';
 import { draftLink } from './links.js';
+import { createRecords } from './record-creation.js';
 import type { ReadOptions } from './record-reader.js';
 import type { RecordStore } from './record-store.js';
-import { createRecords, type WriteParts } from './record-writer.js';
 import type { DomainRecord, LinkRecord } from './records.js';
 import { storableText } from './storable-text.js';
+import type { WriteParts } from './write-parts.js';
 
 const PRIMARIES_KEPT = 10_000;
 const PRIMARY_TTL_MS = 1_000;

@@ -6,10 +6,10 @@ import { linkObject } from './link-object.js';
 import { readUtm } from './link-url.js';
 import type { ReadOptions } from './record-reader.js';
 import type { RecordStore } from './record-store.js';
-import { NameTakenError } from './record-writer.js';
 import type { LinkRecord } from './records.js';
 import type { SecretBox } from './secret-box.js';
 import { randomText } from './tokens.js';
+import { NameTakenError } from './write-parts.js';
 
 const RANDOM_KEY_CHARS = 7;
 const RANDOM_KEY_TRIES = 8;

@@ -43,14 +43,23 @@ export function createLocks(redis: RedisConnections, now: () => number): Locks {
       .catch(() => undefined);
   }
 
-  async function waitFor(name: string, owner: string, untilMs: number, options: LockOptions): Promise<void> {
-    while (true) {
-      const answer = await redis.insist((client) => client.set(lockKey(name), owner, 'PX', LOCK_MS, 'NX'));
-      if (answer === 'OK') return;
-      await options.whileBusy?.();
-      if (now() > untilMs) throw unavailable(`lock on ${name}`);
-      await delay(PAUSE_MS + (randomUInt32() % PAUSE_MS));
-    }
+  /**
+   * Asks for all names in one go; they are free as a rule. Those behind the first that is not are given back: whoever waits
+   * holds only names that come before the one waited for.
+   *
+   * @returns how many from the first on are held
+   */
+  async function takeFree(names: readonly string[], owner: string): Promise<number> {
+    const answers = await redis.insist((client) =>
+      Promise.all(names.map((name) => client.set(lockKey(name), owner, 'PX', LOCK_MS, 'NX'))),
+    );
+    const busy = answers.findIndex((answer) => answer !== 'OK');
+    if (busy === -1) return names.length;
+    await release(
+      names.filter((_name, index) => index > busy && answers[index] === 'OK'),
+      owner,
+    );
+    return busy;
   }
 
   return {
@@ -60,7 +69,13 @@ export function createLocks(redis: RedisConnections, now: () => number): Locks {
       const sorted = [...new Set(names)].sort();
       const startedMs = now();
       try {
-        for (const name of sorted) await waitFor(name, owner, startedMs + WAIT_MS_MAX, options);
+        for (let held = 0; ; ) {
+          held += await takeFree(sorted.slice(held), owner);
+          if (held === sorted.length) break;
+          await options.whileBusy?.();
+          if (now() > startedMs + WAIT_MS_MAX) throw unavailable(`lock on ${sorted[held]}`);
+          await delay(PAUSE_MS + (randomUInt32() % PAUSE_MS));
+        }
       } catch (err) {
         await release(sorted, owner);
         throw err;

@@ -121,17 +121,19 @@ export function createRedisCache(redis: RedisConnections) {
       await redis.attempt((client) => client.eval(SET_RECORDS, records.length, ...values));
     },
 
-    /** Before a change is written: from here on nobody serves or caches an older version from Redis. */
-    async markRecord(table: string, workspaceId: string, id: string, version: number): Promise<void> {
-      const values = setArguments(table, workspaceId, [{ id, version, data: '' }], MARK_TTL_MS);
-      await redis.insist((client) => client.eval(SET_RECORDS, 1, ...values));
+    /** Before changes are written: from here on nobody serves or caches older versions from Redis. */
+    async markRecords(table: string, workspaceId: string, records: readonly Omit<RecordData, 'data'>[]): Promise<void> {
+      if (records.length === 0) return;
+      const marks = records.map((record) => ({ ...record, data: '' }));
+      const values = setArguments(table, workspaceId, marks, MARK_TTL_MS);
+      await redis.insist((client) => client.eval(SET_RECORDS, marks.length, ...values));
     },
 
-    /** After a change is written. */
-    async putRecord(table: string, workspaceId: string, record: RecordData): Promise<void> {
-      if (isMemoryTight) return;
-      const values = setArguments(table, workspaceId, [record], RECORD_TTL_MS);
-      await redis.insist((client) => client.eval(SET_RECORDS, 1, ...values));
+    /** After changes are written. */
+    async putRecords(table: string, workspaceId: string, records: readonly RecordData[]): Promise<void> {
+      if (isMemoryTight || records.length === 0) return;
+      const values = setArguments(table, workspaceId, records, RECORD_TTL_MS);
+      await redis.insist((client) => client.eval(SET_RECORDS, records.length, ...values));
     },
 
     async readName(name: Name): Promise<CachedName | undefined> {

@@ -12,9 +12,10 @@ import { draftKey, type IssuedKey } from './keys.js';
 import { workspaceSlug } from './kinds.js';
 import { draftLink } from './links.js';
 import type { NamesTable } from './names-table.js';
+import { type Creation, createRecords } from './record-creation.js';
 import type { RecordStore } from './record-store.js';
-import { type Creation, createRecords, NameTakenError, type WriteParts } from './record-writer.js';
 import type { ApiKeyRecord, DomainRecord, LinkRecord, WorkspaceRecord } from './records.js';
+import { NameTakenError, type WriteParts } from './write-parts.js';
 
 export interface NewWorkspace {
   readonly name: string;

@@ -87,7 +87,7 @@ describe('a change', () => {
     await other.links.findByAddress(host, 'missed');
     // A writer whose announcement is lost.
     const data = JSON.stringify({ ...link, url: 'https://two.com' });
-    await redisCache().putRecord('links', link.workspaceId, { id: link.id, version: 2, data });
+    await redisCache().putRecords('links', link.workspaceId, [{ id: link.id, version: 2, data }]);
     expect((await other.links.findByAddress(host, 'missed'))?.url).toBe('https://one.com');
     await stores.client.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
     await waitFor(async () => (await other.links.findByAddress(host, 'missed'))?.url === 'https://two.com', {
@@ -115,18 +115,18 @@ describe('Redis entries', () => {
     await redisCache().fillRecords('links', WS, [data(3)]);
     await redisCache().fillRecords('links', WS, [data(2)]);
     expect(await read()).toEqual({ version: 3, data: '{"version":3}' });
-    await redisCache().putRecord('links', WS, data(4));
+    await redisCache().putRecords('links', WS, [data(4)]);
     expect(await read()).toEqual({ version: 4, data: '{"version":4}' });
   });
 
   it('a mark sends readers to ClickHouse and keeps older versions out until the marked one comes', async () => {
-    await redisCache().markRecord('links', WS, 'link_1', 5);
+    await redisCache().markRecords('links', WS, [{ id: 'link_1', version: 5 }]);
     expect(await read()).toEqual({ version: 5, data: undefined });
     await redisCache().fillRecords('links', WS, [data(4)]);
     expect(await read()).toEqual({ version: 5, data: undefined });
     await redisCache().fillRecords('links', WS, [data(5)]);
     expect((await read())?.data).toBe('{"version":5}');
-    await redisCache().markRecord('links', WS, 'link_1', 5);
+    await redisCache().markRecords('links', WS, [{ id: 'link_1', version: 5 }]);
     expect((await read())?.data).toBe('{"version":5}');
   });
 

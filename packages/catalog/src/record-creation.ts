@@ -1,0 +1,147 @@
+import type { EventRow } from '@waymark/clickhouse';
+import { ApiError } from '@waymark/contract';
+import { type CatalogRecord, type Name, nameKey, nameRow, recordRow } from './kind.js';
+import type { Lock } from './locks.js';
+import type { NameOwners, Orphan } from './name-owners.js';
+import type { RecordMemory } from './record-memory.js';
+import { unavailable } from './unavailable.js';
+import {
+  checkPossible,
+  NameTakenError,
+  nameLock,
+  type RecordParts,
+  recordLock,
+  rowOwner,
+  underLock,
+  type WriteParts,
+} from './write-parts.js';
+
+/** A record about to be created, together with others or alone. */
+export interface Creation {
+  readonly lockName: string;
+  readonly names: readonly Name[];
+  /** Throws when another record owns one of the names, or the id is used already. */
+  check(): Promise<readonly Orphan[]>;
+  nameRows(): EventRow[];
+  insert(lock: Lock): Promise<void>;
+  remember(): Promise<void>;
+}
+
+const lockNames = (creations: readonly Creation[]) =>
+  creations.flatMap(({ names, lockName }) => [lockName, ...names.map(nameLock)]);
+
+/**
+ * Creates records that appear together. Rows of names go first and the records last, in the order given: a name row whose
+ * record does not exist owns nothing, so a creation killed at any point leaves no half-made record and no name used up.
+ */
+export async function createRecords(parts: WriteParts, creations: readonly Creation[]): Promise<void> {
+  for (const name of creations.flatMap(({ names }) => names)) checkPossible(name);
+  const checkAll = async () => (await Promise.all(creations.map((creation) => creation.check()))).flat();
+  const lock = await parts.locks.take(lockNames(creations), { whileBusy: checkAll });
+  await underLock(lock, async () => {
+    for (const orphan of await checkAll()) await orphan.remove(lock);
+    await parts.commitNames.add(
+      creations.flatMap((creation) => creation.nameRows()),
+      lock.workUntilMs,
+    );
+    for (const creation of creations) await creation.insert(lock);
+    await Promise.all(creations.map((creation) => creation.remember()));
+  });
+}
+
+/** What became of one of several creations: nothing when it was made. */
+export type CreationFault = ApiError | undefined;
+
+/** Faults of creations that want what nobody may have, or what one before them wants. */
+function faultsAmong(creations: readonly Creation[]): CreationFault[] {
+  const wanted = new Set<string>();
+  return creations.map(({ names }) => {
+    try {
+      for (const name of names) {
+        checkPossible(name);
+        if (wanted.has(nameKey(name))) throw new NameTakenError(name);
+      }
+    } catch (err) {
+      if (err instanceof ApiError) return err;
+      throw err;
+    }
+    for (const name of names) wanted.add(nameKey(name));
+    return undefined;
+  });
+}
+
+/** Creates records of one kind. */
+export function createCreator<R extends CatalogRecord>(
+  parts: WriteParts,
+  own: RecordParts<R>,
+  checkOwners: NameOwners,
+  { remember }: RecordMemory<R>,
+) {
+  const { kind, table, commit } = own;
+
+  function prepare(record: R): Creation {
+    const stored = { record: kind.schema.parse(record), version: 1 };
+    const names = kind.names(record);
+    return {
+      names,
+      lockName: recordLock(kind, record.id),
+      async check() {
+        const [existing, orphans] = await Promise.all([
+          table.get(record.workspaceId, record.id),
+          checkOwners(names, record.id),
+        ]);
+        if (existing !== undefined) throw unavailable(`${kind.table} id ${record.id} exists already`);
+        return orphans;
+      },
+      nameRows: () => names.map((name) => nameRow(name, rowOwner(kind, record), stored.version)),
+      insert: (lock) => commit.add([recordRow(kind, stored)], lock.workUntilMs),
+      remember: () => remember(record.workspaceId, [{ stored, gained: names, lost: [] }]),
+    };
+  }
+
+  return {
+    prepare,
+
+    async create(record: R): Promise<R> {
+      await createRecords(parts, [prepare(record)]);
+      return record;
+    },
+
+    /**
+     * Creates those of the records whose names are free, all in one insert.
+     *
+     * @param records of one workspace
+     * @returns the faults in the order of the records
+     */
+    async createMany(workspaceId: string, records: readonly R[]): Promise<readonly CreationFault[]> {
+      const creations = records.map(prepare);
+      const faults = faultsAmong(creations);
+      const lock = await parts.locks.take(lockNames(creations.filter((_creation, index) => !faults[index])));
+      await underLock(lock, async () => {
+        const checks = creations.map(async (creation, index) => {
+          if (faults[index] !== undefined) return;
+          try {
+            for (const orphan of await creation.check()) await orphan.remove(lock);
+          } catch (err) {
+            if (!(err instanceof NameTakenError)) throw err;
+            faults[index] = err;
+          }
+        });
+        await Promise.all(checks);
+        const made = creations.filter((_creation, index) => faults[index] === undefined);
+        const stored = records.flatMap((record, index) => (faults[index] ? [] : [{ record, version: 1 }]));
+        await parts.commitNames.add(
+          made.flatMap((creation) => creation.nameRows()),
+          lock.workUntilMs,
+        );
+        await commit.add(
+          stored.map((one) => recordRow(kind, one)),
+          lock.workUntilMs,
+        );
+        const written = stored.map((one) => ({ stored: one, gained: kind.names(one.record), lost: [] }));
+        if (written.length > 0) await remember(workspaceId, written);
+      });
+      return faults;
+    },
+  };
+}

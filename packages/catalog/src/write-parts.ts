@@ -1,0 +1,74 @@
+import { isInfrastructureError } from '@waymark/clickhouse';
+import { ApiError } from '@waymark/contract';
+import type { GroupCommit } from './group-commit.js';
+import type { CatalogChange } from './invalidations.js';
+import { type CatalogRecord, isPossibleName, type Kind, type Name, nameKey, numberOf } from './kind.js';
+import type { LocalNames, LocalRecords } from './local-cache.js';
+import type { Lock, Locks } from './locks.js';
+import type { RecordReader } from './record-reader.js';
+import type { RecordTable } from './record-table.js';
+import type { RedisCache } from './redis-cache.js';
+import { type CatalogLogger, UnknownOutcomeError, unavailable } from './unavailable.js';
+
+/** A name that a create or an update asked for belongs to another record. */
+export class NameTakenError extends ApiError {
+  readonly taken: Name;
+
+  constructor(taken: Name) {
+    super('conflict', `${taken.name} is already in use.`);
+    this.taken = taken;
+  }
+}
+
+/** What writing needs whatever the kind. */
+export interface WriteParts {
+  readonly locks: Locks;
+  readonly commitNames: GroupCommit;
+  readonly cache: RedisCache;
+  readonly localNames: LocalNames;
+  readonly announce: (change: CatalogChange) => Promise<void>;
+  readonly logger: CatalogLogger;
+  readonly now: () => number;
+}
+
+/** What writing needs of one kind. */
+export interface RecordParts<R extends CatalogRecord> {
+  readonly kind: Kind<R>;
+  readonly table: RecordTable<R>;
+  readonly reader: RecordReader<R>;
+  readonly commit: GroupCommit;
+  readonly localRecords: LocalRecords<R>;
+  /** Whether a record is left over from a creation of several that was killed half-way: its names may be taken over. */
+  readonly isOrphan?: (record: R) => Promise<boolean>;
+}
+
+export const recordLock = <R extends CatalogRecord>(kind: Kind<R>, id: string) => `record/${kind.table}/${id}`;
+export const nameLock = (name: Name) => `name/${nameKey(name)}`;
+
+/** @throws ApiError unprocessable_entity for a name that no row can have */
+export function checkPossible(name: Name): void {
+  if (isPossibleName(name)) return;
+  throw new ApiError('unprocessable_entity', 'A name is too long or contains a NUL character.');
+}
+
+/** Whose name it is, as the rows of `names` say it. */
+export function rowOwner<R extends CatalogRecord>(kind: Kind<R>, record: R) {
+  return { id: numberOf(kind.resource, record.id), workspaceId: numberOf('workspace', record.workspaceId) };
+}
+
+/**
+ * Runs `work` and frees the lock, except after an insert with an unknown outcome: it may still land, so the lock is left to
+ * expire, which is after the insert's last moment.
+ */
+export async function underLock<T>(lock: Lock, work: () => Promise<T>): Promise<T> {
+  let result: T;
+  try {
+    result = await work();
+  } catch (err) {
+    if (err instanceof UnknownOutcomeError) throw err;
+    await lock.release();
+    throw !(err instanceof ApiError) && isInfrastructureError(err) ? unavailable('catalog write', err) : err;
+  }
+  await lock.release();
+  return result;
+}
