@@ -88,6 +88,32 @@ describe('filters are those of GET /events', () => {
     expect(await rows({ event: 'composite', eventName: 'Sign up' })).toEqual({ ...clicked(5), leads: 2 });
   });
 
+  test('query is applied to leads and sales only, in every grouping', async () => {
+    const other = await aWorkspace(query);
+    const click = other.click(await other.aLink({ key: 'a' }), 9);
+    const customer = await other.aCustomer({ externalId: 'ada' });
+    await other.store({
+      clicks: [click],
+      leads: ['pro', 'free'].map((plan) => other.lead(click, customer, 5, { metadata: { plan } })),
+      sales: [1, 2, 3].map((seats) => other.sale(click, customer, 4, { amount: 100 * seats, metadata: { seats } })),
+    });
+    const isPro = "metadata['plan']:'pro'";
+    const numbers = { clicks: 1, leads: 1, sales: 2, saleAmount: 500 };
+    const either = `${isPro} OR metadata['seats'] > 1`;
+    expect((await other.analytics({ event: 'composite', query: either })).body).toEqual(numbers);
+    expect((await other.analytics({ event: 'composite', query: either, interval: 'all' })).body).toEqual(numbers);
+    for (const groupBy of ['countries', 'top_links', 'top_domains', 'top_urls']) {
+      expect((await other.analytics({ event: 'composite', query: either, groupBy })).body, groupBy).toMatchObject([
+        numbers,
+      ]);
+    }
+    const series = (await other.analytics({ event: 'composite', query: either, groupBy: 'timeseries' })).body;
+    expect((series as object[]).at(-1)).toMatchObject(numbers);
+    expect((await other.analytics({ event: 'clicks', query: isPro })).body).toEqual(clicked(1));
+    expect((await other.analytics({ event: 'leads', query: isPro })).body).toEqual({ ...zeros, leads: 1 });
+    expect((await other.analytics({ event: 'leads', query: 'metadata[' })).status).toBe(422);
+  });
+
   test('times are given as there', async () => {
     expect(await rows({ start: '2026-11-20' })).toEqual(clicked(6));
     expect(await rows({ start: '2026-11-20', end: '2026-11-20' })).toEqual(clicked(1));
