@@ -1,24 +1,10 @@
 import { fault } from './fault.js';
-
-/** A date a caller gave: a calendar day without a time, or an exact instant. */
-export type GivenDate =
-  | {
-      readonly type: 'day';
-      /** Midnight of the day as it would be in UTC. */
-      readonly midnightMs: number;
-    }
-  | { readonly type: 'instant'; readonly ms: number };
+import { type GivenDate, midnightOf } from './given-date.js';
+import { type DateContext, parseNaturalDate } from './natural-date.js';
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})/;
 const TIME = /^[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?/i;
 const OFFSET = /^(?:Z|([+-])(\d{2}):?(\d{2})?)$/i;
-
-/** Midnight of a calendar day in UTC, or undefined when there is no such day. */
-function midnightOf(year: number, month: number, day: number): number | undefined {
-  const date = new Date(0);
-  date.setUTCFullYear(year, month - 1, day);
-  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? date.getTime() : undefined;
-}
 
 function timeOf(match: RegExpExecArray): number | undefined {
   const [, hour = '', minute = '', second = '0', fraction = ''] = match;
@@ -53,12 +39,17 @@ function parseIso(text: string): GivenDate | undefined {
 }
 
 /**
- * Reads an ISO 8601 date (`2026-03-04`) or date and time (`2026-03-04T12:30:45.678+01:00`; without an offset it is UTC).
+ * Reads an ISO 8601 date (`2026-03-04`) or date and time (`2026-03-04T12:30:45.678+01:00`; without an offset it is UTC), or a date
+ * in English words (`7 days ago`).
  *
  * @throws ApiError 422 for anything else
  */
-export function parseDate(parameter: string, text: string): GivenDate {
-  const date = parseIso(text.trim());
+export function parseDate(parameter: string, text: string, context: DateContext): GivenDate {
+  const date = parseIso(text.trim()) ?? parseNaturalDate(text, context);
   if (date !== undefined) return date;
-  throw fault('invalid_format', parameter, 'must be an ISO 8601 date such as 2026-03-04 or 2026-03-04T12:30:00Z');
+  throw fault(
+    'invalid_format',
+    parameter,
+    'must be an ISO 8601 date such as 2026-03-04 or 2026-03-04T12:30:00Z, or words such as yesterday, 7 days ago or last monday',
+  );
 }

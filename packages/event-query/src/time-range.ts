@@ -1,5 +1,6 @@
 import type { Interval } from '@waymark/contract';
-import { type GivenDate, parseDate } from './date-text.js';
+import { parseDate } from './date-text.js';
+import type { GivenDate } from './given-date.js';
 import { DAY_MS, type Zone, zoneOf } from './zone.js';
 
 /** What the time of an event must lie in, both ends included, and what it was made from. */
@@ -104,8 +105,8 @@ function datesRange(start: GivenDate, end: GivenDate, zone: Zone): TimeRange {
  */
 export function parseTimeRange(parameters: RangeParameters, nowMs: number): TimeRange {
   const zone = zoneOf(parameters.timezone ?? 'UTC');
-  const start = parameters.start === undefined ? undefined : parseDate('start', parameters.start);
-  const end = parameters.end === undefined ? undefined : parseDate('end', parameters.end);
+  const start = parameters.start === undefined ? undefined : parseDate('start', parameters.start, { nowMs, zone });
+  const end = parameters.end === undefined ? undefined : parseDate('end', parameters.end, { nowMs, zone });
   if (start !== undefined) return datesRange(start, end ?? { type: 'instant', ms: nowMs }, zone);
 
   const interval = parameters.interval ?? DEFAULT_INTERVAL;

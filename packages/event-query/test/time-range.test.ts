@@ -99,8 +99,6 @@ test('a day and a time within it are in order', () => {
 test.each([
   '1772600000',
   '1772600000000',
-  'yesterday',
-  '7 days ago',
   '2026-02-29',
   '2026-13-01',
   '2026-03-04T24:00:00Z',
