@@ -29,14 +29,8 @@ import { createRecordStore, createTableCommit, REPLICATED, SINGLE_NODE, type Sto
 import type { DomainRecord } from './records.js';
 import { createRedisCache } from './redis-cache.js';
 import { connectRedis } from './redis-connections.js';
-import {
-  createResources,
-  FOLDER_RULES,
-  GROUP_RULES,
-  PARTNER_RULES,
-  PARTNER_TAG_RULES,
-  TAG_RULES,
-} from './resources.js';
+import { FOLDER_RULES, GROUP_RULES, PARTNER_RULES, PARTNER_TAG_RULES, TAG_RULES } from './resource-rules.js';
+import { createResources } from './resources.js';
 import { createSecretBox } from './secret-box.js';
 import type { CatalogLogger } from './unavailable.js';
 import { createWorkspaces } from './workspaces.js';
@@ -140,11 +134,11 @@ export function createCatalog(options: CatalogOptions) {
       now,
     }),
     customers: createCustomers(customerStore, counters, now),
-    tags: createResources(tagStore, TAG_RULES, now),
-    folders: createResources(folderStore, FOLDER_RULES, now),
-    groups: createResources(groupStore, GROUP_RULES, now),
-    partnerTags: createResources(partnerTagStore, PARTNER_TAG_RULES, now),
-    partners: createResources(partnerStore, PARTNER_RULES, now),
+    tags: createResources(tagStore, TAG_RULES, parts),
+    folders: createResources(folderStore, FOLDER_RULES, parts),
+    groups: createResources(groupStore, GROUP_RULES, parts),
+    partnerTags: createResources(partnerTagStore, PARTNER_TAG_RULES, parts),
+    partners: createResources(partnerStore, PARTNER_RULES, parts),
 
     /** Ends the writes under way and closes the catalog's own connections; Redis and ClickHouse clients given stay open. */
     async close(): Promise<void> {

@@ -44,6 +44,16 @@ const inWorkspace = (kind: string, workspaceId: string, name: string): Name => (
   scope: numberOf('workspace', workspaceId),
   name,
 });
+/** As {@link inWorkspace}, for names that people choose: in any case they are the same. */
+const foldedName = (kind: string, workspaceId: string, name: string): Name =>
+  inWorkspace(kind, workspaceId, name.normalize('NFC').toLowerCase());
+export const tagName = (workspaceId: string, name: string): Name => foldedName('tag', workspaceId, name);
+export const folderName = (workspaceId: string, name: string): Name => foldedName('folder', workspaceId, name);
+export const partnerTagName = (workspaceId: string, name: string): Name => foldedName('partner-tag', workspaceId, name);
+export const partnerEmail = (workspaceId: string, email: string): Name =>
+  foldedName('partner-email', workspaceId, email);
+export const partnerTenantId = (workspaceId: string, tenantId: string): Name =>
+  inWorkspace('partner-tenant-id', workspaceId, tenantId);
 export const linkExternalId = (workspaceId: string, externalId: string): Name =>
   inWorkspace('link-external-id', workspaceId, externalId);
 export const customerExternalId = (workspaceId: string, externalId: string): Name =>
@@ -120,7 +130,7 @@ export const tagKind: Kind<TagRecord> = {
   table: 'tags',
   schema: tagRecordSchema,
   columns: { name: (record) => record.name, color: (record) => record.color },
-  names: (record) => [inWorkspace('tag', record.workspaceId, record.name)],
+  names: (record) => [tagName(record.workspaceId, record.name)],
   staleMsMax: DAY_MS,
 };
 
@@ -129,7 +139,7 @@ export const folderKind: Kind<FolderRecord> = {
   table: 'folders',
   schema: folderRecordSchema,
   columns: { name: (record) => record.name, access_level: (record) => record.accessLevel ?? '' },
-  names: (record) => [inWorkspace('folder', record.workspaceId, record.name)],
+  names: (record) => [folderName(record.workspaceId, record.name)],
   staleMsMax: CREDENTIAL_STALE_MS,
 };
 
@@ -152,7 +162,7 @@ export const partnerTagKind: Kind<PartnerTagRecord> = {
   table: 'partner_tags',
   schema: partnerTagRecordSchema,
   columns: { name: (record) => record.name },
-  names: (record) => [inWorkspace('partner-tag', record.workspaceId, record.name)],
+  names: (record) => [partnerTagName(record.workspaceId, record.name)],
   staleMsMax: DAY_MS,
 };
 
@@ -171,8 +181,8 @@ export const partnerKind: Kind<PartnerRecord> = {
     status: (record) => record.status,
   },
   names: ({ workspaceId, email, tenantId }) => [
-    ...(email === null ? [] : [inWorkspace('partner-email', workspaceId, email)]),
-    ...(tenantId === null ? [] : [inWorkspace('partner-tenant-id', workspaceId, tenantId)]),
+    ...(email === null ? [] : [partnerEmail(workspaceId, email)]),
+    ...(tenantId === null ? [] : [partnerTenantId(workspaceId, tenantId)]),
   ],
   staleMsMax: CREDENTIAL_STALE_MS,
 };

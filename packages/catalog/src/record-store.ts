@@ -5,9 +5,11 @@ import type { CatalogChange } from './invalidations.js';
 import { type CatalogRecord, type Kind, recordColumns } from './kind.js';
 import { createLocalRecords } from './local-cache.js';
 import type { NamesTable } from './names-table.js';
+import { createRecordList, type RecordList } from './record-list.js';
 import { createRecordReader, type RecordReader } from './record-reader.js';
 import { createRecordTable, type RecordTable } from './record-table.js';
-import { createRecordWriter, type RecordWriter, type WriteParts } from './record-writer.js';
+import { createRecordWriter, type RecordWriter } from './record-writer.js';
+import type { WriteParts } from './write-parts.js';
 
 /** Together with the time a lock's holder has for its work, less than the lock lives. */
 const INSERT_SECONDS_MAX = 10;
@@ -62,7 +64,9 @@ export interface StoreOptions<R extends CatalogRecord> {
 
 /** Everything one kind of resource can do: reads through the caches, writes under locks. */
 export interface RecordStore<R extends CatalogRecord> extends RecordReader<R>, RecordWriter<R> {
+  readonly kind: Kind<R>;
   readonly table: RecordTable<R>;
+  readonly lists: RecordList<R>;
   changed(change: CatalogChange): void;
   missed(): void;
   close(): Promise<void>;
@@ -112,7 +116,9 @@ export function createRecordStore<R extends CatalogRecord>(
   return {
     ...reader,
     ...writer,
+    kind,
     table,
+    lists: createRecordList(kind, table, clickhouse, settings.read),
     changed(change) {
       for (const { table: name, workspaceId, id, version } of change.records) {
         if (name === kind.table) localRecords.raise(`${workspaceId}/${id}`, version);

@@ -1,95 +1,141 @@
-import { ApiError, createResourceId, type ResourceKind } from '@waymark/contract';
-import type { CatalogRecord } from './kind.js';
+import { ApiError, createResourceId, parseResourceId, type SortOrder } from '@waymark/contract';
+import type { CatalogRecord, Name } from './kind.js';
+import type { Locks } from './locks.js';
+import type { Condition, SortRule } from './record-list.js';
 import type { RecordStore } from './record-store.js';
-import { NameTakenError } from './record-writer.js';
-import type { FolderRecord, GroupRecord, PartnerRecord, PartnerTagRecord, TagRecord } from './records.js';
+import { NameTakenError } from './write-parts.js';
 
-type Fields<R extends CatalogRecord> = Omit<R, keyof CatalogRecord>;
+export type Fields<R extends CatalogRecord> = Omit<R, keyof CatalogRecord>;
 /** What a new record must say; the rest has a default. */
-type New<R extends CatalogRecord, Required extends keyof Fields<R>> = Partial<Fields<R>> & Pick<Fields<R>, Required>;
+export type New<R extends CatalogRecord, Required extends keyof Fields<R>> = Partial<Fields<R>> &
+  Pick<Fields<R>, Required>;
 
-export type NewTag = New<TagRecord, 'name'>;
-export type NewFolder = New<FolderRecord, 'name'>;
-export type NewGroup = New<GroupRecord, 'name' | 'slug'>;
-export type NewPartnerTag = New<PartnerTagRecord, 'name'>;
-export type NewPartner = New<PartnerRecord, 'name'>;
-
-interface ResourceRules<R extends CatalogRecord, N> {
-  readonly resource: ResourceKind;
+/** The rules of one kind of resource, beyond those of its table. */
+export interface ResourceRules<R extends CatalogRecord, N, Filters, Sort extends string> {
   /** What people call one. */
   readonly title: string;
   readonly complete: (input: N) => Fields<R>;
+  /** The name that only one of them has in a workspace. */
+  readonly nameOf?: (workspaceId: string, name: string) => Name;
+  readonly conditions: (filters: Filters) => readonly Condition[];
+  readonly sorts: Readonly<Record<Sort, SortRule>>;
 }
 
-export const TAG_RULES: ResourceRules<TagRecord, NewTag> = {
-  resource: 'tag',
-  title: 'tag',
-  complete: (input) => ({ color: 'blue', ...input }),
-};
+/** A page of a list (spec 1.7). */
+export interface PageRequest<Filters, Sort extends string> {
+  readonly filters: Filters;
+  readonly sortBy: Sort;
+  readonly sortOrder: SortOrder;
+  readonly page: number;
+  readonly pageSize: number;
+}
 
-export const FOLDER_RULES: ResourceRules<FolderRecord, NewFolder> = {
-  resource: 'folder',
-  title: 'folder',
-  complete: (input) => ({ description: null, type: 'default', accessLevel: 'write', ...input }),
-};
+export interface ResourceParts {
+  readonly locks: Locks;
+  readonly now: () => number;
+}
 
-export const GROUP_RULES: ResourceRules<GroupRecord, NewGroup> = {
-  resource: 'partnerGroup',
-  title: 'group',
-  complete: (input) => ({ color: null, programId: null, ...input }),
-};
-
-export const PARTNER_TAG_RULES: ResourceRules<PartnerTagRecord, NewPartnerTag> = {
-  resource: 'partnerTag',
-  title: 'partner tag',
-  complete: (input) => input,
-};
-
-export const PARTNER_RULES: ResourceRules<PartnerRecord, NewPartner> = {
-  resource: 'partner',
-  title: 'partner',
-  complete: (input) => ({
-    username: null,
-    email: null,
-    image: null,
-    country: null,
-    companyName: null,
-    description: null,
-    tenantId: null,
-    groupId: null,
-    programId: null,
-    partnerTagIds: [],
-    networkStatus: 'draft',
-    status: 'approved',
-    bannedAt: null,
-    bannedReason: null,
-    ...input,
-  }),
-};
-
-/** What is alike for the small resources of a workspace. */
-export function createResources<R extends CatalogRecord, N>(
+/** What is alike for every kind of resource that a workspace has. */
+export function createResources<R extends CatalogRecord, N, Filters, Sort extends string>(
   store: RecordStore<R>,
-  { resource, title, complete }: ResourceRules<R, N>,
-  now: () => number,
+  rules: ResourceRules<R, N, Filters, Sort>,
+  { locks, now }: ResourceParts,
 ) {
+  const { title } = rules;
+
+  const isId = (id: string) => parseResourceId(store.kind.resource, id) !== undefined;
+
+  function notFound(): ApiError {
+    return new ApiError('not_found', `${title.charAt(0).toUpperCase()}${title.slice(1)} not found.`);
+  }
+
+  function conflictOf(err: unknown): unknown {
+    if (!(err instanceof NameTakenError)) return err;
+    return new ApiError('conflict', `A ${title} "${err.taken.name}" already exists in this workspace.`, { cause: err });
+  }
+
+  /** Counts and creates while nobody else does, so that many creations at once do not exceed the quota together. */
+  async function withinQuota<T>(workspaceId: string, countMax: number | null, create: () => Promise<T>): Promise<T> {
+    if (countMax === null) return create();
+    const lock = await locks.take([`count/${store.kind.table}/${workspaceId}`]);
+    try {
+      if ((await store.lists.count(workspaceId)) < countMax) return await create();
+      throw new ApiError('forbidden', `This workspace may have at most ${countMax} of: ${title}.`);
+    } finally {
+      await lock.release();
+    }
+  }
+
   return {
     get: store.get,
     getMany: store.getMany,
 
-    /** @throws ApiError conflict when its name (a partner's email or tenantId) is taken in the workspace */
-    async create(workspaceId: string, input: N): Promise<R> {
+    /** @throws ApiError not_found */
+    async require(workspaceId: string, id: string): Promise<R> {
+      const record = await store.get(workspaceId, id);
+      if (record === undefined) throw notFound();
+      return record;
+    },
+
+    /** The one of that name, in any case; only of kinds with unique names. */
+    async findByName(workspaceId: string, name: string): Promise<R | undefined> {
+      return rules.nameOf && store.findByName(rules.nameOf(workspaceId, name));
+    },
+
+    list(workspaceId: string, request: PageRequest<Filters, Sort>): Promise<R[]> {
+      const { filters, sortBy, sortOrder, page, pageSize } = request;
+      return store.lists.list(workspaceId, {
+        conditions: rules.conditions(filters),
+        sort: rules.sorts[sortBy],
+        order: sortOrder,
+        limit: pageSize,
+        offset: (page - 1) * pageSize,
+      });
+    },
+
+    /**
+     * @param countMax how many of them the workspace may have; null = any number
+     * @throws ApiError forbidden (quota), conflict when a name it must have alone is taken
+     */
+    async create(workspaceId: string, input: N, countMax: number | null = null): Promise<R> {
       const nowMs = now();
       const time = new Date(nowMs).toISOString();
-      const common = { id: createResourceId(resource, nowMs), workspaceId, createdAt: time, updatedAt: time };
+      const id = createResourceId(store.kind.resource, nowMs);
+      const record = { ...rules.complete(input), id, workspaceId, createdAt: time, updatedAt: time } as R;
       try {
-        return await store.create({ ...complete(input), ...common } as R);
+        return await withinQuota(workspaceId, countMax, () => store.create(record));
       } catch (err) {
-        if (!(err instanceof NameTakenError)) throw err;
-        throw new ApiError('conflict', `A ${title} "${err.taken.name}" already exists in this workspace.`, {
-          cause: err,
-        });
+        throw conflictOf(err);
       }
+    },
+
+    /**
+     * Changes fields under a lock: none that another change set is lost.
+     *
+     * @param change given the record as it is; may throw to refuse
+     * @throws ApiError not_found, conflict
+     */
+    async update(
+      workspaceId: string,
+      id: string,
+      change: (record: R) => Partial<Fields<R>> | Promise<Partial<Fields<R>>>,
+    ): Promise<R> {
+      if (!isId(id)) throw notFound();
+      const updatedAt = new Date(now()).toISOString();
+      const changed = await store
+        .update(workspaceId, id, async (record) => ({ ...record, ...(await change(record)), updatedAt }))
+        .catch((err: unknown) => {
+          throw conflictOf(err);
+        });
+      if (changed === undefined) throw notFound();
+      return changed;
+    },
+
+    /** @returns the record that was there; @throws ApiError not_found */
+    async remove(workspaceId: string, id: string): Promise<R> {
+      const removed = isId(id) ? await store.remove(workspaceId, id) : undefined;
+      if (removed === undefined) throw notFound();
+      return removed;
     },
   };
 }

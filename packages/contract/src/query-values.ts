@@ -48,3 +48,11 @@ export function queryInteger(bounds: { readonly min: number; readonly max: numbe
 export function queryEnum<const Values extends readonly [string, ...string[]]>(values: Values) {
   return z.preprocess(lastValue, z.enum(values).optional());
 }
+
+/** The items of a csv text; blank ones are none. */
+export function csvItems(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}

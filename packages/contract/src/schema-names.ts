@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { customerSchema } from './customer.js';
 import { domainSchema } from './domain.js';
 import { clickEventSchema, clickSchema, leadEventSchema, saleEventSchema } from './event.js';
+import { folderSchema } from './folder.js';
 import { jsonValueSchema } from './json-value.js';
 import { linkSchema, tagSchema } from './link.js';
 
@@ -14,6 +15,7 @@ const NAMED_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   ClickEvent: clickEventSchema,
   Customer: customerSchema,
   Domain: domainSchema,
+  Folder: folderSchema,
   JsonValue: jsonValueSchema,
   LeadEvent: leadEventSchema,
   Link: linkSchema,

@@ -2,7 +2,9 @@ import type { Catalog } from '@waymark/catalog';
 import { type App, authPlugin, type CreateAppOptions, createApp } from '@waymark/http-kit';
 import type { RateLimiter } from '@waymark/rate-limit';
 import { domainRoutes } from './domains/route.js';
+import { folderRoutes } from './folders/route.js';
 import { linkRoutes } from './links/route.js';
+import { tagRoutes } from './tags/route.js';
 
 /** What the routes of this service work on. */
 export interface ManagementDeps {
@@ -16,6 +18,8 @@ export interface ManagementDeps {
 export async function managementRoutes(app: App, deps: ManagementDeps): Promise<void> {
   await linkRoutes(app, deps);
   await domainRoutes(app, deps);
+  await tagRoutes(app, deps);
+  await folderRoutes(app, deps);
 }
 
 /** The service as an app of its own. */

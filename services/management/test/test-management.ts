@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Catalog, createCatalog } from '@waymark/catalog';
-import type { ErrorBody, Link, Plan } from '@waymark/contract';
+import type { ErrorBody, Link, Plan, Role, Scope } from '@waymark/contract';
 import { type App, createLogger } from '@waymark/http-kit';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { createTestDatabase, startRedis, type TestDatabase } from '@waymark/test-kit';
@@ -23,7 +23,11 @@ export interface Caller {
   readonly host: string;
   post(body: unknown): Promise<Answer>;
   get<Body = Link & ErrorBody>(path: string): Promise<Answer<Body>>;
+  /** Any request; the answer's body is what the test says it is. */
+  call<Body = ErrorBody>(method: Method, path: string, body?: unknown): Promise<Answer<Body & ErrorBody>>;
 }
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** What came back: a link or an error, unless a test asks for something else. */
 export interface Answer<Body = Link & ErrorBody> {
@@ -79,7 +83,7 @@ export async function aCaller(management: TestManagement, plan: Plan = 'enterpri
 
 export function callerWith({ app }: TestManagement, workspaceId: string, token: string, host: string): Caller {
   const headers = { authorization: `Bearer ${token}` };
-  const answer = async <Body>(method: 'GET' | 'POST', url: string, payload?: object): Promise<Answer<Body>> => {
+  const answer = async <Body>(method: Method, url: string, payload?: object): Promise<Answer<Body>> => {
     const response = await app.inject({ method, url, headers, ...(payload && { payload }) });
     return { status: response.statusCode, body: response.json<Body>() };
   };
@@ -89,5 +93,26 @@ export function callerWith({ app }: TestManagement, workspaceId: string, token: 
     host,
     post: (body) => answer('POST', '/links', body as object),
     get: (path) => answer('GET', path),
+    call: (method, path, body) => answer(method, path, body as object),
   };
+}
+
+/** The same workspace with another key. */
+export async function withKey(
+  management: TestManagement,
+  caller: Caller,
+  role: Role,
+  scopes: readonly Scope[] = [],
+): Promise<Caller> {
+  const { workspaceId, host } = caller;
+  const { token } = await management.catalog.keys.create({ workspaceId, name: role, kind: 'secret', role, scopes });
+  return callerWith(management, workspaceId, token, host);
+}
+
+/** What `count` requests at once came to: how many answers of each status. */
+export async function statusesOf(count: number, request: () => Promise<{ readonly status: number }>) {
+  const answers = await Promise.all(Array.from({ length: count }, request));
+  const counts: Record<number, number> = {};
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
 }

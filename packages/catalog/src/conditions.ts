@@ -1,0 +1,36 @@
+import { parseResourceId, type ResourceKind } from '@waymark/contract';
+import type { Condition } from './record-list.js';
+import { storableText } from './storable-text.js';
+
+/** Nothing is listed. */
+const NOTHING: Condition = { sql: '0', values: {} };
+
+/**
+ * Conditions of lists. Columns are constants of ours; each names its parameter after itself, so a list asks for one condition
+ * of a sort a column.
+ */
+
+export function equals(column: string, value: string): Condition {
+  // NUL cannot travel in a query parameter, and no stored text contains it.
+  if (value.includes('\0')) return NOTHING;
+  return { sql: `${column} = {${column}_is:String}`, values: { [`${column}_is`]: storableText(value) } };
+}
+
+export function isOneOf(column: string, values: readonly string[], isExcluded = false): Condition {
+  const possible = values.filter((value) => !value.includes('\0')).map(storableText);
+  const operator = isExcluded ? 'NOT IN' : 'IN';
+  return { sql: `${column} ${operator} {${column}_in:Array(String)}`, values: { [`${column}_in`]: possible } };
+}
+
+/** One of the columns contains the text, in any case. */
+export function contains(columns: readonly string[], text: string): Condition {
+  if (text.includes('\0')) return NOTHING;
+  const sql = columns.map((column) => `positionCaseInsensitiveUTF8(${column}, {search:String}) > 0`).join(' OR ');
+  return { sql, values: { search: storableText(text) } };
+}
+
+/** The column is the number of one of those public ids; texts that are no ids match nothing. */
+export function hasId(column: string, resource: ResourceKind, ids: readonly string[]): Condition {
+  const numbers = ids.flatMap((id) => parseResourceId(resource, id) ?? []).map(BigInt);
+  return { sql: `${column} IN ({${column}_ids:Array(UInt64)})`, values: { [`${column}_ids`]: numbers } };
+}

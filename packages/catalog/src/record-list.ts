@@ -1,0 +1,72 @@
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import type { SortOrder } from '@waymark/contract';
+import { type CatalogRecord, type Kind, numberOf } from './kind.js';
+import { type QueryParameters, queryRows } from './query-rows.js';
+import type { RecordTable } from './record-table.js';
+
+/** What a record must be to be listed: constant SQL over the kind's columns, values only through its parameters. */
+export interface Condition {
+  readonly sql: string;
+  readonly values: QueryParameters;
+}
+
+/** An order of a list. `join` brings in what the kind's own columns do not say, such as totals. */
+export interface SortRule {
+  readonly by: string;
+  readonly join?: string;
+}
+
+export interface ListRequest {
+  readonly conditions: readonly Condition[];
+  readonly sort: SortRule;
+  readonly order: SortOrder;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** The order that every kind has. Ids carry the time they were made. */
+export const BY_CREATION: SortRule = { by: 'id' };
+
+/** Lists one kind, a page at a time; with equal sort values the id decides. */
+export function createRecordList<R extends CatalogRecord>(
+  kind: Kind<R>,
+  table: RecordTable<R>,
+  clickhouse: ClickHouseClient,
+  settings: Readonly<Record<string, number>>,
+) {
+  const from = (join: string, conditions: readonly Condition[]) =>
+    `FROM ${kind.table} AS record FINAL ${join}
+WHERE workspace_id = {workspace:UInt64} ${conditions.map(({ sql }) => `AND (${sql})`).join(' ')}`;
+
+  const parametersOf = (workspaceId: string, conditions: readonly Condition[]): QueryParameters => ({
+    ...Object.assign({}, ...conditions.map(({ values }) => values)),
+    workspace: numberOf('workspace', workspaceId),
+  });
+
+  return {
+    /** Ids are found through narrow columns; only the records of the page are read whole. */
+    async list(workspaceId: string, request: ListRequest): Promise<R[]> {
+      const { conditions, sort, order, limit, offset } = request;
+      const direction = order === 'asc' ? 'ASC' : 'DESC';
+      const keys = sort.by === 'id' ? `id ${direction}` : `${sort.by} ${direction}, id ${direction}`;
+      const rows = await queryRows<[string]>(clickhouse, {
+        query: `SELECT id ${from(sort.join ?? '', conditions)}
+ORDER BY ${keys} LIMIT {limit:UInt32} OFFSET {offset:UInt64}`,
+        parameters: { ...parametersOf(workspaceId, conditions), limit, offset },
+        settings,
+      });
+      const found = await Promise.all(rows.map(([number]) => table.get(workspaceId, table.publicId(number))));
+      return found.flatMap((stored) => (stored === undefined ? [] : [stored.record]));
+    },
+
+    async count(workspaceId: string, conditions: readonly Condition[] = []): Promise<number> {
+      const [row] = await queryRows<[string]>(clickhouse, {
+        query: `SELECT count() ${from('', conditions)}`,
+        parameters: parametersOf(workspaceId, conditions),
+        settings,
+      });
+      return Number(row?.[0] ?? 0);
+    },
+  };
+}
+export type RecordList<R extends CatalogRecord> = ReturnType<typeof createRecordList<R>>;

@@ -1,0 +1,114 @@
+import { contains, equals, hasId, isOneOf } from './conditions.js';
+import { folderName, partnerTagName, tagName } from './kinds.js';
+import { BY_CREATION, type Condition } from './record-list.js';
+import type { FolderRecord, GroupRecord, PartnerRecord, PartnerTagRecord, TagRecord } from './records.js';
+import type { New, ResourceRules } from './resources.js';
+
+export type NewTag = New<TagRecord, 'name'>;
+export type NewFolder = New<FolderRecord, 'name'>;
+export type NewGroup = New<GroupRecord, 'name' | 'slug'>;
+export type NewPartnerTag = New<PartnerTagRecord, 'name'>;
+export type NewPartner = New<PartnerRecord, 'name'>;
+
+/** What lists of things with a name can be asked for. */
+export interface NamedFilters {
+  /** Part of the name, in any case. */
+  readonly search?: string | undefined;
+  /** Public ids. */
+  readonly ids?: readonly string[] | undefined;
+}
+
+const NAMED_SORTS = { name: { by: 'lowerUTF8(name)' }, createdAt: BY_CREATION } as const;
+type NamedSort = keyof typeof NAMED_SORTS;
+
+/** The conditions whose filter is given. */
+function given<T>(value: T | undefined, condition: (value: T) => Condition): Condition[] {
+  return value === undefined ? [] : [condition(value)];
+}
+
+function namedConditions(resource: 'tag' | 'folder' | 'partnerGroup' | 'partnerTag') {
+  return ({ search, ids }: NamedFilters) => [
+    ...given(search, (text) => contains(['name'], text)),
+    ...given(ids, (list) => hasId('id', resource, list)),
+  ];
+}
+
+export const TAG_RULES: ResourceRules<TagRecord, NewTag, NamedFilters, NamedSort> = {
+  title: 'tag',
+  complete: (input) => ({ color: 'blue', ...input }),
+  nameOf: tagName,
+  conditions: namedConditions('tag'),
+  sorts: NAMED_SORTS,
+};
+
+export interface FolderFilters extends NamedFilters {
+  /** Left out: any, those without one included. */
+  readonly accessLevels?: readonly string[] | undefined;
+}
+
+const folderConditions = namedConditions('folder');
+
+export const FOLDER_RULES: ResourceRules<FolderRecord, NewFolder, FolderFilters, NamedSort> = {
+  title: 'folder',
+  complete: (input) => ({ description: null, type: 'default', accessLevel: 'write', ...input }),
+  nameOf: folderName,
+  conditions: ({ accessLevels, ...named }) => [
+    ...folderConditions(named),
+    ...given(accessLevels, (levels) => isOneOf('access_level', levels)),
+  ],
+  sorts: NAMED_SORTS,
+};
+
+export const GROUP_RULES: ResourceRules<GroupRecord, NewGroup, NamedFilters, NamedSort> = {
+  title: 'group',
+  complete: (input) => ({ color: null, programId: null, ...input }),
+  conditions: namedConditions('partnerGroup'),
+  sorts: NAMED_SORTS,
+};
+
+export const PARTNER_TAG_RULES: ResourceRules<PartnerTagRecord, NewPartnerTag, NamedFilters, NamedSort> = {
+  title: 'partner tag',
+  complete: (input) => input,
+  nameOf: partnerTagName,
+  conditions: namedConditions('partnerTag'),
+  sorts: NAMED_SORTS,
+};
+
+export interface PartnerFilters {
+  readonly groupId?: string | undefined;
+  readonly countries?: { readonly values: readonly string[]; readonly isExcluded: boolean } | undefined;
+  readonly status?: PartnerRecord['status'] | undefined;
+  readonly email?: string | undefined;
+  readonly tenantId?: string | undefined;
+  readonly search?: string | undefined;
+}
+
+export const PARTNER_RULES: ResourceRules<PartnerRecord, NewPartner, PartnerFilters, 'createdAt'> = {
+  title: 'partner',
+  complete: (input) => ({
+    username: null,
+    email: null,
+    image: null,
+    country: null,
+    companyName: null,
+    description: null,
+    tenantId: null,
+    groupId: null,
+    programId: null,
+    partnerTagIds: [],
+    networkStatus: 'draft',
+    status: 'approved',
+    bannedAt: null,
+    bannedReason: null,
+    ...input,
+  }),
+  conditions: ({ groupId, countries, status, email, tenantId, search }) => [
+    ...given(groupId, (id) => hasId('group_id', 'partnerGroup', [id])),
+    ...given(countries, ({ values, isExcluded }) => isOneOf('country', values, isExcluded)),
+    ...given(status, (value) => equals('status', value)),
+    ...given(email, (value) => equals('email', value)),
+    ...given(tenantId, (value) => equals('tenant_id', value)),
+    ...given(search, (text) => contains(['name', 'email'], text)),
+  ],
+  sorts: { createdAt: BY_CREATION },
+};

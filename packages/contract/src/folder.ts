@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { pageShape, sortShape } from './paging.js';
+import { queryText } from './query-values.js';
+import { resourceName } from './tag-routes.js';
+
+/** What every member of the workspace may do with a folder; null = nothing. */
+export const FOLDER_ACCESS_LEVELS = ['write', 'read'] as const;
+const accessLevel = z.enum(FOLDER_ACCESS_LEVELS).nullable();
+const description = z.string().max(500).nullable();
+
+/** The folder object of every response (spec 5.3). */
+export const folderSchema = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  description,
+  type: z.enum(['default', 'mega']),
+  accessLevel,
+  createdAt: z.string(),
+  updatedAt: z.string(),
+});
+export type Folder = z.infer<typeof folderSchema>;
+
+/** Body of `POST /folders`. */
+export const createFolderBodySchema = z.object({
+  name: resourceName,
+  description: description.optional(),
+  accessLevel: accessLevel.optional(),
+});
+export type CreateFolderBody = z.infer<typeof createFolderBodySchema>;
+
+/** Body of `PATCH /folders/{id}`. */
+export const updateFolderBodySchema = createFolderBodySchema.partial();
+
+/** Query of `GET /folders`: by creation, ascending, unless said otherwise. */
+export const listFoldersQuerySchema = z.object({
+  ...sortShape(['createdAt', 'name']),
+  ...pageShape({ pageSizeDefault: 50 }),
+  search: queryText,
+});

@@ -1,0 +1,20 @@
+import { queryEnum, queryInteger } from './query-values.js';
+
+/** Most items of a page, whatever is listed (spec 10.3). */
+export const PAGE_SIZE_MAX = 100;
+
+export const SORT_ORDERS = ['asc', 'desc'] as const;
+export type SortOrder = (typeof SORT_ORDERS)[number];
+
+/** `page` and `pageSize` of a list (spec 1.7). */
+export function pageShape(bounds: { readonly pageMax?: number; readonly pageSizeDefault?: number } = {}) {
+  return {
+    page: queryInteger({ min: 1, max: bounds.pageMax ?? Number.MAX_SAFE_INTEGER, default: 1 }),
+    pageSize: queryInteger({ min: 1, max: PAGE_SIZE_MAX, default: bounds.pageSizeDefault ?? PAGE_SIZE_MAX }),
+  };
+}
+
+/** `sortBy` and `sortOrder` of a list; what stands for an absent one is the list's own. */
+export function sortShape<const Fields extends readonly [string, ...string[]]>(fields: Fields) {
+  return { sortBy: queryEnum(fields), sortOrder: queryEnum(SORT_ORDERS) };
+}

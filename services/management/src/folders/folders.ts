@@ -1,0 +1,57 @@
+import type { ApiKeyRecord, Catalog, FolderRecord, WorkspaceRecord } from '@waymark/catalog';
+import { workspaceLimits } from '@waymark/catalog';
+import { ApiError, type CreateFolderBody, type Folder, planAtLeast } from '@waymark/contract';
+
+/** The folder object of every response (spec 5.3). */
+export function folderObject(record: FolderRecord): Folder {
+  const { id, name, description, type, accessLevel, createdAt, updatedAt } = record;
+  return { id, name, description, type, accessLevel, createdAt, updatedAt };
+}
+
+/** Folders that not every member may write to need the plan business (spec 1.10). */
+function checkAccessLevel(workspace: WorkspaceRecord, accessLevel: FolderRecord['accessLevel'] | undefined): void {
+  if (accessLevel === undefined || accessLevel === 'write' || planAtLeast(workspace.plan, 'business')) return;
+  throw new ApiError('forbidden', 'An accessLevel other than "write" needs the plan business or higher.');
+}
+
+/** Owners may change any folder, others those that they may write to. A folder they must not see is not there. */
+function checkMayChange({ role }: ApiKeyRecord, folder: FolderRecord): void {
+  if (role === 'owner' || folder.accessLevel === 'write') return;
+  if (folder.accessLevel === null) throw new ApiError('not_found', 'Folder not found.');
+  throw new ApiError('forbidden', 'You are not allowed to change this folder.');
+}
+
+/** Whose request it is. */
+export interface FolderCaller {
+  readonly workspace: WorkspaceRecord;
+  readonly apiKey: ApiKeyRecord;
+}
+
+/** @throws ApiError forbidden (plan, quota), conflict */
+export function createFolder(catalog: Catalog, workspace: WorkspaceRecord, body: CreateFolderBody) {
+  checkAccessLevel(workspace, body.accessLevel);
+  const { name, description = null, accessLevel = 'write' } = body;
+  const { folders } = workspaceLimits(workspace).quotas;
+  return catalog.folders.create(workspace.id, { name, description, accessLevel }, folders);
+}
+
+/** @throws ApiError not_found, forbidden (plan, access level), conflict */
+export function updateFolder(
+  catalog: Catalog,
+  { workspace, apiKey }: FolderCaller,
+  id: string,
+  body: Partial<CreateFolderBody>,
+): Promise<FolderRecord> {
+  checkAccessLevel(workspace, body.accessLevel);
+  return catalog.folders.update(workspace.id, id, (folder) => {
+    checkMayChange(apiKey, folder);
+    const { name = folder.name, description = folder.description, accessLevel = folder.accessLevel } = body;
+    return { name, description, accessLevel };
+  });
+}
+
+/** @throws ApiError not_found, forbidden (access level) */
+export async function deleteFolder(catalog: Catalog, { workspace, apiKey }: FolderCaller, id: string): Promise<void> {
+  checkMayChange(apiKey, await catalog.folders.require(workspace.id, id));
+  await catalog.folders.remove(workspace.id, id);
+}

@@ -1,0 +1,75 @@
+import type { Catalog } from '@waymark/catalog';
+import {
+  createFolderBodySchema,
+  FOLDER_ACCESS_LEVELS,
+  folderSchema,
+  listFoldersQuerySchema,
+  updateFolderBodySchema,
+} from '@waymark/contract';
+import type { App } from '@waymark/http-kit';
+import { z } from 'zod';
+import { idAnswerSchema, idParamsSchema } from '../id-params.js';
+import { createFolder, deleteFolder, folderObject, updateFolder } from './folders.js';
+
+const tags = ['Folders'];
+
+/** `GET /folders`, `POST /folders`, `PATCH|DELETE /folders/{id}` (spec 5.3). */
+export async function folderRoutes(app: App, { catalog }: { readonly catalog: Catalog }): Promise<void> {
+  const mayWrite = app.authenticate({ permission: 'folders.write', minimumPlan: 'pro' });
+
+  app.get(
+    '/folders',
+    {
+      onRequest: app.authenticate({ permission: 'folders.read' }),
+      schema: {
+        summary: 'List folders',
+        tags,
+        querystring: listFoldersQuerySchema,
+        response: { 200: z.array(folderSchema) },
+      },
+    },
+    async ({ query, workspace, apiKey }) => {
+      const { search, sortBy = 'createdAt', sortOrder = 'asc', page, pageSize } = query;
+      const accessLevels = apiKey.role === 'owner' ? undefined : FOLDER_ACCESS_LEVELS;
+      const request = { filters: { search, accessLevels }, sortBy, sortOrder, page, pageSize };
+      return (await catalog.folders.list(workspace.id, request)).map(folderObject);
+    },
+  );
+
+  app.post(
+    '/folders',
+    {
+      onRequest: mayWrite,
+      schema: { summary: 'Create a folder', tags, body: createFolderBodySchema, response: { 201: folderSchema } },
+    },
+    async ({ body, workspace }, reply) =>
+      reply.code(201).send(folderObject(await createFolder(catalog, workspace, body))),
+  );
+
+  app.patch(
+    '/folders/:id',
+    {
+      onRequest: mayWrite,
+      schema: {
+        summary: 'Update a folder',
+        tags,
+        params: idParamsSchema,
+        body: updateFolderBodySchema,
+        response: { 200: folderSchema },
+      },
+    },
+    async (request) => folderObject(await updateFolder(catalog, request, request.params.id, request.body)),
+  );
+
+  app.delete(
+    '/folders/:id',
+    {
+      onRequest: mayWrite,
+      schema: { summary: 'Delete a folder', tags, params: idParamsSchema, response: { 200: idAnswerSchema } },
+    },
+    async (request) => {
+      await deleteFolder(catalog, request, request.params.id);
+      return { id: request.params.id };
+    },
+  );
+}

@@ -1,0 +1,70 @@
+import type { Catalog } from '@waymark/catalog';
+import { csvItems, listTagsQuerySchema, tagBodySchema, tagSchema } from '@waymark/contract';
+import type { App } from '@waymark/http-kit';
+import { z } from 'zod';
+import { idAnswerSchema, idParamsSchema } from '../id-params.js';
+import { createTag, tagObject, updateTag } from './tags.js';
+
+const tags = ['Tags'];
+
+/** `GET /tags`, `POST /tags`, `PATCH|PUT|DELETE /tags/{id}` (spec 5.2). */
+export async function tagRoutes(app: App, { catalog }: { readonly catalog: Catalog }): Promise<void> {
+  const mayWrite = app.authenticate({ permission: 'tags.write' });
+
+  app.get(
+    '/tags',
+    {
+      onRequest: app.authenticate({ permission: 'tags.read' }),
+      schema: {
+        summary: 'List tags',
+        tags,
+        querystring: listTagsQuerySchema,
+        response: { 200: z.array(tagSchema) },
+      },
+    },
+    async ({ query, workspace }) => {
+      const { search, ids, sortBy = 'name', sortOrder = 'asc', page, pageSize } = query;
+      const filters = { search, ids: ids === undefined ? undefined : csvItems(ids) };
+      return (await catalog.tags.list(workspace.id, { filters, sortBy, sortOrder, page, pageSize })).map(tagObject);
+    },
+  );
+
+  app.post(
+    '/tags',
+    {
+      onRequest: mayWrite,
+      schema: { summary: 'Create a tag', tags, body: tagBodySchema, response: { 201: tagSchema } },
+    },
+    async ({ body, workspace }, reply) => reply.code(201).send(tagObject(await createTag(catalog, workspace, body))),
+  );
+
+  for (const method of ['PATCH', 'PUT'] as const) {
+    app.route({
+      method,
+      url: '/tags/:id',
+      onRequest: mayWrite,
+      schema: {
+        summary: 'Update a tag',
+        tags,
+        params: idParamsSchema,
+        body: tagBodySchema,
+        response: { 200: tagSchema },
+        hide: method === 'PUT',
+      },
+      handler: async ({ body, params, workspace }) =>
+        tagObject(await updateTag(catalog, workspace.id, params.id, body)),
+    });
+  }
+
+  app.delete(
+    '/tags/:id',
+    {
+      onRequest: mayWrite,
+      schema: { summary: 'Delete a tag', tags, params: idParamsSchema, response: { 200: idAnswerSchema } },
+    },
+    async ({ params, workspace }) => {
+      await catalog.tags.remove(workspace.id, params.id);
+      return { id: params.id };
+    },
+  );
+}

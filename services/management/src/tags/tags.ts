@@ -1,0 +1,29 @@
+import type { Catalog, TagRecord, WorkspaceRecord } from '@waymark/catalog';
+import { workspaceLimits } from '@waymark/catalog';
+import { ApiError, randomUInt32, TAG_COLORS, type Tag, type TagBody } from '@waymark/contract';
+
+/** Colors that tags get by chance. */
+const CHANCE_COLORS = TAG_COLORS.filter((color) => color !== 'pink');
+
+function chanceColor(): TagRecord['color'] {
+  return CHANCE_COLORS[randomUInt32() % CHANCE_COLORS.length] ?? 'blue';
+}
+
+/** The tag object of every response (spec 5.2). */
+export function tagObject({ id, name, color }: TagRecord): Tag {
+  return { id, name, color };
+}
+
+/** @throws ApiError bad_request without a name, forbidden (quota), conflict */
+export function createTag(catalog: Catalog, workspace: WorkspaceRecord, body: TagBody): Promise<TagRecord> {
+  const name = body.tag ?? body.name;
+  if (name === undefined) throw new ApiError('bad_request', 'invalid_type: name: a tag needs a name');
+  const { tags } = workspaceLimits(workspace).quotas;
+  return catalog.tags.create(workspace.id, { name, color: body.color ?? chanceColor() }, tags);
+}
+
+/** @throws ApiError not_found, conflict */
+export function updateTag(catalog: Catalog, workspaceId: string, id: string, body: TagBody): Promise<TagRecord> {
+  const name = body.tag ?? body.name;
+  return catalog.tags.update(workspaceId, id, (tag) => ({ name: name ?? tag.name, color: body.color ?? tag.color }));
+}
