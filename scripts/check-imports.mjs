@@ -13,6 +13,8 @@ const DRAWN = {
   'event-queue': ['contract', 'clickhouse'],
   catalog: ['contract', 'event-query', 'clickhouse'],
   visit: ['contract'],
+  outbound: [],
+  webhooks: ['contract', 'clickhouse', 'event-queue', 'catalog', 'outbound'],
   'rate-limit': ['contract'],
   'http-kit': ['contract', 'catalog', 'rate-limit'],
   'test-kit': [

@@ -1,0 +1,137 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { AddressRefusedError, createOutbound, type Outbound, type OutboundOptions } from '../src/index.js';
+
+const LOOPBACK = ['127.0.0.0/8'];
+const servers: Server[] = [];
+const clients: Outbound[] = [];
+
+afterEach(() => {
+  for (const client of clients.splice(0)) client.close();
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+async function aReceiver(handle: (request: IncomingMessage, response: ServerResponse) => void): Promise<number> {
+  const server = createServer(handle).listen(0, '127.0.0.1');
+  servers.push(server);
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+function aClient(options: Partial<OutboundOptions> = {}): Outbound {
+  const client = createOutbound({ allowedRanges: LOOPBACK, ...options });
+  clients.push(client);
+  return client;
+}
+
+const post = { method: 'POST', headers: {}, body: '{}', timeoutMs: 5000, answerBytesMax: 1000 } as const;
+
+describe('requests to addresses that strangers choose', () => {
+  it('sends the body and reads the answer', async () => {
+    const port = await aReceiver((request, response) => {
+      let body = '';
+      request.on('data', (chunk) => {
+        body += chunk;
+      });
+      request.on('end', () => response.writeHead(201, { 'content-type': 'text/plain' }).end(`got ${body}`));
+    });
+    const answer = await aClient().send({ ...post, url: `http://127.0.0.1:${port}/hook`, body: '{"é":1}' });
+    expect(answer).toMatchObject({ status: 201, contentType: 'text/plain', isCut: false });
+    expect(answer.body.toString()).toBe('got {"é":1}');
+  });
+
+  it.each([
+    'http://127.0.0.1:1/',
+    'http://2130706433:1/',
+    'http://0x7f.1:1/',
+    'http://[::1]:1/',
+    'http://[::ffff:127.0.0.1]:1/',
+    'http://localhost:1/',
+    'http://a.localhost:1/',
+    'http://169.254.169.254/latest',
+  ])('refuses %s before it connects', async (url) => {
+    await expect(aClient({ allowedRanges: [] }).send({ ...post, url })).rejects.toThrow(AddressRefusedError);
+  });
+
+  it('connects to the very address that was judged: a name that changes its answer gains nothing', async () => {
+    let requests = 0;
+    const port = await aReceiver((_request, response) => {
+      requests += 1;
+      response.end();
+    });
+    const answers = [['203.0.113.7'], ['127.0.0.1'], ['127.0.0.1']];
+    const asked: string[] = [];
+    const client = aClient({
+      allowedRanges: ['203.0.113.7'],
+      async resolveHost(hostname) {
+        asked.push(hostname);
+        return answers.shift() ?? [];
+      },
+    });
+    // Whatever becomes of the connection to the first address, nothing asks for the second within the request.
+    await client.send({ ...post, url: `http://rebind.example:${port}/`, timeoutMs: 300 }).catch(() => undefined);
+    expect(asked).toEqual(['rebind.example']);
+    await expect(client.send({ ...post, url: `http://rebind.example:${port}/` })).rejects.toThrow(AddressRefusedError);
+    expect(requests).toBe(0);
+  });
+
+  it('leaves out the private ones of the addresses of a name', async () => {
+    const port = await aReceiver((_request, response) => response.end('here'));
+    const resolveHost = async () => ['10.0.0.1', '127.0.0.1', 'fe80::1'];
+    const answer = await aClient({ resolveHost }).send({ ...post, url: `http://many.example:${port}/` });
+    expect(answer.body.toString()).toBe('here');
+  });
+
+  it('does not follow redirects', async () => {
+    let isFollowed = false;
+    const port = await aReceiver((request, response) => {
+      isFollowed ||= request.url === '/inner';
+      response.writeHead(302, { location: '/inner' }).end();
+    });
+    const answer = await aClient().send({ ...post, url: `http://127.0.0.1:${port}/` });
+    expect([answer.status, isFollowed]).toEqual([302, false]);
+  });
+
+  it('stops reading an answer that is too long', async () => {
+    const port = await aReceiver((_request, response) => {
+      const timer = setInterval(() => response.write('x'.repeat(10_000)), 1);
+      response.on('close', () => clearInterval(timer));
+    });
+    const answer = await aClient().send({ ...post, url: `http://127.0.0.1:${port}/` });
+    expect(answer).toMatchObject({ status: 200, isCut: true });
+    expect(answer.body).toHaveLength(1000);
+  });
+
+  it.each(['never answers', 'answers a byte at a time'])('gives up on a receiver that %s', async (what) => {
+    const port = await aReceiver((_request, response) => {
+      if (what === 'never answers') return;
+      const timer = setInterval(() => response.write('x'), 20);
+      response.on('close', () => clearInterval(timer));
+    });
+    const send = aClient().send({ ...post, url: `http://127.0.0.1:${port}/`, timeoutMs: 200 });
+    await expect(send).rejects.toThrow('no answer within 200 ms');
+  });
+
+  it('sends again when a kept connection turns out to be closed', async () => {
+    let requests = 0;
+    const port = await aReceiver((request, response) => {
+      requests += 1;
+      if (requests === 2) request.socket.resetAndDestroy();
+      else response.end();
+    });
+    const client = aClient();
+    const url = `http://127.0.0.1:${port}/`;
+    await client.send({ ...post, url });
+    expect((await client.send({ ...post, url })).status).toBe(200);
+    expect(requests).toBe(3);
+  });
+
+  it('speaks http and https only', async () => {
+    await expect(aClient().send({ ...post, url: 'ftp://127.0.0.1/' })).rejects.toThrow('only http and https');
+  });
+});
