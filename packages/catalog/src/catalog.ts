@@ -17,7 +17,9 @@ import {
   linkKind,
   partnerKind,
   partnerTagKind,
+  programKind,
   tagKind,
+  webhookKind,
   workspaceKind,
 } from './kinds.js';
 import { createLinks } from './links.js';
@@ -29,10 +31,18 @@ import { createRecordStore, createTableCommit, REPLICATED, SINGLE_NODE, type Sto
 import type { DomainRecord } from './records.js';
 import { createRedisCache } from './redis-cache.js';
 import { connectRedis } from './redis-connections.js';
-import { FOLDER_RULES, GROUP_RULES, PARTNER_RULES, PARTNER_TAG_RULES, TAG_RULES } from './resource-rules.js';
+import {
+  FOLDER_RULES,
+  GROUP_RULES,
+  PARTNER_RULES,
+  PARTNER_TAG_RULES,
+  PROGRAM_RULES,
+  TAG_RULES,
+} from './resource-rules.js';
 import { createResources } from './resources.js';
 import { createSecretBox } from './secret-box.js';
 import type { CatalogLogger } from './unavailable.js';
+import { createWebhooks } from './webhooks.js';
 import { createWorkspaces } from './workspaces.js';
 
 export interface CatalogOptions {
@@ -111,12 +121,15 @@ export function createCatalog(options: CatalogOptions) {
   const groupStore = createRecordStore(groupKind, parts, { entriesMax: OTHERS_KEPT });
   const partnerTagStore = createRecordStore(partnerTagKind, parts, { entriesMax: OTHERS_KEPT });
   const partnerStore = createRecordStore(partnerKind, parts, { entriesMax: OTHERS_KEPT });
+  const programStore = createRecordStore(programKind, parts, { entriesMax: OTHERS_KEPT });
+  const webhookStore = createRecordStore(webhookKind, parts, { entriesMax: OTHERS_KEPT });
   const stores = [
     ...[workspaceStore, apiKeyStore, domainStore, linkStore, customerStore],
-    ...[tagStore, folderStore, groupStore, partnerTagStore, partnerStore],
+    ...[tagStore, folderStore, groupStore, partnerTagStore, partnerStore, programStore, webhookStore],
   ];
 
   const counters = createCounters(clickhouse);
+  const secrets = createSecretBox(options.instanceKey);
   const workspaces = createWorkspaces(
     { workspaces: workspaceStore, apiKeys: apiKeyStore, domains: domainStore, links: linkStore },
     parts,
@@ -129,7 +142,7 @@ export function createCatalog(options: CatalogOptions) {
       store: linkStore,
       hotRead,
       counters,
-      secrets: createSecretBox(options.instanceKey),
+      secrets,
       baseUrl: options.baseUrl,
       now,
     }),
@@ -139,6 +152,8 @@ export function createCatalog(options: CatalogOptions) {
     groups: createResources(groupStore, GROUP_RULES, parts),
     partnerTags: createResources(partnerTagStore, PARTNER_TAG_RULES, parts),
     partners: createResources(partnerStore, PARTNER_RULES, parts),
+    programs: createResources(programStore, PROGRAM_RULES, parts),
+    webhooks: createWebhooks(webhookStore, secrets, parts),
 
     /** Ends the writes under way and closes the catalog's own connections; Redis and ClickHouse clients given stay open. */
     async close(): Promise<void> {

@@ -16,11 +16,15 @@ import {
   linkRecordSchema,
   type PartnerRecord,
   type PartnerTagRecord,
+  type ProgramRecord,
   partnerRecordSchema,
   partnerTagRecordSchema,
+  programRecordSchema,
   type TagRecord,
   tagRecordSchema,
+  type WebhookRecord,
   type WorkspaceRecord,
+  webhookRecordSchema,
   workspaceRecordSchema,
 } from './records.js';
 
@@ -54,6 +58,7 @@ export const partnerEmail = (workspaceId: string, email: string): Name =>
   foldedName('partner-email', workspaceId, email);
 export const partnerTenantId = (workspaceId: string, tenantId: string): Name =>
   inWorkspace('partner-tenant-id', workspaceId, tenantId);
+export const webhookUrl = (workspaceId: string, url: string): Name => inWorkspace('webhook-url', workspaceId, url);
 export const linkExternalId = (workspaceId: string, externalId: string): Name =>
   inWorkspace('link-external-id', workspaceId, externalId);
 export const customerExternalId = (workspaceId: string, externalId: string): Name =>
@@ -141,6 +146,30 @@ export const folderKind: Kind<FolderRecord> = {
   columns: { name: (record) => record.name, access_level: (record) => record.accessLevel ?? '' },
   names: (record) => [folderName(record.workspaceId, record.name)],
   staleMsMax: CREDENTIAL_STALE_MS,
+};
+
+export const webhookKind: Kind<WebhookRecord> = {
+  resource: 'webhook',
+  table: 'webhooks',
+  schema: webhookRecordSchema,
+  columns: {
+    name: (record) => record.name,
+    url: (record) => record.url,
+    triggers: (record) => record.triggers,
+    link_scope: (record) => record.linkScope ?? '',
+    disabled: (record) => (record.disabledAt === null ? 0 : 1),
+  },
+  names: (record) => [webhookUrl(record.workspaceId, record.url)],
+  staleMsMax: CREDENTIAL_STALE_MS,
+};
+
+export const programKind: Kind<ProgramRecord> = {
+  resource: 'program',
+  table: 'programs',
+  schema: programRecordSchema,
+  columns: { name: (record) => record.name, domain: (record) => record.domain ?? '' },
+  names: () => [],
+  staleMsMax: DAY_MS,
 };
 
 export const groupKind: Kind<GroupRecord> = {

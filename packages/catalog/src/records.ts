@@ -1,4 +1,13 @@
-import { planSchema, quotasSchema, roleSchema, scopeSchema, TAG_COLORS, testVariantsSchema } from '@waymark/contract';
+import {
+  planSchema,
+  quotasSchema,
+  roleSchema,
+  scopeSchema,
+  TAG_COLORS,
+  testVariantsSchema,
+  webhookLinkScopeSchema,
+  webhookTriggerSchema,
+} from '@waymark/contract';
 import { z } from 'zod';
 
 /**
@@ -132,6 +141,37 @@ export const folderRecordSchema = z.strictObject({
   accessLevel: z.enum(['write', 'read']).nullable(),
 });
 export type FolderRecord = z.infer<typeof folderRecordSchema>;
+
+/** Who is told of what (spec 8.3). */
+export const webhookRecordSchema = z.strictObject({
+  ...common,
+  name: z.string(),
+  url: z.string(),
+  /** The signing secret, encrypted with the instance key; never in the clear. */
+  encryptedSecret: z.string(),
+  triggers: z.array(webhookTriggerSchema),
+  /** Null = it is not told of clicks. */
+  linkScope: webhookLinkScopeSchema.nullable(),
+  /** As registered; each of these links also names the webhook in its `webhookIds`. */
+  linkIds: z.array(z.string()),
+  folderIds: z.array(z.string()),
+  /** Failed attempts in a row when the webhook was disabled; while it works they are counted in Redis. */
+  consecutiveFailures: z.int().min(0),
+  disabledAt: time.nullable(),
+});
+export type WebhookRecord = z.infer<typeof webhookRecordSchema>;
+
+/** The partner program of a workspace. */
+export const programRecordSchema = z.strictObject({
+  ...common,
+  name: z.string(),
+  /** Where links of partners are made; null = where links are made that name no domain. */
+  domain: text,
+  /** Where links of partners lead that name no destination; null = the program's domain itself. */
+  url: text,
+  defaultGroupId: z.string(),
+});
+export type ProgramRecord = z.infer<typeof programRecordSchema>;
 
 /** A group of partners. */
 export const groupRecordSchema = z.strictObject({

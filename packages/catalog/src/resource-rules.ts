@@ -1,13 +1,23 @@
 import { contains, equals, hasId, isOneOf } from './conditions.js';
-import { folderName, partnerTagName, tagName } from './kinds.js';
+import { folderName, partnerTagName, tagName, webhookUrl } from './kinds.js';
 import { BY_CREATION, type Condition } from './record-list.js';
-import type { FolderRecord, GroupRecord, PartnerRecord, PartnerTagRecord, TagRecord } from './records.js';
+import type {
+  FolderRecord,
+  GroupRecord,
+  PartnerRecord,
+  PartnerTagRecord,
+  ProgramRecord,
+  TagRecord,
+  WebhookRecord,
+} from './records.js';
 import type { New, ResourceRules } from './resources.js';
 
 export type NewTag = New<TagRecord, 'name'>;
 export type NewFolder = New<FolderRecord, 'name'>;
 export type NewGroup = New<GroupRecord, 'name' | 'slug'>;
 export type NewPartnerTag = New<PartnerTagRecord, 'name'>;
+export type NewProgram = New<ProgramRecord, 'name' | 'defaultGroupId'>;
+export type NewWebhook = New<WebhookRecord, 'name' | 'url' | 'encryptedSecret' | 'triggers'>;
 export type NewPartner = New<PartnerRecord, 'name'>;
 
 /** What lists of things with a name can be asked for. */
@@ -26,7 +36,7 @@ function given<T>(value: T | undefined, condition: (value: T) => Condition): Con
   return value === undefined ? [] : [condition(value)];
 }
 
-function namedConditions(resource: 'tag' | 'folder' | 'partnerGroup' | 'partnerTag') {
+function namedConditions(resource: 'tag' | 'folder' | 'partnerGroup' | 'partnerTag' | 'program' | 'webhook') {
   return ({ search, ids }: NamedFilters) => [
     ...given(search, (text) => contains(['name'], text)),
     ...given(ids, (list) => hasId('id', resource, list)),
@@ -71,6 +81,28 @@ export const PARTNER_TAG_RULES: ResourceRules<PartnerTagRecord, NewPartnerTag, N
   complete: (input) => input,
   nameOf: partnerTagName,
   conditions: namedConditions('partnerTag'),
+  sorts: NAMED_SORTS,
+};
+
+export const PROGRAM_RULES: ResourceRules<ProgramRecord, NewProgram, NamedFilters, NamedSort> = {
+  title: 'program',
+  complete: (input) => ({ domain: null, url: null, ...input }),
+  conditions: namedConditions('program'),
+  sorts: NAMED_SORTS,
+};
+
+export const WEBHOOK_RULES: ResourceRules<WebhookRecord, NewWebhook, NamedFilters, NamedSort> = {
+  title: 'webhook',
+  complete: (input) => ({
+    linkScope: null,
+    linkIds: [],
+    folderIds: [],
+    consecutiveFailures: 0,
+    disabledAt: null,
+    ...input,
+  }),
+  nameOf: webhookUrl,
+  conditions: namedConditions('webhook'),
   sorts: NAMED_SORTS,
 };
 

@@ -27,6 +27,8 @@ const makers = {
   folders: (workspaceId: string) => catalog.folders.create(workspaceId, { name: 'Spring' }),
   groups: (workspaceId: string) => catalog.groups.create(workspaceId, { name: 'Spring', slug: 'spring' }),
   partnerTags: (workspaceId: string) => catalog.partnerTags.create(workspaceId, { name: 'Spring' }),
+  webhooks: (workspaceId: string) =>
+    catalog.webhooks.create(workspaceId, { name: 'Spring', url: 'https://acme.com/hook', triggers: ['link.created'] }),
   partners: (workspaceId: string) => catalog.partners.create(workspaceId, { name: 'Spring', email: 'ada@example.com' }),
 };
 
@@ -51,6 +53,13 @@ describe.each(Object.keys(makers) as (keyof typeof makers)[])('%s', (kind) => {
     await expect(create(workspace.id)).rejects.toMatchObject({ code: 'conflict' });
     await expect(create(other.id)).resolves.toMatchObject({ name: 'Spring' });
   });
+});
+
+it('the secret of a webhook is stored encrypted', async () => {
+  const { workspace } = await aWorkspace(catalog);
+  const webhook = await makers.webhooks(workspace.id);
+  expect(catalog.webhooks.secretOf(webhook)).toMatch(/^whsec_[0-9a-f]{32}$/);
+  expect(await row('webhooks', 'data', workspace.id)).not.toEqual([expect.stringContaining('whsec_')]);
 });
 
 it('a tag without a color gets one', async () => {

@@ -21,3 +21,4 @@ export * from './resource-id.js';
 export * from './scopes.js';
 export * from './tag-routes.js';
 export * from './track.js';
+export * from './webhook.js';

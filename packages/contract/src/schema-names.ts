@@ -5,6 +5,7 @@ import { clickEventSchema, clickSchema, leadEventSchema, saleEventSchema } from 
 import { folderSchema } from './folder.js';
 import { jsonValueSchema } from './json-value.js';
 import { linkSchema, tagSchema } from './link.js';
+import { webhookSchema } from './webhook.js';
 
 /**
  * Names of the schemas that the OpenAPI document describes once and refers to. Any JSON value has to be among them: a
@@ -21,6 +22,7 @@ const NAMED_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   Link: linkSchema,
   SaleEvent: saleEventSchema,
   Tag: tagSchema,
+  Webhook: webhookSchema,
 };
 
 for (const [id, schema] of Object.entries(NAMED_SCHEMAS)) z.globalRegistry.add(schema, { id });

@@ -1,0 +1,17 @@
+-- Partner programs, one a workspace.
+CREATE TABLE IF NOT EXISTS programs${local} ${cluster}
+(
+    workspace_id UInt64,
+    id UInt64,
+    version UInt64,
+    deleted UInt8,
+    name String,
+    domain String,
+    created_at DateTime64(3, 'UTC'),
+    data String
+)
+ENGINE = ${engine:ReplacingMergeTree(version, deleted)}
+ORDER BY (workspace_id, id)
+SETTINGS index_granularity = 256, default_compression_codec = 'ZSTD(1)';
+
+${distributed:programs:workspace_id}

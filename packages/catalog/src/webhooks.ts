@@ -1,0 +1,25 @@
+import { randomBytes } from 'node:crypto';
+import type { RecordStore } from './record-store.js';
+import type { WebhookRecord } from './records.js';
+import { type NewWebhook, WEBHOOK_RULES } from './resource-rules.js';
+import { createResources, type ResourceParts } from './resources.js';
+import type { SecretBox } from './secret-box.js';
+
+const SECRET_BYTES = 16;
+
+/** Webhooks and their signing secrets, which are stored encrypted. */
+export function createWebhooks(store: RecordStore<WebhookRecord>, secrets: SecretBox, parts: ResourceParts) {
+  const resources = createResources(store, WEBHOOK_RULES, parts);
+  return {
+    ...resources,
+
+    /** A webhook with a secret of its own. @throws ApiError conflict when the workspace has one with that URL */
+    create(workspaceId: string, input: Omit<NewWebhook, 'encryptedSecret'>): Promise<WebhookRecord> {
+      const secret = `whsec_${randomBytes(SECRET_BYTES).toString('hex')}`;
+      return resources.create(workspaceId, { ...input, encryptedSecret: secrets.seal(secret, workspaceId) });
+    },
+
+    /** What deliveries are signed with: `whsec_` and 32 hexadecimal digits. */
+    secretOf: (record: WebhookRecord): string => secrets.open(record.encryptedSecret, record.workspaceId),
+  };
+}

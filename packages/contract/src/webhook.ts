@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { pageShape, sortShape } from './paging.js';
+import { queryText } from './query-values.js';
+
+/** What a webhook can be told of (spec 8.1). */
+export const WEBHOOK_TRIGGERS = [
+  'link.created',
+  'link.updated',
+  'link.deleted',
+  'link.clicked',
+  'lead.created',
+  'sale.created',
+  'partner.enrolled',
+] as const;
+export type WebhookTrigger = (typeof WEBHOOK_TRIGGERS)[number];
+export const webhookTriggerSchema = z.enum(WEBHOOK_TRIGGERS);
+const triggers = z.array(webhookTriggerSchema).min(1);
+
+/** Of which links a webhook is told the clicks. */
+export const webhookLinkScopeSchema = z.enum(['workspace', 'folders', 'links']);
+
+/** The webhook object of every response (spec 8.3). */
+export const webhookSchema = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  url: z.string(),
+  secret: z.string(),
+  triggers,
+  linkScope: webhookLinkScopeSchema.nullable(),
+  disabledAt: z.string().nullable(),
+  installationId: z.string().nullable(),
+});
+export type Webhook = z.infer<typeof webhookSchema>;
+
+const LINKS_MAX = 1000;
+const FOLDERS_MAX = 100;
+
+/** Body of `POST /webhooks`. What the fields say together is checked afterwards. */
+export const createWebhookBodySchema = z.object({
+  name: z.string().trim().min(1).max(40),
+  url: z.url({ protocol: /^https?$/ }).max(2048),
+  triggers,
+  linkScope: webhookLinkScopeSchema.nullish(),
+  linkIds: z.array(z.string()).max(LINKS_MAX).nullish(),
+  folderIds: z.array(z.string()).max(FOLDERS_MAX).nullish(),
+});
+export type CreateWebhookBody = z.infer<typeof createWebhookBodySchema>;
+
+/** Body of `PATCH /webhooks/{id}`; `disabled: false` sets a webhook that failed too often to work again. */
+export const updateWebhookBodySchema = createWebhookBodySchema.partial().extend({ disabled: z.boolean().optional() });
+export type UpdateWebhookBody = z.infer<typeof updateWebhookBodySchema>;
+
+/** Query of `GET /webhooks`: by creation, the newest first, unless said otherwise. */
+export const listWebhooksQuerySchema = z.object({
+  ...sortShape(['createdAt', 'name']),
+  ...pageShape(),
+  search: queryText,
+});
