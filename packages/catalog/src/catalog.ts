@@ -22,10 +22,12 @@ import {
   webhookKind,
   workspaceKind,
 } from './kinds.js';
+import { folderDetacher, tagDetacher } from './link-references.js';
 import { createLinks } from './links.js';
 import { createLocalNames } from './local-cache.js';
 import { createLocks } from './locks.js';
 import { createNamesTable } from './names-table.js';
+import { createQuotas } from './quotas.js';
 import type { ReadOptions } from './record-reader.js';
 import { createRecordStore, createTableCommit, REPLICATED, SINGLE_NODE, type StoreParts } from './record-store.js';
 import type { DomainRecord } from './records.js';
@@ -138,8 +140,13 @@ export function createCatalog(options: CatalogOptions) {
     workspaces,
     keys: createKeys(apiKeyStore, workspaces, now),
     domains: createDomains({ domains: domainStore, links: linkStore }, parts, hotRead),
+    quotas: createQuotas(redis, now),
     links: createLinks({
       store: linkStore,
+      tags: tagStore,
+      clickhouse,
+      settings: settings.read,
+      locks: parts.locks,
       hotRead,
       counters,
       secrets,
@@ -147,8 +154,8 @@ export function createCatalog(options: CatalogOptions) {
       now,
     }),
     customers: createCustomers(customerStore, counters, now),
-    tags: createResources(tagStore, TAG_RULES, parts),
-    folders: createResources(folderStore, FOLDER_RULES, parts),
+    tags: createResources(tagStore, TAG_RULES, parts, tagDetacher(linkStore)),
+    folders: createResources(folderStore, FOLDER_RULES, parts, folderDetacher(linkStore)),
     groups: createResources(groupStore, GROUP_RULES, parts),
     partnerTags: createResources(partnerTagStore, PARTNER_TAG_RULES, parts),
     partners: createResources(partnerStore, PARTNER_RULES, parts),

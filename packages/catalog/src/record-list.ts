@@ -43,20 +43,46 @@ WHERE workspace_id = {workspace:UInt64} ${conditions.map(({ sql }) => `AND (${sq
     workspace: numberOf('workspace', workspaceId),
   });
 
+  async function listIds(workspaceId: string, request: ListRequest): Promise<string[]> {
+    const { conditions, sort, order, limit, offset } = request;
+    const direction = order === 'asc' ? 'ASC' : 'DESC';
+    const keys = sort.by === 'id' ? `id ${direction}` : `${sort.by} ${direction}, id ${direction}`;
+    const rows = await queryRows<[string]>(clickhouse, {
+      query: `SELECT id ${from(sort.join ?? '', conditions)}
+ORDER BY ${keys} LIMIT {limit:UInt32} OFFSET {offset:UInt64}`,
+      parameters: { ...parametersOf(workspaceId, conditions), limit, offset },
+      settings,
+    });
+    return rows.map(([number]) => table.publicId(number));
+  }
+
+  /** Those that exist, in the order of `ids`, as ClickHouse has them. */
+  async function read(workspaceId: string, ids: readonly string[]): Promise<R[]> {
+    const found = await Promise.all(ids.map((id) => table.get(workspaceId, id)));
+    return found.flatMap((stored) => (stored === undefined ? [] : [stored.record]));
+  }
+
   return {
+    listIds,
+    read,
+
     /** Ids are found through narrow columns; only the records of the page are read whole. */
     async list(workspaceId: string, request: ListRequest): Promise<R[]> {
-      const { conditions, sort, order, limit, offset } = request;
-      const direction = order === 'asc' ? 'ASC' : 'DESC';
-      const keys = sort.by === 'id' ? `id ${direction}` : `${sort.by} ${direction}, id ${direction}`;
+      return read(workspaceId, await listIds(workspaceId, request));
+    },
+
+    /** Ids after `afterId`, rising: pages of a walk that changes what it meets. */
+    async idsAfter(workspaceId: string, conditions: readonly Condition[], afterId: string | undefined, limit: number) {
       const rows = await queryRows<[string]>(clickhouse, {
-        query: `SELECT id ${from(sort.join ?? '', conditions)}
-ORDER BY ${keys} LIMIT {limit:UInt32} OFFSET {offset:UInt64}`,
-        parameters: { ...parametersOf(workspaceId, conditions), limit, offset },
+        query: `SELECT id ${from('', conditions)} AND id > {after:UInt64} ORDER BY id LIMIT {limit:UInt32}`,
+        parameters: {
+          ...parametersOf(workspaceId, conditions),
+          after: BigInt(afterId === undefined ? 0 : numberOf(kind.resource, afterId)),
+          limit,
+        },
         settings,
       });
-      const found = await Promise.all(rows.map(([number]) => table.get(workspaceId, table.publicId(number))));
-      return found.flatMap((stored) => (stored === undefined ? [] : [stored.record]));
+      return rows.map(([number]) => table.publicId(number));
     },
 
     async count(workspaceId: string, conditions: readonly Condition[] = []): Promise<number> {

@@ -40,6 +40,8 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
   store: RecordStore<R>,
   rules: ResourceRules<R, N, Filters, Sort>,
   { locks, now }: ResourceParts,
+  /** Takes what other records say of one away from them. */
+  detach: (workspaceId: string, id: string) => Promise<void> = async () => undefined,
 ) {
   const { title } = rules;
 
@@ -131,10 +133,17 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
       return changed;
     },
 
-    /** @returns the record that was there; @throws ApiError not_found */
+    /**
+     * Nothing refers to it afterwards. Killed before its end, it leaves the record, and removing it again goes on from there.
+     *
+     * @returns the record that was there; @throws ApiError not_found
+     */
     async remove(workspaceId: string, id: string): Promise<R> {
+      if (isId(id)) await detach(workspaceId, id);
       const removed = isId(id) ? await store.remove(workspaceId, id) : undefined;
       if (removed === undefined) throw notFound();
+      // What came to refer to it in the meantime.
+      await detach(workspaceId, id);
       return removed;
     },
   };
