@@ -37,6 +37,7 @@ function withoutPlace(command: string): string {
   return command
     .trim()
     .replaceAll(/http:\/\/(127\.0\.0\.1|localhost):\d+/g, 'http://$1')
+    .replaceAll(/'?[^'\s]*\/run\/click-id'?/g, 'click-id')
     .replaceAll(/Bearer [^"]+/g, 'Bearer');
 }
 

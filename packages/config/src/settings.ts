@@ -2,13 +2,14 @@ import { z } from 'zod';
 import { SettingsError } from './settings-error.js';
 import {
   addressRanges,
+  directory,
   flag,
   headerName,
   hexKey,
   hostname,
-  path,
   port,
   publicUrl,
+  readableFile,
   url,
   wholeNumber,
 } from './value-types.js';
@@ -19,7 +20,7 @@ const environmentSchema = z.object({
   API_PORT: port.default(3000),
   LINK_PORT: port.default(3001),
   WRITER_PORT: port.default(3002),
-  DATA_DIR: path.prefault('./data'),
+  DATA_DIR: directory.prefault('./data'),
 
   REDIS_URL: url('redis', 'rediss').optional(),
   REDIS_MAXMEMORY_MB: wholeNumber(16, 1_048_576).default(512),
@@ -43,14 +44,14 @@ const environmentSchema = z.object({
   REQUIRE_HTTPS: flag.default(false),
   TRUSTED_PROXIES: addressRanges.prefault('127.0.0.0/8,::1/128'),
 
-  GEO_DATABASE: path.optional(),
+  GEO_DATABASE: readableFile.optional(),
   GEO_COUNTRY_HEADER: headerName.optional(),
   GEO_CITY_HEADER: headerName.optional(),
   GEO_REGION_HEADER: headerName.optional(),
   GEO_CONTINENT_HEADER: headerName.optional(),
 
   INSTANCE_KEY: hexKey.optional(),
-  CURRENCY_RATES_FILE: path.optional(),
+  CURRENCY_RATES_FILE: readableFile.optional(),
   SHUTDOWN_DEADLINE_MS: wholeNumber(1000, 600_000).default(25_000),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {

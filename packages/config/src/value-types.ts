@@ -1,3 +1,4 @@
+import { accessSync, constants, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
@@ -17,6 +18,23 @@ export const port = wholeNumber(0, 65_535);
 export const flag = z.stringbool({ error: 'must be true or false' });
 
 export const path = z.string().transform((value) => resolve(value));
+
+/** A path at which nothing stands, or a directory. */
+export const directory = path.refine(
+  (value) => statSync(value, { throwIfNoEntry: false })?.isDirectory() ?? true,
+  'must be a directory',
+);
+
+function isReadableFile(value: string): boolean {
+  try {
+    accessSync(value, constants.R_OK);
+    return statSync(value).isFile();
+  } catch {
+    return false;
+  }
+}
+
+export const readableFile = path.refine(isReadableFile, 'must be a file that can be read');
 
 /** A URL with one of the given schemes, without a trailing slash. */
 export function url(...schemes: readonly string[]) {

@@ -52,7 +52,7 @@ async function start(settings: Settings, logger: Logger, signal: AbortSignal) {
   const { api, links } = stack;
   const suffix = apiKey === undefined ? `-${randomBytes(3).toString('hex')}` : '';
   console.log(`\nWaymark is up: API ${api}, short links ${links}, data and logs in ${settings.dataDir}\n`);
-  console.log(nextSteps({ api, links, domain, apiKey, suffix }));
+  console.log(nextSteps({ api, links, domain, dataDir: settings.dataDir, apiKey, suffix }));
   console.log('Ctrl-C stops it.');
   return {
     async close() {

@@ -3,12 +3,13 @@ export const LOCAL_DOMAIN = 'localhost';
 
 /** curl's own User-Agent is a bot's, and a bot's visit is no click. */
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
-const CLICK_ID_FILE = '/tmp/waymark-click-id';
 
 export interface NextSteps {
   readonly api: string;
   readonly links: string;
   readonly domain: string;
+  /** Where the lines keep what one of them learns for the next. */
+  readonly dataDir: string;
   /** The key made at this very start; undefined = made earlier, and shown then. */
   readonly apiKey: string | undefined;
   /** Differs at every start, so that the lines work again on the same data. */
@@ -22,11 +23,12 @@ export function localLinkAddress(links: string, domain: string, key: string): st
   return isLocal ? `http://${LOCAL_DOMAIN}:${port}/${key}` : `-H 'Host: ${domain}' ${links}/${key}`;
 }
 
-function steps({ api, links, domain, apiKey, suffix }: NextSteps): readonly (readonly [string, string])[] {
+function steps({ api, links, domain, dataDir, apiKey, suffix }: NextSteps): readonly (readonly [string, string])[] {
   const authorization = `-H "Authorization: Bearer ${apiKey ?? '$WAYMARK_KEY'}"`;
   const post = (path: string, body: string) =>
     `curl -s ${api}${path} ${authorization} -H 'Content-Type: application/json' -d ${body}`;
   const list = (event: string) => `curl -s '${api}/events?event=${event}' ${authorization}`;
+  const clickIdFile = `'${dataDir}/run/click-id'`;
   const key = `try${suffix}`;
   const customer = `customer${suffix || '-1'}`;
   return [
@@ -39,13 +41,13 @@ function steps({ api, links, domain, apiKey, suffix }: NextSteps): readonly (rea
     ],
     [
       'follow it as a browser does, and keep the click id',
-      `curl -s -o /dev/null -w '%{redirect_url}' -A '${BROWSER}' ${localLinkAddress(links, domain, key)} | sed 's/.*dub_id=//' | tee ${CLICK_ID_FILE}`,
+      `curl -s -o /dev/null -w '%{redirect_url}' -A '${BROWSER}' ${localLinkAddress(links, domain, key)} | sed 's/.*dub_id=//' | tee ${clickIdFile}`,
     ],
     [
       'report a lead',
       post(
         '/track/lead',
-        `"{\\"clickId\\":\\"$(cat ${CLICK_ID_FILE})\\",\\"eventName\\":\\"Sign up\\",\\"customerExternalId\\":\\"${customer}\\"}"`,
+        `"{\\"clickId\\":\\"$(cat ${clickIdFile})\\",\\"eventName\\":\\"Sign up\\",\\"customerExternalId\\":\\"${customer}\\"}"`,
       ),
     ],
     [

@@ -1,5 +1,5 @@
 import { type Catalog, createCatalog } from '@waymark/catalog';
-import { createClickHouseClient, migrate } from '@waymark/clickhouse';
+import { type ClickHouseClient, createClickHouseClient, migrate } from '@waymark/clickhouse';
 import type { Settings } from '@waymark/config';
 import { ApiError } from '@waymark/contract';
 import type { Logger } from '@waymark/http-kit';
@@ -28,6 +28,29 @@ async function addDomain(catalog: Catalog, domain: string, logger: Logger): Prom
     if (!(err instanceof ApiError)) throw err;
     logger.warn({ err, domain }, 'the default domain could not be added');
   }
+}
+
+const ANSWER_MS = 5000;
+
+/** Whether the stores answer at all. @throws Error naming the setting of the one that does not, without its credentials */
+async function checkStores(redis: Redis, clickhouse: ClickHouseClient): Promise<void> {
+  const silence = new Promise<never>((_resolve, reject) => {
+    setTimeout(() => reject(new Error(`no answer within ${ANSWER_MS / 1000} s`)), ANSWER_MS).unref();
+  });
+  const named = async (setting: string, answer: Promise<unknown>) => {
+    try {
+      await Promise.race([answer, silence]);
+    } catch (err) {
+      throw new Error(`${setting}: the store cannot be used: ${err instanceof Error ? err.message : String(err)}`);
+    }
+  };
+  await Promise.all([
+    named('REDIS_URL', redis.ping()),
+    named(
+      'CLICKHOUSE_URL',
+      clickhouse.ping().then((ping) => (ping.success ? undefined : Promise.reject(ping.error))),
+    ),
+  ]);
 }
 
 export interface PrepareOptions {
@@ -60,6 +83,7 @@ export async function prepareStores(options: PrepareOptions): Promise<FirstWorks
     isReplicated: settings.clickhouseCluster !== undefined,
   });
   try {
+    await checkStores(redis, clickhouse);
     if (settings.redisUrl !== undefined) for (const line of await redisAdvice(redis)) report(line);
     await migrate(clickhouse, { cluster: settings.clickhouseCluster });
     const first = await makeFirstWorkspace(catalog, domain);
