@@ -11,6 +11,7 @@ import { createPersistence } from './persistence.js';
 import { QUEUE_KINDS, queueKey } from './queue-keys.js';
 import type { QueueLogger } from './queue-logger.js';
 import { connectWriter, isOutOfMemory } from './redis-connection.js';
+import type { WebhookJobsOf } from './webhook-jobs.js';
 
 export interface EventWriterOptions {
   readonly redisUrl: string;
@@ -18,6 +19,8 @@ export interface EventWriterOptions {
   readonly logger: QueueLogger;
   readonly now?: () => number;
   readonly limits?: Partial<WriterLimits>;
+  /** What follows an insert; nothing unless given. */
+  readonly webhookJobsOf?: WebhookJobsOf;
   /** What has not been written by then goes back into the queue. */
   readonly closeMs?: number;
 }
@@ -101,7 +104,9 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
       return createCustomerWriter({ redis, client: clickhouse, deadLetters, persistence, logger, now });
     }
     const table = watched(createEventTable(clickhouse, kind));
-    const group = createGroupWriter({ kind, redis, table, manifest, deadLetters, persistence, logger, now });
+    const { webhookJobsOf } = options;
+    const shared = { redis, manifest, deadLetters, persistence, webhookJobsOf, logger, now };
+    const group = createGroupWriter({ kind, table, ...shared });
     return { knows: table.knows, write: group.write };
   };
   const workers: EventWorker[] = QUEUE_KINDS.map((kind) =>

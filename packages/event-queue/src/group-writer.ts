@@ -13,6 +13,7 @@ import { rowsKey } from './queue-keys.js';
 import type { QueueLogger } from './queue-logger.js';
 import { isOutOfMemory } from './redis-connection.js';
 import { rowKey } from './row-check.js';
+import type { WebhookJobsOf } from './webhook-jobs.js';
 
 /** A job as its worker got it. */
 export interface WriterJob {
@@ -29,6 +30,8 @@ export interface GroupWriterOptions {
   readonly manifest: Manifest;
   readonly deadLetters: DeadLetters;
   readonly persistence: Persistence;
+  /** What follows an insert; nothing unless given. */
+  readonly webhookJobsOf?: WebhookJobsOf | undefined;
   readonly logger: QueueLogger;
   readonly now: () => number;
 }
@@ -79,16 +82,23 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
     return rows;
   };
 
-  const finish = (group: NewGroup) =>
-    insist('acknowledging a group', async () => {
+  const finish = async (group: NewGroup, { texts }: GroupRows) => {
+    const { webhookJobsOf } = options;
+    const webhookJobs =
+      webhookJobsOf === undefined || texts.length === 0
+        ? []
+        : await insist('looking for webhooks', () => webhookJobsOf({ kind, groupId: group.id, rows: texts }));
+    await insist('acknowledging a group', async () => {
       try {
-        await manifest.acknowledge(group.id, group.jobIds);
+        if (webhookJobs.length === 0) await manifest.acknowledge(group.id, group.jobIds);
+        else await manifest.acknowledgeWith(group.id, group.jobIds, webhookJobs);
       } catch (err) {
         // ClickHouse has the rows, and a repeat without them is dropped by its token: at its limit Redis gets their room.
         if (isOutOfMemory(err)) await redis.unlink(...group.jobIds.map((id) => rowsKey(kind, id)));
         throw err;
       }
     });
+  };
 
   /** Finishes a group that someone has begun: the same rows in the same order under the same token. False: it is gone. */
   const settle = async (groupId: string): Promise<boolean> => {
@@ -103,7 +113,7 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
     if (rows.missing.length > 0) logger.warn({ group: groupId, jobs: rows.missing }, 'finishing a group without rows');
     if (group.state === 'split') await inserter.insertParts(group, rows, true);
     else if (rows.texts.length > 0) await inserter.insertWhole(group, rows, true);
-    await finish(group);
+    await finish(group, rows);
     return true;
   };
 
@@ -141,7 +151,7 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
     const rows = await layOut(group, await readRows(group.jobIds));
     if (rows.missing.length > 0) logger.error({ group: group.id, jobs: rows.missing }, 'a job has no rows in Redis');
     if (rows.texts.length > 0) await inserter.insertWhole(group, rows, false);
-    await finish(group);
+    await finish(group, rows);
   };
 
   /** Jobs that ClickHouse may have had for long: those of their rows that it has are left out. */

@@ -14,7 +14,8 @@ export {
 export type { WriterLimits } from './event-worker.js';
 export { createEventWriter, type EventWriter, type EventWriterOptions } from './event-writer.js';
 export { type QueueDepth, queueDepths } from './queue-depths.js';
-export { DEAD_LETTER_QUEUE, QUEUE_KINDS, QUEUE_PREFIX, stateKey } from './queue-keys.js';
+export { DEAD_LETTER_QUEUE, QUEUE_KINDS, QUEUE_PREFIX, stateKey, WEBHOOK_QUEUE } from './queue-keys.js';
 export type { QueueLogger } from './queue-logger.js';
 export type { Load } from './redis-health.js';
 export type { StateValue } from './transaction.js';
+export * from './webhook-jobs.js';

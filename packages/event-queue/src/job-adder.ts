@@ -1,5 +1,5 @@
 import type { QueueKind } from '@waymark/clickhouse';
-import { createRedisBackend, type IRedisTransaction, type RedisQueueBackend } from 'bullmq';
+import { createRedisBackend, type IRedisTransaction, type JobsOptions, type RedisQueueBackend } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { JobData } from './job-rows.js';
 import { QUEUE_PREFIX, type QueueName, queueKeys, rowsKey } from './queue-keys.js';
@@ -15,7 +15,7 @@ export interface JobDraft {
 }
 
 /** A job is never failed for good: an error that gets as far as BullMQ sends it back into the queue. */
-const ATTEMPTS = 1_000_000_000;
+const ROW_JOB_OPTIONS: JobsOptions = { attempts: 1_000_000_000, removeOnComplete: true };
 
 /** A transaction of ioredis, as BullMQ sees it, and what we put into it besides jobs. */
 export interface Transaction extends IRedisTransaction {
@@ -30,7 +30,7 @@ export interface JobAdder {
   /** A job of event rows. */
   add(transaction: Transaction, job: JobDraft): Promise<void>;
   /** A job with data of its own. */
-  addTo(transaction: Transaction, queue: QueueName, jobId: string, data: string): Promise<void>;
+  addTo(transaction: Transaction, queue: QueueName, jobId: string, data: string, options?: JobsOptions): Promise<void>;
   /** Teaches Redis BullMQ's scripts anew: a transaction cannot recover by itself when Redis has forgotten them. */
   loadScripts(): Promise<void>;
 }
@@ -57,12 +57,12 @@ export function createJobAdder(redis: Redis): JobAdder {
     // The connection's own listener has logged it.
   });
 
-  const addTo: JobAdder['addTo'] = async (transaction, queue, jobId, data) => {
+  const addTo: JobAdder['addTo'] = async (transaction, queue, jobId, data, options = ROW_JOB_OPTIONS) => {
     const job = {
       id: jobId,
       name: 'rows',
       data,
-      opts: { attempts: ATTEMPTS, removeOnComplete: true },
+      opts: options,
       timestamp: Date.now(),
       progress: 0,
       attemptsMade: 0,

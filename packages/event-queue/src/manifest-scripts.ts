@@ -22,10 +22,15 @@ return {}
 
 /**
  * Notes that ClickHouse has a group. Its entries stay for a while, for jobs that come again. KEYS: the group, then each job's
- * entry. ARGV: milliseconds.
+ * entry, then the jobs that follow it. ARGV: milliseconds, and how many follow: without one of those nothing is noted, so that
+ * a repeat makes them.
  */
 export const ACKNOWLEDGE_GROUP = `
+local following = tonumber(ARGV[2])
+for i = #KEYS - following + 1, #KEYS do
+  if redis.call('EXISTS', KEYS[i]) == 0 then return redis.error_reply('JOBMISSING a job that follows was not added') end
+end
 if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], 'state', 'acknowledged') end
-for i = 1, #KEYS do redis.call('PEXPIRE', KEYS[i], ARGV[1]) end
+for i = 1, #KEYS - following do redis.call('PEXPIRE', KEYS[i], ARGV[1]) end
 return 0
 `;

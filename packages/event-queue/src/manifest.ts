@@ -1,8 +1,10 @@
 import { QUEUE_TABLES, type QueueKind } from '@waymark/clickhouse';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
+import { createJobAdder } from './job-adder.js';
 import { ACKNOWLEDGE_GROUP, BEGIN_GROUP } from './manifest-scripts.js';
-import { groupKey, INSERT_COUNT_KEY, jobGroupKey } from './queue-keys.js';
+import { groupKey, INSERT_COUNT_KEY, jobGroupKey, jobKey, WEBHOOK_QUEUE } from './queue-keys.js';
+import { addWebhookJobs, type WebhookJob } from './webhook-jobs.js';
 
 /**
  * The manifest says which jobs went into which insert, in which order. It is written before the insert, so that whoever meets
@@ -57,6 +59,8 @@ export interface Manifest {
   read(groupId: string): Promise<Group | undefined>;
   markSplit(groupId: string): Promise<void>;
   acknowledge(groupId: string, jobIds: readonly string[]): Promise<void>;
+  /** The same together with adding the webhook jobs that follow: all or nothing. */
+  acknowledgeWith(groupId: string, jobIds: readonly string[], webhookJobs: readonly WebhookJob[]): Promise<void>;
   /** Takes jobs out of the manifest. */
   forget(jobIds: readonly string[]): Promise<void>;
   /** How many inserts all writers have begun so far. */
@@ -70,6 +74,7 @@ export function createManifest(redis: Redis): Manifest {
   redis.defineCommand('waymarkBeginGroup', { lua: BEGIN_GROUP });
   redis.defineCommand('waymarkAcknowledgeGroup', { lua: ACKNOWLEDGE_GROUP });
   const scripts = redis as Redis & ManifestScripts;
+  const adder = createJobAdder(redis);
   const orUndefined = (value: string | null | undefined) => (value === null || value === '' ? undefined : value);
 
   return {
@@ -108,7 +113,21 @@ export function createManifest(redis: Redis): Manifest {
 
     async acknowledge(groupId, jobIds) {
       const keys = [groupKey(groupId), ...jobIds.map(jobGroupKey)];
-      await scripts.waymarkAcknowledgeGroup(keys.length, ...keys, MANIFEST_MS);
+      await scripts.waymarkAcknowledgeGroup(keys.length, ...keys, MANIFEST_MS, 0);
+    },
+
+    async acknowledgeWith(groupId, jobIds, webhookJobs) {
+      const keys = [groupKey(groupId), ...jobIds.map(jobGroupKey)];
+      const following = webhookJobs.map(({ id }) => jobKey(WEBHOOK_QUEUE, id));
+      const multi = await adder.transaction();
+      await addWebhookJobs(adder, multi, webhookJobs);
+      const keyCount = keys.length + following.length;
+      multi.eval(ACKNOWLEDGE_GROUP, keyCount, ...keys, ...following, MANIFEST_MS, following.length);
+      const results = await multi.exec();
+      const failed = results === null ? new Error('the transaction was discarded') : results.find(([err]) => err)?.[0];
+      if (!failed) return;
+      await adder.loadScripts();
+      throw failed;
     },
 
     async forget(jobIds) {

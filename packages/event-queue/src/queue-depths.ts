@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { DEAD_LETTER_QUEUE, QUEUE_KINDS, type QueueName, queueKey } from './queue-keys.js';
+import { DEAD_LETTER_QUEUE, QUEUE_KINDS, type QueueName, queueKey, WEBHOOK_QUEUE } from './queue-keys.js';
 
 /** How many jobs a queue has in which state. */
 export interface QueueDepth {
@@ -19,7 +19,7 @@ async function depthOf(redis: Redis, queue: QueueName): Promise<QueueDepth> {
 
 /** What waits in each queue, for the operator. Dead letters wait in a queue of their own. */
 export async function queueDepths(redis: Redis): Promise<Readonly<Record<QueueName, QueueDepth>>> {
-  const names: readonly QueueName[] = [...QUEUE_KINDS, DEAD_LETTER_QUEUE];
+  const names: readonly QueueName[] = [...QUEUE_KINDS, WEBHOOK_QUEUE, DEAD_LETTER_QUEUE];
   const depths = await Promise.all(names.map(async (name) => [name, await depthOf(redis, name)] as const));
   return Object.fromEntries(depths) as Record<QueueName, QueueDepth>;
 }

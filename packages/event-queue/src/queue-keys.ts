@@ -10,9 +10,12 @@ export const QUEUE_PREFIX = '{waymark}';
 /** BullMQ queue of the rows that could not be written. It has no worker. */
 export const DEAD_LETTER_QUEUE = 'dead-letter';
 
+/** BullMQ queue of what is to be delivered to webhooks. */
+export const WEBHOOK_QUEUE = 'webhook';
+
 export const QUEUE_KINDS = Object.keys(QUEUE_TABLES) as readonly QueueKind[];
 
-export type QueueName = QueueKind | typeof DEAD_LETTER_QUEUE;
+export type QueueName = QueueKind | typeof DEAD_LETTER_QUEUE | typeof WEBHOOK_QUEUE;
 
 const bullKeys = new QueueKeys(QUEUE_PREFIX);
 const keysByQueue = new Map<string, ReturnType<QueueKeys['getKeys']>>();
