@@ -5,10 +5,13 @@ export { customerName, customerNameRow, customerRow, draftCustomer, type NewCust
 export { draftDomain, type NewDomain } from './domains.js';
 export { draftKey, type IssuedKey, type NewKey } from './keys.js';
 export { NAMES_TABLE } from './kind.js';
+export { draftLink, type LinkDraft, type NewLink } from './link-draft.js';
+export type { LinkFilters } from './link-filters.js';
 export { checkKey, normaliseKey, storedKey } from './link-key.js';
+export type { LinkGroup } from './link-list.js';
 export { shortLinkOf } from './link-object.js';
+export type { LinkSort } from './link-tops.js';
 export { mergeUtm, normaliseUrl, readUtm } from './link-url.js';
-export { draftLink, type LinkDraft, type NewLink } from './links.js';
 export { openStores, type StoreSettings, type Stores } from './open-stores.js';
 export { readableName } from './readable-name.js';
 export { API_READ, type ReadOptions } from './record-reader.js';

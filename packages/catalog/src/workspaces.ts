@@ -10,7 +10,7 @@ import {
 import { draftDomain } from './domains.js';
 import { draftKey, type IssuedKey } from './keys.js';
 import { workspaceSlug } from './kinds.js';
-import { draftLink } from './links.js';
+import { draftLink } from './link-draft.js';
 import type { NamesTable } from './names-table.js';
 import { type Creation, createRecords } from './record-creation.js';
 import type { RecordStore } from './record-store.js';
