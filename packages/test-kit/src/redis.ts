@@ -69,6 +69,9 @@ export async function startRedis(options: TestRedisOptions = {}): Promise<TestRe
   };
 }
 
+/** A killed Redis reads all of its log again before it answers. */
+const START_MS_MAX = 60_000;
+
 async function launch(port: number, args: readonly string[]): Promise<ChildProcess> {
   const child = spawn(...dyingWithParent('redis-server', args), { stdio: ['ignore', 'ignore', 'inherit'] });
   const end = () => child.kill('SIGKILL');
@@ -80,7 +83,7 @@ async function launch(port: number, args: readonly string[]): Promise<ChildProce
       if (child.exitCode !== null) throw new Error(`redis-server ended with ${child.exitCode}`);
       return answersPing(port);
     },
-    { what: `redis-server on port ${port}` },
+    { what: `redis-server on port ${port}`, timeoutMs: START_MS_MAX },
   );
   return child;
 }
