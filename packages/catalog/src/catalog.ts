@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import type { Redis } from 'ioredis';
+import { createActiveWebhooks } from './active-webhooks.js';
 import { createCounters } from './counters.js';
 import { createCustomers } from './customers.js';
 import { createDomains } from './domains.js';
@@ -74,6 +75,7 @@ export function createCatalog(options: CatalogOptions) {
   const hotRead: ReadOptions = { limitMs: options.redirectWaitMs ?? REDIRECT_WAIT_MS };
   const redis = connectRedis(options.redis, logger);
   const settings = options.isReplicated ? REPLICATED : SINGLE_NODE;
+  const activeWebhooks = createActiveWebhooks({ clickhouse, read: settings.read, now });
   const localNames = createLocalNames(NAMES_KEPT, now);
   const namesTable = createNamesTable(clickhouse, settings.read);
   const commitNames = createTableCommit(clickhouse, NAMES_TABLE.table, NAMES_TABLE.columns, settings, now);
@@ -83,10 +85,12 @@ export function createCatalog(options: CatalogOptions) {
       changed(change) {
         for (const name of change.names) localNames.delete(name);
         for (const store of stores) store.changed(change);
+        activeWebhooks.changed(change);
       },
       missed() {
         localNames.expireAll();
         for (const store of stores) store.missed();
+        activeWebhooks.missed();
       },
     },
     logger,
@@ -160,7 +164,7 @@ export function createCatalog(options: CatalogOptions) {
     partnerTags: createResources(partnerTagStore, PARTNER_TAG_RULES, parts),
     partners: createResources(partnerStore, PARTNER_RULES, parts),
     programs: createResources(programStore, PROGRAM_RULES, parts),
-    webhooks: createWebhooks(webhookStore, secrets, parts),
+    webhooks: createWebhooks(webhookStore, activeWebhooks, secrets, parts),
 
     /** Ends the writes under way and closes the catalog's own connections; Redis and ClickHouse clients given stay open. */
     async close(): Promise<void> {

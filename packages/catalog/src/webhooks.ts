@@ -1,14 +1,21 @@
 import { randomBytes } from 'node:crypto';
+import type { ActiveWebhooks } from './active-webhooks.js';
 import type { RecordStore } from './record-store.js';
 import type { WebhookRecord } from './records.js';
 import { type NewWebhook, WEBHOOK_RULES } from './resource-rules.js';
-import { createResources, type ResourceParts } from './resources.js';
+import { createResources } from './resources.js';
 import type { SecretBox } from './secret-box.js';
+import type { WriteParts } from './write-parts.js';
 
 const SECRET_BYTES = 16;
 
 /** Webhooks and their signing secrets, which are stored encrypted. */
-export function createWebhooks(store: RecordStore<WebhookRecord>, secrets: SecretBox, parts: ResourceParts) {
+export function createWebhooks(
+  store: RecordStore<WebhookRecord>,
+  active: ActiveWebhooks,
+  secrets: SecretBox,
+  parts: WriteParts,
+) {
   const resources = createResources(store, WEBHOOK_RULES, parts);
   return {
     ...resources,
@@ -18,6 +25,9 @@ export function createWebhooks(store: RecordStore<WebhookRecord>, secrets: Secre
       const secret = `whsec_${randomBytes(SECRET_BYTES).toString('hex')}`;
       return resources.create(workspaceId, { ...input, encryptedSecret: secrets.seal(secret, workspaceId) });
     },
+
+    /** Those that are not disabled, as this process knows them: cheap to ask for. */
+    active: active.of,
 
     /** What deliveries are signed with: `whsec_` and 32 hexadecimal digits. */
     secretOf: (record: WebhookRecord): string => secrets.open(record.encryptedSecret, record.workspaceId),
