@@ -46,8 +46,8 @@ describe('which numbers are filled', () => {
       expect((await other.analytics({ event })).body).toEqual(zeros);
       expect((await other.analytics({ event, interval: 'all' })).body).toEqual(zeros);
       expect((await other.analytics({ event, groupBy: 'countries' })).body).toEqual([]);
-      expect((await other.analytics({ event, groupBy: 'top_links', linkId: 'nonsense' })).body).toEqual([]);
-      expect((await other.analytics({ event, linkId: 'nonsense' })).body).toEqual(zeros);
+      expect((await other.analytics({ event, groupBy: 'top_links', linkId: 'link_none' })).body).toEqual([]);
+      expect((await other.analytics({ event, linkId: 'link_none' })).body).toEqual(zeros);
     }
   });
 });

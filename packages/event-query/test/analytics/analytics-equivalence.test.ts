@@ -46,8 +46,8 @@ test('a compiled answer has exactly the groups and numbers that adding up the sa
         ).toEqual(expected.map(({ key, numbers }) => ({ key: key.map(String), numbers })));
       }
     }),
-    { numRuns: 30, endOnFailure: true },
+    { numRuns: 20, endOnFailure: true },
   );
   // Otherwise the test would compare nothing with nothing.
-  expect(nonEmpty).toBeGreaterThan(100);
+  expect(nonEmpty).toBeGreaterThan(60);
 }, 240_000);

@@ -146,7 +146,7 @@ const CASES: Record<string, Case> = {
     totals: [0, 0, 0, 0],
   },
   'domains of links with a tag': { query: { groupBy: 'top_domains', tagId: tagId(2) }, totals: [4, 0, 0, 0] },
-  'nothing can match': { query: { event: 'composite', linkId: 'nonsense' }, totals: [0, 0, 0, 0] },
+  'nothing can match': { query: { event: 'composite', linkId: 'link_none' }, totals: [0, 0, 0, 0] },
 };
 
 test.each(Object.entries(CASES))('%s: the statement is the reviewed one and counts so much', async (name, wanted) => {

@@ -1,1 +1,1 @@
--- GET /analytics?event=composite&linkId=nonsense
+-- GET /analytics?event=composite&linkId=link_none
