@@ -22,6 +22,8 @@ export interface RateLimiter {
    * @param bucket which of its limits, such as `standard` or `analytics`
    */
   take(key: string, bucket: string, limit: number, windowSeconds: number): Promise<RateLimitResult>;
+  /** Takes back one count of the window that runs. Never rejects; what cannot be given back stays counted. */
+  giveBack(key: string, bucket: string, windowSeconds: number): Promise<void>;
   /** Closes the limiter's own connection, not the one it was made from. */
   close(): Promise<void>;
 }
@@ -138,6 +140,11 @@ export function createRateLimiter(redis: Redis, options: RateLimiterOptions = {}
   return {
     async take(key, bucket, limit, windowSeconds) {
       return toResult(await count(key, windowOf(bucket, windowSeconds)), limit, now());
+    },
+    async giveBack(key, bucket, windowSeconds) {
+      const { inRedis, inMemory } = windowOf(bucket, windowSeconds);
+      const counter = isAvailable ? inRedis : inMemory;
+      await counter.reward(key).catch(() => undefined);
     },
     async close() {
       client.disconnect();

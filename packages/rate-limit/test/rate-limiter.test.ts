@@ -45,6 +45,15 @@ describe('with Redis', () => {
     expect(results.every(({ limit }) => limit === 3)).toBe(true);
   });
 
+  it('a count given back leaves room for another', async () => {
+    const limiter = aLimiter();
+    const key = aKey();
+    await limiter.take(key, 'tries', 1, 60);
+    await limiter.giveBack(key, 'tries', 60);
+    expect((await limiter.take(key, 'tries', 1, 60)).allowed).toBe(true);
+    expect((await limiter.take(key, 'tries', 1, 60)).allowed).toBe(false);
+  });
+
   it('tells when the window ends, in epoch seconds, and how long to wait, in whole seconds of at least one', async () => {
     const limiter = aLimiter();
     const key = aKey();

@@ -1,5 +1,4 @@
 import { type App, authPlugin, type CreateAppOptions, createApp } from '@waymark/http-kit';
-import type { RateLimiter } from '@waymark/rate-limit';
 import type { IngestDeps } from './ingest-deps.js';
 import { redirectRoutes, routerTarget, shortcutVisits } from './redirect/redirect-routes.js';
 import { trackClickRoutes, trackRoutes } from './track/track-routes.js';
@@ -15,10 +14,7 @@ export function buildLinkApp(options: CreateAppOptions, deps: IngestDeps): App {
 }
 
 /** The track endpoints as an app of their own. */
-export function buildTrackApp(
-  options: CreateAppOptions,
-  deps: IngestDeps & { readonly rateLimiter: RateLimiter },
-): App {
+export function buildTrackApp(options: CreateAppOptions, deps: IngestDeps): App {
   const app = createApp({ title: 'Waymark ingest', ...options });
   app.register(authPlugin, deps);
   app.register(async (routes) => trackRoutes(routes as App, deps));

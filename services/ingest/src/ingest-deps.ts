@@ -4,14 +4,17 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import type { Settings } from '@waymark/config';
 import type { EventProducer } from '@waymark/event-queue';
 import type { Logger } from '@waymark/http-kit';
+import type { RateLimiter } from '@waymark/rate-limit';
 import { createVisitReader } from '@waymark/visit';
 import type { Redis } from 'ioredis';
+import { createAppOpens } from './app-opens.js';
+import { createPasswordGate } from './redirect/password-gate.js';
 import type { RedirectDeps } from './redirect/redirector.js';
 import { createCurrencyConverter } from './track/currencies.js';
 import type { TrackDeps } from './track/track-deps.js';
 
 /** What all routes of this service work on. */
-export interface IngestDeps extends Omit<RedirectDeps, 'catalog' | 'producer'>, TrackDeps {
+export interface IngestDeps extends Omit<RedirectDeps, 'catalog' | 'producer' | 'appOpens'>, TrackDeps {
   /** Stops following the files that were opened; the stores stay open. */
   close(): void;
 }
@@ -25,22 +28,24 @@ export interface IngestDepsOptions {
   readonly catalog: Catalog;
   readonly producer: EventProducer;
   readonly clickhouse: ClickHouseClient;
-  /** Read from only; its commands must not wait for ever. */
-  readonly redis: Pick<Redis, 'mget'>;
+  /** Its commands must not wait for ever. */
+  readonly redis: Pick<Redis, 'mget' | 'get' | 'set'>;
+  readonly rateLimiter: RateLimiter;
   readonly logger: Logger;
   readonly now?: () => number;
 }
 
 /** Opens what the settings name. @throws Error when one of the files cannot be read */
 export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
-  const { settings, catalog, producer, clickhouse, redis, logger, now = Date.now } = options;
+  const { settings, catalog, producer, clickhouse, redis, rateLimiter, logger, now = Date.now } = options;
+  const secretFor = (purpose: string) => createHmac('sha256', options.instanceKey).update(purpose).digest();
   const onReloadError = (what: string) => (err: unknown) =>
     logger.warn({ err }, `${what} cannot be read; the one read before stays in use`);
   const readVisit = createVisitReader({
     trustedProxies: settings.trustedProxies,
     geoDatabase: settings.geoDatabase,
     geoHeaders: settings.geoHeaders,
-    identitySalt: createHmac('sha256', options.instanceKey).update('visitor identity').digest('hex'),
+    identitySalt: secretFor('visitor identity').toString('hex'),
     onReloadError: onReloadError('the geo database'),
   });
   const currencies = createCurrencyConverter({
@@ -53,6 +58,14 @@ export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
     clickhouse,
     readState: async (keys) => (await redis.mget(...keys)).map((value) => value ?? undefined),
     readVisit,
+    passwords: createPasswordGate({
+      secret: secretFor('link passwords'),
+      passwordOf: catalog.links.passwordOf,
+      limiter: rateLimiter,
+    }),
+    appOpens: createAppOpens({ redis, secret: secretFor('app opens'), logger }),
+    rateLimiter,
+    random: Math.random,
     currencies,
     defaultDomain: settings.defaultDomain,
     logger,

@@ -12,8 +12,8 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const stores = openStores(settings, instanceKey, logger);
   const { redisUrl, redis, clickhouse, catalog } = stores;
   const producer = createEventProducer({ redisUrl, spoolDirectory: join(settings.dataDir, 'spool'), logger });
-  const deps = createIngestDeps({ settings, instanceKey, catalog, producer, clickhouse, redis, logger });
   const rateLimiter = createRateLimiter(redis, { logger });
+  const deps = createIngestDeps({ settings, instanceKey, catalog, producer, clickhouse, redis, rateLimiter, logger });
 
   const options: CreateAppOptions = {
     logger,
@@ -24,7 +24,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
     // Without ClickHouse links are still served from Redis, and without Redis clicks are kept on disk.
     readiness: { redis: () => producer.ping() },
   };
-  const trackApp = buildTrackApp(options, { ...deps, rateLimiter });
+  const trackApp = buildTrackApp(options, deps);
   const linkApp = buildLinkApp(options, deps);
   await trackApp.listen({ host: settings.host, port: settings.apiPort });
   await linkApp.listen({ host: settings.host, port: settings.linkPort });

@@ -356,7 +356,22 @@ describe('over a socket', () => {
     };
     expect(await ask('/%c3%28')).toMatch(/^HTTP\/1\.1 404/);
     expect(await ask('/%')).toMatch(/^HTTP\/1\.1 404/);
-    expect(await ask(`http://${DOMAIN}/x`)).toMatch(/^HTTP\/1\.1 404/);
     expect(await ask('*')).toMatch(/^HTTP\/1\.1 4/);
+
+    const { key } = await ingest.link({ key: 'raw/é', url: 'https://acme.com/raw' });
+    expect(key).toBe('raw/xn--9ca');
+    expect(await ask(`http://${DOMAIN}/raw/%C3%A9`)).toContain('location: https://acme.com/raw\r\n');
+    expect(await ask(`http://other.test/raw/%C3%A9`)).toMatch(/^HTTP\/1\.1 404/);
+    // Node's parser takes only ASCII in a target.
+    expect(await ask('/raw/é?q=é')).toMatch(/^HTTP\/1\.1 400/);
+    expect(await ask(`/raw/%C3%A9 HTTP/1.1\r\nHost: other.test\r\nX-A: b`)).toMatch(/^HTTP\/1\.1 400/);
+  });
+
+  it('a host that reads like another host’s link does not hide that link', async () => {
+    await ingest.link({ key: 'under/taken', url: 'https://acme.com/kept' });
+    for (let time = 0; time < 2; time++) {
+      expect((await visit('/taken', { host: `${DOMAIN}/under` })).statusCode).toBe(404);
+      expect((await visit('/under/taken')).headers.location).toBe('https://acme.com/kept');
+    }
   });
 });

@@ -13,6 +13,11 @@ describe('short address', () => {
     ['[::1]', '[::1]'],
     ['', ''],
     ['x'.repeat(300), ''],
+    ['go.acme.com/x', ''],
+    ['go.acme.com\\x', ''],
+    ['go acme.com', ''],
+    ['user@go.acme.com', ''],
+    ['caf\u00e9.com', ''],
     [undefined, ''],
   ])('host %s is domain %s', (host, domain) => {
     expect(readShortAddress(host, '/x').domain).toBe(domain);
@@ -37,8 +42,20 @@ describe('short address', () => {
     ['/a#b?c', 'a', ''],
     ['/a?b#c', 'a', 'b'],
     ['/a?b?c', 'a', 'b?c'],
+    ['http://other.com/a?b', 'a', 'b'],
+    ['HTTPS://other.com', '_root', ''],
+    ['ftp://other.com/a', 'ftp://other.com/a', ''],
   ])('target %s is key %s with query "%s"', (target, key, query) => {
     expect(readShortAddress('h', target)).toMatchObject({ key, query });
+  });
+
+  it('believes a target that names its host before the header', () => {
+    expect(readShortAddress('first.com', 'http://WWW.Second.com:80/a')).toMatchObject({
+      domain: 'second.com',
+      host: 'second.com:80',
+      key: 'a',
+    });
+    expect(readShortAddress('first.com', 'http://user@second.com/a').domain).toBe('');
   });
 
   it('takes a path that cannot be decoded as it stands', () => {

@@ -90,6 +90,7 @@ export async function startIngest(overrides: Partial<IngestDeps> = {}): Promise<
     currencyRatesFile: undefined,
     defaultDomain: undefined,
   };
+  const rateLimiter = createRateLimiter(client);
   const own = createIngestDeps({
     settings,
     instanceKey,
@@ -97,14 +98,14 @@ export async function startIngest(overrides: Partial<IngestDeps> = {}): Promise<
     producer,
     clickhouse: database.client,
     redis: client,
+    rateLimiter,
     logger,
     now,
   });
   const deps: IngestDeps = { ...own, ...overrides };
-  const rateLimiter = createRateLimiter(client);
   const appOptions = { logger, docBase: 'http://api.test/docs', trustedProxies: settings.trustedProxies };
   const linkApp = buildLinkApp(appOptions, deps);
-  const trackApp = buildTrackApp(appOptions, { ...deps, rateLimiter });
+  const trackApp = buildTrackApp(appOptions, deps);
   await Promise.all([linkApp.ready(), trackApp.ready()]);
 
   let writer: EventWriter | undefined;
@@ -158,7 +159,7 @@ export async function startIngest(overrides: Partial<IngestDeps> = {}): Promise<
       return clickId;
     },
     async postTo(overrides, path, body) {
-      const app = buildTrackApp(appOptions, { ...deps, ...overrides, rateLimiter });
+      const app = buildTrackApp(appOptions, { ...deps, ...overrides });
       try {
         return await app.inject({
           method: 'POST',

@@ -42,8 +42,8 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const stores = openStores(settings, instanceKey, logger);
   const { redisUrl, redis, clickhouse, catalog } = stores;
   const producer = createEventProducer({ redisUrl, spoolDirectory: join(settings.dataDir, 'spool'), logger });
-  const ingest = createIngestDeps({ settings, instanceKey, catalog, producer, clickhouse, redis, logger });
   const rateLimiter = createRateLimiter(redis, { logger });
+  const ingest = createIngestDeps({ settings, instanceKey, catalog, producer, clickhouse, redis, rateLimiter, logger });
 
   const options: CreateAppOptions = {
     logger,

@@ -1,11 +1,12 @@
-import type { LinkRecord } from '@waymark/catalog';
 import type { Visit } from '@waymark/visit';
-import { EXPIRED_PAGE, NOT_FOUND_PAGE, PASSWORD_PAGE, type Page, PLACEHOLDER_PAGE } from './pages.js';
+import type { Page } from './html.js';
+import { NOT_FOUND_PAGE } from './pages.js';
+import type { LockState } from './password-page.js';
+import type { Follow } from './targets.js';
+import type { VariantVisit } from './variants.js';
 
-/** What is to be done with a visit (spec 7.1). */
-export type Decision =
-  /** To the destination, with the visit's parameters; a click. */
-  | { readonly action: 'follow'; readonly target: string }
+/** What is to be done with a visit that does not go to a destination (spec 7.1). */
+export type Refusal =
   /** To a fixed address; no click. */
   | { readonly action: 'send'; readonly to: string }
   /** To the address the domain has for such cases, else the page; no click. */
@@ -14,22 +15,20 @@ export type Decision =
   | { readonly action: 'file'; readonly file: 'appleAppSiteAssociation' | 'assetLinks' }
   | { readonly action: 'page'; readonly page: Page; readonly isClick: boolean };
 
+/** What is to be done with a visit (spec 7.1). */
+export type Decision = Follow | Refusal;
+
 /** A visit to a link, as the rules see it. */
-export interface LinkVisit {
-  readonly link: LinkRecord;
+export interface LinkVisit extends VariantVisit {
   readonly visit: Visit;
-  readonly parameters: URLSearchParams;
-  readonly nowMs: number;
-  /** Whether the visit brought the link's password. Asked only of links that have one. */
-  readonly isPasswordRight: boolean;
+  /** Worked out for links that have a password; others are `open`. */
+  readonly lock: LockState;
 }
 
-type PathRule = (path: string) => Decision | undefined;
-type LinkRule = (visit: LinkVisit) => Decision | undefined;
+export type LinkRule = (visit: LinkVisit) => Decision | undefined;
+type PathRule = (path: string) => Refusal | undefined;
 
-const NOT_FOUND: Decision = { action: 'fall-back', to: 'notFoundUrl', otherwise: NOT_FOUND_PAGE };
-
-const DOMAIN_FILES: Readonly<Record<string, Decision>> = {
+const DOMAIN_FILES: Readonly<Record<string, Refusal>> = {
   '.well-known/apple-app-site-association': { action: 'file', file: 'appleAppSiteAssociation' },
   '.well-known/assetlinks.json': { action: 'file', file: 'assetLinks' },
 };
@@ -43,50 +42,22 @@ const scannedPath: PathRule = (path) => {
   return isScanned ? { action: 'send', to: '/?dub-no-track=1' } : undefined;
 };
 
-/** Row 4. A link with a password never leads on without it. */
-const locked: LinkRule = ({ link, isPasswordRight }) =>
-  link.encryptedPassword !== null && !isPasswordRight
-    ? { action: 'page', page: PASSWORD_PAGE, isClick: false }
-    : undefined;
+/** Rows 1 and 2: what the path alone decides. */
+export function decidePath(path: string): Refusal | undefined {
+  return domainFile(path) ?? scannedPath(path);
+}
 
-/** Row 5. */
-const disabled: LinkRule = ({ link }) => (link.disabledAt === null ? undefined : NOT_FOUND);
+/** Rows 3 and 5: nobody has this address. */
+export const NOT_FOUND: Refusal = { action: 'fall-back', to: 'notFoundUrl', otherwise: NOT_FOUND_PAGE };
 
-/** Row 6. */
-const expired: LinkRule = ({ link, nowMs }) => {
-  if (link.expiresAt === null || Date.parse(link.expiresAt) > nowMs) return undefined;
-  if (link.expiredUrl !== null && link.expiredUrl !== '') return { action: 'send', to: link.expiredUrl };
-  return { action: 'fall-back', to: 'expiredUrl', otherwise: EXPIRED_PAGE };
-};
-
-/** Row 7. */
-const withoutDestination: LinkRule = ({ link }) =>
-  link.url === '' ? { action: 'page', page: PLACEHOLDER_PAGE, isClick: true } : undefined;
-
-const PATH_RULES: readonly PathRule[] = [domainFile, scannedPath];
-/** In the order of spec 7.1; the first that decides, does. */
-const LINK_RULES: readonly LinkRule[] = [locked, disabled, expired, withoutDestination];
-
-function firstOf<Subject>(
-  rules: readonly ((subject: Subject) => Decision | undefined)[],
-  subject: Subject,
-): Decision | undefined {
+/** Rows 4 to 14: the first rule that decides, does. */
+export function decideLink(
+  { rules, otherwise }: { readonly rules: readonly LinkRule[]; readonly otherwise: Decision },
+  visit: LinkVisit,
+): Decision {
   for (const rule of rules) {
-    const decision = rule(subject);
+    const decision = rule(visit);
     if (decision !== undefined) return decision;
   }
-  return undefined;
-}
-
-/** Rows 1 and 2: what the path alone decides. */
-export function decidePath(path: string): Decision | undefined {
-  return firstOf(PATH_RULES, path);
-}
-
-/** Row 3: nobody has this address. */
-export const DECISION_WITHOUT_LINK = NOT_FOUND;
-
-/** Rows 4 to 14. */
-export function decideLink(visit: LinkVisit): Decision {
-  return firstOf(LINK_RULES, visit) ?? { action: 'follow', target: visit.link.url };
+  return otherwise;
 }

@@ -1,8 +1,10 @@
 import type { LinkRecord } from '@waymark/catalog';
 import { parseResourceId, ROOT_KEY } from '@waymark/contract';
+import { linkPath } from './link-path.js';
+import { type LinkRules, linkRules } from './link-rules.js';
 
 /** What every visit of a link needs and no visit changes. */
-export interface PreparedLink {
+export interface PreparedLink extends LinkRules {
   readonly link: LinkRecord;
   /** `UInt64` as text. */
   readonly workspaceNumber: string;
@@ -33,10 +35,11 @@ function prepare(link: LinkRecord): PreparedLink {
     workspaceNumber: numberOf('workspace', link.workspaceId),
     linkNumber: numberOf('link', link.id),
     cookieHead: `dub_id_${link.domain}_${link.key}=`,
-    cookieTail: `; Path=${isRoot ? '/' : encodeURI(`/${link.key}`)}; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Lax`,
+    cookieTail: `; Path=${linkPath(link)}; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Lax`,
     status: isRoot ? 301 : 302,
     via: isPartnerLink ? link.key : undefined,
     passesClickId: link.trackConversion || isPartnerLink,
+    ...linkRules(link),
   };
 }
 

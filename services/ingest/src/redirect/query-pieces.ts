@@ -44,6 +44,13 @@ export function pieceName(piece: string): string {
   return readPiece(piece)[0];
 }
 
+/** A query without the pieces of one name. */
+export function queryWithout(query: string, name: string): string {
+  return queryPieces(query)
+    .filter((piece) => pieceName(piece) !== name)
+    .join('&');
+}
+
 /** `name=value` with the value encoded. */
 export function writePiece(name: string, value: string): string {
   return `${name}=${encodeURIComponent(value)}`;

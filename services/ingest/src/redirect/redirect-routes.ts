@@ -1,17 +1,43 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
-import { createRedirector, type RedirectDeps, type Redirector } from './redirector.js';
+import { type LinkAnswer, pageAnswer } from './answers.js';
+import { BAD_REQUEST_PAGE } from './pages.js';
+import { createRedirector, type LinkRequest, type RedirectDeps, type Redirector } from './redirector.js';
 
 function isVisit({ method }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
+const TRACK_PATH = '/track/';
+
 /**
- * What the router of the link port is to look for. Any path of a visit is a short link's, so there is nothing to find out; and
- * the router would refuse paths that cannot be decoded, with an error body made for programs.
+ * What the router of the link port is to look for. Any path but those of browsers' reports is a short link's, so there is
+ * nothing to find out; and the router would refuse paths that cannot be decoded, with an error body made for programs.
  */
 export function routerTarget(request: IncomingMessage): string {
-  return isVisit(request) ? '/' : (request.url ?? '/');
+  const { url = '/' } = request;
+  return isVisit(request) || !url.startsWith(TRACK_PATH) ? '/' : url;
+}
+
+/** Two hosts: the proxy in front may have checked the other one (RFC 9112, 3.2). */
+function namesTwoHosts({ rawHeaders }: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name !== undefined && name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  return hosts > 1;
+}
+
+function linkRequest(request: IncomingMessage, target: string): LinkRequest {
+  const { method = 'GET', headers, socket } = request;
+  return { method, target, headers, remoteAddress: socket.remoteAddress };
+}
+
+function send(answer: LinkAnswer, response: ServerResponse, isClosing: boolean): void {
+  answer.headers.push('content-length', String(Buffer.byteLength(answer.body)));
+  if (isClosing) answer.headers.push('connection', 'close');
+  response.writeHead(answer.status, answer.headers).end(answer.body);
 }
 
 async function serve(
@@ -21,11 +47,30 @@ async function serve(
   response: ServerResponse,
   isClosing: () => boolean,
 ): Promise<void> {
-  const { method = 'GET', headers, socket } = request;
-  const answer = await redirector.answer({ method, target, headers, remoteAddress: socket.remoteAddress });
-  answer.headers.push('content-length', String(Buffer.byteLength(answer.body)));
-  if (isClosing()) answer.headers.push('connection', 'close');
-  response.writeHead(answer.status, answer.headers).end(answer.body);
+  const answer = namesTwoHosts(request)
+    ? pageAnswer(BAD_REQUEST_PAGE, ['cache-control', 'no-store'])
+    : await redirector.answer(linkRequest(request, target));
+  send(answer, response, isClosing());
+}
+
+const FORM_BYTES_MAX = 16 * 1024;
+
+/** The form of a link's password, posted to the link's own address. */
+async function formRoute(app: FastifyInstance, redirector: Redirector): Promise<void> {
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: FORM_BYTES_MAX },
+    (_request, body, done) => done(null, new URLSearchParams(body as string)),
+  );
+  app.post('/', async (request, reply) => {
+    const { body } = request;
+    const password = body instanceof URLSearchParams ? (body.get('password') ?? '') : '';
+    const answer = namesTwoHosts(request.raw)
+      ? pageAnswer(BAD_REQUEST_PAGE, ['cache-control', 'no-store'])
+      : await redirector.submit(linkRequest(request.raw, request.originalUrl), password);
+    reply.hijack();
+    send(answer, reply.raw, false);
+  });
 }
 
 /** Short links: every path of every domain. The app must serve nothing else under GET. */
@@ -41,6 +86,7 @@ export async function redirectRoutes(app: FastifyInstance, deps: RedirectDeps): 
       },
     });
   }
+  await app.register((scope) => formRoute(scope, redirector));
 }
 
 /**

@@ -1,27 +1,36 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Catalog, LinkRecord } from '@waymark/catalog';
-import { createEventId } from '@waymark/contract';
 import type { EventProducer } from '@waymark/event-queue';
 import type { VisitReader } from '@waymark/visit';
-import { isCountable, recordVisit } from '../record-visit.js';
-import { DECISION_WITHOUT_LINK, type Decision, decideLink, decidePath, type LinkVisit } from './decision.js';
+import type { AppOpens } from '../app-opens.js';
+import { fileAnswer, type LinkAnswer, pageAnswer, sendAnswer } from './answers.js';
+import { createClickCounter } from './click-counter.js';
+import { decideLink, decidePath, NOT_FOUND, type Refusal } from './decision.js';
 import { finalDestination, headerUrl, redirectTarget } from './final-url.js';
-import { NOT_FOUND_PAGE, PAGE_HEADERS, type Page, UNAVAILABLE_PAGE } from './pages.js';
-import { type PreparedLink, preparedLink } from './prepared-link.js';
+import { framePage, launchPage } from './link-pages.js';
+import { linkPath } from './link-path.js';
+import { NOT_FOUND_PAGE, UNAVAILABLE_PAGE } from './pages.js';
+import type { PasswordGate, Unlocking } from './password-gate.js';
+import { passwordPage } from './password-page.js';
+import { preparedLink } from './prepared-link.js';
+import { queryWithout } from './query-pieces.js';
 import { readShortAddress, type ShortAddress } from './short-address.js';
 
 export interface RedirectDeps {
   readonly catalog: {
-    readonly links: Pick<Catalog['links'], 'findByAddress' | 'passwordOf'>;
+    readonly links: Pick<Catalog['links'], 'findByAddress'>;
     readonly domains: Pick<Catalog['domains'], 'findBySlug'>;
   };
   readonly producer: Pick<EventProducer, 'recordClick'>;
   readonly readVisit: VisitReader;
+  readonly passwords: PasswordGate;
+  readonly appOpens: Pick<AppOpens, 'remember'>;
   /** Shared by all workspaces; search engines may index it. */
   readonly defaultDomain: string | undefined;
   readonly logger: { error(context: object, message: string): void };
   readonly now: () => number;
+  /** At least 0, below 1: chooses variants of tests. */
+  readonly random: () => number;
 }
 
 /** A request on the link port. */
@@ -33,42 +42,21 @@ export interface LinkRequest {
   readonly remoteAddress: string | undefined;
 }
 
-export interface LinkAnswer {
-  readonly status: number;
-  /** Names and values in turn, as Node takes them. */
-  readonly headers: string[];
-  readonly body: string;
-}
-
 export interface Redirector {
   /** Answers a visit. Never rejects: what fails is logged, and the visitor sees a page that says so. */
   answer(request: LinkRequest): Promise<LinkAnswer>;
+  /** Answers the form of a link's password; never rejects. */
+  submit(request: LinkRequest, password: string): Promise<LinkAnswer>;
 }
 
 const NO_PARAMETERS = new URLSearchParams();
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
-}
-
-/** Compares in a time that tells nothing about the password. */
-function isSamePassword(given: string | null, password: string | null): boolean {
-  return given !== null && password !== null && timingSafeEqual(digest(given), digest(password));
-}
-
-function pageAnswer(page: Page, headers: readonly string[]): LinkAnswer {
-  return { status: page.status, headers: [...headers, ...PAGE_HEADERS], body: page.html };
-}
-
-function sendAnswer(status: number, to: string, headers: string[]): LinkAnswer {
-  headers.push('location', headerUrl(to));
-  return { status, headers, body: '' };
-}
+const OPEN: Unlocking = { lock: 'open', isPasswordRight: false };
 
 /** Answers visits of short links: every path of every domain. */
 export function createRedirector(deps: RedirectDeps): Redirector {
-  const { producer, readVisit, defaultDomain, logger, now } = deps;
+  const { readVisit, passwords, defaultDomain, logger, now, random } = deps;
   const { links, domains } = deps.catalog;
+  const count = createClickCounter(deps);
 
   /** Domains that are served on an unusual port may carry it in their name. */
   async function findLink({ domain, host, key }: ShortAddress): Promise<LinkRecord | undefined> {
@@ -83,7 +71,7 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     return record === undefined && host !== domain ? domains.findBySlug(host) : record;
   }
 
-  async function carryOut(decision: Decision, address: ShortAddress, headers: string[]): Promise<LinkAnswer> {
+  async function carryOut(decision: Refusal, address: ShortAddress, headers: string[]): Promise<LinkAnswer> {
     switch (decision.action) {
       case 'send':
         return sendAnswer(302, decision.to, headers);
@@ -93,35 +81,10 @@ export function createRedirector(deps: RedirectDeps): Redirector {
       }
       case 'file': {
         const text = (await findDomain(address))?.[decision.file];
-        if (!text) return pageAnswer(NOT_FOUND_PAGE, headers);
-        return { status: 200, headers: [...headers, 'content-type', 'application/json'], body: text };
+        return text ? fileAnswer(text, headers) : pageAnswer(NOT_FOUND_PAGE, headers);
       }
       case 'page':
         return pageAnswer(decision.page, headers);
-      case 'follow':
-        throw new TypeError('a destination is followed with its link');
-    }
-  }
-
-  /** The visit's click id: of the click recorded now or within the hour, else a new one that stands for nothing. */
-  async function count(
-    request: LinkRequest,
-    prepared: PreparedLink,
-    { visit, parameters, nowMs }: LinkVisit,
-    url: string,
-    headers: string[],
-  ): Promise<string> {
-    const isTracked = request.headers['dub-no-track'] === undefined && !parameters.has('dub-no-track');
-    if (!isCountable(visit, isTracked)) return createEventId(nowMs);
-    try {
-      const trigger = parameters.get('qr') === '1' ? 'qr' : 'link';
-      const { clickId } = await recordVisit(producer, prepared, visit, { trigger, url, nowMs });
-      headers.push('set-cookie', prepared.cookieHead + clickId + prepared.cookieTail);
-      return clickId;
-    } catch (err) {
-      // The visitor goes on whatever happens to the click.
-      logger.error({ err, linkId: prepared.link.id }, 'a click could not be kept');
-      return createEventId(nowMs);
     }
   }
 
@@ -132,43 +95,86 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     headers: string[],
   ): Promise<LinkAnswer> {
     const { query } = address;
+    const { cookie: cookies } = request.headers;
     const prepared = preparedLink(link);
     const parameters = query === '' ? NO_PARAMETERS : new URLSearchParams(query);
+    const nowMs = now();
     const visit = readVisit({
       remoteAddress: request.remoteAddress,
       headers: request.headers,
       method: request.method,
       botParameter: parameters.get('bot') ?? undefined,
     });
-    const isPasswordRight =
-      link.encryptedPassword !== null && isSamePassword(parameters.get('pw'), links.passwordOf(link));
-    const linkVisit: LinkVisit = { link, visit, parameters, nowMs: now(), isPasswordRight };
-    const decision = decideLink(linkVisit);
-    if (decision.action === 'page' && decision.isClick) await count(request, prepared, linkVisit, link.url, headers);
-    if (decision.action !== 'follow') return carryOut(decision, address, headers);
+    const { lock, isPasswordRight } =
+      link.encryptedPassword === null ? OPEN : await passwords.unlock(link, { cookies, given: parameters.get('pw') });
+    const isUntracked = parameters.has('dub-no-track');
+    const isTracked = !isUntracked && request.headers['dub-no-track'] === undefined;
+    const counted = { prepared, visit, nowMs, isTracked, isScan: parameters.get('qr') === '1' };
+    const keep = (clickId: string) => headers.push('set-cookie', prepared.cookieHead + clickId + prepared.cookieTail);
+
+    const decision = decideLink(prepared, { visit, nowMs, lock, cookies, random });
+    if (decision.action !== 'follow') {
+      if (decision.action === 'page' && decision.isClick) {
+        const { clickId, isKept } = await count({ ...counted, url: link.url });
+        if (isKept) keep(clickId);
+      }
+      return carryOut(decision, address, headers);
+    }
 
     const target = redirectTarget(decision.target, parameters.get('redir_url'));
     const destination = finalDestination(target, { query, via: prepared.via, isPasswordRight });
-    const clickId = await count(request, prepared, linkVisit, destination.recorded, headers);
-    const isPassed = prepared.passesClickId && !parameters.has('dub-no-track');
-    return sendAnswer(prepared.status, isPassed ? destination.withClickId(clickId) : destination.url, headers);
+    const { clickId, isKept } = await count({ ...counted, url: destination.recorded });
+    if (isKept) keep(clickId);
+    if (decision.cookie !== undefined) headers.push('set-cookie', decision.cookie);
+    if (decision.isAppStore && isKept) deps.appOpens.remember(link, visit.clientAddress, clickId);
+    // Apps would take the id for a part of the number or message.
+    const isPassed = prepared.passesClickId && !isUntracked && decision.manner !== 'launch';
+    const url = isPassed ? destination.withClickId(clickId) : destination.url;
+    if (decision.manner === 'redirect') return sendAnswer(prepared.status, url, headers);
+    const page = decision.manner === 'launch' ? launchPage(headerUrl(url)) : framePage(link, headerUrl(url));
+    return pageAnswer(page, headers);
+  }
+
+  /** The link itself does what its visits do, once the browser holds the cookie. */
+  async function open(
+    request: LinkRequest,
+    address: ShortAddress,
+    link: LinkRecord,
+    password: string,
+    headers: string[],
+  ): Promise<LinkAnswer> {
+    if (link.encryptedPassword !== null) {
+      const { cookie: cookies } = request.headers;
+      const { lock } = await passwords.unlock(link, { cookies, given: password });
+      if (lock !== 'open') return pageAnswer(passwordPage(link, lock), headers);
+      headers.push('set-cookie', passwords.cookie(link));
+    }
+    const query = queryWithout(address.query, 'pw');
+    return sendAnswer(303, linkPath(link) + (query === '' ? '' : `?${query}`), headers);
+  }
+
+  async function answerWith(
+    request: LinkRequest,
+    serve: (address: ShortAddress, link: LinkRecord, headers: string[]) => Promise<LinkAnswer>,
+  ): Promise<LinkAnswer> {
+    try {
+      const address = readShortAddress(request.headers.host, request.target);
+      const decided = decidePath(address.path);
+      const link = decided === undefined ? await findLink(address) : undefined;
+      const headers = ['cache-control', 'no-store'];
+      const isIndexed = link?.doIndex === true || address.domain === defaultDomain || address.host === defaultDomain;
+      if (!isIndexed) headers.push('x-robots-tag', 'googlebot: noindex');
+      if (link !== undefined) return await serve(address, link, headers);
+      return await carryOut(decided ?? NOT_FOUND, address, headers);
+    } catch (err) {
+      logger.error({ err, host: request.headers.host }, 'a short link could not be opened');
+      return pageAnswer(UNAVAILABLE_PAGE, ['cache-control', 'no-store', 'retry-after', '1']);
+    }
   }
 
   return {
-    async answer(request) {
-      try {
-        const address = readShortAddress(request.headers.host, request.target);
-        const decided = decidePath(address.path);
-        const link = decided === undefined ? await findLink(address) : undefined;
-        const headers = ['cache-control', 'no-store'];
-        const isIndexed = link?.doIndex === true || address.domain === defaultDomain || address.host === defaultDomain;
-        if (!isIndexed) headers.push('x-robots-tag', 'googlebot: noindex');
-        if (link !== undefined) return await visitLink(request, address, link, headers);
-        return await carryOut(decided ?? DECISION_WITHOUT_LINK, address, headers);
-      } catch (err) {
-        logger.error({ err, host: request.headers.host }, 'a short link could not be opened');
-        return pageAnswer(UNAVAILABLE_PAGE, ['cache-control', 'no-store', 'retry-after', '1']);
-      }
-    },
+    answer: (request) => answerWith(request, (address, link, headers) => visitLink(request, address, link, headers)),
+    submit: (request, password) =>
+      answerWith(request, (address, link, headers) => open(request, address, link, password, headers)),
   };
 }

@@ -23,10 +23,12 @@ const CONTROL = /[\x00-\x1f\x7f]/;
 /** The longest host name there is, and a port. */
 const HOST_CHARS_MAX = 253 + 6;
 const NO_NAMES = { domain: '', host: '' } as const;
+/** Anything else is no name of a host; a slash in one would make it read like another host's link in the caches. */
+const HOST = /^[\w.:[\]-]+$/;
 
 /** Names of a Host header: lower case, without `www.` and the dot of a full name; the domain also without port. */
 function readHost(header: string | undefined): Pick<ShortAddress, 'domain' | 'host'> {
-  if (header === undefined || header.length > HOST_CHARS_MAX) return NO_NAMES;
+  if (header === undefined || header.length > HOST_CHARS_MAX || !HOST.test(header)) return NO_NAMES;
   const colon = header.lastIndexOf(':');
   const end = colon > 0 && header.indexOf(']', colon) < 0 ? colon : header.length;
   const name = withoutWww(header.slice(0, end));
@@ -43,16 +45,27 @@ function decodePath(path: string): string {
   }
 }
 
+/** What proxies send: `GET http://host/path`. Its host beats the header (RFC 9112, 3.2.2). */
+const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)/i;
+
+function splitTarget(hostHeader: string | undefined, target: string): readonly [string | undefined, string] {
+  // Nearly every target is a path.
+  if (target.startsWith('/')) return [hostHeader, target];
+  const absolute = ABSOLUTE_FORM.exec(target);
+  return absolute === null ? [hostHeader, target] : [absolute[1], target.slice(absolute[0].length)];
+}
+
 function lookupKey(path: string): string | undefined {
   return path.length > PATH_CHARS_MAX || CONTROL.test(path) ? undefined : normaliseKey(path);
 }
 
 /** Reads `Host` and request target. Never throws, whatever they hold. */
-export function readShortAddress(hostHeader: string | undefined, target: string): ShortAddress {
+export function readShortAddress(hostHeader: string | undefined, requestTarget: string): ShortAddress {
+  const [hostText, target] = splitTarget(hostHeader, requestTarget);
   const hash = target.indexOf('#');
   const head = hash < 0 ? target : target.slice(0, hash);
   const mark = head.indexOf('?');
   const path = decodePath(head.slice(head.startsWith('/') ? 1 : 0, mark < 0 ? undefined : mark));
-  const { domain, host } = readHost(hostHeader);
+  const { domain, host } = readHost(hostText);
   return { domain, host, path, key: lookupKey(path), query: mark < 0 ? '' : head.slice(mark + 1) };
 }

@@ -1,7 +1,9 @@
 import type { Catalog } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import type { EventProducer } from '@waymark/event-queue';
+import type { RateLimiter } from '@waymark/rate-limit';
 import type { VisitReader } from '@waymark/visit';
+import type { AppOpens } from '../app-opens.js';
 import type { CurrencyConverter } from './currencies.js';
 
 /** What the track endpoints work on. */
@@ -12,6 +14,8 @@ export interface TrackDeps {
   /** Values of keys that commits have set; undefined for those that are not there. */
   readonly readState: (keys: readonly string[]) => Promise<(string | undefined)[]>;
   readonly readVisit: VisitReader;
+  readonly appOpens: AppOpens;
+  readonly rateLimiter: RateLimiter;
   readonly currencies: CurrencyConverter;
   readonly now: () => number;
 }

@@ -1,0 +1,46 @@
+import { createEventId } from '@waymark/contract';
+import type { EventProducer } from '@waymark/event-queue';
+import type { Visit } from '@waymark/visit';
+import { isCountable, recordVisit } from '../record-visit.js';
+import type { PreparedLink } from './prepared-link.js';
+
+/** A visit that may be a click. */
+export interface CountedVisit {
+  readonly prepared: PreparedLink;
+  readonly visit: Visit;
+  readonly nowMs: number;
+  readonly isTracked: boolean;
+  readonly isScan: boolean;
+  /** Destination without the click id. */
+  readonly url: string;
+}
+
+export interface ClickCounterDeps {
+  readonly producer: Pick<EventProducer, 'recordClick'>;
+  readonly logger: { error(context: object, message: string): void };
+}
+
+/** The click that stands for a visit. */
+export interface CountedClick {
+  readonly clickId: string;
+  /** False for an id that stands for nothing: a visit that does not count, or a click that could not be kept. */
+  readonly isKept: boolean;
+}
+
+/**
+ * Counts visits of links: the visit's click id is that of the click recorded now or within the hour, else a new one. Never
+ * rejects: the visitor goes on whatever happens to the click.
+ */
+export function createClickCounter({ producer, logger }: ClickCounterDeps) {
+  return async ({ prepared, visit, nowMs, isTracked, isScan, url }: CountedVisit): Promise<CountedClick> => {
+    if (!isCountable(visit, isTracked)) return { clickId: createEventId(nowMs), isKept: false };
+    try {
+      const trigger = isScan ? 'qr' : 'link';
+      const { clickId } = await recordVisit(producer, prepared, visit, { trigger, url, nowMs });
+      return { clickId, isKept: true };
+    } catch (err) {
+      logger.error({ err, linkId: prepared.link.id }, 'a click could not be kept');
+      return { clickId: createEventId(nowMs), isKept: false };
+    }
+  };
+}

@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import type { LinkRecord } from '@waymark/catalog';
+import { readCookie } from './cookies.js';
+import { linkPath } from './link-path.js';
+import { type Follow, leadTo } from './targets.js';
+
+const COOKIE = 'dub_test_url';
+const COOKIE_SECONDS = 7 * 24 * 3600;
+/** Browsers drop cookies beyond 4 kB: longer addresses are named by their digest. */
+const COOKIE_CHARS_MAX = 2000;
+
+interface Variant {
+  readonly cookieValue: string;
+  /** Sum of the percentages up to and including this one. */
+  readonly upTo: number;
+  readonly follow: Follow;
+}
+
+export interface VariantVisit {
+  readonly nowMs: number;
+  /** `Cookie` header. */
+  readonly cookies: string | undefined;
+  /** At least 0, below 1. */
+  readonly random: () => number;
+}
+
+/** Chooses a visitor's variant; undefined while the test does not run. */
+export type VariantChooser = (visit: VariantVisit) => Follow | undefined;
+
+function cookieValueOf(url: string): string {
+  const text = encodeURIComponent(Buffer.from(url).toString('utf8'));
+  return text.length <= COOKIE_CHARS_MAX ? text : createHash('sha256').update(url).digest('base64url');
+}
+
+/** The link's A/B test (spec 7.2), undefined when it has none that can run. */
+export function variantChooser(link: LinkRecord): VariantChooser | undefined {
+  const { testVariants, testCompletedAt } = link;
+  if (testVariants === null || testVariants.length < 2 || testVariants.length > 4) return undefined;
+  const endsAtMs = testCompletedAt === null ? Number.NaN : Date.parse(testCompletedAt);
+  if (Number.isNaN(endsAtMs)) return undefined;
+
+  let sum = 0;
+  const variants = testVariants.map(({ url, percentage }): Variant => {
+    sum += percentage;
+    const cookieValue = cookieValueOf(url);
+    const cookie = `${COOKIE}=${cookieValue}; Path=${linkPath(link)}; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Lax`;
+    return { cookieValue, upTo: sum, follow: leadTo(url, link.rewrite, cookie) };
+  });
+
+  return ({ nowMs, cookies, random }) => {
+    if (nowMs >= endsAtMs) return undefined;
+    const kept = readCookie(cookies, COOKIE);
+    const known = kept === undefined ? undefined : variants.find(({ cookieValue }) => cookieValue === kept);
+    if (known !== undefined) return known.follow;
+    const point = random() * sum;
+    return (variants.find(({ upTo }) => point < upTo) ?? variants[0])?.follow;
+  };
+}
