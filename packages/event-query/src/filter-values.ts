@@ -1,4 +1,4 @@
-import { CONTINENTS, type MultiValueFilter, TRIGGERS } from '@waymark/contract';
+import { CONTINENTS, type MultiValueFilter, RESOURCE_PREFIX, type ResourceKind, TRIGGERS } from '@waymark/contract';
 import { fault } from './fault.js';
 import { mapValues, type ValueLists } from './multi-value.js';
 
@@ -18,34 +18,67 @@ function regionCode(value: string): string {
   return dash < 0 ? placeCode(value) : `${placeCode(value.slice(0, dash))}-${placeCode(value.slice(dash + 1))}`;
 }
 
-function oneOf(allowed: readonly string[]) {
-  return (parameter: MultiValueFilter, values: ValueLists): ValueLists => {
-    if ([...values.include, ...values.exclude].some((value) => !allowed.includes(value))) {
-      throw fault('invalid_value', parameter, `must be one of ${allowed.join(', ')}`);
-    }
-    return values;
+const COUNTRY = /^(?:[a-z]{2}|unknown)$/i;
+const REGION = /^(?:(?:[a-z]{2}|unknown)-)?(?:[a-z0-9]{1,3}|unknown)$/i;
+
+/** Brings the values of a parameter to their stored form. @throws ApiError 422 for one that the parameter cannot have */
+type Rule = (name: string, values: ValueLists) => ValueLists;
+
+/** A value that can be nobody's is refused: an empty answer would say that there are no such events. */
+function only(isPossible: (value: string) => boolean, what: string, issue = 'invalid_format'): Rule {
+  return (name, values) => {
+    if ([...values.include, ...values.exclude].every(isPossible)) return values;
+    throw fault(issue, name, `must be ${what}`);
   };
 }
 
-function each(change: (value: string) => string) {
-  return (_parameter: MultiValueFilter, values: ValueLists): ValueLists => mapValues(values, change);
+function oneOf(allowed: readonly string[]): Rule {
+  return only((value) => allowed.includes(value), `one of ${allowed.join(', ')}`, 'invalid_value');
 }
 
+/** Ids of one kind; those that nobody has match nothing (spec 2.2). */
+function idsOf(kind: ResourceKind): Rule {
+  const prefix = RESOURCE_PREFIX[kind];
+  return only((value) => value.startsWith(prefix), `ids that begin with ${prefix}`);
+}
+
+function each(change: (value: string) => string, check: Rule = (_name, values) => values): Rule {
+  return (name, values) => mapValues(check(name, values), change);
+}
+
+const hosts = only((value) => !value.includes('://'), 'a host such as acme.com, not a URL');
+const withoutQuery = only((value) => !value.includes('?'), 'a URL without its query, up to the ?');
+
 /** How the values of a parameter are checked and brought to their stored form; all others compare as given (spec 2.5). */
-const RULES: Readonly<
-  Partial<Record<MultiValueFilter, (parameter: MultiValueFilter, values: ValueLists) => ValueLists>>
-> = {
-  domain: each((value) => value.toLowerCase()),
-  country: each(placeCode),
-  region: each(regionCode),
+const RULES: Readonly<Partial<Record<MultiValueFilter, Rule>>> = {
+  linkId: idsOf('link'),
+  tagId: idsOf('tag'),
+  partnerId: idsOf('partner'),
+  partnerTagId: idsOf('partnerTag'),
+  groupId: idsOf('partnerGroup'),
+  domain: each((value) => value.toLowerCase(), hosts),
+  country: each(
+    placeCode,
+    only((value) => COUNTRY.test(value), 'codes of two letters such as FR'),
+  ),
+  region: each(
+    regionCode,
+    only((value) => REGION.test(value), 'codes of ISO 3166-2 such as US-CA, or their second part'),
+  ),
   continent: oneOf(CONTINENTS),
   trigger: oneOf(TRIGGERS),
   device: each(foldCase),
   browser: each(foldCase),
   os: each(foldCase),
+  referer: hosts,
+  refererUrl: withoutQuery,
+  url: withoutQuery,
 };
 
-/** @throws ApiError 422 for a value that the parameter cannot have */
-export function normaliseValues(parameter: MultiValueFilter, values: ValueLists): ValueLists {
-  return RULES[parameter]?.(parameter, values) ?? values;
+/**
+ * @param name what the caller calls the parameter
+ * @throws ApiError 422 for a value that the parameter cannot have
+ */
+export function normaliseValues(parameter: MultiValueFilter, values: ValueLists, name: string = parameter): ValueLists {
+  return RULES[parameter]?.(name, values) ?? values;
 }

@@ -1,4 +1,4 @@
-import { type EventsQuery, MULTI_VALUE_FILTERS, type MultiValueFilter } from '@waymark/contract';
+import { type EventsQuery, MULTI_VALUE_FILTERS, type MultiValueFilter, RESOURCE_PREFIX } from '@waymark/contract';
 import type { Cursor } from './cursor.js';
 import { fault } from './fault.js';
 import { normaliseValues } from './filter-values.js';
@@ -22,7 +22,7 @@ function parseLists(query: FilterQuery): Lists {
     if (values !== undefined) lists.set(parameter, normaliseValues(parameter, values));
   }
   const tagIds = parseMultiValue('tagIds', query.tagIds);
-  if (tagIds !== undefined && !lists.has('tagId')) lists.set('tagId', tagIds);
+  if (tagIds !== undefined && !lists.has('tagId')) lists.set('tagId', normaliseValues('tagId', tagIds, 'tagIds'));
   if (query.qr !== undefined && !lists.has('trigger')) {
     lists.set('trigger', { include: [query.qr ? 'qr' : 'link'], exclude: [] });
   }
@@ -46,9 +46,11 @@ function parseLink(query: FilterQuery, lists: Lists): LinkReference | undefined 
 }
 
 function customerOf(customerId: string): CustomerReference {
-  return customerId.startsWith(EXTERNAL_PREFIX)
-    ? { by: 'externalId', externalId: customerId.slice(EXTERNAL_PREFIX.length) }
-    : { by: 'id', id: customerId };
+  if (customerId.startsWith(EXTERNAL_PREFIX)) {
+    return { by: 'externalId', externalId: customerId.slice(EXTERNAL_PREFIX.length) };
+  }
+  if (customerId.startsWith(RESOURCE_PREFIX.customer)) return { by: 'id', id: customerId };
+  throw fault('invalid_format', 'customerId', `must begin with ${RESOURCE_PREFIX.customer} or ${EXTERNAL_PREFIX}`);
 }
 
 /**

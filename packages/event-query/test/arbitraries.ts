@@ -159,13 +159,13 @@ const nonEmpty = (values: readonly string[]) => values.filter((value) => value !
 
 /** What each filter may be asked for: values that exist, and some that do not. */
 const WISHED: Readonly<Record<MultiValueFilter, readonly string[]>> = {
-  linkId: [...LINKS.map(linkId), linkId(99), 'nonsense', "link_'"],
+  linkId: [...LINKS.map(linkId), linkId(99), 'link_none', "link_'"],
   domain: anyCase([...POOLS.domain, 'none.example']),
   tenantId: [...nonEmpty(POOLS.tenantId), 'none'],
-  tagId: [...TAGS.map(tagId), tagId(99), 'nonsense', tagId(0)],
+  tagId: [...TAGS.map(tagId), tagId(99), 'tag_none', tagId(0)],
   folderId: [1, 2, 9, 0].map(folderId),
   partnerId: [1, 2, 9, 0].map(partnerId),
-  partnerTagId: [...[...TAGS, 9, 0].map(partnerTagId), tagId(1)],
+  partnerTagId: [...TAGS, 9, 0].map(partnerTagId),
   groupId: [1, 2, 9, 0].map(groupId),
   country: anyCase([...POOLS.country, 'XX']),
   region: anyCase([...POOLS.region, 'US-CA', 'DE-CA', 'FR-IDF', 'Unknown-Unknown', 'XX-YY']),
@@ -177,8 +177,8 @@ const WISHED: Readonly<Record<MultiValueFilter, readonly string[]>> = {
   trigger: TRIGGERS,
   eventName: [...POOLS.eventName, 'sign up'],
   referer: POOLS.referer,
-  refererUrl: [...POOLS.referer, ...POOLS.base, 'https://acme.com/p?utm_source=Google'],
-  url: [...POOLS.base, 'https://acme.com/p?utm_source=Google'],
+  refererUrl: [...POOLS.referer, ...POOLS.base, 'https://acme.com/none'],
+  url: [...POOLS.base, 'https://acme.com/none'],
   utm_source: [...nonEmpty(POOLS.utm), 'goo'],
   utm_medium: nonEmpty(POOLS.utm),
   utm_campaign: nonEmpty(POOLS.utm),

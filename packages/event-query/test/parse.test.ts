@@ -58,6 +58,24 @@ test.each([
   ['continent', 'EU,XX'],
   ['continent', '-eu'],
   ['trigger', 'link,-email'],
+  ['linkId', 'link_a,b'],
+  ['tagId', 'news'],
+  ['tagIds', '-link_a'],
+  ['partnerId', 'cus_a'],
+  ['partnerTagId', 'tag_a'],
+  ['groupId', 'gold'],
+  ['customerId', 'ada@example.com'],
+  ['domain', 'https://go.acme.com'],
+  ['country', 'USA'],
+  ['country', 'FR,-ß'],
+  ['country', 'France'],
+  ['region', 'US-California'],
+  ['region', 'California'],
+  ['region', 'US-CA-LA'],
+  ['region', 'CA-'],
+  ['referer', 'https://t.co'],
+  ['refererUrl', 'https://t.co/a?b=c'],
+  ['url', 'https://acme.com/?utm_source=x'],
 ])('%s=%s is refused, for its values are known', (parameter, value) => {
   expect(() => parsed({ [parameter]: value })).toThrow(
     expect.objectContaining({ code: 'unprocessable_entity', message: expect.stringContaining(`: ${parameter}: `) }),
@@ -105,7 +123,7 @@ test.each<Record<string, string>>([
   { key: 'try' },
   { key: 'try', domain: '-go.acme.com' },
   { key: 'try', domain: ',' },
-  { key: 'try', linkId: 'x' },
+  { key: 'try', linkId: 'link_x' },
 ])('a key without the domain it belongs to is a bad request: %j', (query) => {
   expect(() => parsed(query)).toThrow(expect.objectContaining({ code: 'bad_request' }));
 });

@@ -1,4 +1,4 @@
--- GET /events?linkId=link_00000000001%2Clink_00000000002%2Cnonsense
+-- GET /events?linkId=link_00000000001%2Clink_00000000002%2Clink_none
 
 SELECT click_id, timestamp, link_id, payload, ip
   FROM click_events

@@ -1,4 +1,4 @@
--- GET /events?linkId=nonsense
+-- GET /events?linkId=link_none
 
 SELECT click_id, timestamp, link_id, payload, ip
   FROM click_events

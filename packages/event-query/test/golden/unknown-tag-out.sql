@@ -1,4 +1,4 @@
--- GET /events?tagId=-nonsense
+-- GET /events?tagId=-tag_none
 
 SELECT click_id, timestamp, link_id, payload, ip
   FROM click_events

@@ -1,4 +1,4 @@
--- GET /events?partnerTagId=tag_00000000001
+-- GET /events?partnerTagId=ptag_none
 
 SELECT click_id, timestamp, link_id, payload, ip
   FROM click_events
