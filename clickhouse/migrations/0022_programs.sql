@@ -6,7 +6,7 @@ CREATE TABLE IF NOT EXISTS programs${local} ${cluster}
     version UInt64,
     deleted UInt8,
     name String,
-    domain String,
+    domain_id UInt64,
     created_at DateTime64(3, 'UTC'),
     data String
 )

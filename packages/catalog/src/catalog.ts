@@ -42,7 +42,7 @@ import {
   PROGRAM_RULES,
   TAG_RULES,
 } from './resource-rules.js';
-import { createResources } from './resources.js';
+import { createResources, type ResourceParts } from './resources.js';
 import { createSecretBox } from './secret-box.js';
 import type { CatalogLogger } from './unavailable.js';
 import { createWebhooks } from './webhooks.js';
@@ -136,6 +136,8 @@ export function createCatalog(options: CatalogOptions) {
 
   const counters = createCounters(clickhouse);
   const secrets = createSecretBox(options.instanceKey);
+  const quotas = createQuotas(redis, now);
+  const resourceParts: ResourceParts = { ...parts, quotas };
   const workspaces = createWorkspaces(
     { workspaces: workspaceStore, apiKeys: apiKeyStore, domains: domainStore, links: linkStore },
     parts,
@@ -143,11 +145,12 @@ export function createCatalog(options: CatalogOptions) {
   return {
     workspaces,
     keys: createKeys(apiKeyStore, workspaces, now),
-    domains: createDomains({ domains: domainStore, links: linkStore }, parts, hotRead),
-    quotas: createQuotas(redis, now),
+    domains: createDomains({ domains: domainStore, links: linkStore }, resourceParts, hotRead),
+    quotas,
     links: createLinks({
       store: linkStore,
       tags: tagStore,
+      partners: partnerStore,
       clickhouse,
       settings: settings.read,
       locks: parts.locks,
@@ -158,13 +161,13 @@ export function createCatalog(options: CatalogOptions) {
       now,
     }),
     customers: createCustomers(customerStore, counters, now),
-    tags: createResources(tagStore, TAG_RULES, parts, tagDetacher(linkStore)),
-    folders: createResources(folderStore, FOLDER_RULES, parts, folderDetacher(linkStore)),
-    groups: createResources(groupStore, GROUP_RULES, parts),
-    partnerTags: createResources(partnerTagStore, PARTNER_TAG_RULES, parts),
-    partners: createResources(partnerStore, PARTNER_RULES, parts),
-    programs: createResources(programStore, PROGRAM_RULES, parts),
-    webhooks: createWebhooks(webhookStore, activeWebhooks, secrets, parts),
+    tags: createResources(tagStore, TAG_RULES, resourceParts, { detach: tagDetacher(linkStore) }),
+    folders: createResources(folderStore, FOLDER_RULES, resourceParts, { detach: folderDetacher(linkStore) }),
+    groups: createResources(groupStore, GROUP_RULES, resourceParts),
+    partnerTags: createResources(partnerTagStore, PARTNER_TAG_RULES, resourceParts),
+    partners: createResources(partnerStore, PARTNER_RULES, resourceParts),
+    programs: createResources(programStore, PROGRAM_RULES, resourceParts),
+    webhooks: createWebhooks(webhookStore, activeWebhooks, secrets, resourceParts),
 
     /** Ends the writes under way and closes the catalog's own connections; Redis and ClickHouse clients given stay open. */
     async close(): Promise<void> {

@@ -7,8 +7,7 @@ import type { ReadOptions } from './record-reader.js';
 import type { RecordStore } from './record-store.js';
 import type { DomainRecord, LinkRecord } from './records.js';
 import { DOMAIN_RULES, type NewDomain } from './resource-rules.js';
-import { createResources } from './resources.js';
-import type { WriteParts } from './write-parts.js';
+import { createResources, type ResourceParts } from './resources.js';
 
 const PRIMARIES_KEPT = 10_000;
 const PRIMARY_TTL_MS = 1_000;
@@ -44,7 +43,7 @@ function domainObject(record: DomainRecord): Domain {
 
 export function createDomains(
   stores: { readonly domains: RecordStore<DomainRecord>; readonly links: RecordStore<LinkRecord> },
-  parts: WriteParts,
+  parts: ResourceParts,
   hotRead: ReadOptions,
 ) {
   const { domains, links } = stores;

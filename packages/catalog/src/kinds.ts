@@ -87,7 +87,10 @@ export const domainKind: Kind<DomainRecord> = {
   table: 'domains',
   schema: domainRecordSchema,
   columns: { slug: (record) => record.slug, archived: (record) => (record.archived ? 1 : 0) },
-  names: (record) => [domainHost(record.slug)],
+  names: ({ slug, movedFrom }) => [
+    domainHost(slug),
+    ...(movedFrom === null || movedFrom === slug ? [] : [domainHost(movedFrom)]),
+  ],
   staleMsMax: DAY_MS,
 };
 
@@ -167,7 +170,7 @@ export const programKind: Kind<ProgramRecord> = {
   resource: 'program',
   table: 'programs',
   schema: programRecordSchema,
-  columns: { name: (record) => record.name, domain: (record) => record.domain ?? '' },
+  columns: { name: (record) => record.name, domain_id: (record) => numberOrZero('domain', record.domainId) },
   names: () => [],
   staleMsMax: DAY_MS,
 };

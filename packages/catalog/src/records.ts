@@ -64,6 +64,8 @@ export const domainRecordSchema = z.strictObject({
   logo: text,
   assetLinks: text,
   appleAppSiteAssociation: text,
+  /** The slug it had, while links are still on it. */
+  movedFrom: text.default(null),
 });
 export type DomainRecord = z.infer<typeof domainRecordSchema>;
 
@@ -166,7 +168,7 @@ export const programRecordSchema = z.strictObject({
   ...common,
   name: z.string(),
   /** Where links of partners are made; null = where links are made that name no domain. */
-  domain: text,
+  domainId: text,
   /** Where links of partners lead that name no destination; null = the program's domain itself. */
   url: text,
   defaultGroupId: z.string(),

@@ -2,6 +2,7 @@ import { contains, equals, hasId, isOneOf } from './conditions.js';
 import { folderName, partnerTagName, tagName, webhookUrl } from './kinds.js';
 import { BY_CREATION, type Condition } from './record-list.js';
 import type {
+  DomainRecord,
   FolderRecord,
   GroupRecord,
   PartnerRecord,
@@ -12,6 +13,7 @@ import type {
 } from './records.js';
 import type { New, ResourceRules } from './resources.js';
 
+export type NewDomain = New<DomainRecord, 'slug'>;
 export type NewTag = New<TagRecord, 'name'>;
 export type NewFolder = New<FolderRecord, 'name'>;
 export type NewGroup = New<GroupRecord, 'name' | 'slug'>;
@@ -51,6 +53,36 @@ export const TAG_RULES: ResourceRules<TagRecord, NewTag, NamedFilters, NamedSort
   sorts: NAMED_SORTS,
 };
 
+export interface DomainFilters {
+  /** Archived ones as well. */
+  readonly isArchivedShown: boolean;
+  /** Part of the slug. */
+  readonly search?: string | undefined;
+}
+
+/** Self-hosted domains count as verified (spec 5.1). */
+export const DOMAIN_RULES: ResourceRules<DomainRecord, NewDomain, DomainFilters, 'createdAt' | 'slug'> = {
+  title: 'domain',
+  complete: (input) => ({
+    verified: true,
+    primary: false,
+    archived: false,
+    placeholder: null,
+    expiredUrl: null,
+    notFoundUrl: null,
+    logo: null,
+    assetLinks: null,
+    appleAppSiteAssociation: null,
+    movedFrom: null,
+    ...input,
+  }),
+  conditions: ({ isArchivedShown, search }) => [
+    ...(isArchivedShown ? [] : [{ sql: 'archived = 0', values: {} }]),
+    ...given(search, (text) => contains(['slug'], text)),
+  ],
+  sorts: { createdAt: BY_CREATION, slug: { by: 'slug' } },
+};
+
 export interface FolderFilters extends NamedFilters {
   /** Left out: any, those without one included. */
   readonly accessLevels?: readonly string[] | undefined;
@@ -86,7 +118,7 @@ export const PARTNER_TAG_RULES: ResourceRules<PartnerTagRecord, NewPartnerTag, N
 
 export const PROGRAM_RULES: ResourceRules<ProgramRecord, NewProgram, NamedFilters, NamedSort> = {
   title: 'program',
-  complete: (input) => ({ domain: null, url: null, ...input }),
+  complete: (input) => ({ domainId: null, url: null, ...input }),
   conditions: namedConditions('program'),
   sorts: NAMED_SORTS,
 };

@@ -1,9 +1,10 @@
 import { ApiError, createResourceId, parseResourceId, type SortOrder } from '@waymark/contract';
 import type { CatalogRecord, Name } from './kind.js';
-import type { Locks } from './locks.js';
+import type { Quotas } from './quotas.js';
+import { type Creation, createRecords } from './record-creation.js';
 import type { Condition, SortRule } from './record-list.js';
 import type { RecordStore } from './record-store.js';
-import { NameTakenError } from './write-parts.js';
+import { NameTakenError, type WriteParts } from './write-parts.js';
 
 export type Fields<R extends CatalogRecord> = Omit<R, keyof CatalogRecord>;
 /** What a new record must say; the rest has a default. */
@@ -30,20 +31,27 @@ export interface PageRequest<Filters, Sort extends string> {
   readonly pageSize: number;
 }
 
-export interface ResourceParts {
-  readonly locks: Locks;
-  readonly now: () => number;
+export interface ResourceParts extends WriteParts {
+  readonly quotas: Quotas;
+}
+
+/** What other kinds have to do with one. */
+export interface Relations<R extends CatalogRecord> {
+  /** Takes what other records say of one away from them. */
+  readonly detach?: (workspaceId: string, id: string) => Promise<void>;
+  /** Records that appear together with a new one, before it. */
+  readonly companions?: (record: R) => readonly Creation[];
 }
 
 /** What is alike for every kind of resource that a workspace has. */
 export function createResources<R extends CatalogRecord, N, Filters, Sort extends string>(
   store: RecordStore<R>,
   rules: ResourceRules<R, N, Filters, Sort>,
-  { locks, now }: ResourceParts,
-  /** Takes what other records say of one away from them. */
-  detach: (workspaceId: string, id: string) => Promise<void> = async () => undefined,
+  parts: ResourceParts,
+  { detach, companions }: Relations<R> = {},
 ) {
   const { title } = rules;
+  const { now } = parts;
 
   const isId = (id: string) => parseResourceId(store.kind.resource, id) !== undefined;
 
@@ -53,19 +61,20 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
 
   function conflictOf(err: unknown): unknown {
     if (!(err instanceof NameTakenError)) return err;
-    return new ApiError('conflict', `A ${title} "${err.taken.name}" already exists in this workspace.`, { cause: err });
+    return new ApiError('conflict', `A ${title} "${err.taken.name}" exists already.`, { cause: err });
   }
 
-  /** Counts and creates while nobody else does, so that many creations at once do not exceed the quota together. */
-  async function withinQuota<T>(workspaceId: string, countMax: number | null, create: () => Promise<T>): Promise<T> {
-    if (countMax === null) return create();
-    const lock = await locks.take([`count/${store.kind.table}/${workspaceId}`]);
-    try {
-      if ((await store.lists.count(workspaceId)) < countMax) return await create();
-      throw new ApiError('forbidden', `This workspace may have at most ${countMax} of: ${title}.`);
-    } finally {
-      await lock.release();
-    }
+  /** @throws ApiError forbidden when the workspace has as many as it may */
+  function withinQuota<T>(workspaceId: string, limit: number | null, create: () => Promise<T>): Promise<T> {
+    const request = {
+      workspaceId,
+      what: store.kind.table,
+      amount: 1,
+      limit,
+      used: () => store.lists.count(workspaceId),
+      refusal: () => new ApiError('forbidden', `This workspace may have at most ${limit} of: ${title}.`),
+    };
+    return parts.quotas.within(request, create);
   }
 
   return {
@@ -105,7 +114,9 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
       const id = createResourceId(store.kind.resource, nowMs);
       const record = { ...rules.complete(input), id, workspaceId, createdAt: time, updatedAt: time } as R;
       try {
-        return await withinQuota(workspaceId, countMax, () => store.create(record));
+        const creations = [...(companions?.(record) ?? []), store.prepare(record)];
+        await withinQuota(workspaceId, countMax, () => createRecords(parts, creations));
+        return record;
       } catch (err) {
         throw conflictOf(err);
       }
@@ -139,11 +150,11 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
      * @returns the record that was there; @throws ApiError not_found
      */
     async remove(workspaceId: string, id: string): Promise<R> {
-      if (isId(id)) await detach(workspaceId, id);
+      if (isId(id)) await detach?.(workspaceId, id);
       const removed = isId(id) ? await store.remove(workspaceId, id) : undefined;
       if (removed === undefined) throw notFound();
       // What came to refer to it in the meantime.
-      await detach(workspaceId, id);
+      await detach?.(workspaceId, id);
       return removed;
     },
   };

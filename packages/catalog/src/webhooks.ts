@@ -3,9 +3,8 @@ import type { ActiveWebhooks } from './active-webhooks.js';
 import type { RecordStore } from './record-store.js';
 import type { WebhookRecord } from './records.js';
 import { type NewWebhook, WEBHOOK_RULES } from './resource-rules.js';
-import { createResources } from './resources.js';
+import { createResources, type ResourceParts } from './resources.js';
 import type { SecretBox } from './secret-box.js';
-import type { WriteParts } from './write-parts.js';
 
 const SECRET_BYTES = 16;
 
@@ -14,7 +13,7 @@ export function createWebhooks(
   store: RecordStore<WebhookRecord>,
   active: ActiveWebhooks,
   secrets: SecretBox,
-  parts: WriteParts,
+  parts: ResourceParts,
 ) {
   const resources = createResources(store, WEBHOOK_RULES, parts);
   return {

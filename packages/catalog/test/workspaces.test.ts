@@ -125,8 +125,10 @@ describe('domains', () => {
     await catalog.domains.create(workspace.id, { slug: `b.${mark}.example`, archived: true });
     await aWorkspace(catalog);
     const slugs = async (options: { archived?: boolean; search?: string; page?: number; pageSize?: number }) => {
-      const page = { archived: false, page: 1, pageSize: 50, ...options };
-      return (await catalog.domains.list(workspace.id, page)).map(({ slug }) => slug);
+      const { archived: isArchivedShown = false, search, page = 1, pageSize = 50 } = options;
+      const filters = { isArchivedShown, search };
+      const request = { filters, sortBy: 'createdAt', sortOrder: 'asc', page, pageSize } as const;
+      return (await catalog.domains.list(workspace.id, request)).map(({ slug }) => slug);
     };
     expect(await slugs({})).toEqual([host, `a.${mark}.example`]);
     expect(await slugs({ archived: true })).toEqual([host, `a.${mark}.example`, `b.${mark}.example`]);

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { pageShape, sortShape } from './paging.js';
+import { queryBoolean, queryText } from './query-values.js';
 
 /** The domain object of every response (spec 5.1). */
 export const domainSchema = z.strictObject({
@@ -26,3 +28,30 @@ export const domainSchema = z.strictObject({
     .nullable(),
 });
 export type Domain = z.infer<typeof domainSchema>;
+
+const URL_CHARS_MAX = 32_000;
+const url = z.string().max(URL_CHARS_MAX).nullish();
+
+/** Body of `PATCH /domains/{slug}` (spec 5.1): types and lengths. What the texts are is checked afterwards. */
+export const updateDomainBodySchema = z.object({
+  slug: z.string().min(1).max(190).optional(),
+  expiredUrl: url,
+  notFoundUrl: url,
+  placeholder: z.string().max(100).nullish(),
+  archived: z.boolean().optional(),
+  logo: z.string().nullish(),
+  assetLinks: z.string().nullish(),
+  appleAppSiteAssociation: z.string().nullish(),
+});
+export type UpdateDomainBody = z.infer<typeof updateDomainBodySchema>;
+
+/** Body of `POST /domains`. */
+export const createDomainBodySchema = updateDomainBodySchema.required({ slug: true });
+
+/** Query of `GET /domains`: by creation, ascending, unless said otherwise. */
+export const listDomainsQuerySchema = z.object({
+  ...sortShape(['createdAt', 'slug']),
+  ...pageShape({ pageSizeDefault: 50 }),
+  archived: queryBoolean,
+  search: queryText,
+});

@@ -1,6 +1,7 @@
 import type { Catalog } from '@waymark/catalog';
 import { type App, authPlugin, type CreateAppOptions, createApp } from '@waymark/http-kit';
 import type { RateLimiter } from '@waymark/rate-limit';
+import { registrarRoutes } from './domains/registrar-route.js';
 import { domainRoutes } from './domains/route.js';
 import { folderRoutes } from './folders/route.js';
 import { linkRoutes } from './links/route.js';
@@ -18,6 +19,7 @@ export interface ManagementDeps {
 export async function managementRoutes(app: App, deps: ManagementDeps): Promise<void> {
   await linkRoutes(app, deps);
   await domainRoutes(app, deps);
+  await registrarRoutes(app);
   await tagRoutes(app, deps);
   await folderRoutes(app, deps);
 }

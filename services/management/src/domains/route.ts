@@ -1,24 +1,100 @@
-import type { Catalog } from '@waymark/catalog';
-import { domainSchema, listDomainsQuerySchema } from '@waymark/contract';
+import {
+  createDomainBodySchema,
+  domainSchema,
+  listDomainsQuerySchema,
+  updateDomainBodySchema,
+} from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
+import { createDomain, type DomainParts, deleteDomain, ownDomain, updateDomain } from './domains.js';
 
-/** `GET /domains`. */
-export async function domainRoutes(app: App, { catalog }: { readonly catalog: Catalog }): Promise<void> {
+const tags = ['Domains'];
+const slugParamsSchema = z.object({ slug: z.string() });
+
+/** `GET|POST /domains`, `PATCH|DELETE /domains/{slug}`, `POST /domains/{slug}/primary` (spec 5.1). */
+export async function domainRoutes(app: App, parts: DomainParts): Promise<void> {
+  const { domains } = parts.catalog;
+  const mayWrite = app.authenticate({ permission: 'domains.write' });
+
   app.get(
     '/domains',
     {
       onRequest: app.authenticate({ permission: 'domains.read' }),
       schema: {
         summary: 'List domains',
-        tags: ['Domains'],
+        tags,
         querystring: listDomainsQuerySchema,
         response: { 200: z.array(domainSchema) },
       },
     },
     async ({ query, workspace }) => {
-      const domains = await catalog.domains.list(workspace.id, { ...query, archived: query.archived ?? false });
-      return domains.map(catalog.domains.toDomain);
+      const {
+        archived: isArchivedShown = false,
+        search,
+        sortBy = 'createdAt',
+        sortOrder = 'asc',
+        page,
+        pageSize,
+      } = query;
+      const filters = { isArchivedShown, search };
+      const found = await domains.list(workspace.id, { filters, sortBy, sortOrder, page, pageSize });
+      return found.map(domains.toDomain);
+    },
+  );
+
+  app.post(
+    '/domains',
+    {
+      onRequest: mayWrite,
+      schema: { summary: 'Create a domain', tags, body: createDomainBodySchema, response: { 201: domainSchema } },
+    },
+    async ({ body, workspace }, reply) =>
+      reply.code(201).send(domains.toDomain(await createDomain(parts, workspace, body))),
+  );
+
+  app.patch(
+    '/domains/:slug',
+    {
+      onRequest: mayWrite,
+      schema: {
+        summary: 'Update a domain',
+        tags,
+        params: slugParamsSchema,
+        body: updateDomainBodySchema,
+        response: { 200: domainSchema },
+      },
+    },
+    async ({ body, params, workspace }) => domains.toDomain(await updateDomain(parts, workspace, params.slug, body)),
+  );
+
+  app.delete(
+    '/domains/:slug',
+    {
+      onRequest: mayWrite,
+      schema: {
+        summary: 'Delete a domain with its links',
+        tags,
+        params: slugParamsSchema,
+        response: { 200: z.strictObject({ slug: z.string() }) },
+      },
+    },
+    async ({ params, workspace }) => ({ slug: (await deleteDomain(parts, workspace, params.slug)).slug }),
+  );
+
+  app.post(
+    '/domains/:slug/primary',
+    {
+      onRequest: mayWrite,
+      schema: {
+        summary: 'Make a domain the primary one',
+        tags,
+        params: slugParamsSchema,
+        response: { 200: domainSchema },
+      },
+    },
+    async ({ params, workspace }) => {
+      const { id } = await ownDomain(parts.catalog, workspace.id, params.slug);
+      return domains.toDomain(await domains.makePrimary(workspace.id, id));
     },
   );
 }

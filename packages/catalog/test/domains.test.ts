@@ -1,0 +1,52 @@
+import { insertRows } from '@waymark/clickhouse';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Catalog, type DomainRecord, NAMES_TABLE } from '../src/index.js';
+import { nameRow, numberOf, recordColumns, recordRow } from '../src/kind.js';
+import { domainHost, domainKind } from '../src/kinds.js';
+import { aWorkspace, startStores, type TestStores, wipeCaches } from './test-catalog.js';
+
+let stores: TestStores;
+let catalog: Catalog;
+
+beforeAll(async () => {
+  stores = await startStores();
+  catalog = stores.catalog();
+});
+afterAll(() => stores.close());
+
+/** Stores are as after a process that was killed when it had renamed the domain, but moved no link yet. */
+async function renameOnly(domain: DomainRecord, slug: string): Promise<void> {
+  const client = stores.database.client;
+  const owner = { id: numberOf('domain', domain.id), workspaceId: numberOf('workspace', domain.workspaceId) };
+  await insertRows(client, { ...NAMES_TABLE, rows: [nameRow(domainHost(slug), owner, 2)] });
+  const record = { ...domain, slug, movedFrom: domain.slug };
+  const rows = [recordRow(domainKind, { record, version: 2 })];
+  await insertRows(client, { table: domainKind.table, columns: recordColumns(domainKind), rows });
+  await wipeCaches(stores.client);
+}
+
+it('a move killed on the way leaves links at work, and the next update completes it', async () => {
+  const { workspace, domain, host } = await aWorkspace(catalog);
+  if (domain === undefined) throw new Error('the workspace has a domain');
+  const link = await catalog.links.create(workspace.id, { domain: host, key: 'half', url: 'https://acme.com' });
+  await renameOnly(domain, `new.${host}`);
+  const next = stores.catalog();
+  expect((await next.domains.findBySlug(host))?.slug).toBe(`new.${host}`);
+  expect((await next.links.findByAddress(host, 'half'))?.id).toBe(link.id);
+  await next.domains.update(workspace.id, domain.id, {});
+  const after = stores.catalog();
+  expect((await after.links.findByAddress(`new.${host}`, 'half'))?.id).toBe(link.id);
+  expect(await after.links.findByAddress(host, 'half')).toBeUndefined();
+  expect(await after.domains.findBySlug(host)).toBeUndefined();
+});
+
+it('a domain whose move was killed is removed with the links of both slugs', async () => {
+  const { workspace, domain, host } = await aWorkspace(catalog);
+  if (domain === undefined) throw new Error('the workspace has a domain');
+  const link = await catalog.links.create(workspace.id, { domain: host, key: 'half', url: 'https://acme.com' });
+  await renameOnly(domain, `new.${host}`);
+  const next = stores.catalog();
+  await next.domains.remove(workspace.id, domain.id);
+  expect(await next.links.get(workspace.id, link.id)).toBeUndefined();
+  expect(await next.links.findByAddress(host, '_root')).toBeUndefined();
+});

@@ -1,0 +1,75 @@
+import { domainToASCII } from 'node:url';
+import { type DomainRecord, normaliseUrl } from '@waymark/catalog';
+import { ApiError, type Plan, planAtLeast, type UpdateDomainBody } from '@waymark/contract';
+
+const SLUG = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?:[a-z]{2,63}|xn--[a-z0-9-]{1,59})$/;
+const DATA_URL = /^data:image\/(?:png|jpe?g|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/;
+/** A logo inside the domain is part of every copy of it in every cache. */
+const DATA_URL_CHARS_MAX = 100_000;
+
+const GATED_FIELDS = ['logo', 'expiredUrl', 'notFoundUrl', 'assetLinks', 'appleAppSiteAssociation'] as const;
+
+type DomainFields = Partial<Pick<DomainRecord, (typeof GATED_FIELDS)[number] | 'slug' | 'placeholder' | 'archived'>>;
+
+function invalid(field: string, reason: string): ApiError {
+  return new ApiError('unprocessable_entity', `custom: ${field}: ${reason}`);
+}
+
+/** Lower case, in punycode. @throws ApiError unprocessable_entity */
+export function domainSlug(given: string): string {
+  const slug = domainToASCII(given.trim().toLowerCase());
+  if (!SLUG.test(slug) || slug.length > 190) throw invalid('slug', 'not a domain name, such as go.example.com');
+  if (slug.startsWith('www.')) throw invalid('slug', 'without "www.", please: it is left out of every address');
+  return slug;
+}
+
+function urlOf(field: string, text: string | null): string | null {
+  if (!text) return null;
+  const url = normaliseUrl(text);
+  if (url === undefined) throw invalid(field, 'not a valid URL');
+  return url;
+}
+
+function logoOf(text: string | null): string | null {
+  if (!text) return null;
+  if (!DATA_URL.test(text)) {
+    if (!/^https?:\/\//i.test(text)) throw invalid('logo', 'an image as data URL, or its http(s) URL');
+    return urlOf('logo', text);
+  }
+  if (text.length > DATA_URL_CHARS_MAX) throw invalid('logo', `at most ${DATA_URL_CHARS_MAX} characters as data URL`);
+  return text;
+}
+
+function jsonOf(field: string, text: string | null): string | null {
+  if (!text) return null;
+  try {
+    JSON.parse(text);
+  } catch {
+    throw invalid(field, 'not valid JSON');
+  }
+  return text;
+}
+
+/** @throws ApiError forbidden for the first feature that the plan lacks (spec 1.10) */
+function checkPlan(plan: Plan, body: UpdateDomainBody): void {
+  const field = planAtLeast(plan, 'pro') ? undefined : GATED_FIELDS.find((name) => body[name]);
+  if (field !== undefined) throw new ApiError('forbidden', `"${field}" needs the plan pro or higher.`);
+}
+
+/** What a body asks for, field by field; those it leaves out are left out. @throws ApiError forbidden, 422 */
+export function domainFields(plan: Plan, body: UpdateDomainBody): DomainFields {
+  checkPlan(plan, body);
+  const { slug, expiredUrl, notFoundUrl, placeholder, archived, logo, assetLinks, appleAppSiteAssociation } = body;
+  return {
+    ...(slug === undefined ? {} : { slug: domainSlug(slug) }),
+    ...(expiredUrl === undefined ? {} : { expiredUrl: urlOf('expiredUrl', expiredUrl) }),
+    ...(notFoundUrl === undefined ? {} : { notFoundUrl: urlOf('notFoundUrl', notFoundUrl) }),
+    ...(placeholder === undefined ? {} : { placeholder: urlOf('placeholder', placeholder) }),
+    ...(archived === undefined ? {} : { archived }),
+    ...(logo === undefined ? {} : { logo: logoOf(logo) }),
+    ...(assetLinks === undefined ? {} : { assetLinks: jsonOf('assetLinks', assetLinks) }),
+    ...(appleAppSiteAssociation === undefined
+      ? {}
+      : { appleAppSiteAssociation: jsonOf('appleAppSiteAssociation', appleAppSiteAssociation) }),
+  };
+}

@@ -1,0 +1,58 @@
+import { API_READ, type Catalog, type DomainRecord, type WorkspaceRecord, workspaceLimits } from '@waymark/catalog';
+import { ApiError, type UpdateDomainBody } from '@waymark/contract';
+import { domainFields } from './domain-fields.js';
+
+export interface DomainParts {
+  readonly catalog: Catalog;
+  /** The domain every workspace may use; nobody's own. */
+  readonly defaultDomain: string | undefined;
+}
+
+function checkNotShared({ defaultDomain }: DomainParts, slug: string | undefined): void {
+  if (slug === undefined || slug !== defaultDomain) return;
+  throw new ApiError('conflict', `The domain "${slug}" is already in use.`);
+}
+
+/** The workspace's domain of that slug. @throws ApiError not_found, forbidden when it is another workspace's */
+export async function ownDomain(catalog: Catalog, workspaceId: string, slug: string): Promise<DomainRecord> {
+  const domain = await catalog.domains.findBySlug(slug.toLowerCase(), API_READ);
+  if (domain === undefined) throw new ApiError('not_found', 'Domain not found.');
+  if (domain.workspaceId === workspaceId) return domain;
+  throw new ApiError('forbidden', `The domain "${slug}" does not belong to this workspace.`);
+}
+
+/** @throws ApiError forbidden (plan, quota), unprocessable_entity, conflict */
+export function createDomain(
+  parts: DomainParts,
+  workspace: WorkspaceRecord,
+  body: UpdateDomainBody & { readonly slug: string },
+): Promise<DomainRecord> {
+  const fields = domainFields(workspace.plan, body);
+  checkNotShared(parts, fields.slug);
+  const { domains } = workspaceLimits(workspace).quotas;
+  return parts.catalog.domains.create(workspace.id, { slug: body.slug, ...fields }, domains);
+}
+
+/** @throws ApiError not_found, forbidden (foreign, plan), unprocessable_entity, conflict */
+export async function updateDomain(
+  parts: DomainParts,
+  workspace: WorkspaceRecord,
+  slug: string,
+  body: UpdateDomainBody,
+): Promise<DomainRecord> {
+  const { id } = await ownDomain(parts.catalog, workspace.id, slug);
+  const fields = domainFields(workspace.plan, body);
+  checkNotShared(parts, fields.slug);
+  return parts.catalog.domains.update(workspace.id, id, fields);
+}
+
+/** @throws ApiError not_found, forbidden when it is another workspace's or the partner program is on it */
+export async function deleteDomain({ catalog }: DomainParts, workspace: WorkspaceRecord, slug: string) {
+  const domain = await ownDomain(catalog, workspace.id, slug);
+  const { defaultProgramId } = workspace;
+  const program = defaultProgramId === null ? undefined : await catalog.programs.get(workspace.id, defaultProgramId);
+  if (program?.domainId === domain.id) {
+    throw new ApiError('forbidden', `The domain "${domain.slug}" is used by the partner program.`);
+  }
+  return catalog.domains.remove(workspace.id, domain.id);
+}

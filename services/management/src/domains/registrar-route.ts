@@ -1,0 +1,28 @@
+import { ApiError } from '@waymark/contract';
+import type { App } from '@waymark/http-kit';
+
+const tags = ['Domains'];
+
+function refuse(): never {
+  throw new ApiError('forbidden', 'Domains cannot be registered through this service.');
+}
+
+/** `POST /domains/register` and `GET /domains/status` (spec 5.1): there is no registrar behind a self-hosted service. */
+export async function registrarRoutes(app: App): Promise<void> {
+  app.post(
+    '/domains/register',
+    {
+      onRequest: app.authenticate({ permission: 'domains.write', minimumPlan: 'enterprise' }),
+      schema: { summary: 'Register a domain (refused)', tags },
+    },
+    refuse,
+  );
+  app.get(
+    '/domains/status',
+    {
+      onRequest: app.authenticate({ permission: 'domains.read', minimumPlan: 'enterprise' }),
+      schema: { summary: 'Ask whether domains can be registered (refused)', tags },
+    },
+    refuse,
+  );
+}
