@@ -26,55 +26,108 @@ function withAliases(body: unknown): unknown {
   return { ...given, customerExternalId };
 }
 
+const host = z.string().min(1).max(2048);
+const referrer = z.string().max(32_000).nullish();
+const pageUrl = z.string().max(32_000);
+const isUrl = (text: string) => URL.canParse(text);
+
 /** Body of `POST /track/click` (spec 6.2). */
 export const trackClickBodySchema = z.object({
-  domain: z.string().min(1).max(2048),
+  domain: host,
   key: z.string().min(1).max(2048),
-  url: z.string().max(32_000).nullish(),
-  referrer: z.string().max(32_000).nullish(),
+  url: pageUrl.nullish(),
+  referrer,
 });
 export type TrackClickBody = z.infer<typeof trackClickBodySchema>;
+
+/** Body of `POST /track/open` (spec 6.3). */
+export const trackOpenBodySchema = z
+  .object({
+    deepLink: pageUrl.refine(isUrl, { message: 'must be a URL' }).nullish(),
+    dubDomain: host.nullish(),
+  })
+  .refine(({ deepLink, dubDomain }) => Boolean(deepLink) || Boolean(dubDomain), {
+    message: 'deepLink or dubDomain is required',
+  });
+export type TrackOpenBody = z.infer<typeof trackOpenBodySchema>;
+
+/** Body of `POST /track/visit` (spec 6.6). */
+export const trackVisitBodySchema = z.object({
+  domain: host,
+  url: pageUrl.refine(isUrl, { message: 'must be a URL' }),
+  referrer,
+});
+export type TrackVisitBody = z.infer<typeof trackVisitBodySchema>;
+
+const leadFields = {
+  eventName: z.string().trim().min(1).max(255),
+  customerExternalId: z.string().trim().min(1).max(100),
+  ...customerFields,
+  mode: z.enum(['async', 'wait', 'deferred']).default('async'),
+  eventQuantity: z.int().min(1).max(100).nullish(),
+  metadata,
+};
 
 /** Body of `POST /track/lead` (spec 6.4). */
 export const trackLeadBodySchema = z.preprocess(
   withAliases,
-  z.object({
-    clickId: z.string().trim().nullish(),
-    eventName: z.string().trim().min(1).max(255),
-    customerExternalId: z.string().trim().min(1).max(100),
-    ...customerFields,
-    mode: z.enum(['async', 'wait', 'deferred']).default('async'),
-    eventQuantity: z.int().min(1).max(100).nullish(),
-    metadata,
-  }),
+  z.object({ clickId: z.string().trim().nullish(), ...leadFields }),
 );
 export type TrackLeadBody = z.infer<typeof trackLeadBodySchema>;
 
+/** Body of `POST /track/lead/client`: no aliases, and the click has to be named (spec 6.7). */
+export const trackLeadClientBodySchema = z.object({ clickId: z.string().trim().min(1), ...leadFields });
+
+const saleSchema = z.object({
+  customerExternalId: z.string().trim().min(1).max(100),
+  amount: z.int().min(0),
+  currency: z
+    .string()
+    .trim()
+    .toLowerCase()
+    .regex(/^[a-z]{3}$/, 'must be three letters')
+    .default('usd'),
+  eventName: z.string().trim().min(1).max(255).default('Purchase'),
+  paymentProcessor: paymentProcessorSchema.default('custom'),
+  invoiceId: z.string().trim().max(255).nullish(),
+  metadata,
+  leadEventName: z.string().max(255).nullish(),
+  clickId: z.string().trim().nullish(),
+  ...customerFields,
+});
+
 /** Body of `POST /track/sale` (spec 6.5). `amount` is in minor units of `currency`. */
-export const trackSaleBodySchema = z.preprocess(
-  withAliases,
-  z.object({
-    customerExternalId: z.string().trim().min(1).max(100),
-    amount: z.int().min(0),
-    currency: z
-      .string()
-      .trim()
-      .toLowerCase()
-      .regex(/^[a-z]{3}$/, 'must be three letters')
-      .default('usd'),
-    eventName: z.string().trim().min(1).max(255).default('Purchase'),
-    paymentProcessor: paymentProcessorSchema.default('custom'),
-    invoiceId: z.string().trim().max(255).nullish(),
-    metadata,
-    leadEventName: z.string().max(255).nullish(),
-    clickId: z.string().trim().nullish(),
-    ...customerFields,
-  }),
-);
+export const trackSaleBodySchema = z.preprocess(withAliases, saleSchema);
 export type TrackSaleBody = z.infer<typeof trackSaleBodySchema>;
 
-export const trackClickResponseSchema = z.strictObject({ clickId: z.string() });
+/** Body of `POST /track/sale/client`: no aliases (spec 6.7). */
+export const trackSaleClientBodySchema = saleSchema;
+
+/** `partner` and `discount` are there for links of partners only. */
+export const trackClickResponseSchema = z.strictObject({
+  clickId: z.string(),
+  partner: z
+    .strictObject({
+      id: z.string(),
+      name: z.string(),
+      image: z.string().nullable(),
+      groupId: z.string().optional(),
+      tenantId: z.string().optional(),
+    })
+    .optional(),
+  discount: z.null().optional(),
+});
 export type TrackClickResponse = z.infer<typeof trackClickResponseSchema>;
+
+export const trackVisitResponseSchema = z.strictObject({ clickId: z.string() });
+export type TrackVisitResponse = z.infer<typeof trackVisitResponseSchema>;
+
+/** Answer of `POST /track/open`; null when no click is remembered. */
+export const trackOpenResponseSchema = z.strictObject({
+  clickId: z.string().nullable(),
+  link: z.strictObject({ id: z.string(), domain: z.string(), key: z.string(), url: z.string() }).nullable(),
+});
+export type TrackOpenResponse = z.infer<typeof trackOpenResponseSchema>;
 
 export const trackedLinkSchema = z.strictObject({
   id: z.string(),

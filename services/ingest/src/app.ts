@@ -1,12 +1,13 @@
 import { type App, authPlugin, type CreateAppOptions, createApp } from '@waymark/http-kit';
 import type { IngestDeps } from './ingest-deps.js';
 import { redirectRoutes, routerTarget, shortcutVisits } from './redirect/redirect-routes.js';
-import { trackClickRoutes, trackRoutes } from './track/track-routes.js';
+import { browserRoutes } from './track/browser-routes.js';
+import { trackRoutes } from './track/track-routes.js';
 
 /** The app of the link port: every path is a short link's, except that browsers report clicks here as well. */
 export function buildLinkApp(options: CreateAppOptions, deps: IngestDeps): App {
   const app = createApp({ title: 'Waymark links', ...options, systemRoutes: false, rewriteUrl: routerTarget });
-  app.register(async (routes) => trackClickRoutes(routes as App, deps));
+  app.register(async (routes) => browserRoutes(routes as App, deps));
   app.register(async (routes) => redirectRoutes(routes, deps));
   // A hook of the app refuses what did not come over HTTPS.
   if (options.requireHttps !== true) shortcutVisits(app, deps);

@@ -10,10 +10,12 @@ const CORS_HEADERS = {
 /** Keeps a route out of the OpenAPI document. */
 const HIDDEN = { hide: true } as FastifySchema;
 
-/** Adds the headers to every answer of the scope, errors included, and answers the preflight of `path`. */
-export function allowCrossOrigin(scope: FastifyInstance, path: string): void {
+/** Adds the headers to every answer of the scope, errors included, and answers the preflight of each path. */
+export function allowCrossOrigin(scope: FastifyInstance, paths: readonly string[]): void {
   scope.addHook('onRequest', async (_request, reply) => {
     reply.headers(CORS_HEADERS);
   });
-  scope.options(path, { schema: HIDDEN }, async (_request, reply): Promise<FastifyReply> => reply.code(204).send());
+  for (const path of paths) {
+    scope.options(path, { schema: HIDDEN }, async (_request, reply): Promise<FastifyReply> => reply.code(204).send());
+  }
 }

@@ -2,24 +2,25 @@ import {
   ApiError,
   type TrackLeadBody,
   type TrackSaleBody,
-  trackClickBodySchema,
-  trackClickResponseSchema,
   trackLeadBodySchema,
+  trackLeadClientBodySchema,
   trackLeadResponseSchema,
   trackSaleBodySchema,
+  trackSaleClientBodySchema,
   trackSaleResponseSchema,
 } from '@waymark/contract';
 import type { EventProducer } from '@waymark/event-queue';
 import type { App } from '@waymark/http-kit';
 import { createBacklog } from './backlog.js';
+import { browserRoutes } from './browser-routes.js';
 import { createClickFinder } from './click-finder.js';
-import { createClickTracker } from './click-tracker.js';
 import { allowCrossOrigin } from './cors.js';
 import { createTrackedCustomers } from './customers.js';
 import { createLatestLeads } from './latest-leads.js';
-import { createLeadTracker } from './lead-tracker.js';
+import { createLeadTracker, type LeadTracker } from './lead-tracker.js';
+import { authenticatePublishable } from './publishable-key.js';
 import { createSaleStore } from './sale-store.js';
-import { createSaleTracker } from './sale-tracker.js';
+import { createSaleTracker, type SaleTracker } from './sale-tracker.js';
 import { storableBody } from './storable-body.js';
 import type { TrackDeps } from './track-deps.js';
 
@@ -28,9 +29,6 @@ const REQUIREMENTS = {
   minimumPlan: 'business',
   roles: ['owner', 'member'],
 } as const;
-
-/** A browser's report is small; the longest field is a URL. */
-const CLICK_BODY_BYTES_MAX = 128 * 1024;
 
 const SHED_RETRY_AFTER_SECONDS = 5;
 
@@ -44,59 +42,67 @@ function shedding(producer: Pick<EventProducer, 'load'>) {
   };
 }
 
-function lastText(value: unknown): string | undefined {
-  const last: unknown = Array.isArray(value) ? value.at(-1) : value;
-  return typeof last === 'string' ? last : undefined;
+interface Trackers {
+  readonly leads: LeadTracker;
+  readonly sales: SaleTracker;
 }
 
-/** `POST /track/click` and its preflight, in a scope of its own because of its headers. */
-export async function trackClickRoutes(app: App, deps: TrackDeps): Promise<void> {
-  const tracker = createClickTracker(deps);
-  await app.register(async (plain) => {
-    const scope = plain as App;
-    allowCrossOrigin(scope, '/track/click');
-    scope.post(
-      '/track/click',
-      {
-        bodyLimit: CLICK_BODY_BYTES_MAX,
-        schema: {
-          summary: 'Record a click from a browser',
-          tags: ['Track'],
-          body: trackClickBodySchema,
-          response: { 200: trackClickResponseSchema },
-        },
-      },
-      (request) => {
-        const query = request.query as Readonly<Record<string, unknown>>;
-        return tracker.track(storableBody(request.body), {
-          remoteAddress: request.raw.socket.remoteAddress,
-          headers: request.headers,
-          isTracked: request.headers['dub-no-track'] === undefined && query['dub-no-track'] === undefined,
-          botParameter: lastText(query.bot),
-        });
-      },
-    );
-  });
-}
-
-/** `POST /track/click`, `/track/lead` and `/track/sale`; the app must have `authPlugin`. */
-export async function trackRoutes(app: App, deps: TrackDeps): Promise<void> {
+function createTrackers(deps: TrackDeps): Trackers {
   const { catalog, producer, clickhouse, readState, now } = deps;
   const backlog = createBacklog(producer, now);
   const clicks = createClickFinder({ clickhouse, producer, now });
   const customers = createTrackedCustomers(catalog, backlog, now);
   const leads = createLatestLeads({ clickhouse, readState, clicks, backlog });
-  const leadTracker = createLeadTracker({ deps, customers, clicks, leads });
   const sales = createSaleStore(clickhouse);
-  const saleTracker = createSaleTracker({ deps, customers, clicks, leads, sales, backlog });
+  return {
+    leads: createLeadTracker({ deps, customers, clicks, leads }),
+    sales: createSaleTracker({ deps, customers, clicks, leads, sales, backlog }),
+  };
+}
 
-  await trackClickRoutes(app, deps);
+/** `POST /track/lead/client` and `/track/sale/client`: the same from a page, with a publishable key (spec 6.7). */
+async function clientRoutes(app: App, deps: TrackDeps, { leads, sales }: Trackers): Promise<void> {
+  allowCrossOrigin(app, ['/track/lead/client', '/track/sale/client']);
+  const hooks = { onRequest: authenticatePublishable(deps), preHandler: shedding(deps.producer) };
+  app.post(
+    '/track/lead/client',
+    {
+      ...hooks,
+      schema: {
+        summary: 'Track a lead from a page',
+        tags: ['Track'],
+        body: trackLeadClientBodySchema,
+        response: { 200: trackLeadResponseSchema },
+      },
+    },
+    (request) => leads.track(request.workspace.id, storableBody<TrackLeadBody>(request.body)),
+  );
+  app.post(
+    '/track/sale/client',
+    {
+      ...hooks,
+      schema: {
+        summary: 'Track a sale from a page',
+        tags: ['Track'],
+        body: trackSaleClientBodySchema,
+        response: { 200: trackSaleResponseSchema },
+      },
+    },
+    (request) => sales.track(request.workspace.id, storableBody<TrackSaleBody>(request.body)),
+  );
+}
+
+/** Every `/track` route; the app must have `authPlugin`. */
+export async function trackRoutes(app: App, deps: TrackDeps): Promise<void> {
+  const trackers = createTrackers(deps);
+  const hooks = { onRequest: app.authenticate(REQUIREMENTS), preHandler: shedding(deps.producer) };
+  await browserRoutes(app, deps);
+  await app.register((scope) => clientRoutes(scope as App, deps, trackers));
 
   app.post(
     '/track/lead',
     {
-      onRequest: app.authenticate(REQUIREMENTS),
-      preHandler: shedding(producer),
+      ...hooks,
       schema: {
         summary: 'Track a lead',
         tags: ['Track'],
@@ -104,14 +110,13 @@ export async function trackRoutes(app: App, deps: TrackDeps): Promise<void> {
         response: { 200: trackLeadResponseSchema },
       },
     },
-    (request) => leadTracker.track(request.workspace.id, storableBody<TrackLeadBody>(request.body)),
+    (request) => trackers.leads.track(request.workspace.id, storableBody<TrackLeadBody>(request.body)),
   );
 
   app.post(
     '/track/sale',
     {
-      onRequest: app.authenticate(REQUIREMENTS),
-      preHandler: shedding(producer),
+      ...hooks,
       schema: {
         summary: 'Track a sale',
         tags: ['Track'],
@@ -119,6 +124,6 @@ export async function trackRoutes(app: App, deps: TrackDeps): Promise<void> {
         response: { 200: trackSaleResponseSchema },
       },
     },
-    (request) => saleTracker.track(request.workspace.id, storableBody<TrackSaleBody>(request.body)),
+    (request) => trackers.sales.track(request.workspace.id, storableBody<TrackSaleBody>(request.body)),
   );
 }

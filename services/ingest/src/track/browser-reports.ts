@@ -1,0 +1,168 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { type LinkRecord, normaliseKey } from '@waymark/catalog';
+import {
+  ApiError,
+  createEventId,
+  type TrackClickBody,
+  type TrackClickResponse,
+  type TrackOpenBody,
+  type TrackOpenResponse,
+  type TrackVisitBody,
+  type TrackVisitResponse,
+  type Trigger,
+} from '@waymark/contract';
+import { type Visit, withoutWww } from '@waymark/visit';
+import { isCountable, recordVisit, visitClaim } from '../record-visit.js';
+import { finalDestination } from '../redirect/final-url.js';
+import { preparedLink } from '../redirect/prepared-link.js';
+import { readShortAddress } from '../redirect/short-address.js';
+import { checkHostname } from './allowed-hostnames.js';
+import type { TrackDeps } from './track-deps.js';
+import { orUnavailable } from './unavailable.js';
+
+/** What of a request a reported click is read from. */
+export interface ReportRequest {
+  readonly remoteAddress: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+  /** Whether the caller did not ask for `dub-no-track`. */
+  readonly isTracked: boolean;
+  readonly botParameter: string | undefined;
+}
+
+/** What browsers and apps report themselves. Each throws ApiError. */
+export interface BrowserReports {
+  /** `POST /track/click` (spec 6.2). */
+  click(body: TrackClickBody, request: ReportRequest): Promise<TrackClickResponse>;
+  /** `POST /track/open` (spec 6.3). */
+  open(body: TrackOpenBody, request: ReportRequest): Promise<TrackOpenResponse>;
+  /** `POST /track/visit` (spec 6.6). */
+  visit(body: TrackVisitBody, request: ReportRequest): Promise<TrackVisitResponse>;
+}
+
+interface Report {
+  readonly link: LinkRecord;
+  readonly trigger: Trigger;
+  /** Destination to record. */
+  readonly url: string;
+  readonly referrer?: string | null | undefined;
+  /** Only pages have a host that can be checked, and only browsers an agent that tells bots. */
+  readonly isFromApp?: boolean;
+}
+
+/** A domain as scripts give it: a host, or any URL on it. */
+function hostOf(domain: string): string {
+  const text = domain.includes('://') ? domain : `https://${domain}`;
+  return URL.canParse(text) ? withoutWww(new URL(text).hostname) : '';
+}
+
+/** Without the click id of an earlier visit, which a page's own address may carry. */
+function withoutClickId(url: string): string {
+  return finalDestination(url, { query: '', via: undefined, isPasswordRight: false }).recorded;
+}
+
+export function createBrowserReports(deps: TrackDeps): BrowserReports {
+  const { catalog, producer, readVisit, appOpens, now } = deps;
+
+  async function findLink(host: string, key: string | undefined): Promise<LinkRecord> {
+    const link =
+      host === '' || key === undefined
+        ? undefined
+        : await orUnavailable('link look-up', catalog.links.findByAddress(host, key));
+    if (link === undefined || link.disabledAt !== null) throw new ApiError('not_found', 'Link not found.');
+    return link;
+  }
+
+  /** The link at an address; the address of a page, too, where a site's own domain is a short domain. */
+  function findLinkAt(host: string, url: string): Promise<LinkRecord> {
+    const { pathname } = new URL(url);
+    return findLink(host, readShortAddress(undefined, pathname.startsWith('/') ? pathname : `/${pathname}`).key);
+  }
+
+  function readReport(request: ReportRequest, referrer: string | null | undefined): Visit {
+    return readVisit({
+      remoteAddress: request.remoteAddress,
+      headers: request.headers,
+      method: 'POST',
+      botParameter: request.botParameter,
+      referrer: referrer || undefined,
+    });
+  }
+
+  async function checkOrigin(link: LinkRecord, headers: IncomingHttpHeaders): Promise<void> {
+    const workspace = await orUnavailable('workspace look-up', catalog.workspaces.get(link.workspaceId));
+    if (workspace === undefined) throw new ApiError('not_found', 'Link not found.');
+    checkHostname(workspace.allowedHostnames, headers);
+  }
+
+  /** The click that counts for this visitor already, when a new one may not be recorded. */
+  async function rememberedOr(refusal: unknown, link: LinkRecord, visit: Visit): Promise<string> {
+    const clickId = await producer.rememberedClick(visitClaim(preparedLink(link), visit));
+    if (clickId === undefined) throw refusal;
+    return clickId;
+  }
+
+  /** The id of the click that stands for the report. */
+  async function record(report: Report, request: ReportRequest): Promise<string> {
+    const { link, trigger, isFromApp = false } = report;
+    const nowMs = now();
+    const read = readReport(request, report.referrer);
+    const visit = isFromApp ? { ...read, isBot: false } : read;
+    if (!isCountable(visit, request.isTracked)) return createEventId(nowMs);
+    if (!isFromApp) {
+      try {
+        await checkOrigin(link, request.headers);
+      } catch (err) {
+        return rememberedOr(err, link, visit);
+      }
+    }
+    const details = { trigger, url: withoutClickId(report.url), nowMs };
+    return (await recordVisit(producer, preparedLink(link), visit, details)).clickId;
+  }
+
+  /** What a page shows of the partner whose link brought the visitor. */
+  async function partnerOf({
+    workspaceId,
+    programId,
+    partnerId,
+  }: LinkRecord): Promise<Omit<TrackClickResponse, 'clickId'>> {
+    if (programId === null || partnerId === null) return {};
+    const partner = await orUnavailable('partner look-up', catalog.partners.get(workspaceId, partnerId));
+    if (partner === undefined) return {};
+    const { id, name, image, groupId, tenantId } = partner;
+    const optional = { ...(groupId === null ? {} : { groupId }), ...(tenantId === null ? {} : { tenantId }) };
+    return { partner: { id, name, image, ...optional }, discount: null };
+  }
+
+  async function firstOpen(domain: string, request: ReportRequest): Promise<TrackOpenResponse> {
+    const { clientAddress } = readReport(request, undefined);
+    const click = await orUnavailable('click to an app store', appOpens.find(domain, clientAddress));
+    const link = click && (await orUnavailable('link look-up', catalog.links.get(click.workspaceId, click.linkId)));
+    return click === undefined || link === undefined
+      ? { clickId: null, link: null }
+      : { clickId: click.clickId, link: openedLink(link) };
+  }
+
+  const openedLink = ({ id, domain, key, url }: LinkRecord) => ({ id, domain, key, url });
+
+  return {
+    async click(body, request) {
+      const link = await findLink(hostOf(body.domain), normaliseKey(body.key));
+      const partner = await partnerOf(link);
+      const url = body.url && URL.canParse(body.url) ? body.url : link.url;
+      const clickId = await record({ link, trigger: 'link', url, referrer: body.referrer }, request);
+      return { clickId, ...partner };
+    },
+
+    async open({ deepLink, dubDomain }, request) {
+      if (!deepLink) return firstOpen(hostOf(dubDomain ?? ''), request);
+      const link = await findLinkAt(hostOf(deepLink), deepLink);
+      const clickId = await record({ link, trigger: 'deeplink', url: link.url, isFromApp: true }, request);
+      return { clickId, link: openedLink(link) };
+    },
+
+    async visit({ domain, url, referrer }, request) {
+      const link = await findLinkAt(hostOf(domain), url);
+      return { clickId: await record({ link, trigger: 'pageview', url, referrer }, request) };
+    },
+  };
+}
