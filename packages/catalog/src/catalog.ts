@@ -4,6 +4,7 @@ import { createActiveWebhooks } from './active-webhooks.js';
 import { createCounters } from './counters.js';
 import { createCustomers } from './customers.js';
 import { createDomains } from './domains.js';
+import { createEventUsage } from './event-usage.js';
 import { createInvalidations } from './invalidations.js';
 import { createKeys } from './keys.js';
 import { NAMES_TABLE } from './kind.js';
@@ -160,7 +161,7 @@ export function createCatalog(options: CatalogOptions) {
       baseUrl: options.baseUrl,
       now,
     }),
-    customers: createCustomers(customerStore, counters, now),
+    customers: createCustomers(customerStore, { ...parts, quotas, counters }),
     tags: createResources(tagStore, TAG_RULES, resourceParts, { detach: tagDetacher(linkStore) }),
     folders: createResources(folderStore, FOLDER_RULES, resourceParts, { detach: folderDetacher(linkStore) }),
     groups: createResources(groupStore, GROUP_RULES, resourceParts),
@@ -168,6 +169,8 @@ export function createCatalog(options: CatalogOptions) {
     partners: createResources(partnerStore, PARTNER_RULES, resourceParts),
     programs: createResources(programStore, PROGRAM_RULES, resourceParts),
     webhooks: createWebhooks(webhookStore, activeWebhooks, secrets, resourceParts),
+
+    eventUsage: createEventUsage(clickhouse, settings.read, now),
 
     /** Ends the writes under way and closes the catalog's own connections; Redis and ClickHouse clients given stay open. */
     async close(): Promise<void> {

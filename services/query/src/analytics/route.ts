@@ -27,6 +27,7 @@ export async function analyticsRoutes(app: App, parts: AnalyticsRouteParts): Pro
     '/analytics',
     {
       onRequest: app.authenticate({ permission: 'analytics.read', minimumPlan: 'pro', bucket: 'analytics' }),
+      preValidation: (request) => catalog.eventUsage.check(request.workspace),
       schema: {
         operationId: 'retrieveAnalytics',
         summary: 'Retrieve analytics',

@@ -22,6 +22,7 @@ export async function eventRoutes(app: App, parts: EventRouteParts): Promise<voi
     '/events',
     {
       onRequest: app.authenticate({ permission: 'analytics.read', minimumPlan: 'business', bucket: 'analytics' }),
+      preValidation: (request) => catalog.eventUsage.check(request.workspace),
       schema: {
         operationId: 'listEvents',
         summary: 'List events',
