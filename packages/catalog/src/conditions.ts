@@ -10,10 +10,10 @@ const NOTHING: Condition = { sql: '0', values: {} };
  * of a sort a column.
  */
 
-export function equals(column: string, value: string): Condition {
+export function equals(column: string, value: string, parameter = `${column}_is`): Condition {
   // NUL cannot travel in a query parameter, and no stored text contains it.
   if (value.includes('\0')) return NOTHING;
-  return { sql: `${column} = {${column}_is:String}`, values: { [`${column}_is`]: storableText(value) } };
+  return { sql: `${column} = {${parameter}:String}`, values: { [parameter]: storableText(value) } };
 }
 
 export function isOneOf(column: string, values: readonly string[], isExcluded = false): Condition {

@@ -1,38 +1,22 @@
-import type { EventRow } from '@waymark/clickhouse';
+import type { ClickHouseClient, EventRow } from '@waymark/clickhouse';
 import { type Customer, createResourceId } from '@waymark/contract';
 import { type Counters, type CustomerTotals, NO_CUSTOMER_TOTALS } from './counters.js';
+import { type CustomerTraces, readCustomerTraces } from './customer-traces.js';
 import { nameRow, recordRow } from './kind.js';
 import { customerExternalId, customerKind } from './kinds.js';
 import { readableName } from './readable-name.js';
-import type { RecordStore } from './record-store.js';
+import type { RecordStore, TableSettings } from './record-store.js';
 import type { CustomerRecord } from './records.js';
+import { CUSTOMER_RULES, type NewCustomer } from './resource-rules.js';
+import { createResources, type ResourceParts } from './resources.js';
 
-/** What a new customer must say; the rest defaults to null. */
-export type NewCustomer = Partial<Omit<CustomerRecord, 'id' | 'workspaceId' | 'createdAt' | 'updatedAt'>> & {
-  readonly externalId: string;
-};
+export type { NewCustomer };
 
 /** A customer that is not stored yet, with a new id. */
 export function draftCustomer(workspaceId: string, input: NewCustomer, nowMs: number): CustomerRecord {
   const time = new Date(nowMs).toISOString();
-  return {
-    name: null,
-    email: null,
-    avatar: null,
-    stripeCustomerId: null,
-    country: null,
-    clickId: null,
-    linkId: null,
-    programId: null,
-    partnerId: null,
-    clickedAt: null,
-    subscriptionCanceledAt: null,
-    ...input,
-    id: createResourceId('customer', nowMs),
-    workspaceId,
-    createdAt: time,
-    updatedAt: time,
-  };
+  const id = createResourceId('customer', nowMs);
+  return { ...CUSTOMER_RULES.complete(input), id, workspaceId, createdAt: time, updatedAt: time };
 }
 
 /** The queue row of a customer (kind `customer`, version 1). */
@@ -55,23 +39,27 @@ export function customerName(record: Pick<CustomerRecord, 'id' | 'name' | 'email
   return record.name || record.email || readableName(record.id);
 }
 
-export function createCustomers(store: RecordStore<CustomerRecord>, counters: Counters, now: () => number) {
+export interface CustomersParts extends ResourceParts {
+  readonly clickhouse: ClickHouseClient;
+  readonly settings: TableSettings;
+  readonly counters: Counters;
+}
+
+export function createCustomers(store: RecordStore<CustomerRecord>, parts: CustomersParts) {
   return {
-    get: store.get,
-    getMany: store.getMany,
+    ...createResources(store, CUSTOMER_RULES, parts),
 
     /** Customers of the queue become findable here when the writer has written them. */
     findByExternalId(workspaceId: string, externalId: string): Promise<CustomerRecord | undefined> {
       return store.findByName(customerExternalId(workspaceId, externalId));
     },
 
-    /** @throws ApiError conflict when the external id is taken */
-    create(workspaceId: string, input: NewCustomer): Promise<CustomerRecord> {
-      return store.create(draftCustomer(workspaceId, input, now()));
-    },
+    /** Under which names answers that mention the customer are remembered by the endpoints of `/track`. */
+    traces: (workspaceId: string, id: string): Promise<CustomerTraces> =>
+      readCustomerTraces(parts.clickhouse, parts.settings.read, workspaceId, id),
 
     /** The totals of each customer that has events. */
-    counters: counters.customers,
+    counters: parts.counters.customers,
 
     /** The customer object of every response (spec 2.8). */
     toCustomer(record: CustomerRecord, totals: CustomerTotals = NO_CUSTOMER_TOTALS): Customer {

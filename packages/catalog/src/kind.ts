@@ -26,6 +26,8 @@ export interface Kind<R extends CatalogRecord> {
   /** The table's filter columns; the columns every table has are written without it. */
   readonly columns: Readonly<Record<string, (record: R) => RowValue>>;
   readonly names: (record: R) => readonly Name[];
+  /** What the columns of a removed record may still say of it; all, unless set. */
+  readonly remains?: (record: R) => R;
   /** How old a copy in this process may be served when neither Redis nor ClickHouse answers. */
   readonly staleMsMax: number;
   /** Set for kinds whose rows also arrive past the catalog, through the queue: nobody would clear a cached "unknown". */
@@ -61,18 +63,19 @@ function columnValue(value: RowValue): RowValue {
   return typeof value === 'string' ? storableText(value) : value;
 }
 
-/** The row of a record; a removed one keeps its filter columns and loses its data. */
+/** The row of a record; a removed one keeps what its kind says of its columns, and loses its data. */
 export function recordRow<R extends CatalogRecord>(
   kind: Kind<R>,
   { record, version }: Stored<R>,
   removed = false,
 ): EventRow {
+  const shown = removed && kind.remains !== undefined ? kind.remains(record) : record;
   return [
     numberOf('workspace', record.workspaceId),
     numberOf(kind.resource, record.id),
     version,
     removed ? 1 : 0,
-    ...Object.values(kind.columns).map((column) => columnValue(column(record))),
+    ...Object.values(kind.columns).map((column) => columnValue(column(shown))),
     Date.parse(record.createdAt),
     removed ? '' : JSON.stringify(record),
   ];

@@ -129,6 +129,8 @@ export const customerKind: Kind<CustomerRecord> = {
     link_id: (record) => numberOrZero('link', record.linkId),
   },
   names: (record) => [customerExternalId(record.workspaceId, record.externalId)],
+  /** Personal data goes with the customer. */
+  remains: (record) => ({ ...record, externalId: '', email: null, country: null }),
   staleMsMax: CREDENTIAL_STALE_MS,
   isQueued: true,
 };

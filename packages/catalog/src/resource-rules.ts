@@ -1,7 +1,9 @@
 import { contains, equals, hasId, isOneOf } from './conditions.js';
+import { numberOf } from './kind.js';
 import { folderName, partnerTagName, tagName, webhookUrl } from './kinds.js';
-import { BY_CREATION, type Condition } from './record-list.js';
+import { BY_CREATION, type Condition, type SortRule } from './record-list.js';
 import type {
+  CustomerRecord,
   DomainRecord,
   FolderRecord,
   GroupRecord,
@@ -13,6 +15,7 @@ import type {
 } from './records.js';
 import type { New, ResourceRules } from './resources.js';
 
+export type NewCustomer = New<CustomerRecord, 'externalId'>;
 export type NewDomain = New<DomainRecord, 'slug'>;
 export type NewTag = New<TagRecord, 'name'>;
 export type NewFolder = New<FolderRecord, 'name'>;
@@ -81,6 +84,73 @@ export const DOMAIN_RULES: ResourceRules<DomainRecord, NewDomain, DomainFilters,
     ...given(search, (text) => contains(['slug'], text)),
   ],
   sorts: { createdAt: BY_CREATION, slug: { by: 'slug' } },
+};
+
+export interface CustomerFilters {
+  readonly email?: string | undefined;
+  readonly externalId?: string | undefined;
+  /** A whole email address, or part of the name, the email or the external id. */
+  readonly search?: string | undefined;
+  readonly country?: string | undefined;
+  readonly linkId?: string | undefined;
+  readonly programId?: string | undefined;
+  readonly partnerId?: string | undefined;
+  /** Only those made before this one, by id. */
+  readonly beforeId?: string | undefined;
+  /** Only those made after this one, by id. */
+  readonly afterId?: string | undefined;
+}
+
+const dataText = (field: string) => `JSONExtractString(data, '${field}')`;
+
+function customerTotals(column: string, aggregate: string): SortRule {
+  const totals = `SELECT customer_id AS id, ${aggregate} AS ${column} FROM customer_totals
+WHERE workspace_id = {workspace:UInt64} GROUP BY customer_id`;
+  return { join: `LEFT JOIN (${totals}) AS totals USING (id)`, by: column };
+}
+
+export const CUSTOMER_RULES: ResourceRules<
+  CustomerRecord,
+  NewCustomer,
+  CustomerFilters,
+  'createdAt' | 'saleAmount' | 'firstSaleAt' | 'subscriptionCanceledAt'
+> = {
+  title: 'customer',
+  complete: (input) => ({
+    name: null,
+    email: null,
+    avatar: null,
+    stripeCustomerId: null,
+    country: null,
+    clickId: null,
+    linkId: null,
+    programId: null,
+    partnerId: null,
+    clickedAt: null,
+    subscriptionCanceledAt: null,
+    ...input,
+  }),
+  conditions: ({ email, externalId, search, country, linkId, programId, partnerId, beforeId, afterId }) => [
+    ...given(email, (value) => equals('email', value)),
+    ...given(externalId, (value) => equals('external_id', value)),
+    ...given(search, (text) =>
+      text.includes('@')
+        ? equals('email', text, 'searched_email')
+        : contains(['email', 'external_id', dataText('name')], text),
+    ),
+    ...given(country, (value) => equals('country', value)),
+    ...given(linkId, (id) => hasId('link_id', 'link', [id])),
+    ...given(programId, (id) => equals(dataText('programId'), id, 'program')),
+    ...given(partnerId, (id) => equals(dataText('partnerId'), id, 'partner')),
+    ...given(beforeId, (id) => ({ sql: 'id < {before:UInt64}', values: { before: BigInt(numberOf('customer', id)) } })),
+    ...given(afterId, (id) => ({ sql: 'id > {after:UInt64}', values: { after: BigInt(numberOf('customer', id)) } })),
+  ],
+  sorts: {
+    createdAt: BY_CREATION,
+    saleAmount: customerTotals('sale_amount', 'sum(sale_amount)'),
+    firstSaleAt: customerTotals('first_sale_at', 'min(first_sale_at)'),
+    subscriptionCanceledAt: { by: `nullIf(${dataText('subscriptionCanceledAt')}, '')` },
+  },
 };
 
 export interface FolderFilters extends NamedFilters {

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { pageShape, sortShape } from './paging.js';
+import { queryBoolean, queryText } from './query-values.js';
 
 /** The customer object of every response (spec 2.8): twelve fields, all present. */
 export const customerSchema = z.strictObject({
@@ -34,3 +36,76 @@ export function deletedCustomer(id: string): Customer {
     subscriptionCanceledAt: null,
   };
 }
+
+/** A customer with `includeExpandedFields` (spec 5.4): where it came from. There are no discounts. */
+export const expandedCustomerSchema = customerSchema.extend({
+  link: z
+    .strictObject({
+      id: z.string(),
+      domain: z.string(),
+      key: z.string(),
+      shortLink: z.string(),
+      url: z.string(),
+      programId: z.string().nullable(),
+    })
+    .nullable()
+    .optional(),
+  programId: z.string().nullable().optional(),
+  partner: z
+    .strictObject({ id: z.string(), name: z.string(), email: z.string().nullable(), image: z.string().nullable() })
+    .nullable()
+    .optional(),
+  discount: z.null().optional(),
+});
+export type ExpandedCustomer = z.infer<typeof expandedCustomerSchema>;
+
+const CUSTOMER_TEXT_CHARS_MAX = 100;
+const text = z.string().max(CUSTOMER_TEXT_CHARS_MAX);
+
+/** Body of `PATCH /customers/{id}`; `null` clears. */
+export const updateCustomerBodySchema = z.object({
+  externalId: text.min(1).optional(),
+  email: z.email().max(CUSTOMER_TEXT_CHARS_MAX).nullish(),
+  name: text.nullish(),
+  avatar: z
+    .url({ protocol: /^https?$/ })
+    .max(32_000)
+    .nullish(),
+  stripeCustomerId: z.string().max(255).nullish(),
+  country: z
+    .string()
+    .regex(/^[A-Za-z]{2}$/, 'two letters')
+    .toUpperCase()
+    .nullish(),
+});
+export type UpdateCustomerBody = z.infer<typeof updateCustomerBodySchema>;
+
+/** Body of `POST /customers`. */
+export const createCustomerBodySchema = updateCustomerBodySchema.extend({
+  externalId: text.min(1),
+  country: updateCustomerBodySchema.shape.country.unwrap().unwrap(),
+});
+export type CreateCustomerBody = z.infer<typeof createCustomerBodySchema>;
+
+/** Pages are counted this far; further on, cursors are the way (spec 1.7). */
+const PAGE_MAX = 1000;
+
+/** Query of `GET /customers`: by creation, the newest first, unless said otherwise. */
+export const listCustomersQuerySchema = z.object({
+  ...sortShape(['createdAt', 'saleAmount', 'firstSaleAt', 'subscriptionCanceledAt']),
+  ...pageShape({ pageMax: PAGE_MAX }),
+  startingAfter: queryText,
+  endingBefore: queryText,
+  email: queryText,
+  externalId: queryText,
+  search: queryText,
+  country: queryText,
+  linkId: queryText,
+  programId: queryText,
+  partnerId: queryText,
+  includeExpandedFields: queryBoolean,
+});
+export type ListCustomersQuery = z.infer<typeof listCustomersQuerySchema>;
+
+/** Query of `GET /customers/{id}`. */
+export const getCustomerQuerySchema = z.object({ includeExpandedFields: queryBoolean });

@@ -1,6 +1,8 @@
 import type { Catalog } from '@waymark/catalog';
+import type { RecordedClaims } from '@waymark/event-queue';
 import { type App, authPlugin, type CreateAppOptions, createApp } from '@waymark/http-kit';
 import type { RateLimiter } from '@waymark/rate-limit';
+import { customerRoutes } from './customers/route.js';
 import { registrarRoutes } from './domains/registrar-route.js';
 import { domainRoutes } from './domains/route.js';
 import { folderRoutes } from './folders/route.js';
@@ -10,6 +12,8 @@ import { tagRoutes } from './tags/route.js';
 /** What the routes of this service work on. */
 export interface ManagementDeps {
   readonly catalog: Catalog;
+  /** What the endpoints of `/track` remember in Redis. */
+  readonly claims: RecordedClaims;
   /** The domain that every workspace may create links on. */
   readonly defaultDomain: string | undefined;
   readonly now: () => number;
@@ -22,6 +26,7 @@ export async function managementRoutes(app: App, deps: ManagementDeps): Promise<
   await registrarRoutes(app);
   await tagRoutes(app, deps);
   await folderRoutes(app, deps);
+  await customerRoutes(app, deps);
 }
 
 /** The service as an app of its own. */

@@ -1,5 +1,6 @@
 import { openStores } from '@waymark/catalog';
 import { describeSettings, loadSettings, readInstanceKey, type Settings } from '@waymark/config';
+import { createRecordedClaims } from '@waymark/event-queue';
 import { createLogger, type Logger, runService, type Service } from '@waymark/http-kit';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { buildApp } from './app.js';
@@ -17,7 +18,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
       requireHttps: settings.requireHttps,
       readiness: { clickhouse: () => clickhouse.command({ query: 'SELECT 1' }), redis: () => redis.ping() },
     },
-    { catalog, rateLimiter, defaultDomain: settings.defaultDomain, now: Date.now },
+    { catalog, rateLimiter, claims: createRecordedClaims(redis), defaultDomain: settings.defaultDomain, now: Date.now },
   );
   await app.listen({ host: settings.host, port: settings.apiPort });
   return {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Catalog, createCatalog } from '@waymark/catalog';
 import type { ErrorBody, Link, Plan, Role, Scope } from '@waymark/contract';
+import { createRecordedClaims } from '@waymark/event-queue';
 import { type App, createLogger } from '@waymark/http-kit';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { createTestDatabase, startRedis, type TestDatabase } from '@waymark/test-kit';
@@ -13,6 +14,9 @@ export interface TestManagement {
   readonly app: App;
   readonly catalog: Catalog;
   readonly database: TestDatabase;
+  readonly redis: Redis;
+  /** A catalog on the same stores, as alone as in a process of its own. */
+  anotherCatalog(): Catalog;
   close(): Promise<void>;
 }
 
@@ -40,27 +44,35 @@ export async function startManagement(now: () => number = Date.now): Promise<Tes
   const [database, redis] = await Promise.all([createTestDatabase(), startRedis()]);
   const client = new Redis(redis.url);
   const logger = createLogger({ name: 'test', level: 'silent' });
-  const catalog = createCatalog({
-    redis: client,
-    clickhouse: database.client,
-    instanceKey: Buffer.alloc(32, 1),
-    now,
-    logger,
-    baseUrl: 'https://api.example.com',
-  });
+  const catalogs: Catalog[] = [];
+  function openCatalog(): Catalog {
+    const opened = createCatalog({
+      redis: client,
+      clickhouse: database.client,
+      instanceKey: Buffer.alloc(32, 1),
+      now,
+      logger,
+      baseUrl: 'https://api.example.com',
+    });
+    catalogs.push(opened);
+    return opened;
+  }
+  const catalog = openCatalog();
   const rateLimiter = createRateLimiter(client);
   const app = buildApp(
     { logger, docBase: 'https://docs.example.com', trustedProxies: [] },
-    { catalog, rateLimiter, defaultDomain: DEFAULT_DOMAIN, now },
+    { catalog, rateLimiter, claims: createRecordedClaims(client), defaultDomain: DEFAULT_DOMAIN, now },
   );
   await app.ready();
   return {
     app,
     catalog,
     database,
+    redis: client,
+    anotherCatalog: openCatalog,
     async close() {
       await app.close();
-      await catalog.close();
+      await Promise.all(catalogs.map((opened) => opened.close()));
       await rateLimiter.close();
       client.disconnect();
       await Promise.all([redis.stop(), database.drop()]);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStores } from '@waymark/catalog';
 import { describeSettings, loadSettings, readInstanceKey, type Settings } from '@waymark/config';
-import { createEventProducer } from '@waymark/event-queue';
+import { createEventProducer, createRecordedClaims } from '@waymark/event-queue';
 import {
   type App,
   authPlugin,
@@ -56,7 +56,8 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   await untilConnected([() => producer.ping(), () => redis.ping()]);
   const api = createApp(options);
   api.register(authPlugin, { catalog, rateLimiter });
-  api.register(async (routes) => managementRoutes(routes as App, { catalog, defaultDomain, now: Date.now }));
+  const management = { catalog, claims: createRecordedClaims(redis), defaultDomain, now: Date.now };
+  api.register(async (routes) => managementRoutes(routes as App, management));
   api.register(async (routes) => queryRoutes(routes as App, { catalog, clickhouse, now: Date.now }));
   api.register(async (routes) => trackRoutes(routes as App, ingest));
   const links = buildLinkApp(options, ingest);

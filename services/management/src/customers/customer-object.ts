@@ -1,0 +1,53 @@
+import { type Catalog, type CustomerRecord, shortLinkOf } from '@waymark/catalog';
+import type { Customer, ExpandedCustomer } from '@waymark/contract';
+
+/** The customer objects of a response, with their totals (spec 2.8). */
+export async function customerObjects(
+  catalog: Catalog,
+  workspaceId: string,
+  records: readonly CustomerRecord[],
+): Promise<Customer[]> {
+  const ids = records.map(({ id }) => id);
+  const totals = await catalog.customers.counters(workspaceId, ids);
+  return records.map((record) => catalog.customers.toCustomer(record, totals.get(record.id)));
+}
+
+const present = (ids: readonly (string | null)[]) => ids.filter((id) => id !== null);
+
+/** As {@link customerObjects}, with links, programs and partners (spec 5.4). */
+export async function expandedCustomers(
+  catalog: Catalog,
+  workspaceId: string,
+  records: readonly CustomerRecord[],
+): Promise<ExpandedCustomer[]> {
+  const [customers, links, partners] = await Promise.all([
+    customerObjects(catalog, workspaceId, records),
+    catalog.links.getMany(workspaceId, present(records.map(({ linkId }) => linkId))),
+    catalog.partners.getMany(workspaceId, present(records.map(({ partnerId }) => partnerId))),
+  ]);
+  return customers.map((customer, index) => {
+    const { linkId = null, partnerId = null, programId = null } = records[index] ?? {};
+    const link = linkId === null ? undefined : links.get(linkId);
+    const partner = partnerId === null ? undefined : partners.get(partnerId);
+    return {
+      ...customer,
+      link:
+        link === undefined
+          ? null
+          : {
+              id: link.id,
+              domain: link.domain,
+              key: link.key,
+              shortLink: shortLinkOf(link.domain, link.key),
+              url: link.url,
+              programId: link.programId,
+            },
+      programId,
+      partner:
+        partner === undefined
+          ? null
+          : { id: partner.id, name: partner.name, email: partner.email, image: partner.image },
+      discount: null,
+    };
+  });
+}

@@ -1,0 +1,84 @@
+import type { Catalog, CustomerRecord } from '@waymark/catalog';
+import { ApiError, type CreateCustomerBody, type UpdateCustomerBody } from '@waymark/contract';
+import { customerClaim, invoiceClaim, leadClaim, type RecordedClaims } from '@waymark/event-queue';
+
+const EXTERNAL_PREFIX = 'ext_';
+
+export interface CustomerParts {
+  readonly catalog: Catalog;
+  /** What the endpoints of `/track` remember of customers and of their answers. */
+  readonly claims: RecordedClaims;
+}
+
+function bareExternalId(externalId: string): string {
+  const bare = externalId.startsWith(EXTERNAL_PREFIX) ? externalId.slice(EXTERNAL_PREFIX.length) : externalId;
+  if (bare === '') throw new ApiError('unprocessable_entity', 'too_small: externalId: at least one character');
+  return bare;
+}
+
+/** By `cus_…` id or `ext_…` external id. @throws ApiError not_found */
+export async function findCustomer(catalog: Catalog, workspaceId: string, id: string): Promise<CustomerRecord> {
+  if (!id.startsWith(EXTERNAL_PREFIX)) return catalog.customers.require(workspaceId, id);
+  const found = await catalog.customers.findByExternalId(workspaceId, id.slice(EXTERNAL_PREFIX.length));
+  if (found === undefined) throw new ApiError('not_found', 'Customer not found.');
+  return found;
+}
+
+/** @throws ApiError conflict when the external id is taken, or its customer is being recorded at this moment */
+export async function createCustomer(
+  { catalog, claims }: CustomerParts,
+  workspaceId: string,
+  body: CreateCustomerBody,
+): Promise<CustomerRecord> {
+  const externalId = bareExternalId(body.externalId);
+  if (await claims.isHeld(customerClaim(workspaceId, externalId))) {
+    throw new ApiError('conflict', `A customer "${externalId}" exists already.`);
+  }
+  const { email = null, name = null, avatar = null, stripeCustomerId = null, country } = body;
+  return catalog.customers.create(workspaceId, { externalId, email, name, avatar, stripeCustomerId, country });
+}
+
+/** @throws ApiError not_found, conflict when the external id is taken */
+export async function updateCustomer(
+  { catalog, claims }: CustomerParts,
+  workspaceId: string,
+  id: string,
+  body: UpdateCustomerBody,
+): Promise<CustomerRecord> {
+  const before = await findCustomer(catalog, workspaceId, id);
+  const externalId = body.externalId === undefined ? undefined : bareExternalId(body.externalId);
+  const updated = await catalog.customers.update(workspaceId, before.id, (customer) => ({
+    externalId: externalId ?? customer.externalId,
+    email: body.email === undefined ? customer.email : body.email,
+    name: body.name === undefined ? customer.name : body.name,
+    avatar: body.avatar === undefined ? customer.avatar : body.avatar,
+    stripeCustomerId: body.stripeCustomerId === undefined ? customer.stripeCustomerId : body.stripeCustomerId,
+    country: body.country === undefined ? customer.country : body.country,
+  }));
+  // The copy for events that follow at once is of before.
+  const names = new Set([before.externalId, updated.externalId]);
+  await claims.forget([...names].map((name) => customerClaim(workspaceId, name)));
+  return updated;
+}
+
+/**
+ * Removes the customer, its copy for events that follow at once, and what is remembered of answers that mention it. Its events
+ * stay, of nobody.
+ *
+ * @returns its internal id; @throws ApiError not_found
+ */
+export async function deleteCustomer(
+  { catalog, claims }: CustomerParts,
+  workspaceId: string,
+  id: string,
+): Promise<string> {
+  const customer = await findCustomer(catalog, workspaceId, id);
+  const { eventNames, invoiceIds } = await catalog.customers.traces(workspaceId, customer.id);
+  await catalog.customers.remove(workspaceId, customer.id);
+  await claims.forget([
+    customerClaim(workspaceId, customer.externalId),
+    ...eventNames.map((eventName) => leadClaim(workspaceId, customer.externalId, eventName)),
+    ...invoiceIds.map((invoiceId) => invoiceClaim(workspaceId, invoiceId)),
+  ]);
+  return customer.id;
+}

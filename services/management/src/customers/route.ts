@@ -1,0 +1,102 @@
+import {
+  createCustomerBodySchema,
+  customerSchema,
+  expandedCustomerSchema,
+  getCustomerQuerySchema,
+  listCustomersQuerySchema,
+  updateCustomerBodySchema,
+} from '@waymark/contract';
+import type { App } from '@waymark/http-kit';
+import { z } from 'zod';
+import { idAnswerSchema, idParamsSchema } from '../id-params.js';
+import { customerObjects, expandedCustomers } from './customer-object.js';
+import { type CustomerParts, createCustomer, deleteCustomer, findCustomer, updateCustomer } from './customers.js';
+import { listCustomers } from './list-customers.js';
+
+const tags = ['Customers'];
+
+/** `GET|POST /customers`, `GET|PATCH|DELETE /customers/{id}` (spec 5.4). */
+export async function customerRoutes(app: App, parts: CustomerParts): Promise<void> {
+  const { catalog } = parts;
+  const access = { roles: ['owner', 'member'], minimumPlan: 'business' } as const;
+  const mayRead = app.authenticate(access);
+  const mayWrite = app.authenticate({ ...access, permission: 'conversions.write' });
+  const params = idParamsSchema;
+
+  app.get(
+    '/customers',
+    {
+      onRequest: mayRead,
+      schema: {
+        summary: 'List customers',
+        tags,
+        querystring: listCustomersQuerySchema,
+        response: { 200: z.array(expandedCustomerSchema) },
+      },
+    },
+    async ({ query, workspace }) => {
+      const found = await listCustomers(catalog, workspace.id, query);
+      return query.includeExpandedFields === true
+        ? expandedCustomers(catalog, workspace.id, found)
+        : customerObjects(catalog, workspace.id, found);
+    },
+  );
+
+  app.post(
+    '/customers',
+    {
+      onRequest: mayWrite,
+      schema: { summary: 'Create a customer', tags, body: createCustomerBodySchema, response: { 201: customerSchema } },
+    },
+    async ({ body, workspace }, reply) =>
+      reply.code(201).send(catalog.customers.toCustomer(await createCustomer(parts, workspace.id, body))),
+  );
+
+  app.get(
+    '/customers/:id',
+    {
+      onRequest: mayRead,
+      schema: {
+        summary: 'Retrieve a customer',
+        tags,
+        params,
+        querystring: getCustomerQuerySchema,
+        response: { 200: expandedCustomerSchema },
+      },
+    },
+    async ({ params: { id }, query, workspace }) => {
+      const found = [await findCustomer(catalog, workspace.id, id)];
+      const objects = query.includeExpandedFields === true ? expandedCustomers : customerObjects;
+      const [customer] = await objects(catalog, workspace.id, found);
+      return customer as z.infer<typeof expandedCustomerSchema>;
+    },
+  );
+
+  app.patch(
+    '/customers/:id',
+    {
+      onRequest: mayWrite,
+      schema: {
+        summary: 'Update a customer',
+        tags,
+        params,
+        body: updateCustomerBodySchema,
+        response: { 200: customerSchema },
+      },
+    },
+    async ({ body, params: { id }, workspace }) => {
+      const updated = await updateCustomer(parts, workspace.id, id, body);
+      const [customer] = await customerObjects(catalog, workspace.id, [updated]);
+      return customer as z.infer<typeof customerSchema>;
+    },
+  );
+
+  app.delete(
+    '/customers/:id',
+    {
+      onRequest: mayWrite,
+      schema: { summary: 'Delete a customer', tags, params, response: { 200: idAnswerSchema } },
+    },
+    async ({ params: { id }, workspace }) => ({ id: await deleteCustomer(parts, workspace.id, id) }),
+  );
+}

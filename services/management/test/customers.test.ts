@@ -1,0 +1,263 @@
+import {
+  type Customer,
+  customerSchema,
+  type ExpandedCustomer,
+  expandedCustomerSchema,
+  parseResourceId,
+} from '@waymark/contract';
+import { customerClaim, invoiceClaim, leadClaim, QUEUE_PREFIX } from '@waymark/event-queue';
+import { aClick, aLead, aSale, insertLeads, insertSales } from '@waymark/test-kit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type Answer,
+  aCaller,
+  type Caller,
+  startManagement,
+  statusesOf,
+  type TestManagement,
+  withKey,
+} from './test-management.js';
+
+let management: TestManagement;
+let acme: Caller;
+
+beforeAll(async () => {
+  management = await startManagement();
+  acme = await aCaller(management);
+});
+afterAll(() => management.close());
+
+const codeOf = ({ status, body }: Answer<{ error?: { code: string } }>) => [status, body.error?.code];
+const create = (caller: Caller, body: object) =>
+  caller.call<Customer>('POST', '/customers', { country: 'FR', ...body });
+
+/** A claim as an event recorded it. */
+async function remember(name: string, value: string): Promise<string> {
+  const key = `${QUEUE_PREFIX}:claim:${name}`;
+  await management.redis.set(key, value, 'PX', 60_000);
+  return key;
+}
+
+describe('POST /customers', () => {
+  it('answers 201 with the customer, `ext_` left out of its external id', async () => {
+    const { status, body } = await create(acme, {
+      externalId: 'ext_u1',
+      email: 'ada@acme.com',
+      name: 'Ada',
+      country: 'fr',
+    });
+    expect(status).toBe(201);
+    expect(customerSchema.parse(body)).toMatchObject({
+      externalId: 'u1',
+      email: 'ada@acme.com',
+      name: 'Ada',
+      country: 'FR',
+      sales: 0,
+    });
+  });
+
+  it.each([
+    ['no externalId', { externalId: undefined }, 400],
+    ['no country', { externalId: 'x', country: undefined }, 400],
+    ['an email that is none', { externalId: 'x', email: 'nonsense' }, 422],
+    ['nothing but the prefix', { externalId: 'ext_' }, 422],
+    ['an avatar that is no URL', { externalId: 'x', avatar: 'nonsense' }, 422],
+  ])('%s answers %i', async (_what, body, status) => {
+    expect((await create(acme, body)).status).toBe(status);
+  });
+
+  it('of one external id 60 times at once succeeds once', async () => {
+    expect(await statusesOf(60, () => create(acme, { externalId: 'once' }))).toEqual({ 201: 1, 409: 59 });
+  });
+
+  it('conflicts with a customer that an event has just brought and nobody has written yet', async () => {
+    await remember(customerClaim(acme.workspaceId, 'queued'), 'f:{}');
+    expect(codeOf(await create(acme, { externalId: 'queued' }))).toEqual([409, 'conflict']);
+  });
+});
+
+describe('GET /customers', () => {
+  let caller: Caller;
+  const ids: string[] = [];
+
+  beforeAll(async () => {
+    caller = await aCaller(management);
+    for (const [externalId, name, country] of [
+      ['a1', 'Ada', 'FR'],
+      ['b2', 'Bob', 'US'],
+      ['c3', 'Cleo', 'FR'],
+    ]) {
+      ids.push((await create(caller, { externalId, name, email: `${name}@acme.com`.toLowerCase(), country })).body.id);
+    }
+    const click = aClick({ workspaceId: parseResourceId('workspace', caller.workspaceId) ?? '' });
+    const sale = (index: number, amount: number, day: number) =>
+      aSale({
+        click,
+        customerId: parseResourceId('customer', ids[index] ?? '') ?? '',
+        amount,
+        timestampMs: Date.UTC(2026, 5, day),
+      });
+    await insertSales(management.database.client, [sale(0, 500, 2), sale(1, 900, 3), sale(0, 100, 4)]);
+  });
+
+  const list = async (query: string) => {
+    const { status, body } = await caller.call<Customer[]>('GET', `/customers${query}`);
+    expect(status).toBe(200);
+    return customerSchema.array().parse(body);
+  };
+  const names = async (query: string) => (await list(query)).map(({ externalId }) => externalId);
+
+  it('lists the newest first, with totals', async () => {
+    const customers = await list('');
+    expect(customers.map(({ externalId, sales, saleAmount }) => [externalId, sales, saleAmount])).toEqual([
+      ['c3', 0, 0],
+      ['b2', 1, 900],
+      ['a1', 2, 600],
+    ]);
+  });
+
+  it.each([
+    ['?sortOrder=asc', ['a1', 'b2', 'c3']],
+    ['?sortBy=saleAmount', ['b2', 'a1', 'c3']],
+    ['?sortBy=saleAmount&sortOrder=asc', ['c3', 'a1', 'b2']],
+    ['?sortBy=firstSaleAt&sortOrder=asc', ['a1', 'b2', 'c3']],
+    ['?sortBy=subscriptionCanceledAt', ['c3', 'b2', 'a1']],
+    ['?email=bob@acme.com&search=ada', ['b2']],
+    ['?externalId=c3', ['c3']],
+    ['?search=ada@acme.com', ['a1']],
+    ['?search=LEO', ['c3']],
+    ['?search=b2', ['b2']],
+    ['?country=FR', ['c3', 'a1']],
+    ['?linkId=nonsense', []],
+    ['?partnerId=pn_none&programId=prog_none', []],
+    ['?page=2&pageSize=2', ['a1']],
+  ])('%s', async (query, expected) => {
+    expect(await names(query)).toEqual(expected);
+  });
+
+  it('pages by cursor in both directions; a cursor wins over a page, and past the end there is nothing', async () => {
+    expect(await names(`?startingAfter=${ids[2]}&pageSize=1&page=7`)).toEqual(['b2']);
+    expect(await names(`?startingAfter=${ids[0]}`)).toEqual([]);
+    expect(await names(`?endingBefore=${ids[0]}&pageSize=1`)).toEqual(['b2']);
+    expect(await names(`?endingBefore=${ids[0]}`)).toEqual(['c3', 'b2']);
+  });
+
+  it.each([
+    ['both cursors', () => `startingAfter=${ids[0]}&endingBefore=${ids[1]}`],
+    ['a cursor with another sort', () => `startingAfter=${ids[0]}&sortBy=saleAmount`],
+    ['an unknown cursor', () => 'startingAfter=cus_zzzzzzzzzzz'],
+    ['page 1001', () => 'page=1001'],
+  ])('%s answers 422', async (_what, query) => {
+    expect((await caller.call('GET', `/customers?${query()}`)).status).toBe(422);
+  });
+
+  it('says where customers came from when asked', async () => {
+    const link = await management.catalog.links.create(caller.workspaceId, {
+      domain: caller.host,
+      key: 'in',
+      url: 'https://acme.com',
+    });
+    await management.catalog.customers.create(caller.workspaceId, { externalId: 'linked', linkId: link.id });
+    const path = '/customers/ext_linked?includeExpandedFields=true';
+    const { body } = await caller.call<ExpandedCustomer>('GET', path);
+    expect(expandedCustomerSchema.parse(body)).toMatchObject({
+      link: { id: link.id, shortLink: `https://${caller.host}/in`, programId: null },
+      programId: null,
+      partner: null,
+      discount: null,
+    });
+    expect(await names(`?linkId=${link.id}&includeExpandedFields=false`)).toEqual(['linked']);
+  });
+});
+
+describe('GET, PATCH and DELETE /customers/{id}', () => {
+  it('find by id and by external id; of strangers and unknown ones nothing', async () => {
+    const { body: customer } = await create(acme, { externalId: 'a/b' });
+    const stranger = await aCaller(management);
+    expect((await acme.call('GET', `/customers/${customer.id}`)).body).toEqual(customer);
+    expect((await acme.call('GET', '/customers/ext_a%2Fb')).body).toEqual(customer);
+    for (const method of ['GET', 'PATCH', 'DELETE'] as const) {
+      const body = method === 'PATCH' ? { name: 'x' } : undefined;
+      expect(codeOf(await stranger.call(method, `/customers/${customer.id}`, body))).toEqual([404, 'not_found']);
+      expect(codeOf(await acme.call(method, '/customers/ext_none', body))).toEqual([404, 'not_found']);
+    }
+  });
+
+  it('a change is whole, clears what is null, and is not undone by what events remember', async () => {
+    const { body: customer } = await create(acme, { externalId: 'old', email: 'old@acme.com', name: 'Old' });
+    const keys = [
+      await remember(customerClaim(acme.workspaceId, 'old'), 'f:{"email":"old@acme.com"}'),
+      await remember(customerClaim(acme.workspaceId, 'new'), 'f:{}'),
+    ];
+    const { status, body } = await acme.call<Customer>('PATCH', '/customers/ext_old', {
+      externalId: 'new',
+      email: null,
+      name: 'New',
+      country: 'de',
+    });
+    expect([status, body]).toEqual([200, { ...customer, externalId: 'new', email: null, name: 'New', country: 'DE' }]);
+    expect(await management.redis.exists(...keys)).toBe(0);
+    expect((await acme.call('GET', '/customers/ext_old')).status).toBe(404);
+    await create(acme, { externalId: 'taken' });
+    expect(codeOf(await acme.call('PATCH', '/customers/ext_new', { externalId: 'taken' }))).toEqual([409, 'conflict']);
+  });
+
+  it('waits for a request that may be recording the customer as it was', async () => {
+    await create(acme, { externalId: 'busy' });
+    const key = await remember(customerClaim(acme.workspaceId, 'busy'), 'p:someone');
+    const patch = acme.call('PATCH', '/customers/ext_busy', { name: 'Calm' });
+    setTimeout(() => void management.redis.set(key, 'f:{"name":"Busy"}'), 50);
+    expect((await patch).status).toBe(200);
+    expect(await management.redis.exists(key)).toBe(0);
+  });
+
+  it('deleting leaves nothing personal that can be read', async () => {
+    const { workspaceId } = acme;
+    const { body: customer } = await create(acme, {
+      externalId: 'secret-id',
+      email: 'secret@acme.com',
+      name: 'Secret',
+    });
+    const click = aClick({ workspaceId: parseResourceId('workspace', workspaceId) ?? '' });
+    const customerId = parseResourceId('customer', customer.id) ?? '';
+    const timestampMs = Date.now();
+    await insertLeads(management.database.client, [aLead({ click, customerId, eventName: 'Sign up', timestampMs })]);
+    await insertSales(management.database.client, [aSale({ click, customerId, invoiceId: 'inv_1', timestampMs })]);
+    const keys = await Promise.all([
+      remember(customerClaim(workspaceId, 'secret-id'), 'f:secret@acme.com'),
+      remember(leadClaim(workspaceId, 'secret-id', 'Sign up'), 'f:secret@acme.com'),
+      remember(invoiceClaim(workspaceId, 'inv_1'), 'f:secret@acme.com'),
+    ]);
+    expect(await acme.call('DELETE', '/customers/ext_secret-id')).toEqual({ status: 200, body: { id: customer.id } });
+    expect(codeOf(await acme.call('GET', `/customers/${customer.id}`))).toEqual([404, 'not_found']);
+    expect(await management.redis.exists(...keys)).toBe(0);
+    const cached = await management.redis.keys(`*${customer.id}*`);
+    for (const key of cached) expect(await management.redis.get(key)).not.toContain('secret');
+    const rows = await management.database.client.query({
+      query: 'SELECT argMax(tuple(external_id, email, country, data), version) FROM customers WHERE id = {id:UInt64}',
+      query_params: { id: customerId },
+      format: 'JSONCompactEachRow',
+    });
+    expect(await rows.json()).toEqual([[['', '', '', '']]]);
+    expect((await create(acme, { externalId: 'secret-id' })).status).toBe(201);
+  });
+});
+
+describe('who may', () => {
+  it('needs business; viewers nothing, members all, a key that only reads no changes', async () => {
+    const pro = await aCaller(management, 'pro');
+    expect(codeOf(await pro.call('GET', '/customers'))).toEqual([403, 'forbidden']);
+    const [viewer, member, reader] = await Promise.all([
+      withKey(management, acme, 'viewer'),
+      withKey(management, acme, 'member'),
+      withKey(management, acme, 'member', ['apis.read']),
+    ]);
+    const statuses = async (caller: Caller, externalId: string) => [
+      (await caller.call('GET', '/customers')).status,
+      (await create(caller, { externalId })).status,
+    ];
+    expect(await statuses(viewer, 'w1')).toEqual([403, 403]);
+    expect(await statuses(member, 'w2')).toEqual([200, 201]);
+    expect(await statuses(reader, 'w3')).toEqual([200, 403]);
+  });
+});
