@@ -8,6 +8,7 @@ import { domainRoutes } from './domains/route.js';
 import { folderRoutes } from './folders/route.js';
 import { linkRoutes } from './links/route.js';
 import { tagRoutes } from './tags/route.js';
+import { webhookRoutes } from './webhooks/route.js';
 
 /** What the routes of this service work on. */
 export interface ManagementDeps {
@@ -27,6 +28,7 @@ export async function managementRoutes(app: App, deps: ManagementDeps): Promise<
   await tagRoutes(app, deps);
   await folderRoutes(app, deps);
   await customerRoutes(app, deps);
+  await webhookRoutes(app, deps);
 }
 
 /** The service as an app of its own. */

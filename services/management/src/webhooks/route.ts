@@ -1,0 +1,90 @@
+import type { Catalog } from '@waymark/catalog';
+import {
+  createWebhookBodySchema,
+  listWebhooksQuerySchema,
+  updateWebhookBodySchema,
+  webhookSchema,
+} from '@waymark/contract';
+import type { App } from '@waymark/http-kit';
+import { z } from 'zod';
+import { idAnswerSchema, idParamsSchema } from '../id-params.js';
+import { createWebhook, deleteWebhook, updateWebhook, webhookObject } from './webhooks.js';
+
+const tags = ['Webhooks'];
+
+export interface WebhookParts {
+  readonly catalog: Catalog;
+  readonly now: () => number;
+}
+
+/** `GET|POST /webhooks`, `GET|PATCH|DELETE /webhooks/{id}` (spec 8.3). */
+export async function webhookRoutes(app: App, { catalog, now }: WebhookParts): Promise<void> {
+  const mayRead = app.authenticate({ permission: 'webhooks.read', minimumPlan: 'business' });
+  const mayWrite = app.authenticate({ permission: 'webhooks.write', minimumPlan: 'business' });
+  const params = idParamsSchema;
+
+  app.get(
+    '/webhooks',
+    {
+      onRequest: mayRead,
+      schema: {
+        summary: 'List webhooks',
+        tags,
+        querystring: listWebhooksQuerySchema,
+        response: { 200: z.array(webhookSchema) },
+      },
+    },
+    async ({ query, workspace }) => {
+      const { search, sortBy = 'createdAt', sortOrder = 'desc', page, pageSize } = query;
+      const request = { filters: { search }, sortBy, sortOrder, page, pageSize };
+      return (await catalog.webhooks.list(workspace.id, request)).map((record) => webhookObject(catalog, record));
+    },
+  );
+
+  app.post(
+    '/webhooks',
+    {
+      onRequest: mayWrite,
+      schema: { summary: 'Create a webhook', tags, body: createWebhookBodySchema, response: { 201: webhookSchema } },
+    },
+    async ({ body, workspace }, reply) =>
+      reply.code(201).send(webhookObject(catalog, await createWebhook(catalog, workspace.id, body))),
+  );
+
+  app.get(
+    '/webhooks/:id',
+    {
+      onRequest: mayRead,
+      schema: { summary: 'Retrieve a webhook', tags, params, response: { 200: webhookSchema } },
+    },
+    async ({ params: { id }, workspace }) => webhookObject(catalog, await catalog.webhooks.require(workspace.id, id)),
+  );
+
+  app.patch(
+    '/webhooks/:id',
+    {
+      onRequest: mayWrite,
+      schema: {
+        summary: 'Update a webhook',
+        tags,
+        params,
+        body: updateWebhookBodySchema,
+        response: { 200: webhookSchema },
+      },
+    },
+    async ({ body, params: { id }, workspace }) =>
+      webhookObject(catalog, await updateWebhook(catalog, workspace.id, id, body, now())),
+  );
+
+  app.delete(
+    '/webhooks/:id',
+    {
+      onRequest: mayWrite,
+      schema: { summary: 'Delete a webhook', tags, params, response: { 200: idAnswerSchema } },
+    },
+    async ({ params: { id }, workspace }) => {
+      await deleteWebhook(catalog, workspace.id, id);
+      return { id };
+    },
+  );
+}
