@@ -2,7 +2,7 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import type { Link, Tag } from '@waymark/contract';
 import { createBatchLoader } from './batch-loader.js';
 import type { Counters, LinkCounters } from './counters.js';
-import { linkAddress, linkExternalId } from './kinds.js';
+import { linkAddress, linkExternalId, partnerTenantId } from './kinds.js';
 import { createLinkChanges } from './link-changes.js';
 import { createLinkCreation } from './link-creation.js';
 import { createLinkList } from './link-list.js';
@@ -10,7 +10,7 @@ import { linkObject } from './link-object.js';
 import type { Locks } from './locks.js';
 import type { ReadOptions } from './record-reader.js';
 import type { RecordStore } from './record-store.js';
-import type { LinkRecord, TagRecord } from './records.js';
+import type { LinkRecord, PartnerRecord, TagRecord } from './records.js';
 import type { SecretBox } from './secret-box.js';
 import { hashToken } from './tokens.js';
 
@@ -20,6 +20,7 @@ const COUNTS_AT_ONCE = 4;
 export interface LinksParts {
   readonly store: RecordStore<LinkRecord>;
   readonly tags: Pick<RecordStore<TagRecord>, 'getMany'>;
+  readonly partners: Pick<RecordStore<PartnerRecord>, 'findByName'>;
   readonly clickhouse: ClickHouseClient;
   /** Settings of every read. */
   readonly settings: Readonly<Record<string, number>>;
@@ -39,7 +40,7 @@ interface Period {
 export function createLinks(parts: LinksParts) {
   const { store, hotRead, counters, secrets, baseUrl, now } = parts;
 
-  function passwordOf(record: LinkRecord): string | null {
+  function passwordOf(record: Pick<LinkRecord, 'id' | 'encryptedPassword'>): string | null {
     return record.encryptedPassword === null ? null : secrets.open(record.encryptedPassword, record.id);
   }
 
@@ -108,6 +109,12 @@ export function createLinks(parts: LinksParts) {
 
     get: store.get,
     getMany: store.getMany,
+
+    /** The partner that the workspace's program has for a tenant. */
+    async partnerOfTenant(workspaceId: string, tenantId: string): Promise<PartnerRecord | undefined> {
+      const partner = await parts.partners.findByName(partnerTenantId(workspaceId, tenantId));
+      return partner?.status === 'approved' ? partner : undefined;
+    },
 
     /** Links made since then, root links apart, removed ones included: what counts against the plan (spec 9). */
     async createdSince(workspaceId: string, sinceMs: number): Promise<number> {

@@ -11,6 +11,7 @@ export * from './events-query.js';
 export * from './folder.js';
 export * from './link.js';
 export * from './link-body.js';
+export * from './link-queries.js';
 export * from './list-queries.js';
 export * from './metadata-path.js';
 export * from './paging.js';

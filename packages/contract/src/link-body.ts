@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ERROR_STATUS, type ErrorCode } from './errors.js';
 
 /** Longest URL anywhere in a link (spec 10.3). */
 export const URL_CHARS_MAX = 32_000;
@@ -59,3 +60,31 @@ export const createLinkBodySchema = z.object({
   webhookIds: z.array(z.string()).nullish(),
 });
 export type CreateLinkBody = z.infer<typeof createLinkBodySchema>;
+
+/** Body of `PATCH /links/{linkId}` (spec 4.7): what is absent stays as it is. */
+export const updateLinkBodySchema = createLinkBodySchema.omit({ keyLength: true, prefix: true }).partial();
+export type UpdateLinkBody = z.infer<typeof updateLinkBodySchema>;
+
+/** Most links of one bulk request (spec 10.3). */
+export const BULK_LINKS_MAX = 100;
+
+/** Body of `POST /links/bulk` (spec 4.5). */
+export const bulkCreateLinksBodySchema = z.array(createLinkBodySchema).min(1).max(BULK_LINKS_MAX);
+
+/** A link of a bulk request that was not created, and why. */
+export const linkErrorSchema = z.strictObject({
+  link: createLinkBodySchema,
+  error: z.string(),
+  code: z.enum(Object.keys(ERROR_STATUS) as [ErrorCode, ...ErrorCode[]]),
+});
+export type LinkError = z.infer<typeof linkErrorSchema>;
+
+const references = z.array(z.string()).max(BULK_LINKS_MAX);
+
+/** Body of `PATCH /links/bulk` (spec 4.7); `linkIds` wins. */
+export const bulkUpdateLinksBodySchema = z.object({
+  linkIds: references.optional(),
+  externalIds: references.optional(),
+  data: updateLinkBodySchema.omit({ domain: true, key: true, externalId: true }),
+});
+export type BulkUpdateLinksBody = z.infer<typeof bulkUpdateLinksBodySchema>;

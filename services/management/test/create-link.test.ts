@@ -7,6 +7,7 @@ import {
   callerWith,
   DEFAULT_DOMAIN,
   startManagement,
+  statusesOf,
   type TestManagement,
 } from './test-management.js';
 
@@ -127,7 +128,7 @@ describe('POST /links', () => {
     ['too short a key length', { url: URL_A, keyLength: 2 }, 422, 'unprocessable_entity'],
     ['a key that ends .php', { url: URL_A, key: 'x.php' }, 422, 'unprocessable_entity'],
     ['a long utm', { url: URL_A, utm_source: 'x'.repeat(256) }, 422, 'unprocessable_entity'],
-    ['natural language, not yet', { url: URL_A, expiresAt: 'in a week' }, 422, 'unprocessable_entity'],
+    ['words that are no date', { url: URL_A, expiresAt: 'some time' }, 422, 'unprocessable_entity'],
     ['a date that is none', { url: URL_A, expiresAt: '2026-02-31T99:00:00Z' }, 422, 'unprocessable_entity'],
     ['a country that is none', { url: URL_A, geo: { fr: 'https://a.com' } }, 422, 'unprocessable_entity'],
     ['a geo url that is none', { url: URL_A, geo: { FR: 'nonsense' } }, 422, 'unprocessable_entity'],
@@ -145,16 +146,14 @@ describe('POST /links', () => {
     expect(codeOf(await acme.post(body))).toEqual([status, code]);
   });
 
-  it.each(['tagIds', 'tagNames', 'tagId', 'folderId', 'programId', 'partnerId', 'webhookIds'])(
-    'refuses %s, whose kind does not exist yet, by name; asking for none is fine',
-    async (field) => {
-      const isList = field === 'webhookIds';
-      const { status, body } = await acme.post({ url: URL_A, [field]: isList ? ['x'] : 'x' });
-      expect([status, body.error.code]).toEqual([422, 'unprocessable_entity']);
-      expect(body.error.message).toContain(field);
-      expect((await acme.post({ url: URL_A, [field]: isList ? [] : '' })).status).toBe(200);
-    },
-  );
+  it('dates may be words; a day without a time is its noon', async () => {
+    const words = { expiresAt: 'in 2 weeks', testStartedAt: 'yesterday', testCompletedAt: '2 hours from now' };
+    const { body } = await acme.post({ url: URL_A, ...words });
+    const inDays = (text: string | null) => (Date.parse(text ?? '') - Date.now()) / 86_400_000;
+    expect(inDays(body.expiresAt)).toBeCloseTo(14, 2);
+    expect(body.testStartedAt).toMatch(/T12:00:00\.000Z$/);
+    expect(inDays(body.testCompletedAt) * 24).toBeCloseTo(2, 1);
+  });
 
   it('variants need trackConversion and add up to 100', async () => {
     const variants = (...percentages: number[]) =>
@@ -234,7 +233,7 @@ describe('plans', () => {
     const { status, body } = await free.post({ url: URL_A, [field]: value });
     expect([status, body.error.code]).toEqual([403, 'forbidden']);
     expect(body.error.message).toContain(field);
-    expect((await pro.post({ url: URL_A, [field]: value })).status).toBe(field === 'folderId' ? 422 : 200);
+    expect((await pro.post({ url: URL_A, [field]: value })).status).toBe(field === 'folderId' ? 404 : 200);
   });
 
   it.each(Object.entries(BUSINESS_FIELDS))('%s needs business', async (field, value) => {
@@ -263,6 +262,25 @@ describe('plans', () => {
     expect([status, body.error.code]).toEqual([403, 'forbidden']);
     await management.catalog.workspaces.update(caller.workspaceId, { quotas: { linksPerMonth: null } });
     expect((await caller.post({ url: URL_A })).status).toBe(200);
+  });
+});
+
+describe('many creations at once', () => {
+  it('of one key make one link and 99 conflicts', async () => {
+    let index = 0;
+    const create = () => acme.post({ url: `${URL_A}/${index++}`, key: index % 2 ? 'Race' : 'race' });
+    expect(await statusesOf(100, create)).toEqual({ 200: 1, 409: 99 });
+  });
+
+  it('of one externalId make one link and 99 conflicts', async () => {
+    const create = () => acme.post({ url: URL_A, externalId: 'race' });
+    expect(await statusesOf(100, create)).toEqual({ 200: 1, 409: 99 });
+  });
+
+  it('do not exceed the links of the month together', async () => {
+    const caller = await aCaller(management, 'business');
+    await management.catalog.workspaces.update(caller.workspaceId, { quotas: { linksPerMonth: 7 } });
+    expect(await statusesOf(30, () => caller.post({ url: URL_A }))).toEqual({ 200: 7, 403: 23 });
   });
 });
 

@@ -1,21 +1,10 @@
 import { API_READ, type Catalog, type LinkRecord, normaliseKey } from '@waymark/catalog';
-import { ApiError, type Link, type LinkInfoQuery, ROOT_KEY } from '@waymark/contract';
+import { ApiError, type LinkInfoQuery, ROOT_KEY } from '@waymark/contract';
 
 const EXTERNAL_PREFIX = 'ext_';
 
-function notFound(): ApiError {
-  return new ApiError('not_found', 'Link not found.');
-}
-
-/** By `link_…` id or `ext_…` external id. */
-function findById(catalog: Catalog, workspaceId: string, id: string): Promise<LinkRecord | undefined> {
-  return id.startsWith(EXTERNAL_PREFIX)
-    ? catalog.links.findByExternalId(workspaceId, id.slice(EXTERNAL_PREFIX.length))
-    : catalog.links.get(workspaceId, id);
-}
-
 async function findByExternalId(catalog: Catalog, workspaceId: string, given: string): Promise<LinkRecord | undefined> {
-  if (given.startsWith(EXTERNAL_PREFIX)) return findById(catalog, workspaceId, given);
+  if (given.startsWith(EXTERNAL_PREFIX)) return catalog.links.find(workspaceId, given);
   const link = await catalog.links.findByExternalId(workspaceId, given);
   if (link !== undefined) return link;
   throw new ApiError('bad_request', `externalId must carry the prefix "ext_": did you mean "ext_${given}"?`);
@@ -33,16 +22,15 @@ async function findByAddress(
 }
 
 function find(catalog: Catalog, workspaceId: string, query: LinkInfoQuery): Promise<LinkRecord | undefined> {
-  if (query.linkId !== undefined) return findById(catalog, workspaceId, query.linkId);
+  if (query.linkId !== undefined) return catalog.links.find(workspaceId, query.linkId);
   if (query.externalId !== undefined) return findByExternalId(catalog, workspaceId, query.externalId);
   if (query.domain !== undefined) return findByAddress(catalog, workspaceId, query.domain, query.key ?? ROOT_KEY);
   throw new ApiError('bad_request', 'Name the link: linkId, externalId, or domain with key.');
 }
 
-/** The link a query names, with its counters. */
-export async function linkInfo(catalog: Catalog, workspaceId: string, query: LinkInfoQuery): Promise<Link> {
+/** The link a query names. @throws ApiError bad_request when it names none, not_found */
+export async function requireLink(catalog: Catalog, workspaceId: string, query: LinkInfoQuery): Promise<LinkRecord> {
   const link = await find(catalog, workspaceId, query);
-  if (link === undefined) throw notFound();
-  const counters = await catalog.links.counters(workspaceId, [link.id]);
-  return catalog.links.toLink(link, counters.get(link.id));
+  if (link === undefined) throw new ApiError('not_found', 'Link not found.');
+  return link;
 }

@@ -1,8 +1,7 @@
-import { normaliseKey } from '@waymark/catalog';
-import { ApiError, type CreateLinkBody, type Plan, planAtLeast, ROOT_KEY } from '@waymark/contract';
+import { ApiError, type Plan, planAtLeast } from '@waymark/contract';
 
 /** Features of a link and the smallest plan that has them (spec 4.3), in the order in which they are named to the caller. */
-const GATED_FIELDS: Readonly<Partial<Record<keyof CreateLinkBody, Plan>>> = {
+const GATED_FIELDS = {
   proxy: 'pro',
   password: 'pro',
   rewrite: 'pro',
@@ -15,22 +14,27 @@ const GATED_FIELDS: Readonly<Partial<Record<keyof CreateLinkBody, Plan>>> = {
   testVariants: 'business',
   trackConversion: 'business',
   webhookIds: 'business',
+} as const satisfies Record<string, Plan>;
+
+/** What a link has or is to have, given or stored. */
+export type GatedLink = Readonly<Partial<Record<keyof typeof GATED_FIELDS, unknown>>> & {
+  readonly isRoot: boolean;
+  readonly url: string;
 };
 
-/** Whether the caller asks for something: `null`, `false`, `''`, `[]` and `{}` ask for nothing. */
-export function isGiven(value: unknown): boolean {
+/** Whether something is asked for: `null`, `false`, `''`, `[]` and `{}` ask for nothing. */
+function isGiven(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
   return Boolean(value);
 }
 
 /** @throws ApiError forbidden for the first feature that the plan lacks */
-export function checkPlan(plan: Plan, body: CreateLinkBody): void {
+export function checkPlan(plan: Plan, link: GatedLink): void {
   for (const [field, minimum] of Object.entries(GATED_FIELDS)) {
-    if (!isGiven(body[field as keyof CreateLinkBody]) || planAtLeast(plan, minimum)) continue;
+    if (!isGiven(link[field as keyof typeof GATED_FIELDS]) || planAtLeast(plan, minimum)) continue;
     throw new ApiError('forbidden', `"${field}" needs the plan ${minimum} or higher.`);
   }
-  const isRoot = body.key !== undefined && body.key !== null && normaliseKey(body.key) === ROOT_KEY;
-  if (isRoot && body.url !== '' && !planAtLeast(plan, 'pro')) {
+  if (link.isRoot && link.url !== '' && !planAtLeast(plan, 'pro')) {
     throw new ApiError('forbidden', 'A destination for the root of a domain needs the plan pro or higher.');
   }
 }

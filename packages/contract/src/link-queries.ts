@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { pageShape, sortShape } from './paging.js';
+import { queryBoolean, queryEnum, queryList, queryText } from './query-values.js';
+
+/** Last page of lists of links; cursors go on from there (spec 10.3). */
+export const LINK_PAGES_MAX = 1000;
+
+/** `folderId` of links that are in no folder. */
+export const NO_FOLDER = 'unsorted';
+
+const linkFilters = {
+  domain: queryText,
+  /** Deprecated: one of `tagIds`. */
+  tagId: queryText,
+  tagIds: queryList,
+  tagNames: queryList,
+  folderId: queryText,
+  search: queryText,
+  userId: queryText,
+  tenantId: queryText,
+  partnerId: queryText,
+  linkIds: queryList,
+  showArchived: queryBoolean,
+  /** Deprecated: only links with at least one tag. */
+  withTags: queryBoolean,
+};
+
+/** Query of `GET /links` (spec 4.6): newest first unless said otherwise. */
+export const listLinksQuerySchema = z.object({
+  ...linkFilters,
+  ...sortShape(['createdAt', 'clicks', 'saleAmount', 'lastClicked']),
+  ...pageShape(),
+  startingAfter: queryText,
+  endingBefore: queryText,
+});
+export type ListLinksQuery = z.infer<typeof listLinksQuerySchema>;
+export type LinkFilterQuery = Pick<ListLinksQuery, keyof typeof linkFilters>;
+
+/** Query of `GET /links/count`. */
+export const countLinksQuerySchema = z.object({
+  ...linkFilters,
+  groupBy: queryEnum(['domain', 'tagId', 'userId', 'folderId']),
+});
+
+/** Answer of `GET /links/count`: a number or, grouped, a number a value. */
+export const linksCountSchema = z.union([
+  z.number(),
+  z.array(
+    z.strictObject({
+      domain: z.string().optional(),
+      tagId: z.string().optional(),
+      /** Null = links of nobody. */
+      userId: z.string().nullable().optional(),
+      /** Null = links in no folder. */
+      folderId: z.string().nullable().optional(),
+      _count: z.number(),
+    }),
+  ),
+]);
+
+/** Query of `DELETE /links/bulk` (spec 4.8). */
+export const deleteLinksQuerySchema = z.object({ linkIds: queryList });

@@ -1,0 +1,33 @@
+import { describe, expect, test } from 'vitest';
+import { parseInstant } from '../src/index.js';
+
+/** Saturday, 14:30. */
+const NOW = Date.parse('2026-01-31T14:30:00.000Z');
+const instant = (text: string) => new Date(parseInstant('expiresAt', text, NOW)).toISOString();
+
+describe('an instant', () => {
+  test.each([
+    ['2026-03-04', '2026-03-04T12:00:00.000Z'],
+    ['2026-03-04T05:06:07+02:00', '2026-03-04T03:06:07.000Z'],
+    ['2026-03-04 05:06', '2026-03-04T05:06:00.000Z'],
+    ['yesterday', '2026-01-30T12:00:00.000Z'],
+    ['tomorrow at 5 pm', '2026-02-01T17:00:00.000Z'],
+    ['now', '2026-01-31T14:30:00.000Z'],
+    ['in 7 days', '2026-02-07T14:30:00.000Z'],
+    ['  In  a   Week ', '2026-02-07T14:30:00.000Z'],
+    ['two hours from now', '2026-01-31T16:30:00.000Z'],
+    ['in 90 minutes', '2026-01-31T16:00:00.000Z'],
+    ['in one month', '2026-02-28T14:30:00.000Z'],
+    ['13 months from now', '2027-02-28T14:30:00.000Z'],
+    ['in 3 years', '2029-01-31T14:30:00.000Z'],
+  ])('%s is %s', (text, expected) => {
+    expect(instant(text)).toBe(expected);
+  });
+
+  test.each(['never', 'in days', 'in 7', '7 days', 'in 7 days ago', '1767225600000', '2026-02-31', ''])(
+    '%s is refused by the name of its field',
+    (text) => {
+      expect(() => instant(text)).toThrow(/^invalid_format: expiresAt: /);
+    },
+  );
+});

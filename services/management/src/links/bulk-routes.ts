@@ -1,0 +1,67 @@
+import {
+  bulkCreateLinksBodySchema,
+  bulkUpdateLinksBodySchema,
+  deleteLinksQuerySchema,
+  linkErrorSchema,
+  linkSchema,
+} from '@waymark/contract';
+import type { App } from '@waymark/http-kit';
+import { z } from 'zod';
+import { createLinks } from './create-links.js';
+import type { LinkParts } from './link-parts.js';
+import { removeLinks } from './remove-links.js';
+import { updateLinks } from './update-link.js';
+import { checkUsage } from './usage.js';
+
+/** A hundred links with the longest addresses, or with small images inside. */
+const BODY_BYTES_MAX = 12 * 1024 * 1024;
+
+/** `POST|PATCH|DELETE /links/bulk`. */
+export async function bulkRoutes(app: App, parts: LinkParts): Promise<void> {
+  const onRequest = app.authenticate({ permission: 'links.write' });
+  const tags = ['Links'];
+
+  app.post(
+    '/links/bulk',
+    {
+      onRequest,
+      bodyLimit: BODY_BYTES_MAX,
+      preValidation: (request) => checkUsage(parts, request.workspace),
+      schema: {
+        summary: 'Create up to 100 links',
+        tags,
+        body: bulkCreateLinksBodySchema,
+        response: { 200: z.array(z.union([linkSchema, linkErrorSchema])) },
+      },
+    },
+    (request) => createLinks(parts, request, request.body),
+  );
+
+  app.patch(
+    '/links/bulk',
+    {
+      onRequest,
+      schema: {
+        summary: 'Update up to 100 links',
+        tags,
+        body: bulkUpdateLinksBodySchema,
+        response: { 200: z.array(linkSchema) },
+      },
+    },
+    (request) => updateLinks(parts, request, request.body),
+  );
+
+  app.delete(
+    '/links/bulk',
+    {
+      onRequest,
+      schema: {
+        summary: 'Delete up to 100 links',
+        tags,
+        querystring: deleteLinksQuerySchema,
+        response: { 200: z.strictObject({ deletedCount: z.number() }) },
+      },
+    },
+    (request) => removeLinks(parts, request, request.query.linkIds),
+  );
+}

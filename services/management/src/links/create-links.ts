@@ -1,0 +1,56 @@
+import { type NewLink, normaliseKey } from '@waymark/catalog';
+import { ApiError, type CreateLinkBody, type Link, type LinkError } from '@waymark/contract';
+import { contextOf } from './create-link.js';
+import { checkBulkImage, completeLink, draftLink } from './draft-link.js';
+import type { LinkCaller, LinkParts } from './link-parts.js';
+import type { LinkContext } from './named-fields.js';
+import { withinUsage } from './usage.js';
+
+/** @throws ApiError bad_request for two links that ask for one address */
+function checkDistinct(bodies: readonly CreateLinkBody[], usualDomain: string | undefined): void {
+  const addresses = new Set<string>();
+  for (const { domain, key } of bodies) {
+    if (typeof key !== 'string') continue;
+    const address = `${domain?.toLowerCase() || usualDomain}/${normaliseKey(key)}`;
+    if (addresses.has(address)) throw new ApiError('bad_request', `Duplicate key: ${address} is asked for twice.`);
+    addresses.add(address);
+  }
+}
+
+function newLink(context: LinkContext, body: CreateLinkBody): NewLink | ApiError {
+  try {
+    checkBulkImage(body);
+    return completeLink(context, body, draftLink(context, body));
+  } catch (err) {
+    if (err instanceof ApiError && err.status < 500) return err;
+    throw err;
+  }
+}
+
+/**
+ * `POST /links/bulk`: up to a hundred links in one insert (spec 4.5).
+ *
+ * @returns the links in the order of the bodies, then what became of the others
+ * @throws ApiError forbidden when they are more than the month has room for, bad_request for two of one address
+ */
+export async function createLinks(
+  parts: LinkParts,
+  caller: LinkCaller,
+  bodies: readonly CreateLinkBody[],
+): Promise<(Link | LinkError)[]> {
+  const { links } = parts.catalog;
+  const workspaceId = caller.workspace.id;
+  const context = await contextOf(parts, caller, bodies);
+  checkDistinct(bodies, context.references.usualDomain);
+  const results: (NewLink | ApiError)[] = bodies.map((body) => newLink(context, body));
+  const drafts = results.filter((result): result is NewLink => !(result instanceof ApiError));
+  const made = await withinUsage(parts, caller.workspace, bodies.length, () => links.createMany(workspaceId, drafts));
+  const records = made.flatMap((result) => (result instanceof ApiError ? [] : [result]));
+  const madeFrom = new Map(drafts.map((draft, index) => [draft, made[index]]));
+  const errors = bodies.flatMap((link, index): LinkError[] => {
+    const result = results[index];
+    const fault = result instanceof ApiError ? result : result && madeFrom.get(result);
+    return fault instanceof ApiError ? [{ link, error: fault.message, code: fault.code }] : [];
+  });
+  return [...(await links.objects(workspaceId, records)), ...errors];
+}

@@ -1,0 +1,96 @@
+import { API_READ, type FolderRecord, type PartnerRecord } from '@waymark/catalog';
+import { csvItems, type UpdateLinkBody } from '@waymark/contract';
+import type { LinkParts } from './link-parts.js';
+
+/** Fields of a body that name something else. */
+type Naming = Pick<
+  UpdateLinkBody,
+  'domain' | 'tagIds' | 'tagNames' | 'tagId' | 'folderId' | 'partnerId' | 'tenantId' | 'webhookIds'
+>;
+
+/** All that bodies name, looked up at once: what was not found is absent. */
+export interface LinkReferences {
+  /** Where links are made that name no domain. */
+  readonly usualDomain: string | undefined;
+  /** Domains of the workspace among those named. */
+  readonly ownDomains: ReadonlySet<string>;
+  readonly defaultDomain: string | undefined;
+  readonly tagIds: ReadonlySet<string>;
+  readonly tagIdByName: ReadonlyMap<string, string>;
+  readonly folders: ReadonlyMap<string, FolderRecord>;
+  readonly partners: ReadonlyMap<string, PartnerRecord>;
+  readonly partnerByTenant: ReadonlyMap<string, PartnerRecord>;
+  readonly webhookIds: ReadonlySet<string>;
+}
+
+type Words = string | readonly string[] | null | undefined;
+
+/** Items of a list that is given as csv or as an array; blank ones are none. */
+function itemsOf(words: Words): string[] {
+  return typeof words === 'string' ? csvItems(words) : csvItems((words ?? []).join(','));
+}
+
+/** The tags that a body asks for: `tagIds` beats `tagNames`, both the deprecated `tagId`. Undefined = it says nothing of tags. */
+export function wantedTags({ tagIds, tagNames, tagId }: Naming): { ids: string[]; names: string[] } | undefined {
+  if (tagIds !== undefined && tagIds !== null) return { ids: [...new Set(itemsOf(tagIds))], names: [] };
+  if (tagNames !== undefined && tagNames !== null) return { ids: [], names: [...new Set(itemsOf(tagNames))] };
+  if (tagId) return { ids: [tagId], names: [] };
+  const isSilent = tagIds === undefined && tagNames === undefined && tagId === undefined;
+  return isSilent ? undefined : { ids: [], names: [] };
+}
+
+/** What `find` finds of each different item. */
+async function findEach<T>(
+  items: readonly (string | null | undefined)[],
+  find: (item: string) => Promise<T | undefined>,
+): Promise<Map<string, T>> {
+  const distinct = [...new Set(items)].filter((item): item is string => Boolean(item));
+  const found = await Promise.all(distinct.map(async (item) => [item, await find(item)] as const));
+  return new Map(found.filter((pair): pair is [string, Awaited<T>] => pair[1] !== undefined));
+}
+
+/** Looks up everything that the bodies name, each thing once: as many round trips for a hundred bodies as for one. */
+export async function readReferences(
+  { catalog, defaultDomain }: LinkParts,
+  workspaceId: string,
+  bodies: readonly Naming[],
+): Promise<LinkReferences> {
+  const tags = bodies.map((body) => wantedTags(body) ?? { ids: [], names: [] });
+  const [primary, domains, tagsById, tagsByName, folders, partners, partnerByTenant, webhooks] = await Promise.all([
+    bodies.some(({ domain }) => !domain) ? catalog.domains.primary(workspaceId) : undefined,
+    findEach(
+      bodies.map(({ domain }) => domain?.toLowerCase()),
+      (slug) => catalog.domains.findBySlug(slug, API_READ),
+    ),
+    catalog.tags.getMany(
+      workspaceId,
+      tags.flatMap(({ ids }) => ids),
+    ),
+    findEach(
+      tags.flatMap(({ names }) => names),
+      (name) => catalog.tags.findByName(workspaceId, name),
+    ),
+    catalog.folders.getMany(workspaceId, itemsOf(bodies.flatMap(({ folderId }) => folderId ?? []))),
+    catalog.partners.getMany(workspaceId, itemsOf(bodies.flatMap(({ partnerId }) => partnerId ?? []))),
+    findEach(
+      bodies.map(({ tenantId }) => tenantId),
+      (tenantId) => catalog.links.partnerOfTenant(workspaceId, tenantId),
+    ),
+    catalog.webhooks.getMany(
+      workspaceId,
+      bodies.flatMap(({ webhookIds }) => webhookIds ?? []),
+    ),
+  ]);
+  const own = [...domains].filter(([_slug, domain]) => domain.workspaceId === workspaceId).map(([slug]) => slug);
+  return {
+    usualDomain: primary?.slug ?? defaultDomain,
+    ownDomains: new Set(primary === undefined ? own : [...own, primary.slug]),
+    defaultDomain,
+    tagIds: new Set(tagsById.keys()),
+    tagIdByName: new Map([...tagsByName].map(([name, tag]) => [name, tag.id])),
+    folders,
+    partners,
+    partnerByTenant,
+    webhookIds: new Set(webhooks.keys()),
+  };
+}

@@ -1,0 +1,105 @@
+import { API_READ, type LinkFilters, type LinkGroup } from '@waymark/catalog';
+import {
+  ApiError,
+  csvItems,
+  LINK_PAGES_MAX,
+  type Link,
+  type LinkFilterQuery,
+  type ListLinksQuery,
+  NO_FOLDER,
+  parseResourceId,
+} from '@waymark/contract';
+import type { LinkCaller, LinkParts } from './link-parts.js';
+
+async function checkDomain({ catalog, defaultDomain }: LinkParts, workspaceId: string, slug: string): Promise<void> {
+  if (slug === defaultDomain) return;
+  const domain = await catalog.domains.findBySlug(slug, API_READ);
+  if (domain === undefined) throw new ApiError('not_found', 'Domain not found.');
+  if (domain.workspaceId === workspaceId) return;
+  throw new ApiError('forbidden', `The domain "${slug}" does not belong to this workspace.`);
+}
+
+async function checkFolder({ catalog }: LinkParts, { workspace, apiKey }: LinkCaller, folderId: string): Promise<void> {
+  const folder = await catalog.folders.require(workspace.id, folderId);
+  if (folder.accessLevel !== null || apiKey.role === 'owner') return;
+  throw new ApiError('forbidden', 'You are not allowed to see this folder.');
+}
+
+/** Ids of the tags that a query names in any way; undefined when it names none. Unknown names stand for no tag. */
+async function tagIdsOf({ catalog }: LinkParts, workspaceId: string, query: LinkFilterQuery) {
+  const { tagId, tagIds, tagNames } = query;
+  if (tagId === undefined && tagIds === undefined && tagNames === undefined) return undefined;
+  const names = csvItems(tagNames ?? '');
+  const named = await Promise.all(names.map((name) => catalog.tags.findByName(workspaceId, name)));
+  return [...csvItems(tagIds ?? ''), ...(tagId ? [tagId] : []), ...named.flatMap((tag) => tag?.id ?? [])];
+}
+
+async function linkIdsOf({ catalog }: LinkParts, workspaceId: string, linkIds: string | undefined) {
+  if (linkIds === undefined) return undefined;
+  return (await catalog.links.findMany(workspaceId, csvItems(linkIds))).map(({ id }) => id);
+}
+
+/** What a query asks for. @throws ApiError 404 for an unknown domain or folder, 403 for those of others */
+async function filtersOf(parts: LinkParts, caller: LinkCaller, query: LinkFilterQuery): Promise<LinkFilters> {
+  const workspaceId = caller.workspace.id;
+  const { search, userId, tenantId, partnerId } = query;
+  const domain = query.domain?.toLowerCase();
+  const folderId = query.folderId === NO_FOLDER ? null : query.folderId;
+  const [tagIds, ids] = await Promise.all([
+    tagIdsOf(parts, workspaceId, query),
+    linkIdsOf(parts, workspaceId, query.linkIds),
+    domain === undefined ? undefined : checkDomain(parts, workspaceId, domain),
+    folderId ? checkFolder(parts, caller, folderId) : undefined,
+  ]);
+  const named = { domain, tagIds, folderId, search, userId, tenantId, partnerId, ids };
+  return { ...named, hasTags: query.withTags, showArchived: query.showArchived ?? false };
+}
+
+function refuse(parameter: string, reason: string): never {
+  throw new ApiError('unprocessable_entity', `custom: ${parameter}: ${reason}`);
+}
+
+/** The cursor of a query, undefined when it asks for a page by its number (spec 1.7). @throws ApiError 422 */
+async function cursorOf({ catalog }: LinkParts, workspaceId: string, query: ListLinksQuery) {
+  const { startingAfter, endingBefore, sortBy = 'createdAt' } = query;
+  if (startingAfter !== undefined && endingBefore !== undefined) {
+    refuse('endingBefore', 'cannot be used together with startingAfter');
+  }
+  const id = startingAfter ?? endingBefore;
+  if (id === undefined) return undefined;
+  const parameter = startingAfter === undefined ? 'endingBefore' : 'startingAfter';
+  if (sortBy !== 'createdAt') refuse(parameter, 'cannot be used together with sortBy');
+  const isLink = parseResourceId('link', id) !== undefined && (await catalog.links.everExisted(workspaceId, id));
+  if (!isLink) refuse(parameter, 'is not the id of a link');
+  return { id, side: startingAfter === undefined ? ('before' as const) : ('after' as const) };
+}
+
+/** `GET /links` (spec 4.6). @throws ApiError 403, 404 or 422 */
+export async function listLinks(parts: LinkParts, caller: LinkCaller, query: ListLinksQuery): Promise<Link[]> {
+  const { links } = parts.catalog;
+  const workspaceId = caller.workspace.id;
+  const { sortBy = 'createdAt', sortOrder = 'desc', page, pageSize } = query;
+  const cursor = await cursorOf(parts, workspaceId, query);
+  if (cursor === undefined && page > LINK_PAGES_MAX) refuse('page', `at most ${LINK_PAGES_MAX}; go on by cursor`);
+  const filters = await filtersOf(parts, caller, query);
+  const shape = { filters, sortOrder, limit: pageSize };
+  const records =
+    cursor === undefined
+      ? await links.list(workspaceId, { ...shape, sortBy, offset: (page - 1) * pageSize })
+      : await links.listFrom(workspaceId, { ...shape, ...cursor });
+  return links.objects(workspaceId, records);
+}
+
+/** `GET /links/count`: a number or, grouped, one a value, highest first. @throws ApiError 403 or 404 */
+export async function countLinks(
+  parts: LinkParts,
+  caller: LinkCaller,
+  query: LinkFilterQuery & { readonly groupBy?: LinkGroup | undefined },
+) {
+  const { links } = parts.catalog;
+  const { groupBy } = query;
+  const filters = await filtersOf(parts, caller, query);
+  if (groupBy === undefined) return links.count(caller.workspace.id, filters);
+  const counts = await links.countBy(caller.workspace.id, filters, groupBy);
+  return counts.map(({ value, count }) => ({ [groupBy]: value, _count: count }));
+}

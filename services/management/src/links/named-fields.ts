@@ -1,0 +1,83 @@
+import type { ApiKeyRecord, FolderRecord, LinkRecord, WorkspaceRecord } from '@waymark/catalog';
+import { ApiError, type UpdateLinkBody } from '@waymark/contract';
+import { type LinkReferences, wantedTags } from './link-references.js';
+
+/** What a request is judged by. */
+export interface LinkContext {
+  readonly workspace: WorkspaceRecord;
+  readonly apiKey: ApiKeyRecord;
+  readonly references: LinkReferences;
+  readonly nowMs: number;
+}
+
+/** Fields of a link that name other resources; those that the body does not speak of are absent. */
+type NamedFields = Partial<Pick<LinkRecord, 'tagIds' | 'folderId' | 'programId' | 'partnerId' | 'webhookIds'>>;
+
+function unknownFault(field: string, what: string, names: readonly string[]): ApiError {
+  return new ApiError('unprocessable_entity', `custom: ${field}: unknown ${what}: ${names.join(', ')}`);
+}
+
+function tagsOf({ references }: LinkContext, body: UpdateLinkBody): NamedFields {
+  const wanted = wantedTags(body);
+  if (wanted === undefined) return {};
+  const { ids, names } = wanted;
+  const unknownIds = ids.filter((id) => !references.tagIds.has(id));
+  if (unknownIds.length > 0) throw unknownFault(body.tagIds ? 'tagIds' : 'tagId', 'tags', unknownIds);
+  const unknownNames = names.filter((name) => !references.tagIdByName.has(name));
+  if (unknownNames.length > 0) throw unknownFault('tagNames', 'tags', unknownNames);
+  return { tagIds: [...new Set([...ids, ...names.flatMap((name) => references.tagIdByName.get(name) ?? [])])] };
+}
+
+/** @throws ApiError forbidden for a folder that the caller may not change the links of */
+export function checkFolderAccess({ apiKey }: Pick<LinkContext, 'apiKey'>, folder: FolderRecord | undefined): void {
+  if (folder === undefined || folder.accessLevel === 'write' || apiKey.role === 'owner') return;
+  throw new ApiError('forbidden', `You are not allowed to change links of the folder "${folder.name}".`);
+}
+
+function folderOf(context: LinkContext, { folderId }: UpdateLinkBody): NamedFields {
+  if (folderId === undefined) return {};
+  if (!folderId) return { folderId: null };
+  const folder = context.references.folders.get(folderId);
+  if (folder === undefined) throw new ApiError('not_found', 'Folder not found.');
+  checkFolderAccess(context, folder);
+  return { folderId };
+}
+
+function programOf({ references, workspace }: LinkContext, body: UpdateLinkBody): NamedFields {
+  const { programId, partnerId, tenantId } = body;
+  if (programId && programId !== workspace.defaultProgramId) throw new ApiError('not_found', 'Program not found.');
+  const isPartnerOpen = partnerId === undefined && Boolean(tenantId);
+  const partner = isPartnerOpen
+    ? references.partnerByTenant.get(tenantId ?? '')
+    : references.partners.get(partnerId ?? '');
+  if (partnerId && partner === undefined) throw new ApiError('not_found', 'Partner not found.');
+  if (partner !== undefined) {
+    return { partnerId: partner.id, programId: programId || partner.programId || workspace.defaultProgramId };
+  }
+  return {
+    ...(programId === undefined ? {} : { programId: programId || null }),
+    ...(partnerId === undefined ? {} : { partnerId: null }),
+  };
+}
+
+function webhooksOf({ references }: LinkContext, { webhookIds }: UpdateLinkBody): NamedFields {
+  if (webhookIds === undefined) return {};
+  const ids = [...new Set(webhookIds ?? [])];
+  const unknown = ids.filter((id) => !references.webhookIds.has(id));
+  if (unknown.length > 0) throw unknownFault('webhookIds', 'webhooks', unknown);
+  return { webhookIds: ids };
+}
+
+/**
+ * What the body says of tags, folder, program, partner and webhooks, checked in that order (spec 4.3).
+ *
+ * @throws ApiError 422 for unknown tags and webhooks, 404 for folder, program and partner, 403 for a folder to be left alone
+ */
+export function namedFields(context: LinkContext, body: UpdateLinkBody): NamedFields {
+  return {
+    ...tagsOf(context, body),
+    ...folderOf(context, body),
+    ...programOf(context, body),
+    ...webhooksOf(context, body),
+  };
+}
