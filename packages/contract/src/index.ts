@@ -23,3 +23,4 @@ export * from './scopes.js';
 export * from './tag-routes.js';
 export * from './track.js';
 export * from './webhook.js';
+export * from './webhook-event.js';

@@ -1,1 +1,3 @@
-export {};
+export { createEventFollower } from './follow-events.js';
+export { createWebhookNotifier, type WebhookNotifier } from './notifier.js';
+export { createWebhookWorker, type WebhookWorker, type WebhookWorkerOptions } from './webhook-worker.js';

@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { customerSchema } from './customer.js';
+import { clickSchema, saleDetailSchema } from './event.js';
+import { jsonValueSchema } from './json-value.js';
+import { linkSchema } from './link.js';
+
+/** The partner of a link, as leads and sales tell of it (spec 8.1). */
+export const webhookPartnerSchema = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  email: z.string().nullable(),
+  image: z.string().nullable(),
+  payoutsEnabledAt: z.string().nullable(),
+  country: z.string().nullable(),
+  groupId: z.string().nullable().optional(),
+  totalClicks: z.number(),
+  totalLeads: z.number(),
+  totalConversions: z.number(),
+  totalSales: z.number(),
+  totalSaleAmount: z.number(),
+  totalCommissions: z.number(),
+});
+export type WebhookPartner = z.infer<typeof webhookPartnerSchema>;
+
+const leadFields = {
+  eventName: z.string(),
+  customer: customerSchema,
+  click: clickSchema,
+  link: linkSchema,
+  /** Links of partners only. */
+  partner: webhookPartnerSchema.optional(),
+  metadata: jsonValueSchema.nullable(),
+};
+
+/** What is told of each kind of event (spec 8.1). The partner object of `partner.enrolled` is that of `/partners`. */
+export const webhookDataSchemas = {
+  'link.created': linkSchema,
+  'link.updated': linkSchema,
+  'link.deleted': linkSchema,
+  'link.clicked': z.strictObject({ click: clickSchema, link: linkSchema }),
+  'lead.created': z.strictObject(leadFields),
+  'sale.created': z.strictObject({ ...leadFields, sale: saleDetailSchema }),
+  'partner.enrolled': z.looseObject({ id: z.string(), partnerId: z.string(), programId: z.string() }),
+} as const;
+
+function envelope<const Event extends keyof typeof webhookDataSchemas>(event: Event) {
+  return z.strictObject({
+    /** Stays the same however often it is delivered. */
+    id: z.string().regex(/^evt_[0-9A-Za-z]{25}$/),
+    event: z.literal(event),
+    createdAt: z.iso.datetime(),
+    data: webhookDataSchemas[event],
+  });
+}
+
+/** The body of a delivery (spec 8.2). */
+export const webhookEventSchema = z.discriminatedUnion('event', [
+  envelope('link.created'),
+  envelope('link.updated'),
+  envelope('link.deleted'),
+  envelope('link.clicked'),
+  envelope('lead.created'),
+  envelope('sale.created'),
+  envelope('partner.enrolled'),
+]);
+export type WebhookEvent = z.infer<typeof webhookEventSchema>;

@@ -1,0 +1,120 @@
+import { type ClickHouseClient, insertRows } from '@waymark/clickhouse';
+import { parseResourceId, type WebhookTrigger } from '@waymark/contract';
+
+/** One attempt to deliver an event. */
+export interface Delivery {
+  readonly workspaceId: string;
+  readonly webhookId: string;
+  /** `evt_…` */
+  readonly eventId: string;
+  readonly event: WebhookTrigger;
+  /** From 1. */
+  readonly attempt: number;
+  /** Epoch milliseconds at which it began. */
+  readonly at: number;
+  readonly url: string;
+  /** 503 when no answer came. */
+  readonly status: number;
+  readonly elapsedMs: number;
+  /** Why no answer came; empty when one did. */
+  readonly error: string;
+  /** Its password still encrypted. */
+  readonly requestBody: string;
+  readonly responseBody: string;
+}
+
+export const DELIVERIES_TABLE = 'webhook_deliveries';
+const COLUMNS = [
+  'workspace_id',
+  'timestamp',
+  'webhook_id',
+  'event_id',
+  'event',
+  'attempt',
+  'url',
+  'status',
+  'elapsed_ms',
+  'error',
+  'request_body',
+  'response_body',
+] as const;
+
+const GATHER_MS = 100;
+const ROWS_PER_INSERT = 500;
+const INSERT_SECONDS_MAX = 10;
+
+interface Waiting {
+  readonly delivery: Delivery;
+  resolve(): void;
+  reject(err: unknown): void;
+}
+
+/** Writes the log of deliveries, many in one insert. */
+export interface DeliveryLog {
+  /** Resolves when ClickHouse has them. Rejects when it could not be told. */
+  add(deliveries: readonly Delivery[]): Promise<void>;
+  /** Writes what waits. */
+  close(): Promise<void>;
+}
+
+function rowOf(delivery: Delivery) {
+  return [
+    parseResourceId('workspace', delivery.workspaceId) ?? '0',
+    delivery.at,
+    parseResourceId('webhook', delivery.webhookId) ?? '0',
+    delivery.eventId,
+    delivery.event,
+    delivery.attempt,
+    delivery.url,
+    delivery.status,
+    Math.round(delivery.elapsedMs),
+    delivery.error,
+    delivery.requestBody,
+    delivery.responseBody,
+  ];
+}
+
+export function createDeliveryLog(clickhouse: ClickHouseClient): DeliveryLog {
+  const waiting: Waiting[] = [];
+  const inserts = new Set<Promise<void>>();
+  let timer: NodeJS.Timeout | undefined;
+
+  const insert = async (batch: readonly Waiting[]) => {
+    try {
+      await insertRows(clickhouse, {
+        table: DELIVERIES_TABLE,
+        columns: COLUMNS,
+        rows: batch.map(({ delivery }) => rowOf(delivery)),
+        maxExecutionSeconds: INSERT_SECONDS_MAX,
+      });
+      for (const { resolve } of batch) resolve();
+    } catch (err) {
+      for (const { reject } of batch) reject(err);
+    }
+  };
+
+  const flush = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    while (waiting.length > 0) {
+      const inserting = insert(waiting.splice(0, ROWS_PER_INSERT)).finally(() => inserts.delete(inserting));
+      inserts.add(inserting);
+    }
+  };
+
+  return {
+    async add(deliveries) {
+      const written = deliveries.map(
+        (delivery) => new Promise<void>((resolve, reject) => waiting.push({ delivery, resolve, reject })),
+      );
+      if (waiting.length >= ROWS_PER_INSERT) flush();
+      else timer ??= setTimeout(flush, GATHER_MS);
+      await Promise.all(written);
+    },
+
+    async close() {
+      flush();
+      await Promise.all(inserts);
+    },
+  };
+}

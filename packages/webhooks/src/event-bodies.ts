@@ -1,0 +1,123 @@
+import type { Catalog, CustomerRecord, CustomerTotals, LinkRecord, WebhookRecord } from '@waymark/catalog';
+import type { ClickHouseClient, EventTableKind } from '@waymark/clickhouse';
+import {
+  type Customer,
+  deletedCustomer,
+  type Link,
+  resourceIdTime,
+  type WebhookPartner,
+  type WebhookTrigger,
+} from '@waymark/contract';
+import { eventIdOf } from './event-id.js';
+import { TRIGGER_OF } from './follow-events.js';
+import { readPartners } from './partner-totals.js';
+import { sealedLink } from './sealed-body.js';
+import { readStoredEvents, type StoredEvent } from './stored-events.js';
+import type { ToldEvent } from './webhook-job.js';
+
+export interface EventBodiesParts {
+  readonly catalog: Catalog;
+  readonly clickhouse: ClickHouseClient;
+  readonly now: () => number;
+}
+
+/** A customer travels in another queue than its lead and is not there yet. */
+export class NotYetThereError extends Error {
+  override readonly name = 'NotYetThereError';
+}
+
+/** One that is older and missing was removed. */
+const CUSTOMER_YOUNG_MS = 60_000;
+
+const KIND_OF = new Map<WebhookTrigger, EventTableKind>(
+  Object.entries(TRIGGER_OF).map(([kind, trigger]) => [trigger, kind as EventTableKind]),
+);
+
+/** The JSON text of an event as it is told, its password still encrypted. */
+export function toldEvent(id: string, event: WebhookTrigger, createdAtMs: number, data: object): ToldEvent {
+  return { id, body: JSON.stringify({ id, event, createdAt: new Date(createdAtMs).toISOString(), data }) };
+}
+
+function isInScope({ linkScope, folderIds }: WebhookRecord, { folderId }: LinkRecord): boolean {
+  return linkScope !== 'folders' || (folderId !== null && folderIds.includes(folderId));
+}
+
+/** The JSON texts of events that ClickHouse has, for one webhook. */
+export function createEventBodies({ catalog, clickhouse, now }: EventBodiesParts) {
+  async function linksOf(workspaceId: string, events: readonly StoredEvent[], isWanted: (link: LinkRecord) => boolean) {
+    const found = await catalog.links.getMany(workspaceId, [...new Set(events.map(({ linkId }) => linkId))]);
+    const records = [...found.values()].filter(isWanted);
+    const objects = await catalog.links.objects(workspaceId, records);
+    return new Map(
+      records.flatMap((record, index) => {
+        const link = objects[index];
+        return link === undefined ? [] : [[record.id, sealedLink(link, record)] as const];
+      }),
+    );
+  }
+
+  function customerObject(
+    id: string,
+    record: CustomerRecord | undefined,
+    totals: CustomerTotals | undefined,
+  ): Customer {
+    if (record !== undefined) return catalog.customers.toCustomer(record, totals);
+    if (now() - (resourceIdTime('customer', id) ?? 0) < CUSTOMER_YOUNG_MS) throw new NotYetThereError(id);
+    return deletedCustomer(id);
+  }
+
+  async function customersOf(workspaceId: string, events: readonly StoredEvent[]): Promise<Map<string, Customer>> {
+    const ids = [...new Set(events.flatMap(({ customerId }) => customerId ?? []))];
+    if (ids.length === 0) return new Map();
+    const [records, totals] = await Promise.all([
+      catalog.customers.getMany(workspaceId, ids),
+      catalog.customers.counters(workspaceId, ids),
+    ]);
+    return new Map(ids.map((id) => [id, customerObject(id, records.get(id), totals.get(id))]));
+  }
+
+  async function partnersOf(workspaceId: string, links: Iterable<Link>): Promise<Map<string, WebhookPartner>> {
+    const ids = [...new Set([...links].flatMap(({ partnerId }) => partnerId ?? []))];
+    return ids.length === 0 ? new Map() : readPartners({ catalog, clickhouse }, workspaceId, ids);
+  }
+
+  return {
+    /**
+     * The events a job names, in their order. Those whose link is gone, or in none of the webhook's folders by now, are left out.
+     *
+     * @throws NotYetThereError when a customer is still on its way
+     */
+    async read(webhook: WebhookRecord, event: WebhookTrigger, ids: readonly string[]): Promise<ToldEvent[]> {
+      const kind = KIND_OF.get(event);
+      if (kind === undefined || ids.length === 0) return [];
+      const { workspaceId } = webhook;
+      const events = await readStoredEvents(clickhouse, kind, workspaceId, ids);
+      const links = await linksOf(workspaceId, events, (link) => kind !== 'click' || isInScope(webhook, link));
+      const [customers, partners] =
+        kind === 'click'
+          ? [new Map<string, Customer>(), new Map<string, WebhookPartner>()]
+          : await Promise.all([customersOf(workspaceId, events), partnersOf(workspaceId, links.values())]);
+
+      const dataOf = ({ payload, ip, eventName, customerId = '' }: StoredEvent, link: Link): object => {
+        const click = { ...payload.click, ip };
+        if (kind === 'click') return { click, link };
+        const partner = partners.get(link.partnerId ?? '');
+        return {
+          eventName,
+          customer: customers.get(customerId),
+          click,
+          link,
+          ...(partner === undefined ? {} : { partner }),
+          ...(kind === 'sale' ? { sale: payload.sale } : {}),
+          metadata: payload.metadata ?? null,
+        };
+      };
+      return events.flatMap((stored) => {
+        const link = links.get(stored.linkId);
+        if (link === undefined) return [];
+        return [toldEvent(eventIdOf(event, stored.id), event, stored.timestampMs, dataOf(stored, link))];
+      });
+    },
+  };
+}
+export type EventBodies = ReturnType<typeof createEventBodies>;

@@ -1,0 +1,25 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { WebhookTrigger } from '@waymark/contract';
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const CHARS = 25;
+
+function idOf(bytes: Buffer): string {
+  let rest = BigInt(`0x${bytes.toString('hex')}`);
+  let text = '';
+  for (let position = 0; position < CHARS; position++) {
+    text = (ALPHABET[Number(rest % 62n)] ?? '') + text;
+    rest /= 62n;
+  }
+  return `evt_${text}`;
+}
+
+/** The id under which an event is told, each time the same: `evt_` and 25 characters made from the event's own id. */
+export function eventIdOf(event: WebhookTrigger, eventId: string): string {
+  return idOf(createHash('sha256').update(`${event}/${eventId}`).digest());
+}
+
+/** The id of something that has none of its own. */
+export function createWebhookEventId(): string {
+  return idOf(randomBytes(32));
+}

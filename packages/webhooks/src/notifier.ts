@@ -1,0 +1,59 @@
+import type { Catalog, LinkRecord } from '@waymark/catalog';
+import type { WebhookTrigger } from '@waymark/contract';
+import { createWebhookJobSender, type QueueLogger } from '@waymark/event-queue';
+import type { Redis } from 'ioredis';
+import { toldEvent } from './event-bodies.js';
+import { createWebhookEventId } from './event-id.js';
+import { sealedLink } from './sealed-body.js';
+import { jobText, webhookJobId } from './webhook-job.js';
+
+export interface WebhookNotifierParts {
+  readonly catalog: Catalog;
+  readonly redis: Redis;
+  readonly logger: Pick<QueueLogger, 'error'>;
+  readonly now: () => number;
+}
+
+/**
+ * Tells webhooks of changes that were made through the API, after they were made. Neither call rejects: the change is done
+ * whether anybody can be told or not. A workspace without a webhook for it costs a look into a map.
+ */
+export interface WebhookNotifier {
+  linkChanged(event: 'link.created' | 'link.updated' | 'link.deleted', link: LinkRecord): Promise<void>;
+  /** @param partner the partner object of `/partners` */
+  partnerEnrolled(workspaceId: string, partner: object): Promise<void>;
+}
+
+export function createWebhookNotifier({ catalog, redis, logger, now }: WebhookNotifierParts): WebhookNotifier {
+  const sender = createWebhookJobSender(redis);
+
+  async function tell(workspaceId: string, event: WebhookTrigger, dataOf: () => Promise<object | undefined>) {
+    try {
+      const active = await catalog.webhooks.active(workspaceId);
+      const webhooks = active.filter(({ triggers }) => triggers.includes(event));
+      if (webhooks.length === 0) return;
+      const createdAtMs = now();
+      const data = await dataOf();
+      if (data === undefined) return;
+      const told = toldEvent(createWebhookEventId(), event, createdAtMs, data);
+      await sender.send(
+        webhooks.map(({ id: webhookId }) => ({
+          id: webhookJobId(webhookId, told.id),
+          data: jobText({ workspaceId, webhookId, event, told: [told] }),
+        })),
+      );
+    } catch (err) {
+      logger.error({ err, workspaceId, event }, 'webhooks were not told');
+    }
+  }
+
+  return {
+    linkChanged: (event, link) =>
+      tell(link.workspaceId, event, async () => {
+        const [object] = await catalog.links.objects(link.workspaceId, [link]);
+        return object && sealedLink(object, link);
+      }),
+
+    partnerEnrolled: (workspaceId, partner) => tell(workspaceId, 'partner.enrolled', async () => partner),
+  };
+}

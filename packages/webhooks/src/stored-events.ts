@@ -1,0 +1,79 @@
+import { type ClickHouseClient, EVENT_TABLES, type EventTableKind } from '@waymark/clickhouse';
+import { eventIdTime, formatResourceId, parseResourceId } from '@waymark/contract';
+import { z } from 'zod';
+
+/** An event as ClickHouse has it. */
+export interface StoredEvent {
+  readonly id: string;
+  readonly timestampMs: number;
+  readonly linkId: string;
+  /** Of leads and sales only. */
+  readonly eventName: string;
+  readonly customerId: string | undefined;
+  readonly payload: EventPayload;
+  readonly ip: string;
+}
+
+/** Payload version 1: see event-rows.ts of packages/clickhouse. The click's `ip` is a column of its own. */
+const payloadSchema = z.object({
+  v: z.literal(1),
+  click: z.record(z.string(), z.unknown()),
+  sale: z.unknown().optional(),
+  metadata: z.unknown().optional(),
+});
+export type EventPayload = z.infer<typeof payloadSchema>;
+
+const READ_SECONDS_MAX = 10;
+const CONVERSION_COLUMNS = ', event_name, toString(customer_id)';
+
+/** As ClickHouse reads a DateTime64(3, 'UTC') parameter: numbers and a trailing Z are refused. */
+function dateTime(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().slice(0, -1).replace('T', ' ');
+}
+
+type Row = readonly [id: string, link: string, payload: string, ip: string, eventName?: string, customer?: string];
+
+function storedEvent([id, link, payload, ip, eventName = '', customer]: Row): StoredEvent {
+  return {
+    id,
+    timestampMs: eventIdTime(id) ?? 0,
+    linkId: formatResourceId('link', link),
+    eventName,
+    customerId: customer === undefined ? undefined : formatResourceId('customer', customer),
+    payload: payloadSchema.parse(JSON.parse(payload)),
+    ip,
+  };
+}
+
+/** Those of the events that are there, in the order of their ids' list. */
+export async function readStoredEvents(
+  clickhouse: ClickHouseClient,
+  kind: EventTableKind,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<StoredEvent[]> {
+  const times = ids.flatMap((id) => eventIdTime(id) ?? []);
+  if (times.length === 0) return [];
+  const { table, idColumn } = EVENT_TABLES[kind];
+  const result = await clickhouse.query({
+    // The primary key is (workspace, time): the range keeps the read to the granules of that moment.
+    query: `SELECT toString(${idColumn}), toString(link_id), payload, ip${kind === 'click' ? '' : CONVERSION_COLUMNS}
+FROM ${table}
+WHERE workspace_id = {workspace:UInt64}
+  AND timestamp BETWEEN {from:DateTime64(3, 'UTC')} AND {to:DateTime64(3, 'UTC')}
+  AND ${idColumn} IN {ids:Array(String)}`,
+    query_params: {
+      workspace: parseResourceId('workspace', workspaceId),
+      from: dateTime(Math.min(...times)),
+      to: dateTime(Math.max(...times)),
+      ids,
+    },
+    format: 'JSONCompactEachRow',
+    clickhouse_settings: { max_execution_time: READ_SECONDS_MAX, log_comment: 'webhooks' },
+  });
+  const found = new Map((await result.json<Row>()).map((row) => [row[0], row]));
+  return ids.flatMap((id) => {
+    const row = found.get(id);
+    return row === undefined ? [] : [storedEvent(row)];
+  });
+}

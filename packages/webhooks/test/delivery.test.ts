@@ -1,0 +1,210 @@
+import type { WebhookRecord } from '@waymark/catalog';
+import { waitFor } from '@waymark/test-kit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Receiver, startReceiver } from './receiver.js';
+import { startWebhookFixture, type WebhookFixture } from './webhook-fixture.js';
+
+let fixture: WebhookFixture;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  fixture = await startWebhookFixture();
+});
+beforeEach(async () => {
+  receiver = await startReceiver();
+});
+afterEach(async () => {
+  await fixture.reset();
+  await receiver.stop();
+});
+afterAll(() => fixture.stop());
+
+interface LogLine {
+  readonly attempt: number;
+  readonly status: number;
+  readonly error: string;
+  readonly url: string;
+  readonly event: string;
+  readonly event_id: string;
+  readonly request_body: string;
+  readonly response_body: string;
+}
+
+const aLinkHook = (url = receiver.url) => fixture.aHook(url, { triggers: ['link.updated'] });
+
+async function tell(times = 1): Promise<void> {
+  const link = await fixture.aLink();
+  for (let time = 0; time < times; time++) await fixture.notifier.linkChanged('link.updated', link);
+}
+
+const logOf = (hook: WebhookRecord) =>
+  fixture.select<LogLine>(
+    `SELECT attempt, status, error, url, event, event_id, request_body, response_body FROM webhook_deliveries
+     WHERE webhook_id = (SELECT any(id) FROM webhooks WHERE JSONExtractString(data, 'id') = '${hook.id}') ORDER BY timestamp`,
+  );
+
+function untilLogged(hook: WebhookRecord, lines: number): Promise<LogLine[]> {
+  return waitFor(
+    async () => {
+      const log = await logOf(hook);
+      return log.length >= lines && log;
+    },
+    { what: `${lines} attempts in the log`, timeoutMs: 20_000 },
+  );
+}
+
+/** Lets the delayed attempt of a delivery begin. @returns how long it would have waited, in seconds */
+async function skipDelay(): Promise<number> {
+  const [job] = await waitFor(
+    async () => {
+      const delayed = await fixture.queue.getDelayed();
+      return delayed.length > 0 && delayed;
+    },
+    { what: 'a further attempt' },
+  );
+  const seconds = (job?.opts.delay ?? 0) / 1000;
+  await job?.promote();
+  return seconds;
+}
+
+const reload = (hook: WebhookRecord) => fixture.catalog.webhooks.require(fixture.workspaceId, hook.id);
+
+describe('a delivery that fails', () => {
+  it('is tried four times with growing delays, under the same event id with the same body, then no more', async () => {
+    receiver.answer((response) => response.writeHead(500).end('no'));
+    fixture.startWorker();
+    const hook = await aLinkHook();
+    await tell();
+    const delays: number[] = [];
+    for (let retry = 0; retry < 3; retry++) delays.push(await skipDelay());
+    expect(delays).toEqual([12, 148, 1808]);
+    const log = await untilLogged(hook, 4);
+    expect(log.map(({ attempt, status }) => [attempt, status])).toEqual([1, 2, 3, 4].map((attempt) => [attempt, 500]));
+    await waitFor(async () => (await fixture.queue.getActiveCount()) === 0, { what: 'the last attempt to be over' });
+    expect(await fixture.queue.getDelayedCount()).toBe(0);
+    expect(new Set(receiver.received.map(({ text }) => text)).size).toBe(1);
+    expect(new Set(receiver.received.map(({ headers }) => headers['dub-signature'])).size).toBe(1);
+  });
+
+  it('counts until one succeeds', async () => {
+    receiver.answer((response) => response.writeHead(404).end());
+    fixture.startWorker();
+    const hook = await aLinkHook();
+    await tell(19);
+    await untilLogged(hook, 19);
+    receiver.answer((response) => response.end());
+    await tell();
+    await untilLogged(hook, 20);
+    receiver.answer((response) => response.writeHead(404).end());
+    await tell(19);
+    await untilLogged(hook, 39);
+    expect((await reload(hook)).disabledAt).toBeNull();
+  });
+
+  it('disables the webhook when it is the twentieth in a row; nothing is delivered from then on', async () => {
+    receiver.answer((response) => response.writeHead(503).end());
+    fixture.startWorker();
+    const hook = await aLinkHook();
+    await tell(20);
+    const disabled = await waitFor(
+      async () => {
+        const record = await reload(hook);
+        return record.disabledAt !== null && record;
+      },
+      { what: 'the webhook to be disabled' },
+    );
+    expect(disabled.consecutiveFailures).toBe(20);
+    await waitFor(async () => (await fixture.catalog.webhooks.active(fixture.workspaceId)).length === 0, {
+      what: 'nobody to be told',
+    });
+    const before = receiver.received.length;
+    await tell();
+    for (const job of await fixture.queue.getDelayed()) await job.promote();
+    await waitFor(async () => (await fixture.queue.getJobCountByTypes('wait', 'active', 'delayed')) === 0, {
+      what: 'an empty queue',
+    });
+    expect(receiver.received).toHaveLength(before);
+  });
+});
+
+describe('a receiver', () => {
+  it('that redirects has failed: redirects are not followed', async () => {
+    const other = await startReceiver();
+    receiver.answer((response) => response.writeHead(307, { location: other.url }).end());
+    fixture.startWorker();
+    const hook = await aLinkHook();
+    await tell();
+    const [line] = await untilLogged(hook, 1);
+    expect(line?.status).toBe(307);
+    expect(other.received).toEqual([]);
+    await other.stop();
+  });
+
+  it('that does not answer in time has failed, and is logged as 503', async () => {
+    receiver.answer(() => undefined);
+    fixture.startWorker({ timeoutMs: 100 });
+    const hook = await aLinkHook();
+    await tell();
+    const [line] = await untilLogged(hook, 1);
+    expect(line).toMatchObject({ status: 503, error: 'no answer within 100 ms', response_body: '' });
+  });
+
+  it('that answers at length has its answer cut', async () => {
+    receiver.answer((response) => response.end('x'.repeat(1_000_000)));
+    fixture.startWorker();
+    const hook = await aLinkHook();
+    await tell();
+    const [line] = await untilLogged(hook, 1);
+    expect([line?.status, line?.response_body.length]).toEqual([200, 8192]);
+  });
+
+  it('at a private address is not connected to unless the operator allows it', async () => {
+    fixture.startWorker({ allowedRanges: [] });
+    const hook = await aLinkHook();
+    await tell();
+    const [line] = await untilLogged(hook, 1);
+    expect(line).toMatchObject({ status: 503, error: 'the address is not public' });
+    expect(receiver.received).toEqual([]);
+  });
+
+  it('that is slow keeps nobody else from being told', async () => {
+    const quick = await startReceiver();
+    receiver.answer(() => undefined);
+    fixture.startWorker({ timeoutMs: 5000 });
+    await aLinkHook();
+    await tell(12);
+    await waitFor(() => receiver.received.length >= 4, { what: 'the slow one to be busy' });
+    await fixture.aHook(quick.url, { triggers: ['link.created'] });
+    await fixture.notifier.linkChanged('link.created', await fixture.aLink());
+    await waitFor(() => quick.received.length === 1, { what: 'the quick one to be told', timeoutMs: 4000 });
+    await quick.stop();
+  });
+});
+
+describe('the log of deliveries', () => {
+  it('has a line for each attempt, with what was sent and answered', async () => {
+    fixture.startWorker();
+    const hook = await aLinkHook();
+    await tell();
+    const [line] = await untilLogged(hook, 1);
+    const [{ text, event } = expect.fail()] = receiver.received;
+    expect(line).toEqual({
+      attempt: 1,
+      status: 200,
+      error: '',
+      url: receiver.url,
+      event: 'link.updated',
+      event_id: event.id,
+      request_body: text,
+      response_body: 'thanks',
+    });
+  });
+
+  it('forgets after thirty days', async () => {
+    const [table] = await fixture.select<{ sql: string }>(
+      `SELECT create_table_query AS sql FROM system.tables
+       WHERE database = currentDatabase() AND name = 'webhook_deliveries'`,
+    );
+    expect(table?.sql).toContain('TTL toDateTime(timestamp) + toIntervalDay(30)');
+  });
+});

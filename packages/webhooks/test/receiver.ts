@@ -1,0 +1,47 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What a receiver was sent. */
+export interface Received {
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  readonly event: { readonly id: string; readonly event: string; readonly createdAt: string; readonly data: unknown };
+}
+
+/** An HTTP server of this machine that webhooks are delivered to. */
+export interface Receiver {
+  readonly url: string;
+  readonly received: Received[];
+  /** How it answers from now on: 200 unless said otherwise. */
+  answer(handle: (response: ServerResponse) => void): void;
+  stop(): Promise<void>;
+}
+
+export async function startReceiver(): Promise<Receiver> {
+  const received: Received[] = [];
+  let handle = (response: ServerResponse): void => void response.end('thanks');
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const text = Buffer.concat(chunks).toString('utf8');
+      received.push({ headers: request.headers, text, event: JSON.parse(text) });
+      handle(response);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    received,
+    answer(next) {
+      handle = next;
+    },
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
