@@ -12,5 +12,3 @@ export function createRecordWriter<R extends CatalogRecord>(parts: WriteParts, o
   return { ...createCreator(parts, own, checkOwners, memory), ...createChanger(parts, own, checkOwners, memory) };
 }
 export type RecordWriter<R extends CatalogRecord> = ReturnType<typeof createRecordWriter<R>>;
-
-export { NameTakenError, type WriteParts } from './write-parts.js';

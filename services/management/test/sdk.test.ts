@@ -58,10 +58,25 @@ describe('the dub SDK, unchanged', () => {
 });
 
 describe('the OpenAPI document', () => {
-  it('names every route', async () => {
+  it('names every operation on links', async () => {
     const { port } = management.app.server.address() as AddressInfo;
     const response = await fetch(`http://127.0.0.1:${port}/openapi.json`);
     const { paths } = (await response.json()) as { paths: Record<string, object> };
-    expect(Object.keys(paths).sort()).toEqual(['/domains', '/links', '/links/info', '/links/{linkId}']);
+    const operations = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method} ${path}`),
+    );
+    expect(operations.filter((operation) => operation.includes('/links')).sort()).toEqual([
+      'delete /links/bulk',
+      'delete /links/{linkId}',
+      'get /links',
+      'get /links/count',
+      'get /links/info',
+      'get /links/{linkId}',
+      'patch /links/bulk',
+      'patch /links/{linkId}',
+      'post /links',
+      'post /links/bulk',
+      'put /links/upsert',
+    ]);
   });
 });

@@ -141,13 +141,9 @@ export class TestWorkspace {
     await insertSales(client, rows.sales ?? []);
   }
 
-  /** Marks the link as removed where queries look for it. */
+  /** Removes the link as `DELETE /links/{linkId}` does. */
   async remove(link: LinkRecord): Promise<void> {
-    await this.query.database.client.insert({
-      table: 'links',
-      values: [{ workspace_id: number('workspace', this.id), id: number('link', link.id), version: 2, deleted: 1 }],
-      format: 'JSONEachRow',
-    });
+    await this.query.catalog.links.removeMany(this.id, [link.id]);
   }
 
   /** What `GET /events` answers. Every item of a success is checked against the contract. */
