@@ -43,6 +43,7 @@ const environmentSchema = z.object({
   DOC_BASE: publicUrl.optional(),
   REQUIRE_HTTPS: flag.default(false),
   TRUSTED_PROXIES: addressRanges.prefault('127.0.0.0/8,::1/128'),
+  OUTBOUND_ALLOWED_RANGES: addressRanges.prefault(''),
 
   GEO_DATABASE: readableFile.optional(),
   GEO_COUNTRY_HEADER: headerName.optional(),
@@ -124,6 +125,8 @@ function toSettings(env: Environment) {
     requireHttps: env.REQUIRE_HTTPS,
     /** CIDR ranges whose forwarded headers are believed. */
     trustedProxies: env.TRUSTED_PROXIES,
+    /** CIDR ranges that webhooks and logos may be fetched from although they are not public. */
+    outboundAllowedRanges: env.OUTBOUND_ALLOWED_RANGES,
     geoDatabase: env.GEO_DATABASE,
     /** Headers of the edge in front, beyond those known by name; lower case. */
     geoHeaders: {

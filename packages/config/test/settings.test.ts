@@ -33,6 +33,7 @@ describe('loadSettings', () => {
       docBase: 'http://127.0.0.1:3000/docs',
       requireHttps: false,
       trustedProxies: ['127.0.0.0/8', '::1/128'],
+      outboundAllowedRanges: [],
       geoDatabase: undefined,
       geoHeaders: { country: undefined, city: undefined, region: undefined, continent: undefined },
       instanceKey: undefined,

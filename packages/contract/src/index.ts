@@ -16,6 +16,7 @@ export * from './list-queries.js';
 export * from './metadata-path.js';
 export * from './paging.js';
 export * from './plans.js';
+export * from './qr.js';
 export * from './query-values.js';
 export { randomUInt32 } from './random.js';
 export * from './resource-id.js';

@@ -1,12 +1,14 @@
 import type { Catalog } from '@waymark/catalog';
 import type { RecordedClaims } from '@waymark/event-queue';
 import { type App, authPlugin, type CreateAppOptions, createApp } from '@waymark/http-kit';
+import type { Outbound } from '@waymark/outbound';
 import type { RateLimiter } from '@waymark/rate-limit';
 import { customerRoutes } from './customers/route.js';
 import { registrarRoutes } from './domains/registrar-route.js';
 import { domainRoutes } from './domains/route.js';
 import { folderRoutes } from './folders/route.js';
 import { linkRoutes } from './links/route.js';
+import { qrRoutes } from './qr/route.js';
 import { tagRoutes } from './tags/route.js';
 import { webhookRoutes } from './webhooks/route.js';
 
@@ -15,6 +17,9 @@ export interface ManagementDeps {
   readonly catalog: Catalog;
   /** What the endpoints of `/track` remember in Redis. */
   readonly claims: RecordedClaims;
+  /** Connections to addresses that callers name. */
+  readonly outbound: Outbound;
+  readonly rateLimiter: RateLimiter;
   /** The domain that every workspace may create links on. */
   readonly defaultDomain: string | undefined;
   readonly now: () => number;
@@ -29,10 +34,11 @@ export async function managementRoutes(app: App, deps: ManagementDeps): Promise<
   await folderRoutes(app, deps);
   await customerRoutes(app, deps);
   await webhookRoutes(app, deps);
+  await qrRoutes(app, deps);
 }
 
 /** The service as an app of its own. */
-export function buildApp(options: CreateAppOptions, deps: ManagementDeps & { readonly rateLimiter: RateLimiter }): App {
+export function buildApp(options: CreateAppOptions, deps: ManagementDeps): App {
   const app = createApp({ title: 'Waymark management', ...options });
   app.register(authPlugin, deps);
   app.register(async (routes) => managementRoutes(routes as App, deps));

@@ -2,6 +2,7 @@ import { openStores } from '@waymark/catalog';
 import { describeSettings, loadSettings, readInstanceKey, type Settings } from '@waymark/config';
 import { createRecordedClaims } from '@waymark/event-queue';
 import { createLogger, type Logger, runService, type Service } from '@waymark/http-kit';
+import { createOutbound } from '@waymark/outbound';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { buildApp } from './app.js';
 
@@ -9,6 +10,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const stores = openStores(settings, readInstanceKey(settings), logger);
   const { redis, clickhouse, catalog } = stores;
   const rateLimiter = createRateLimiter(redis, { logger });
+  const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
   const app = buildApp(
     {
       logger,
@@ -18,12 +20,20 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
       requireHttps: settings.requireHttps,
       readiness: { clickhouse: () => clickhouse.command({ query: 'SELECT 1' }), redis: () => redis.ping() },
     },
-    { catalog, rateLimiter, claims: createRecordedClaims(redis), defaultDomain: settings.defaultDomain, now: Date.now },
+    {
+      catalog,
+      rateLimiter,
+      claims: createRecordedClaims(redis),
+      outbound,
+      defaultDomain: settings.defaultDomain,
+      now: Date.now,
+    },
   );
   await app.listen({ host: settings.host, port: settings.apiPort });
   return {
     async close() {
       await app.close();
+      outbound.close();
       await rateLimiter.close();
       await stores.close();
     },

@@ -3,6 +3,7 @@ import { type Catalog, createCatalog } from '@waymark/catalog';
 import type { ErrorBody, Link, Plan, Role, Scope } from '@waymark/contract';
 import { createRecordedClaims } from '@waymark/event-queue';
 import { type App, createLogger } from '@waymark/http-kit';
+import { createOutbound } from '@waymark/outbound';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { createTestDatabase, startRedis, type TestDatabase } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
@@ -59,9 +60,10 @@ export async function startManagement(now: () => number = Date.now): Promise<Tes
   }
   const catalog = openCatalog();
   const rateLimiter = createRateLimiter(client);
+  const outbound = createOutbound({ allowedRanges: ['127.0.0.1'] });
   const app = buildApp(
     { logger, docBase: 'https://docs.example.com', trustedProxies: [] },
-    { catalog, rateLimiter, claims: createRecordedClaims(client), defaultDomain: DEFAULT_DOMAIN, now },
+    { catalog, rateLimiter, claims: createRecordedClaims(client), outbound, defaultDomain: DEFAULT_DOMAIN, now },
   );
   await app.ready();
   return {
@@ -73,6 +75,7 @@ export async function startManagement(now: () => number = Date.now): Promise<Tes
     async close() {
       await app.close();
       await Promise.all(catalogs.map((opened) => opened.close()));
+      outbound.close();
       await rateLimiter.close();
       client.disconnect();
       await Promise.all([redis.stop(), database.drop()]);

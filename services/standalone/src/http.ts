@@ -15,6 +15,7 @@ import {
 } from '@waymark/http-kit';
 import { buildLinkApp, createIngestDeps, trackRoutes } from '@waymark/ingest';
 import { managementRoutes } from '@waymark/management';
+import { createOutbound } from '@waymark/outbound';
 import { queryRoutes } from '@waymark/query';
 import { createRateLimiter } from '@waymark/rate-limit';
 
@@ -56,7 +57,9 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   await untilConnected([() => producer.ping(), () => redis.ping()]);
   const api = createApp(options);
   api.register(authPlugin, { catalog, rateLimiter });
-  const management = { catalog, claims: createRecordedClaims(redis), defaultDomain, now: Date.now };
+  const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
+  const claims = createRecordedClaims(redis);
+  const management = { catalog, claims, outbound, rateLimiter, defaultDomain, now: Date.now };
   api.register(async (routes) => managementRoutes(routes as App, management));
   api.register(async (routes) => queryRoutes(routes as App, { catalog, clickhouse, now: Date.now }));
   api.register(async (routes) => trackRoutes(routes as App, ingest));
@@ -68,6 +71,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
       await Promise.all([api.close(), links.close()]);
       await producer.close();
       ingest.close();
+      outbound.close();
       await rateLimiter.close();
       await stores.close();
     },

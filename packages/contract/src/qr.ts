@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { queryBoolean, queryEnum, queryInteger, queryText } from './query-values.js';
+
+/** How much of a code may be covered or damaged: about 7, 15, 25 and 30 per cent. */
+export const QR_LEVELS = ['L', 'M', 'Q', 'H'] as const;
+export type QrLevel = (typeof QR_LEVELS)[number];
+
+const HEX = /^#?(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$/i;
+
+function lastValue(value: unknown): unknown {
+  return Array.isArray(value) ? value[value.length - 1] : value;
+}
+
+const color = (standard: string) =>
+  z.preprocess(lastValue, z.string().regex(HEX, 'a color of 3, 6 or 8 hexadecimal digits').default(standard));
+
+/** Query of `GET /qr` (spec 5.6). */
+export const qrQuerySchema = z.object({
+  url: z.preprocess(lastValue, z.string().min(1).max(32_000)),
+  /** Pixels, of a square. */
+  size: queryInteger({ min: 16, max: 2048, default: 600 }),
+  level: queryEnum(QR_LEVELS),
+  fgColor: color('#000000'),
+  bgColor: color('#FFFFFF'),
+  /** Quiet zone in modules. */
+  margin: queryInteger({ min: 0, max: 32, default: 2 }),
+  /** Image in the middle; for short links of paid plans. */
+  logo: queryText,
+  hideLogo: queryBoolean,
+  /** Deprecated and without effect. */
+  includeMargin: queryBoolean,
+});
+export type QrQuery = z.infer<typeof qrQuerySchema>;

@@ -1,0 +1,61 @@
+import { type Catalog, normaliseUrl } from '@waymark/catalog';
+import { ApiError, type QrQuery } from '@waymark/contract';
+import type { Outbound } from '@waymark/outbound';
+import { LRUCache } from 'lru-cache';
+import { chooseLogo, type LogoChoice } from './logo-choice.js';
+import { loadLogo } from './logo-image.js';
+import { parseColor, renderQr } from './render-qr.js';
+
+const CACHE_BYTES_MAX = 32 * 1024 * 1024;
+/** A logo may change behind its address. */
+const LOGO_MS_MAX = 600_000;
+
+export interface QrParts {
+  readonly catalog: Catalog;
+  readonly outbound: Outbound;
+}
+
+interface Wanted {
+  readonly query: QrQuery;
+  readonly url: string;
+  readonly logo: LogoChoice | undefined;
+}
+
+/** Draws codes, each once as long as it is remembered, however many ask at once. */
+export function createQrImages({ catalog, outbound }: QrParts) {
+  async function draw({ query, url, logo }: Wanted): Promise<Buffer> {
+    const load = (choice: LogoChoice) =>
+      loadLogo(outbound, choice.source).catch((err: unknown) => {
+        if (choice.isAsked) throw err;
+        return undefined;
+      });
+    return renderQr({
+      text: url,
+      size: query.size,
+      level: query.level ?? 'L',
+      foreground: parseColor(query.fgColor),
+      background: parseColor(query.bgColor),
+      margin: query.margin,
+      logo: logo && (await load(logo)),
+    });
+  }
+
+  const images = new LRUCache<string, Buffer, Wanted>({
+    maxSize: CACHE_BYTES_MAX,
+    sizeCalculation: (image, key) => image.length + key.length,
+    ttl: LOGO_MS_MAX,
+    fetchMethod: (_key, _stale, { context }) => draw(context),
+  });
+
+  return {
+    /** @throws ApiError unprocessable_entity */
+    async image(query: QrQuery): Promise<Buffer> {
+      const url = normaliseUrl(query.url);
+      if (url === undefined) throw new ApiError('unprocessable_entity', 'invalid_format: url: not a valid URL');
+      const logo = await chooseLogo(catalog, query, url);
+      const { size, level, fgColor, bgColor, margin } = query;
+      const key = JSON.stringify([url, size, level, fgColor, bgColor, margin, logo?.source]);
+      return images.forceFetch(key, { context: { query, url, logo } });
+    },
+  };
+}

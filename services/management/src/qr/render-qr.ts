@@ -1,0 +1,121 @@
+import { ApiError, type QrLevel } from '@waymark/contract';
+import qrcode from 'qrcode-generator';
+import type { LogoImage } from './logo-image.js';
+import { type Color, rgbaPng, twoColorPng } from './png.js';
+
+// The library's own only knows Latin letters.
+qrcode.stringToBytes = (text) => [...Buffer.from(text, 'utf8')];
+
+const BYTES_PER_PIXEL = 4;
+/** Part of the code's width that a logo takes. */
+const LOGO_SHARE = 4;
+
+export interface QrDrawing {
+  /** What a reader of the code gets to see. */
+  readonly text: string;
+  readonly size: number;
+  readonly level: QrLevel;
+  readonly foreground: Color;
+  readonly background: Color;
+  /** Quiet zone in modules. */
+  readonly margin: number;
+  readonly logo: LogoImage | undefined;
+}
+
+/** `#rgb`, `#rrggbb` or `#rrggbbaa`, with or without `#`. */
+export function parseColor(text: string): Color {
+  const digits = text.replace('#', '');
+  const full = digits.length === 3 ? [...digits].map((digit) => digit + digit).join('') : digits;
+  const [red = 0, green = 0, blue = 0, alpha = 255] = (full.match(/../g) ?? []).map((pair) =>
+    Number.parseInt(pair, 16),
+  );
+  return [red, green, blue, alpha];
+}
+
+/** @throws ApiError unprocessable_entity for a text that no code can hold */
+function modulesOf(text: string, level: QrLevel) {
+  const code = qrcode(0, level);
+  code.addData(text, 'Byte');
+  try {
+    code.make();
+  } catch (err) {
+    throw new ApiError('unprocessable_entity', 'too_big: url: longer than a QR code can hold', { cause: err });
+  }
+  return code;
+}
+
+/** Which pixels are dark. Modules are whole pixels; what is left over widens the margin. */
+function darkPixels({ text, level, size, margin }: QrDrawing): (x: number, y: number) => boolean {
+  const code = modulesOf(text, level);
+  const count = code.getModuleCount();
+  const scale = Math.floor(size / (count + 2 * margin));
+  if (scale === 0) {
+    throw new ApiError(
+      'unprocessable_entity',
+      `too_small: size: this code needs ${count + 2 * margin} pixels at least`,
+    );
+  }
+  const start = Math.floor((size - count * scale) / 2);
+  const moduleAt = (pixel: number) => Math.floor((pixel - start) / scale);
+  const isInside = (module: number) => module >= 0 && module < count;
+  return (x, y) => {
+    const [column, row] = [moduleAt(x), moduleAt(y)];
+    return isInside(column) && isInside(row) && code.isDark(row, column);
+  };
+}
+
+function twoColorRows(size: number, isDark: (x: number, y: number) => boolean): Buffer {
+  const rowBytes = 1 + Math.ceil(size / 8);
+  const rows = Buffer.alloc(size * rowBytes);
+  for (let y = 0; y < size; y++) {
+    for (let x = 0; x < size; x++) {
+      if (!isDark(x, y)) continue;
+      const at = y * rowBytes + 1 + (x >> 3);
+      rows[at] = (rows[at] ?? 0) | (0x80 >> (x & 7));
+    }
+  }
+  return rows;
+}
+
+function blend(over: Color, under: Color): Color {
+  const share = over[3] / 255;
+  const mix = (index: 0 | 1 | 2) => Math.round(over[index] * share + under[index] * (1 - share));
+  return [mix(0), mix(1), mix(2), Math.max(over[3], under[3])];
+}
+
+/** The color of the logo at a pixel of the code; undefined beside it. The background is cleared behind it. */
+function logoAt({ size, background }: QrDrawing, logo: LogoImage): (x: number, y: number) => Color | undefined {
+  const box = Math.floor(size / LOGO_SHARE);
+  const scale = box / Math.max(logo.width, logo.height);
+  const [width, height] = [Math.max(1, Math.round(logo.width * scale)), Math.max(1, Math.round(logo.height * scale))];
+  const [left, top] = [Math.floor((size - width) / 2), Math.floor((size - height) / 2)];
+  return (x, y) => {
+    if (x < left || y < top || x >= left + width || y >= top + height) return undefined;
+    const column = Math.min(logo.width - 1, Math.floor(((x - left + 0.5) * logo.width) / width));
+    const row = Math.min(logo.height - 1, Math.floor(((y - top + 0.5) * logo.height) / height));
+    return blend(logo.colorAt(column, row), background);
+  };
+}
+
+function rgbaRows(drawing: QrDrawing, logo: LogoImage, isDark: (x: number, y: number) => boolean): Buffer {
+  const { size, foreground, background } = drawing;
+  const colorOfLogo = logoAt(drawing, logo);
+  const rowBytes = 1 + size * BYTES_PER_PIXEL;
+  const rows = Buffer.alloc(size * rowBytes);
+  for (let y = 0; y < size; y++) {
+    for (let x = 0; x < size; x++) {
+      const color = colorOfLogo(x, y) ?? (isDark(x, y) ? foreground : background);
+      rows.set(color, y * rowBytes + 1 + x * BYTES_PER_PIXEL);
+    }
+  }
+  return rows;
+}
+
+/** The code as PNG. @throws ApiError unprocessable_entity when the text or the size does not allow one */
+export function renderQr(drawing: QrDrawing): Promise<Buffer> {
+  const { size, logo, foreground, background } = drawing;
+  const isDark = darkPixels(drawing);
+  return logo === undefined
+    ? twoColorPng(size, twoColorRows(size, isDark), [background, foreground])
+    : rgbaPng(size, rgbaRows(drawing, logo, isDark));
+}

@@ -1,0 +1,49 @@
+import { qrQuerySchema } from '@waymark/contract';
+import { type App, countRequest } from '@waymark/http-kit';
+import type { RateLimiter } from '@waymark/rate-limit';
+import { createQrImages, type QrParts } from './qr-images.js';
+
+const LIMIT = { bucket: 'qr', limit: 10, windowSeconds: 10 };
+/** Browsers and CDNs may keep a code this long: its colors and logo may change, its text cannot. */
+const CACHE_CONTROL = 'public, max-age=3600';
+
+const CORS_HEADERS = {
+  'access-control-allow-origin': '*',
+  'access-control-allow-methods': 'GET, OPTIONS',
+} as const;
+
+export interface QrRouteParts extends QrParts {
+  readonly rateLimiter: RateLimiter;
+  readonly now: () => number;
+}
+
+/** `GET /qr` (spec 5.6): public, limited by the caller's address. */
+export async function qrRoutes(app: App, parts: QrRouteParts): Promise<void> {
+  const { rateLimiter, now } = parts;
+  const images = createQrImages(parts);
+
+  app.options('/qr', { schema: { hide: true } }, async (_request, reply) =>
+    reply.code(204).headers(CORS_HEADERS).send(),
+  );
+
+  app.get(
+    '/qr',
+    {
+      onRequest: async (request, reply) => {
+        reply.headers(CORS_HEADERS);
+        await countRequest(rateLimiter, request.ip, LIMIT, reply, now);
+      },
+      schema: {
+        summary: 'Draw a QR code',
+        description: 'The code as PNG. A logo is a PNG image, drawn into codes of short links of paid plans.',
+        tags: ['QR codes'],
+        querystring: qrQuerySchema,
+        produces: ['image/png'],
+      },
+    },
+    async ({ query }, reply) => {
+      const image = await images.image(query);
+      return reply.header('content-type', 'image/png').header('cache-control', CACHE_CONTROL).send(image);
+    },
+  );
+}
