@@ -60,7 +60,10 @@ let links = 0;
 let visitors = 0;
 
 /** Ingest on stores of its own: a Redis, a database, and a workspace with the domain `go.acme.com`. */
-export async function startIngest(overrides: Partial<IngestDeps> = {}): Promise<TestIngest> {
+export async function startIngest(
+  overrides: Partial<IngestDeps> = {},
+  options: { readonly redirectWaitMs?: number } = {},
+): Promise<TestIngest> {
   const [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
   const directory = mkdtempSync(join(tmpdir(), 'waymark-ingest-'));
   const logger = createLogger({ name: 'test', level: 'silent' });
@@ -75,6 +78,7 @@ export async function startIngest(overrides: Partial<IngestDeps> = {}): Promise<
     now: Date.now,
     logger,
     baseUrl: 'http://api.test',
+    ...options,
   });
   const producer = createEventProducer({ redisUrl: redis.url, spoolDirectory: join(directory, 'spool'), logger });
   const { workspace, apiKey } = await catalog.workspaces.create({

@@ -1,0 +1,177 @@
+import type { AddressInfo } from 'node:net';
+import { createLogger } from '@waymark/http-kit';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildLinkApp, buildTrackApp } from '../../services/ingest/src/index.js';
+import { BROWSER, startIngest, type TestIngest } from '../../services/ingest/test/test-ingest.js';
+import { exchange, isWholeAnswer } from './hostile/raw-socket.js';
+import { type RawRequest, rawRequests } from './hostile/requests.js';
+import { FAULTS } from './queue/fault-length.js';
+
+// The public edge under requests that no honest client sends, over raw sockets: it answers all of them, none with a fault of
+// its own, and tells nobody what belongs to somebody else.
+
+const BATCH = 1000;
+const BATCHES = FAULTS.isLong ? 1000 : 3;
+/** At the same moment. Some requests never end and hold theirs until they are cut off. */
+const CONNECTIONS = 100;
+const FUZZING_MS = FAULTS.isLong ? 3_600_000 : 180_000;
+/** Marks everything of a workspace; stands in no request. */
+const MARKS = { 'a.test': 'only-of-workspace-a', 'b.test': 'only-of-workspace-b' } as const;
+const SECRET = 'never-shown-without-password';
+
+let ingest: TestIngest;
+const ports = { links: 0, track: 0 };
+const apps: { close(): Promise<void> }[] = [];
+const tokens = ['nobody', ''];
+
+async function aWorkspace(host: keyof typeof MARKS): Promise<void> {
+  const { catalog } = ingest;
+  const slug = host.replace('.', '-');
+  const { workspace, apiKey, publishableKey } = await catalog.workspaces.create({
+    name: slug,
+    slug,
+    plan: 'enterprise',
+    domain: host,
+  });
+  await catalog.workspaces.update(workspace.id, { requestsPerMinute: 1_000_000_000 });
+  tokens.push(apiKey.token, publishableKey.token);
+  const url = `https://acme.example/${MARKS[host]}`;
+  const later = new Date(Date.now() + 86_400_000).toISOString();
+  const links = [
+    { key: 'plain', url, trackConversion: true },
+    { key: 'deep/café', url: `${url}?a=1#b` },
+    { key: 'locked', url: `https://acme.example/${SECRET}`, password: 'the right one', title: SECRET },
+    { key: 'cloaked', url, rewrite: true, title: MARKS[host] },
+    { key: 'shown', url, proxy: true, title: MARKS[host], description: '<b>"\'&' },
+    { key: 'mail', url: `mailto:x@${MARKS[host]}.example` },
+    { key: 'devices', url, ios: `${url}/ios`, android: `${url}/android`, geo: { US: `${url}/us` } },
+    {
+      key: 'tested',
+      url,
+      testVariants: [
+        { url: `${url}/1`, percentage: 50 },
+        { url: `${url}/2`, percentage: 50 },
+      ],
+      testCompletedAt: later,
+    },
+  ];
+  for (const link of links) await catalog.links.create(workspace.id, { domain: host, ...link });
+}
+
+beforeAll(async () => {
+  // What is tested is not how fast a busy machine's ClickHouse answers.
+  ingest = await startIngest({}, { redirectWaitMs: 15_000 });
+  for (const host of Object.keys(MARKS) as (keyof typeof MARKS)[]) await aWorkspace(host);
+  const options = {
+    logger: createLogger({ name: 'test', level: 'silent' }),
+    docBase: 'http://docs.test',
+    trustedProxies: ['127.0.0.0/8'],
+    timeoutsMs: { headers: 400, request: 800, checkInterval: 100 },
+  };
+  for (const [name, app] of [
+    ['links', buildLinkApp(options, ingest.deps)],
+    ['track', buildTrackApp(options, ingest.deps)],
+  ] as const) {
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    ports[name] = (app.server.address() as AddressInfo).port;
+    apps.push(app);
+  }
+}, 120_000);
+afterAll(async () => {
+  await Promise.all(apps.map((app) => app.close()));
+  await ingest?.stop();
+});
+
+function send({ port, text }: RawRequest): Promise<string> {
+  const method = text.slice(0, text.indexOf(' '));
+  return exchange(ports[port], Buffer.from(text, 'latin1'), (answer) => isWholeAnswer(answer, method));
+}
+
+/** The answers, in order. */
+async function sendAll(requests: readonly RawRequest[]): Promise<string[]> {
+  const answers: string[] = [];
+  const left = requests.entries();
+  const work = async () => {
+    for (const [index, request] of left) answers[index] = await send(request);
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, work));
+  return answers;
+}
+
+/** What is wrong with an answer; undefined when nothing is. */
+function fault(request: RawRequest, answer: string): string | undefined {
+  // Nothing at all is a connection that was cut: the right answer to bytes that are no request.
+  const status = /^HTTP\/1\.1 (?:100 Continue\r\n\r\nHTTP\/1\.1 )?(\d{3})/.exec(answer)?.[1];
+  if (answer !== '' && status === undefined) return 'no status';
+  if (status !== undefined && Number(status) >= 500) return status;
+  if (/^x-injected/im.test(answer)) return 'a header of the request’s own making';
+  if (/^location: (?:https?:)?\/\/evil\.example/im.test(answer)) return 'an open redirect';
+  if (answer.includes(SECRET)) return 'a locked link';
+  if (/<script|"onload=/i.test(answer)) return 'markup of the request’s own making';
+  for (const [host, mark] of Object.entries(MARKS)) {
+    const isNamed =
+      request.text.toLowerCase().includes(host) ||
+      tokens.some((token) => token.length > 20 && request.text.includes(token));
+    if (answer.includes(mark) && !isNamed) return `what belongs to ${host}`;
+  }
+  return undefined;
+}
+
+describe('hostile traffic', () => {
+  it(
+    `${BATCH * BATCHES} fuzzed requests: no answer is a fault, and nothing is told to the wrong one`,
+    async () => {
+      const known = {
+        hosts: ['a.test', 'b.test', 'www.a.test', 'other.test'],
+        keys: ['plain', 'deep/caf%C3%A9', 'locked', 'cloaked', 'shown', 'mail', 'devices', 'tested', 'absent', ''],
+        tokens,
+      };
+      const statuses: Record<string, number> = {};
+      const batch = fc.array(rawRequests(known), { minLength: BATCH, maxLength: BATCH, size: 'max' });
+      await fc.assert(
+        fc.asyncProperty(batch, async (requests) => {
+          const answers = await sendAll(requests);
+          for (const [index, answer] of answers.entries()) {
+            const request = requests[index] ?? { port: 'links', text: '' };
+            const status = answer.slice(9, 12);
+            statuses[status] = (statuses[status] ?? 0) + 1;
+            const found = fault(request, answer);
+            if (found !== undefined) {
+              throw new Error(`${found}: ${JSON.stringify(request)} answered ${JSON.stringify(answer.slice(0, 600))}`);
+            }
+          }
+        }),
+        // A batch that failed says little, and is long: the error names the one request.
+        {
+          numRuns: BATCHES,
+          endOnFailure: true,
+          reporter: ({ failed, errorInstance, seed }) => {
+            if (failed) throw new Error(`seed ${seed}`, { cause: errorInstance });
+          },
+        },
+      );
+      // The requests are near enough to sane ones to reach every rule.
+      for (const status of ['200', '302', '400', '401', '404', '422']) expect(statuses[status] ?? 0).toBeGreaterThan(0);
+      const sane = `GET /plain HTTP/1.1\r\nHost: a.test\r\nUser-Agent: ${BROWSER}\r\nConnection: close\r\n\r\n`;
+      expect(await send({ port: 'links', text: sane })).toMatch(/^HTTP\/1\.1 302/);
+    },
+    FUZZING_MS,
+  );
+
+  it('slow and oversized clients are cut off', async () => {
+    const startedMs = performance.now();
+    const answers = await Promise.all(
+      [
+        'GET /plain HTTP/1.1\r\nHost: a.test\r\nX-Slow: ',
+        'POST /track/click HTTP/1.1\r\nHost: a.test\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
+        `GET /plain HTTP/1.1\r\nHost: a.test\r\nX-Big: ${'x'.repeat(200_000)}\r\n\r\n`,
+        `GET /${'x'.repeat(200_000)} HTTP/1.1\r\nHost: a.test\r\n\r\n`,
+        `POST /track/click HTTP/1.1\r\nHost: a.test\r\nContent-Type: application/json\r\nContent-Length: 9000000\r\n\r\n`,
+        `POST /locked HTTP/1.1\r\nHost: a.test\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 9000000\r\n\r\n`,
+      ].map((text) => send({ port: 'links', text })),
+    );
+    for (const answer of answers) expect(answer).toMatch(/^HTTP\/1\.1 400/);
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
+  });
+});
