@@ -123,6 +123,6 @@ describe('webhook jobs that follow no insert', () => {
     await expect(sender.send([job])).rejects.toThrow('NOSCRIPT');
     await sender.send([job]);
     expect(await webhookJobs()).toEqual(['wh-1']);
-    expect(await fixture.admin.zrange(queueKey('webhook', 'delayed'), 0, -1)).toEqual(['wh-2']);
+    expect(await fixture.admin.zrange(queueKey('webhook', 'delayed'), '0', '-1')).toEqual(['wh-2']);
   });
 });

@@ -6,13 +6,12 @@ import { FAILURES_MAX, isNoticed, isSuccess, retryDelayMs } from './delivery-pla
 import type { EventBodies } from './event-bodies.js';
 import { eventIdOf } from './event-id.js';
 import type { FailureCounts } from './failure-counts.js';
-import type { UsageGate } from './usage-gate.js';
+import { isUsedUp } from './usage-gate.js';
 import { jobText, type ToldEvent, type WebhookJobData, webhookJobId } from './webhook-job.js';
 
 export interface DelivererParts extends AttemptParts {
   readonly catalog: Catalog;
   readonly bodies: EventBodies;
-  readonly usage: UsageGate;
   readonly log: DeliveryLog;
   readonly failures: FailureCounts;
   readonly sender: WebhookJobSender;
@@ -59,7 +58,7 @@ function restOf({ data }: Run, jobId: string, left: readonly ToldEvent[]): Webho
 
 /** Delivers what a job names and sees to what follows: the log, further attempts, a webhook that fails too often. */
 export function createDeliverer(parts: DelivererParts) {
-  const { catalog, bodies, usage, log, failures, sender, logger, now, isClosing } = parts;
+  const { catalog, bodies, log, failures, sender, logger, now, isClosing } = parts;
 
   async function giveUp(run: Run, consecutiveFailures: number): Promise<void> {
     run.isGivenUp = true;
@@ -127,7 +126,7 @@ export function createDeliverer(parts: DelivererParts) {
   return async function deliver(data: WebhookJobData, jobId: string): Promise<void> {
     const webhook = await catalog.webhooks.get(data.workspaceId, data.webhookId);
     if (webhook === undefined || webhook.disabledAt !== null) return;
-    if (data.event === 'link.clicked' && (await usage.isUsedUp(data.workspaceId))) return;
+    if (data.event === 'link.clicked' && (await isUsedUp(catalog, data.workspaceId))) return;
     const events = [...data.told, ...(await bodies.read(webhook, data.event, data.eventIds))];
     const run: Run = { webhook, data, retries: [], logged: [], isGivenUp: false, isClean: false };
     const left = await deliverAll(run, events);

@@ -1,6 +1,6 @@
-import type { WebhookRecord } from '@waymark/catalog';
+import type { Catalog, WebhookRecord } from '@waymark/catalog';
 import type { EventTableKind } from '@waymark/clickhouse';
-import { formatResourceId, parseResourceId, type WebhookTrigger } from '@waymark/contract';
+import { formatResourceId, type WebhookTrigger } from '@waymark/contract';
 import type { WebhookJob, WebhookJobsOf } from '@waymark/event-queue';
 import { jobText, webhookJobId } from './webhook-job.js';
 
@@ -12,7 +12,7 @@ export const TRIGGER_OF: Readonly<Record<EventTableKind, WebhookTrigger>> = {
 };
 
 export interface FollowEventsParts {
-  readonly catalog: { readonly webhooks: { active(workspaceId: string): Promise<readonly WebhookRecord[]> } };
+  readonly catalog: Pick<Catalog, 'webhooks' | 'links'>;
 }
 
 const EVENTS_PER_JOB = 100;
@@ -37,13 +37,6 @@ function byWorkspace(rows: readonly string[]): Map<string, RowEvent[]> {
   return events;
 }
 
-/** Folders are looked at when it is delivered: only then the link is read. */
-function concerned(webhook: WebhookRecord, trigger: WebhookTrigger, events: readonly RowEvent[]): readonly RowEvent[] {
-  if (trigger !== 'link.clicked' || webhook.linkScope !== 'links') return events;
-  const links = new Set(webhook.linkIds.map((id) => parseResourceId('link', id)));
-  return events.filter(({ linkNumber }) => links.has(linkNumber));
-}
-
 function jobsFor(webhook: WebhookRecord, event: WebhookTrigger, groupId: string, events: readonly RowEvent[]) {
   const jobs: WebhookJob[] = [];
   for (let start = 0; start < events.length; start += EVENTS_PER_JOB) {
@@ -56,17 +49,27 @@ function jobsFor(webhook: WebhookRecord, event: WebhookTrigger, groupId: string,
 }
 
 /**
- * The jobs that tell webhooks of the rows of an insert. A workspace without a webhook for them costs a look into a map; of
- * clicks, those of links that a webhook does not list cost no more either.
+ * The jobs that tell webhooks of the rows of an insert. A workspace without a webhook for them costs a look into a map; with
+ * one for the clicks of some links, their other links cost a look into the cache of links.
  */
 export function createEventFollower({ catalog }: FollowEventsParts): WebhookJobsOf {
+  /** Links themselves say which webhooks list them. Folders are looked at when it is delivered. */
+  async function concerned({ id, workspaceId, linkScope }: WebhookRecord, trigger: WebhookTrigger, events: RowEvent[]) {
+    if (trigger !== 'link.clicked' || linkScope !== 'links') return events;
+    const numbers = [...new Set(events.flatMap(({ linkNumber }) => linkNumber ?? []))];
+    const idByNumber = new Map(numbers.map((number) => [number, formatResourceId('link', number)]));
+    const links = await catalog.links.getMany(workspaceId, [...idByNumber.values()]);
+    const isListed = (number = '') => links.get(idByNumber.get(number) ?? '')?.webhookIds.includes(id) ?? false;
+    return events.filter(({ linkNumber }) => isListed(linkNumber));
+  }
+
   return async ({ kind, groupId, rows }) => {
     const trigger = TRIGGER_OF[kind];
     const jobs: WebhookJob[] = [];
     const follow = async ([workspace, events]: [string, RowEvent[]]) => {
       for (const webhook of await catalog.webhooks.active(formatResourceId('workspace', workspace))) {
         if (!webhook.triggers.includes(trigger)) continue;
-        jobs.push(...jobsFor(webhook, trigger, groupId, concerned(webhook, trigger, events)));
+        jobs.push(...jobsFor(webhook, trigger, groupId, await concerned(webhook, trigger, events)));
       }
     };
     await Promise.all([...byWorkspace(rows)].map(follow));

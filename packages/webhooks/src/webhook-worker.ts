@@ -9,7 +9,6 @@ import { createDeliveryLog } from './delivery-log.js';
 import { createEventBodies, NotYetThereError } from './event-bodies.js';
 import { createFailureCounts } from './failure-counts.js';
 import { createTurns } from './turns.js';
-import { createUsageGate } from './usage-gate.js';
 import { readJobData } from './webhook-job.js';
 
 export interface WebhookWorkerOptions {
@@ -57,7 +56,6 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
     catalog,
     outbound,
     bodies: createEventBodies({ catalog, clickhouse, now }),
-    usage: createUsageGate({ catalog, clickhouse, now }),
     log,
     failures: createFailureCounts(redis),
     sender: createWebhookJobSender(redis),

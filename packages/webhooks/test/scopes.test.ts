@@ -50,8 +50,8 @@ describe('clicks are told of', () => {
   });
 
   it('the links that a webhook lists', async () => {
-    const [listed, other] = [await fixture.aLink(), await fixture.aLink()];
-    await fixture.aHook(receiver.url, { ...clicks, linkScope: 'links', linkIds: [listed.id] });
+    const hook = await fixture.aHook(receiver.url, { ...clicks, linkScope: 'links' });
+    const [listed, other] = [await fixture.aLink({ webhookIds: [hook.id] }), await fixture.aLink()];
     expect(await toldLinks([other], listed)).toEqual(ids(listed));
   });
 

@@ -1,19 +1,18 @@
-import { type ClickHouseClient, createClickHouseClient } from '@waymark/clickhouse';
-import { type Settings, SettingsError } from '@waymark/config';
+import { openStores } from '@waymark/catalog';
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import { readInstanceKey, type Settings, SettingsError } from '@waymark/config';
 import { createEventWriter } from '@waymark/event-queue';
 import { type App, createApp, type Logger, type Service } from '@waymark/http-kit';
+import { createOutbound } from '@waymark/outbound';
+import { createEventFollower, createWebhookWorker } from '@waymark/webhooks';
 
 /** Inserts under way when a stop is asked for get this long; their jobs then go back into the queue. */
 const CLOSE_SHARE = 0.5;
 
-function storesOf({ redisUrl, clickhouseUrl }: Settings): {
-  readonly redisUrl: string;
-  readonly clickhouseUrl: string;
-} {
+function checkStores({ redisUrl, clickhouseUrl }: Settings): void {
   if (redisUrl === undefined || clickhouseUrl === undefined) {
     throw new SettingsError(['REDIS_URL and CLICKHOUSE_URL: are required by a service that runs on its own']);
   }
-  return { redisUrl, clickhouseUrl };
 }
 
 interface HealthDeps {
@@ -35,32 +34,34 @@ function buildHealthApp({ settings, logger, clickhouse, check }: HealthDeps): Ap
 }
 
 /**
- * Carries the queue into ClickHouse and answers health probes. Closing: not ready, no more jobs, inserts finished, then
- * Redis, then ClickHouse.
+ * Carries the queue into ClickHouse, tells webhooks of it, and answers health probes. Closing: not ready, no more jobs,
+ * deliveries and inserts finished, then Redis, then ClickHouse.
  */
 export async function startWriter(settings: Settings, logger: Logger): Promise<Service> {
-  const { redisUrl, clickhouseUrl } = storesOf(settings);
-  const clickhouse = createClickHouseClient({
-    url: clickhouseUrl,
-    user: settings.clickhouseUser,
-    password: settings.clickhousePassword,
-    database: settings.clickhouseDatabase,
-  });
+  checkStores(settings);
+  const stores = openStores(settings, readInstanceKey(settings), logger);
+  const { redisUrl, clickhouse, catalog } = stores;
   const closeMs = settings.shutdownDeadlineMs * CLOSE_SHARE;
-  const writer = createEventWriter({ redisUrl, clickhouse, logger, closeMs });
+  const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
+  const webhookJobsOf = createEventFollower({ catalog });
+  const writer = createEventWriter({ redisUrl, clickhouse, logger, closeMs, webhookJobsOf });
+  const webhooks = createWebhookWorker({ redisUrl, clickhouse, catalog, outbound, logger, closeMs });
+  const close = async () => {
+    await Promise.all([writer.close(), webhooks.close()]);
+    outbound.close();
+    await stores.close();
+  };
   const app = buildHealthApp({ settings, logger, clickhouse, check: writer.check });
   try {
     await app.listen({ host: settings.host, port: settings.writerPort });
   } catch (err) {
-    await writer.close();
-    await clickhouse.close();
+    await close();
     throw err;
   }
   return {
     async close() {
       await app.close();
-      await writer.close();
-      await clickhouse.close();
+      await close();
     },
   };
 }

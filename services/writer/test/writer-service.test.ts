@@ -36,6 +36,7 @@ async function startWriterProcess(overrides: Record<string, string> = {}): Promi
       REDIS_URL: redis.url,
       CLICKHOUSE_URL: database.url,
       CLICKHOUSE_DATABASE: database.database,
+      INSTANCE_KEY: '07'.repeat(32),
       WRITER_PORT: String(port),
       SHUTDOWN_DEADLINE_MS: '5000',
       LOG_LEVEL: 'error',

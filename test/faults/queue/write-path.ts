@@ -56,6 +56,7 @@ export class WritePath {
       REDIS_URL: this.redis.url,
       CLICKHOUSE_URL: this.clickhouse.url,
       CLICKHOUSE_DATABASE: DATABASE,
+      INSTANCE_KEY: '07'.repeat(32),
       WRITER_PORT: '0',
       LOG_LEVEL: 'fatal',
     });

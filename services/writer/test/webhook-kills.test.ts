@@ -1,0 +1,180 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Catalog, createCatalog, type LinkRecord } from '@waymark/catalog';
+import { environmentWith } from '@waymark/config';
+import { createEventId, parseResourceId } from '@waymark/contract';
+import { createEventProducer, type EventProducer } from '@waymark/event-queue';
+import { aClick, createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+const WRITER = new URL('../src/main.ts', import.meta.url).pathname;
+const HALTED_WRITER = new URL('./halted-writer.ts', import.meta.url).pathname;
+const INSTANCE_KEY = '07'.repeat(32);
+
+let redis: TestRedis;
+let database: TestDatabase;
+let client: Redis;
+let catalog: Catalog;
+let producer: EventProducer;
+let receiver: Server;
+let spool: string;
+let link: LinkRecord;
+/** Event ids under which each click was told, in the order of arrival. */
+const told = new Map<string, string[]>();
+const children: ChildProcess[] = [];
+
+beforeAll(async () => {
+  [redis, database, spool] = await Promise.all([
+    startRedis(),
+    createTestDatabase(),
+    mkdtemp(join(tmpdir(), 'waymark-kills-')),
+  ]);
+  client = new Redis(redis.url);
+  const logger = { debug() {}, info() {}, warn() {}, error() {} };
+  const instanceKey = Buffer.from(INSTANCE_KEY, 'hex');
+  const baseUrl = 'https://api.example.com';
+  catalog = createCatalog({
+    redis: client,
+    clickhouse: database.client,
+    instanceKey,
+    now: Date.now,
+    logger,
+    baseUrl,
+  });
+  producer = createEventProducer({
+    redisUrl: redis.url,
+    spoolDirectory: spool,
+    logger,
+    clickDeadlineMs: 10_000,
+  });
+  await waitFor(() => producer.ping().then(() => true), { what: 'the producer' });
+  receiver = createServer((request, response) => {
+    let text = '';
+    request.on('data', (chunk) => {
+      text += chunk;
+    });
+    request.on('end', () => {
+      const { id, data } = JSON.parse(text) as { id: string; data: { click: { id: string } } };
+      told.set(data.click.id, [...(told.get(data.click.id) ?? []), id]);
+      response.end();
+    });
+  }).listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
+  const { workspace } = await catalog.workspaces.create({
+    name: 'Acme',
+    slug: 'acme',
+    plan: 'enterprise',
+    domain: 'go.acme.com',
+  });
+  link = await catalog.links.create(workspace.id, { domain: 'go.acme.com', key: 'try', url: 'https://acme.com/' });
+  await catalog.webhooks.create(workspace.id, {
+    name: 'Hook',
+    url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`,
+    triggers: ['link.clicked'],
+    linkScope: 'workspace',
+  });
+});
+beforeEach(() => told.clear());
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    if (child.exitCode === null && child.signalCode === null) await kill9(child);
+  }
+});
+afterAll(async () => {
+  await producer.close();
+  await catalog.close();
+  client.disconnect();
+  receiver.closeAllConnections();
+  receiver.close();
+  await Promise.all([redis.stop(), database.drop(), rm(spool, { recursive: true, force: true })]);
+});
+
+function forkWriter(entry: string): ChildProcess {
+  const child = fork(entry, [], {
+    execArgv: ['--import', 'tsx', '--conditions=waymark-source'],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    env: environmentWith({
+      REDIS_URL: redis.url,
+      CLICKHOUSE_URL: database.url,
+      CLICKHOUSE_DATABASE: database.database,
+      INSTANCE_KEY,
+      OUTBOUND_ALLOWED_RANGES: '127.0.0.0/8',
+      WRITER_PORT: '0',
+      LOG_LEVEL: 'silent',
+    }),
+  });
+  children.push(child);
+  return child;
+}
+
+async function kill9(child: ChildProcess): Promise<void> {
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+}
+
+/** Records clicks. @returns their ids */
+function clicks(count: number): Promise<string[]> {
+  const one = async () => {
+    const timestampMs = Date.now();
+    const row = aClick({
+      workspaceId: parseResourceId('workspace', link.workspaceId) ?? '',
+      linkId: parseResourceId('link', link.id) ?? '',
+      clickId: createEventId(timestampMs),
+      timestampMs,
+    });
+    const clickId = String(row[2]);
+    await producer.recordClick({ claim: `test/${clickId}`, clickId, rowText: JSON.stringify(row) });
+    return clickId;
+  };
+  return Promise.all(Array.from({ length: count }, one));
+}
+
+async function stored(ids: readonly string[]): Promise<number[]> {
+  const result = await database.client.query({
+    query: 'SELECT count() AS rows, uniqExact(click_id) AS ids FROM click_events WHERE click_id IN {ids:Array(String)}',
+    query_params: { ids },
+    format: 'JSONEachRow',
+  });
+  const [counts] = await result.json<{ rows: string; ids: string }>();
+  return [Number(counts?.rows), Number(counts?.ids)];
+}
+
+const untilAllTold = (ids: readonly string[]) =>
+  waitFor(() => ids.every((id) => told.has(id)), { what: 'every click to be told', timeoutMs: 90_000 });
+
+describe('webhooks of a writer that is killed', () => {
+  it('are told of an insert after which it died before it had made their jobs', async () => {
+    const halted = forkWriter(HALTED_WRITER);
+    const ids = await clicks(20);
+    await once(halted, 'message');
+    await kill9(halted);
+    expect(await stored(ids)).toEqual([20, 20]);
+    expect(told.size).toBe(0);
+
+    forkWriter(WRITER);
+    await untilAllTold(ids);
+    expect(await stored(ids)).toEqual([20, 20]);
+    expect([...told.values()].every((events) => events.length === 1)).toBe(true);
+  }, 120_000);
+
+  it('are told of every click, under one event id, however often it is killed among deliveries', async () => {
+    const ids: string[] = [];
+    for (let kill = 0; kill < 3; kill++) {
+      const writer = forkWriter(WRITER);
+      const before = told.size;
+      ids.push(...(await clicks(150)));
+      await waitFor(() => told.size > before, { what: 'a delivery', timeoutMs: 60_000 });
+      await kill9(writer);
+    }
+    forkWriter(WRITER);
+    await untilAllTold(ids);
+    expect(await stored(ids)).toEqual([450, 450]);
+    expect([...told.values()].every((events) => new Set(events).size === 1)).toBe(true);
+  }, 240_000);
+});
