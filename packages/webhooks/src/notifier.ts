@@ -9,23 +9,30 @@ import { jobText, webhookJobId } from './webhook-job.js';
 
 export interface WebhookNotifierParts {
   readonly catalog: Catalog;
+  /** Says where Redis is: the notifier opens a connection of its own, as BullMQ leaves its scripts on one. */
   readonly redis: Redis;
-  readonly logger: Pick<QueueLogger, 'error'>;
+  readonly logger: Pick<QueueLogger, 'debug' | 'error'>;
   readonly now: () => number;
 }
 
 /**
- * Tells webhooks of changes that were made through the API, after they were made. Neither call rejects: the change is done
+ * Tells webhooks of changes that were made through the API, after they were made. No call rejects: the change is done
  * whether anybody can be told or not. A workspace without a webhook for it costs a look into a map.
  */
 export interface WebhookNotifier {
   linkChanged(event: 'link.created' | 'link.updated' | 'link.deleted', link: LinkRecord): Promise<void>;
   /** @param partner the partner object of `/partners` */
   partnerEnrolled(workspaceId: string, partner: object): Promise<void>;
+  close(): void;
 }
 
+/** The request that made the change waits for it. */
+const RETRIES_MAX = 2;
+
 export function createWebhookNotifier({ catalog, redis, logger, now }: WebhookNotifierParts): WebhookNotifier {
-  const sender = createWebhookJobSender(redis);
+  const connection = redis.duplicate({ enableOfflineQueue: true, maxRetriesPerRequest: RETRIES_MAX });
+  connection.on('error', (err: Error) => logger.debug({ err }, 'redis connection of webhooks'));
+  const sender = createWebhookJobSender(connection);
 
   async function tell(workspaceId: string, event: WebhookTrigger, dataOf: () => Promise<object | undefined>) {
     try {
@@ -55,5 +62,7 @@ export function createWebhookNotifier({ catalog, redis, logger, now }: WebhookNo
       }),
 
     partnerEnrolled: (workspaceId, partner) => tell(workspaceId, 'partner.enrolled', async () => partner),
+
+    close: () => connection.disconnect(),
   };
 }

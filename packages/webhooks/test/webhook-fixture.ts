@@ -88,6 +88,7 @@ export async function startWebhookFixture(): Promise<WebhookFixture> {
     webhookJobsOf: createEventFollower({ catalog }),
   });
   const queue = new Queue(WEBHOOK_QUEUE, { connection: redis, prefix: QUEUE_PREFIX });
+  const notifier = createWebhookNotifier({ catalog, redis, logger: silent, now: Date.now });
   const stops: (() => Promise<void> | void)[] = [];
   const workspaceId = workspace.id;
   const numberOf = (customer: CustomerRecord) => parseResourceId('customer', customer.id) ?? '';
@@ -97,7 +98,7 @@ export async function startWebhookFixture(): Promise<WebhookFixture> {
     database,
     redis,
     queue,
-    notifier: createWebhookNotifier({ catalog, redis, logger: silent, now: Date.now }),
+    notifier,
     workspaceId,
     host,
     aLink: (fields = {}) =>
@@ -167,6 +168,7 @@ export async function startWebhookFixture(): Promise<WebhookFixture> {
       await producer.close();
       await writer.close();
       await queue.close();
+      notifier.close();
       await catalog.close();
       redis.disconnect();
       await Promise.all([server.stop(), database.drop(), rm(spool, { recursive: true, force: true })]);

@@ -3,6 +3,7 @@ import type { RecordedClaims } from '@waymark/event-queue';
 import { type App, authPlugin, type CreateAppOptions, createApp } from '@waymark/http-kit';
 import type { Outbound } from '@waymark/outbound';
 import type { RateLimiter } from '@waymark/rate-limit';
+import type { WebhookNotifier } from '@waymark/webhooks';
 import { customerRoutes } from './customers/route.js';
 import { registrarRoutes } from './domains/registrar-route.js';
 import { domainRoutes } from './domains/route.js';
@@ -20,6 +21,8 @@ export interface ManagementDeps {
   /** Connections to addresses that callers name. */
   readonly outbound: Outbound;
   readonly rateLimiter: RateLimiter;
+  /** Tells webhooks of changes. */
+  readonly notifier: WebhookNotifier;
   /** The domain that every workspace may create links on. */
   readonly defaultDomain: string | undefined;
   readonly now: () => number;

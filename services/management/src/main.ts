@@ -4,12 +4,14 @@ import { createRecordedClaims } from '@waymark/event-queue';
 import { createLogger, type Logger, runService, type Service } from '@waymark/http-kit';
 import { createOutbound } from '@waymark/outbound';
 import { createRateLimiter } from '@waymark/rate-limit';
+import { createWebhookNotifier } from '@waymark/webhooks';
 import { buildApp } from './app.js';
 
 async function start(settings: Settings, logger: Logger): Promise<Service> {
   const stores = openStores(settings, readInstanceKey(settings), logger);
   const { redis, clickhouse, catalog } = stores;
   const rateLimiter = createRateLimiter(redis, { logger });
+  const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
   const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
   const app = buildApp(
     {
@@ -25,6 +27,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
       rateLimiter,
       claims: createRecordedClaims(redis),
       outbound,
+      notifier,
       defaultDomain: settings.defaultDomain,
       now: Date.now,
     },
@@ -34,6 +37,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
     async close() {
       await app.close();
       outbound.close();
+      notifier.close();
       await rateLimiter.close();
       await stores.close();
     },

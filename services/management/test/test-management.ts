@@ -6,6 +6,7 @@ import { type App, createLogger } from '@waymark/http-kit';
 import { createOutbound } from '@waymark/outbound';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { createTestDatabase, startRedis, type TestDatabase } from '@waymark/test-kit';
+import { createWebhookNotifier } from '@waymark/webhooks';
 import { Redis } from 'ioredis';
 import { buildApp } from '../src/index.js';
 
@@ -60,10 +61,19 @@ export async function startManagement(now: () => number = Date.now): Promise<Tes
   }
   const catalog = openCatalog();
   const rateLimiter = createRateLimiter(client);
+  const notifier = createWebhookNotifier({ catalog, redis: client, logger, now });
   const outbound = createOutbound({ allowedRanges: ['127.0.0.1'] });
   const app = buildApp(
     { logger, docBase: 'https://docs.example.com', trustedProxies: [] },
-    { catalog, rateLimiter, claims: createRecordedClaims(client), outbound, defaultDomain: DEFAULT_DOMAIN, now },
+    {
+      catalog,
+      rateLimiter,
+      claims: createRecordedClaims(client),
+      outbound,
+      notifier,
+      defaultDomain: DEFAULT_DOMAIN,
+      now,
+    },
   );
   await app.ready();
   return {
@@ -76,6 +86,7 @@ export async function startManagement(now: () => number = Date.now): Promise<Tes
       await app.close();
       await Promise.all(catalogs.map((opened) => opened.close()));
       outbound.close();
+      notifier.close();
       await rateLimiter.close();
       client.disconnect();
       await Promise.all([redis.stop(), database.drop()]);

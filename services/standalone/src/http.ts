@@ -18,6 +18,7 @@ import { managementRoutes } from '@waymark/management';
 import { createOutbound } from '@waymark/outbound';
 import { queryRoutes } from '@waymark/query';
 import { createRateLimiter } from '@waymark/rate-limit';
+import { createWebhookNotifier } from '@waymark/webhooks';
 
 const CONNECT_PATIENCE_MS = 5_000;
 
@@ -59,7 +60,8 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   api.register(authPlugin, { catalog, rateLimiter });
   const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
   const claims = createRecordedClaims(redis);
-  const management = { catalog, claims, outbound, rateLimiter, defaultDomain, now: Date.now };
+  const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
+  const management = { catalog, claims, outbound, rateLimiter, notifier, defaultDomain, now: Date.now };
   api.register(async (routes) => managementRoutes(routes as App, management));
   api.register(async (routes) => queryRoutes(routes as App, { catalog, clickhouse, now: Date.now }));
   api.register(async (routes) => trackRoutes(routes as App, ingest));
@@ -72,6 +74,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
       await producer.close();
       ingest.close();
       outbound.close();
+      notifier.close();
       await rateLimiter.close();
       await stores.close();
     },

@@ -33,7 +33,9 @@ export async function createLink(parts: LinkParts, caller: LinkCaller, body: Cre
     () => completeLink(context, body, draft),
     () => links.assertFree(workspace.id, draft),
   );
-  return oneObject(parts, await withinUsage(parts, workspace, 1, () => links.create(workspace.id, link)));
+  const record = await withinUsage(parts, workspace, 1, () => links.create(workspace.id, link));
+  await parts.notifier.linkChanged('link.created', record);
+  return oneObject(parts, record);
 }
 
 /** A fault of the checks that come after the look-ups of key and externalId, whose conflicts are told first. */

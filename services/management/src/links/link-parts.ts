@@ -1,10 +1,13 @@
 import type { ApiKeyRecord, Catalog, WorkspaceRecord } from '@waymark/catalog';
+import type { WebhookNotifier } from '@waymark/webhooks';
 
 /** What the operations on links work on. */
 export interface LinkParts {
   readonly catalog: Catalog;
   /** The domain every workspace may use. */
   readonly defaultDomain: string | undefined;
+  /** Told of single links that were created, changed or removed; bulk requests tell nobody (spec 8.1). */
+  readonly notifier: WebhookNotifier;
   readonly now: () => number;
 }
 

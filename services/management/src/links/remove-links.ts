@@ -27,6 +27,7 @@ export async function removeFound(parts: LinkParts, caller: LinkCaller, found: L
   if (isRoot(found)) throw new ApiError('forbidden', 'The link of a domain itself goes with its domain only.');
   const [removed] = await remove(parts, caller, [found]);
   if (removed === undefined) throw new ApiError('not_found', 'Link not found.');
+  await parts.notifier.linkChanged('link.deleted', removed);
   return { id: removed.id };
 }
 

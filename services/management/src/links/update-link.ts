@@ -31,6 +31,7 @@ export async function updateFound(
 ): Promise<Link> {
   const [updated] = await change(parts, caller, [found], body);
   if (updated === undefined) throw new ApiError('not_found', 'Link not found.');
+  if (updated.updatedAt !== found.updatedAt) await parts.notifier.linkChanged('link.updated', updated);
   return oneObject(parts, updated);
 }
 
