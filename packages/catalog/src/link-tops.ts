@@ -103,31 +103,62 @@ WHERE ${filters.showArchived ? '1' : 'archived = 0'}`,
     return newest.filter((id) => !left.has(id));
   }
 
-  async function highestFirst(workspaceId: string, page: TopPage): Promise<readonly string[]> {
-    const end = page.offset + page.limit;
-    const ids = await highest(workspaceId, page.sortBy, end + SPARE);
-    const passing = await listed(workspaceId, ids, page.filters);
-    const isAll = ids.length < end + SPARE;
-    if (passing.length >= end || !isAll) return passing;
-    return [...passing, ...(await newestWithout(workspaceId, page, ids, end - passing.length))];
+  /** The page of a list that begins with those links; undefined when the page ends after them. */
+  async function pageOf(
+    workspaceId: string,
+    { limit, offset }: TopPage,
+    ids: readonly string[],
+  ): Promise<LinkRecord[] | undefined> {
+    const end = offset + limit;
+    return ids.length < end ? undefined : lists.read(workspaceId, ids.slice(offset, end));
   }
 
-  async function withoutFirst(workspaceId: string, { filters, sortBy, limit, offset }: TopPage): Promise<string[]> {
+  /** The first page: the links themselves say whether they are listed. Few are not, and others are read in their place. */
+  async function firstListed(
+    workspaceId: string,
+    { filters, limit }: TopPage,
+    ids: readonly string[],
+  ): Promise<LinkRecord[]> {
+    const page: LinkRecord[] = [];
+    for (let start = 0; start < ids.length && page.length < limit; ) {
+      const next = ids.slice(start, start + limit - page.length);
+      const records = await lists.read(workspaceId, next);
+      page.push(...records.filter(({ archived }) => filters.showArchived || !archived));
+      start += next.length;
+    }
+    return page;
+  }
+
+  async function highestFirst(workspaceId: string, page: TopPage): Promise<LinkRecord[] | undefined> {
+    const { filters, sortBy, limit, offset } = page;
+    const end = offset + limit;
+    const ids = await highest(workspaceId, sortBy, end + SPARE);
+    const isAll = ids.length < end + SPARE;
+    if (offset === 0 && !isAll) {
+      const first = await firstListed(workspaceId, page, ids);
+      return first.length < limit ? undefined : first;
+    }
+    const passing = await listed(workspaceId, ids, filters);
+    if (passing.length >= end || !isAll) return pageOf(workspaceId, page, passing);
+    const newest = await newestWithout(workspaceId, page, ids, end - passing.length);
+    return pageOf(workspaceId, page, [...passing, ...newest]);
+  }
+
+  async function withoutFirst(workspaceId: string, page: TopPage): Promise<LinkRecord[] | undefined> {
+    const { filters, sortBy, limit, offset } = page;
     const most = Math.min(2 * (offset + limit) + SPARE, END_MAX);
-    const page = { sort: BY_CREATION, order: 'asc', offset: 0, limit: most } as const;
-    const oldest = await lists.listIds(workspaceId, { ...page, conditions: linkConditions(filters) });
+    const first = { sort: BY_CREATION, order: 'asc', offset: 0, limit: most } as const;
+    const oldest = await lists.listIds(workspaceId, { ...first, conditions: linkConditions(filters) });
     const clicked = await withTotal(workspaceId, sortBy, oldest);
-    return oldest.filter((id) => !clicked.has(id));
+    const without = oldest.filter((id) => !clicked.has(id));
+    return pageOf(workspaceId, page, without);
   }
 
   return {
     /** The links of the page, or undefined when this is not the way to it. */
     async find(workspaceId: string, page: TopPage): Promise<LinkRecord[] | undefined> {
-      const end = page.offset + page.limit;
-      if (end > END_MAX) return undefined;
-      const find = page.sortOrder === 'desc' ? highestFirst : withoutFirst;
-      const ids = await find(workspaceId, page);
-      return ids.length < end ? undefined : lists.read(workspaceId, ids.slice(page.offset, end));
+      if (page.offset + page.limit > END_MAX) return undefined;
+      return page.sortOrder === 'desc' ? highestFirst(workspaceId, page) : withoutFirst(workspaceId, page);
     },
   };
 }

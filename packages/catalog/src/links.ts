@@ -141,15 +141,17 @@ export function createLinks(parts: LinksParts) {
 
     toLink,
 
-    /** The link objects of every response (spec 2.8), with the counters of the moment and their tags. */
-    async objects(workspaceId: string, records: readonly LinkRecord[]): Promise<Link[]> {
+    /**
+     * The link objects of every response (spec 2.8), with the counters of the moment and their tags.
+     *
+     * @param areNew links that were just created have no counters to look for
+     */
+    async objects(workspaceId: string, records: readonly LinkRecord[], areNew = false): Promise<Link[]> {
       if (records.length === 0) return [];
+      const ids = records.map(({ id }) => id);
       const tagIds = [...new Set(records.flatMap((record) => record.tagIds))];
       const [totals, tags] = await Promise.all([
-        counters.links(
-          workspaceId,
-          records.map(({ id }) => id),
-        ),
+        areNew ? new Map<string, LinkCounters>() : counters.links(workspaceId, ids),
         parts.tags.getMany(workspaceId, tagIds),
       ]);
       return records.map((record) => {

@@ -39,15 +39,20 @@ function stopper(child: ChildProcess, dataDir: string): () => Promise<void> {
   };
 }
 
-/** The compiled entry file of a service, as production runs it. `port` is its link port, of `query` the API port. */
+/** A service of ours; `apiPort` is the port of its API, whatever `port` is. */
+export interface BenchService extends BenchProcess {
+  readonly apiPort: number;
+}
+
+/** The compiled entry file of a service, as production runs it. `port` is its link port, of those without one the API port. */
 export async function startService(
-  name: 'ingest' | 'query' | 'writer',
+  name: 'ingest' | 'management' | 'query' | 'writer',
   environment: Readonly<Record<string, string>>,
-): Promise<BenchProcess> {
+): Promise<BenchService> {
   const dataDir = mkdtempSync(join(tmpdir(), 'waymark-bench-'));
   const port = await freePort();
   const other = String(await freePort());
-  const [apiPort, linkPort] = name === 'query' ? [String(port), other] : [other, String(port)];
+  const [apiPort, linkPort] = name === 'ingest' ? [other, String(port)] : [String(port), other];
   const ports = { API_PORT: apiPort, LINK_PORT: linkPort, WRITER_PORT: String(await freePort()) };
   const child = fork(join(ROOT, `services/${name}/dist/main.js`), {
     // Not this process's own: its loader of TypeScript costs what production does not pay.
@@ -56,7 +61,7 @@ export async function startService(
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   await untilReady(child);
-  return { pid: child.pid ?? 0, port, stop: stopper(child, dataDir) };
+  return { pid: child.pid ?? 0, port, apiPort: Number(apiPort), stop: stopper(child, dataDir) };
 }
 
 /** The baseline: the same framework without anything of ours. */

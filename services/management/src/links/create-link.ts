@@ -16,9 +16,9 @@ export async function contextOf(
   return { workspace, apiKey, references, nowMs: parts.now() };
 }
 
-/** The only link object of one record. */
-export async function oneObject({ catalog }: LinkParts, record: LinkRecord): Promise<Link> {
-  const [link] = await catalog.links.objects(record.workspaceId, [record]);
+/** The only link object of one record. @param isNew it has no counters to look for */
+export async function oneObject({ catalog }: LinkParts, record: LinkRecord, isNew = false): Promise<Link> {
+  const [link] = await catalog.links.objects(record.workspaceId, [record], isNew);
   if (link === undefined) throw new TypeError('an object a record');
   return link;
 }
@@ -35,7 +35,7 @@ export async function createLink(parts: LinkParts, caller: LinkCaller, body: Cre
   );
   const record = await withinUsage(parts, workspace, 1, () => links.create(workspace.id, link));
   await parts.notifier.linkChanged('link.created', record);
-  return oneObject(parts, record);
+  return oneObject(parts, record, true);
 }
 
 /** A fault of the checks that come after the look-ups of key and externalId, whose conflicts are told first. */

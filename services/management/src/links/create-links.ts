@@ -52,5 +52,5 @@ export async function createLinks(
     const fault = result instanceof ApiError ? result : result && madeFrom.get(result);
     return fault instanceof ApiError ? [{ link, error: fault.message, code: fault.code }] : [];
   });
-  return [...(await links.objects(workspaceId, records)), ...errors];
+  return [...(await links.objects(workspaceId, records, true)), ...errors];
 }
