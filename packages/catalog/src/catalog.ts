@@ -29,20 +29,14 @@ import { createLinks } from './links.js';
 import { createLocalNames } from './local-cache.js';
 import { createLocks } from './locks.js';
 import { createNamesTable } from './names-table.js';
+import { createPartners } from './partners.js';
 import { createQuotas } from './quotas.js';
 import type { ReadOptions } from './record-reader.js';
 import { createRecordStore, createTableCommit, REPLICATED, SINGLE_NODE, type StoreParts } from './record-store.js';
 import type { DomainRecord } from './records.js';
 import { createRedisCache } from './redis-cache.js';
 import { connectRedis } from './redis-connections.js';
-import {
-  FOLDER_RULES,
-  GROUP_RULES,
-  PARTNER_RULES,
-  PARTNER_TAG_RULES,
-  PROGRAM_RULES,
-  TAG_RULES,
-} from './resource-rules.js';
+import { FOLDER_RULES, GROUP_RULES, PARTNER_TAG_RULES, PROGRAM_RULES, TAG_RULES } from './resource-rules.js';
 import { createResources, type ResourceParts } from './resources.js';
 import { createSecretBox } from './secret-box.js';
 import type { CatalogLogger } from './unavailable.js';
@@ -140,7 +134,14 @@ export function createCatalog(options: CatalogOptions) {
   const quotas = createQuotas(redis, now);
   const resourceParts: ResourceParts = { ...parts, quotas };
   const workspaces = createWorkspaces(
-    { workspaces: workspaceStore, apiKeys: apiKeyStore, domains: domainStore, links: linkStore },
+    {
+      workspaces: workspaceStore,
+      apiKeys: apiKeyStore,
+      domains: domainStore,
+      links: linkStore,
+      programs: programStore,
+      groups: groupStore,
+    },
     parts,
   );
   return {
@@ -166,7 +167,7 @@ export function createCatalog(options: CatalogOptions) {
     folders: createResources(folderStore, FOLDER_RULES, resourceParts, { detach: folderDetacher(linkStore) }),
     groups: createResources(groupStore, GROUP_RULES, resourceParts),
     partnerTags: createResources(partnerTagStore, PARTNER_TAG_RULES, resourceParts),
-    partners: createResources(partnerStore, PARTNER_RULES, resourceParts),
+    partners: createPartners({ partners: partnerStore, links: linkStore }, { ...parts, quotas }),
     programs: createResources(programStore, PROGRAM_RULES, resourceParts),
     webhooks: createWebhooks(webhookStore, activeWebhooks, secrets, resourceParts),
 

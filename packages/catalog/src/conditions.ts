@@ -18,8 +18,8 @@ export function equals(column: string, value: string, parameter = `${column}_is`
 
 export function isOneOf(column: string, values: readonly string[], isExcluded = false): Condition {
   const possible = values.filter((value) => !value.includes('\0')).map(storableText);
-  const operator = isExcluded ? 'NOT IN' : 'IN';
-  return { sql: `${column} ${operator} {${column}_in:Array(String)}`, values: { [`${column}_in`]: possible } };
+  const [operator, parameter] = isExcluded ? ['NOT IN', `${column}_out`] : ['IN', `${column}_in`];
+  return { sql: `${column} ${operator} {${parameter}:Array(String)}`, values: { [parameter]: possible } };
 }
 
 /** One of the columns contains the text, in any case. */
@@ -33,4 +33,9 @@ export function contains(columns: readonly string[], text: string): Condition {
 export function hasId(column: string, resource: ResourceKind, ids: readonly string[]): Condition {
   const numbers = ids.flatMap((id) => parseResourceId(resource, id) ?? []).map(BigInt);
   return { sql: `${column} IN ({${column}_ids:Array(UInt64)})`, values: { [`${column}_ids`]: numbers } };
+}
+
+/** The conditions whose filter is given. */
+export function given<T>(value: T | undefined, condition: (value: T) => Condition): Condition[] {
+  return value === undefined ? [] : [condition(value)];
 }

@@ -13,6 +13,7 @@ export { shortLinkOf } from './link-object.js';
 export type { LinkSort } from './link-tops.js';
 export { mergeUtm, normaliseUrl, readUtm } from './link-url.js';
 export { openStores, type StoreSettings, type Stores } from './open-stores.js';
+export { NO_PARTNER_TOTALS, type PartnerTotals } from './partner-totals.js';
 export { readableName } from './readable-name.js';
 export { API_READ, type ReadOptions } from './record-reader.js';
 export * from './records.js';

@@ -206,5 +206,14 @@ export const partnerRecordSchema = z.strictObject({
   status: z.enum(['pending', 'approved', 'rejected', 'invited', 'declined', 'deactivated', 'banned', 'archived']),
   bannedAt: time.nullable(),
   bannedReason: text,
+  /** What an applicant answered. */
+  applicationFormData: z
+    .array(z.strictObject({ label: z.string(), value: text }))
+    .nullable()
+    .default(null),
+  rejection: z
+    .strictObject({ reason: text, note: text, timeframe: text, isFraud: z.boolean(), fraudReason: text, at: time })
+    .nullable()
+    .default(null),
 });
 export type PartnerRecord = z.infer<typeof partnerRecordSchema>;

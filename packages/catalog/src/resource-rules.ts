@@ -1,13 +1,12 @@
-import { contains, equals, hasId, isOneOf } from './conditions.js';
+import { contains, equals, given, hasId, isOneOf } from './conditions.js';
 import { numberOf } from './kind.js';
 import { folderName, partnerTagName, tagName, webhookUrl } from './kinds.js';
-import { BY_CREATION, type Condition, type SortRule } from './record-list.js';
+import { BY_CREATION, type SortRule } from './record-list.js';
 import type {
   CustomerRecord,
   DomainRecord,
   FolderRecord,
   GroupRecord,
-  PartnerRecord,
   PartnerTagRecord,
   ProgramRecord,
   TagRecord,
@@ -23,7 +22,6 @@ export type NewGroup = New<GroupRecord, 'name' | 'slug'>;
 export type NewPartnerTag = New<PartnerTagRecord, 'name'>;
 export type NewProgram = New<ProgramRecord, 'name' | 'defaultGroupId'>;
 export type NewWebhook = New<WebhookRecord, 'name' | 'url' | 'encryptedSecret' | 'triggers'>;
-export type NewPartner = New<PartnerRecord, 'name'>;
 
 /** What lists of things with a name can be asked for. */
 export interface NamedFilters {
@@ -35,11 +33,6 @@ export interface NamedFilters {
 
 const NAMED_SORTS = { name: { by: 'lowerUTF8(name)' }, createdAt: BY_CREATION } as const;
 type NamedSort = keyof typeof NAMED_SORTS;
-
-/** The conditions whose filter is given. */
-function given<T>(value: T | undefined, condition: (value: T) => Condition): Condition[] {
-  return value === undefined ? [] : [condition(value)];
-}
 
 function namedConditions(resource: 'tag' | 'folder' | 'partnerGroup' | 'partnerTag' | 'program' | 'webhook') {
   return ({ search, ids }: NamedFilters) => [
@@ -206,43 +199,4 @@ export const WEBHOOK_RULES: ResourceRules<WebhookRecord, NewWebhook, NamedFilter
   nameOf: webhookUrl,
   conditions: namedConditions('webhook'),
   sorts: NAMED_SORTS,
-};
-
-export interface PartnerFilters {
-  readonly groupId?: string | undefined;
-  readonly countries?: { readonly values: readonly string[]; readonly isExcluded: boolean } | undefined;
-  readonly status?: PartnerRecord['status'] | undefined;
-  readonly email?: string | undefined;
-  readonly tenantId?: string | undefined;
-  readonly search?: string | undefined;
-}
-
-export const PARTNER_RULES: ResourceRules<PartnerRecord, NewPartner, PartnerFilters, 'createdAt'> = {
-  title: 'partner',
-  complete: (input) => ({
-    username: null,
-    email: null,
-    image: null,
-    country: null,
-    companyName: null,
-    description: null,
-    tenantId: null,
-    groupId: null,
-    programId: null,
-    partnerTagIds: [],
-    networkStatus: 'draft',
-    status: 'approved',
-    bannedAt: null,
-    bannedReason: null,
-    ...input,
-  }),
-  conditions: ({ groupId, countries, status, email, tenantId, search }) => [
-    ...given(groupId, (id) => hasId('group_id', 'partnerGroup', [id])),
-    ...given(countries, ({ values, isExcluded }) => isOneOf('country', values, isExcluded)),
-    ...given(status, (value) => equals('status', value)),
-    ...given(email, (value) => equals('email', value)),
-    ...given(tenantId, (value) => equals('tenant_id', value)),
-    ...given(search, (text) => contains(['name', 'email'], text)),
-  ],
-  sorts: { createdAt: BY_CREATION },
 };

@@ -12,9 +12,10 @@ import { draftKey, type IssuedKey } from './keys.js';
 import { workspaceSlug } from './kinds.js';
 import { draftLink } from './link-draft.js';
 import type { NamesTable } from './names-table.js';
+import { draftProgram } from './programs.js';
 import { type Creation, createRecords } from './record-creation.js';
 import type { RecordStore } from './record-store.js';
-import type { ApiKeyRecord, DomainRecord, LinkRecord, WorkspaceRecord } from './records.js';
+import type { ApiKeyRecord, DomainRecord, GroupRecord, LinkRecord, ProgramRecord, WorkspaceRecord } from './records.js';
 import { NameTakenError, type WriteParts } from './write-parts.js';
 
 export interface NewWorkspace {
@@ -23,6 +24,8 @@ export interface NewWorkspace {
   readonly plan: Plan;
   /** A first domain: lower case, made primary, with its root link. */
   readonly domain?: string;
+  /** Where links of partners lead that name no destination. */
+  readonly programUrl?: string;
 }
 
 export interface CreatedWorkspace {
@@ -52,6 +55,8 @@ export interface WorkspaceStores {
   readonly apiKeys: RecordStore<ApiKeyRecord>;
   readonly domains: RecordStore<DomainRecord>;
   readonly links: RecordStore<LinkRecord>;
+  readonly programs: RecordStore<ProgramRecord>;
+  readonly groups: RecordStore<GroupRecord>;
 }
 
 const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,46}[a-z0-9])?$/;
@@ -85,7 +90,13 @@ export function workspaceLimits(workspace: WorkspaceRecord): PlanLimits {
 export function createWorkspaces(stores: WorkspaceStores, parts: WriteParts & { readonly namesTable: NamesTable }) {
   const { workspaces } = stores;
 
-  function draft(input: NewWorkspace, publishableKeyHash: string, id: string, nowMs: number): WorkspaceRecord {
+  function draft(
+    input: NewWorkspace,
+    publishableKeyHash: string,
+    defaultProgramId: string,
+    id: string,
+    nowMs: number,
+  ): WorkspaceRecord {
     const time = new Date(nowMs).toISOString();
     return {
       id,
@@ -99,7 +110,7 @@ export function createWorkspaces(stores: WorkspaceStores, parts: WriteParts & { 
       requestsPerMinute: null,
       analyticsPerSecond: null,
       quotas: {},
-      defaultProgramId: null,
+      defaultProgramId,
       publishableKeyHash,
     };
   }
@@ -116,7 +127,7 @@ export function createWorkspaces(stores: WorkspaceStores, parts: WriteParts & { 
     findBySlug: (slug: string): Promise<WorkspaceRecord | undefined> => workspaces.findByName(workspaceSlug(slug)),
 
     /**
-     * A workspace with its keys and, if asked for, its first domain. Its own row is written last: killed before that, nothing
+     * A workspace with its keys, its partner program and, if asked for, its first domain. Its own row is written last: killed before that, nothing
      * of it exists.
      *
      * @throws ApiError conflict when the slug or the domain is taken
@@ -127,14 +138,18 @@ export function createWorkspaces(stores: WorkspaceStores, parts: WriteParts & { 
       const id = createResourceId('workspace', nowMs);
       const apiKey = draftKey(id, { ...DEFAULT_KEY, kind: 'secret', name: 'Default key' }, nowMs);
       const publishableKey = draftKey(id, { ...DEFAULT_KEY, kind: 'publishable', name: 'Publishable key' }, nowMs);
-      const workspace = draft(input, publishableKey.record.keyHash, id, nowMs);
       const domain =
         input.domain === undefined ? undefined : draftDomain(id, { slug: input.domain, primary: true }, nowMs);
+      const { name, programUrl = null } = input;
+      const { program, group } = draftProgram(id, { name, domainId: domain?.id ?? null, url: programUrl }, nowMs);
+      const workspace = draft(input, publishableKey.record.keyHash, program.id, id, nowMs);
       try {
         await createRecords(parts, [
           stores.apiKeys.prepare(apiKey.record),
           stores.apiKeys.prepare(publishableKey.record),
           ...domainCreations(domain, nowMs),
+          stores.groups.prepare(group),
+          stores.programs.prepare(program),
           workspaces.prepare(workspace),
         ]);
       } catch (err) {

@@ -5,6 +5,7 @@ import { clickEventSchema, clickSchema, leadEventSchema, saleEventSchema } from 
 import { folderSchema } from './folder.js';
 import { jsonValueSchema } from './json-value.js';
 import { linkSchema, tagSchema } from './link.js';
+import { partnerSchema } from './partner.js';
 import { webhookSchema } from './webhook.js';
 
 /**
@@ -20,6 +21,7 @@ const NAMED_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   JsonValue: jsonValueSchema,
   LeadEvent: leadEventSchema,
   Link: linkSchema,
+  Partner: partnerSchema,
   SaleEvent: saleEventSchema,
   Tag: tagSchema,
   Webhook: webhookSchema,

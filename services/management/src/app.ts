@@ -9,6 +9,10 @@ import { registrarRoutes } from './domains/registrar-route.js';
 import { domainRoutes } from './domains/route.js';
 import { folderRoutes } from './folders/route.js';
 import { linkRoutes } from './links/route.js';
+import { applicationRoutes } from './partners/application-routes.js';
+import { partnerLinkRoutes } from './partners/link-routes.js';
+import { partnerRoutes } from './partners/route.js';
+import { programExtraRoutes } from './program-extras/route.js';
 import { qrRoutes } from './qr/route.js';
 import { tagRoutes } from './tags/route.js';
 import { webhookRoutes } from './webhooks/route.js';
@@ -37,6 +41,10 @@ export async function managementRoutes(app: App, deps: ManagementDeps): Promise<
   await folderRoutes(app, deps);
   await customerRoutes(app, deps);
   await webhookRoutes(app, deps);
+  await partnerRoutes(app, deps);
+  await partnerLinkRoutes(app, deps);
+  await applicationRoutes(app, deps);
+  await programExtraRoutes(app);
   await qrRoutes(app, deps);
 }
 

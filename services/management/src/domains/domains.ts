@@ -46,13 +46,11 @@ export async function updateDomain(
   return parts.catalog.domains.update(workspace.id, id, fields);
 }
 
-/** @throws ApiError not_found, forbidden when it is another workspace's or the partner program is on it */
-export async function deleteDomain({ catalog }: DomainParts, workspace: WorkspaceRecord, slug: string) {
-  const domain = await ownDomain(catalog, workspace.id, slug);
-  const { defaultProgramId } = workspace;
-  const program = defaultProgramId === null ? undefined : await catalog.programs.get(workspace.id, defaultProgramId);
-  if (program?.domainId === domain.id) {
+/** @throws ApiError not_found, forbidden when it is another workspace's or links of partners are on it */
+export async function deleteDomain({ catalog }: DomainParts, workspaceId: string, slug: string): Promise<DomainRecord> {
+  const domain = await ownDomain(catalog, workspaceId, slug);
+  if (await catalog.partners.hasLinksOn(workspaceId, domain.slug)) {
     throw new ApiError('forbidden', `The domain "${domain.slug}" is used by the partner program.`);
   }
-  return catalog.domains.remove(workspace.id, domain.id);
+  return catalog.domains.remove(workspaceId, domain.id);
 }

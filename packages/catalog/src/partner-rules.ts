@@ -1,0 +1,49 @@
+import { contains, equals, given, hasId, isOneOf } from './conditions.js';
+import { PARTNER_SORTS, type PartnerSort } from './partner-totals.js';
+import type { PartnerRecord } from './records.js';
+import type { New, ResourceRules } from './resources.js';
+
+export type NewPartner = New<PartnerRecord, 'name'>;
+
+export interface PartnerFilters {
+  readonly groupId?: string | undefined;
+  /** Empty `include` = any that is not excluded. */
+  readonly countries?: { readonly include: readonly string[]; readonly exclude: readonly string[] } | undefined;
+  readonly status?: PartnerRecord['status'] | undefined;
+  readonly email?: string | undefined;
+  readonly tenantId?: string | undefined;
+  readonly search?: string | undefined;
+}
+
+export const PARTNER_RULES: ResourceRules<PartnerRecord, NewPartner, PartnerFilters, PartnerSort> = {
+  title: 'partner',
+  complete: (input) => ({
+    username: null,
+    email: null,
+    image: null,
+    country: null,
+    companyName: null,
+    description: null,
+    tenantId: null,
+    groupId: null,
+    programId: null,
+    partnerTagIds: [],
+    networkStatus: 'draft',
+    status: 'approved',
+    bannedAt: null,
+    bannedReason: null,
+    applicationFormData: null,
+    rejection: null,
+    ...input,
+  }),
+  conditions: ({ groupId, countries, status, email, tenantId, search }) => [
+    ...given(groupId, (id) => hasId('group_id', 'partnerGroup', [id])),
+    ...given(countries?.include.length ? countries.include : undefined, (list) => isOneOf('country', list)),
+    ...given(countries?.exclude, (list) => isOneOf('country', list, true)),
+    ...given(status, (value) => equals('status', value)),
+    ...given(email, (value) => equals('email', value)),
+    ...given(tenantId, (value) => equals('tenant_id', value)),
+    ...given(search, (text) => contains(['name', 'email'], text)),
+  ],
+  sorts: PARTNER_SORTS,
+};

@@ -1,0 +1,73 @@
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import { changeAll } from './change-all.js';
+import { equals, hasId } from './conditions.js';
+import { partnerEmail, partnerTenantId } from './kinds.js';
+import { PARTNER_RULES } from './partner-rules.js';
+import { type PartnerTotals, readPartnerTotals } from './partner-totals.js';
+import { BY_CREATION } from './record-list.js';
+import type { RecordStore, TableSettings } from './record-store.js';
+import type { LinkRecord, PartnerRecord } from './records.js';
+import { createResources, type ResourceParts } from './resources.js';
+
+export interface PartnersParts extends ResourceParts {
+  readonly clickhouse: ClickHouseClient;
+  readonly settings: TableSettings;
+}
+
+/** Partners of a workspace's program, and what is theirs among its links. */
+export function createPartners(
+  stores: { readonly partners: RecordStore<PartnerRecord>; readonly links: RecordStore<LinkRecord> },
+  parts: PartnersParts,
+) {
+  const { partners, links } = stores;
+  const linksOf = (id: string) => [hasId('partner_id', 'partner', [id])];
+
+  return {
+    ...createResources(partners, PARTNER_RULES, parts),
+
+    /** As the tables have it at or after the call: who decides by it must not be told of before. */
+    async findByEmail(workspaceId: string, email: string): Promise<PartnerRecord | undefined> {
+      return (await partners.ownerInTables(partnerEmail(workspaceId, email)))?.record;
+    },
+
+    /** As the tables have it at or after the call. */
+    async findByTenantId(workspaceId: string, tenantId: string): Promise<PartnerRecord | undefined> {
+      return (await partners.ownerInTables(partnerTenantId(workspaceId, tenantId)))?.record;
+    },
+
+    /** What the links of each partner came to; partners without events are absent. */
+    totals: (workspaceId: string, ids: readonly string[]): Promise<Map<string, PartnerTotals>> =>
+      readPartnerTotals(parts.clickhouse, parts.settings.read, workspaceId, ids),
+
+    /** Links of a partner, the oldest first. */
+    links: (workspaceId: string, id: string, limit: number): Promise<LinkRecord[]> =>
+      links.lists.list(workspaceId, { conditions: linksOf(id), sort: BY_CREATION, order: 'asc', limit, offset: 0 }),
+
+    /** Up to so many links of each of several partners, the oldest first. */
+    async linksOfMany(workspaceId: string, ids: readonly string[], each: number): Promise<Map<string, LinkRecord[]>> {
+      const { sql, values } = hasId('partner_id', 'partner', ids);
+      const tail = `AND ${sql} ORDER BY id LIMIT {each:UInt32} BY partner_id`;
+      const found = await links.table.select(workspaceId, tail, { ...values, each });
+      const byPartner = new Map<string, LinkRecord[]>(ids.map((id) => [id, []]));
+      for (const { record } of found) byPartner.get(record.partnerId ?? '')?.push(record);
+      return byPartner;
+    },
+
+    /** The partner's link with that very destination. */
+    async linkByUrl(workspaceId: string, id: string, url: string): Promise<LinkRecord | undefined> {
+      const conditions = [...linksOf(id), equals('url', url)];
+      const request = { conditions, sort: BY_CREATION, order: 'asc', limit: 1, offset: 0 } as const;
+      return (await links.lists.list(workspaceId, request))[0];
+    },
+
+    /** Whether a partner has a link on that domain. */
+    async hasLinksOn(workspaceId: string, domain: string): Promise<boolean> {
+      const isPartners = { sql: 'partner_id != 0', values: {} };
+      return (await links.lists.count(workspaceId, [equals('domain', domain), isPartners])) > 0;
+    },
+
+    /** Changes every link of a partner. */
+    changeLinks: (workspaceId: string, id: string, change: (link: LinkRecord) => LinkRecord): Promise<void> =>
+      changeAll(links, workspaceId, linksOf(id), change),
+  };
+}

@@ -1,0 +1,217 @@
+import { z } from 'zod';
+import { createLinkBodySchema, URL_CHARS_MAX } from './link-body.js';
+import { pageShape, sortShape } from './paging.js';
+import { queryEnum, queryList, queryText } from './query-values.js';
+
+const text = z.string().nullable();
+
+export const PARTNER_STATUSES = [
+  'pending',
+  'approved',
+  'rejected',
+  'invited',
+  'declined',
+  'deactivated',
+  'banned',
+  'archived',
+] as const;
+
+export const BAN_REASONS = [
+  'tos_violation',
+  'inappropriate_content',
+  'fake_traffic',
+  'fraud',
+  'spam',
+  'brand_abuse',
+] as const;
+
+/** A link as `/partners` shows it. */
+export const partnerLinkSchema = z.strictObject({
+  id: z.string(),
+  domain: z.string(),
+  key: z.string(),
+  shortLink: z.string(),
+  url: z.string(),
+  clicks: z.number(),
+  leads: z.number(),
+  conversions: z.number(),
+  sales: z.number(),
+  saleAmount: z.number(),
+});
+export type PartnerLink = z.infer<typeof partnerLinkSchema>;
+
+/** The partner object of every response (spec 5.5). Nobody is paid out here, so nothing is known of payouts. */
+export const partnerSchema = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  username: text,
+  email: text,
+  image: text,
+  description: text,
+  country: text,
+  companyName: text,
+  networkStatus: z.enum(['draft', 'submitted', 'approved', 'rejected', 'trusted']),
+  defaultPayoutMethod: z.enum(['connect', 'stablecoin', 'paypal', 'tremendous']).nullable(),
+  paypalEmail: text,
+  stripeConnectId: text,
+  payoutsEnabledAt: text,
+  identityVerifiedAt: text,
+  programId: z.string(),
+  groupId: text,
+  partnerId: z.string(),
+  tenantId: text,
+  createdAt: z.string(),
+  status: z.enum(PARTNER_STATUSES),
+  links: z.array(partnerLinkSchema).nullable(),
+  bannedAt: text,
+  bannedReason: z.enum(BAN_REASONS).nullable(),
+  tags: z.array(z.strictObject({ id: z.string(), name: z.string() })),
+  totalClicks: z.number(),
+  totalLeads: z.number(),
+  totalConversions: z.number(),
+  totalSales: z.number(),
+  totalSaleAmount: z.number(),
+  totalCommissions: z.number(),
+  netRevenue: z.number(),
+  earningsPerClick: z.number().nullable(),
+  averageLifetimeValue: z.number().nullable(),
+  clickToLeadRate: z.number().nullable(),
+  clickToConversionRate: z.number().nullable(),
+  leadToConversionRate: z.number().nullable(),
+  returnOnAdSpend: z.number().nullable(),
+});
+export type Partner = z.infer<typeof partnerSchema>;
+
+/** What a caller may say of the links that are made for a partner. */
+export const partnerLinkPropsSchema = createLinkBodySchema.omit({
+  url: true,
+  domain: true,
+  key: true,
+  programId: true,
+  partnerId: true,
+  trackConversion: true,
+  folderId: true,
+  utm_source: true,
+  utm_medium: true,
+  utm_campaign: true,
+  utm_term: true,
+  utm_content: true,
+  ref: true,
+  publicStats: true,
+  tagId: true,
+  geo: true,
+  webhookIds: true,
+  keyLength: true,
+});
+export type PartnerLinkProps = z.infer<typeof partnerLinkPropsSchema>;
+
+const linkProps = partnerLinkPropsSchema.nullish();
+
+/** Body of `POST /partners`. */
+export const createPartnerBodySchema = z.object({
+  email: z.email().max(190),
+  name: z.string().trim().max(100).nullish(),
+  username: z.string().trim().max(100).nullish(),
+  image: z.string().max(URL_CHARS_MAX).nullish(),
+  tenantId: z.string().max(255).nullish(),
+  groupId: z.string().nullish(),
+  country: z
+    .string()
+    .regex(/^[A-Za-z]{2}$/, 'two letters')
+    .toUpperCase()
+    .nullish(),
+  description: z.string().max(5000).nullish(),
+  linkProps,
+});
+export type CreatePartnerBody = z.infer<typeof createPartnerBodySchema>;
+
+const whose = { partnerId: z.string().nullish(), tenantId: z.string().nullish() };
+const partnerLink = {
+  ...whose,
+  key: z.string().max(190).nullish(),
+  comments: z.string().max(URL_CHARS_MAX).nullish(),
+  linkProps,
+};
+
+/** Body of `POST /partners/links`. */
+export const createPartnerLinkBodySchema = z.object({ ...partnerLink, url: z.string().max(URL_CHARS_MAX).nullish() });
+export type CreatePartnerLinkBody = z.infer<typeof createPartnerLinkBodySchema>;
+
+/** Body of `PUT /partners/links/upsert`. */
+export const upsertPartnerLinkBodySchema = z.object({ ...partnerLink, url: z.string().min(1).max(URL_CHARS_MAX) });
+
+/** Query of `GET /partners/links`; `partnerId` wins. */
+export const whosePartnerQuerySchema = z.object({ partnerId: queryText, tenantId: queryText });
+
+export const banPartnerBodySchema = z.object({ ...whose, reason: z.enum(BAN_REASONS) });
+export const deactivatePartnerBodySchema = z.object(whose);
+export const partnerIdAnswerSchema = z.strictObject({ partnerId: z.string() });
+
+export const PARTNER_SORT_FIELDS = [
+  'totalSaleAmount',
+  'createdAt',
+  'totalClicks',
+  'totalLeads',
+  'totalConversions',
+  'totalCommissions',
+  'netRevenue',
+  'earningsPerClick',
+  'averageLifetimeValue',
+  'clickToLeadRate',
+  'clickToConversionRate',
+  'leadToConversionRate',
+  'returnOnAdSpend',
+] as const;
+
+/** Query of `GET /partners`: by `totalSaleAmount`, descending, unless said otherwise. */
+export const listPartnersQuerySchema = z.object({
+  ...sortShape(PARTNER_SORT_FIELDS),
+  ...pageShape(),
+  groupId: queryText,
+  /** Countries as csv; `-` in front excludes them. */
+  country: queryList,
+  status: queryEnum(PARTNER_STATUSES),
+  email: queryText,
+  tenantId: queryText,
+  search: queryText,
+});
+export type ListPartnersQuery = z.infer<typeof listPartnersQuerySchema>;
+
+/** Somebody who wants to become a partner. */
+export const partnerApplicationSchema = z.strictObject({
+  id: z.string(),
+  createdAt: z.string(),
+  partner: z.strictObject({
+    id: z.string(),
+    name: z.string(),
+    companyName: text,
+    email: text,
+    image: text,
+    description: text,
+    country: text,
+    groupId: text,
+    status: z.enum(PARTNER_STATUSES),
+  }),
+  applicationFormData: z.array(z.strictObject({ label: z.string(), value: text })).nullable(),
+});
+export type PartnerApplication = z.infer<typeof partnerApplicationSchema>;
+
+/** Query of `GET /partners/applications`: the newest first, unless said otherwise. */
+export const listApplicationsQuerySchema = z.object({
+  ...sortShape(['createdAt']),
+  ...pageShape(),
+  country: queryList,
+  groupId: queryText,
+});
+
+export const approveApplicationBodySchema = z.object({ partnerId: z.string(), groupId: z.string().nullish() });
+
+export const rejectApplicationBodySchema = z.object({
+  partnerId: z.string(),
+  rejectionReason: z.enum(['needsMoreDetail', 'doesNotMeetRequirements', 'notTheRightFit', 'other']).nullish(),
+  rejectionNote: z.string().max(5000).nullish(),
+  reapplicationTimeframe: z.enum(['instant', 'standard', 'never']).default('standard'),
+  flagForFraud: z.boolean().nullish(),
+  flagForFraudReason: z.string().max(5000).nullish(),
+});
+export type RejectApplicationBody = z.infer<typeof rejectApplicationBodySchema>;

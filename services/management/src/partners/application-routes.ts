@@ -1,0 +1,64 @@
+import {
+  approveApplicationBodySchema,
+  listApplicationsQuerySchema,
+  partnerApplicationSchema,
+  partnerIdAnswerSchema,
+  rejectApplicationBodySchema,
+} from '@waymark/contract';
+import type { App } from '@waymark/http-kit';
+import { z } from 'zod';
+import type { LinkParts } from '../links/link-parts.js';
+import { partnerCaller } from './partner-caller.js';
+import { applicationObject, approveApplication, rejectApplication } from './partner-status.js';
+import { countriesOf, PARTNER_ACCESS } from './route.js';
+
+const tags = ['Partners'];
+
+/** `GET /partners/applications`, `POST /partners/applications/approve|reject` (spec 5.5). */
+export async function applicationRoutes(app: App, parts: LinkParts): Promise<void> {
+  const { catalog } = parts;
+  const mayWrite = app.authenticate({ ...PARTNER_ACCESS, permission: 'conversions.write' });
+  const response = { 200: partnerIdAnswerSchema };
+
+  app.get(
+    '/partners/applications',
+    {
+      onRequest: app.authenticate(PARTNER_ACCESS),
+      schema: {
+        summary: 'List applications that wait for a decision',
+        tags,
+        querystring: listApplicationsQuerySchema,
+        response: { 200: z.array(partnerApplicationSchema) },
+      },
+    },
+    async (request) => {
+      const { workspace } = await partnerCaller(parts, request);
+      const { sortBy = 'createdAt', sortOrder = 'desc', page, pageSize, country, groupId } = request.query;
+      const filters = { status: 'pending' as const, groupId, countries: countriesOf(country) };
+      const found = await catalog.partners.list(workspace.id, { filters, sortBy, sortOrder, page, pageSize });
+      return found.map(applicationObject);
+    },
+  );
+
+  app.post(
+    '/partners/applications/approve',
+    {
+      onRequest: mayWrite,
+      schema: { summary: 'Approve an application', tags, body: approveApplicationBodySchema, response },
+    },
+    async (request) => ({
+      partnerId: await approveApplication(parts, await partnerCaller(parts, request), request.body),
+    }),
+  );
+
+  app.post(
+    '/partners/applications/reject',
+    {
+      onRequest: mayWrite,
+      schema: { summary: 'Reject an application', tags, body: rejectApplicationBodySchema, response },
+    },
+    async (request) => ({
+      partnerId: await rejectApplication(parts, await partnerCaller(parts, request), request.body),
+    }),
+  );
+}

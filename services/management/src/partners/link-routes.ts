@@ -1,0 +1,71 @@
+import {
+  createPartnerLinkBodySchema,
+  linkSchema,
+  partnerLinkSchema,
+  upsertPartnerLinkBodySchema,
+  whosePartnerQuerySchema,
+} from '@waymark/contract';
+import type { App } from '@waymark/http-kit';
+import { z } from 'zod';
+import type { LinkParts } from '../links/link-parts.js';
+import { findPartner } from './find-partner.js';
+import { partnerCaller } from './partner-caller.js';
+import { createPartnerLink, upsertPartnerLink } from './partner-links.js';
+import { partnerLinks } from './partner-object.js';
+import { PARTNER_ACCESS } from './route.js';
+
+const tags = ['Partners'];
+const LINKS_MAX = 1000;
+
+/** `GET|POST /partners/links`, `PUT /partners/links/upsert` (spec 5.5). */
+export async function partnerLinkRoutes(app: App, parts: LinkParts): Promise<void> {
+  const { catalog } = parts;
+  const mayWrite = app.authenticate({ ...PARTNER_ACCESS, permission: 'conversions.write' });
+
+  app.get(
+    '/partners/links',
+    {
+      onRequest: app.authenticate(PARTNER_ACCESS),
+      schema: {
+        summary: 'List the links of a partner',
+        tags,
+        querystring: whosePartnerQuerySchema,
+        response: { 200: z.array(partnerLinkSchema) },
+      },
+    },
+    async (request) => {
+      const { workspace } = await partnerCaller(parts, request);
+      const { id } = await findPartner(catalog, workspace.id, request.query);
+      return partnerLinks(catalog, workspace.id, await catalog.partners.links(workspace.id, id, LINKS_MAX));
+    },
+  );
+
+  app.post(
+    '/partners/links',
+    {
+      onRequest: mayWrite,
+      schema: {
+        summary: 'Create a link for a partner',
+        tags,
+        body: createPartnerLinkBodySchema,
+        response: { 201: linkSchema },
+      },
+    },
+    async (request, reply) =>
+      reply.code(201).send(await createPartnerLink(parts, await partnerCaller(parts, request), request.body)),
+  );
+
+  app.put(
+    '/partners/links/upsert',
+    {
+      onRequest: mayWrite,
+      schema: {
+        summary: "Update a partner's link with that destination, or create one",
+        tags,
+        body: upsertPartnerLinkBodySchema,
+        response: { 200: linkSchema },
+      },
+    },
+    async (request) => upsertPartnerLink(parts, await partnerCaller(parts, request), request.body),
+  );
+}

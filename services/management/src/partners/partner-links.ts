@@ -1,0 +1,160 @@
+import { type Catalog, normaliseUrl, type PartnerRecord, storedKey } from '@waymark/catalog';
+import {
+  ApiError,
+  type CreateLinkBody,
+  type CreatePartnerLinkBody,
+  type Link,
+  type PartnerLinkProps,
+  randomUInt32,
+} from '@waymark/contract';
+import { createLink } from '../links/create-link.js';
+import type { LinkParts } from '../links/link-parts.js';
+import { updateFound } from '../links/update-link.js';
+import { findPartner } from './find-partner.js';
+import type { PartnerCaller } from './partner-caller.js';
+
+const KEY_TRIES = 8;
+const SUFFIX_CHARS = 4;
+
+/** Domain and destination of links that name none. */
+async function defaultsOf({ catalog, defaultDomain }: LinkParts, { workspace, program }: PartnerCaller) {
+  const own = program.domainId === null ? undefined : await catalog.domains.get(workspace.id, program.domainId);
+  const domain = (own ?? (await catalog.domains.primary(workspace.id)))?.slug ?? defaultDomain;
+  return { domain, url: program.url ?? (domain === undefined ? undefined : `https://${domain}`) };
+}
+
+const bareHost = (url: string) => new URL(url).hostname.replace(/^www\./, '');
+
+/** Partners send visitors to the program's site, when it says which that is. @throws ApiError bad_request, 422 */
+function destinationOf({ program }: PartnerCaller, given: string): string {
+  const url = normaliseUrl(given);
+  if (url === undefined) throw new ApiError('unprocessable_entity', 'custom: url: not a valid URL');
+  if (program.url === null) return url;
+  const [host, allowed] = [bareHost(url), bareHost(program.url)];
+  if (host === allowed || host.endsWith(`.${allowed}`)) return url;
+  throw new ApiError('bad_request', `The destination of a partner link must be on ${allowed}.`);
+}
+
+/** What makes a link a partner's. */
+const ownership = (partner: PartnerRecord, { program }: PartnerCaller) => ({
+  partnerId: partner.id,
+  programId: partner.programId ?? program.id,
+  tenantId: partner.tenantId,
+  trackConversion: true,
+});
+
+/** The body of a partner's link. @throws ApiError bad_request without a destination or with one of another site */
+export async function linkBody(
+  parts: LinkParts,
+  caller: PartnerCaller,
+  given: { readonly url?: string | null | undefined; readonly props: PartnerLinkProps | null | undefined },
+): Promise<CreateLinkBody> {
+  const { domain, url } = await defaultsOf(parts, caller);
+  const wanted = given.url || url;
+  if (wanted === undefined) throw new ApiError('bad_request', 'invalid_type: url: the program has no destination');
+  return { ...given.props, domain, url: destinationOf(caller, wanted), trackConversion: true };
+}
+
+/** Letters and digits of any script, the rest as hyphens. */
+function keyOf(text: string): string {
+  return text
+    .normalize('NFKD')
+    .replace(/\p{Mark}/gu, '')
+    .toLowerCase()
+    .replace(/[^\p{Letter}\p{Number}]+/gu, '-')
+    .replace(/^-+|-+$/g, '');
+}
+
+/** The key of a partner's first link; undefined = a random one. */
+export function defaultKey({ username, name, email }: PartnerRecord): string | undefined {
+  const [local = ''] = (email ?? '').split('@');
+  return username || keyOf(name === email ? '' : name) || keyOf(local) || undefined;
+}
+
+function chanceText(): string {
+  return (randomUInt32() % 36 ** SUFFIX_CHARS).toString(36).padStart(SUFFIX_CHARS, '0');
+}
+
+/** The partner's link with the wished key or, if that is taken, with the key and a suffix. */
+async function createFirstLink(
+  parts: LinkParts,
+  caller: PartnerCaller,
+  body: CreateLinkBody,
+  key: string | undefined,
+): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    const suffix = tries === 0 ? '' : `-${chanceText()}`;
+    try {
+      await createLink(parts, caller, { ...body, key: key === undefined ? undefined : storedKey(key) + suffix });
+      return;
+    } catch (err) {
+      const isTaken = err instanceof ApiError && err.code === 'conflict';
+      if (!isTaken || key === undefined || tries === KEY_TRIES) throw err;
+    }
+  }
+}
+
+/** Makes sure that an enrolled partner has a link. Its creation may have been killed right before it had one. */
+export async function ensureFirstLink(
+  parts: LinkParts,
+  caller: PartnerCaller,
+  partner: PartnerRecord,
+  body: CreateLinkBody,
+): Promise<void> {
+  const { links, partners } = parts.catalog;
+  const { workspaceId, id } = partner;
+  if (partner.status !== 'approved') return;
+  // Of many enrolments at once a single one makes it.
+  await links.whileUrlHeld(workspaceId, `first link of ${id}`, async () => {
+    if ((await partners.links(workspaceId, id, 1)).length > 0) return;
+    await createFirstLink(parts, caller, { ...body, ...ownership(partner, caller) }, defaultKey(partner));
+  });
+}
+
+async function bodyFor(
+  parts: LinkParts,
+  caller: PartnerCaller,
+  partner: PartnerRecord,
+  { url, key, comments, linkProps }: CreatePartnerLinkBody,
+): Promise<CreateLinkBody> {
+  const body = await linkBody(parts, caller, { url, props: linkProps });
+  return {
+    ...body,
+    ...ownership(partner, caller),
+    ...(key ? { key } : {}),
+    ...(comments === undefined ? {} : { comments }),
+  };
+}
+
+/** `POST /partners/links`. @throws ApiError 400, 403, 404, 409 or 422 */
+export async function createPartnerLink(
+  parts: LinkParts,
+  caller: PartnerCaller,
+  body: CreatePartnerLinkBody,
+): Promise<Link> {
+  const partner = await findPartner(parts.catalog, caller.workspace.id, body);
+  return createLink(parts, caller, await bodyFor(parts, caller, partner, body));
+}
+
+/** `PUT /partners/links/upsert`: changes the partner's link with that very destination, or creates one. */
+export async function upsertPartnerLink(
+  parts: LinkParts,
+  caller: PartnerCaller,
+  body: CreatePartnerLinkBody & { readonly url: string },
+): Promise<Link> {
+  const { catalog } = parts;
+  const workspaceId = caller.workspace.id;
+  const partner = await findPartner(catalog, workspaceId, body);
+  const wanted = await bodyFor(parts, caller, partner, body);
+  return catalog.links.whileUrlHeld(workspaceId, `${partner.id} ${wanted.url}`, async () => {
+    const found = await catalog.partners.linkByUrl(workspaceId, partner.id, wanted.url);
+    return found === undefined ? createLink(parts, caller, wanted) : updateFound(parts, caller, found, wanted);
+  });
+}
+
+/** Every link of a partner that was banned stops working. */
+export function disableLinks({ partners }: Catalog, partner: PartnerRecord, disabledAt: string): Promise<void> {
+  return partners.changeLinks(partner.workspaceId, partner.id, (link) =>
+    link.disabledAt === null ? { ...link, disabledAt } : link,
+  );
+}

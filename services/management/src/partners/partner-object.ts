@@ -1,0 +1,120 @@
+import {
+  type Catalog,
+  type LinkCounters,
+  type LinkRecord,
+  NO_LINK_COUNTERS,
+  NO_PARTNER_TOTALS,
+  type PartnerRecord,
+  type PartnerTotals,
+  shortLinkOf,
+} from '@waymark/catalog';
+import { BAN_REASONS, type Partner, type PartnerLink } from '@waymark/contract';
+
+/** Links that a partner object shows. */
+const LINKS_SHOWN = 100;
+
+function linkObject(link: LinkRecord, counters: LinkCounters = NO_LINK_COUNTERS): PartnerLink {
+  const { id, domain, key, url } = link;
+  const { clicks, leads, conversions, sales, saleAmount } = counters;
+  return { id, domain, key, shortLink: shortLinkOf(domain, key), url, clicks, leads, conversions, sales, saleAmount };
+}
+
+/** Links as `/partners` shows them. */
+export async function partnerLinks(
+  catalog: Catalog,
+  workspaceId: string,
+  links: readonly LinkRecord[],
+): Promise<PartnerLink[]> {
+  const ids = links.map(({ id }) => id);
+  const counters = await catalog.links.counters(workspaceId, ids);
+  return links.map((link) => linkObject(link, counters.get(link.id)));
+}
+
+const ratio = (part: number, whole: number) => (whole === 0 ? 0 : part / whole);
+
+/** Nobody earns commissions here: all that sales bring in is the program's. */
+function totalsFields({ clicks, leads, conversions, sales, saleAmount }: PartnerTotals) {
+  return {
+    totalClicks: clicks,
+    totalLeads: leads,
+    totalConversions: conversions,
+    totalSales: sales,
+    totalSaleAmount: saleAmount,
+    totalCommissions: 0,
+    netRevenue: saleAmount,
+    earningsPerClick: 0,
+    averageLifetimeValue: ratio(saleAmount, conversions),
+    clickToLeadRate: ratio(leads, clicks),
+    clickToConversionRate: ratio(conversions, clicks),
+    leadToConversionRate: ratio(conversions, leads),
+    returnOnAdSpend: 0,
+  };
+}
+
+interface PartnerFacts {
+  readonly programId: string;
+  readonly links: PartnerLink[];
+  readonly totals: PartnerTotals;
+  readonly tags: { id: string; name: string }[];
+}
+
+function partnerObject(record: PartnerRecord, { programId, links, totals, tags }: PartnerFacts): Partner {
+  return {
+    id: record.id,
+    name: record.name,
+    username: record.username,
+    email: record.email,
+    image: record.image,
+    description: record.description,
+    country: record.country,
+    companyName: record.companyName,
+    networkStatus: record.networkStatus,
+    defaultPayoutMethod: null,
+    paypalEmail: null,
+    stripeConnectId: null,
+    payoutsEnabledAt: null,
+    identityVerifiedAt: null,
+    programId: record.programId ?? programId,
+    groupId: record.groupId,
+    partnerId: record.id,
+    tenantId: record.tenantId,
+    createdAt: record.createdAt,
+    status: record.status,
+    links,
+    bannedAt: record.bannedAt,
+    bannedReason: BAN_REASONS.find((reason) => reason === record.bannedReason) ?? null,
+    tags,
+    ...totalsFields(totals),
+  };
+}
+
+/** The partner objects of a response (spec 5.5). */
+export async function partnerObjects(
+  catalog: Catalog,
+  workspaceId: string,
+  programId: string,
+  records: readonly PartnerRecord[],
+): Promise<Partner[]> {
+  const ids = records.map(({ id }) => id);
+  const [totals, tags, links] = await Promise.all([
+    catalog.partners.totals(workspaceId, ids),
+    catalog.partnerTags.getMany(
+      workspaceId,
+      records.flatMap(({ partnerTagIds }) => partnerTagIds),
+    ),
+    catalog.partners.linksOfMany(workspaceId, ids, LINKS_SHOWN),
+  ]);
+  const shown = await partnerLinks(catalog, workspaceId, [...links.values()].flat());
+  const byId = new Map(shown.map((link) => [link.id, link]));
+  return records.map((record) =>
+    partnerObject(record, {
+      programId,
+      links: (links.get(record.id) ?? []).flatMap(({ id }) => byId.get(id) ?? []),
+      totals: totals.get(record.id) ?? NO_PARTNER_TOTALS,
+      tags: record.partnerTagIds.flatMap((id) => {
+        const tag = tags.get(id);
+        return tag === undefined ? [] : [{ id, name: tag.name }];
+      }),
+    }),
+  );
+}

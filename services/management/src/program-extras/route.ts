@@ -1,0 +1,37 @@
+import { ApiError } from '@waymark/contract';
+import type { App } from '@waymark/http-kit';
+import { PARTNER_ACCESS } from '../partners/route.js';
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+/** What a program has beyond its partners: there is none of it here, and the SDK is told so in a way it knows (spec 5.7). */
+const ROUTES: readonly (readonly [Method, string])[] = [
+  ['GET', '/commissions'],
+  ['POST', '/commissions'],
+  ['PATCH', '/commissions/bulk'],
+  ['PATCH', '/commissions/:id'],
+  ['GET', '/payouts'],
+  ['GET', '/discount-codes'],
+  ['POST', '/discount-codes'],
+  ['DELETE', '/discount-codes/:idOrCode'],
+  ['GET', '/bounties/:bountyId/submissions'],
+  ['POST', '/bounties/:bountyId/submissions/:submissionId/approve'],
+  ['POST', '/bounties/:bountyId/submissions/:submissionId/reject'],
+  ['POST', '/tokens/embed/referrals'],
+];
+
+/** Commissions, payouts, discount codes, bounties and embed tokens: 404 for whoever may ask. */
+export async function programExtraRoutes(app: App): Promise<void> {
+  const onRequest = app.authenticate(PARTNER_ACCESS);
+  for (const [method, url] of ROUTES) {
+    app.route({
+      method,
+      url,
+      onRequest,
+      schema: { hide: true },
+      handler: () => {
+        throw new ApiError('not_found', 'Program not found.');
+      },
+    });
+  }
+}
