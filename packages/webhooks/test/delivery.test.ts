@@ -1,6 +1,9 @@
 import type { WebhookRecord } from '@waymark/catalog';
+import { createWebhookJobSender } from '@waymark/event-queue';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createWebhookEventId } from '../src/event-id.js';
+import { jobText, webhookJobId } from '../src/webhook-job.js';
 import { type Receiver, startReceiver } from './receiver.js';
 import { startWebhookFixture, type WebhookFixture } from './webhook-fixture.js';
 
@@ -35,6 +38,18 @@ const aLinkHook = (url = receiver.url) => fixture.aHook(url, { triggers: ['link.
 async function tell(times = 1): Promise<void> {
   const link = await fixture.aLink();
   for (let time = 0; time < times; time++) await fixture.notifier.linkChanged('link.updated', link);
+}
+
+/** Tells many events at once, and forgets those to be tried again: on a slow machine their time might come. */
+async function tellAtOnce(hook: WebhookRecord, events: number): Promise<void> {
+  const before = (await logOf(hook)).length;
+  const told = Array.from({ length: events }, () => ({ id: createWebhookEventId(), body: '{}' }));
+  const { id: webhookId, workspaceId } = hook;
+  const data = jobText({ webhookId, workspaceId, event: 'link.updated', told });
+  await createWebhookJobSender(fixture.redis).send([{ id: webhookJobId(webhookId, told[0]?.id ?? ''), data }]);
+  await untilLogged(hook, before + events);
+  await waitFor(async () => (await fixture.queue.getActiveCount()) === 0, { what: 'the job to be over' });
+  for (const job of await fixture.queue.getDelayed()) await job.remove();
 }
 
 const logOf = (hook: WebhookRecord) =>
@@ -90,14 +105,11 @@ describe('a delivery that fails', () => {
     receiver.answer((response) => response.writeHead(404).end());
     fixture.startWorker();
     const hook = await aLinkHook();
-    await tell(19);
-    await untilLogged(hook, 19);
+    await tellAtOnce(hook, 19);
     receiver.answer((response) => response.end());
-    await tell();
-    await untilLogged(hook, 20);
+    await tellAtOnce(hook, 1);
     receiver.answer((response) => response.writeHead(404).end());
-    await tell(19);
-    await untilLogged(hook, 39);
+    await tellAtOnce(hook, 19);
     expect((await reload(hook)).disabledAt).toBeNull();
   });
 
@@ -105,7 +117,7 @@ describe('a delivery that fails', () => {
     receiver.answer((response) => response.writeHead(503).end());
     fixture.startWorker();
     const hook = await aLinkHook();
-    await tell(20);
+    await tellAtOnce(hook, 20);
     const disabled = await waitFor(
       async () => {
         const record = await reload(hook);
@@ -117,13 +129,11 @@ describe('a delivery that fails', () => {
     await waitFor(async () => (await fixture.catalog.webhooks.active(fixture.workspaceId)).length === 0, {
       what: 'nobody to be told',
     });
-    const before = receiver.received.length;
     await tell();
-    for (const job of await fixture.queue.getDelayed()) await job.promote();
     await waitFor(async () => (await fixture.queue.getJobCountByTypes('wait', 'active', 'delayed')) === 0, {
       what: 'an empty queue',
     });
-    expect(receiver.received).toHaveLength(before);
+    expect(receiver.received).toHaveLength(20);
   });
 });
 

@@ -6,6 +6,7 @@ import { runDemo } from './commands/demo.js';
 import { createKey, listKeys, revokeKey } from './commands/key.js';
 import { migrateUp, showMigrations } from './commands/migrate.js';
 import { showStatus } from './commands/status.js';
+import { replayWebhookDeliveries, showDeliveries } from './commands/webhooks.js';
 import { createWorkspace, listWorkspaces, updateWorkspace } from './commands/workspace.js';
 import { optionTexts } from './option-texts.js';
 import { type CommandResult, printResult } from './output.js';
@@ -72,6 +73,23 @@ cli
 cli
   .command('dead-letters replay [...ids]', 'Put them back into the queue: all, or those named')
   .action(printing(replayLetters));
+
+cli
+  .command('webhooks deliveries', 'List attempts to deliver to webhooks, newest first')
+  .option('--workspace <workspace>', WORKSPACE_OPTION)
+  .option('--webhook <webhook>', 'Of one webhook, by its id')
+  .option('--failed', 'Of events that no attempt delivered')
+  .option('--limit <number>', 'How many', { default: 100 })
+  .action(printing(showDeliveries));
+cli
+  .command(
+    'webhooks replay [...events]',
+    'Deliver events again: those named by their evt_ ids, or with --failed all such',
+  )
+  .option('--workspace <workspace>', WORKSPACE_OPTION)
+  .option('--webhook <webhook>', 'To one webhook, by its id')
+  .option('--failed', 'Events that no attempt delivered')
+  .action(printing(replayWebhookDeliveries));
 
 cli.command('status', 'Show what runs and what is queued').action(printing(showStatus));
 cli

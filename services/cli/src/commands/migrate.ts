@@ -1,4 +1,4 @@
-import { migrate, migrationStatus } from '@waymark/clickhouse';
+import { applyRetention, migrate, migrationStatus } from '@waymark/clickhouse';
 import { type CommandResult, table } from '../output.js';
 import { connectClickHouse, findTarget } from '../stores.js';
 
@@ -6,12 +6,19 @@ export async function migrateUp(): Promise<CommandResult> {
   const target = findTarget();
   const clickhouse = connectClickHouse(target);
   try {
-    const report = await migrate(clickhouse, { cluster: target.settings.clickhouseCluster });
+    const { clickhouseCluster: cluster, addressRetentionDays, eventRetentionDays } = target.settings;
+    const report = await migrate(clickhouse, { cluster });
+    const retention = await applyRetention(clickhouse, {
+      cluster,
+      addressDays: addressRetentionDays,
+      eventDays: eventRetentionDays,
+    });
     return {
-      data: report,
+      data: { ...report, retention },
       lines: [
         ...report.applied.map((name) => `applied ${name}`),
         `${report.applied.length} applied, ${report.alreadyApplied} applied before`,
+        ...retention,
       ],
     };
   } finally {

@@ -1,0 +1,90 @@
+import type { Catalog, WebhookRecord } from '@waymark/catalog';
+import { type DeliverySelection, listDeliveries, replayDeliveries } from '@waymark/webhooks';
+import { CommandError } from '../command-error.js';
+import { optionalText, type RawOption, requiredText } from '../option-values.js';
+import { type CommandResult, table } from '../output.js';
+import { connectClickHouse, connectRedis, findTarget, withCatalog } from '../stores.js';
+import { findWorkspace } from './workspace.js';
+
+const LIMIT_DEFAULT = 100;
+const LIMIT_MAX = 10_000;
+
+export interface DeliveriesOptions {
+  readonly workspace?: RawOption;
+  readonly webhook?: RawOption;
+  readonly failed?: boolean;
+  readonly limit?: RawOption;
+}
+
+async function findWebhook(catalog: Catalog, workspaceId: string, id: string): Promise<WebhookRecord> {
+  const webhook = await catalog.webhooks.get(workspaceId, id);
+  if (webhook === undefined) throw new CommandError(`the workspace has no webhook ${id}`);
+  return webhook;
+}
+
+function selectionOf(options: DeliveriesOptions): Promise<DeliverySelection> {
+  const workspace = requiredText('workspace', options.workspace);
+  const id = optionalText('webhook', options.webhook);
+  const limit = Number(optionalText('limit', options.limit) ?? LIMIT_DEFAULT);
+  if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
+    throw new CommandError(`--limit is a whole number up to ${LIMIT_MAX}`);
+  }
+  return withCatalog(async (catalog) => {
+    const { id: workspaceId } = await findWorkspace(catalog, workspace);
+    const webhook = id === undefined ? undefined : await findWebhook(catalog, workspaceId, id);
+    return { workspaceId, webhookId: webhook?.id, isFailed: options.failed === true, limit };
+  });
+}
+
+export async function showDeliveries(options: DeliveriesOptions): Promise<CommandResult> {
+  const selection = await selectionOf(options);
+  const clickhouse = connectClickHouse(findTarget());
+  try {
+    const deliveries = (await listDeliveries(clickhouse, selection)).map(({ at, ...rest }) => ({
+      at: new Date(at).toISOString(),
+      ...rest,
+    }));
+    const rows = deliveries.map(({ at, eventId, event, webhookId, attempt, status, elapsedMs, error }) => [
+      at,
+      eventId,
+      event,
+      webhookId,
+      String(attempt),
+      String(status),
+      `${elapsedMs} ms`,
+      error,
+    ]);
+    const heading = ['TIME', 'EVENT', 'KIND', 'WEBHOOK', 'ATTEMPT', 'STATUS', 'TOOK', 'ERROR'];
+    return { data: { deliveries }, lines: table([heading, ...rows]) };
+  } finally {
+    await clickhouse.close();
+  }
+}
+
+/** @throws CommandError when a webhook that is named would not be told because it is disabled */
+export async function replayWebhookDeliveries(
+  eventIds: readonly string[],
+  options: DeliveriesOptions,
+): Promise<CommandResult> {
+  if (eventIds.length === 0 && options.failed !== true) throw new CommandError('name events, or give --failed');
+  const selection = await selectionOf({ ...options, limit: String(LIMIT_MAX) });
+  const { workspaceId, webhookId } = selection;
+  if (webhookId !== undefined) {
+    const { disabledAt } = await withCatalog((catalog) => findWebhook(catalog, workspaceId, webhookId));
+    if (disabledAt !== null) throw new CommandError(`the webhook was disabled at ${disabledAt}: enable it first`);
+  }
+  const target = findTarget();
+  const clickhouse = connectClickHouse(target);
+  const redis = connectRedis(target);
+  try {
+    const named = eventIds.length === 0 ? undefined : eventIds;
+    const replayed = await replayDeliveries(clickhouse, redis, { ...selection, eventIds: named });
+    if (named !== undefined && replayed === 0) {
+      throw new CommandError('no such event was delivered lately: waymark webhooks deliveries');
+    }
+    return { data: { replayed }, lines: [`${replayed} put into the queue`] };
+  } finally {
+    redis.disconnect();
+    await clickhouse.close();
+  }
+}

@@ -1,0 +1,120 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createCatalog } from '@waymark/catalog';
+import { insertRows } from '@waymark/clickhouse';
+import { parseResourceId } from '@waymark/contract';
+import { queueDepths } from '@waymark/event-queue';
+import { createTestDatabase, startRedis, type TestDatabase, type TestRedis } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCli } from './run-cli.js';
+
+const INSTANCE_KEY = 'ab'.repeat(32);
+const FAILED = `evt_${'a'.repeat(25)}`;
+const DELIVERED = `evt_${'b'.repeat(25)}`;
+
+describe('waymark webhooks', { timeout: 120_000 }, () => {
+  let redis: TestRedis;
+  let client: Redis;
+  let database: TestDatabase;
+  let dataDir: string;
+  let webhookId: string;
+
+  const waymark = (...args: string[]) =>
+    runCli(
+      {
+        DATA_DIR: dataDir,
+        REDIS_URL: redis.url,
+        CLICKHOUSE_URL: database.url,
+        CLICKHOUSE_DATABASE: database.database,
+        INSTANCE_KEY,
+      },
+      ...args,
+    );
+
+  beforeAll(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), 'waymark-cli-'));
+    [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
+    client = new Redis(redis.url);
+    const catalog = createCatalog({
+      redis: client,
+      clickhouse: database.client,
+      instanceKey: Buffer.from(INSTANCE_KEY, 'hex'),
+      now: Date.now,
+      logger: { warn: () => undefined },
+      baseUrl: 'http://127.0.0.1:3000',
+    });
+    const { workspace } = await catalog.workspaces.create({ name: 'Acme', slug: 'acme', plan: 'business' });
+    const url = 'https://hooks.example/';
+    ({ id: webhookId } = await catalog.webhooks.create(workspace.id, {
+      name: 'Hook',
+      url,
+      triggers: ['link.updated'],
+    }));
+    await catalog.close();
+    await insertRows(database.client, {
+      table: 'webhook_deliveries',
+      columns: [
+        'workspace_id',
+        'webhook_id',
+        'timestamp',
+        'event_id',
+        'event',
+        'attempt',
+        'url',
+        'status',
+        'request_body',
+      ],
+      rows: [
+        [FAILED, 500],
+        [DELIVERED, 200],
+      ].map(([eventId = '', status = 0], index) => [
+        parseResourceId('workspace', workspace.id) ?? '',
+        parseResourceId('webhook', webhookId) ?? '',
+        Date.now() - index,
+        eventId,
+        'link.updated',
+        1,
+        url,
+        status,
+        '{}',
+      ]),
+    });
+  });
+  afterAll(async () => {
+    client.disconnect();
+    await Promise.all([redis.stop(), database.drop()]);
+    rmSync(dataDir, { recursive: true });
+  });
+
+  it('deliveries lists attempts, the failed ones alone when asked', async () => {
+    const all = await waymark('webhooks', 'deliveries', '--workspace', 'acme');
+    expect(all).toMatchObject({ code: 0, stderr: '' });
+    expect(all.stdout).toContain(FAILED);
+    expect(all.stdout).toContain(DELIVERED);
+    const failed = await waymark('webhooks', 'deliveries', '--workspace', 'acme', '--failed', '--json');
+    expect(JSON.parse(failed.stdout)).toMatchObject({ deliveries: [{ eventId: FAILED, webhookId, status: 500 }] });
+  });
+
+  it('replay puts them into the queue again, by name or all that failed', async () => {
+    const named = await waymark('webhooks', 'replay', DELIVERED, '--workspace', 'acme', '--json');
+    expect(JSON.parse(named.stdout)).toEqual({ replayed: 1 });
+    const failed = await waymark('webhooks', 'replay', '--failed', '--webhook', webhookId, '--workspace', 'acme');
+    expect(failed.stdout).toBe('1 put into the queue\n');
+    expect((await queueDepths(client)).webhook.waiting).toBe(2);
+  });
+
+  it('replay refuses what would do nothing', async () => {
+    const refusals = await Promise.all([
+      waymark('webhooks', 'replay', '--workspace', 'acme'),
+      waymark('webhooks', 'replay', `evt_${'c'.repeat(25)}`, '--workspace', 'acme'),
+      waymark('webhooks', 'deliveries', '--workspace', 'acme', '--webhook', 'wh_none'),
+    ]);
+    expect(refusals.map(({ code, stderr }) => [code, stderr])).toEqual([
+      [1, 'waymark: name events, or give --failed\n'],
+      [1, 'waymark: no such event was delivered lately: waymark webhooks deliveries\n'],
+      [1, 'waymark: the workspace has no webhook wh_none\n'],
+    ]);
+  });
+});
