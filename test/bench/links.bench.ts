@@ -2,6 +2,7 @@
 // every sort. ClickHouse's time is its CPU time: wall time says little on a machine that others use as well.
 // `--links` sets how many there are, `--creates` how many are made.
 
+import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { createCatalog } from '@waymark/catalog';
 import { parseResourceId } from '@waymark/contract';
@@ -113,6 +114,11 @@ WHERE workspace_id = ${workspace} AND cityHash64(id, 'clicked') % 3 < 2 AND ${pa
   }
 }
 
+/** Merges of what was just inserted would be counted as well. */
+async function untilMerged(): Promise<void> {
+  while ((await number('SELECT count() FROM system.merges')) > 0) await delay(500);
+}
+
 async function measureListing(token: string, query: string): Promise<(string | number)[]> {
   const cpus: number[] = [];
   const latencies: number[] = [];
@@ -167,6 +173,7 @@ try {
 
   const holder = await createWorkspace('holder', DOMAIN);
   await fillWorkspace(holder);
+  await untilMerged();
   console.log(`\n${LINKS} links\n`);
   const rows: (string | number)[][] = [];
   for (const query of [
