@@ -16,6 +16,7 @@ export * from './list-queries.js';
 export * from './metadata-path.js';
 export * from './paging.js';
 export * from './partner.js';
+export * from './partner-analytics.js';
 export * from './plans.js';
 export * from './qr.js';
 export * from './query-values.js';

@@ -5,6 +5,7 @@ import type { RateLimiter } from '@waymark/rate-limit';
 import { analyticsRoutes } from './analytics/route.js';
 import { eventRoutes } from './events/route.js';
 import { createInTurn } from './in-turn.js';
+import { partnerAnalyticsRoutes } from './partner-analytics/route.js';
 import { createRemovedLinksMemory } from './removed-links.js';
 
 /** What the routes of this service work on. */
@@ -19,6 +20,7 @@ export async function queryRoutes(app: App, deps: QueryDeps): Promise<void> {
   const inTurn = createInTurn({ ...deps, removedLinks: createRemovedLinksMemory(deps.now) });
   await eventRoutes(app, { ...deps, inTurn });
   await analyticsRoutes(app, { ...deps, inTurn });
+  await partnerAnalyticsRoutes(app, { ...deps, inTurn });
 }
 
 /** The service as an app of its own. */

@@ -10,7 +10,7 @@ afterAll(() => query.close());
 
 test('the OpenAPI document names GET /events, every parameter and the three kinds of items', async () => {
   const document = (await query.app.inject('/openapi.json')).json();
-  expect(Object.keys(document.paths)).toEqual(['/events', '/analytics']);
+  expect(Object.keys(document.paths)).toEqual(['/events', '/analytics', '/partners/analytics']);
   const { parameters, responses, security } = document.paths['/events'].get;
   expect(parameters.map(({ name }: { name: string }) => name).sort()).toEqual(
     Object.keys(eventsQuerySchema.shape).sort(),

@@ -1,4 +1,4 @@
-import { type Catalog, shortLinkOf } from '@waymark/catalog';
+import { type Catalog, type LinkRecord, shortLinkOf } from '@waymark/catalog';
 import { formatResourceId, type ResourceKind } from '@waymark/contract';
 import {
   type BoundAnalytics,
@@ -17,6 +17,13 @@ interface Entity<Found> {
   readonly kind: ResourceKind;
   readonly getMany: (workspaceId: string, ids: readonly string[]) => Promise<ReadonlyMap<string, Found>>;
   readonly fields: (found: Found) => Readonly<Record<string, unknown>>;
+}
+
+/** What a row of `top_links` says of a link. */
+export function linkFields(link: LinkRecord) {
+  const { id, domain, key, url, title, comments, folderId, partnerId, createdAt } = link;
+  const shortLink = shortLinkOf(domain, key);
+  return { link: id, id, domain, key, shortLink, url, title, comments, folderId, partnerId, createdAt };
 }
 
 type Answering = (workspaceId: string, groups: readonly CountedGroup[]) => Promise<object[]>;
@@ -39,10 +46,7 @@ function entities(catalog: Catalog): Readonly<Record<EntityGrouping, Answering>>
     top_links: answering({
       kind: 'link',
       getMany: links.getMany,
-      fields: ({ id, domain, key, url, title, comments, folderId, partnerId, createdAt }) => {
-        const shortLink = shortLinkOf(domain, key);
-        return { link: id, id, domain, key, shortLink, url, title, comments, folderId, partnerId, createdAt };
-      },
+      fields: linkFields,
     }),
     top_folders: answering({
       kind: 'folder',

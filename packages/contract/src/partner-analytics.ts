@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { analyticsRowSchemas } from './analytics.js';
+import { eventFilterShape } from './events-query.js';
+import { queryEnum, queryText } from './query-values.js';
+
+/** Query of `GET /partners/analytics` (spec 5.5); `partnerId` wins, and the interval is `all` unless said otherwise. */
+export const partnerAnalyticsQuerySchema = z.object({
+  partnerId: queryText,
+  tenantId: queryText,
+  groupBy: queryEnum(['count', 'timeseries', 'top_links']),
+  interval: eventFilterShape.interval,
+  start: eventFilterShape.start,
+  end: eventFilterShape.end,
+  timezone: eventFilterShape.timezone,
+  query: eventFilterShape.query,
+});
+
+/** Cents of USD; 0 without commissions. */
+const earnings = { earnings: z.number() };
+
+/** Rows as those of `GET /analytics`, and what the partner earned. */
+export const partnerAnalyticsAnswerSchema = z.union([
+  analyticsRowSchemas.count.extend(earnings),
+  z.array(analyticsRowSchemas.timeseries.extend(earnings)),
+  z.array(analyticsRowSchemas.top_links.extend(earnings)),
+]);

@@ -1,0 +1,83 @@
+import type { Catalog, PartnerRecord, WorkspaceRecord } from '@waymark/catalog';
+import { ApiError, partnerAnalyticsAnswerSchema, partnerAnalyticsQuerySchema } from '@waymark/contract';
+import { bindAnalytics, checkDateRange, parseAnalytics } from '@waymark/event-query';
+import { type App, sendJsonText } from '@waymark/http-kit';
+import { createAnswerBody, linkFields } from '../analytics/answer.js';
+import { readGroups } from '../analytics/read-groups.js';
+import type { AnalyticsRouteParts } from '../analytics/route.js';
+
+/** Links of a partner that are listed although nobody visited them. */
+const LINKS_MAX = 1000;
+/** Nobody earns commissions here. */
+const NO_EARNINGS = { earnings: 0 };
+const NO_NUMBERS = { clicks: 0, leads: 0, sales: 0, saleAmount: 0 };
+
+interface Reference {
+  readonly partnerId?: string | undefined;
+  readonly tenantId?: string | undefined;
+}
+
+/** @throws ApiError bad_request when neither id is given, not_found */
+async function findPartner(
+  { partners }: Catalog,
+  workspace: WorkspaceRecord,
+  { partnerId, tenantId }: Reference,
+): Promise<PartnerRecord> {
+  if (workspace.defaultProgramId === null) throw new ApiError('not_found', 'Program not found.');
+  if (partnerId !== undefined) return partners.require(workspace.id, partnerId);
+  if (tenantId === undefined) throw new ApiError('bad_request', 'Name the partner: partnerId or tenantId.');
+  const partner = await partners.findByTenantId(workspace.id, tenantId);
+  if (partner === undefined) throw new ApiError('not_found', 'Partner not found.');
+  return partner;
+}
+
+type LinkRow = Readonly<Record<string, unknown>>;
+
+/** Rows of the links that were visited, then the others. */
+async function withEveryLink(
+  { partners }: Catalog,
+  { workspaceId, id }: PartnerRecord,
+  rows: readonly LinkRow[],
+): Promise<LinkRow[]> {
+  const known = new Set(rows.map((row) => row.id));
+  const others = (await partners.links(workspaceId, id, LINKS_MAX)).filter((link) => !known.has(link.id));
+  return [...rows, ...others.map((link) => ({ ...linkFields(link), ...NO_NUMBERS }))];
+}
+
+/** `GET /partners/analytics` (spec 5.5): clicks, leads and sales of one partner's links. */
+export async function partnerAnalyticsRoutes(app: App, { catalog, inTurn, now }: AnalyticsRouteParts): Promise<void> {
+  const answerBody = createAnswerBody(catalog);
+  app.get(
+    '/partners/analytics',
+    {
+      onRequest: app.authenticate({ roles: ['owner', 'member'], minimumPlan: 'business' }),
+      schema: {
+        summary: 'Retrieve analytics of a partner',
+        tags: ['Partners'],
+        querystring: partnerAnalyticsQuerySchema,
+        response: { 200: partnerAnalyticsAnswerSchema },
+      },
+    },
+    async (request, reply) => {
+      const { workspace } = request;
+      const { partnerId, tenantId, groupBy = 'count', ...range } = request.query;
+      const partner = await findPartner(catalog, workspace, { partnerId, tenantId });
+      const isOpen = range.start === undefined && range.end === undefined;
+      const interval = range.interval ?? (isOpen ? 'all' : undefined);
+      const createdAtMs = Date.parse(workspace.createdAt);
+      const query = { ...range, interval, event: 'composite' as const, groupBy, partnerId: partner.id };
+      const parsed = parseAnalytics(query, { nowMs: now(), createdAtMs });
+      checkDateRange(workspace.plan, parsed.filters.range, createdAtMs);
+      const scope = {
+        ...{ workspaceId: workspace.id, programId: workspace.defaultProgramId },
+        ...{ linkId: undefined, customerId: undefined },
+      };
+      const bound = bindAnalytics(parsed, scope);
+      const groups = await inTurn(request, reply, (reads) => readGroups(reads, bound));
+      const body = await answerBody(workspace.id, bound, groups);
+      if (!Array.isArray(body)) return sendJsonText(reply, JSON.stringify({ ...body, ...NO_EARNINGS }));
+      const rows = groupBy === 'top_links' ? await withEveryLink(catalog, partner, body) : body;
+      return sendJsonText(reply, JSON.stringify(rows.map((row) => ({ ...row, ...NO_EARNINGS }))));
+    },
+  );
+}
