@@ -27,7 +27,8 @@ const TIME = String.raw`(?: at)? (?:(?:0?[1-9]|1[0-2])(?::[0-5]\d)? ?[ap]m|(?:[0
 const PHRASES: readonly RegExp[] = [
   'now',
   `(?:today|yesterday|tomorrow|last ${WEEKDAY})(?:${TIME})?`,
-  `${COUNT} (?:second|minute|hour|day|week|month|year)s? ago`,
+  `${COUNT} (?:second|minute|hour|day|week|month|year)s? (?:ago|from now)`,
+  `in ${COUNT} (?:second|minute|hour|day|week|month|year)s?`,
   `${MONTH} ${DAY_OF_MONTH},? \\d{4}(?:${TIME})?`,
   `${DAY_OF_MONTH} (?:of )?${MONTH},? \\d{4}(?:${TIME})?`,
 ].map((phrase) => new RegExp(`^${phrase}$`));
@@ -60,7 +61,7 @@ function sameDayIn(monthMs: number, local: Date): number {
 }
 
 /** The library would take 31 March for the day a month after 3 March: the month is found from its first day. */
-function readMonthsAgo(phrase: string, localNowMs: number): LocalDate | undefined {
+function readMonthsAway(phrase: string, localNowMs: number): LocalDate | undefined {
   const local = new Date(localNowMs);
   const date = readPhrase(phrase, Date.UTC(local.getUTCFullYear(), local.getUTCMonth(), 1));
   return date && { ...date, midnightMs: sameDayIn(date.midnightMs, local) };
@@ -77,11 +78,11 @@ export function parseNaturalDate(text: string, { nowMs, zone }: DateContext): Gi
 
   // The library reckons with local time as if it were UTC: what the clock of the zone does is left to the zone.
   const localNowMs = zone.toLocal(nowMs);
-  const read = / (?:month|year)s? ago$/.test(phrase) ? readMonthsAgo : readPhrase;
+  const read = / (?:month|year)s?(?: ago| from now)?$/.test(phrase) ? readMonthsAway : readPhrase;
   const date = read(phrase, localNowMs);
   if (date === undefined) return undefined;
   const { midnightMs, timeMs } = date;
   if (timeMs === undefined) return { type: 'day', midnightMs };
-  const isElapsed = phrase === 'now' || phrase.endsWith(' ago');
+  const isElapsed = /^now$|^in | (?:ago|from now)$/.test(phrase);
   return { type: 'instant', ms: isElapsed ? nowMs - (localNowMs - timeMs) : zone.toInstant(timeMs) };
 }

@@ -7,7 +7,10 @@ const FRAMEWORK_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> =
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['bad_request', 'The Content-Type of a request body must be application/json.'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['bad_request', 'The request body does not have the length it declares.'],
   FST_ERR_CTP_EMPTY_JSON_BODY: ['bad_request', 'The request body is empty.'],
-  FST_ERR_CTP_INVALID_JSON_BODY: ['bad_request', 'The request body is not valid JSON.'],
+  FST_ERR_CTP_INVALID_JSON_BODY: [
+    'bad_request',
+    'The request body is not valid JSON, or has a member __proto__ or constructor.prototype.',
+  ],
   FST_ERR_BAD_URL: ['bad_request', 'The URL is malformed.'],
   FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'The requested resource was not found.'],
   FST_ERR_NOT_FOUND: ['not_found', 'The requested resource was not found.'],

@@ -158,7 +158,7 @@ describe('request bodies', () => {
     expect(response.statusCode).toBe(400);
     expect(response.json().error).toMatchObject({
       code: 'bad_request',
-      message: 'The request body is not valid JSON.',
+      message: 'The request body is not valid JSON, or has a member __proto__ or constructor.prototype.',
     });
   });
 
