@@ -32,7 +32,11 @@ beforeAll(async () => {
   ({ app } = aTestApp({ baseUrl: 'https://api.example.com/v1', title: 'Waymark API' }));
   app.register(authPlugin, {
     catalog: { keys: { authenticate: async () => undefined } },
-    rateLimiter: { take: () => Promise.reject(new Error('not counted')), close: async () => {} },
+    rateLimiter: {
+      take: () => Promise.reject(new Error('not counted')),
+      giveBack: async () => {},
+      close: async () => {},
+    },
   });
   app.register(async (routes: App) => {
     const onRequest = routes.authenticate({ permission: 'analytics.read', bucket: 'analytics' });
