@@ -11,4 +11,5 @@ export {
   migrate,
   migrationStatus,
 } from './migrations/migrate.js';
+export { applyRetention, type Retention, type RetentionOptions } from './retention.js';
 export { type RunQueryOptions, runCompiledQuery } from './run-query.js';

@@ -51,6 +51,10 @@ const environmentSchema = z.object({
   GEO_REGION_HEADER: headerName.optional(),
   GEO_CONTINENT_HEADER: headerName.optional(),
 
+  ANONYMISE_ADDRESSES: z.enum(['eu', 'all'], { error: 'must be eu or all' }).default('eu'),
+  ADDRESS_RETENTION_DAYS: wholeNumber(1, 36_500).optional(),
+  EVENT_RETENTION_DAYS: wholeNumber(31, 36_500).optional(),
+
   INSTANCE_KEY: hexKey.optional(),
   CURRENCY_RATES_FILE: readableFile.optional(),
   SHUTDOWN_DEADLINE_MS: wholeNumber(1000, 600_000).default(25_000),
@@ -135,6 +139,11 @@ function toSettings(env: Environment) {
       region: env.GEO_REGION_HEADER,
       continent: env.GEO_CONTINENT_HEADER,
     },
+    /** Whose addresses are not stored: visitors' from the EU and GB, or everybody's. */
+    anonymisedAddresses: env.ANONYMISE_ADDRESSES,
+    /** Undefined = for ever. */
+    addressRetentionDays: env.ADDRESS_RETENTION_DAYS,
+    eventRetentionDays: env.EVENT_RETENTION_DAYS,
     /** 64 hexadecimal digits; undefined = the file in `dataDir`. Read it with `readInstanceKey`. */
     instanceKey: env.INSTANCE_KEY,
     currencyRatesFile: env.CURRENCY_RATES_FILE,

@@ -36,6 +36,9 @@ describe('loadSettings', () => {
       outboundAllowedRanges: [],
       geoDatabase: undefined,
       geoHeaders: { country: undefined, city: undefined, region: undefined, continent: undefined },
+      anonymisedAddresses: 'eu',
+      addressRetentionDays: undefined,
+      eventRetentionDays: undefined,
       instanceKey: undefined,
       currencyRatesFile: undefined,
       shutdownDeadlineMs: 25_000,
@@ -55,6 +58,8 @@ describe('loadSettings', () => {
       REQUIRE_HTTPS: 'TRUE',
       TRUSTED_PROXIES: ' 10.0.0.0/8, 192.168.1.7 ,fd00::/8',
       GEO_COUNTRY_HEADER: 'X-Country',
+      ANONYMISE_ADDRESSES: 'all',
+      ADDRESS_RETENTION_DAYS: '30',
     });
     expect(settings).toMatchObject({
       apiPort: 8080,
@@ -67,6 +72,8 @@ describe('loadSettings', () => {
       requireHttps: true,
       trustedProxies: ['10.0.0.0/8', '192.168.1.7', 'fd00::/8'],
       geoHeaders: { country: 'x-country' },
+      anonymisedAddresses: 'all',
+      addressRetentionDays: 30,
     });
   });
 
@@ -110,6 +117,8 @@ describe('loadSettings', () => {
     ['a public address with a query', { BASE_URL: 'https://a.com/?b=1' }, 'BASE_URL'],
     ['an absurd domain', { DEFAULT_DOMAIN: 'https://go.acme.com' }, 'DEFAULT_DOMAIN'],
     ['a database name with a quote in it', { CLICKHOUSE_DATABASE: 'a`b' }, 'CLICKHOUSE_DATABASE'],
+    ['addresses of others', { ANONYMISE_ADDRESSES: 'us' }, 'ANONYMISE_ADDRESSES'],
+    ['events for less than a month', { EVENT_RETENTION_DAYS: '7' }, 'EVENT_RETENTION_DAYS'],
     ['a header name with a line break', { GEO_CITY_HEADER: 'x\r\ny' }, 'GEO_CITY_HEADER'],
   ])('refuses %s', (_what, env, variable) => {
     expect(problems(env)).toEqual([expect.stringContaining(`${variable}: `)]);

@@ -14,6 +14,8 @@ export interface VisitReaderOptions extends GeoDatabaseOptions {
   /** Path of an mmdb file, asked when the edge sends no country. */
   readonly geoDatabase?: string | undefined;
   readonly geoHeaders?: GeoHeaderNames | undefined;
+  /** Whose addresses are not to be stored: visitors' from the EU and GB (spec 7.4), or everybody's. */
+  readonly anonymisedAddresses?: 'eu' | 'all' | undefined;
   /** Secret of the installation: without it nobody can find out an address from its identity. */
   readonly identitySalt: string;
 }
@@ -82,6 +84,7 @@ export function createVisitReader(options: VisitReaderOptions): VisitReader {
   const readAgent = createAgentReader();
   const database = options.geoDatabase === undefined ? undefined : openGeoDatabase(options.geoDatabase, options);
   const { identitySalt } = options;
+  const keepsNone = options.anonymisedAddresses === 'all';
 
   function findPlace(headers: IncomingHttpHeaders, address: string, isForwarded: boolean): Place {
     const place = isForwarded ? readGeoHeaders(headers) : undefined;
@@ -98,7 +101,7 @@ export function createVisitReader(options: VisitReaderOptions): VisitReader {
     const { referer, refererUrl } = readReferer(facts.referrer ?? headers.referer);
     return {
       clientAddress: address,
-      ip: mayKeepAddress(place.country) ? address : '',
+      ip: !keepsNone && mayKeepAddress(place.country) ? address : '',
       isBot: agent.isBot || facts.method === 'HEAD' || (facts.botParameter ?? '') !== '',
       isPrefetch: isPrefetch(headers),
       device: agent.device,

@@ -138,6 +138,12 @@ describe('visit', () => {
     for (const country of ['US', 'CH', 'NO', 'IS', 'LI', 'XX']) expect(from(country).ip).toBe('1.2.3.4');
   });
 
+  it('keeps no address at all where the installation says so', () => {
+    const read = createVisitReader({ ...options, anonymisedAddresses: 'all' });
+    const from = (country: string) => visit({ 'x-forwarded-for': '1.2.3.4', 'cf-ipcountry': country }, {}, read);
+    expect(from('US')).toMatchObject({ ip: '', clientAddress: '1.2.3.4', country: 'US' });
+  });
+
   it('gives the same identity to the same address and agent, and to nobody else', () => {
     const identity = (address: string, agent: string, read = reader) =>
       visit({ 'x-forwarded-for': address, 'user-agent': agent }, {}, read).identity;

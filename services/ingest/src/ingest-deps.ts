@@ -22,7 +22,7 @@ export interface IngestDeps extends Omit<RedirectDeps, 'catalog' | 'producer' | 
 export interface IngestDepsOptions {
   readonly settings: Pick<
     Settings,
-    'trustedProxies' | 'geoDatabase' | 'geoHeaders' | 'currencyRatesFile' | 'defaultDomain'
+    'trustedProxies' | 'geoDatabase' | 'geoHeaders' | 'anonymisedAddresses' | 'currencyRatesFile' | 'defaultDomain'
   >;
   readonly instanceKey: Buffer;
   readonly catalog: Catalog;
@@ -45,11 +45,17 @@ export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
     trustedProxies: settings.trustedProxies,
     geoDatabase: settings.geoDatabase,
     geoHeaders: settings.geoHeaders,
+    anonymisedAddresses: settings.anonymisedAddresses,
     identitySalt: secretFor('visitor identity').toString('hex'),
     onReloadError: onReloadError('the geo database'),
   });
   const currencies = createCurrencyConverter({
     ratesFile: settings.currencyRatesFile,
+    onUnknown: (currency) =>
+      logger.warn(
+        { currency },
+        'no rate is known (CURRENCY_RATES_FILE): amounts in this currency are not converted to USD',
+      ),
     onReloadError: onReloadError('the file of currency rates'),
   });
   return {

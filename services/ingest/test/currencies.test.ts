@@ -28,6 +28,13 @@ describe('currencies', () => {
     expect(convertToUsd({ amount: 5, currency: 'chf' }, rates)).toEqual({ amount: 5, currency: 'chf' });
   });
 
+  it('says once which currency it has no rate of', () => {
+    const onUnknown = vi.fn();
+    const { toUsd } = createCurrencyConverter({ ratesFile: undefined, onUnknown, onReloadError: () => {} });
+    for (const currency of ['usd', 'chf', 'eur', 'chf']) expect(toUsd({ amount: 5, currency }).currency).toBe(currency);
+    expect(onUnknown.mock.calls).toEqual([['chf'], ['eur']]);
+  });
+
   it('refuses an amount that is no whole number any more in USD', () => {
     const tiny = new Map([['jpy', 0.001]]);
     expect(() => convertToUsd({ amount: Number.MAX_SAFE_INTEGER, currency: 'jpy' }, tiny)).toThrow(

@@ -91,6 +91,7 @@ export async function startIngest(
     trustedProxies: ['127.0.0.0/8', '::1/128'],
     geoDatabase: undefined,
     geoHeaders: { country: undefined, city: undefined, region: undefined, continent: undefined },
+    anonymisedAddresses: 'eu' as const,
     currencyRatesFile: undefined,
     defaultDomain: undefined,
   };

@@ -86,6 +86,11 @@ export async function prepareStores(options: PrepareOptions): Promise<FirstWorks
     await checkStores(redis, clickhouse);
     if (settings.redisUrl !== undefined) for (const line of await redisAdvice(redis)) report(line);
     await migrate(clickhouse, { cluster: settings.clickhouseCluster });
+    await applyRetention(clickhouse, {
+      cluster: settings.clickhouseCluster,
+      addressDays: settings.addressRetentionDays,
+      eventDays: settings.eventRetentionDays,
+    });
     const first = await makeFirstWorkspace(catalog, domain);
     if (first === undefined) await addDomain(catalog, domain, logger);
     return first;

@@ -25,6 +25,7 @@ const ratesSchema = z.record(z.string(), z.number().positive());
 const fileSchema = z.union([z.object({ rates: ratesSchema }).transform(({ rates }) => rates), ratesSchema]);
 
 type Rates = ReadonlyMap<string, number>;
+const NO_RATES: Rates = new Map();
 
 function readRates(file: string): Rates {
   const rates = fileSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
@@ -45,6 +46,8 @@ export function convertToUsd({ amount, currency }: Money, rates: Rates): Money {
 export interface CurrencyOptions {
   /** JSON; without one every amount stays as it is. */
   readonly ratesFile: string | undefined;
+  /** Called once for each currency that an amount had and no rate is known of: it is kept as it was given (spec 6.5). */
+  readonly onUnknown?: (currency: string) => void;
   /** Called when a changed file cannot be read; the rates read before stay in use. */
   readonly onReloadError: (err: unknown) => void;
   readonly checkIntervalMs?: number;
@@ -58,8 +61,18 @@ const CHECK_INTERVAL_MS = 60_000;
  * @throws Error when the file cannot be read at the start
  */
 export function createCurrencyConverter(options: CurrencyOptions): CurrencyConverter {
-  const { ratesFile: file } = options;
-  if (file === undefined) return { toUsd: (money) => money, close: () => {} };
+  const { ratesFile: file, onUnknown } = options;
+  // Three letters: there are not many.
+  const unknown = new Set<string>();
+  const convert = (money: Money, rates: Rates): Money => {
+    const { currency } = money;
+    if (currency !== 'usd' && !rates.has(currency) && !unknown.has(currency)) {
+      unknown.add(currency);
+      onUnknown?.(currency);
+    }
+    return convertToUsd(money, rates);
+  };
+  if (file === undefined) return { toUsd: (money) => convert(money, NO_RATES), close: () => {} };
 
   const stampOf = () => {
     const { size, mtimeMs, ino } = statSync(file);
@@ -79,5 +92,5 @@ export function createCurrencyConverter(options: CurrencyOptions): CurrencyConve
     }
   }, options.checkIntervalMs ?? CHECK_INTERVAL_MS);
   timer.unref();
-  return { toUsd: (money) => convertToUsd(money, rates), close: () => clearInterval(timer) };
+  return { toUsd: (money) => convert(money, rates), close: () => clearInterval(timer) };
 }

@@ -1,0 +1,94 @@
+import type { ClickHouseClient } from './client.js';
+import { renderMigration } from './migrations/render.js';
+
+/** How long what is stored about visitors is kept; undefined = for ever. */
+export interface Retention {
+  /** Days until addresses of visitors are emptied, counted from the click or conversion. */
+  readonly addressDays?: number | undefined;
+  /** Days until events are deleted. Counters of links and customers stay. */
+  readonly eventDays?: number | undefined;
+}
+
+export interface RetentionOptions extends Retention {
+  readonly cluster?: string | undefined;
+}
+
+/** Tables that events expire from, with the column that says when they were. Roll-ups follow, so that counts agree. */
+const EXPIRING = [
+  { table: 'click_events', time: 'timestamp' },
+  { table: 'lead_events', time: 'timestamp' },
+  { table: 'sale_events', time: 'timestamp' },
+  { table: 'workspace_slots', time: 'slot' },
+  { table: 'link_days', time: 'day' },
+] as const;
+const WITH_ADDRESSES: readonly string[] = ['click_events', 'lead_events', 'sale_events'];
+
+const DAYS_IN_TTL = /toIntervalDay\((\d+)\)/;
+
+interface CurrentTtl {
+  readonly addressDays: number | undefined;
+  readonly eventDays: number | undefined;
+}
+
+function daysOf(ttl: string | undefined): number | undefined {
+  const days = DAYS_IN_TTL.exec(ttl ?? '')?.[1];
+  return days === undefined ? undefined : Number(days);
+}
+
+/** What a table's definition says, as ClickHouse prints it. */
+function readTtl(definition: string): CurrentTtl {
+  const column = /`ip` String TTL ([^,]*?\(\d+\))/.exec(definition)?.[1];
+  const end = definition.slice(definition.indexOf('ENGINE ='));
+  return { addressDays: daysOf(column), eventDays: daysOf(/ TTL (.*?) SETTINGS /.exec(end)?.[1]) };
+}
+
+async function currentTtls(client: ClickHouseClient, cluster: string | undefined): Promise<Map<string, CurrentTtl>> {
+  const suffix = cluster === undefined ? '' : '_local';
+  const result = await client.query({
+    query: `SELECT name, create_table_query FROM system.tables
+WHERE database = currentDatabase() AND name IN ({names:Array(String)})`,
+    query_params: { names: EXPIRING.map(({ table }) => table + suffix) },
+    format: 'JSONCompactEachRow',
+  });
+  const rows = await result.json<[string, string]>();
+  return new Map(rows.map(([name, definition]) => [name.slice(0, name.length - suffix.length), readTtl(definition)]));
+}
+
+/** Statements that bring one table from what it has to what is wanted; none when that is the same. */
+function changes(
+  { table, time }: (typeof EXPIRING)[number],
+  current: CurrentTtl,
+  { addressDays, eventDays }: Retention,
+): string[] {
+  const alter = `ALTER TABLE ${table}\${local} \${cluster}`;
+  const after = (days: number) => `toDateTime(${time}) + INTERVAL ${days} DAY`;
+  const statements: string[] = [];
+  if (WITH_ADDRESSES.includes(table) && current.addressDays !== addressDays) {
+    statements.push(
+      addressDays === undefined
+        ? `${alter} MODIFY COLUMN ip REMOVE TTL`
+        : `${alter} MODIFY COLUMN ip String TTL ${after(addressDays)}`,
+    );
+  }
+  if (current.eventDays !== eventDays) {
+    statements.push(eventDays === undefined ? `${alter} REMOVE TTL` : `${alter} MODIFY TTL ${after(eventDays)}`);
+  }
+  return statements;
+}
+
+/**
+ * Makes ClickHouse forget what the settings say it shall, by TTL: it does so when it merges parts, some hours after the time
+ * has come. Changing nothing when nothing has changed, it may run at every start. Needs the tables.
+ *
+ * @returns the statements that were run
+ */
+export async function applyRetention(client: ClickHouseClient, options: RetentionOptions): Promise<readonly string[]> {
+  const { cluster } = options;
+  const current = await currentTtls(client, cluster);
+  const statements = EXPIRING.flatMap((expiring) => {
+    const ttl = current.get(expiring.table);
+    return ttl === undefined ? [] : changes(expiring, ttl, options);
+  }).map((statement) => renderMigration(statement, { cluster }));
+  for (const query of statements) await client.command({ query });
+  return statements;
+}

@@ -1,0 +1,83 @@
+import {
+  aClick,
+  aLead,
+  createTestDatabase,
+  insertClicks,
+  insertLeads,
+  type TestDatabase,
+  waitFor,
+} from '@waymark/test-kit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { applyRetention } from '../src/index.js';
+
+const DAY_MS = 86_400_000;
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+const click = (linkId: string, daysAgo: number) =>
+  aClick({ workspaceId: '1', linkId, timestampMs: Date.now() - daysAgo * DAY_MS, ip: '198.51.100.7' });
+
+async function addresses(condition: string, settings: Record<string, number> = {}): Promise<string[]> {
+  const result = await database.client.query({
+    query: `SELECT ip FROM click_events WHERE workspace_id = 1 AND ${condition} ORDER BY timestamp`,
+    format: 'JSONCompactEachRow',
+    clickhouse_settings: settings,
+  });
+  return (await result.json<[string]>()).map(([ip]) => ip);
+}
+
+async function merge(): Promise<void> {
+  for (const table of ['click_events', 'lead_events', 'workspace_slots', 'link_days']) {
+    await database.client.command({ query: `OPTIMIZE TABLE ${table} FINAL` });
+  }
+}
+
+describe('retention', () => {
+  it('changes nothing that is as it should be, and takes back what is no longer wanted', async () => {
+    expect(await applyRetention(database.client, {})).toEqual([]);
+    expect(await applyRetention(database.client, { addressDays: 30, eventDays: 400 })).toHaveLength(8);
+    expect(await applyRetention(database.client, { addressDays: 30, eventDays: 400 })).toEqual([]);
+    expect(await applyRetention(database.client, { addressDays: 7, eventDays: 400 })).toHaveLength(3);
+    expect(await applyRetention(database.client, {})).toHaveLength(8);
+    expect(await applyRetention(database.client, {})).toEqual([]);
+  });
+
+  it('empties addresses past their time, in the table and where links are read from, and keeps the rest', async () => {
+    const [old, recent] = [click('11', 40), click('11', 2)];
+    await insertClicks(database.client, [old, recent]);
+    await insertLeads(database.client, [aLead({ click: old, timestampMs: Date.now() - 35 * DAY_MS })]);
+    await applyRetention(database.client, { addressDays: 30 });
+    const isForgotten = async (settings: Record<string, number>) => {
+      await merge();
+      const found = await addresses('link_id = 11', settings);
+      return found.length === 2 && found[0] === '' && found[1] === '198.51.100.7';
+    };
+    await waitFor(() => isForgotten({ optimize_use_projections: 0 }), { what: 'addresses in the table' });
+    await waitFor(() => isForgotten({ optimize_use_projections: 1, force_optimize_projection: 1 }), {
+      what: 'addresses in the projection',
+    });
+  });
+
+  it('deletes events past their time with their counts by time, and keeps the counters', async () => {
+    await insertClicks(database.client, [click('12', 500), click('12', 2)]);
+    await applyRetention(database.client, { eventDays: 365 });
+    const sum = async (query: string) => {
+      const result = await database.client.query({ query, format: 'JSONCompactEachRow' });
+      return Number((await result.json<[string]>())[0]?.[0]);
+    };
+    await waitFor(
+      async () => {
+        await merge();
+        return (await addresses('link_id = 12')).length === 1;
+      },
+      { what: 'the event to be deleted' },
+    );
+    const ofLink = 'WHERE workspace_id = 1 AND link_id = 12';
+    await waitFor(async () => (await sum(`SELECT sum(clicks) FROM link_days ${ofLink}`)) === 1, { what: 'its day' });
+    expect(await sum(`SELECT sum(clicks) FROM link_totals ${ofLink}`)).toBe(2);
+  });
+});
