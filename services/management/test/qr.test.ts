@@ -5,6 +5,9 @@ import { PNG } from 'pngjs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { aCaller, type Caller, startManagement, type TestManagement } from './test-management.js';
 
+/** What the module exports is the function itself, unlike its types say. */
+const readQr = jsQR as unknown as typeof jsQR.default;
+
 let management: TestManagement;
 let acme: Caller;
 let shortLink: string;
@@ -62,7 +65,7 @@ async function drawn(query: Record<string, string>) {
   const { status, image } = await getQr(query);
   expect(status).toBe(200);
   const png = PNG.sync.read(image);
-  const text = jsQR(new Uint8ClampedArray(png.data), png.width, png.height)?.data;
+  const text = jsQR.default(new Uint8ClampedArray(png.data), png.width, png.height)?.data;
   const pixel = (x: number, y: number) => [...png.data.subarray((y * png.width + x) * 4, (y * png.width + x) * 4 + 4)];
   return { png, text, pixel };
 }
