@@ -65,7 +65,7 @@ describe('the OpenAPI document', () => {
     const operations = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method} ${path}`),
     );
-    expect(operations.filter((operation) => operation.includes('/links')).sort()).toEqual([
+    expect(operations.filter((operation) => operation.includes(' /links')).sort()).toEqual([
       'delete /links/bulk',
       'delete /links/{linkId}',
       'get /links',

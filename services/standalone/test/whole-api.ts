@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Catalog, createCatalog } from '@waymark/catalog';
+import { loadSettings } from '@waymark/config';
+import { createEventProducer, createRecordedClaims } from '@waymark/event-queue';
+import { type App, authPlugin, createApp, createLogger } from '@waymark/http-kit';
+import { createIngestDeps, trackRoutes } from '@waymark/ingest';
+import { managementRoutes } from '@waymark/management';
+import { createOutbound } from '@waymark/outbound';
+import { queryRoutes } from '@waymark/query';
+import { createRateLimiter } from '@waymark/rate-limit';
+import { createTestDatabase, startRedis, type TestDatabase } from '@waymark/test-kit';
+import { createWebhookNotifier } from '@waymark/webhooks';
+import { Redis } from 'ioredis';
+
+/** Every route of the API on real stores and a port. */
+export interface WholeApi {
+  readonly url: string;
+  readonly catalog: Catalog;
+  readonly database: TestDatabase;
+  close(): Promise<void>;
+}
+
+export async function startWholeApi(): Promise<WholeApi> {
+  const [database, server] = await Promise.all([createTestDatabase(), startRedis()]);
+  const directory = mkdtempSync(join(tmpdir(), 'waymark-api-'));
+  const logger = createLogger({ name: 'test', level: 'silent' });
+  const redis = new Redis(server.url);
+  const instanceKey = Buffer.alloc(32, 3);
+  const clickhouse = database.client;
+  const baseUrl = 'https://api.example.com';
+  const catalog = createCatalog({ redis, clickhouse, instanceKey, now: Date.now, logger, baseUrl });
+  const producer = createEventProducer({ redisUrl: server.url, spoolDirectory: join(directory, 'spool'), logger });
+  const rateLimiter = createRateLimiter(redis);
+  const settings = loadSettings({ DATA_DIR: directory });
+  const ingest = createIngestDeps({ settings, instanceKey, catalog, producer, clickhouse, redis, rateLimiter, logger });
+  const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
+  const outbound = createOutbound({ allowedRanges: [] });
+  const claims = createRecordedClaims(redis);
+  const management = { catalog, claims, outbound, rateLimiter, notifier, defaultDomain: undefined, now: Date.now };
+
+  const api = createApp({ logger, docBase: 'https://docs.example.com', trustedProxies: [] });
+  api.register(authPlugin, { catalog, rateLimiter });
+  api.register(async (routes) => managementRoutes(routes as App, management));
+  api.register(async (routes) => queryRoutes(routes as App, { catalog, clickhouse, now: Date.now }));
+  api.register(async (routes) => trackRoutes(routes as App, ingest));
+  await api.listen({ host: '127.0.0.1', port: 0 });
+  return {
+    url: `http://127.0.0.1:${(api.server.address() as AddressInfo).port}`,
+    catalog,
+    database,
+    async close() {
+      await api.close();
+      notifier.close();
+      outbound.close();
+      await producer.close();
+      ingest.close();
+      await rateLimiter.close();
+      await catalog.close();
+      redis.disconnect();
+      await Promise.all([server.stop(), database.drop()]);
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
