@@ -1,5 +1,5 @@
 import { type Catalog, createCatalog } from '@waymark/catalog';
-import { type ClickHouseClient, createClickHouseClient, migrate } from '@waymark/clickhouse';
+import { applyRetention, type ClickHouseClient, createClickHouseClient, migrate } from '@waymark/clickhouse';
 import type { Settings } from '@waymark/config';
 import { ApiError } from '@waymark/contract';
 import type { Logger } from '@waymark/http-kit';
