@@ -24,7 +24,9 @@ import {
   webhookKind,
   workspaceKind,
 } from './kinds.js';
+import { createLinkChanges } from './link-changes.js';
 import { folderDetacher, tagDetacher } from './link-references.js';
+import { createLinkTests } from './link-tests.js';
 import { createLinks } from './links.js';
 import { createLocalNames } from './local-cache.js';
 import { createLocks } from './locks.js';
@@ -171,6 +173,13 @@ export function createCatalog(options: CatalogOptions) {
     programs: createResources(programStore, PROGRAM_RULES, resourceParts),
     webhooks: createWebhooks(webhookStore, activeWebhooks, secrets, resourceParts),
 
+    linkTests: createLinkTests({
+      clickhouse,
+      settings: settings.read,
+      namesTable,
+      store: linkStore,
+      update: createLinkChanges(linkStore, now).update,
+    }),
     eventUsage: createEventUsage(clickhouse, settings.read, now),
 
     /** Ends the writes under way and closes the catalog's own connections; Redis and ClickHouse clients given stay open. */

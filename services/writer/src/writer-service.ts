@@ -1,10 +1,11 @@
-import { openStores } from '@waymark/catalog';
+import { type LinkRecord, openStores } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { readInstanceKey, type Settings, SettingsError } from '@waymark/config';
 import { createEventWriter } from '@waymark/event-queue';
 import { type App, createApp, type Logger, type Service } from '@waymark/http-kit';
 import { createOutbound } from '@waymark/outbound';
-import { createEventFollower, createWebhookWorker } from '@waymark/webhooks';
+import { createEventFollower, createWebhookNotifier, createWebhookWorker } from '@waymark/webhooks';
+import { startLinkTests } from './link-tests.js';
 
 /** Inserts under way when a stop is asked for get this long; their jobs then go back into the queue. */
 const CLOSE_SHARE = 0.5;
@@ -34,20 +35,24 @@ function buildHealthApp({ settings, logger, clickhouse, check }: HealthDeps): Ap
 }
 
 /**
- * Carries the queue into ClickHouse, tells webhooks of it, and answers health probes. Closing: not ready, no more jobs,
- * deliveries and inserts finished, then Redis, then ClickHouse.
+ * Carries the queue into ClickHouse, tells webhooks of it, ends tests of links, and answers health probes. Closing: not ready,
+ * no more jobs, deliveries and inserts finished, then Redis, then ClickHouse.
  */
 export async function startWriter(settings: Settings, logger: Logger): Promise<Service> {
   checkStores(settings);
   const stores = openStores(settings, readInstanceKey(settings), logger);
-  const { redisUrl, clickhouse, catalog } = stores;
+  const { redisUrl, redis, clickhouse, catalog } = stores;
   const closeMs = settings.shutdownDeadlineMs * CLOSE_SHARE;
   const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
   const webhookJobsOf = createEventFollower({ catalog });
   const writer = createEventWriter({ redisUrl, clickhouse, logger, closeMs, webhookJobsOf });
   const webhooks = createWebhookWorker({ redisUrl, clickhouse, catalog, outbound, logger, closeMs });
+  const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
+  const onChanged = (link: LinkRecord) => notifier.linkChanged('link.updated', link);
+  const linkTests = startLinkTests({ catalog, redis, logger, onChanged });
   const close = async () => {
-    await Promise.all([writer.close(), webhooks.close()]);
+    await Promise.all([writer.close(), webhooks.close(), linkTests.close()]);
+    notifier.close();
     outbound.close();
     await stores.close();
   };

@@ -1,0 +1,149 @@
+import { type Catalog, createCatalog, type LinkRecord } from '@waymark/catalog';
+import { parseResourceId } from '@waymark/contract';
+import {
+  aClick,
+  aLead,
+  createTestDatabase,
+  insertLeads,
+  startRedis,
+  type TestDatabase,
+  type TestRedis,
+} from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startLinkTests } from '../src/link-tests.js';
+
+const HOUR_MS = 3_600_000;
+const HOST = 'go.tests.example';
+const A = 'https://acme.com/a?utm_source=a';
+const B = 'https://acme.com/b?x=1';
+
+let database: TestDatabase;
+let redis: TestRedis;
+let client: Redis;
+let catalog: Catalog;
+let workspaceId: string;
+let keys = 0;
+let changed: LinkRecord[] = [];
+
+beforeAll(async () => {
+  [database, redis] = await Promise.all([createTestDatabase(), startRedis()]);
+  client = new Redis(redis.url);
+  catalog = createCatalog({
+    redis: client,
+    clickhouse: database.client,
+    instanceKey: Buffer.alloc(32, 1),
+    now: Date.now,
+    logger: { warn() {}, error() {}, info() {}, debug() {} } as never,
+    baseUrl: 'https://api.example.com',
+  });
+  const made = await catalog.workspaces.create({ name: 'T', slug: 'tests', plan: 'enterprise', domain: HOST });
+  workspaceId = made.workspace.id;
+});
+beforeEach(async () => {
+  changed = [];
+  await client.del('waymark:link-tests:turn', 'waymark:link-tests:until');
+});
+afterAll(async () => {
+  await catalog.close();
+  client.disconnect();
+  await Promise.all([database.drop(), redis.stop()]);
+});
+
+/** A test that began two hours ago and ended after the given time, with leads under each destination. */
+async function aTest(endedHoursAgo: number, leads: Readonly<Record<string, number>>): Promise<LinkRecord> {
+  keys += 1;
+  const startedMs = Date.now() - 2 * HOUR_MS;
+  const link = await catalog.links.create(workspaceId, {
+    domain: HOST,
+    key: `test-${keys}`,
+    url: 'https://acme.com/before',
+    trackConversion: true,
+    testVariants: [
+      { url: A, percentage: 50 },
+      { url: B, percentage: 50 },
+    ],
+    testStartedAt: new Date(startedMs).toISOString(),
+    testCompletedAt: new Date(Date.now() - endedHoursAgo * HOUR_MS).toISOString(),
+  });
+  const rows = Object.entries(leads).flatMap(([url, count]) =>
+    Array.from({ length: count }, (_, index) => {
+      const timestampMs = startedMs + 60_000 + index;
+      const click = aClick({
+        workspaceId: parseResourceId('workspace', workspaceId) ?? '',
+        linkId: parseResourceId('link', link.id) ?? '',
+        timestampMs,
+        url: `${url}${url.includes('?') ? '&' : '?'}dub=1`,
+      });
+      return aLead({ click, timestampMs });
+    }),
+  );
+  await insertLeads(database.client, rows);
+  return link;
+}
+
+async function run(options: { random?: () => number } = {}): Promise<void> {
+  const tests = startLinkTests({
+    catalog,
+    redis: client,
+    onChanged: async (link) => {
+      changed.push(link);
+    },
+    logger: {
+      info() {},
+      error(context: object) {
+        throw new Error('failed', { cause: context });
+      },
+    } as never,
+    ...options,
+  });
+  await tests.run();
+  await tests.close();
+}
+
+const urlOf = async (link: LinkRecord) => (await catalog.links.get(workspaceId, link.id))?.url;
+/** The mark of an earlier run: everything that ended in the last hours is news. */
+const earlier = () => client.set('waymark:link-tests:until', String(Date.now() - 3 * HOUR_MS));
+
+describe('a test whose time has come', () => {
+  it('leads to the variant with the most leads, with its UTM values, and is told of once', async () => {
+    const link = await aTest(1, { [A]: 5, [B]: 2, 'https://acme.com/before': 9 });
+    await earlier();
+    await run();
+    expect(changed.map(({ id, url }) => [id, url])).toEqual([[link.id, A]]);
+    expect(await catalog.links.get(workspaceId, link.id)).toMatchObject({ url: A, utm_source: 'a' });
+    await client.del('waymark:link-tests:turn');
+    await run();
+    expect(changed).toHaveLength(1);
+  });
+
+  it('changes nothing without leads, and tosses for as many', async () => {
+    const none = await aTest(1, {});
+    const tie = await aTest(1, { [A]: 2, [B]: 2 });
+    await earlier();
+    await run({ random: () => 0.9 });
+    expect(await urlOf(none)).toBe('https://acme.com/before');
+    expect(await urlOf(tie)).toBe(B);
+  });
+
+  it('is not ended before its time, nor when its last leads may still be on their way', async () => {
+    const running = await aTest(-1, { [A]: 3 });
+    const justNow = await aTest(0, { [A]: 3 });
+    await earlier();
+    await run();
+    expect([await urlOf(running), await urlOf(justNow)]).toEqual(Array(2).fill('https://acme.com/before'));
+  });
+
+  it('is left as people have made it since, when Redis does not remember the last run', async () => {
+    const touched = await aTest(1, { [A]: 3 });
+    await run();
+    expect(await urlOf(touched)).toBe('https://acme.com/before');
+  });
+
+  it('is ended by one writer', async () => {
+    const link = await aTest(1, { [B]: 1 });
+    await earlier();
+    await Promise.all([run(), run()]);
+    expect(changed.map(({ id }) => id).filter((id) => id === link.id)).toHaveLength(1);
+  });
+});
