@@ -1,14 +1,14 @@
-import { type LinkRecord, openStores } from '@waymark/catalog';
+import { openStores } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { readInstanceKey, type Settings, SettingsError } from '@waymark/config';
 import { createEventWriter } from '@waymark/event-queue';
 import { type App, createApp, type Logger, type Service } from '@waymark/http-kit';
-import { createOutbound } from '@waymark/outbound';
-import { createEventFollower, createWebhookNotifier, createWebhookWorker } from '@waymark/webhooks';
-import { startLinkTests } from './link-tests.js';
+import { createEventFollower } from '@waymark/webhooks';
+import { CLOSE_SHARE } from './close-share.js';
+import { startDeliveries } from './deliveries.js';
 
-/** Inserts under way when a stop is asked for get this long; their jobs then go back into the queue. */
-const CLOSE_SHARE = 0.5;
+/** Deliveries need a little longer than their own share, and less than the whole. */
+const DELIVERIES_SHARE = 0.8;
 
 function checkStores({ redisUrl, clickhouseUrl }: Settings): void {
   if (redisUrl === undefined || clickhouseUrl === undefined) {
@@ -35,25 +35,19 @@ function buildHealthApp({ settings, logger, clickhouse, check }: HealthDeps): Ap
 }
 
 /**
- * Carries the queue into ClickHouse, tells webhooks of it, ends tests of links, and answers health probes. Closing: not ready,
- * no more jobs, deliveries and inserts finished, then Redis, then ClickHouse.
+ * Carries the queue into ClickHouse, tells webhooks of it, and answers health probes. Closing: not ready, no more jobs,
+ * deliveries and inserts finished, then Redis, then ClickHouse.
  */
 export async function startWriter(settings: Settings, logger: Logger): Promise<Service> {
   checkStores(settings);
   const stores = openStores(settings, readInstanceKey(settings), logger);
-  const { redisUrl, redis, clickhouse, catalog } = stores;
+  const { redisUrl, clickhouse, catalog } = stores;
   const closeMs = settings.shutdownDeadlineMs * CLOSE_SHARE;
-  const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
   const webhookJobsOf = createEventFollower({ catalog });
   const writer = createEventWriter({ redisUrl, clickhouse, logger, closeMs, webhookJobsOf });
-  const webhooks = createWebhookWorker({ redisUrl, clickhouse, catalog, outbound, logger, closeMs });
-  const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
-  const onChanged = (link: LinkRecord) => notifier.linkChanged('link.updated', link);
-  const linkTests = startLinkTests({ catalog, redis, logger, onChanged });
+  const deliveries = startDeliveries(logger, settings.shutdownDeadlineMs * DELIVERIES_SHARE);
   const close = async () => {
-    await Promise.all([writer.close(), webhooks.close(), linkTests.close()]);
-    notifier.close();
-    outbound.close();
+    await Promise.all([writer.close(), deliveries.close()]);
     await stores.close();
   };
   const app = buildHealthApp({ settings, logger, clickhouse, check: writer.check });

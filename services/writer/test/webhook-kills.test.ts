@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -113,8 +113,17 @@ function forkWriter(entry: string): ChildProcess {
   return child;
 }
 
+/** Kills a writer and the process it delivers with. */
 async function kill9(child: ChildProcess): Promise<void> {
+  const own = await readFile(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').catch(() => '');
   child.kill('SIGKILL');
+  for (const pid of own.split(' ').filter((text) => text.trim() !== '')) {
+    try {
+      process.kill(Number(pid), 'SIGKILL');
+    } catch {
+      // It has gone with its parent.
+    }
+  }
   await once(child, 'exit');
 }
 

@@ -1,0 +1,33 @@
+import { setPriority } from 'node:os';
+import { openStores } from '@waymark/catalog';
+import { loadSettings, readInstanceKey } from '@waymark/config';
+import { createLogger, runService } from '@waymark/http-kit';
+import { createOutbound } from '@waymark/outbound';
+import { createWebhookWorker } from '@waymark/webhooks';
+import { CLOSE_SHARE } from './close-share.js';
+
+/** Entry file of the process that delivers to webhooks. A writer starts it (deliveries.ts), and it ends with its writer. */
+
+/** Deliveries use what redirects, inserts and the stores leave. */
+const PRIORITY = 10;
+
+const settings = loadSettings();
+const logger = createLogger({ name: 'webhooks', level: settings.logLevel });
+
+async function start() {
+  setPriority(PRIORITY);
+  const stores = openStores(settings, readInstanceKey(settings), logger);
+  const { redisUrl, clickhouse, catalog } = stores;
+  const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
+  const closeMs = settings.shutdownDeadlineMs * CLOSE_SHARE;
+  const webhooks = createWebhookWorker({ redisUrl, clickhouse, catalog, outbound, logger, closeMs });
+  return {
+    async close() {
+      await webhooks.close();
+      outbound.close();
+      await stores.close();
+    },
+  };
+}
+
+await runService(start, { logger, deadlineMs: settings.shutdownDeadlineMs });
