@@ -13,6 +13,7 @@ import { type CommandResult, printResult } from './output.js';
 
 const PLAN_OPTION = 'free, pro, business, advanced or enterprise';
 const WORKSPACE_OPTION = 'Its id or slug';
+const PROGRAM_URL_OPTION = 'The site that links of partners lead to';
 
 interface GlobalOptions {
   readonly json?: boolean;
@@ -35,6 +36,7 @@ cli
   .option('--slug <slug>', 'Its short name: lower-case letters, digits, hyphens')
   .option('--plan <plan>', `${PLAN_OPTION}; enterprise if none`)
   .option('--domain <host>', 'Where its short links live, such as go.acme.com')
+  .option('--program-url <url>', PROGRAM_URL_OPTION)
   .action(printing(createWorkspace));
 cli
   .command('workspace update [workspace]', 'Change a workspace')
@@ -42,6 +44,7 @@ cli
   .option('--name <name>', 'Its name')
   .option('--slug <slug>', 'Its short name')
   .option('--plan <plan>', PLAN_OPTION)
+  .option('--program-url <url>', `${PROGRAM_URL_OPTION}; "" allows any site`)
   .option('--allowed-hostnames <hosts>', 'Hosts that may call the browser endpoints, comma separated; "" allows all')
   .option('--requests-per-minute <number>', 'Rate limit of a key, or "plan"')
   .option('--analytics-per-second <number>', 'Rate limit of a key on /events and /analytics, or "plan"')

@@ -17,6 +17,14 @@ export function requiredText(name: string, value: RawOption): string {
   return text;
 }
 
+/** A web address; the empty text stands for none. */
+export function urlOption(name: string, value: RawOption): string | undefined {
+  if (value === '') return '';
+  const text = optionalText(name, value);
+  if (text === undefined || (/^https?:\/\//i.test(text) && URL.canParse(text))) return text;
+  throw new CommandError(`--${name} is a URL, such as https://acme.com`);
+}
+
 /** Comma separated, or the option repeated. */
 export function textList(value: RawOption): string[] | undefined {
   if (value === undefined || value === true) return undefined;

@@ -94,6 +94,15 @@ describe('waymark', { timeout: 120_000 }, () => {
     );
   });
 
+  it('sets the site of the partner program, and knows what is none', async () => {
+    const site = ['--program-url', 'https://acme.com'];
+    await json('workspace', 'create', '--slug', 'program', ...site);
+    await json('workspace', 'update', 'program', '--program-url', 'https://shop.acme.com');
+    await json('workspace', 'update', 'program', '--program-url', '');
+    const wrong = await waymark('workspace', 'update', 'program', '--program-url', 'nonsense');
+    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('--program-url is a URL')]);
+  });
+
   it('changes plan, hostnames, limits and quotas, and goes back to those of the plan', async () => {
     const { workspace } = await json<Created>('workspace', 'create', '--slug', 'limits', '--plan', 'free');
     const changed = await json<{ workspace: Record<string, unknown> }>(

@@ -5,9 +5,6 @@ import { PNG } from 'pngjs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { aCaller, type Caller, startManagement, type TestManagement } from './test-management.js';
 
-/** What the module exports is the function itself, unlike its types say. */
-const readQr = jsQR as unknown as typeof jsQR.default;
-
 let management: TestManagement;
 let acme: Caller;
 let shortLink: string;

@@ -9,6 +9,7 @@ import {
   type RawOption,
   requiredText,
   textList,
+  urlOption,
 } from '../option-values.js';
 import { type CommandResult, table } from '../output.js';
 import { withCatalog } from '../stores.js';
@@ -33,6 +34,7 @@ export interface CreateOptions {
   readonly slug?: RawOption;
   readonly plan?: RawOption;
   readonly domain?: RawOption;
+  readonly programUrl?: RawOption;
 }
 
 export function createWorkspace(options: CreateOptions): Promise<CommandResult> {
@@ -40,8 +42,10 @@ export function createWorkspace(options: CreateOptions): Promise<CommandResult> 
   const name = optionalText('name', options.name) ?? slug;
   const plan = planOption(options.plan) ?? 'enterprise';
   const domain = optionalText('domain', options.domain)?.toLowerCase();
+  const programUrl = urlOption('program-url', options.programUrl);
   return withCatalog(async ({ workspaces, domains }) => {
-    const created = await workspaces.create({ name, slug, plan, ...(domain === undefined ? {} : { domain }) });
+    const optional = { ...(domain === undefined ? {} : { domain }), ...(programUrl ? { programUrl } : {}) };
+    const created = await workspaces.create({ name, slug, plan, ...optional });
     const [apiKey, publishableKey] = [created.apiKey.token, created.publishableKey.token];
     return {
       data: {
@@ -61,11 +65,18 @@ export function createWorkspace(options: CreateOptions): Promise<CommandResult> 
   });
 }
 
+/** Where links of partners lead that name no destination, and the only site that they may lead to; null = any. */
+async function setProgramUrl(catalog: Catalog, { id, defaultProgramId }: WorkspaceRecord, url: string | null) {
+  if (defaultProgramId === null) throw new CommandError('this workspace has no partner program');
+  await catalog.programs.update(id, defaultProgramId, () => ({ url }));
+}
+
 export interface UpdateOptions {
   readonly workspace?: RawOption;
   readonly name?: RawOption;
   readonly slug?: RawOption;
   readonly plan?: RawOption;
+  readonly programUrl?: RawOption;
   readonly allowedHostnames?: RawOption;
   readonly requestsPerMinute?: RawOption;
   readonly analyticsPerSecond?: RawOption;
@@ -84,7 +95,8 @@ function workspacePatch(options: UpdateOptions, current: WorkspaceRecord): Works
     quotas: applyQuotas(options.quotas, current.quotas),
   };
   const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
-  if (Object.keys(given).length === 0) throw new CommandError('nothing to change: waymark workspace update --help');
+  if (Object.keys(given).length === 0 && options.programUrl === undefined)
+    throw new CommandError('nothing to change: waymark workspace update --help');
   return given;
 }
 
@@ -92,7 +104,10 @@ export function updateWorkspace(idOrSlug: string | undefined, options: UpdateOpt
   const wanted = idOrSlug ?? requiredText('workspace', options.workspace);
   return withCatalog(async (catalog) => {
     const current = await findWorkspace(catalog, wanted);
-    const workspace = describeWorkspace(await catalog.workspaces.update(current.id, workspacePatch(options, current)));
+    const patch = workspacePatch(options, current);
+    const programUrl = urlOption('program-url', options.programUrl);
+    if (programUrl !== undefined) await setProgramUrl(catalog, current, programUrl || null);
+    const workspace = describeWorkspace(await catalog.workspaces.update(current.id, patch));
     return {
       data: { workspace },
       lines: Object.entries(workspace).map(([field, value]) => `${field}: ${JSON.stringify(value)}`),
