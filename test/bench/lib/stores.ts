@@ -1,4 +1,4 @@
-import { createCatalog } from '@waymark/catalog';
+import { type Catalog, createCatalog } from '@waymark/catalog';
 import { type ClickHouseClient, createClickHouseClient, migrate } from '@waymark/clickhouse';
 import { startClickHouse, startRedis, type TestClickHouse, type TestRedis } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
@@ -45,10 +45,8 @@ export async function startStores(): Promise<BenchStores> {
   };
 }
 
-/** A workspace on the biggest plan with a domain and one plain link; its key. */
-export async function createBenchLink(
-  stores: BenchStores,
-): Promise<{ readonly workspaceId: string; readonly key: string }> {
+/** Works with the catalog of the stores, as a service has it. */
+export async function withCatalog<T>(stores: BenchStores, work: (catalog: Catalog) => Promise<T>): Promise<T> {
   const redis = new Redis(stores.redis.url);
   const catalog = createCatalog({
     redis,
@@ -58,19 +56,32 @@ export async function createBenchLink(
     logger: SILENT,
     baseUrl: 'http://127.0.0.1',
   });
-  const { workspace } = await catalog.workspaces.create({
-    name: 'Bench',
-    slug: 'bench',
-    plan: 'enterprise',
-    domain: BENCH_DOMAIN,
+  try {
+    return await work(catalog);
+  } finally {
+    await catalog.close();
+    redis.disconnect();
+  }
+}
+
+/** A workspace on the biggest plan with a domain and one plain link; its key, and an API key without a limit that matters. */
+export function createBenchLink(
+  stores: BenchStores,
+): Promise<{ readonly workspaceId: string; readonly key: string; readonly token: string }> {
+  return withCatalog(stores, async (catalog) => {
+    const { workspace, apiKey } = await catalog.workspaces.create({
+      name: 'Bench',
+      slug: 'bench',
+      plan: 'enterprise',
+      domain: BENCH_DOMAIN,
+    });
+    await catalog.workspaces.update(workspace.id, { requestsPerMinute: 1_000_000_000 });
+    await catalog.links.create(workspace.id, {
+      domain: BENCH_DOMAIN,
+      key: 'plain',
+      url: 'https://example.com/landing?utm_source=bench',
+      trackConversion: true,
+    });
+    return { workspaceId: workspace.id, key: 'plain', token: apiKey.token };
   });
-  await catalog.links.create(workspace.id, {
-    domain: BENCH_DOMAIN,
-    key: 'plain',
-    url: 'https://example.com/landing?utm_source=bench',
-    trackConversion: true,
-  });
-  await catalog.close();
-  redis.disconnect();
-  return { workspaceId: workspace.id, key: 'plain' };
 }

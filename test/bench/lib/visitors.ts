@@ -6,8 +6,8 @@ const AGENTS = [
   'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
 ];
 
-/** The request of visitor number `index`: an address, an agent and the headers an edge and a browser send. */
-export function visitorRequest(host: string, key: string, index: number): string {
+/** The request of visitor number `index`: an address, an agent and the headers an edge and a browser send, and `more`. */
+export function visitorRequest(host: string, key: string, index: number, more: readonly string[] = []): string {
   const address = `${11 + ((index >>> 24) & 63)}.${(index >>> 16) & 255}.${(index >>> 8) & 255}.${index & 255}`;
   return [
     `GET /${key} HTTP/1.1`,
@@ -18,6 +18,7 @@ export function visitorRequest(host: string, key: string, index: number): string
     'Referer: https://news.example.com/story',
     `X-Forwarded-For: ${address}`,
     'CF-IPCountry: US',
+    ...more,
     '\r\n',
   ].join('\r\n');
 }
