@@ -48,6 +48,24 @@ export function createLinks(parts: LinksParts) {
     return linkObject(record, { baseUrl, password: passwordOf(record), counters: linkCounters, tags });
   }
 
+  /** The link objects of every response (spec 2.8), with their tags and the counters given. */
+  async function objectsWith(
+    workspaceId: string,
+    records: readonly LinkRecord[],
+    counted: ReadonlyMap<string, LinkCounters> | Promise<ReadonlyMap<string, LinkCounters>>,
+  ): Promise<Link[]> {
+    const tagIds = [...new Set(records.flatMap((record) => record.tagIds))];
+    const [totals, tags] = await Promise.all([counted, parts.tags.getMany(workspaceId, tagIds)]);
+    return records.map((record) => {
+      const own = record.tagIds.flatMap((id) => tags.get(id) ?? []);
+      return toLink(
+        record,
+        totals.get(record.id),
+        own.map(({ id, name, color }) => ({ id, name, color })),
+      );
+    });
+  }
+
   function findByExternalId(workspaceId: string, externalId: string): Promise<LinkRecord | undefined> {
     return store.findByName(linkExternalId(workspaceId, externalId));
   }
@@ -149,19 +167,9 @@ export function createLinks(parts: LinksParts) {
     async objects(workspaceId: string, records: readonly LinkRecord[], areNew = false): Promise<Link[]> {
       if (records.length === 0) return [];
       const ids = records.map(({ id }) => id);
-      const tagIds = [...new Set(records.flatMap((record) => record.tagIds))];
-      const [totals, tags] = await Promise.all([
-        areNew ? new Map<string, LinkCounters>() : counters.links(workspaceId, ids),
-        parts.tags.getMany(workspaceId, tagIds),
-      ]);
-      return records.map((record) => {
-        const own = record.tagIds.flatMap((id) => tags.get(id) ?? []);
-        return toLink(
-          record,
-          totals.get(record.id),
-          own.map(({ id, name, color }) => ({ id, name, color })),
-        );
-      });
+      return objectsWith(workspaceId, records, areNew ? new Map() : counters.links(workspaceId, ids));
     },
+
+    objectsWith,
   };
 }

@@ -110,7 +110,7 @@ describe('the Link header', () => {
 
 describe('a list that is walked through', () => {
   test('stays what it was, though events arrive and a day passes', async () => {
-    const { workspace: fresh, link, newestFirst } = await aWorkspaceWithClicks(9);
+    const { workspace: fresh, link, newestFirst } = await aWorkspaceWithClicks(5);
     for (const [sortOrder, expected] of [
       ['desc', newestFirst],
       ['asc', newestFirst.toReversed()],

@@ -6,12 +6,14 @@ import { aWorkspace, NOW, startQuery, type TestQuery, type TestWorkspace } from 
 
 let query: TestQuery;
 let workspace: TestWorkspace;
+let tag: TagRecord;
 let link: LinkRecord;
 
 beforeAll(async () => {
   query = await startQuery();
   workspace = await aWorkspace(query);
-  link = await workspace.aLink({ key: 'try', externalId: 'ours/1', password: 'sesame' });
+  tag = await query.catalog.tags.create(workspace.id, { name: 'Spring' });
+  link = await workspace.aLink({ key: 'try', externalId: 'ours/1', password: 'sesame', tagIds: [tag.id] });
 });
 afterAll(() => query.close());
 
@@ -29,7 +31,6 @@ describe('what an event says', () => {
     await workspace.store({ clicks: [click] });
     const { status, body } = await workspace.events({ linkId: link.id });
     expect(status).toBe(200);
-    const counters = await query.catalog.links.counters(workspace.id, [link.id]);
     expect(body).toEqual([
       {
         event: 'click',
@@ -52,7 +53,7 @@ describe('what an event says', () => {
           qr: true,
           ip: '203.0.113.7',
         },
-        link: query.catalog.links.toLink(link, counters.get(link.id)),
+        link: (await query.catalog.links.objects(workspace.id, [link]))[0],
         click_id: click[2],
         link_id: link.id,
         domain: workspace.host,
@@ -73,6 +74,8 @@ describe('what an event says', () => {
       lastClicked: '2026-11-21T14:25:00.250Z',
       password: 'sesame',
       workspaceId: workspace.id,
+      tagId: tag.id,
+      tags: [{ id: tag.id, name: 'Spring', color: tag.color }],
       shortLink: `https://${workspace.host}/try`,
     });
   });

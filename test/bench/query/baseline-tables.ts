@@ -25,9 +25,8 @@ ORDER BY (workspace_id, link_id, timestamp)`;
 }
 
 /** Columns of a click, from our own row `event` and its link. */
-const COPIED = `${resourceId('ws_', 'event.workspace_id')}, ${resourceId('link_', 'event.link_id')}, event.click_id, event.timestamp,
-  link.domain, link.key, event.url, event.country, event.region, event.city, event.continent, event.device, event.browser,
-  event.os, JSONExtractString(event.payload, 'click', 'ua'), event.trigger, event.referer, event.referer_url, event.ip`;
+const COPIED = `link.workspace, link.link, event.click_id, event.timestamp, link.domain, link.key, event.url, event.country,
+  event.region, event.city, event.continent, event.device, event.browser, event.os, JSONExtractString(event.payload, 'click', 'ua'), event.trigger, event.referer, event.referer_url, event.ip`;
 const LEAD_COPIED = `${COPIED}, event.event_id, event.event_name, ${resourceId('cus_', 'event.customer_id')},
   JSONExtractRaw(event.payload, 'metadata')`;
 const SALE_COPIED = `${LEAD_COPIED}, event.invoice_id, event.amount, JSONExtractString(event.payload, 'sale', 'paymentProcessor'),
@@ -61,7 +60,7 @@ LEFT JOIN ${database}.partners AS partner ON partner.workspace_id = link.workspa
   }
 }
 
-/** Copies the events of a time, in epoch milliseconds. */
+/** Copies the events of a time, in epoch milliseconds. Texts of ids are made once a link, not once an event. */
 export async function fillBaseline(
   client: ClickHouseClient,
   database: string,
@@ -69,18 +68,24 @@ export async function fillBaseline(
   toMs: number,
 ): Promise<void> {
   const baseline = baselineOf(database);
-  for (const [target, source, columns] of [
-    ['click_events', 'click_events', COPIED],
-    ['click_events_by_id', 'click_events', COPIED],
-    ['lead_events', 'lead_events', LEAD_COPIED],
-    ['sale_events', 'sale_events', SALE_COPIED],
+  const within = (column: string) =>
+    `${column} >= fromUnixTimestamp64Milli(${fromMs}) AND ${column} < fromUnixTimestamp64Milli(${toMs})`;
+  for (const [table, columns] of [
+    ['click_events', COPIED],
+    ['lead_events', LEAD_COPIED],
+    ['sale_events', SALE_COPIED],
   ]) {
     await client.command({
-      query: `INSERT INTO ${baseline}.${target} SELECT ${columns}
-FROM ${database}.${source} AS event
-LEFT ANY JOIN (SELECT workspace_id, id, domain, key FROM ${database}.links WHERE deleted = 0) AS link
-  ON link.workspace_id = event.workspace_id AND link.id = event.link_id
-WHERE event.timestamp >= fromUnixTimestamp64Milli(${fromMs}) AND event.timestamp < fromUnixTimestamp64Milli(${toMs})`,
+      query: `INSERT INTO ${baseline}.${table} SELECT ${columns}
+FROM ${database}.${table} AS event
+INNER JOIN (
+  SELECT workspace_id, id, domain, key, ${resourceId('ws_', 'workspace_id')} AS workspace, ${resourceId('link_', 'id')} AS link
+  FROM ${database}.links WHERE deleted = 0
+) AS link ON link.workspace_id = event.workspace_id AND link.id = event.link_id
+WHERE ${within('event.timestamp')}`,
     });
   }
+  await client.command({
+    query: `INSERT INTO ${baseline}.click_events_by_id SELECT * FROM ${baseline}.click_events WHERE ${within('timestamp')}`,
+  });
 }

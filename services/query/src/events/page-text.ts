@@ -1,51 +1,51 @@
-import type { Catalog } from '@waymark/catalog';
+import type { Catalog, CustomerTotals, LinkCounters } from '@waymark/catalog';
 import { deletedCustomer, type EventKind, formatResourceId } from '@waymark/contract';
 import { type EventPageRow, eventText, type LinkTexts, linkTexts } from './event-text.js';
 import { knownCustomers } from './known-customers.js';
+import type { ValuesOf } from './read-ahead.js';
 
 export interface PageTextParts {
   readonly catalog: Catalog;
   readonly now: () => number;
+  readonly linkCounters: ValuesOf<LinkCounters>;
+  readonly customerTotals: ValuesOf<CustomerTotals>;
 }
 
 /** By the number that the rows have. */
 type TextsByNumber<Texts> = ReadonlyMap<string, Texts>;
 
+/** A page has few of them many times, and each takes a while to print. */
+function publicIds(kind: 'link' | 'customer', numbers: ReadonlySet<string>): ReadonlyMap<string, string> {
+  return new Map([...numbers].map((number) => [number, formatResourceId(kind, number)]));
+}
+
 async function linksOf(
-  catalog: Catalog,
+  { catalog, linkCounters }: PageTextParts,
   workspaceId: string,
   rows: readonly EventPageRow[],
 ): Promise<TextsByNumber<LinkTexts>> {
-  const idByNumber = new Map(rows.map(([, , number]) => [number, formatResourceId('link', number)]));
+  const idByNumber = publicIds('link', new Set(rows.map(([, , number]) => number)));
   const ids = [...idByNumber.values()];
-  const [links, counters] = await Promise.all([
-    catalog.links.getMany(workspaceId, ids),
-    catalog.links.counters(workspaceId, ids),
-  ]);
+  const [links, counters] = await Promise.all([catalog.links.getMany(workspaceId, ids), linkCounters(ids)]);
+  const objects = await catalog.links.objectsWith(workspaceId, [...links.values()], counters);
+  const textsById = new Map(objects.map((link) => [link.id, linkTexts(link)]));
   const texts = new Map<string, LinkTexts>();
   for (const [number, id] of idByNumber) {
-    const link = links.get(id);
-    if (link !== undefined) texts.set(number, linkTexts(catalog.links.toLink(link, counters.get(id))));
+    const link = textsById.get(id);
+    if (link !== undefined) texts.set(number, link);
   }
   return texts;
 }
 
 async function customersOf(
-  { catalog, now }: PageTextParts,
+  { catalog, now, customerTotals }: PageTextParts,
   workspaceId: string,
   rows: readonly EventPageRow[],
 ): Promise<TextsByNumber<string>> {
-  const idByNumber = new Map(
-    rows.flatMap(([, , , , , , number]) =>
-      number === undefined ? [] : [[number, formatResourceId('customer', number)] as const],
-    ),
-  );
+  const idByNumber = publicIds('customer', new Set(rows.flatMap(([, , , , , , number]) => number ?? [])));
   if (idByNumber.size === 0) return new Map();
   const ids = [...idByNumber.values()];
-  const [customers, totals] = await Promise.all([
-    knownCustomers(catalog, workspaceId, ids, now),
-    catalog.customers.counters(workspaceId, ids),
-  ]);
+  const [customers, totals] = await Promise.all([knownCustomers(catalog, workspaceId, ids, now), customerTotals(ids)]);
   const texts = new Map<string, string>();
   for (const [number, id] of idByNumber) {
     const record = customers.get(id);
@@ -67,7 +67,7 @@ export async function pageText(
 ): Promise<string> {
   if (rows.length === 0) return '[]';
   const [links, customers] = await Promise.all([
-    linksOf(parts.catalog, workspaceId, rows),
+    linksOf(parts, workspaceId, rows),
     customersOf(parts, workspaceId, rows),
   ]);
   const items = rows.flatMap((row) => {

@@ -7,6 +7,7 @@ import type { InTurn } from '../in-turn.js';
 import { findReferences } from './find-references.js';
 import { nextLink, positionOf } from './next-link.js';
 import { pageText } from './page-text.js';
+import { createReadAhead } from './read-ahead.js';
 import { readPage } from './read-page.js';
 
 export interface EventRouteParts {
@@ -18,6 +19,8 @@ export interface EventRouteParts {
 /** `GET /events` (spec 2). */
 export async function eventRoutes(app: App, parts: EventRouteParts): Promise<void> {
   const { catalog, inTurn, now } = parts;
+  const links = createReadAhead(catalog.links.counters);
+  const customers = createReadAhead(catalog.customers.counters);
   app.get(
     '/events',
     {
@@ -41,12 +44,18 @@ export async function eventRoutes(app: App, parts: EventRouteParts): Promise<voi
       const caller = { workspaceId: workspace.id, role: request.apiKey.role };
       const references = await findReferences(catalog, caller, parsed);
       const bound = bind(parsed, { workspaceId: workspace.id, programId: workspace.defaultProgramId, ...references });
-      const rows = await inTurn(request, reply, (reads) => readPage(reads, bound));
+      const { rows, ahead } = await inTurn(request, reply, async (reads) => {
+        const ahead = {
+          linkCounters: links.begin(workspace.id, parsed.kind),
+          customerTotals: customers.begin(workspace.id, parsed.kind),
+        };
+        return { rows: await readPage(reads, bound), ahead };
+      });
       const last = rows.length === query.limit ? rows.at(-1) : undefined;
       if (last !== undefined) {
         reply.header('link', nextLink(query, writeCursor({ nowMs, after: positionOf(last) }, list)));
       }
-      return sendJsonText(reply, await pageText(parts, workspace.id, parsed.kind, rows));
+      return sendJsonText(reply, await pageText({ catalog, now, ...ahead }, workspace.id, parsed.kind, rows));
     },
   );
 }
