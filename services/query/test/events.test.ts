@@ -1,12 +1,13 @@
 import { customerRow, draftCustomer, type LinkRecord } from '@waymark/catalog';
 import { insertRows, QUEUE_TABLES } from '@waymark/clickhouse';
+import type { Tag } from '@waymark/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { knownCustomers } from '../src/events/known-customers.js';
 import { aWorkspace, NOW, startQuery, type TestQuery, type TestWorkspace } from './test-query.js';
 
 let query: TestQuery;
 let workspace: TestWorkspace;
-let tag: TagRecord;
+let tag: Tag;
 let link: LinkRecord;
 
 beforeAll(async () => {
