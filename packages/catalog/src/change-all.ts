@@ -5,36 +5,39 @@ import type { RecordStore } from './record-store.js';
 /** Records changed in one insert: with their locks well within the time that the locks give. */
 const RECORDS_AT_ONCE = 500;
 
+async function forEachPage<R extends CatalogRecord>(
+  store: RecordStore<R>,
+  workspaceId: string,
+  conditions: readonly Condition[],
+  work: (ids: readonly string[]) => Promise<unknown>,
+): Promise<void> {
+  let last: string | undefined;
+  for (;;) {
+    const ids = await store.lists.idsAfter(workspaceId, conditions, last, RECORDS_AT_ONCE);
+    last = ids.at(-1);
+    if (last === undefined) return;
+    await work(ids);
+  }
+}
+
 /**
  * Changes every record that meets the conditions, each under its lock, page by page. Run again it goes on where an earlier run
  * ended, because what was changed does not meet the conditions any more.
  */
-export async function changeAll<R extends CatalogRecord>(
+export function changeAll<R extends CatalogRecord>(
   store: RecordStore<R>,
   workspaceId: string,
   conditions: readonly Condition[],
   change: (record: R) => R,
 ): Promise<void> {
-  let last: string | undefined;
-  for (;;) {
-    const ids = await store.lists.idsAfter(workspaceId, conditions, last, RECORDS_AT_ONCE);
-    last = ids.at(-1);
-    if (last === undefined) return;
-    await store.updateMany(workspaceId, ids, change);
-  }
+  return forEachPage(store, workspaceId, conditions, (ids) => store.updateMany(workspaceId, ids, change));
 }
 
 /** As {@link changeAll}, but removes them. */
-export async function removeAll<R extends CatalogRecord>(
+export function removeAll<R extends CatalogRecord>(
   store: RecordStore<R>,
   workspaceId: string,
   conditions: readonly Condition[],
 ): Promise<void> {
-  let last: string | undefined;
-  for (;;) {
-    const ids = await store.lists.idsAfter(workspaceId, conditions, last, RECORDS_AT_ONCE);
-    last = ids.at(-1);
-    if (last === undefined) return;
-    await store.removeMany(workspaceId, ids);
-  }
+  return forEachPage(store, workspaceId, conditions, (ids) => store.removeMany(workspaceId, ids));
 }
