@@ -3,6 +3,7 @@ import { customerSchema } from './customer.js';
 import { clickSchema, saleDetailSchema } from './event.js';
 import { jsonValueSchema } from './json-value.js';
 import { linkSchema } from './link.js';
+import { partnerSchema } from './partner.js';
 
 /** The partner of a link, as leads and sales tell of it (spec 8.1). */
 export const webhookPartnerSchema = z.strictObject({
@@ -32,15 +33,15 @@ const leadFields = {
   metadata: jsonValueSchema.nullable(),
 };
 
-/** What is told of each kind of event (spec 8.1). The partner object of `partner.enrolled` is that of `/partners`. */
-export const webhookDataSchemas = {
+/** What is told of each kind of event (spec 8.1). */
+const webhookDataSchemas = {
   'link.created': linkSchema,
   'link.updated': linkSchema,
   'link.deleted': linkSchema,
   'link.clicked': z.strictObject({ click: clickSchema, link: linkSchema }),
   'lead.created': z.strictObject(leadFields),
   'sale.created': z.strictObject({ ...leadFields, sale: saleDetailSchema }),
-  'partner.enrolled': z.looseObject({ id: z.string(), partnerId: z.string(), programId: z.string() }),
+  'partner.enrolled': partnerSchema,
 } as const;
 
 function envelope<const Event extends keyof typeof webhookDataSchemas>(event: Event) {

@@ -7,10 +7,16 @@ import { SIGNATURE_HEADER, signatureOf } from './signature.js';
 import type { ToldEvent } from './webhook-job.js';
 
 export interface AttemptParts {
-  readonly catalog: Pick<Catalog, 'links' | 'webhooks'>;
+  readonly catalog: Pick<Catalog, 'links'>;
   readonly outbound: Outbound;
   readonly now: () => number;
   readonly timeoutMs?: number;
+}
+
+/** A webhook and what its deliveries are signed with. */
+export interface SignedWebhook {
+  readonly webhook: WebhookRecord;
+  readonly secret: string;
 }
 
 const TIMEOUT_MS = 10_000;
@@ -23,12 +29,11 @@ const NO_ANSWER = 503;
 /** Sends one event to a webhook once. Never throws for what the receiver does. */
 export async function attemptDelivery(
   { catalog, outbound, now, timeoutMs = TIMEOUT_MS }: AttemptParts,
-  webhook: WebhookRecord,
+  { webhook, secret }: SignedWebhook,
   told: ToldEvent,
   { event, attempt }: { readonly event: WebhookTrigger; readonly attempt: number },
 ): Promise<Delivery> {
   const body = openBody(catalog.links, told.body);
-  const secret = catalog.webhooks.secretOf(webhook);
   const at = now();
   const began = performance.now();
   const delivery = (status: number, error: string, responseBody: string): Delivery => ({

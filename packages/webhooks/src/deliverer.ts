@@ -1,6 +1,6 @@
-import type { Catalog, WebhookRecord } from '@waymark/catalog';
+import type { Catalog } from '@waymark/catalog';
 import type { QueueLogger, WebhookJob, WebhookJobSender } from '@waymark/event-queue';
-import { type AttemptParts, attemptDelivery } from './attempt.js';
+import { type AttemptParts, attemptDelivery, type SignedWebhook } from './attempt.js';
 import type { Delivery, DeliveryLog } from './delivery-log.js';
 import { FAILURES_MAX, isNoticed, isSuccess, retryDelayMs } from './delivery-plan.js';
 import type { EventBodies } from './event-bodies.js';
@@ -26,8 +26,7 @@ const REQUESTS_PER_JOB = 8;
 const JOB_MS_MAX = 20_000;
 
 /** What one run of a job came to. */
-interface Run {
-  readonly webhook: WebhookRecord;
+interface Run extends SignedWebhook {
   readonly data: WebhookJobData;
   readonly retries: WebhookJob[];
   /** Log lines under way. */
@@ -97,7 +96,7 @@ export function createDeliverer(parts: DelivererParts) {
   }
 
   async function deliverOne(run: Run, told: ToldEvent): Promise<void> {
-    const delivery = await attemptDelivery(parts, run.webhook, told, run.data);
+    const delivery = await attemptDelivery(parts, run, told, run.data);
     note(run, delivery);
     if (isSuccess(delivery.status)) await noteSuccess(run);
     else if (!run.isGivenUp) await noteFailure(run, told);
@@ -128,7 +127,8 @@ export function createDeliverer(parts: DelivererParts) {
     if (webhook === undefined || webhook.disabledAt !== null) return;
     if (data.event === 'link.clicked' && (await isUsedUp(catalog, data.workspaceId))) return;
     const events = [...data.told, ...(await bodies.read(webhook, data.event, data.eventIds))];
-    const run: Run = { webhook, data, retries: [], logged: [], isGivenUp: false, isClean: false };
+    const secret = catalog.webhooks.secretOf(webhook);
+    const run: Run = { webhook, secret, data, retries: [], logged: [], isGivenUp: false, isClean: false };
     const left = await deliverAll(run, events);
     await Promise.all(run.logged);
     if (run.isGivenUp) return;

@@ -10,10 +10,10 @@ import {
 } from '@waymark/contract';
 import { eventIdOf } from './event-id.js';
 import { TRIGGER_OF } from './follow-events.js';
-import { readPartners } from './partner-totals.js';
 import { sealedLink } from './sealed-body.js';
 import { readStoredEvents, type StoredEvent } from './stored-events.js';
 import type { ToldEvent } from './webhook-job.js';
+import { readPartners } from './webhook-partners.js';
 
 export interface EventBodiesParts {
   readonly catalog: Catalog;
@@ -76,9 +76,9 @@ export function createEventBodies({ catalog, clickhouse, now }: EventBodiesParts
     return new Map(ids.map((id) => [id, customerObject(id, records.get(id), totals.get(id))]));
   }
 
-  async function partnersOf(workspaceId: string, links: Iterable<Link>): Promise<Map<string, WebhookPartner>> {
+  function partnersOf(workspaceId: string, links: Iterable<Link>): Promise<Map<string, WebhookPartner>> {
     const ids = [...new Set([...links].flatMap(({ partnerId }) => partnerId ?? []))];
-    return ids.length === 0 ? new Map() : readPartners({ catalog, clickhouse }, workspaceId, ids);
+    return readPartners(catalog, workspaceId, ids);
   }
 
   return {

@@ -1,5 +1,5 @@
 import type { Catalog, LinkRecord } from '@waymark/catalog';
-import type { WebhookTrigger } from '@waymark/contract';
+import type { Partner, WebhookTrigger } from '@waymark/contract';
 import { createWebhookJobSender, type QueueLogger } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { toldEvent } from './event-bodies.js';
@@ -21,8 +21,7 @@ export interface WebhookNotifierParts {
  */
 export interface WebhookNotifier {
   linkChanged(event: 'link.created' | 'link.updated' | 'link.deleted', link: LinkRecord): Promise<void>;
-  /** @param partner the partner object of `/partners` */
-  partnerEnrolled(workspaceId: string, partner: object): Promise<void>;
+  partnerEnrolled(workspaceId: string, partner: Partner): Promise<void>;
   close(): void;
 }
 

@@ -1,6 +1,5 @@
 import { type ClickHouseClient, EVENT_TABLES, type EventTableKind } from '@waymark/clickhouse';
 import { eventIdTime, formatResourceId, parseResourceId } from '@waymark/contract';
-import { z } from 'zod';
 
 /** An event as ClickHouse has it. */
 export interface StoredEvent {
@@ -15,13 +14,12 @@ export interface StoredEvent {
 }
 
 /** Payload version 1: see event-rows.ts of packages/clickhouse. The click's `ip` is a column of its own. */
-const payloadSchema = z.object({
-  v: z.literal(1),
-  click: z.record(z.string(), z.unknown()),
-  sale: z.unknown().optional(),
-  metadata: z.unknown().optional(),
-});
-export type EventPayload = z.infer<typeof payloadSchema>;
+interface EventPayload {
+  readonly v: 1;
+  readonly click: Readonly<Record<string, unknown>>;
+  readonly sale?: unknown;
+  readonly metadata?: unknown;
+}
 
 const READ_SECONDS_MAX = 10;
 const CONVERSION_COLUMNS = ', event_name, toString(customer_id)';
@@ -33,6 +31,12 @@ function dateTime(milliseconds: number): string {
 
 type Row = readonly [id: string, link: string, payload: string, ip: string, eventName?: string, customer?: string];
 
+function readPayload(text: string): EventPayload {
+  const payload = JSON.parse(text) as EventPayload;
+  if (payload.v !== 1) throw new Error('a stored payload is none of version 1');
+  return payload;
+}
+
 function storedEvent([id, link, payload, ip, eventName = '', customer]: Row): StoredEvent {
   return {
     id,
@@ -40,7 +44,7 @@ function storedEvent([id, link, payload, ip, eventName = '', customer]: Row): St
     linkId: formatResourceId('link', link),
     eventName,
     customerId: customer === undefined ? undefined : formatResourceId('customer', customer),
-    payload: payloadSchema.parse(JSON.parse(payload)),
+    payload: readPayload(payload),
     ip,
   };
 }

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { webhookEventSchema } from '@waymark/contract';
+import { type Partner, webhookEventSchema } from '@waymark/contract';
 import { waitFor } from '@waymark/test-kit';
 import {
   leadCreatedEventFromJSON,
@@ -47,6 +47,26 @@ function judged({ text, event }: Received) {
   expect(judge?.(text)).toMatchObject({ ok: true });
   return webhookEventSchema.parse(event);
 }
+
+const NOTHING = {
+  ...{ username: null, email: null, image: null, description: null, country: null, companyName: null },
+  ...{ defaultPayoutMethod: null, paypalEmail: null, stripeConnectId: null, payoutsEnabledAt: null },
+  ...{ identityVerifiedAt: null, groupId: null, tenantId: null, links: null, bannedAt: null, bannedReason: null },
+  ...{ totalClicks: 0, totalLeads: 0, totalConversions: 0, totalSales: 0, totalSaleAmount: 0, totalCommissions: 0 },
+  ...{ netRevenue: 0, earningsPerClick: null, averageLifetimeValue: null, clickToLeadRate: null },
+  ...{ clickToConversionRate: null, leadToConversionRate: null, returnOnAdSpend: null },
+};
+const aPartner: Partner = {
+  ...NOTHING,
+  id: 'pn_1',
+  partnerId: 'pn_1',
+  programId: 'prog_1',
+  name: 'Pat',
+  networkStatus: 'draft',
+  status: 'approved',
+  createdAt: '2026-11-21T00:00:00.000Z',
+  tags: [],
+};
 
 describe('what webhooks are told', () => {
   it('is signed over the exact body with the secret of the webhook', async () => {
@@ -144,19 +164,7 @@ describe('what webhooks are told', () => {
 
   it('of an enrolled partner: its object, also to the client library', async () => {
     await fixture.aHook(receiver.url, { triggers: ['partner.enrolled'] });
-    const nothing = { username: null, email: null, image: null, country: null, companyName: null, tenantId: null };
-    const payouts = { defaultPayoutMethod: null, paypalEmail: null, stripeConnectId: null, payoutsEnabledAt: null };
-    await fixture.notifier.partnerEnrolled(fixture.workspaceId, {
-      ...{
-        id: 'pn_1',
-        partnerId: 'pn_1',
-        programId: 'prog_1',
-        name: 'Pat',
-        networkStatus: 'draft',
-        status: 'approved',
-      },
-      ...{ ...nothing, ...payouts, identityVerifiedAt: null, links: null, createdAt: '2026-11-21T00:00:00.000Z' },
-    });
+    await fixture.notifier.partnerEnrolled(fixture.workspaceId, aPartner);
     const [told = expect.fail()] = (await untilReceived(1)).map(judged);
     expect(told).toMatchObject({ event: 'partner.enrolled', data: { id: 'pn_1', name: 'Pat' } });
   });

@@ -64,13 +64,18 @@ export async function startService(
   return { pid: child.pid ?? 0, port, apiPort: Number(apiPort), stop: stopper(child, dataDir) };
 }
 
-/** The baseline: the same framework without anything of ours. */
-export async function startBareFastify(): Promise<BenchProcess> {
+async function startBare(file: string): Promise<BenchProcess> {
   const dataDir = mkdtempSync(join(tmpdir(), 'waymark-bench-'));
-  const child = fork(join(import.meta.dirname, 'bare-fastify.ts'), {
+  const child = fork(join(import.meta.dirname, file), {
     execArgv: ['--import', 'tsx'],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const { port = 0 } = await untilReady(child);
   return { pid: child.pid ?? 0, port, stop: stopper(child, dataDir) };
 }
+
+/** The baseline: the same framework without anything of ours. */
+export const startBareFastify = (): Promise<BenchProcess> => startBare('bare-fastify.ts');
+
+/** Counts the webhooks it is sent. */
+export const startBareReceiver = (): Promise<BenchProcess> => startBare('bare-receiver.ts');

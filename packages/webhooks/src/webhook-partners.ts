@@ -1,0 +1,33 @@
+import { type Catalog, NO_PARTNER_TOTALS } from '@waymark/catalog';
+import type { WebhookPartner } from '@waymark/contract';
+
+/** The partner objects of leads and sales (spec 8.1); partners that are gone are absent. */
+export async function readPartners(
+  { partners }: Pick<Catalog, 'partners'>,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<Map<string, WebhookPartner>> {
+  if (ids.length === 0) return new Map();
+  const [records, totals] = await Promise.all([partners.getMany(workspaceId, ids), partners.totals(workspaceId, ids)]);
+  return new Map(
+    [...records.values()].map(({ id, name, email, image, country, groupId }) => {
+      const { clicks, leads, conversions, sales, saleAmount } = totals.get(id) ?? NO_PARTNER_TOTALS;
+      const partner: WebhookPartner = {
+        id,
+        name,
+        email,
+        image,
+        payoutsEnabledAt: null,
+        country,
+        groupId,
+        totalClicks: clicks,
+        totalLeads: leads,
+        totalConversions: conversions,
+        totalSales: sales,
+        totalSaleAmount: saleAmount,
+        totalCommissions: 0,
+      };
+      return [id, partner];
+    }),
+  );
+}
