@@ -1,11 +1,12 @@
-import { openStores } from '@waymark/catalog';
+import { type LinkRecord, openStores } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { readInstanceKey, type Settings, SettingsError } from '@waymark/config';
 import { createEventWriter } from '@waymark/event-queue';
 import { type App, createApp, type Logger, type Service } from '@waymark/http-kit';
-import { createEventFollower } from '@waymark/webhooks';
+import { createEventFollower, createWebhookNotifier } from '@waymark/webhooks';
 import { CLOSE_SHARE } from './close-share.js';
 import { startDeliveries } from './deliveries.js';
+import { startLinkTests } from './link-tests.js';
 
 /** Deliveries need a little longer than their own share, and less than the whole. */
 const DELIVERIES_SHARE = 0.8;
@@ -35,19 +36,23 @@ function buildHealthApp({ settings, logger, clickhouse, check }: HealthDeps): Ap
 }
 
 /**
- * Carries the queue into ClickHouse, tells webhooks of it, and answers health probes. Closing: not ready, no more jobs,
- * deliveries and inserts finished, then Redis, then ClickHouse.
+ * Carries the queue into ClickHouse, tells webhooks of it, ends tests of links, and answers health probes. Closing: not ready,
+ * no more jobs, deliveries and inserts finished, then Redis, then ClickHouse.
  */
 export async function startWriter(settings: Settings, logger: Logger): Promise<Service> {
   checkStores(settings);
   const stores = openStores(settings, readInstanceKey(settings), logger);
-  const { redisUrl, clickhouse, catalog } = stores;
+  const { redisUrl, redis, clickhouse, catalog } = stores;
   const closeMs = settings.shutdownDeadlineMs * CLOSE_SHARE;
   const webhookJobsOf = createEventFollower({ catalog });
   const writer = createEventWriter({ redisUrl, clickhouse, logger, closeMs, webhookJobsOf });
   const deliveries = startDeliveries(logger, settings.shutdownDeadlineMs * DELIVERIES_SHARE);
+  const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
+  const onChanged = (link: LinkRecord) => notifier.linkChanged('link.updated', link);
+  const linkTests = startLinkTests({ catalog, redis, logger, onChanged });
   const close = async () => {
-    await Promise.all([writer.close(), deliveries.close()]);
+    await Promise.all([writer.close(), deliveries.close(), linkTests.close()]);
+    notifier.close();
     await stores.close();
   };
   const app = buildHealthApp({ settings, logger, clickhouse, check: writer.check });
