@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { RunningStack, type StackProcess } from './stack/running-stack.js';
 import { Traffic } from './stack/traffic.js';
 import { Judge } from './stack/verdict.js';
+import { untilDrained } from './until-drained.js';
 
 // The whole stack as `npm run up` starts it, traffic through its HTTP ports, and `kill -9` of one child after the other.
 
@@ -45,6 +46,7 @@ describe('the whole stack under kill -9', () => {
       await progress(traffic, EVENTS_BETWEEN_KILLS);
       traffic.stop();
       await running;
+      await untilDrained(stack.state.redis, 60_000);
       const judge = new Judge(stack.state.clickhouse, traffic.ledger);
       const verdict = await judge.judge(60_000);
       await judge.close();

@@ -11,7 +11,6 @@ import {
   type EventProducer,
   invoiceClaim,
   listDeadLetters,
-  queueDepths,
 } from '@waymark/event-queue';
 import { aClick, aSale, startTcpProxy, type TcpProxy, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
@@ -21,6 +20,7 @@ import { FAULTS, SCENARIO_MS } from './queue/fault-length.js';
 import { Judge } from './queue/judge.js';
 import { Ledger } from './queue/ledger.js';
 import { WritePath } from './queue/write-path.js';
+import { untilDrained } from './until-drained.js';
 
 // The moments that chance rarely hits: an answer lost at the worst time, a claim without its job, a spool read twice, rows
 // that no table takes.
@@ -83,8 +83,9 @@ function aSaleRow(workspaceId: string, facts: Parameters<typeof aSale>[0] = {}):
   return { id: eventId, row: aSale({ click, timestampMs: now, eventId, ...facts }) };
 }
 
-/** Waits until no job is left, then compares: `ids` must be there, once, and nothing else may be. */
+/** Waits until no job is left, then compares: what the ledger has must be there, once. */
 async function verdictOf(scenario: string, faults: string, workspaceId: string, ledger: Ledger): Promise<void> {
+  await untilDrained(path.redis.url, FAULTS.settleMs);
   const verdict = await new Judge(path.client, workspaceId, ledger).judge(FAULTS.settleMs);
   report.push({
     scenario,
@@ -107,18 +108,6 @@ async function countOf(table: string, workspaceId: string): Promise<number> {
   return Number(row?.rows);
 }
 
-const untilDrained = () =>
-  waitFor(
-    async () =>
-      Object.entries(await queueDepths(redis)).every(
-        ([queue, depth]) => queue === 'dead-letter' || depth.waiting + depth.active === 0,
-      ),
-    {
-      what: 'the queues to be empty',
-      timeoutMs: FAULTS.settleMs,
-    },
-  );
-
 describe('an answer that is lost', () => {
   it(
     'and whose transaction is repeated after its job was completed records a sale once',
@@ -135,14 +124,14 @@ describe('an answer that is lost', () => {
         const committing = producer.commit({ rows: [{ kind: 'sale', row }], finals });
         committing.catch(() => undefined);
         await waitFor(async () => (await countOf('sale_events', workspaceId)) === round + 1, { what: 'the sale' });
-        await untilDrained();
+        await untilDrained(path.redis.url, FAULTS.settleMs);
         proxy.cut();
         proxy.pass();
         await committing;
         ledger.sales.set(`${round}`, id);
         await waitFor(() => producer.ping().then(() => true), { what: 'the connection' });
       }
-      await untilDrained();
+      await untilDrained(path.redis.url, FAULTS.settleMs);
       await verdictOf('answer lost, transaction repeated after its job', `${FAULTS.kills} ×`, workspaceId, ledger);
       expect(await countOf('sale_events', workspaceId)).toBe(FAULTS.kills);
     },
@@ -231,7 +220,7 @@ describe('a spool', () => {
         what: 'the replay',
         timeoutMs: 20_000,
       });
-      await untilDrained();
+      await untilDrained(path.redis.url, FAULTS.settleMs);
       await verdictOf('spool replayed again and again', '4 replays', workspaceId, ledger);
       expect(await countOf('click_events', workspaceId)).toBe(200);
     },
@@ -266,7 +255,7 @@ describe('rows that no table takes', () => {
           ledger.clicks.add((await producer.recordClick(visit)).clickId);
         }),
       ]);
-      await untilDrained();
+      await untilDrained(path.redis.url, FAULTS.settleMs);
       await verdictOf('poison, forged ids, rows at the limit', `${count + 23} rows`, workspaceId, ledger);
       const bad = Array.from({ length: count }, (_, number) => number).filter(isBad).length;
       expect((await listDeadLetters(redis, { limit: 1 })).total - lettersBefore).toBe(bad + forged.length);

@@ -96,11 +96,12 @@ describe('every migration', () => {
     for (const query of await statements({})) await db.client.command({ query });
   });
 
-  test('has a column list for its rows that the tables accept in full', async () => {
+  test('has a column list for its rows that names every column the tables do not make themselves', async () => {
     const { QUEUE_TABLES } = await import('../src/index.js');
     for (const { table, columns } of Object.values(QUEUE_TABLES)) {
       const result = await db.client.query({
-        query: 'SELECT name FROM system.columns WHERE database = currentDatabase() AND table = {table:String}',
+        query: `SELECT name FROM system.columns
+          WHERE database = currentDatabase() AND table = {table:String} AND default_kind != 'MATERIALIZED'`,
         query_params: { table },
         format: 'JSONEachRow',
       });

@@ -86,7 +86,10 @@ describe('up', { timeout: 120_000 }, () => {
     async () => {
       up.child.kill('SIGKILL');
       await up.ended();
-      await waitFor(() => runningPids(Object.values(state.pids)).length === 0, { what: 'the end of every process' });
+      await waitFor(() => runningPids(Object.values(state.pids)).length === 0, {
+        what: 'the end of every process',
+        timeoutMs: 30_000,
+      });
       expect(up.state()).toEqual(state);
 
       up = runUp(up.dataDir);

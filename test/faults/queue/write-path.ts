@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { type ClickHouseClient, createClickHouseClient, migrate } from '@waymark/clickhouse';
 import { createEventProducer } from '@waymark/event-queue';
 import { startClickHouse, startRedis, type TestClickHouse, type TestRedis, waitFor } from '@waymark/test-kit';
+import { untilDrained } from '../until-drained.js';
 import { forkSource, kill9 } from './child-process.js';
+import { FAULTS } from './fault-length.js';
 import { Ledger } from './ledger.js';
 import type { ProducerReport, ProducerTask } from './messages.js';
 
@@ -159,7 +161,10 @@ export class Traffic {
     slot.child = this.#fork(slot.prefix);
   }
 
-  /** Lets every producer finish what is under way; what they leave on disk is for the next process to replay. */
+  /**
+   * Lets every producer finish what is under way and the writers write it; what a producer leaves on disk is for the next
+   * process to replay.
+   */
   async stop(): Promise<void> {
     await Promise.all(
       this.#slots.map(async ({ child }) => {
@@ -175,8 +180,9 @@ export class Traffic {
     });
     await waitFor(async () => (await readdir(this.path.spoolDirectory)).length === 0, {
       what: 'the spool to be replayed',
-      timeoutMs: 60_000,
+      timeoutMs: FAULTS.settleMs,
     });
     await heir.close();
+    await untilDrained(this.path.redis.url, FAULTS.settleMs);
   }
 }

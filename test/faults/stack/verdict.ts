@@ -29,7 +29,7 @@ export class Judge {
     this.#workspace = parseResourceId('workspace', ledger.workspaceId) ?? '';
   }
 
-  /** Waits until everything acknowledged is in the store, or the time is up, then judges. */
+  /** Waits until everything acknowledged is in the store, or the time is up, then judges. The queues must be empty. */
   async judge(timeoutMs: number): Promise<Verdict> {
     await waitFor(async () => (await this.#lost()).length === 0, { timeoutMs, what: 'every acknowledged event' }).catch(
       () => undefined,
