@@ -4,7 +4,7 @@ import { parseResourceId } from '@waymark/contract';
 import { createLogger } from '@waymark/http-kit';
 import { Redis } from 'ioredis';
 import { INSTANCE_KEY } from '../lib/stores.js';
-import { createBaseline, fillBaseline } from './baseline-tables.js';
+import { createBaseline, fillBaseline, mergeBaseline } from './baseline-tables.js';
 import { insertClicks } from './generate-clicks.js';
 import { insertCustomers, insertLeads, insertSales } from './generate-conversions.js';
 import { generateLinks } from './generate-links.js';
@@ -129,6 +129,7 @@ export async function generateWorld(options: GenerateOptions): Promise<World> {
   await run(insertCustomers(known.map(({ id }) => id)));
   await createBaseline(client, database);
   await inMonths(`${database}: baseline`, progress, (fromMs, toMs) => fillBaseline(client, database, fromMs, toMs));
+  await mergeBaseline(client, database);
   await settleMerges(client, progress);
   await client.close();
   return { sizes, database, known };
