@@ -1,7 +1,11 @@
 import type { Settings } from './settings.js';
 
 const MASK = '***';
-const SECRETS: ReadonlySet<string> = new Set(['clickhousePassword', 'instanceKey'] satisfies (keyof Settings)[]);
+const SECRETS: ReadonlySet<string> = new Set([
+  'clickhousePassword',
+  'instanceKey',
+  'adminKey',
+] satisfies (keyof Settings)[]);
 
 /** The URL without what authenticates: its password and every query value. */
 export function maskUrl(text: string): string {

@@ -1,3 +1,4 @@
+export { adminKeyFile, ensureAdminKey, readAdminKey } from './admin-key.js';
 export * from './describe-settings.js';
 export * from './environment.js';
 export * from './instance-key.js';

@@ -1,6 +1,6 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { makeKeyFile, readKeyFile } from './key-file.js';
 import type { Settings } from './settings.js';
 import { SettingsError } from './settings-error.js';
 
@@ -16,14 +16,10 @@ function parseKey(text: string, origin: string): Buffer {
   return Buffer.from(digits, 'hex');
 }
 
-function readKeyFile(dataDir: string): Buffer | undefined {
+function readInstanceKeyFile(dataDir: string): Buffer | undefined {
   const file = instanceKeyFile(dataDir);
-  try {
-    return parseKey(readFileSync(file, 'utf8'), file);
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw err;
-  }
+  const text = readKeyFile(file);
+  return text === undefined ? undefined : parseKey(text, file);
 }
 
 /**
@@ -33,41 +29,17 @@ function readKeyFile(dataDir: string): Buffer | undefined {
  */
 export function readInstanceKey(settings: Pick<Settings, 'instanceKey' | 'dataDir'>): Buffer {
   if (settings.instanceKey !== undefined) return parseKey(settings.instanceKey, 'INSTANCE_KEY');
-  const key = readKeyFile(settings.dataDir);
+  const key = readInstanceKeyFile(settings.dataDir);
   if (key === undefined) {
     throw new SettingsError([`INSTANCE_KEY: is required, as there is no ${instanceKeyFile(settings.dataDir)}`]);
   }
   return key;
 }
 
-function syncDirectory(directory: string): void {
-  const handle = openSync(directory, 'r');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
-}
-
-/**
- * The key in `dataDir`, made at the first start. A kill in the middle leaves no half key, and of two starts at once
- * one makes it and both use it: losing the key would make every stored link password unreadable.
- */
+/** The key in `dataDir`, made at the first start: losing it would make every stored link password unreadable. */
 export function ensureInstanceKey(dataDir: string): Buffer {
-  const existing = readKeyFile(dataDir);
+  const existing = readInstanceKeyFile(dataDir);
   if (existing !== undefined) return existing;
-
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const file = instanceKeyFile(dataDir);
-  const draft = `${file}.${randomUUID()}`;
-  try {
-    writeFileSync(draft, `${randomBytes(KEY_BYTES).toString('hex')}\n`, { mode: 0o600, flag: 'wx', flush: true });
-    linkSync(draft, file);
-    syncDirectory(dataDir);
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code !== 'EEXIST') throw err;
-  } finally {
-    rmSync(draft, { force: true });
-  }
+  makeKeyFile(instanceKeyFile(dataDir), randomBytes(KEY_BYTES).toString('hex'));
   return readInstanceKey({ instanceKey: undefined, dataDir });
 }

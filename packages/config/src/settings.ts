@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { SettingsError } from './settings-error.js';
 import {
   addressRanges,
+  adminKey,
   directory,
   flag,
   headerName,
@@ -56,6 +57,7 @@ const environmentSchema = z.object({
   EVENT_RETENTION_DAYS: wholeNumber(31, 36_500).optional(),
 
   INSTANCE_KEY: hexKey.optional(),
+  ADMIN_KEY: adminKey.optional(),
   CURRENCY_RATES_FILE: readableFile.optional(),
   SHUTDOWN_DEADLINE_MS: wholeNumber(1000, 600_000).default(25_000),
   LOG_LEVEL: z
@@ -146,6 +148,8 @@ function toSettings(env: Environment) {
     eventRetentionDays: env.EVENT_RETENTION_DAYS,
     /** 64 hexadecimal digits; undefined = the file in `dataDir`. Read it with `readInstanceKey`. */
     instanceKey: env.INSTANCE_KEY,
+    /** Undefined = the file in `dataDir`, if there is one. Read it with `readAdminKey`. */
+    adminKey: env.ADMIN_KEY,
     currencyRatesFile: env.CURRENCY_RATES_FILE,
     shutdownDeadlineMs: env.SHUTDOWN_DEADLINE_MS,
     logLevel: env.LOG_LEVEL,

@@ -40,6 +40,7 @@ describe('loadSettings', () => {
       addressRetentionDays: undefined,
       eventRetentionDays: undefined,
       instanceKey: undefined,
+      adminKey: undefined,
       currencyRatesFile: undefined,
       shutdownDeadlineMs: 25_000,
       logLevel: 'info',
@@ -87,6 +88,7 @@ describe('loadSettings', () => {
       LINK_PORT: '70000',
       REDIS_URL: 'cache:hunter2',
       INSTANCE_KEY: 'hunter2',
+      ADMIN_KEY: 'hunter2',
       TRUSTED_PROXIES: '10.0.0.0/33',
       LOG_LEVEL: 'loud',
       REQUIRE_HTTPS: 'perhaps',
@@ -98,6 +100,7 @@ describe('loadSettings', () => {
       'REQUIRE_HTTPS',
       'TRUSTED_PROXIES',
       'INSTANCE_KEY',
+      'ADMIN_KEY',
       'LOG_LEVEL',
     ]);
     expect(found.join('\n')).not.toContain('hunter2');
@@ -149,6 +152,7 @@ describe('describeSettings', () => {
         CLICKHOUSE_URL: 'https://store:8443/?password=hunter3&user=bob',
         CLICKHOUSE_PASSWORD: 'hunter4',
         INSTANCE_KEY: 'ab'.repeat(32),
+        ADMIN_KEY: 'cd'.repeat(16),
       }),
     );
     expect(shown).toMatchObject({
@@ -157,6 +161,7 @@ describe('describeSettings', () => {
       clickhouseUrl: 'https://store:8443/?password=***&user=***',
       clickhousePassword: '***',
       instanceKey: '***',
+      adminKey: '***',
       geoDatabase: null,
     });
     expect(JSON.stringify(shown)).not.toMatch(/hunter|abab/);

@@ -1,3 +1,4 @@
+export { type AdminGuardOptions, adminGuard } from './admin-guard.js';
 export { type App, type CreateAppOptions, createApp } from './app.js';
 export { type AuthenticateHook, type AuthPluginOptions, authPlugin, type KeyCatalog } from './auth-plugin.js';
 export { countRequest } from './count-request.js';

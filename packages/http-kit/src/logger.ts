@@ -13,6 +13,7 @@ const SECRET_NAMES = [
   'apiKey',
   'publishableKey',
   'instanceKey',
+  'adminKey',
   'secret',
 ];
 

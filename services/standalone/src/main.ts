@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { writeSync } from 'node:fs';
-import { describeSettings, environmentWith, loadSettings, type Settings } from '@waymark/config';
+import { adminKeyFile, describeSettings, environmentWith, loadSettings, type Settings } from '@waymark/config';
 import { createLogger, type Logger, runService } from '@waymark/http-kit';
 import { openLog } from './launch.js';
 import { LOCAL_DOMAIN, nextSteps } from './next-steps.js';
@@ -53,6 +53,8 @@ async function start(settings: Settings, logger: Logger, signal: AbortSignal) {
   const suffix = apiKey === undefined ? `-${randomBytes(3).toString('hex')}` : '';
   console.log(`\nWaymark is up: API ${api}, short links ${links}, data and logs in ${settings.dataDir}\n`);
   console.log(nextSteps({ api, links, domain, dataDir: settings.dataDir, apiKey, suffix }));
+  const adminKey = settings.adminKey === undefined ? adminKeyFile(settings.dataDir) : 'ADMIN_KEY';
+  console.log(`Metrics and operations pages: ${api}/metrics and ${api}/ops, with the admin key in ${adminKey}`);
   console.log('Ctrl-C stops it.');
   return {
     async close() {

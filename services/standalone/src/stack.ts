@@ -2,7 +2,14 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { embeddedArguments, embeddedEntry, embeddedThreads } from '@waymark/clickhouse-embedded';
-import { ensureInstanceKey, environmentWith, removeRunState, type Settings, writeRunState } from '@waymark/config';
+import {
+  ensureAdminKey,
+  ensureInstanceKey,
+  environmentWith,
+  removeRunState,
+  type Settings,
+  writeRunState,
+} from '@waymark/config';
 import { Children } from './children.js';
 import { type DataDirLock, lockDataDir } from './data-dir-lock.js';
 import { launchNode } from './launch.js';
@@ -91,6 +98,7 @@ async function startStores({ settings, report }: StackOptions, children: Childre
     report(`clickhouse, embedded, on port ${port}`);
   }
   const instanceKey = settings.instanceKey ?? ensureInstanceKey(dataDir).toString('hex');
+  if (settings.adminKey === undefined) ensureAdminKey(dataDir);
   return { redisUrl, clickhouseUrl, instanceKey };
 }
 

@@ -1,0 +1,79 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { ApiError } from '@waymark/contract';
+import type { RateLimiter } from '@waymark/rate-limit';
+import fp from 'fastify-plugin';
+import { LRUCache } from 'lru-cache';
+import { isLocalPeer } from './local-peer.js';
+
+export interface AdminGuardOptions {
+  /** Undefined = nobody has it: what it guards is closed. */
+  readonly adminKey: string | undefined;
+  readonly rateLimiter: Pick<RateLimiter, 'take'>;
+  /** Lets programs of this machine in without the key. */
+  readonly isOpenToLocalPeers?: boolean;
+  readonly now?: () => number;
+}
+
+const BUCKET = 'admin-key';
+const TRIES_MAX = 10;
+const TRIES_WINDOW_SECONDS = 60;
+const ADDRESSES_KEPT = 10_000;
+/** Longer than any key; keeps strangers from having us hash a header of 100 kB. */
+const HEADER_CHARS_MAX = 1024;
+/** Makes browsers ask for the key. */
+const CHALLENGE = 'Basic realm="Waymark operators", charset="UTF-8"';
+
+/** `Bearer <key>`, or Basic with the key as the password of any user; undefined = neither. */
+function givenKey(header: string | undefined): string | undefined {
+  if (header === undefined || header.length > HEADER_CHARS_MAX) return undefined;
+  const [, scheme = '', value = ''] = /^(\w+) +(\S+)$/.exec(header.trim()) ?? [];
+  switch (scheme.toLowerCase()) {
+    case 'bearer':
+      return value;
+    case 'basic': {
+      const pair = Buffer.from(value, 'base64').toString('utf8');
+      const colon = pair.indexOf(':');
+      return colon < 0 ? undefined : pair.slice(colon + 1);
+    }
+    default:
+      return undefined;
+  }
+}
+
+const digest = (text: string) => createHash('sha256').update(text).digest();
+
+/**
+ * Puts every route of the scope it is registered in behind the admin key: 401 without it, 429 for an address that tried wrong
+ * keys too often. Register it before the routes.
+ */
+export const adminGuard = fp<AdminGuardOptions>(
+  async (app, { adminKey, rateLimiter, isOpenToLocalPeers = false, now = Date.now }) => {
+    const expected = adminKey === undefined ? undefined : digest(adminKey);
+    /** Addresses that may not try for now, with the end of it: the right key opens nothing for them either. */
+    const refusedUntilMs = new LRUCache<string, number>({ max: ADDRESSES_KEPT });
+
+    const refuseTry = (address: string, retryAfterSeconds: number): never => {
+      refusedUntilMs.set(address, now() + retryAfterSeconds * 1000);
+      const message = `Too many wrong admin keys. Retry in ${retryAfterSeconds} s.`;
+      throw new ApiError('rate_limit_exceeded', message, { retryAfterSeconds });
+    };
+
+    app.addHook('onRequest', async (request, reply) => {
+      if (isOpenToLocalPeers && isLocalPeer(request)) return;
+      const leftMs = (refusedUntilMs.get(request.ip) ?? 0) - now();
+      if (leftMs > 0) refuseTry(request.ip, Math.ceil(leftMs / 1000));
+
+      const { authorization } = request.headers;
+      const given = givenKey(authorization);
+      if (given !== undefined && expected !== undefined && timingSafeEqual(digest(given), expected)) return;
+      // Browsers ask without a key first.
+      if (authorization !== undefined) {
+        const counted = await rateLimiter.take(request.ip, BUCKET, TRIES_MAX, TRIES_WINDOW_SECONDS);
+        if (!counted.allowed) refuseTry(request.ip, counted.retryAfterSeconds);
+      }
+      reply.header('www-authenticate', CHALLENGE);
+      throw new ApiError('unauthorized', 'This page needs the admin key.');
+    });
+  },
+  { name: 'admin-guard' },
+);
