@@ -61,12 +61,13 @@ export interface CreateAppOptions {
   readonly timeoutsMs?: { readonly headers: number; readonly request: number; readonly checkInterval: number };
 }
 
-const PROBE_PATHS: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz']);
+/** Asked from within, before there is a certificate. */
+const PLAIN_PATHS: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz', '/internal/domain-check']);
 
 function addRequestHooks(app: App, requireHttps: boolean): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
-    const isRefused = requireHttps && request.protocol !== 'https' && !PROBE_PATHS.has(request.routeOptions.url);
+    const isRefused = requireHttps && request.protocol !== 'https' && !PLAIN_PATHS.has(request.routeOptions.url);
     done(isRefused ? new ApiError('forbidden', 'This API is served over HTTPS only.') : undefined);
   });
 }

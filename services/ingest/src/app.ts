@@ -1,4 +1,4 @@
-import { type App, authPlugin, type CreateAppOptions, createApp } from '@waymark/http-kit';
+import { type App, authPlugin, type CreateAppOptions, createApp, domainCheckRoutes } from '@waymark/http-kit';
 import type { IngestDeps } from './ingest-deps.js';
 import { redirectRoutes, routerTarget, shortcutVisits } from './redirect/redirect-routes.js';
 import { browserRoutes } from './track/browser-routes.js';
@@ -19,5 +19,6 @@ export function buildTrackApp(options: CreateAppOptions, deps: IngestDeps): App 
   const app = createApp({ title: 'Waymark ingest', ...options });
   app.register(authPlugin, deps);
   app.register(async (routes) => trackRoutes(routes as App, deps));
+  app.register(async (routes) => domainCheckRoutes(routes as App, deps));
   return app;
 }

@@ -1,6 +1,6 @@
 import type { Catalog } from '@waymark/catalog';
 import type { RecordedClaims } from '@waymark/event-queue';
-import { type App, authPlugin, type CreateAppOptions, createApp } from '@waymark/http-kit';
+import { type App, authPlugin, type CreateAppOptions, createApp, domainCheckRoutes } from '@waymark/http-kit';
 import type { Outbound } from '@waymark/outbound';
 import type { RateLimiter } from '@waymark/rate-limit';
 import type { WebhookNotifier } from '@waymark/webhooks';
@@ -46,6 +46,7 @@ export async function managementRoutes(app: App, deps: ManagementDeps): Promise<
   await applicationRoutes(app, deps);
   await programExtraRoutes(app);
   await qrRoutes(app, deps);
+  await domainCheckRoutes(app, deps);
 }
 
 /** The service as an app of its own. */

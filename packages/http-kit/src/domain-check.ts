@@ -1,0 +1,78 @@
+import { domainToASCII } from 'node:url';
+import type { Catalog } from '@waymark/catalog';
+import { ApiError } from '@waymark/contract';
+import type { RateLimiter } from '@waymark/rate-limit';
+import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
+import type { App } from './app.js';
+
+export interface DomainCheckDeps {
+  readonly catalog: { readonly domains: Pick<Catalog['domains'], 'findBySlug'> };
+  readonly rateLimiter: Pick<RateLimiter, 'take'>;
+  /** The domain that belongs to every workspace. */
+  readonly defaultDomain: string | undefined;
+}
+
+const HOST = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const WWW = 'www.';
+
+const ANSWERS_KEPT = 10_000;
+/** Strangers choose what a proxy asks for: names nobody has are remembered for as long as the catalog does. */
+const UNKNOWN_MS = 5_000;
+/** Names that were there lately are looked up without being counted. */
+const KNOWN_MS = 24 * 3_600_000;
+/** First questions for a name, of all processes together: each may be a read of ClickHouse. */
+const FIRST_QUESTIONS_MAX = 120;
+const WINDOW_SECONDS = 60;
+
+const querySchema = z.object({
+  domain: z
+    .string()
+    .max(1024)
+    .transform((text) => domainToASCII(text.trim().toLowerCase().replace(/\.$/, '')))
+    .refine((host) => HOST.test(host), 'not a domain name, such as go.example.com'),
+});
+
+function createDomainCheck({ catalog, rateLimiter, defaultDomain }: DomainCheckDeps) {
+  const answers = new LRUCache<string, boolean>({ max: ANSWERS_KEPT });
+  const ownHost = defaultDomain?.replace(/:\d+$/, '');
+
+  /** As a visit finds its domain: without `www.`, or as it is. */
+  async function isRegistered(host: string): Promise<boolean> {
+    const bare = host.startsWith(WWW) ? host.slice(WWW.length) : host;
+    if (ownHost !== undefined && (ownHost === bare || ownHost === host)) return true;
+    const { findBySlug } = catalog.domains;
+    const domain = (await findBySlug(bare)) ?? (bare === host ? undefined : await findBySlug(host));
+    return domain !== undefined && !domain.archived;
+  }
+
+  async function countFirstQuestion(): Promise<void> {
+    const counted = await rateLimiter.take('first-question', 'domain-check', FIRST_QUESTIONS_MAX, WINDOW_SECONDS);
+    if (counted.allowed) return;
+    throw new ApiError('rate_limit_exceeded', 'Too many names were asked for. Try again later.', {
+      retryAfterSeconds: counted.retryAfterSeconds,
+    });
+  }
+
+  /** @throws ApiError rate_limit_exceeded; internal_server_error while neither store can tell */
+  return async (host: string): Promise<boolean> => {
+    const known = answers.get(host);
+    if (known === false) return false;
+    if (known === undefined) await countFirstQuestion();
+    const registered = await isRegistered(host);
+    answers.set(host, registered, { ttl: registered ? KNOWN_MS : UNKNOWN_MS });
+    return registered;
+  };
+}
+
+/**
+ * Tells a proxy that gets certificates on demand whether it should: 200 for a domain of any workspace, 404 for everything else.
+ * It needs no key, says nothing of the owner, and is asked before there is a certificate, thus over plain HTTP as well.
+ */
+export async function domainCheckRoutes(app: App, deps: DomainCheckDeps): Promise<void> {
+  const isRegistered = createDomainCheck(deps);
+  app.get('/internal/domain-check', { schema: { hide: true, querystring: querySchema } }, async (request) => {
+    if (await isRegistered(request.query.domain)) return { registered: true };
+    throw new ApiError('not_found', 'No such domain is registered.');
+  });
+}
