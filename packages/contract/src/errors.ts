@@ -44,8 +44,12 @@ export interface ErrorBody {
   readonly error: { readonly code: ErrorCode; readonly message: string; readonly doc_url: string };
 }
 
+/** Where the description of a code stands on the page of errors. */
+export function errorAnchor(code: ErrorCode): string {
+  return code.replaceAll('_', '-');
+}
+
 /** Builds the error body; `docBase` is the documentation origin without a trailing slash. */
 export function errorBody(code: ErrorCode, message: string, docBase: string): ErrorBody {
-  const anchor = code.replaceAll('_', '-');
-  return { error: { code, message, doc_url: `${docBase}/api-reference/errors#${anchor}` } };
+  return { error: { code, message, doc_url: `${docBase}/api-reference/errors#${errorAnchor(code)}` } };
 }

@@ -11,6 +11,7 @@ import Fastify, {
 } from 'fastify';
 import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import { createClientErrorHandler } from './client-errors.js';
+import { docsPlugin } from './docs/docs-plugin.js';
 import { sendError } from './error-mapper.js';
 import { healthPlugin, type ReadinessChecks } from './health.js';
 import type { Logger } from './logger.js';
@@ -53,7 +54,7 @@ export interface CreateAppOptions {
   /** Refuse what did not come over HTTPS with 403; probes excepted. */
   readonly requireHttps?: boolean;
   readonly bodyBytesMax?: number;
-  /** False leaves `/healthz`, `/readyz` and `/openapi.json` free: on the link port every path is a short link's. */
+  /** False leaves `/healthz`, `/readyz`, `/openapi.json` and `/docs` free: on the link port every path is a short link's. */
   readonly systemRoutes?: boolean;
   /** Gives the router another target than the request's, which stays in `request.originalUrl`. */
   readonly rewriteUrl?: (request: IncomingMessage) => string;
@@ -137,7 +138,9 @@ export function createApp(options: CreateAppOptions): App {
   const systemRoutes = options.systemRoutes !== false;
   app.addHook('onRoute', describeRoute);
   if (systemRoutes) {
-    app.register(openApiPlugin, { title: options.title ?? 'Waymark', baseUrl: options.baseUrl, docBase });
+    const title = options.title ?? 'Waymark';
+    app.register(openApiPlugin, { title, baseUrl: options.baseUrl, docBase });
+    app.register(docsPlugin, { title, docBase });
   }
   app.register(healthPlugin, { checks: options.readiness ?? {}, routes: systemRoutes });
   return app;

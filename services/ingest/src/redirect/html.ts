@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { escapeHtml } from '@waymark/http-kit';
 
 /** A page of our own. */
 export interface Page {
@@ -16,19 +17,6 @@ const STYLE =
   '@media(prefers-color-scheme:dark){body{color:#eee;background:#151515}p{color:#999}}';
 
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
-
-const CHARACTER_REFERENCES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-/** A text as it may stand between tags and inside quoted attributes. */
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => CHARACTER_REFERENCES[character] ?? '');
-}
 
 /** What a page needs beyond its one style sheet. */
 export interface PageNeeds {

@@ -1,5 +1,6 @@
 import { type LinkRecord, shortLinkOf } from '@waymark/catalog';
-import { escapeHtml, htmlPage, type Page } from './html.js';
+import { escapeHtml } from '@waymark/http-kit';
+import { htmlPage, type Page } from './html.js';
 import { isWebUrl } from './targets.js';
 
 /** Pages that show texts of a link. Every one of them is escaped: they are whatever the link's owner wrote. */

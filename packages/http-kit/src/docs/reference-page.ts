@@ -1,0 +1,113 @@
+import { contentOf, type Document, type JsonSchema, type Operation, type Parameter } from './document.js';
+import { type Html, html, prose } from './html.js';
+import { docsPage } from './page.js';
+import { fieldRows, fieldTable, typeHtml } from './schema-html.js';
+
+interface Route {
+  readonly method: string;
+  readonly path: string;
+  readonly operation: Operation;
+}
+
+function routesByGroup({ paths = {} }: Document): Map<string, Route[]> {
+  const groups = new Map<string, Route[]>();
+  for (const [path, operations] of Object.entries(paths)) {
+    for (const [method, operation] of Object.entries(operations)) {
+      const group = operation.tags?.[0] ?? 'Other';
+      groups.set(group, [...(groups.get(group) ?? []), { method: method.toUpperCase(), path, operation }]);
+    }
+  }
+  return groups;
+}
+
+function parameterRow({ name, schema, required, description }: Parameter) {
+  return {
+    path: name,
+    schema: description === undefined ? schema : { ...schema, description },
+    isRequired: required === true,
+  };
+}
+
+/** The request of the examples as a command. */
+function curlText(serverUrl: string, { method, path, operation }: Route): string {
+  const parameters = operation.parameters ?? [];
+  const given = parameters.filter(({ example }) => example !== undefined);
+  const query = new URLSearchParams();
+  for (const one of given) if (one.in === 'query') query.append(one.name, String(one.example));
+  const target = given
+    .filter((one) => one.in === 'path')
+    .reduce((text, { name, example }) => text.replace(`{${name}}`, String(example)), path);
+  const body = contentOf(operation.requestBody)?.example;
+  return [
+    `curl${method === 'GET' ? '' : ` -X ${method}`} '${serverUrl}${target}${query.size === 0 ? '' : `?${query}`}'`,
+    ...(operation.security === undefined ? [] : ['-H "Authorization: Bearer $WAYMARK_KEY"']),
+    ...(body === undefined
+      ? []
+      : [`-H 'Content-Type: application/json'`, `-d '${JSON.stringify(body, null, 2).replaceAll("'", `'\\''`)}'`]),
+  ].join(' \\\n  ');
+}
+
+function answerHtml(status: string, operation: Operation): Html {
+  const content = contentOf(operation.responses[status]);
+  if (content === undefined) return html``;
+  const { schema, example } = content;
+  return html`<h4>Answer ${status}</h4>${schema === undefined ? '' : html`<p>${typeHtml(schema)}</p>`}${
+    schema === undefined ? '' : fieldDetails(fieldTable('Its fields', fieldRows(schema)))
+  }${example === undefined ? '' : html`<pre>${JSON.stringify(example, null, 2)}</pre>`}`;
+}
+
+function fieldDetails(table: Html): Html {
+  return table.text === '' ? table : html`<details><summary>Fields</summary>${table}</details>`;
+}
+
+function routeHtml(serverUrl: string, route: Route): Html {
+  const { method, path, operation } = route;
+  const parameters = operation.parameters ?? [];
+  const body = contentOf(operation.requestBody);
+  const isSuccess = (status: string) => status.startsWith('2');
+  const statuses = Object.keys(operation.responses);
+  return html`<section id="${operation.operationId}"><h3><span class="method">${method}</span><code>${path}</code></h3>
+<p>${prose(operation.summary ?? '')}.</p>${operation.description === undefined ? '' : html`<p>${prose(operation.description)}</p>`}
+<h4>Request</h4><pre>${curlText(serverUrl, route)}</pre>
+${fieldTable('In the path', parameters.filter((one) => one.in === 'path').map(parameterRow))}
+${fieldTable('In the query', parameters.filter((one) => one.in === 'query').map(parameterRow))}
+${body?.schema === undefined ? '' : fieldTable('In the body', fieldRows(body.schema))}
+${statuses.filter(isSuccess).map((status) => answerHtml(status, operation))}
+<p><small>Errors: ${statuses
+    .filter((status) => !isSuccess(status))
+    .map((status) => html`<a href="docs/api-reference/errors">${status}</a> `)}</small></p></section>`;
+}
+
+function introduction(title: string, serverUrl: string): Html {
+  return html`<h1>${title}</h1>
+<p>JSON over HTTP at <code>${serverUrl}</code>. Every request carries a key of the workspace,
+<code>Authorization: Bearer dub_…</code>, unless its section says otherwise. Wherever an id is expected, an id of your own is passed
+as <code>ext_</code> and that id. Times are UTC in ISO 8601, amounts are cents of USD unless a currency is named.</p>
+<p>What went wrong is said by a code: <a href="docs/api-reference/errors">errors</a>. The same in a form for machines:
+<a href="openapi.json">OpenAPI 3.1</a>. The published <code>dub</code> SDK works with <code>serverURL</code> set to this address.</p>`;
+}
+
+function objectHtml([name, schema]: readonly [string, JsonSchema]): Html {
+  const rows = fieldRows(schema);
+  const text = rows.length === 0 ? html`<p>${typeHtml(schema)}</p>` : fieldTable('Fields', rows);
+  return html`<section id="object-${name}"><h3>${name}</h3>${text}</section>`;
+}
+
+/** The reference of every route that the OpenAPI document has, with its examples. */
+export function referencePage(document: Document): string {
+  const { title } = document.info;
+  const serverUrl = document.servers?.[0]?.url ?? '';
+  const groups = [...routesByGroup(document)];
+  const schemas = Object.entries(document.components?.schemas ?? {});
+  const navigation = html`<a href="docs/api-reference/errors">Errors</a>${groups.map(
+    ([group, routes]) =>
+      html`<b>${group}</b>${routes.map(
+        ({ operation }) =>
+          html`<a href="#${operation.operationId}">${prose(operation.summary ?? operation.operationId)}</a>`,
+      )}`,
+  )}<b>Objects</b>${schemas.map(([name]) => html`<a href="#object-${name}">${name}</a>`)}`;
+  const content = html`${introduction(title, serverUrl)}${groups.map(
+    ([group, routes]) => html`<h2>${group}</h2>${routes.map((route) => routeHtml(serverUrl, route))}`,
+  )}<h2>Objects</h2>${schemas.map(objectHtml)}`;
+  return docsPage(title, navigation, content);
+}
