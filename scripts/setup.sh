@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What every script needs before it starts: Node, packages, Redis. Sourced, never run; works with the bash 3.2 of macOS.
+# What every script needs before it starts: Node, packages, Redis, and a browser for tests. Sourced, never run; works with the bash 3.2 of macOS.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit 1
@@ -62,6 +62,21 @@ install_redis() {
 provide_redis() {
   redis_binary >/dev/null || { install_redis && redis_binary >/dev/null; } ||
     fail 'Redis is missing: install redis-server or valkey-server (Debian: apt-get install redis-server; macOS: brew install redis), or set REDIS_URL.'
+}
+
+chromium_binary() { command -v chromium || command -v chromium-browser || command -v google-chrome; }
+
+install_chromium() {
+  command -v apt-get >/dev/null 2>&1 && may_be_root || return 1
+  say 'installing chromium with apt-get'
+  quietly as_root apt-get update || return 1
+  quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium
+}
+
+# A Chromium for the browser tests, which are skipped without one.
+provide_chromium() {
+  chromium_binary >/dev/null || { install_chromium && chromium_binary >/dev/null; } ||
+    say 'no Chromium here and none could be installed (Debian: apt-get install chromium): the browser tests are skipped'
 }
 
 build() {

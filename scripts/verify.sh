@@ -16,6 +16,7 @@ check() {
 
 require_node
 provide_redis
+provide_chromium
 install_packages
 check 'build' tsc -b
 check 'types of the tests' tsc -p tsconfig.test.json

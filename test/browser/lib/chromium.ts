@@ -1,0 +1,60 @@
+import { execFileSync } from 'node:child_process';
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
+/** Headless Chromium names itself so, which counts as a bot. */
+export const VISITOR =
+  'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
+
+const TELL_VIOLATIONS = `document.addEventListener('securitypolicyviolation', (event) =>
+  console.error('policy violated:', event.violatedDirective, event.blockedURI));`;
+
+function findChromium(): string | undefined {
+  const looks = NAMES.map((name) => `command -v ${name}`).join(' || ');
+  try {
+    return execFileSync('sh', ['-c', looks], { encoding: 'utf8' }).trim();
+  } catch {
+    console.log(`no Chromium here (${NAMES.join(', ')}): the browser tests are skipped`);
+    return undefined;
+  }
+}
+
+const executablePath = findChromium();
+export const hasChromium = executablePath !== undefined;
+
+/** Root may not use Chromium's sandbox, and containers have a small `/dev/shm`. */
+export function startChromium(): Promise<Browser> {
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'] });
+}
+
+/** A browser profile of its own and everything that went wrong in it. */
+export interface Visitor {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  /** Console errors and warnings, uncaught errors, failed requests and violations of content policies, in words. */
+  readonly faults: readonly string[];
+  close(): Promise<void>;
+}
+
+/** @param expected faults that belong to what the test does, such as the console's line about a page with status 401 */
+export async function newVisitor(
+  browser: Browser,
+  options: BrowserContextOptions = {},
+  expected: readonly RegExp[] = [],
+): Promise<Visitor> {
+  const context = await browser.newContext({ userAgent: VISITOR, ...options });
+  const faults: string[] = [];
+  const note = (fault: string) => {
+    if (!expected.some((pattern) => pattern.test(fault))) faults.push(fault);
+  };
+  // Most violations reach the console by themselves; those of a policy that only reports do not.
+  await context.addInitScript({ content: TELL_VIOLATIONS });
+  context.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') {
+      note(`${message.type()} at ${message.location().url}: ${message.text()}`);
+    }
+  });
+  context.on('weberror', (error) => note(`uncaught: ${error.error().message}`));
+  context.on('requestfailed', (request) => note(`failed: ${request.url()}: ${request.failure()?.errorText}`));
+  return { context, page: await context.newPage(), faults, close: () => context.close() };
+}
