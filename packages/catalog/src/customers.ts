@@ -4,6 +4,7 @@ import { type Counters, type CustomerTotals, NO_CUSTOMER_TOTALS } from './counte
 import { type CustomerTraces, readCustomerTraces } from './customer-traces.js';
 import { nameRow, recordRow } from './kind.js';
 import { customerExternalId, customerKind } from './kinds.js';
+import type { NamesTable } from './names-table.js';
 import { readableName } from './readable-name.js';
 import type { RecordStore, TableSettings } from './record-store.js';
 import type { CustomerRecord } from './records.js';
@@ -41,6 +42,7 @@ export function customerName(record: Pick<CustomerRecord, 'id' | 'name' | 'email
 
 export interface CustomersParts extends ResourceParts {
   readonly clickhouse: ClickHouseClient;
+  readonly namesTable: Pick<NamesTable, 'claims'>;
   readonly settings: TableSettings;
   readonly counters: Counters;
 }
@@ -52,6 +54,11 @@ export function createCustomers(store: RecordStore<CustomerRecord>, parts: Custo
     /** Customers of the queue become findable here when the writer has written them. */
     findByExternalId(workspaceId: string, externalId: string): Promise<CustomerRecord | undefined> {
       return store.findByName(customerExternalId(workspaceId, externalId));
+    },
+
+    /** Whether no customer has that external id as far as ClickHouse knows: no copy is believed. */
+    async isNew(workspaceId: string, externalId: string): Promise<boolean> {
+      return (await parts.namesTable.claims(customerExternalId(workspaceId, externalId))).length === 0;
     },
 
     /** Under which names answers that mention the customer are remembered by the endpoints of `/track`. */

@@ -25,6 +25,8 @@ export interface CommitItem {
   /** True once its caller has been answered, either way. */
   isSettled: boolean;
   settle(): void;
+  /** Nothing of it was recorded, because a claim was not as it had to be. */
+  refuse(): void;
   fail(err: unknown): void;
 }
 

@@ -112,7 +112,7 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
 
   const settleCommits = (batch: Batch, { late }: TransactionResult) => {
     batch.commits.forEach((commit, index) => {
-      if (late.has(index)) commit.fail(notRecorded(new Error('its claims had expired')));
+      if (late.has(index)) commit.refuse();
       else commit.settle();
     });
   };

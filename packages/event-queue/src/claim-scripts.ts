@@ -54,14 +54,14 @@ return struck
  * replays it adds the struck rows again. The batch's marker is one bit that says it was carried out: once it was replayed,
  * nothing is struck any more.
  *
- * An entry (one \`commit\`) counts when each of its claims is still pending for its owner, or already has this entry's own
- * final value, which is a repeat of a transaction whose answer was lost. Otherwise the entry came too late: its claims may
- * belong to someone else by then, so none of them is set and its rows are struck as well.
+ * An entry (one \`commit\`) counts when each of its claims is still pending for its owner (free, where it takes them only here),
+ * or already has this entry's own final value, which is a repeat of a transaction whose answer was lost. Otherwise the entry
+ * came too late: its claims may belong to someone else by then, so none of them is set and its rows are struck as well.
  *
  * KEYS: jobs, that of the clicks first; marker and claims of the clicks if there are any; each entry's claims and state keys.
  * ARGV: number of jobs, number of entries, number of clicks; with clicks bit of the marker, milliseconds it lasts, milliseconds
  * a claim lasts, click ids; per entry: 1 if its caller was already told that it failed,
- * number of claims, per claim pending value, final value, milliseconds; number of state keys, per key value, milliseconds;
+ * number of claims, per claim pending value (empty: free), final value, milliseconds; number of state keys, per key value, milliseconds;
  * number of rows, per row its job's number and its place in it.
  * Answers the numbers of the entries that came too late, and of the clicks counted before, each followed by the id it has.
  */
@@ -102,7 +102,7 @@ for entry = 1, entryCount do
   local counts = not (abandoned and claimCount == 0)
   for _ = 1, claimCount do
     key = key + 1
-    local held = redis.call('GET', KEYS[key])
+    local held = redis.call('GET', KEYS[key]) or ''
     if held ~= ARGV[arg + 1] and held ~= ARGV[arg + 2] then counts = false end
     arg = arg + 3
   end

@@ -50,6 +50,11 @@ export function notRecorded(cause: unknown): ApiError {
   });
 }
 
+/** A commit that wanted to take a claim met somebody else's: nothing of it was recorded. */
+export class ClaimHeldError extends Error {
+  override readonly name = 'ClaimHeldError';
+}
+
 const ANSWER_WITHIN_MS = 2000;
 const OWNERS_SWEPT_AT = 10_000;
 

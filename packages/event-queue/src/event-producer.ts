@@ -3,7 +3,7 @@ import { ApiError } from '@waymark/contract';
 import { type BatchItem, type CommitItem, rowText } from './batch-items.js';
 import { createBatchSender } from './batch-sender.js';
 import { finalValue, OWNER_GIVES_UP_MS, pendingValue } from './claim-value.js';
-import { type Claims, createClaims, notRecorded } from './claims.js';
+import { ClaimHeldError, type Claims, createClaims, notRecorded } from './claims.js';
 import { type Click, createClickRecorder, type RecordedClick } from './click-recorder.js';
 import { createCountedClicks } from './counted-clicks.js';
 import { DeadlineError } from './deadline.js';
@@ -25,10 +25,11 @@ export interface QueuedRow {
   readonly row: EventRow;
 }
 
-/** A claim that the commit makes final. `owner` must hold it, pending. */
+/** A claim that the commit makes final. */
 export interface FinalClaim {
   readonly name: string;
-  readonly owner: string;
+  /** Who holds it, pending; undefined = nobody may, and the commit takes it. */
+  readonly owner: string | undefined;
   readonly value: string;
   readonly ttlMs: number;
 }
@@ -54,6 +55,7 @@ export interface EventProducer {
    *
    * @throws ApiError 500, or 429 when Redis is short of memory, both with `Retry-After`. A repeat is safe as far as it has a
    * claim: should the first attempt have gone through after all, it meets the final value.
+   * @throws ClaimHeldError when a claim without owner is held
    */
   commit(request: CommitRequest): Promise<void>;
   readonly claims: Claims;
@@ -95,6 +97,7 @@ const RETRY_MS = 5 * 60_000;
 /** A caller without a claim hears within that time; one with claims, before these get too old. */
 const COMMIT_ANSWER_MS = 5000;
 const SHED_RETRY_AFTER_SECONDS = 5;
+const CLAIMS_EXPIRED = 'its claims had expired';
 
 /** Connects to Redis and starts replaying what earlier processes have left in the spool. */
 export function createEventProducer(options: EventProducerOptions): EventProducer {
@@ -142,7 +145,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
   });
 
   const giveUpAt = (finals: readonly FinalClaim[]): number => {
-    const takenAt = finals.map(({ owner }) => claims.takenAt(owner) ?? now());
+    const takenAt = finals.map(({ owner }) => (owner === undefined ? undefined : claims.takenAt(owner)) ?? now());
     return Math.min(now() + COMMIT_ANSWER_MS, ...takenAt.map((at) => at + OWNER_GIVES_UP_MS));
   };
 
@@ -151,10 +154,11 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
       const rows = request.rows.map(({ kind, row }) => ({ kind, text: rowText(row) }));
       const finals = request.finals.map(({ name, owner, value, ttlMs }) => ({
         name,
-        pending: pendingValue(owner),
+        pending: owner === undefined ? '' : pendingValue(owner),
         final: finalValue(value),
         ttlMs,
       }));
+      const takesClaims = request.finals.some(({ owner }) => owner === undefined);
       const finish = (settle: () => void) => {
         clearTimeout(timer);
         item.isSettled = true;
@@ -171,6 +175,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
         state: request.state ?? [],
         isSettled: false,
         settle: () => finish(resolve),
+        refuse: () => finish(() => reject(takesClaims ? new ClaimHeldError() : notRecorded(new Error(CLAIMS_EXPIRED)))),
         fail: (err) => finish(() => reject(err)),
       };
       batcher.add(

@@ -1,6 +1,6 @@
 export * from './claim-names.js';
 export { type ClaimState, OWNER_GIVES_UP_MS, PENDING_TTL_MS } from './claim-value.js';
-export type { Claims } from './claims.js';
+export { ClaimHeldError, type Claims } from './claims.js';
 export type { Click, RecordedClick } from './click-recorder.js';
 export { type DeadLetter, listDeadLetters, type ParkedLetter, replayDeadLetters } from './dead-letters.js';
 export {

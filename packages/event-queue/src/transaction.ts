@@ -4,7 +4,7 @@ import type { JobAdder, JobDraft } from './job-adder.js';
 import { claimKey, jobKey } from './queue-keys.js';
 import { CLICK_CLAIM_MS } from './recent-clicks.js';
 
-/** A claim of an entry: `pending` must still hold it, `final` replaces that. Both as stored. */
+/** A claim of an entry: `pending` must still hold it (empty: nobody may), `final` replaces that. Both as stored. */
 export interface EntryFinal {
   readonly name: string;
   readonly pending: string;

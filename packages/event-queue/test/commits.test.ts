@@ -1,6 +1,6 @@
 import { aClick, aLead, aSale, waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type CommitRequest, invoiceClaim, leadClaim, stateKey } from '../src/index.js';
+import { ClaimHeldError, type CommitRequest, invoiceClaim, leadClaim, stateKey } from '../src/index.js';
 import { claimKey } from '../src/queue-keys.js';
 import { aVisit, type QueueFixture, startQueueFixture } from './queue-fixture.js';
 
@@ -77,6 +77,32 @@ describe('commits', () => {
     expect(await queue.admin.get(stateKey(`customer:${name}`))).toBe('one');
     await producer.claims.release([name], 'one');
     expect(await producer.claims.read([name])).toMatchObject([{ state: 'final' }]);
+  });
+
+  it('take claims that are free in the same step, and record nothing when one of them is held', async () => {
+    const producer = await queue.aProducer();
+    const [invoice, lead] = [invoiceClaim('ws_1', 'in_1'), leadClaim('ws_1', 'jane', 'Sign up')];
+    const commit = (answer: string) => {
+      const finals = [invoice, lead].map((name) => ({ name, owner: undefined, value: answer, ttlMs: DAY_MS }));
+      return producer.commit({ rows: [{ kind: 'sale', row: aSale() }], finals });
+    };
+    await producer.claims.take([lead], 'someone');
+    await expect(commit('too early')).rejects.toBeInstanceOf(ClaimHeldError);
+    expect(await producer.claims.read([invoice, lead])).toEqual([{ state: 'free' }, { state: 'pending' }]);
+    await producer.claims.release([lead], 'someone');
+
+    const outcomes = await Promise.allSettled(['one', 'two', 'three'].map(commit));
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+    expect(await producer.claims.read([invoice, lead])).toEqual([
+      { state: 'final', value: 'one' },
+      { state: 'final', value: 'one' },
+    ]);
+    await expect(commit('too late')).rejects.toBeInstanceOf(ClaimHeldError);
+    expect(await queue.queued('sale')).toMatchObject([
+      { rows: [{}], progress: '{"struck":[0]}' },
+      { rows: [{}, {}, {}], progress: '{"struck":[1,2]}' },
+      { rows: [{}], progress: '{"struck":[0]}' },
+    ]);
   });
 
   it('that come together share a job a kind', async () => {

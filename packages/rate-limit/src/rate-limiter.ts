@@ -83,6 +83,8 @@ export function createRateLimiter(redis: Redis, options: RateLimiterOptions = {}
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     lazyConnect: false,
+    // Requests that are counted in the same turn of the event loop share one write to Redis.
+    enableAutoPipelining: true,
   });
   // Without a listener ioredis writes every refused connection to the console; requests tell us soon enough.
   client.on('error', () => {});

@@ -27,12 +27,16 @@ export interface CustomerDetails {
 }
 
 export interface TrackedCustomers {
+  /** Whether ClickHouse knows no such customer. Redis may: a commit that takes its claim finds out. */
+  isNew(workspaceId: string, externalId: string): Promise<boolean>;
   /** The customer of that external id. Its claim must be held. */
   find(hold: ClaimHold, workspaceId: string, externalId: string): Promise<CustomerRecord | undefined>;
   /** A customer met for the first time, brought by a click. */
   draft(workspaceId: string, details: CustomerDetails, click: EventRow, link: LinkRecord): CustomerRecord;
   /** What a commit has to make final, so that the next request finds the customer in Redis. */
   finals(hold: ClaimHold, record: CustomerRecord): FinalClaim[];
+  /** The same of a new customer whose claim the commit takes. */
+  taken(record: CustomerRecord): FinalClaim;
 }
 
 /** The queue row that makes a new customer known to ClickHouse. */
@@ -43,6 +47,11 @@ export function newCustomerRow(record: CustomerRecord): QueuedRow {
 /** Customers as the track endpoints know them: first through their claim in Redis, then through the catalog. */
 export function createTrackedCustomers(catalog: Catalog, backlog: Backlog, now: () => number): TrackedCustomers {
   return {
+    async isNew(workspaceId, externalId) {
+      await backlog.check('customer', REMEMBERED_MS);
+      return orUnavailable('customer look-up', catalog.customers.isNew(workspaceId, externalId));
+    },
+
     async find(hold, workspaceId, externalId) {
       const value = hold.finalValue(customerClaim(workspaceId, externalId));
       if (value !== undefined) return JSON.parse(value) as CustomerRecord;
@@ -74,6 +83,11 @@ export function createTrackedCustomers(catalog: Catalog, backlog: Backlog, now: 
     finals(hold, record) {
       const name = customerClaim(record.workspaceId, record.externalId);
       return hold.isMine(name) ? [hold.toFinal(name, JSON.stringify(record), REMEMBERED_MS)] : [];
+    },
+
+    taken(record) {
+      const name = customerClaim(record.workspaceId, record.externalId);
+      return { name, owner: undefined, value: JSON.stringify(record), ttlMs: REMEMBERED_MS };
     },
   };
 }

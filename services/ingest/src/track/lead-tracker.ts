@@ -1,6 +1,7 @@
 import { type CustomerRecord, customerName, type LinkRecord, shortLinkOf } from '@waymark/catalog';
+import type { EventRow } from '@waymark/clickhouse';
 import { ApiError, type TrackLeadBody, type TrackLeadResponse } from '@waymark/contract';
-import { customerClaim, leadClaim } from '@waymark/event-queue';
+import { ClaimHeldError, customerClaim, leadClaim } from '@waymark/event-queue';
 import { withClaims } from './claim-hold.js';
 import type { ClickFinder } from './click-finder.js';
 import { linkOfClick } from './click-link.js';
@@ -49,45 +50,82 @@ function storedAnswer(answer: TrackLeadResponse): string {
 export function createLeadTracker({ deps, customers, clicks, leads }: LeadTrackerParts): LeadTracker {
   const { catalog, producer, now } = deps;
 
+  async function clickAndLink(workspaceId: string, clickId: string): Promise<{ click: EventRow; link: LinkRecord }> {
+    const click = await clicks.find(workspaceId, clickId);
+    return { click, link: await linkOfClick(catalog, workspaceId, click) };
+  }
+
+  /** What is recorded of a lead besides its claims. */
+  function toRecord(body: TrackLeadBody, customer: CustomerRecord, isNew: boolean, click: EventRow) {
+    const { eventName, metadata = null, eventQuantity } = body;
+    const isDeferred = body.mode === 'deferred';
+    const lead = { click, customerId: customer.id, eventName, metadata, quantity: eventQuantity ?? 1 };
+    return {
+      rows: [...(isNew ? [newCustomerRow(customer)] : []), ...(isDeferred ? [] : leadRows(lead, now()))],
+      state: isDeferred ? [] : leads.state(customer.workspaceId, customer.externalId, eventName, click),
+    };
+  }
+
+  /**
+   * Most leads bring a new customer. Such a one takes its claims in the transaction that records it: one wait for Redis instead
+   * of two. Undefined = there is something to be found out under the claims first.
+   */
+  async function trackNew(workspaceId: string, body: TrackLeadBody): Promise<TrackLeadResponse | undefined> {
+    if (!body.clickId) return undefined;
+    const finding = clickAndLink(workspaceId, body.clickId);
+    finding.catch(() => undefined);
+    if (!(await customers.isNew(workspaceId, body.customerExternalId))) return undefined;
+    const leadName = leadClaim(workspaceId, body.customerExternalId, body.eventName);
+    try {
+      const { click, link } = await finding;
+      const customer = customers.draft(workspaceId, body, click, link);
+      const answer = answerOf(body.clickId, link, customer);
+      const taken = { name: leadName, owner: undefined, value: storedAnswer(answer), ttlMs: REMEMBERED_MS };
+      const finals = [customers.taken(customer), ...(body.mode === 'deferred' ? [] : [taken])];
+      await producer.commit({ ...toRecord(body, customer, true, click), finals });
+      return answer;
+    } catch (err) {
+      if (err instanceof ClaimHeldError) return undefined;
+      if (!(err instanceof ApiError) || err.code !== 'not_found') throw err;
+      // A repeat is answered whatever has become of its click.
+      const states = await producer.claims.read([customerClaim(workspaceId, body.customerExternalId), leadName]);
+      if (states.every(({ state }) => state === 'free')) throw err;
+      return undefined;
+    }
+  }
+
+  function trackUnderClaims(workspaceId: string, body: TrackLeadBody): Promise<TrackLeadResponse> {
+    const isDeferred = body.mode === 'deferred';
+    const customerName = customerClaim(workspaceId, body.customerExternalId);
+    const leadName = leadClaim(workspaceId, body.customerExternalId, body.eventName);
+
+    return withClaims(producer.claims, now, async (hold) => {
+      await hold.take(isDeferred ? [customerName] : [customerName, leadName]);
+      const known = await customers.find(hold, workspaceId, body.customerExternalId);
+      const clickId = body.clickId || known?.clickId;
+      if (!clickId) {
+        throw new ApiError('bad_request', 'clickId is required: the customer is not known, or has no click.');
+      }
+      const first = hold.finalValue(leadName);
+      if (first !== undefined) return JSON.parse(first) as TrackLeadResponse;
+
+      const { click, link } = await clickAndLink(workspaceId, clickId);
+      const customer = known ?? customers.draft(workspaceId, body, click, link);
+      const answer = answerOf(clickId, link, customer);
+      const { rows, state } = toRecord(body, customer, known === undefined, click);
+      // A deferred lead of a known customer says nothing new.
+      if (rows.length === 0) return answer;
+      const finals = [
+        ...customers.finals(hold, customer),
+        ...(isDeferred ? [] : [hold.toFinal(leadName, storedAnswer(answer), REMEMBERED_MS)]),
+      ];
+      await producer.commit({ rows, finals, state });
+      return answer;
+    });
+  }
+
   return {
-    track(workspaceId, body) {
-      const isDeferred = body.mode === 'deferred';
-      const customerName = customerClaim(workspaceId, body.customerExternalId);
-      const leadName = leadClaim(workspaceId, body.customerExternalId, body.eventName);
-
-      return withClaims(producer.claims, now, async (hold) => {
-        await hold.take(isDeferred ? [customerName] : [customerName, leadName]);
-        const known = await customers.find(hold, workspaceId, body.customerExternalId);
-        const clickId = body.clickId || known?.clickId;
-        if (!clickId) {
-          throw new ApiError('bad_request', 'clickId is required: the customer is not known, or has no click.');
-        }
-        const first = hold.finalValue(leadName);
-        if (first !== undefined) return JSON.parse(first) as TrackLeadResponse;
-
-        const click = await clicks.find(workspaceId, clickId);
-        const link = await linkOfClick(catalog, workspaceId, click);
-        const customer = known ?? customers.draft(workspaceId, body, click, link);
-        const answer = answerOf(clickId, link, customer);
-
-        const { eventName, metadata = null, eventQuantity } = body;
-        const lead = { click, customerId: customer.id, eventName, metadata, quantity: eventQuantity ?? 1 };
-        const rows = [
-          ...(known === undefined ? [newCustomerRow(customer)] : []),
-          ...(isDeferred ? [] : leadRows(lead, now())),
-        ];
-        // A deferred lead of a known customer says nothing new.
-        if (rows.length === 0) return answer;
-        await producer.commit({
-          rows,
-          finals: [
-            ...customers.finals(hold, customer),
-            ...(isDeferred ? [] : [hold.toFinal(leadName, storedAnswer(answer), REMEMBERED_MS)]),
-          ],
-          state: isDeferred ? [] : leads.state(workspaceId, customer.externalId, eventName, click),
-        });
-        return answer;
-      });
-    },
+    track: async (workspaceId, body) =>
+      (await trackNew(workspaceId, body)) ?? (await trackUnderClaims(workspaceId, body)),
   };
 }
