@@ -14,7 +14,7 @@ export interface FaultLength {
 }
 
 const LENGTHS: Readonly<Record<'short' | 'long', FaultLength>> = {
-  short: { isLong: false, kills: 2, eventsBetweenKills: 600, awayMs: 2000, settleMs: 60_000 },
+  short: { isLong: false, kills: 2, eventsBetweenKills: 600, awayMs: 2000, settleMs: 120_000 },
   long: { isLong: true, kills: 8, eventsBetweenKills: 8000, awayMs: 30_000, settleMs: 180_000 },
 };
 
@@ -22,4 +22,4 @@ const LENGTHS: Readonly<Record<'short' | 'long', FaultLength>> = {
 export const FAULTS = LENGTHS[inject('faultLength')];
 
 /** Longest a scenario may take. */
-export const SCENARIO_MS = FAULTS.isLong ? 900_000 : 180_000;
+export const SCENARIO_MS = FAULTS.isLong ? 900_000 : 300_000;
