@@ -11,5 +11,7 @@ export {
   migrate,
   migrationStatus,
 } from './migrations/migrate.js';
+export { DURATION_BOUNDS_MS, OPS_TABLES, type OpsTable } from './ops-tables.js';
+export { applyQueryLogView } from './query-log-view.js';
 export { applyRetention, type Retention, type RetentionOptions } from './retention.js';
 export { type RunQueryOptions, runCompiledQuery } from './run-query.js';

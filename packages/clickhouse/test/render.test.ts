@@ -18,6 +18,7 @@ describe('tokens', () => {
       'CREATE TABLE t  ENGINE = ReplacingMergeTree(version, deleted) SETTINGS non_replicated_deduplication_window = 10000',
     );
     expect(renderMigration(`\${distributed:t:cityHash64(a, b)}`, {})).toBe('');
+    expect(renderMigration(`FROM \${nodes:system.parts}`, {})).toBe('FROM system.parts');
   });
 
   test('a cluster: replicated local tables behind a Distributed one', () => {
@@ -35,6 +36,12 @@ describe('tokens', () => {
     );
     expect(renderMigration(`\${distributed:t:cityHash64(a, b)}`, { cluster })).toBe(
       'CREATE TABLE IF NOT EXISTS t ON CLUSTER `my\\`cluster` AS t_local\nENGINE = Distributed(`my\\`cluster`, currentDatabase(), t_local, cityHash64(a, b));',
+    );
+  });
+
+  test('a cluster: system tables of every node', () => {
+    expect(renderMigration(`FROM \${nodes:system.parts}`, { cluster })).toBe(
+      'FROM clusterAllReplicas(`my\\`cluster`, system.parts)',
     );
   });
 

@@ -1,5 +1,5 @@
 import { type Catalog, createCatalog } from '@waymark/catalog';
-import { applyRetention, type ClickHouseClient, createClickHouseClient, migrate } from '@waymark/clickhouse';
+import { applyQueryLogView, applyRetention, type ClickHouseClient, createClickHouseClient, migrate } from '@waymark/clickhouse';
 import type { Settings } from '@waymark/config';
 import { ApiError } from '@waymark/contract';
 import type { Logger } from '@waymark/http-kit';
@@ -91,6 +91,7 @@ export async function prepareStores(options: PrepareOptions): Promise<FirstWorks
       addressDays: settings.addressRetentionDays,
       eventDays: settings.eventRetentionDays,
     });
+    await applyQueryLogView(clickhouse, { cluster: settings.clickhouseCluster });
     const first = await makeFirstWorkspace(catalog, domain);
     if (first === undefined) await addDomain(catalog, domain, logger);
     return first;

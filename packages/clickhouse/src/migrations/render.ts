@@ -20,6 +20,7 @@ const TOKEN = /\$\{(\w+)(?::([^}]*))?\}/g;
  * - `${engine:MergeTree(args)}`: the engine | its `Replicated` form
  * - `${deduplication}`: settings of the window in which a repeated insert is dropped
  * - `${distributed:table:key}`: nothing | the `Distributed` table, sharded by `key`
+ * - `${nodes:system.table}`: a system table | that of every node
  */
 export function renderMigration(text: string, target: RenderTarget): string {
   return text.replace(TOKEN, (token: string, name: string, argument: string | undefined) => {
@@ -43,6 +44,8 @@ function renderToken(name: string, argument: string, cluster: string | undefined
         : `replicated_deduplication_window = ${DEDUPLICATION_WINDOW}, replicated_deduplication_window_seconds = ${DEDUPLICATION_SECONDS}`;
     case 'distributed':
       return cluster === undefined ? '' : distributed(argument, cluster);
+    case 'nodes':
+      return cluster === undefined ? argument : `clusterAllReplicas(${quoted(cluster)}, ${argument})`;
     default:
       return undefined;
   }

@@ -1,4 +1,4 @@
-import { applyRetention, migrate, migrationStatus } from '@waymark/clickhouse';
+import { applyQueryLogView, applyRetention, migrate, migrationStatus } from '@waymark/clickhouse';
 import { type CommandResult, table } from '../output.js';
 import { connectClickHouse, findTarget } from '../stores.js';
 
@@ -13,6 +13,7 @@ export async function migrateUp(): Promise<CommandResult> {
       addressDays: addressRetentionDays,
       eventDays: eventRetentionDays,
     });
+    await applyQueryLogView(clickhouse, { cluster });
     return {
       data: { ...report, retention },
       lines: [

@@ -1,0 +1,47 @@
+import type { ClickHouseClient } from './client.js';
+import { renderMigration } from './migrations/render.js';
+
+/** Queries of the API as the server logged them. `log_comment` is what `runCompiledQuery` gives them. */
+export const QUERY_LOG_VIEW = `CREATE OR REPLACE VIEW ops_query_log \${cluster}
+(
+    time DateTime('UTC') COMMENT 'When it ended',
+    endpoint String COMMENT 'Such as GET /events',
+    workspace String COMMENT 'Public id of the workspace that asked',
+    request String COMMENT 'Id of the request, as in X-Request-Id and the logs',
+    duration_ms UInt64 COMMENT 'Time it took in ClickHouse',
+    read_rows UInt64 COMMENT 'Rows it read',
+    read_bytes UInt64 COMMENT 'Bytes it read',
+    memory_bytes UInt64 COMMENT 'Most memory it held',
+    error_code Int32 COMMENT 'Code of the error; 0 when there was none',
+    query String COMMENT 'SQL, with names of parameters in place of values'
+)
+AS SELECT
+    toTimeZone(q.event_time, 'UTC') AS time,
+    extract(q.log_comment, '^([A-Z]+ /[^ ]*)') AS endpoint,
+    extract(q.log_comment, ' workspace ([^ ]+)') AS workspace,
+    extract(q.log_comment, ' request (.+)$') AS request,
+    q.query_duration_ms AS duration_ms,
+    q.read_rows AS read_rows,
+    q.read_bytes AS read_bytes,
+    q.memory_usage AS memory_bytes,
+    q.exception_code AS error_code,
+    q.query AS query
+FROM \${nodes:system.query_log} AS q
+WHERE q.is_initial_query AND q.type != 'QueryStart' AND match(q.log_comment, '^[A-Z]+ /')`;
+
+/**
+ * Makes the view `ops_query_log` where the server keeps a log of queries; the embedded one does not, and a server makes the
+ * table with its first entries. It may run at every start.
+ *
+ * @returns whether the view is there
+ */
+export async function applyQueryLogView(
+  client: ClickHouseClient,
+  { cluster }: { readonly cluster?: string | undefined } = {},
+): Promise<boolean> {
+  const result = await client.query({ query: 'EXISTS TABLE system.query_log', format: 'JSONCompactEachRow' });
+  const [row] = await result.json<[number]>();
+  if (row?.[0] !== 1) return false;
+  await client.command({ query: renderMigration(QUERY_LOG_VIEW, { cluster }) });
+  return true;
+}
