@@ -25,7 +25,7 @@ import {
   workspaceKind,
 } from './kinds.js';
 import { createLinkChanges } from './link-changes.js';
-import { folderDetacher, tagDetacher } from './link-references.js';
+import { folderDetacher, tagDetacher, webhookLinks } from './link-references.js';
 import { createLinkTests } from './link-tests.js';
 import { createLinks } from './links.js';
 import { createLocalNames } from './local-cache.js';
@@ -171,7 +171,7 @@ export function createCatalog(options: CatalogOptions) {
     partnerTags: createResources(partnerTagStore, PARTNER_TAG_RULES, resourceParts),
     partners: createPartners({ partners: partnerStore, links: linkStore }, { ...parts, quotas }),
     programs: createResources(programStore, PROGRAM_RULES, resourceParts),
-    webhooks: createWebhooks(webhookStore, activeWebhooks, secrets, resourceParts),
+    webhooks: createWebhooks(webhookStore, activeWebhooks, webhookLinks(linkStore), secrets, resourceParts),
 
     linkTests: createLinkTests({
       clickhouse,

@@ -23,3 +23,24 @@ export function folderDetacher(links: RecordStore<LinkRecord>): Detach {
       link.folderId === id ? { ...link, folderId: null } : link,
     );
 }
+
+/** Links say themselves which webhooks are attached to them, so that clicks of any number of links can be told. */
+export function webhookLinks(links: RecordStore<LinkRecord>) {
+  /** Attaches the webhook to these links and to no others. */
+  async function attach(workspaceId: string, webhookId: string, linkIds: readonly string[]): Promise<void> {
+    const isListed = new Set(linkIds);
+    const namesIt = { sql: 'position(data, {webhook:String}) > 0', values: { webhook: webhookId } };
+    await changeAll(links, workspaceId, [namesIt], (link) =>
+      isListed.has(link.id) || !link.webhookIds.includes(webhookId)
+        ? link
+        : { ...link, webhookIds: link.webhookIds.filter((id) => id !== webhookId) },
+    );
+    if (linkIds.length === 0) return;
+    await links.updateMany(workspaceId, linkIds, (link) =>
+      link.webhookIds.includes(webhookId) ? link : { ...link, webhookIds: [...link.webhookIds, webhookId] },
+    );
+  }
+  const detach: Detach = (workspaceId, webhookId) => attach(workspaceId, webhookId, []);
+  return { attach, detach };
+}
+export type WebhookLinks = ReturnType<typeof webhookLinks>;

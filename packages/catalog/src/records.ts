@@ -144,8 +144,8 @@ export const folderRecordSchema = z.strictObject({
 });
 export type FolderRecord = z.infer<typeof folderRecordSchema>;
 
-/** Who is told of what (spec 8.3). */
-export const webhookRecordSchema = z.strictObject({
+/** Who is told of what (spec 8.3). Open, because records of before say which links they list: links themselves do. */
+export const webhookRecordSchema = z.object({
   ...common,
   name: z.string(),
   url: z.string(),
@@ -154,8 +154,6 @@ export const webhookRecordSchema = z.strictObject({
   triggers: z.array(webhookTriggerSchema),
   /** Null = it is not told of clicks. */
   linkScope: webhookLinkScopeSchema.nullable(),
-  /** As registered; each of these links also names the webhook in its `webhookIds`. */
-  linkIds: z.array(z.string()),
   folderIds: z.array(z.string()),
   /** Failed attempts in a row when the webhook was disabled; while it works they are counted in Redis. */
   consecutiveFailures: z.int().min(0),

@@ -190,7 +190,6 @@ export const WEBHOOK_RULES: ResourceRules<WebhookRecord, NewWebhook, NamedFilter
   title: 'webhook',
   complete: (input) => ({
     linkScope: null,
-    linkIds: [],
     folderIds: [],
     consecutiveFailures: 0,
     disabledAt: null,

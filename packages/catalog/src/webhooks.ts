@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { ActiveWebhooks } from './active-webhooks.js';
+import type { WebhookLinks } from './link-references.js';
 import type { RecordStore } from './record-store.js';
 import type { WebhookRecord } from './records.js';
 import { type NewWebhook, WEBHOOK_RULES } from './resource-rules.js';
@@ -12,10 +13,11 @@ const SECRET_BYTES = 16;
 export function createWebhooks(
   store: RecordStore<WebhookRecord>,
   active: ActiveWebhooks,
+  links: WebhookLinks,
   secrets: SecretBox,
   parts: ResourceParts,
 ) {
-  const resources = createResources(store, WEBHOOK_RULES, parts);
+  const resources = createResources(store, WEBHOOK_RULES, parts, { detach: links.detach });
   return {
     ...resources,
 
@@ -24,6 +26,9 @@ export function createWebhooks(
       const secret = `whsec_${randomBytes(SECRET_BYTES).toString('hex')}`;
       return resources.create(workspaceId, { ...input, encryptedSecret: secrets.seal(secret, workspaceId) });
     },
+
+    /** Makes these the links that name the webhook; ids that are none of the workspace's are passed over. */
+    attachLinks: links.attach,
 
     /** Those that are not disabled, as this process knows them: cheap to ask for. */
     active: active.of,

@@ -38,8 +38,10 @@ export function toldEvent(id: string, event: WebhookTrigger, createdAtMs: number
   return { id, body: JSON.stringify({ id, event, createdAt: new Date(createdAtMs).toISOString(), data }) };
 }
 
-function isInScope({ linkScope, folderIds }: WebhookRecord, { folderId }: LinkRecord): boolean {
-  return linkScope !== 'folders' || (folderId !== null && folderIds.includes(folderId));
+/** A link that names the webhook is in its scope wherever the link is. */
+function isInScope({ id, linkScope, folderIds }: WebhookRecord, { folderId, webhookIds }: LinkRecord): boolean {
+  if (linkScope !== 'folders') return true;
+  return webhookIds.includes(id) || (folderId !== null && folderIds.includes(folderId));
 }
 
 /** The JSON texts of events that ClickHouse has, for one webhook. */

@@ -4,22 +4,29 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Catalog, createCatalog } from '@waymark/catalog';
 import { loadSettings } from '@waymark/config';
-import { createEventProducer, createRecordedClaims } from '@waymark/event-queue';
+import { createEventProducer, createEventWriter, createRecordedClaims } from '@waymark/event-queue';
 import { type App, authPlugin, createApp, createLogger } from '@waymark/http-kit';
-import { createIngestDeps, trackRoutes } from '@waymark/ingest';
+import { buildLinkApp, createIngestDeps, trackRoutes } from '@waymark/ingest';
 import { managementRoutes } from '@waymark/management';
 import { createOutbound } from '@waymark/outbound';
 import { queryRoutes } from '@waymark/query';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { createTestDatabase, startRedis, type TestDatabase } from '@waymark/test-kit';
-import { createWebhookNotifier } from '@waymark/webhooks';
+import { createEventFollower, createWebhookNotifier, createWebhookWorker } from '@waymark/webhooks';
 import { Redis } from 'ioredis';
+
+export const BROWSER =
+  'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
 
 /** Every route of the API on real stores and a port. */
 export interface WholeApi {
   readonly url: string;
   readonly catalog: Catalog;
   readonly database: TestDatabase;
+  /** Follows a short link as a browser that was never here; resolves to the status. */
+  visit(domain: string, key: string): Promise<number>;
+  /** From now on events are written, and webhooks on this machine are told of them. */
+  startWriter(): void;
   close(): Promise<void>;
 }
 
@@ -47,12 +54,30 @@ export async function startWholeApi(): Promise<WholeApi> {
   api.register(async (routes) => queryRoutes(routes as App, { catalog, clickhouse, now: Date.now }));
   api.register(async (routes) => trackRoutes(routes as App, ingest));
   await api.listen({ host: '127.0.0.1', port: 0 });
+  const links = buildLinkApp({ logger, docBase: 'https://docs.example.com', trustedProxies: ['127.0.0.1/32'] }, ingest);
+  let visitors = 0;
+  let stopWriter = async () => {};
   return {
     url: `http://127.0.0.1:${(api.server.address() as AddressInfo).port}`,
     catalog,
     database,
+    async visit(domain, key) {
+      const headers = { host: domain, 'user-agent': BROWSER, 'x-forwarded-for': `203.0.113.${++visitors}` };
+      return (await links.inject({ url: `/${key}`, headers })).statusCode;
+    },
+    startWriter() {
+      const stores = { redisUrl: server.url, clickhouse, catalog, logger, closeMs: 2_000 };
+      const writer = createEventWriter({ ...stores, webhookJobsOf: createEventFollower({ catalog }) });
+      const receivers = createOutbound({ allowedRanges: ['127.0.0.0/8'] });
+      const deliveries = createWebhookWorker({ ...stores, outbound: receivers });
+      stopWriter = async () => {
+        await Promise.all([writer.close(), deliveries.close()]);
+        receivers.close();
+      };
+    },
     async close() {
-      await api.close();
+      await Promise.all([api.close(), links.close()]);
+      await stopWriter();
       notifier.close();
       outbound.close();
       await producer.close();

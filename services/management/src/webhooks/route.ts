@@ -8,7 +8,7 @@ import {
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
 import { idAnswerSchema, idParamsSchema } from '../id-params.js';
-import { createWebhook, deleteWebhook, updateWebhook, webhookObject } from './webhooks.js';
+import { createWebhook, updateWebhook, webhookObject } from './webhooks.js';
 
 const tags = ['Webhooks'];
 
@@ -83,7 +83,7 @@ export async function webhookRoutes(app: App, { catalog, now }: WebhookParts): P
       schema: { summary: 'Delete a webhook', tags, params, response: { 200: idAnswerSchema } },
     },
     async ({ params: { id }, workspace }) => {
-      await deleteWebhook(catalog, workspace.id, id);
+      await catalog.webhooks.remove(workspace.id, id);
       return { id };
     },
   );

@@ -16,7 +16,10 @@ export function webhookObject(catalog: Catalog, record: WebhookRecord): Webhook 
   };
 }
 
-type Scoped = Pick<WebhookRecord, 'triggers' | 'linkScope' | 'linkIds' | 'folderIds'>;
+type Scoped = Pick<WebhookRecord, 'triggers' | 'linkScope' | 'folderIds'> & {
+  /** That are to be attached; links themselves remember it. */
+  readonly linkIds: readonly string[];
+};
 
 function invalid(field: string, reason: string): ApiError {
   return new ApiError('unprocessable_entity', `custom: ${field}: ${reason}`);
@@ -33,7 +36,11 @@ function checkScope({ triggers, linkScope, linkIds, folderIds }: Scoped): void {
 }
 
 /** @throws ApiError bad_request for links and folders that the workspace does not have */
-async function checkKnown(catalog: Catalog, workspaceId: string, { linkIds, folderIds }: Scoped): Promise<void> {
+async function checkKnown(
+  catalog: Catalog,
+  workspaceId: string,
+  { linkIds, folderIds }: Pick<Scoped, 'linkIds' | 'folderIds'>,
+): Promise<void> {
   const [links, folders] = await Promise.all([
     catalog.links.getMany(workspaceId, linkIds),
     catalog.folders.getMany(workspaceId, folderIds),
@@ -44,22 +51,6 @@ async function checkKnown(catalog: Catalog, workspaceId: string, { linkIds, fold
 
 const distinct = (ids: readonly string[] | null | undefined) => [...new Set(ids ?? [])];
 
-/** Links say themselves which webhooks list them. */
-async function noteOnLinks(
-  { links }: Catalog,
-  { workspaceId, id }: WebhookRecord,
-  before: readonly string[],
-  after: readonly string[],
-): Promise<void> {
-  const isListed = new Set(after);
-  const changed = [...before.filter((linkId) => !isListed.has(linkId)), ...after];
-  await links.updateMany(workspaceId, changed, (link) => {
-    if (link.webhookIds.includes(id) === isListed.has(link.id)) return link;
-    const others = link.webhookIds.filter((webhookId) => webhookId !== id);
-    return { ...link, webhookIds: isListed.has(link.id) ? [...others, id] : others };
-  });
-}
-
 /** @throws ApiError bad_request, unprocessable_entity, conflict */
 export async function createWebhook(
   catalog: Catalog,
@@ -67,20 +58,16 @@ export async function createWebhook(
   body: CreateWebhookBody,
 ): Promise<WebhookRecord> {
   const { name, url, linkScope = null } = body;
-  const fields = {
-    triggers: [...new Set(body.triggers)],
-    linkScope,
-    linkIds: distinct(body.linkIds),
-    folderIds: distinct(body.folderIds),
-  };
-  checkScope(fields);
-  await checkKnown(catalog, workspaceId, fields);
+  const fields = { triggers: [...new Set(body.triggers)], linkScope, folderIds: distinct(body.folderIds) };
+  const linkIds = distinct(body.linkIds);
+  checkScope({ ...fields, linkIds });
+  await checkKnown(catalog, workspaceId, { ...fields, linkIds });
   const webhook = await catalog.webhooks.create(workspaceId, { name, url, ...fields });
-  await noteOnLinks(catalog, webhook, [], webhook.linkIds);
+  if (linkIds.length > 0) await catalog.webhooks.attachLinks(workspaceId, webhook.id, linkIds);
   return webhook;
 }
 
-/** The webhook as a body changes it; links and folders that its scope does not have any more are dropped. */
+/** The webhook as a body changes it; folders that its scope does not have any more are dropped. */
 function changed(webhook: WebhookRecord, body: UpdateWebhookBody, nowMs: number): WebhookRecord {
   const linkScope = body.linkScope === undefined ? webhook.linkScope : body.linkScope;
   const isSame = linkScope === webhook.linkScope;
@@ -90,7 +77,6 @@ function changed(webhook: WebhookRecord, body: UpdateWebhookBody, nowMs: number)
     url: body.url ?? webhook.url,
     triggers: body.triggers === undefined ? webhook.triggers : [...new Set(body.triggers)],
     linkScope,
-    linkIds: body.linkIds === undefined ? (isSame ? webhook.linkIds : []) : distinct(body.linkIds),
     folderIds: body.folderIds === undefined ? (isSame ? webhook.folderIds : []) : distinct(body.folderIds),
   };
   if (body.disabled === undefined) return next;
@@ -106,25 +92,16 @@ export async function updateWebhook(
   body: UpdateWebhookBody,
   nowMs: number,
 ): Promise<WebhookRecord> {
-  let listedBefore: readonly string[] = [];
+  const linkIds = distinct(body.linkIds);
+  let isListEnded = false;
   const webhook = await catalog.webhooks.update(workspaceId, id, async (record) => {
     const next = changed(record, body, nowMs);
-    checkScope(next);
-    await checkKnown(catalog, workspaceId, {
-      ...next,
-      // Those that were known before may have been removed since.
-      linkIds: distinct(body.linkIds),
-      folderIds: distinct(body.folderIds),
-    });
-    listedBefore = record.linkIds;
+    checkScope({ ...next, linkIds });
+    // Folders that were known before may have been removed since.
+    await checkKnown(catalog, workspaceId, { linkIds, folderIds: distinct(body.folderIds) });
+    isListEnded = record.linkScope === 'links' && next.linkScope !== 'links';
     return next;
   });
-  await noteOnLinks(catalog, webhook, listedBefore, webhook.linkIds);
+  if (body.linkIds !== undefined || isListEnded) await catalog.webhooks.attachLinks(workspaceId, id, linkIds);
   return webhook;
-}
-
-/** @throws ApiError not_found */
-export async function deleteWebhook(catalog: Catalog, workspaceId: string, id: string): Promise<void> {
-  const webhook = await catalog.webhooks.remove(workspaceId, id);
-  await noteOnLinks(catalog, webhook, webhook.linkIds, []);
 }
