@@ -1,6 +1,7 @@
 import { ApiError } from '@waymark/contract';
 import { cac } from 'cac';
 import { CommandError } from './command-error.js';
+import { backUp, restore } from './commands/backup.js';
 import { replayLetters, showDeadLetters } from './commands/dead-letters.js';
 import { runDemo } from './commands/demo.js';
 import { createKey, listKeys, revokeKey } from './commands/key.js';
@@ -93,6 +94,9 @@ cli
   .option('--webhook <webhook>', 'To one webhook, by its id')
   .option('--failed', 'Events that no attempt delivered')
   .action(printing(replayWebhookDeliveries));
+
+cli.command('backup [directory]', 'Copy what must survive of DATA_DIR, while the stack runs').action(printing(backUp));
+cli.command('restore [directory]', 'Make an empty DATA_DIR what it was at a backup').action(printing(restore));
 
 cli.command('status', 'Show what runs and what is queued').action(printing(showStatus));
 cli

@@ -22,6 +22,15 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** A whole stack as `npm run up` starts it, on its own data directory and ports. */
 export class RunningStack {
   readonly dataDir = mkdtempSync(join(tmpdir(), 'waymark-stack-'));
@@ -82,10 +91,15 @@ export class RunningStack {
   }
 
   /** `npx waymark …` against this stack, its JSON answer parsed. */
-  async waymark(...argv: string[]): Promise<Record<string, unknown>> {
+  waymark(...argv: string[]): Promise<Record<string, unknown>> {
+    return this.waymarkWith({}, ...argv);
+  }
+
+  /** The same with other settings. */
+  async waymarkWith(settings: Record<string, string>, ...argv: string[]): Promise<Record<string, unknown>> {
     const { stdout } = await run(process.execPath, [join(ROOT, 'services/cli/bin/waymark.mjs'), ...argv, '--json'], {
       cwd: ROOT,
-      env: this.#environment,
+      env: { ...this.#environment, ...settings },
     });
     return JSON.parse(stdout) as Record<string, unknown>;
   }
@@ -99,6 +113,19 @@ export class RunningStack {
       timeoutMs: 60_000,
       what: `a new ${name} after kill -9`,
     });
+  }
+
+  /** `kill -9` of everything at once, and the disk is gone. */
+  async lose(): Promise<void> {
+    const supervisor = this.#supervisor;
+    if (supervisor === undefined) return;
+    const pids = Object.values(this.state.pids).filter((pid) => pid !== null);
+    const ended = new Promise((done) => supervisor.once('exit', done));
+    // The supervisor first, or it would start the others again.
+    for (const pid of pids) process.kill(pid, 'SIGKILL');
+    await ended;
+    await waitFor(() => !pids.some(isRunning), { timeoutMs: 20_000, what: 'the end of every process' });
+    rmSync(this.dataDir, { recursive: true, force: true });
   }
 
   async stop(): Promise<void> {

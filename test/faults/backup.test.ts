@@ -1,0 +1,103 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Link } from '@waymark/contract';
+import { waitFor } from '@waymark/test-kit';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { RunningStack } from './stack/running-stack.js';
+import { type Ledger, Traffic } from './stack/traffic.js';
+import { Judge } from './stack/verdict.js';
+import { untilDrained } from './until-drained.js';
+
+// The drill: traffic, a backup while it runs, more traffic, the loss of everything, a restore, and a look at what is there.
+
+const VISITORS = 16;
+const EVENTS_AROUND = 400;
+const DOMAIN = 'go.drill.test';
+
+let stack: RunningStack;
+let directory: string;
+
+beforeAll(async () => {
+  stack = await RunningStack.start();
+  directory = mkdtempSync(join(tmpdir(), 'waymark-backup-'));
+}, 90_000);
+
+afterAll(async () => {
+  await stack?.stop();
+  rmSync(directory, { recursive: true, force: true });
+}, 60_000);
+
+const progress = (traffic: Traffic, count: number, from = traffic.acknowledged) =>
+  waitFor(() => traffic.acknowledged >= from + count, { timeoutMs: 60_000, what: `${count} more events` });
+
+/** What has been acknowledged so far, kept as it is. */
+function frozen(ledger: Ledger): Ledger {
+  const { clickIds, leadCustomers, saleInvoices } = ledger;
+  return {
+    ...ledger,
+    clickIds: new Set(clickIds),
+    leadCustomers: new Set(leadCustomers),
+    saleInvoices: new Set(saleInvoices),
+  };
+}
+
+/** A key of a workspace with a domain, and how it calls the API. */
+async function aWorkspace() {
+  const made = await stack.waymark('workspace', 'create', '--name', 'Drill', '--slug', 'drill', '--domain', DOMAIN);
+  const headers = { authorization: `Bearer ${String(made.apiKey)}`, 'content-type': 'application/json' };
+  const create = (body: object) =>
+    fetch(`${stack.state.api}/links`, { method: 'POST', headers, body: JSON.stringify({ domain: DOMAIN, ...body }) });
+  const find = async (key: string) => {
+    const answer = await fetch(`${stack.state.api}/links/info?domain=${DOMAIN}&key=${key}`, { headers });
+    return (await answer.json()) as Link;
+  };
+  return { create, find };
+}
+
+describe('backup and restore of a running stack', () => {
+  test('after the loss of everything, what was acknowledged before the backup is there once', async () => {
+    const acme = await aWorkspace();
+    const secret = { key: 'secret', url: 'https://example.com/secret', password: 'correct horse' };
+    expect((await acme.create(secret)).status).toBe(200);
+    const traffic = await Traffic.prepare(stack);
+    const running = traffic.run(VISITORS);
+    await progress(traffic, EVENTS_AROUND);
+
+    const before = frozen(traffic.ledger);
+    const { pausedMs } = await stack.waymark('backup', join(directory, 'monday'));
+    expect(pausedMs).toBeLessThan(5_000);
+    await progress(traffic, EVENTS_AROUND);
+    traffic.stop();
+    await running;
+    traffic.close();
+    expect([...traffic.ledger.failedRedirects, ...traffic.ledger.failedTracks]).toEqual([]);
+    expect((await acme.create({ key: 'later', url: 'https://example.com/later' })).status).toBe(200);
+
+    await stack.lose();
+    expect(existsSync(stack.dataDir)).toBe(false);
+    await stack.waymark('restore', join(directory, 'monday'));
+    await stack.up();
+    await untilDrained(stack.state.redis, 60_000);
+
+    const judge = new Judge(stack.state.clickhouse, before);
+    const { acknowledged, ...faults } = await judge.judge(60_000);
+    await judge.close();
+    expect(faults).toEqual({ lost: [], twice: [], viewsDiffer: [] });
+    expect(acknowledged).toBeGreaterThanOrEqual(EVENTS_AROUND);
+
+    expect((await acme.create(secret)).status).toBe(409);
+    expect((await acme.create({ key: 'later', url: 'https://example.com/later' })).status).toBe(200);
+    expect(await acme.find('secret')).toMatchObject({ password: 'correct horse' });
+  }, 240_000);
+
+  test('neither takes the place of what is there, nor a backup that is not whole', async () => {
+    await expect(stack.waymark('backup', directory)).rejects.toThrow('is there already');
+    await expect(stack.waymark('restore', join(directory, 'monday'))).rejects.toThrow('stop it first');
+    const environment = { DATA_DIR: join(directory, 'elsewhere') };
+    await expect(stack.waymarkWith(environment, 'restore', directory)).rejects.toThrow('no whole backup');
+    await expect(stack.waymarkWith(environment, 'backup', join(directory, 'none'))).rejects.toThrow(
+      'nothing to back up',
+    );
+  });
+});
