@@ -1,5 +1,11 @@
 import { type Catalog, createCatalog } from '@waymark/catalog';
-import { applyQueryLogView, applyRetention, type ClickHouseClient, createClickHouseClient, migrate } from '@waymark/clickhouse';
+import {
+  applyQueryLogView,
+  applyRetention,
+  type ClickHouseClient,
+  createClickHouseClient,
+  migrate,
+} from '@waymark/clickhouse';
 import type { Settings } from '@waymark/config';
 import { ApiError } from '@waymark/contract';
 import type { Logger } from '@waymark/http-kit';

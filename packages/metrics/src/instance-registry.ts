@@ -1,0 +1,156 @@
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
+
+/** What `{waymark}:heartbeat:<service>:<instance>` and `{waymark}:instances` say of a process; times are epoch milliseconds. */
+const instanceSchema = z.object({
+  service: z.string(),
+  /** Host and process id. */
+  instance: z.string(),
+  host: z.string(),
+  pid: z.int(),
+  startedAt: z.number(),
+  version: z.string(),
+  /** When it last did what it is there for; null = not yet. */
+  lastWorkAt: z.number().nullable(),
+  /** When this was written. */
+  beatAt: z.number(),
+});
+export type Instance = Readonly<z.infer<typeof instanceSchema>>;
+
+/** An entry of `{waymark}:starts`, and the last end of each service. */
+const turnSchema = z.object({
+  at: z.number(),
+  event: z.enum(['started', 'stopped', 'killed']),
+  service: z.string(),
+  instance: z.string(),
+  pid: z.int(),
+});
+export type Turn = Readonly<z.infer<typeof turnSchema>>;
+
+/** Instances as they stand in Redis, each with whether its heart beats. */
+export interface Registry {
+  readonly instances: readonly { readonly instance: Instance; readonly raw: string; readonly isAlive: boolean }[];
+  readonly lastEnds: ReadonlyMap<string, Turn>;
+  readonly starts: Readonly<Record<string, string>>;
+  readonly kills: Readonly<Record<string, string>>;
+}
+
+export const HEARTBEAT_TTL_MS = 10_000;
+const TURNS_KEPT = 100;
+const PREFIX = '{waymark}';
+const KEYS = {
+  instances: `${PREFIX}:instances`,
+  turns: `${PREFIX}:starts`,
+  lastEnds: `${PREFIX}:last-ends`,
+  starts: `${PREFIX}:start-counts`,
+  kills: `${PREFIX}:kill-counts`,
+} as const;
+
+const fieldOf = ({ service, instance }: Pick<Instance, 'service' | 'instance'>) => `${service}:${instance}`;
+const heartbeatKey = (field: string) => `${PREFIX}:heartbeat:${field}`;
+
+function parse<T>(schema: z.ZodType<T>, text: string): T | undefined {
+  try {
+    return schema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Notes that an instance was killed, unless somebody did so already or it has beaten meanwhile.
+ * KEYS: instances, turns, last ends, kill counts. ARGV: field, its value as it was read, service, the entry, entries kept.
+ */
+const BURY = `
+if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
+redis.call('HDEL', KEYS[1], ARGV[1])
+redis.call('LPUSH', KEYS[2], ARGV[4])
+redis.call('LTRIM', KEYS[2], 0, ARGV[5] - 1)
+redis.call('HSET', KEYS[3], ARGV[3], ARGV[4])
+redis.call('HINCRBY', KEYS[4], ARGV[3], 1)
+return 1
+`;
+
+/** What processes write about themselves in Redis, so that each of them knows of all. */
+export function createInstanceRegistry(redis: Redis) {
+  async function run(multi: ReturnType<Redis['multi']>): Promise<void> {
+    const results = await multi.exec();
+    const failed = results?.find(([err]) => err !== null)?.[0];
+    if (failed !== undefined && failed !== null) throw failed;
+  }
+
+  function beatIn(multi: ReturnType<Redis['multi']>, instance: Instance): void {
+    const text = JSON.stringify(instance);
+    multi
+      .set(heartbeatKey(fieldOf(instance)), text, 'PX', HEARTBEAT_TTL_MS)
+      .hset(KEYS.instances, fieldOf(instance), text);
+  }
+
+  return {
+    async started(instance: Instance): Promise<void> {
+      const { startedAt: at, service, pid } = instance;
+      const turn: Turn = { at, event: 'started', service, instance: instance.instance, pid };
+      const multi = redis
+        .multi()
+        .lpush(KEYS.turns, JSON.stringify(turn))
+        .ltrim(KEYS.turns, 0, TURNS_KEPT - 1);
+      multi.hincrby(KEYS.starts, service, 1);
+      beatIn(multi, instance);
+      await run(multi);
+    },
+
+    async beat(instance: Instance): Promise<void> {
+      const multi = redis.multi();
+      beatIn(multi, instance);
+      await run(multi);
+    },
+
+    /** Says goodbye. */
+    async stopped({ service, instance, pid }: Instance, at: number): Promise<void> {
+      const turn = JSON.stringify({ at, event: 'stopped', service, instance, pid } satisfies Turn);
+      const field = fieldOf({ service, instance });
+      await run(
+        redis
+          .multi()
+          .del(heartbeatKey(field))
+          .hdel(KEYS.instances, field)
+          .lpush(KEYS.turns, turn)
+          .ltrim(KEYS.turns, 0, TURNS_KEPT - 1)
+          .hset(KEYS.lastEnds, service, turn),
+      );
+    },
+
+    async bury({ instance, raw }: { readonly instance: Instance; readonly raw: string }, at: number): Promise<void> {
+      const { service, pid } = instance;
+      const turn: Turn = { at, event: 'killed', service, instance: instance.instance, pid };
+      const keys = [KEYS.instances, KEYS.turns, KEYS.lastEnds, KEYS.kills];
+      await redis.eval(BURY, keys.length, ...keys, fieldOf(instance), raw, service, JSON.stringify(turn), TURNS_KEPT);
+    },
+
+    async read(): Promise<Registry> {
+      const [entries, ends, starts, kills] = await Promise.all([
+        redis.hgetall(KEYS.instances),
+        redis.hgetall(KEYS.lastEnds),
+        redis.hgetall(KEYS.starts),
+        redis.hgetall(KEYS.kills),
+      ]);
+      const fields = Object.keys(entries);
+      const beats = fields.length === 0 ? [] : await redis.mget(fields.map(heartbeatKey));
+      const instances = fields.flatMap((field, index) => {
+        const raw = entries[field] ?? '';
+        const instance = parse(instanceSchema, raw);
+        return instance === undefined ? [] : [{ instance, raw, isAlive: typeof beats[index] === 'string' }];
+      });
+      const turns = Object.values(ends).map((text) => parse(turnSchema, text));
+      const lastEnds = new Map(turns.filter((turn) => turn !== undefined).map((turn) => [turn.service, turn]));
+      return { instances, lastEnds, starts, kills };
+    },
+
+    /** The latest starts and ends of all processes, latest first. */
+    async turns(): Promise<readonly Turn[]> {
+      const texts = await redis.lrange(KEYS.turns, 0, -1);
+      return texts.map((text) => parse(turnSchema, text)).filter((turn) => turn !== undefined);
+    },
+  };
+}
+export type InstanceRegistry = ReturnType<typeof createInstanceRegistry>;

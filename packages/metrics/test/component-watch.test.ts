@@ -1,0 +1,181 @@
+import { type ClickHouseClient, createClickHouseClient } from '@waymark/clickhouse';
+import { startClickHouse, startRedis, type TestClickHouse, type TestRedis, waitFor } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type ComponentStatus, type ComponentWatch, startComponentWatch } from '../src/index.js';
+import { createInstanceRegistry, type Instance } from '../src/instance-registry.js';
+
+let redisServer: TestRedis;
+let clickhouseServer: TestClickHouse;
+let redis: Redis;
+let clickhouse: ClickHouseClient;
+let watches: ComponentWatch[] = [];
+/** Milliseconds that the clock of the watches is ahead. */
+let aheadMs = 0;
+const now = () => Date.now() + aheadMs;
+const logger = { debug() {}, warn() {} };
+
+beforeAll(async () => {
+  // Both are killed.
+  [redisServer, clickhouseServer] = await Promise.all([startRedis({ args: [] }), startClickHouse()]);
+  redis = new Redis(redisServer.url, {
+    enableOfflineQueue: false,
+    commandTimeout: 2000,
+    retryStrategy: () => 20,
+  });
+  redis.on('error', () => {});
+  clickhouse = createClickHouseClient({ url: clickhouseServer.url, database: 'default' });
+  await waitFor(() => redis.status === 'ready', { what: 'Redis' });
+});
+beforeEach(async () => {
+  aheadMs = 0;
+  await redis.flushdb();
+});
+afterEach(async () => {
+  await Promise.all(watches.map((watch) => watch.close()));
+  watches = [];
+});
+afterAll(async () => {
+  redis.disconnect();
+  await clickhouse.close();
+  await Promise.all([redisServer.stop(), clickhouseServer.stop()]);
+});
+
+function watchAs(service: string): ComponentWatch {
+  const watch = startComponentWatch({ redis, clickhouse, service, version: '1', logger, now, intervalMs: 20 });
+  watches.push(watch);
+  return watch;
+}
+
+/** Waits until a component is in a state. */
+function seen(watch: ComponentWatch, component: string, state: ComponentStatus['state']): Promise<ComponentStatus> {
+  return waitFor(
+    () => watch.componentStatus().find((status) => status.component === component && status.state === state),
+    { what: `${component} to be ${state}` },
+  );
+}
+
+/** A process elsewhere. */
+function anInstance(service: string, overrides: Partial<Instance> = {}): Instance {
+  const at = now();
+  const place = { service, instance: 'elsewhere:77', host: 'elsewhere', pid: 77 };
+  return { ...place, startedAt: at, version: '1', lastWorkAt: null, beatAt: at, ...overrides };
+}
+
+describe('services', () => {
+  it('are up from their start, and say as what they run and when they last worked', async () => {
+    const watch = watchAs('http');
+    const status = await seen(watch, 'http', 'up');
+    expect(status).toMatchObject({ starts: 1, kills: 0, detail: `runs as ${watch.instance}` });
+    watch.noteWork();
+    await waitFor(() => watch.componentStatus().some(({ detail }) => detail.includes('last work 20')), {
+      what: 'the work to be told',
+    });
+    expect(await redis.pttl(`{waymark}:heartbeat:http:${watch.instance}`)).toBeGreaterThan(5000);
+  });
+
+  it('that said goodbye are down, not killed, and forgotten after an hour', async () => {
+    const [watch, writer] = [watchAs('http'), watchAs('writer')];
+    await seen(watch, 'writer', 'up');
+    await writer.close();
+    const status = await seen(watch, 'writer', 'down');
+    expect(status).toMatchObject({ starts: 1, kills: 0, detail: expect.stringContaining('was stopped at') });
+    aheadMs = 61 * 60_000;
+    await waitFor(() => watch.componentStatus().every(({ component }) => component !== 'writer'), {
+      what: 'the writer to be forgotten',
+    });
+  });
+
+  it('that were killed on this host are noted by the next one, which is shown as restarted', async () => {
+    const registry = createInstanceRegistry(redis);
+    const { instance, pid } = await (async () => {
+      const watch = watchAs('query');
+      await seen(watch, 'query', 'up');
+      await watch.close();
+      return { instance: watch.instance, pid: process.pid };
+    })();
+    // What a kill leaves behind: an entry and a heartbeat that nobody takes back.
+    const host = instance.slice(0, instance.lastIndexOf(':'));
+    await registry.started(anInstance('writer', { instance, host, pid, startedAt: 1 }));
+    const watch = watchAs('writer');
+    const status = await seen(watch, 'writer', 'restarted');
+    expect(status).toMatchObject({ starts: 2, kills: 1, detail: expect.stringContaining(`${instance} was killed at`) });
+    expect((await watch.turns()).slice(0, 2).map(({ event, service }) => `${service} ${event}`)).toEqual([
+      'writer started',
+      'writer killed',
+    ]);
+    aheadMs = 6 * 60_000;
+    await seen(watch, 'writer', 'up');
+  });
+
+  it('that vanished elsewhere are down and named; however many look, they are noted once', async () => {
+    const registry = createInstanceRegistry(redis);
+    const [watch] = [watchAs('http'), watchAs('query')];
+    await seen(watch, 'http', 'up');
+    aheadMs = 60_000;
+    await registry.started(anInstance('writer', { beatAt: now() - 11_000 }));
+    await redis.del('{waymark}:heartbeat:writer:elsewhere:77');
+    const status = await waitFor(
+      () => watch.componentStatus().find(({ component, kills }) => component === 'writer' && kills === 1),
+      { what: 'the writer to be noted' },
+    );
+    expect(status).toMatchObject({
+      state: 'down',
+      kills: 1,
+      detail: expect.stringContaining('elsewhere:77 was killed'),
+    });
+    const killed = (await watch.turns()).filter(({ event }) => event === 'killed');
+    expect(killed).toMatchObject([{ service: 'writer', instance: 'elsewhere:77', pid: 77 }]);
+  });
+
+  it('with several instances are up while one is, and tell how many are missing', async () => {
+    const registry = createInstanceRegistry(redis);
+    const watch = watchAs('writer');
+    await registry.started(anInstance('writer'));
+    await redis.del('{waymark}:heartbeat:writer:elsewhere:77');
+    await waitFor(() => watch.componentStatus().some(({ detail }) => detail.includes('1 more without a heartbeat')), {
+      what: 'the missing one to be told',
+    });
+    expect((await seen(watch, 'writer', 'up')).kills).toBe(0);
+  });
+
+  it('what others left in the registry breaks nothing', async () => {
+    await redis.hset('{waymark}:instances', 'a:b', 'no json', 'c:d', '{"pid":"x"}');
+    await redis.hset('{waymark}:last-ends', 'writer', '[]');
+    expect((await seen(watchAs('http'), 'http', 'up')).starts).toBe(1);
+  });
+});
+
+describe('stores', () => {
+  it('a ClickHouse that was killed is down, with since when and why, and restarted when it is back', async () => {
+    const watch = watchAs('http');
+    const before = await seen(watch, 'clickhouse', 'up');
+    expect(before).toMatchObject({ starts: 1, detail: expect.stringContaining('ClickHouse 2') });
+    await clickhouseServer.kill9();
+    const down = await seen(watch, 'clickhouse', 'down');
+    expect(down.detail).not.toBe('');
+    expect(Date.now() - down.since).toBeLessThan(5000);
+    expect((await seen(watch, 'http', 'up')).kills).toBe(0);
+    await clickhouseServer.restart();
+    expect((await seen(watch, 'clickhouse', 'restarted')).starts).toBeGreaterThanOrEqual(2);
+  });
+
+  it('a Redis that was killed is down; what only it knows is unknown, and no service counts as killed for it', async () => {
+    const [watch, writer] = [watchAs('http'), watchAs('writer')];
+    await seen(watch, 'writer', 'up');
+    expect(watch.redisMemory()?.usedBytes).toBeGreaterThan(0);
+    await redisServer.kill9();
+    await seen(watch, 'redis', 'down');
+    await seen(watch, 'writer', 'unknown');
+    expect(watch.redisMemory()).toBeUndefined();
+    expect(watch.componentStatus().find(({ component }) => component === 'http')?.state).toBe('up');
+
+    // The outage lasted: no heart could beat.
+    aheadMs = 60_000;
+    await redisServer.restart();
+    await seen(watch, 'redis', 'restarted');
+    await seen(writer, 'writer', 'up');
+    expect((await seen(watch, 'writer', 'up')).kills).toBe(0);
+    expect((await watch.turns()).map(({ event }) => event)).not.toContain('killed');
+  });
+});
