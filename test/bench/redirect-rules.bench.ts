@@ -3,6 +3,7 @@
 
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { closedLoop } from './lib/http-load.js';
+import { jsonPost } from './lib/json-post.js';
 import { processCpuMicroseconds } from './lib/process-cpu.js';
 import { machineLine, printTable } from './lib/report.js';
 import { startBareFastify, startService } from './lib/service.js';
@@ -72,19 +73,6 @@ async function clickOf(path: string): Promise<string> {
   return new URL(location ?? '').searchParams.get('dub_id') ?? '';
 }
 
-function jsonPost(path: string, body: object): string {
-  const text = JSON.stringify(body);
-  return [
-    `POST ${path} HTTP/1.1`,
-    'Host: api.bench.test',
-    'Content-Type: application/json',
-    `Authorization: Bearer ${token}`,
-    `Content-Length: ${Buffer.byteLength(text)}`,
-    '',
-    text,
-  ].join('\r\n');
-}
-
 const cookies = await cookiesOf('/rules');
 const clickId = await clickOf(`/${key}`);
 const lead = (index: number) => ({
@@ -113,13 +101,13 @@ const cases: readonly Case[] = [
     request: (index) => visitorRequest(BENCH_DOMAIN, 'rules', index, [`Cookie: ${cookies}`]),
   },
   { name: 'again', ...ingest, status: '302', request: () => visitorRequest(BENCH_DOMAIN, key, 1) },
-  { name: 'bare POST', ...bare, status: '200', request: (index) => jsonPost('/json', lead(index)) },
+  { name: 'bare POST', ...bare, status: '200', request: (index) => jsonPost(token, '/json', lead(index)) },
   {
     name: 'lead',
     pid: ingest.pid,
     port: ingest.apiPort,
     status: '200',
-    request: (index) => jsonPost('/track/lead', lead(index)),
+    request: (index) => jsonPost(token, '/track/lead', lead(index)),
   },
 ];
 
