@@ -68,6 +68,9 @@ const environmentSchema = z.object({
 });
 type Environment = z.infer<typeof environmentSchema>;
 
+/** Every variable that is a setting. */
+export const SETTING_NAMES: readonly string[] = Object.keys(environmentSchema.shape);
+
 /** Rules over several variables: what would be ignored or could not work is refused. */
 const consistentSchema = environmentSchema.superRefine((given, ctx) => {
   const refuse = (name: keyof Environment, message: string) =>

@@ -5,7 +5,7 @@ import { backUp, restore } from './commands/backup.js';
 import { replayLetters, showDeadLetters } from './commands/dead-letters.js';
 import { runDemo } from './commands/demo.js';
 import { createKey, listKeys, revokeKey } from './commands/key.js';
-import { migrateUp, showMigrations } from './commands/migrate.js';
+import { awaitMigrations, migrateUp, showMigrations } from './commands/migrate.js';
 import { showStatus } from './commands/status.js';
 import { replayWebhookDeliveries, showDeliveries } from './commands/webhooks.js';
 import { createWorkspace, listWorkspaces, updateWorkspace } from './commands/workspace.js';
@@ -68,6 +68,10 @@ cli
   .action(printing(revokeKey));
 
 cli.command('migrate up', 'Bring the tables up to date').action(printing(migrateUp));
+cli
+  .command('migrate wait', 'Wait until all migrations are applied')
+  .option('--seconds <number>', 'How long', { default: 600 })
+  .action(printing(awaitMigrations));
 cli.command('migrate status', 'Show which migrations are applied').action(printing(showMigrations));
 
 cli

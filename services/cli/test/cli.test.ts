@@ -145,10 +145,15 @@ describe('waymark', { timeout: 120_000 }, () => {
 
   it('brings an empty database up to date once', async () => {
     const fresh = { ...env, CLICKHOUSE_DATABASE: `${database.database}_fresh` };
+    const hurried = await runCli(fresh, 'migrate', 'wait', '--seconds', '0.1');
+    const waiting = runCli(fresh, 'migrate', 'wait', '--seconds', '60', '--json');
     const first = await runCli(fresh, 'migrate', 'up', '--json');
     const second = await runCli(fresh, 'migrate', 'up', '--json');
     const status = await runCli(fresh, 'migrate', 'status', '--json');
+    const waited = await waiting;
     await database.client.command({ query: `DROP DATABASE ${fresh.CLICKHOUSE_DATABASE}` });
+    expect(hurried).toMatchObject({ code: 1, stderr: expect.stringContaining('migrations are not applied') });
+    expect(JSON.parse(waited.stdout)).toEqual({ migrated: true });
     expect((JSON.parse(first.stdout) as { applied: string[] }).applied.length).toBeGreaterThan(0);
     expect((JSON.parse(second.stdout) as { applied: string[] }).applied).toEqual([]);
     const { migrations } = JSON.parse(status.stdout) as { migrations: { state: string }[] };

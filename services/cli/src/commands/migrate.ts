@@ -1,6 +1,17 @@
-import { applyQueryLogView, applyRetention, migrate, migrationStatus } from '@waymark/clickhouse';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  applyQueryLogView,
+  applyRetention,
+  type ClickHouseClient,
+  migrate,
+  migrationStatus,
+} from '@waymark/clickhouse';
+import { CommandError } from '../command-error.js';
+import type { RawOption } from '../option-values.js';
 import { type CommandResult, table } from '../output.js';
 import { connectClickHouse, findTarget } from '../stores.js';
+
+const WAIT_EVERY_MS = 1000;
 
 export async function migrateUp(): Promise<CommandResult> {
   const target = findTarget();
@@ -36,5 +47,35 @@ export async function showMigrations(): Promise<CommandResult> {
     return { data: { migrations }, lines: table([['MIGRATION', 'STATE', 'APPLIED'], ...rows]) };
   } finally {
     await clickhouse.close();
+  }
+}
+
+/** Waits until another process has brought the tables up to date: what containers do before they serve. */
+export async function awaitMigrations({ seconds }: { readonly seconds: RawOption }): Promise<CommandResult> {
+  const limitSeconds = Number(seconds);
+  if (!(limitSeconds > 0)) throw new CommandError('--seconds is a number above 0');
+  const target = findTarget();
+  const clickhouse = connectClickHouse(target);
+  const deadlineMs = performance.now() + limitSeconds * 1000;
+  try {
+    for (;;) {
+      const waiting = await missingMigrations(clickhouse, target.settings.clickhouseCluster);
+      if (waiting === 'none') return { data: { migrated: true }, lines: ['all migrations are applied'] };
+      if (performance.now() > deadlineMs) throw new CommandError(`after ${limitSeconds} s still: ${waiting}`);
+      await sleep(WAIT_EVERY_MS);
+    }
+  } finally {
+    await clickhouse.close();
+  }
+}
+
+/** What is missing, in words; a server that does not answer may still be starting. */
+async function missingMigrations(clickhouse: ClickHouseClient, cluster: string | undefined): Promise<string> {
+  try {
+    const migrations = await migrationStatus(clickhouse, { cluster });
+    const pending = migrations.filter(({ state }) => state === 'pending').length;
+    return pending === 0 ? 'none' : `${pending} migrations are not applied`;
+  } catch (err) {
+    return err instanceof Error ? err.message : String(err);
   }
 }

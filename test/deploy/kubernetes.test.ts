@@ -1,0 +1,213 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadSettings, SETTING_NAMES } from '@waymark/config';
+import { Deployment, StatefulSet } from 'kubernetes-models/apps/v1';
+import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2';
+import { Job } from 'kubernetes-models/batch/v1';
+import { Ingress, NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
+import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
+import { ConfigMap, Namespace, Secret, Service } from 'kubernetes-models/v1';
+import { describe, expect, it } from 'vitest';
+import { type Manifest, manifestText, ROOT, readManifests } from './lib/manifests.js';
+import { typeFaults } from './lib/strict-types.js';
+
+/** deploy/kubernetes against Kubernetes' own schema, and its parts against each other and the code. */
+const MODELS = {
+  'apps/v1': { Deployment, StatefulSet },
+  'autoscaling/v2': { HorizontalPodAutoscaler },
+  'batch/v1': { Job },
+  'networking.k8s.io/v1': { Ingress, NetworkPolicy },
+  'policy/v1': { PodDisruptionBudget },
+  v1: { ConfigMap, Namespace, Secret, Service },
+} as const;
+
+interface Model {
+  validate(): void;
+}
+
+function modelOf({ apiVersion, kind }: Manifest): new (value: never) => Model {
+  const models = MODELS[apiVersion as keyof typeof MODELS] as Readonly<Record<string, new (value: never) => Model>>;
+  const model = models?.[kind];
+  if (model === undefined) throw new Error(`no model of ${apiVersion} ${kind}`);
+  return model;
+}
+
+const manifests = readManifests();
+const ofKind = (...kinds: string[]) => manifests.filter(({ kind }) => kinds.includes(kind));
+const workloads = ofKind('Deployment', 'StatefulSet');
+const pods = [...workloads, ...ofKind('Job')];
+const containersOf = ({ spec }: Manifest) => [
+  ...(spec.template.spec.initContainers ?? []),
+  ...spec.template.spec.containers,
+];
+const named = (kind: string, name: string) => {
+  const found = manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name);
+  if (found === undefined) throw new Error(`there is no ${kind} ${name}`);
+  return found;
+};
+const config = named('ConfigMap', 'waymark').data ?? {};
+const secret = named('Secret', 'waymark').stringData ?? {};
+
+function selects(labels: Readonly<Record<string, string>>, pod: Manifest): boolean {
+  return Object.entries(labels).every(([name, value]) => pod.spec.template.metadata.labels[name] === value);
+}
+
+describe('the schema of Kubernetes', () => {
+  it('accepts every manifest', () => {
+    for (const { file, ...manifest } of manifests) {
+      const Model = modelOf({ file, ...manifest });
+      expect(() => new Model(manifest as never).validate(), `${file} ${manifest.kind}`).not.toThrow();
+    }
+  });
+
+  it('knows every field of every manifest, and a misspelt one is found', { timeout: 60_000 }, () => {
+    const values = manifests.map(({ file: _file, ...value }) => ({
+      module: `kubernetes-models/${value.apiVersion}`,
+      type: `I${value.kind}`,
+      value,
+    }));
+    const misspelt = JSON.parse(
+      JSON.stringify(values.find(({ type }) => type === 'IDeployment')).replace('readOnlyRoot', 'readonlyRoot'),
+    );
+    const faults = typeFaults([...values, misspelt]);
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).toContain('readonlyRootFilesystem');
+  });
+});
+
+describe('references', () => {
+  it('every selector selects the pods of one workload, or all of them', () => {
+    for (const workload of workloads) expect(selects(workload.spec.selector.matchLabels ?? {}, workload)).toBe(true);
+    for (const budget of ofKind('PodDisruptionBudget')) {
+      const found = pods.filter((pod) => selects(budget.spec.selector.matchLabels ?? {}, pod));
+      expect(found.map(({ metadata }) => metadata.name)).toEqual([budget.metadata.name]);
+    }
+    for (const policy of ofKind('NetworkPolicy')) {
+      expect(pods.some((pod) => selects(policy.spec.podSelector.matchLabels, pod))).toBe(true);
+    }
+    for (const { spec } of workloads) {
+      for (const { labelSelector } of spec.template.spec.topologySpreadConstraints ?? []) {
+        expect(labelSelector.matchLabels).toEqual(spec.selector.matchLabels);
+      }
+    }
+  });
+
+  it('every service leads to ports that its pods have, by name and number', () => {
+    for (const { metadata, spec } of ofKind('Service')) {
+      const found = workloads.filter((pod) => selects(spec.selector as Readonly<Record<string, string>>, pod));
+      expect(found.map((pod) => pod.metadata.name)).toEqual([metadata.name]);
+      for (const { name, port, targetPort } of spec.ports) {
+        expect(found[0]?.spec.template.spec.containers[0]?.ports).toContainEqual({
+          name: targetPort,
+          containerPort: port,
+        });
+        expect(targetPort).toBe(name);
+      }
+    }
+  });
+
+  it('every port of an ingress and of a network policy is there', () => {
+    for (const { spec } of ofKind('Ingress')) {
+      for (const { backend } of spec.rules.flatMap(({ http }) => http.paths)) {
+        const { ports } = named('Service', backend.service.name).spec;
+        expect(ports.map(({ name }) => name)).toContain(backend.service.port.name);
+      }
+    }
+    for (const { spec } of ofKind('NetworkPolicy')) {
+      const found = pods.filter((pod) => selects(spec.podSelector.matchLabels, pod));
+      const names = found.flatMap((pod) => pod.spec.template.spec.containers[0]?.ports ?? []).map(({ name }) => name);
+      for (const { port } of (spec.ingress ?? []).flatMap(({ ports }) => ports)) expect(names).toContain(port);
+    }
+  });
+
+  it('every autoscaler scales a workload that leaves the number of its pods to it', () => {
+    const scaled = ofKind('HorizontalPodAutoscaler').map(
+      ({ spec }) => `${spec.scaleTargetRef.kind} ${spec.scaleTargetRef.name}`,
+    );
+    expect(scaled.sort()).toEqual(workloads.map(({ kind, metadata }) => `${kind} ${metadata.name}`).sort());
+    for (const { spec } of workloads) expect(spec).not.toHaveProperty('replicas');
+  });
+
+  it('everything is in the namespace, and takes its settings from the map and the secret', () => {
+    for (const { kind, metadata } of manifests) {
+      if (kind !== 'Namespace') expect([kind, metadata.namespace]).toEqual([kind, 'waymark']);
+    }
+    for (const container of pods.flatMap(containersOf)) {
+      expect(container.envFrom).toEqual([{ configMapRef: { name: 'waymark' } }, { secretRef: { name: 'waymark' } }]);
+      expect(container.env).toBeUndefined();
+    }
+  });
+});
+
+describe('what they say fits the code', () => {
+  it('every setting is one, and all together make sense', () => {
+    const environment = { ...config, ...secret };
+    expect(Object.keys(environment).filter((name) => !SETTING_NAMES.includes(name))).toEqual([]);
+    const settings = loadSettings(environment);
+    expect(settings.dataDir).toBe(join(ROOT, 'data'));
+    const ports = workloads.flatMap(({ spec }) => spec.template.spec.containers[0]?.ports ?? []);
+    const expected = { api: settings.apiPort, links: settings.linkPort, health: settings.writerPort };
+    for (const { name, containerPort } of ports) expect(containerPort).toBe(expected[name as keyof typeof expected]);
+    for (const { spec } of workloads) {
+      const grace = spec.template.spec.terminationGracePeriodSeconds ?? 0;
+      expect(grace * 1000).toBeGreaterThan(settings.shutdownDeadlineMs + 5_000);
+    }
+  });
+
+  it('every command is an entry file of this repository', () => {
+    for (const { command } of pods.flatMap(containersOf)) {
+      expect(command[0]).toBe('node');
+      expect(existsSync(join(ROOT, (command[1] ?? '').replace(/dist\/(.*)\.js$/, 'src/$1.ts')))).toBe(true);
+    }
+  });
+
+  it('ingest has a volume of its own for what waits in its pods, where DATA_DIR is', () => {
+    const { spec } = named('StatefulSet', 'ingest');
+    const [claim] = spec.volumeClaimTemplates ?? [];
+    expect(spec.template.spec.containers[0]?.volumeMounts).toEqual([
+      { name: claim?.metadata.name, mountPath: '/data' },
+    ]);
+    expect(manifests.some(({ kind, metadata }) => kind === 'Service' && metadata.name === spec.serviceName)).toBe(true);
+  });
+
+  it('every secret is marked to be changed, and is nowhere but in the secret', () => {
+    const unmarked = manifestText('secret.yaml')
+      .split('\n')
+      .filter((line) => /change-me|0{64}/.test(line) && !line.endsWith('# change me'));
+    expect(unmarked).toEqual([]);
+    expect(Object.keys(config).filter((name) => /KEY|PASSWORD|REDIS_URL/.test(name))).toEqual([]);
+  });
+});
+
+describe('pods', () => {
+  it('run as nobody in particular, on a file system that they cannot write, without any capability', () => {
+    for (const pod of pods) {
+      const { spec } = pod.spec.template;
+      expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+      expect(spec.automountServiceAccountToken).toBe(false);
+      for (const { securityContext, resources } of containersOf(pod)) {
+        expect(securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        });
+        expect(resources).toMatchObject({
+          requests: { cpu: expect.any(String) },
+          limits: { memory: expect.any(String) },
+        });
+      }
+    }
+  });
+
+  it('are probed; those of ingest stay in service while Redis is away', () => {
+    for (const { metadata, spec } of workloads) {
+      const [container] = spec.template.spec.containers;
+      const port = metadata.name === 'writer' ? 'health' : 'api';
+      const ready = metadata.name === 'ingest' ? '/healthz' : '/readyz';
+      expect(container?.readinessProbe).toMatchObject({ httpGet: { path: ready, port } });
+      for (const probe of [container?.startupProbe, container?.livenessProbe]) {
+        expect(probe).toMatchObject({ httpGet: { path: '/healthz', port } });
+      }
+    }
+  });
+});

@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parse, parseAllDocuments } from 'yaml';
+
+export const ROOT = resolve(import.meta.dirname, '../../..');
+const FOLDER = join(ROOT, 'deploy/kubernetes');
+
+type Labels = Readonly<Record<string, string>>;
+
+/** The parts of a container that the tests look at. */
+interface Container {
+  readonly name: string;
+  readonly image: string;
+  readonly command: readonly string[];
+  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly envFrom?: readonly {
+    readonly configMapRef?: { readonly name: string };
+    readonly secretRef?: { readonly name: string };
+  }[];
+  readonly env?: readonly { readonly name: string }[];
+  readonly securityContext?: unknown;
+  readonly resources?: { readonly requests?: Labels; readonly limits?: Labels };
+  readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
+  readonly startupProbe?: unknown;
+  readonly readinessProbe?: unknown;
+  readonly livenessProbe?: unknown;
+}
+
+interface PodTemplate {
+  readonly metadata: { readonly labels: Labels };
+  readonly spec: {
+    readonly terminationGracePeriodSeconds?: number;
+    readonly securityContext?: unknown;
+    readonly automountServiceAccountToken?: boolean;
+    readonly topologySpreadConstraints?: readonly { readonly labelSelector: { readonly matchLabels: Labels } }[];
+    readonly initContainers?: readonly Container[];
+    readonly containers: readonly Container[];
+    readonly volumes?: readonly { readonly name: string }[];
+  };
+}
+
+/** A document of the manifests, with what of its spec the tests look at. */
+export interface Manifest {
+  readonly file: string;
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly data?: Labels;
+  readonly stringData?: Labels;
+  readonly spec: {
+    readonly selector: { readonly matchLabels?: Labels };
+    readonly podSelector: { readonly matchLabels: Labels };
+    readonly template: PodTemplate;
+    readonly serviceName?: string;
+    readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[];
+    readonly ports: readonly { readonly name: string; readonly port: number; readonly targetPort: string }[];
+    readonly scaleTargetRef: { readonly kind: string; readonly name: string };
+    readonly ingress?: readonly { readonly ports: readonly { readonly port: string | number }[] }[];
+    readonly rules: readonly {
+      readonly http: {
+        readonly paths: readonly {
+          readonly path: string;
+          readonly backend: { readonly service: { readonly name: string; readonly port: { readonly name: string } } };
+        }[];
+      };
+    }[];
+  };
+}
+
+/** Every manifest that kustomization.yaml names, as plain values. */
+export function readManifests(): Manifest[] {
+  const { resources } = parse(readFileSync(join(FOLDER, 'kustomization.yaml'), 'utf8')) as { resources: string[] };
+  return resources.flatMap((file) =>
+    parseAllDocuments(readFileSync(join(FOLDER, file), 'utf8')).map((document) => {
+      if (document.errors.length > 0) throw new Error(`${file}: ${document.errors.join('; ')}`);
+      return { ...(document.toJS() as Omit<Manifest, 'file'>), file };
+    }),
+  );
+}
+
+export function manifestText(file: string): string {
+  return readFileSync(join(FOLDER, file), 'utf8');
+}
