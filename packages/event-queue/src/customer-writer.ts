@@ -9,12 +9,14 @@ import { joinRows } from './job-rows.js';
 import type { Persistence } from './persistence.js';
 import { rowsKey } from './queue-keys.js';
 import type { QueueLogger } from './queue-logger.js';
+import { type Inserted, outcomeOf, type StoredGroup } from './stored-group.js';
 
 export interface CustomerWriterOptions {
   readonly redis: Redis;
   readonly client: ClickHouseClient;
   readonly deadLetters: DeadLetters;
   readonly persistence: Persistence;
+  readonly onStored?: ((group: StoredGroup) => void) | undefined;
   readonly logger: QueueLogger;
   readonly now: () => number;
 }
@@ -56,10 +58,10 @@ export function createCustomerWriter(options: CustomerWriterOptions) {
   const { redis, client, deadLetters, persistence, logger, now } = options;
   const { insist } = persistence;
 
-  const insert = (version: number, rows: readonly string[]) =>
+  const insert = (version: number, rows: readonly string[]): Promise<number> =>
     insist(
       'inserting customers',
-      async () => {
+      async (attempt) => {
         const columns = columnsOf(version) ?? [];
         const { table } = QUEUE_TABLES.customer;
         await insertLines(client, { table, columns, lines: joinRows(rows), maxExecutionSeconds: INSERT_SECONDS_MAX });
@@ -69,6 +71,7 @@ export function createCustomerWriter(options: CustomerWriterOptions) {
           rows: rows.map(nameRow),
           maxExecutionSeconds: INSERT_SECONDS_MAX,
         });
+        return attempt + 1;
       },
       (err) => !isBadData(err),
     );
@@ -86,16 +89,25 @@ export function createCustomerWriter(options: CustomerWriterOptions) {
     return insist('parking a row', () => deadLetters.park([{ ...letter, kind: KIND }]));
   };
 
-  const insertPart = async (version: number, rows: GroupRows, from: number, to: number): Promise<void> => {
-    if (from >= to) return;
+  /** Inserts the rows from one position to another, in ever smaller parts once they are refused. */
+  const insertPart = async (version: number, rows: GroupRows, from: number, to: number): Promise<Inserted> => {
+    if (from >= to) return { attempts: 0, isSplit: false, parked: 0 };
     try {
-      await insert(version, rows.texts.slice(from, to));
+      return { attempts: await insert(version, rows.texts.slice(from, to)), isSplit: false, parked: 0 };
     } catch (err) {
       if (!isBadData(err)) throw err;
-      if (to - from === 1) return park(version, rows, from, err instanceof Error ? err.message : String(err));
+      if (to - from === 1) {
+        await park(version, rows, from, err instanceof Error ? err.message : String(err));
+        return { attempts: 1, isSplit: false, parked: 1 };
+      }
       const middle = Math.floor((from + to) / 2);
-      await insertPart(version, rows, from, middle);
-      await insertPart(version, rows, middle, to);
+      const first = await insertPart(version, rows, from, middle);
+      const second = await insertPart(version, rows, middle, to);
+      return {
+        attempts: 1 + first.attempts + second.attempts,
+        isSplit: true,
+        parked: first.parked + second.parked,
+      };
     }
   };
 
@@ -113,7 +125,20 @@ export function createCustomerWriter(options: CustomerWriterOptions) {
         const letter = { kind: KIND, version, row, error: fault, at: now(), jobId, index } as const;
         await insist('parking a row', () => deadLetters.park([letter]));
       }
-      await insertPart(version, rows, 0, rows.texts.length);
+      const since = now();
+      const inserted = await insertPart(version, rows, 0, rows.texts.length);
+      const storedAt = now();
+      options.onStored?.({
+        kind: KIND,
+        outcome: outcomeOf({ ...inserted, parked: inserted.parked + rows.faulty.length }),
+        rows: rows.texts.length,
+        bytes: rows.texts.reduce((sum, text) => sum + text.length, 0),
+        attempts: inserted.attempts,
+        gatherMs: since - Math.min(...jobs.map(({ receivedAt }) => receivedAt)),
+        insertMs: storedAt - since,
+        storedAt,
+        workspaces: new Map(),
+      });
     },
   };
 }

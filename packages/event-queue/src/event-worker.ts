@@ -36,6 +36,8 @@ export interface EventWorker {
   /** Takes no more jobs, writes those it has. */
   close(): Promise<void>;
   isRunning(): boolean;
+  /** When it got the job that it has held longest, epoch milliseconds; undefined when it holds none. */
+  oldestHeldAt(): number | undefined;
 }
 
 /**
@@ -70,6 +72,9 @@ export function createEventWorker(options: EventWorkerOptions): EventWorker {
     },
   });
 
+  /** Arrivals of the jobs held, earliest first. */
+  const held = new Set<{ readonly at: number }>();
+
   const waitForNewerWriter = async (job: Job<JobData>, token: string): Promise<never> => {
     warn({ kind, jobId: job.id, version: job.data.v }, 'a job waits for a newer writer');
     await job.moveToDelayed(now() + UNKNOWN_VERSION_DELAY_MS, token);
@@ -89,7 +94,14 @@ export function createEventWorker(options: EventWorkerOptions): EventWorker {
     const { data } = parsed;
     if (!options.knows(data.v)) return waitForNewerWriter(job, token);
     const struck = jobProgressSchema.safeParse(job.progress).data?.struck ?? [];
-    await coalescer.add({ id: jobId, data, struck }, { version: data.v, rows: data.rows, bytes: data.size });
+    const arrival = { at: now() };
+    held.add(arrival);
+    try {
+      const job = { id: jobId, data, struck, receivedAt: arrival.at };
+      await coalescer.add(job, { version: data.v, rows: data.rows, bytes: data.size });
+    } finally {
+      held.delete(arrival);
+    }
   };
 
   const worker = new Worker<JobData>(kind, process, {
@@ -115,5 +127,6 @@ export function createEventWorker(options: EventWorkerOptions): EventWorker {
       await closing;
     },
     isRunning: () => worker.isRunning(),
+    oldestHeldAt: () => held.values().next().value?.at,
   };
 }

@@ -1,4 +1,10 @@
-import { type ClickHouseClient, EVENT_TABLES, type EventTableKind, isInfrastructureError } from '@waymark/clickhouse';
+import {
+  type ClickHouseClient,
+  EVENT_TABLES,
+  type EventTableKind,
+  isInfrastructureError,
+  type QueueKind,
+} from '@waymark/clickhouse';
 import { createCustomerWriter } from './customer-writer.js';
 import { createDeadLetters } from './dead-letters.js';
 import { withinMs } from './deadline.js';
@@ -8,9 +14,11 @@ import { createGroupWriter } from './group-writer.js';
 import { createManifest } from './manifest.js';
 import { createMemoryReserve } from './memory-reserve.js';
 import { createPersistence } from './persistence.js';
+import { checkProgress } from './progress.js';
 import { QUEUE_KINDS, queueKey } from './queue-keys.js';
 import type { QueueLogger } from './queue-logger.js';
 import { connectWriter, isOutOfMemory } from './redis-connection.js';
+import type { StoredGroup } from './stored-group.js';
 import type { WebhookJobsOf } from './webhook-jobs.js';
 
 export interface EventWriterOptions {
@@ -21,6 +29,10 @@ export interface EventWriterOptions {
   readonly limits?: Partial<WriterLimits>;
   /** What follows an insert; nothing unless given. */
   readonly webhookJobsOf?: WebhookJobsOf;
+  /** Told of every group that is stored. */
+  readonly onStored?: (group: StoredGroup) => void;
+  /** How long jobs may wait while none is stored until the writer counts as stuck. */
+  readonly stuckAfterMs?: number;
   /** What has not been written by then goes back into the queue. */
   readonly closeMs?: number;
 }
@@ -29,6 +41,8 @@ export interface EventWriterOptions {
 export interface EventWriter {
   /** Rejects when Redis does not answer or a worker has stopped. */
   check(): Promise<void>;
+  /** Rejects when jobs wait and for a minute none of their kind was stored, whatever the reason. */
+  checkProgress(): Promise<void>;
   /** Takes no more jobs, finishes inserts, leaves Redis; ClickHouse is left open. */
   close(): Promise<void>;
 }
@@ -41,6 +55,7 @@ const LIMITS: WriterLimits = {
   insertsMax: 2,
 };
 const CLOSE_MS = 10_000;
+const STUCK_AFTER_MS = 60_000;
 const LAST_WORDS_MS = 1000;
 /** BullMQ's event streams are read by nobody here; ten thousand entries a queue would only take memory. */
 const EVENTS_KEPT = 100;
@@ -99,25 +114,46 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
     });
   }
 
+  const startedAt = now();
+  const lastStoredAt = new Map<QueueKind, number>();
+  /** Whoever is told must not hold up what is stored. */
+  const onStored = (group: StoredGroup) => {
+    lastStoredAt.set(group.kind, group.storedAt);
+    try {
+      options.onStored?.(group);
+    } catch (err) {
+      logger.warn({ err }, 'a stored group could not be told of');
+    }
+  };
+
   const writerOf = (kind: (typeof QUEUE_KINDS)[number]) => {
     if (!isEventKind(kind)) {
-      return createCustomerWriter({ redis, client: clickhouse, deadLetters, persistence, logger, now });
+      return createCustomerWriter({ redis, client: clickhouse, deadLetters, persistence, onStored, logger, now });
     }
     const table = watched(createEventTable(clickhouse, kind));
     const { webhookJobsOf } = options;
-    const shared = { redis, manifest, deadLetters, persistence, webhookJobsOf, logger, now };
+    const shared = { redis, manifest, deadLetters, persistence, webhookJobsOf, onStored, logger, now };
     const group = createGroupWriter({ kind, table, ...shared });
     return { knows: table.knows, write: group.write };
   };
-  const workers: EventWorker[] = QUEUE_KINDS.map((kind) =>
-    createEventWorker({ kind, redis, limits, ...writerOf(kind), deadLetters, logger, now, onRedisError }),
-  );
+  const workerOf = (kind: QueueKind) =>
+    createEventWorker({ kind, redis, limits, ...writerOf(kind), deadLetters, logger, now, onRedisError });
+  const workerByKind = new Map<QueueKind, EventWorker>(QUEUE_KINDS.map((kind) => [kind, workerOf(kind)]));
+  const workers = [...workerByKind.values()];
+  const kinds = [...workerByKind].map(([kind, { oldestHeldAt }]) => ({
+    kind,
+    oldestHeldAt,
+    lastStoredAt: () => lastStoredAt.get(kind),
+  }));
 
   return {
     async check() {
       if (redis.status !== 'ready') throw new Error('redis is not connected');
       if (workers.some((worker) => !worker.isRunning())) throw new Error('a worker has stopped');
     },
+
+    checkProgress: () =>
+      checkProgress({ redis, kinds, startedAt, stuckAfterMs: options.stuckAfterMs ?? STUCK_AFTER_MS, now }),
 
     async close() {
       const closed = Promise.allSettled(workers.map((worker) => worker.close()));

@@ -5,6 +5,7 @@ import type { Manifest, NewGroup } from './manifest.js';
 import type { Persistence } from './persistence.js';
 import type { QueueLogger } from './queue-logger.js';
 import { rowKey } from './row-check.js';
+import type { Inserted } from './stored-group.js';
 
 export interface GroupInserterOptions {
   readonly kind: EventTableKind;
@@ -19,9 +20,9 @@ export interface GroupInserterOptions {
 /** Puts the rows of a group into ClickHouse, each once. */
 export interface GroupInserter {
   /** As one insert. `isRepeat`: somebody may have tried before. Rows that ClickHouse refuses end up parked. */
-  insertWhole(group: NewGroup, rows: GroupRows, isRepeat: boolean): Promise<void>;
+  insertWhole(group: NewGroup, rows: GroupRows, isRepeat: boolean): Promise<Inserted>;
   /** A group that was refused as a whole, in ever smaller parts. */
-  insertParts(group: NewGroup, rows: GroupRows, isRepeat: boolean): Promise<void>;
+  insertParts(group: NewGroup, rows: GroupRows, isRepeat: boolean): Promise<Inserted>;
 }
 
 /** One insert of a group, or of a part of it. */
@@ -40,6 +41,8 @@ interface SplitGroup {
   readonly rows: GroupRows;
   readonly isRepeat: boolean;
   inserts: number;
+  attempts: number;
+  parked: number;
 }
 
 /**
@@ -77,8 +80,8 @@ export function createGroupInserter(options: GroupInserterOptions): GroupInserte
     await table.insert(group.version, absent, absent.length === rows.length ? token : `${token}-rest`);
   };
 
-  /** One insert, repeated in place while ClickHouse is away. Throws only when the rows themselves are refused. */
-  const insert = (insertion: Insertion): Promise<void> => {
+  /** One insert, repeated in place while ClickHouse is away. Throws only when the rows themselves are refused. Answers the attempts. */
+  const insert = (insertion: Insertion): Promise<number> => {
     const { group, rows, token, isRepeat, hasLanded } = insertion;
     return insist(
       `inserting ${kind} rows`,
@@ -86,6 +89,7 @@ export function createGroupInserter(options: GroupInserterOptions): GroupInserte
         try {
           if ((isRepeat || attempt > 0) && !(await isRepeatable(group.id))) await insertAbsent(insertion);
           else await table.insert(group.version, rows, token);
+          return attempt + 1;
         } catch (err) {
           // What is in ClickHouse was no bad data: a view failed, and the repeat completes it.
           if (isBadData(err) && hasLanded(await absentOf(rows))) throw new Error('a view failed', { cause: err });
@@ -102,7 +106,7 @@ export function createGroupInserter(options: GroupInserterOptions): GroupInserte
     const { group, rows, isRepeat } = split;
     split.inserts += 1;
     try {
-      await insert({
+      split.attempts += await insert({
         group,
         rows: rows.texts.slice(from, to),
         token: `${group.id}-${from}-${to}`,
@@ -112,8 +116,12 @@ export function createGroupInserter(options: GroupInserterOptions): GroupInserte
       });
     } catch (err) {
       if (!isBadData(err)) throw err;
+      split.attempts += 1;
       if (to - from > 1) await insertHalves(split, from, to);
-      else await options.parkRow(group, rows, from, err instanceof Error ? err.message : String(err));
+      else {
+        split.parked += 1;
+        await options.parkRow(group, rows, from, err instanceof Error ? err.message : String(err));
+      }
     }
   };
 
@@ -124,9 +132,10 @@ export function createGroupInserter(options: GroupInserterOptions): GroupInserte
   };
 
   const insertParts: GroupInserter['insertParts'] = async (group, rows, isRepeat) => {
-    const split: SplitGroup = { group, rows, isRepeat, inserts: 0 };
+    const split: SplitGroup = { group, rows, isRepeat, inserts: 0, attempts: 0, parked: 0 };
     await insertHalves(split, 0, rows.texts.length);
     await insist('counting inserts', () => manifest.addInserts(split.inserts));
+    return { attempts: split.attempts, isSplit: true, parked: split.parked };
   };
 
   return {
@@ -135,13 +144,15 @@ export function createGroupInserter(options: GroupInserterOptions): GroupInserte
     async insertWhole(group, rows, isRepeat) {
       const hasLanded = (absent: readonly string[]) => absent.length < rows.texts.length;
       try {
-        await insert({ group, rows: rows.texts, token: group.id, isRepeat, hasLanded });
+        const attempts = await insert({ group, rows: rows.texts, token: group.id, isRepeat, hasLanded });
+        return { attempts, isSplit: false, parked: 0 };
       } catch (err) {
         if (!isBadData(err)) throw err;
         const { code } = err as { readonly code?: unknown };
         logger.warn({ code, kind, group: group.id, rows: rows.texts.length }, 'ClickHouse refuses a group: halving it');
         await insist('marking a group as split', () => manifest.markSplit(group.id));
-        await insertParts(group, rows, isRepeat);
+        const parts = await insertParts(group, rows, isRepeat);
+        return { ...parts, attempts: parts.attempts + 1 };
       }
     },
   };

@@ -13,6 +13,7 @@ import { rowsKey } from './queue-keys.js';
 import type { QueueLogger } from './queue-logger.js';
 import { isOutOfMemory } from './redis-connection.js';
 import { rowKey } from './row-check.js';
+import { type Inserted, outcomeOf, type StoredGroup, workspaceShares } from './stored-group.js';
 import type { WebhookJobsOf } from './webhook-jobs.js';
 
 /** A job as its worker got it. */
@@ -21,6 +22,8 @@ export interface WriterJob {
   readonly data: JobData;
   /** Rows that came too late to be recorded (see claim-scripts.ts). */
   readonly struck: readonly number[];
+  /** When its worker got it, epoch milliseconds. */
+  readonly receivedAt: number;
 }
 
 export interface GroupWriterOptions {
@@ -32,6 +35,8 @@ export interface GroupWriterOptions {
   readonly persistence: Persistence;
   /** What follows an insert; nothing unless given. */
   readonly webhookJobsOf?: WebhookJobsOf | undefined;
+  /** Told of every group that is stored and acknowledged. */
+  readonly onStored?: ((group: StoredGroup) => void) | undefined;
   readonly logger: QueueLogger;
   readonly now: () => number;
 }
@@ -100,6 +105,30 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
     });
   };
 
+  /** Puts the rows of a group into ClickHouse, acknowledges it and tells of it. */
+  const insertAndFinish = async (
+    group: NewGroup,
+    rows: GroupRows,
+    gatherMs: number,
+    insertRows: () => Promise<Inserted>,
+  ): Promise<void> => {
+    const since = now();
+    const inserted = rows.texts.length === 0 ? { attempts: 0, isSplit: false, parked: 0 } : await insertRows();
+    const storedAt = now();
+    await finish(group, rows);
+    options.onStored?.({
+      kind,
+      outcome: outcomeOf({ ...inserted, parked: inserted.parked + rows.faulty.length }),
+      rows: rows.texts.length,
+      bytes: rows.texts.reduce((sum, text) => sum + text.length, 0),
+      attempts: inserted.attempts,
+      gatherMs,
+      insertMs: storedAt - since,
+      storedAt,
+      workspaces: workspaceShares(rows.texts, storedAt),
+    });
+  };
+
   /** Finishes a group that someone has begun: the same rows in the same order under the same token. False: it is gone. */
   const settle = async (groupId: string): Promise<boolean> => {
     const read = () => insist('reading a group', () => manifest.read(groupId));
@@ -111,9 +140,9 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
     if (texts.includes(null) && (await read())?.state === 'acknowledged') return true;
     const rows = await layOut(group, texts);
     if (rows.missing.length > 0) logger.warn({ group: groupId, jobs: rows.missing }, 'finishing a group without rows');
-    if (group.state === 'split') await inserter.insertParts(group, rows, true);
-    else if (rows.texts.length > 0) await inserter.insertWhole(group, rows, true);
-    await finish(group, rows);
+    await insertAndFinish(group, rows, 0, () =>
+      group.state === 'split' ? inserter.insertParts(group, rows, true) : inserter.insertWhole(group, rows, true),
+    );
     return true;
   };
 
@@ -146,12 +175,12 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
   const writeNew = async (jobs: readonly WriterJob[], skippedOf: SkippedOf): Promise<void> => {
     if (jobs.length === 0) return;
     const group = newGroup(jobs, skippedOf);
+    const gatherMs = group.at - Math.min(...jobs.map(({ receivedAt }) => receivedAt));
     const known = await insist('entering a group', () => manifest.begin(group));
     if (known !== undefined) return writeNew(await settleKnown(jobs, known), skippedOf);
     const rows = await layOut(group, await readRows(group.jobIds));
     if (rows.missing.length > 0) logger.error({ group: group.id, jobs: rows.missing }, 'a job has no rows in Redis');
-    if (rows.texts.length > 0) await inserter.insertWhole(group, rows, false);
-    await finish(group, rows);
+    await insertAndFinish(group, rows, gatherMs, () => inserter.insertWhole(group, rows, false));
   };
 
   /** Jobs that ClickHouse may have had for long: those of their rows that it has are left out. */

@@ -13,10 +13,12 @@ export {
 } from './event-producer.js';
 export type { WriterLimits } from './event-worker.js';
 export { createEventWriter, type EventWriter, type EventWriterOptions } from './event-writer.js';
+export { oldestQueuedMs } from './queue-age.js';
 export { type QueueDepth, queueDepths } from './queue-depths.js';
 export { DEAD_LETTER_QUEUE, QUEUE_KINDS, QUEUE_PREFIX, stateKey, WEBHOOK_QUEUE } from './queue-keys.js';
 export type { QueueLogger } from './queue-logger.js';
 export { createRecordedClaims, type RecordedClaims } from './recorded-claims.js';
 export type { Load } from './redis-health.js';
+export type { StoredGroup } from './stored-group.js';
 export type { StateValue } from './transaction.js';
 export * from './webhook-jobs.js';

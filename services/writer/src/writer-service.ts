@@ -1,7 +1,7 @@
 import { type LinkRecord, openStores } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { readInstanceKey, type Settings, SettingsError } from '@waymark/config';
-import { createEventWriter } from '@waymark/event-queue';
+import { createEventWriter, type EventWriter } from '@waymark/event-queue';
 import { type App, createApp, type Logger, type Service } from '@waymark/http-kit';
 import { createEventFollower, createWebhookNotifier } from '@waymark/webhooks';
 import { CLOSE_SHARE } from './close-share.js';
@@ -21,17 +21,21 @@ interface HealthDeps {
   readonly settings: Settings;
   readonly logger: Logger;
   readonly clickhouse: ClickHouseClient;
-  readonly check: () => Promise<void>;
+  readonly writer: Pick<EventWriter, 'check' | 'checkProgress'>;
 }
 
 /** `/healthz` and `/readyz`: nothing else is asked of a writer. */
-function buildHealthApp({ settings, logger, clickhouse, check }: HealthDeps): App {
+function buildHealthApp({ settings, logger, clickhouse, writer }: HealthDeps): App {
   return createApp({
     logger,
     docBase: settings.docBase,
     trustedProxies: settings.trustedProxies,
     title: 'Waymark writer',
-    readiness: { queue: check, clickhouse: () => clickhouse.command({ query: 'SELECT 1' }) },
+    readiness: {
+      queue: writer.check,
+      progress: writer.checkProgress,
+      clickhouse: () => clickhouse.command({ query: 'SELECT 1' }),
+    },
   });
 }
 
@@ -55,7 +59,7 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
     notifier.close();
     await stores.close();
   };
-  const app = buildHealthApp({ settings, logger, clickhouse, check: writer.check });
+  const app = buildHealthApp({ settings, logger, clickhouse, writer });
   try {
     await app.listen({ host: settings.host, port: settings.writerPort });
   } catch (err) {
