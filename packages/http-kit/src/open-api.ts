@@ -3,6 +3,7 @@ import { ERROR_STATUS, type ErrorCode, errorBody } from '@waymark/contract';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import { addExamples } from './examples.js';
 import { isAuthenticated } from './route-requirements.js';
 
 const SECURITY_SCHEME = 'token';
@@ -118,6 +119,7 @@ export const openApiPlugin = fp<OpenApiOptions>(
       transform: jsonSchemaTransform,
       transformObject: (given) => {
         const document = jsonSchemaTransformObject(given) as OpenApiDocument;
+        addExamples(document.paths ?? {});
         return withErrorResponses(withoutUnusedSchemas(document), docBase);
       },
     });

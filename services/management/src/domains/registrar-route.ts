@@ -1,8 +1,6 @@
 import { ApiError } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
 
-const tags = ['Domains'];
-
 function refuse(): never {
   throw new ApiError('forbidden', 'Domains cannot be registered through this service.');
 }
@@ -13,7 +11,7 @@ export async function registrarRoutes(app: App): Promise<void> {
     '/domains/register',
     {
       onRequest: app.authenticate({ permission: 'domains.write', minimumPlan: 'enterprise' }),
-      schema: { summary: 'Register a domain (refused)', tags },
+      schema: { hide: true },
     },
     refuse,
   );
@@ -21,7 +19,7 @@ export async function registrarRoutes(app: App): Promise<void> {
     '/domains/status',
     {
       onRequest: app.authenticate({ permission: 'domains.read', minimumPlan: 'enterprise' }),
-      schema: { summary: 'Ask whether domains can be registered (refused)', tags },
+      schema: { hide: true },
     },
     refuse,
   );

@@ -1,0 +1,51 @@
+import { exampleEventId } from './example-id.js';
+import type { ExampleRequest } from './example-request.js';
+
+const click = exampleEventId(1);
+
+/** Clicks, leads and sales, the customers they make, and what is read of them. */
+export const EVENT_REQUESTS: readonly ExampleRequest[] = [
+  { route: 'POST /track/click', body: { domain: 'go.acme.com', key: 'try', referrer: 'https://news.example/issue-7' } },
+  {
+    route: 'POST /track/lead',
+    body: {
+      clickId: click,
+      eventName: 'Sign up',
+      customerExternalId: 'user_42',
+      customerName: 'Ada Lovelace',
+      customerEmail: 'ada@example.com',
+      metadata: { plan: 'pro' },
+    },
+  },
+  {
+    route: 'POST /track/sale',
+    body: {
+      customerExternalId: 'user_42',
+      amount: 4900,
+      currency: 'usd',
+      paymentProcessor: 'stripe',
+      invoiceId: 'inv_1001',
+      metadata: { seats: 5 },
+    },
+  },
+  { route: 'GET /events', query: { event: 'sales', interval: '24h', query: "metadata['seats'] >= 5" } },
+  { route: 'GET /analytics', query: { event: 'composite', groupBy: 'top_links', interval: '24h' } },
+  { route: 'GET /customers', query: { email: 'ada@example.com' } },
+  { route: 'GET /customers/{id}', params: { id: 'ext_user_42' }, query: { includeExpandedFields: 'true' } },
+  {
+    route: 'POST /customers',
+    body: { externalId: 'user_43', name: 'Grace', email: 'grace@example.com', country: 'US' },
+  },
+  { route: 'PATCH /customers/{id}', params: { id: 'ext_user_43' }, body: { name: 'Grace Hopper' } },
+  { route: 'DELETE /customers/{id}', params: { id: 'ext_user_43' } },
+  {
+    route: 'POST /track/lead/client',
+    body: { clickId: click, eventName: 'Trial started', customerExternalId: 'user_44', customerName: 'Alan Turing' },
+  },
+  {
+    route: 'POST /track/sale/client',
+    body: { customerExternalId: 'user_44', amount: 1900, invoiceId: 'inv_1002' },
+  },
+  { route: 'POST /track/open', body: { deepLink: 'https://go.acme.com/guide' } },
+  { route: 'POST /track/visit', body: { domain: 'go.acme.com', url: 'https://go.acme.com/guide' } },
+];

@@ -1,0 +1,62 @@
+import {
+  EXAMPLE_TIME,
+  eventIdTime,
+  exampleEventId,
+  exampleId,
+  RESOURCE_PREFIX,
+  type ResourceKind,
+} from '@waymark/contract';
+
+const KIND_OF = new Map<string, ResourceKind>(
+  Object.entries(RESOURCE_PREFIX).map(([kind, prefix]) => [prefix, kind as ResourceKind]),
+);
+const RESOURCE_ID = /"([a-z]+_)[0-9A-Za-z]{11}"/g;
+const EVENT_ID = /"[0-9A-Za-z]{16}"/g;
+const TIME = /"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/g;
+const SECRET = /"whsec_[0-9a-f]{32}"/g;
+const EXAMPLE_SECRET = 'whsec_0123456789abcdef0123456789abcdef';
+const DAY_MS = 86_400_000;
+
+/** The ids of one run beside those of the examples, which are given in the order in which answers show them. */
+export class ExampleNames {
+  readonly #exampleOf = new Map<string, string>();
+  readonly #shown = new Map<string, number>();
+
+  #nextPlace(sort: string): number {
+    const place = (this.#shown.get(sort) ?? 0) + 1;
+    this.#shown.set(sort, place);
+    return place;
+  }
+
+  #example(actual: string, sort: string, create: (place: number) => string): string {
+    const known = this.#exampleOf.get(actual);
+    if (known !== undefined) return known;
+    const example = create(this.#nextPlace(sort));
+    this.#exampleOf.set(actual, example);
+    return example;
+  }
+
+  /** What a run answered, as the examples show it. */
+  toExample(answer: unknown): unknown {
+    const text = JSON.stringify(answer)
+      .replace(RESOURCE_ID, (quoted, prefix: string) => {
+        const kind = KIND_OF.get(prefix);
+        return kind ? `"${this.#example(quoted.slice(1, -1), kind, (place) => exampleId(kind, place))}"` : quoted;
+      })
+      .replace(EVENT_ID, (quoted) => {
+        const time = eventIdTime(quoted.slice(1, -1)) ?? 0;
+        if (Math.abs(Date.now() - time) > DAY_MS) return quoted;
+        return `"${this.#example(quoted.slice(1, -1), 'event', exampleEventId)}"`;
+      })
+      .replace(TIME, `"${EXAMPLE_TIME}"`)
+      .replace(SECRET, `"${EXAMPLE_SECRET}"`);
+    return JSON.parse(text);
+  }
+
+  /** What an example asks, with the ids of this run. */
+  toActual<T>(request: T): T {
+    let text = JSON.stringify(request);
+    for (const [actual, example] of this.#exampleOf) text = text.replaceAll(example, actual);
+    return JSON.parse(text);
+  }
+}
