@@ -14,6 +14,7 @@ const DRAWN = {
   catalog: ['contract', 'event-query', 'clickhouse'],
   visit: ['contract'],
   outbound: [],
+  'ops-page': [],
   webhooks: ['contract', 'clickhouse', 'event-queue', 'catalog', 'outbound'],
   'rate-limit': ['contract'],
   'http-kit': ['contract', 'catalog', 'rate-limit'],

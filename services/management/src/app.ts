@@ -1,6 +1,7 @@
 import type { Catalog } from '@waymark/catalog';
 import type { RecordedClaims } from '@waymark/event-queue';
 import { type App, authPlugin, type CreateAppOptions, createApp, domainCheckRoutes } from '@waymark/http-kit';
+import { type Operations, requestCountPlugin } from '@waymark/metrics';
 import type { Outbound } from '@waymark/outbound';
 import type { RateLimiter } from '@waymark/rate-limit';
 import type { WebhookNotifier } from '@waymark/webhooks';
@@ -50,8 +51,13 @@ export async function managementRoutes(app: App, deps: ManagementDeps): Promise<
 }
 
 /** The service as an app of its own. */
-export function buildApp(options: CreateAppOptions, deps: ManagementDeps): App {
+export function buildApp(
+  options: CreateAppOptions,
+  deps: ManagementDeps,
+  operations?: Pick<Operations, 'requests'>,
+): App {
   const app = createApp({ title: 'Waymark management', ...options });
+  if (operations !== undefined) app.register(requestCountPlugin, { operations });
   app.register(authPlugin, deps);
   app.register(async (routes) => managementRoutes(routes as App, deps));
   return app;

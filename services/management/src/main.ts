@@ -1,7 +1,8 @@
 import { openStores } from '@waymark/catalog';
-import { describeSettings, loadSettings, readInstanceKey, type Settings } from '@waymark/config';
+import { describeSettings, loadSettings, readAdminKey, readInstanceKey, type Settings } from '@waymark/config';
 import { createRecordedClaims } from '@waymark/event-queue';
 import { createLogger, type Logger, runService, type Service } from '@waymark/http-kit';
+import { metricsRoute, startOperations } from '@waymark/metrics';
 import { createOutbound } from '@waymark/outbound';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { createWebhookNotifier } from '@waymark/webhooks';
@@ -11,6 +12,8 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const stores = openStores(settings, readInstanceKey(settings), logger);
   const { redis, clickhouse, catalog } = stores;
   const rateLimiter = createRateLimiter(redis, { logger });
+  const catalogLookups = catalog.lookups;
+  const operations = startOperations({ service: 'management', redis, clickhouse, catalogLookups, logger });
   const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
   const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
   const app = buildApp(
@@ -31,13 +34,16 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
       defaultDomain: settings.defaultDomain,
       now: Date.now,
     },
+    operations,
   );
+  app.register(metricsRoute, { operations, adminKey: readAdminKey(settings), rateLimiter });
   await app.listen({ host: settings.host, port: settings.apiPort });
   return {
     async close() {
       await app.close();
       outbound.close();
       notifier.close();
+      await operations.close();
       await rateLimiter.close();
       await stores.close();
     },

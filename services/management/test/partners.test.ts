@@ -258,15 +258,28 @@ describe('status', () => {
 });
 
 describe('who may', () => {
-  it('needs business, and owners or members; without a program there is none', async () => {
+  it('needs business, and owners or members', async () => {
     const pro = await aCaller(management, 'pro');
     expect(codeOf(await pro.call('GET', '/partners'))).toEqual([403, 'forbidden']);
     const viewer = await withKey(management, acme, 'viewer');
     expect(codeOf(await viewer.call('GET', '/partners'))).toEqual([403, 'forbidden']);
-    const caller = await aCaller(management);
-    await management.catalog.workspaces.update(caller.workspaceId, { defaultProgramId: null });
-    expect(codeOf(await enrol(caller))).toEqual([404, 'not_found']);
   });
+
+  it.each(['nothing of one', 'a half-made one'])(
+    'a workspace with %s gets one program when it is needed',
+    async (what) => {
+      const { catalog } = management;
+      const { workspaceId, ...caller } = await aCaller(management);
+      const program = await programOf({ workspaceId, ...caller });
+      if (what === 'nothing of one') await catalog.groups.remove(workspaceId, program.defaultGroupId);
+      await catalog.programs.remove(workspaceId, program.id);
+      await catalog.workspaces.update(workspaceId, { defaultProgramId: null });
+      const enrolled = await Promise.all([1, 2, 3].map(() => enrol({ workspaceId, ...caller })));
+      expect(enrolled.map(({ status }) => status)).toEqual([201, 201, 201]);
+      const { id } = await programOf({ workspaceId, ...caller });
+      expect(enrolled.map(({ body }) => body.programId)).toEqual([id, id, id]);
+    },
+  );
 
   it('a domain with links of partners cannot be deleted', async () => {
     await enrol(acme);

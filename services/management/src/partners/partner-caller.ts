@@ -1,4 +1,4 @@
-import type { ProgramRecord, WorkspaceRecord } from '@waymark/catalog';
+import type { ProgramRecord } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
 import type { LinkCaller, LinkParts } from '../links/link-parts.js';
 
@@ -7,15 +7,16 @@ export interface PartnerCaller extends LinkCaller {
   readonly program: ProgramRecord;
 }
 
-/** The program of a workspace. @throws ApiError not_found */
-async function programOf({ catalog }: LinkParts, workspace: WorkspaceRecord): Promise<ProgramRecord> {
-  const { id, defaultProgramId } = workspace;
-  const program = defaultProgramId === null ? undefined : await catalog.programs.get(id, defaultProgramId);
+/**
+ * The caller with the program of its workspace; a workspace of before there were programs gets one.
+ *
+ * @throws ApiError not_found
+ */
+export async function partnerCaller({ catalog }: LinkParts, caller: LinkCaller): Promise<PartnerCaller> {
+  const { apiKey } = caller;
+  const isOlder = caller.workspace.defaultProgramId === null;
+  const workspace = isOlder ? await catalog.workspaces.withProgram(caller.workspace.id) : caller.workspace;
+  const program = await catalog.programs.get(workspace.id, workspace.defaultProgramId ?? '');
   if (program === undefined) throw new ApiError('not_found', 'Program not found.');
-  return program;
-}
-
-/** The caller with its program. @throws ApiError not_found */
-export async function partnerCaller(parts: LinkParts, { workspace, apiKey }: LinkCaller): Promise<PartnerCaller> {
-  return { workspace, apiKey, program: await programOf(parts, workspace) };
+  return { workspace, apiKey, program };
 }

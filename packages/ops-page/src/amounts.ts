@@ -1,0 +1,55 @@
+/** What a number counts. */
+export const UNITS = ['count', 'per-minute', 'milliseconds', 'bytes'] as const;
+export type Unit = (typeof UNITS)[number];
+
+/** Three figures are as many as a plot can show. */
+function figures(value: number): string {
+  const size = Math.abs(value);
+  const digits = size >= 100 || Number.isInteger(value) ? 0 : size >= 10 ? 1 : 2;
+  return String(Number(value.toFixed(digits)));
+}
+
+/** The largest step that `value` reaches; the first for anything smaller. */
+function scaled(value: number, steps: readonly (readonly [size: number, suffix: string])[]): string {
+  const step = steps.findLast(([size]) => Math.abs(value) >= size) ?? steps[0];
+  return step === undefined ? figures(value) : `${figures(value / step[0])}${step[1]}`;
+}
+
+const COUNTS = [
+  [1e3, 'k'],
+  [1e6, 'M'],
+  [1e9, 'G'],
+] as const;
+const DURATIONS = [
+  [1, ' ms'],
+  [1000, ' s'],
+  [60_000, ' min'],
+  [3_600_000, ' h'],
+  [86_400_000, ' d'],
+] as const;
+const SIZES = [
+  [1, ' B'],
+  [1024, ' KiB'],
+  [1024 ** 2, ' MiB'],
+  [1024 ** 3, ' GiB'],
+  [1024 ** 4, ' TiB'],
+] as const;
+
+/** Up to 999 in full. */
+function countText(value: number): string {
+  return Math.abs(value) < 1e3 ? figures(value) : scaled(value, COUNTS);
+}
+
+/** A number as people read it, with its unit: `1.2 s`, `512 MiB`, `40/min`, `12.5k`. */
+export function amountText(value: number, unit: Unit): string {
+  switch (unit) {
+    case 'count':
+      return countText(value);
+    case 'per-minute':
+      return `${countText(value)}/min`;
+    case 'milliseconds':
+      return scaled(value, DURATIONS);
+    case 'bytes':
+      return scaled(value, SIZES);
+  }
+}

@@ -1,0 +1,82 @@
+import { ageText, timeText } from './clock.js';
+import { onColourScheme, readColours } from './colours.js';
+import type { OpsAnswer } from './ops-answer.js';
+import { findPanels } from './panels.js';
+import { Refresher } from './refresher.js';
+
+function element(id: string): HTMLElement {
+  const found = document.getElementById(id);
+  if (found === null) throw new Error(`the page has no ${id}`);
+  return found;
+}
+
+const [strip, status, summary, pause] = ['components', 'status', 'summary', 'pause'].map(element) as [
+  HTMLElement,
+  HTMLElement,
+  HTMLElement,
+  HTMLElement,
+];
+const panels = findPanels(readColours());
+const rangeLinks = [...document.querySelectorAll<HTMLAnchorElement>('#ranges a')];
+
+/** When the last answer came, on this clock, and how far the server's is ahead of it. */
+let answeredAtMs: number | undefined;
+let clockAheadMs = 0;
+let failure: string | undefined;
+
+function showAges(): void {
+  for (const time of strip.querySelectorAll('time')) {
+    time.textContent = ageText((Date.now() + clockAheadMs - Date.parse(time.dateTime)) / 1000);
+  }
+}
+
+function showStatus(): void {
+  const seen = answeredAtMs === undefined ? '' : ` Values are of ${timeText(answeredAtMs)}.`;
+  document.documentElement.toggleAttribute('data-stale', failure !== undefined);
+  status.textContent = failure === undefined ? `Updated ${timeText(answeredAtMs ?? Date.now())}` : `${failure}${seen}`;
+}
+
+function showAnswer(answer: OpsAnswer): void {
+  answeredAtMs = Date.now();
+  clockAheadMs = answer.nowMs - answeredAtMs;
+  failure = undefined;
+  if (strip.dataset.shown !== answer.components) {
+    strip.innerHTML = answer.components;
+    strip.dataset.shown = answer.components;
+  }
+  // Only a change is read out.
+  if (summary.textContent !== answer.summary) summary.textContent = answer.summary;
+  for (const panel of panels) panel.show(answer);
+  showAges();
+  showStatus();
+}
+
+const refresher = new Refresher({
+  address: () => `/ops/data?range=${rangeLinks.find((link) => link.ariaCurrent === 'true')?.dataset.range}`,
+  onAnswer: showAnswer,
+  onFailure(reason) {
+    failure = reason;
+    showStatus();
+  },
+});
+
+for (const link of rangeLinks) {
+  link.addEventListener('click', (event) => {
+    event.preventDefault();
+    for (const other of rangeLinks) other.ariaCurrent = String(other === link);
+    history.replaceState(null, '', link.href);
+    void refresher.refresh();
+  });
+}
+
+pause.addEventListener('click', () => {
+  refresher.isPaused = !refresher.isPaused;
+  pause.ariaPressed = String(refresher.isPaused);
+});
+
+onColourScheme(() => {
+  const colours = readColours();
+  for (const panel of panels) panel.recolour(colours);
+});
+setInterval(showAges, 1000);
+void refresher.refresh();

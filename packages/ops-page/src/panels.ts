@@ -1,0 +1,148 @@
+import { amountText, type Unit } from './amounts.js';
+import { momentText, timeText } from './clock.js';
+import type { Colours } from './colours.js';
+import type { OpsAnswer, PlotAnswer, PlotSeries } from './ops-answer.js';
+import { Plot } from './plot.js';
+
+/** A panel of the page that shows what was read for it last. */
+export interface Panel {
+  readonly id: string;
+  show(answer: OpsAnswer): void;
+  recolour(colours: Colours): void;
+}
+
+function child<Element extends HTMLElement>(panel: HTMLElement, name: string): Element {
+  const found = panel.querySelector<Element>(`.${name}`);
+  if (found === null) throw new Error(`the panel ${panel.id} has no ${name}`);
+  return found;
+}
+
+const lastKnown = ({ values }: PlotSeries) => values.findLast((value) => value !== null) ?? null;
+
+function largest({ values }: PlotSeries): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : Math.max(...known);
+}
+
+/** Says under a panel since when it could not be read; what it shows stays. */
+function createNote(panel: HTMLElement): (reason: string | undefined) => void {
+  const note = child(panel, 'note');
+  let readAtMs: number | undefined;
+  return (reason) => {
+    if (reason === undefined) readAtMs = Date.now();
+    const seen = readAtMs === undefined ? '' : ` Shown as of ${timeText(readAtMs)}.`;
+    note.textContent = reason === undefined ? '' : `${reason}${seen}`;
+    note.hidden = reason === undefined;
+    panel.toggleAttribute('data-stale', reason !== undefined);
+  };
+}
+
+/** Names, latest and largest values: the legend of a plot, and its text for those who do not see it. */
+class Legend {
+  readonly #body: HTMLTableSectionElement;
+  readonly #moment: HTMLElement;
+  readonly #unit: Unit;
+
+  constructor(panel: HTMLElement, unit: Unit) {
+    this.#body = child(panel, 'legend-body');
+    this.#moment = child(panel, 'legend-moment');
+    this.#unit = unit;
+  }
+
+  show({ times, series }: PlotAnswer, index: number | null): void {
+    const at = index === null ? undefined : times[index];
+    this.#moment.textContent = at === undefined ? 'now' : momentText(at);
+    const rows = series.map((one) => this.#row(one, index === null ? lastKnown(one) : (one.values[index] ?? null)));
+    this.#body.replaceChildren(...rows);
+  }
+
+  #row(series: PlotSeries, value: number | null): HTMLTableRowElement {
+    const row = document.createElement('tr');
+    const name = document.createElement('th');
+    name.scope = 'row';
+    name.className = `tone-${series.tone}`;
+    name.textContent = series.name;
+    row.append(name, this.#cell(value), this.#cell(largest(series)));
+    return row;
+  }
+
+  #cell(value: number | null): HTMLTableCellElement {
+    const cell = document.createElement('td');
+    cell.textContent = value === null ? '–' : amountText(value, this.#unit);
+    return cell;
+  }
+}
+
+/** Arrow keys go through the moments of a plot, as a pointer does. */
+function listenToKeys(host: HTMLElement, plot: Plot): void {
+  const steps: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1, Home: -100_000, End: 100_000 };
+  host.addEventListener('keydown', (event) => {
+    const by = steps[event.key];
+    if (by === undefined || plot.step(by) === undefined) return;
+    event.preventDefault();
+  });
+}
+
+function plotPanel(panel: HTMLElement, colours: Colours): Panel {
+  const { id } = panel;
+  const unit = panel.dataset.unit as Unit;
+  const host = child(panel, 'plot');
+  const [figure, empty] = [child(panel, 'figure'), child(panel, 'empty')];
+  const [legend, note] = [new Legend(panel, unit), createNote(panel)];
+  let shown: PlotAnswer | undefined;
+  let moment: number | null = null;
+  const plot = new Plot(
+    {
+      host,
+      unit,
+      onMoment(index) {
+        moment = index;
+        if (shown !== undefined) legend.show(shown, index);
+      },
+    },
+    colours,
+  );
+  listenToKeys(host, plot);
+  return {
+    id,
+    show({ plots, failures }) {
+      const answer = plots[id];
+      note(failures[id]);
+      if (answer === undefined) return;
+      shown = answer;
+      const isEmpty = answer.series.every(({ values }) => values.every((value) => value === null));
+      figure.hidden = isEmpty;
+      empty.hidden = !isEmpty;
+      panel.removeAttribute('aria-busy');
+      if (isEmpty) return;
+      plot.show(answer);
+      legend.show(answer, moment);
+    },
+    recolour: (next) => plot.recolour(next),
+  };
+}
+
+function tablePanel(panel: HTMLElement): Panel {
+  const { id } = panel;
+  const [content, note] = [child(panel, 'content'), createNote(panel)];
+  let shown = '';
+  return {
+    id,
+    show({ tables, failures }) {
+      const markup = tables[id];
+      note(failures[id]);
+      if (markup === undefined) return;
+      panel.removeAttribute('aria-busy');
+      // The same markup again would only take a selection away.
+      if (markup !== shown) content.innerHTML = markup;
+      shown = markup;
+    },
+    recolour() {},
+  };
+}
+
+/** All panels of the page. */
+export function findPanels(colours: Colours): Panel[] {
+  const panels = [...document.querySelectorAll<HTMLElement>('section.panel')];
+  return panels.map((panel) => (panel.dataset.kind === 'plot' ? plotPanel(panel, colours) : tablePanel(panel)));
+}

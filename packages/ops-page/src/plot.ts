@@ -1,0 +1,132 @@
+import type UPlot from 'uplot';
+import { amountText, type Unit } from './amounts.js';
+import { scaleTop, tickSteps } from './axes.js';
+import { momentText, tickText } from './clock.js';
+import type { Colours } from './colours.js';
+import type { PlotAnswer, PlotSeries } from './ops-answer.js';
+
+/** Loaded before the modules, as a script of its own. */
+declare const uPlot: typeof UPlot;
+
+const HEIGHT_PX = 148;
+const AXIS_FONT = '11px system-ui, sans-serif';
+/** Crosshairs of all plots move together. */
+const SYNC_KEY = 'ops';
+
+export interface PlotOptions {
+  readonly host: HTMLElement;
+  readonly unit: Unit;
+  /** Told where the crosshair is: an index of `times`, or null when it is nowhere. */
+  readonly onMoment: (index: number | null) => void;
+}
+
+function seriesOptions({ name, tone }: PlotSeries, colours: Colours): UPlot.Series {
+  const stroke = colours.of(tone);
+  return {
+    label: name,
+    stroke,
+    width: 1.5,
+    points: { show: false },
+    spanGaps: true,
+    ...(tone === 'limit' ? { dash: [4, 4], width: 1 } : {}),
+    ...(tone === 'first' ? { fill: `${stroke}1c` } : {}),
+  };
+}
+
+function plotOptions(
+  { unit, onMoment, host }: PlotOptions,
+  series: readonly PlotSeries[],
+  colours: Colours,
+): UPlot.Options {
+  const axis = { stroke: colours.text, font: AXIS_FONT, ticks: { show: false } };
+  return {
+    width: host.clientWidth,
+    height: HEIGHT_PX,
+    padding: [8, 4, 0, 0],
+    legend: { show: false },
+    cursor: {
+      y: false,
+      drag: { x: false, y: false, setScale: false },
+      sync: { key: SYNC_KEY },
+      points: { size: 6, width: 1.5, fill: () => colours.surface },
+    },
+    scales: { x: { time: true }, y: { range: (_plot, _min, max) => [0, scaleTop(max)] } },
+    axes: [
+      {
+        ...axis,
+        size: 26,
+        space: 56,
+        grid: { show: false },
+        values: (_plot, ticks, _axis, _space, step) => ticks.map((at) => tickText(at, step)),
+      },
+      {
+        ...axis,
+        size: 58,
+        space: 24,
+        gap: 6,
+        incrs: tickSteps(unit),
+        grid: { stroke: colours.grid, width: 1 },
+        values: (_plot, ticks) => ticks.map((value) => amountText(value, unit)),
+      },
+    ],
+    series: [{}, ...series.map((one) => seriesOptions(one, colours))],
+    hooks: { setCursor: [(plot) => onMoment(plot.cursor.idx ?? null)] },
+  };
+}
+
+const seriesKey = ({ series }: PlotAnswer) => series.map(({ name, tone }) => `${tone} ${name}`).join('\n');
+
+/** One plot that keeps its canvas while its values change. */
+export class Plot {
+  readonly #options: PlotOptions;
+  #plot: UPlot | undefined;
+  #key = '';
+  #answer: PlotAnswer | undefined;
+  #colours: Colours;
+
+  constructor(options: PlotOptions, colours: Colours) {
+    this.#options = options;
+    this.#colours = colours;
+    new ResizeObserver(() => this.#resize()).observe(options.host);
+  }
+
+  show(answer: PlotAnswer): void {
+    this.#answer = answer;
+    const data = [answer.times, ...answer.series.map(({ values }) => values)] as UPlot.AlignedData;
+    const key = seriesKey(answer);
+    if (this.#plot !== undefined && key === this.#key) {
+      this.#plot.setData(data);
+      return;
+    }
+    this.#key = key;
+    this.#plot?.destroy();
+    const { host } = this.#options;
+    if (host.clientWidth === 0) this.#plot = undefined;
+    else this.#plot = new uPlot(plotOptions(this.#options, answer.series, this.#colours), data, host);
+  }
+
+  /** Draws everything again, in other colours. */
+  recolour(colours: Colours): void {
+    this.#colours = colours;
+    this.#key = '';
+    if (this.#answer !== undefined) this.show(this.#answer);
+  }
+
+  /** Moves the crosshair, as the arrow keys do; gives the moment in words. */
+  step(by: number): string | undefined {
+    const times = this.#answer?.times;
+    if (this.#plot === undefined || times === undefined || times.length === 0) return undefined;
+    const from = this.#plot.cursor.idx ?? times.length;
+    const index = Math.min(times.length - 1, Math.max(0, from + by));
+    const at = times[index] as number;
+    this.#plot.setCursor({ left: this.#plot.valToPos(at, 'x'), top: 0 });
+    return momentText(at);
+  }
+
+  #resize(): void {
+    const { clientWidth: width } = this.#options.host;
+    if (width === 0) return;
+    if (this.#plot === undefined) this.recolour(this.#colours);
+    else if (width !== this.#plot.width) this.#plot.setSize({ width, height: HEIGHT_PX });
+  }
+}

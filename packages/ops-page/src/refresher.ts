@@ -1,0 +1,67 @@
+import type { OpsAnswer } from './ops-answer.js';
+
+const EVERY_MS = 5000;
+const ANSWER_MS_MAX = 10_000;
+
+export interface RefresherOptions {
+  /** Address of the data to ask for. */
+  readonly address: () => string;
+  readonly onAnswer: (answer: OpsAnswer) => void;
+  /** @param reason in words, for people */
+  readonly onFailure: (reason: string) => void;
+}
+
+async function ask(address: string, signal: AbortSignal): Promise<OpsAnswer> {
+  const response = await fetch(address, { signal, headers: { accept: 'application/json' } });
+  if (response.status === 401) throw new Error('The admin key is no longer accepted: load the page again.');
+  if (!response.ok) throw new Error(`The API answered with status ${response.status}.`);
+  return (await response.json()) as OpsAnswer;
+}
+
+function reasonOf(err: unknown): string {
+  // What fetch throws for a connection that was refused says nothing to people.
+  return err instanceof Error && err.name === 'Error' ? err.message : 'The API does not answer.';
+}
+
+/** Asks for the data every few seconds while the page is seen, one request at a time. */
+export class Refresher {
+  readonly #options: RefresherOptions;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #asking = new AbortController();
+  #isPaused = false;
+
+  constructor(options: RefresherOptions) {
+    this.#options = options;
+    document.addEventListener('visibilitychange', () => this.#resume());
+  }
+
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
+  set isPaused(isPaused: boolean) {
+    this.#isPaused = isPaused;
+    this.#resume();
+  }
+
+  /** Asks at once; an answer that is under way is no longer wanted. */
+  async refresh(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#asking.abort();
+    const asking = new AbortController();
+    this.#asking = asking;
+    try {
+      const signal = AbortSignal.any([asking.signal, AbortSignal.timeout(ANSWER_MS_MAX)]);
+      this.#options.onAnswer(await ask(this.#options.address(), signal));
+    } catch (err) {
+      if (asking.signal.aborted) return;
+      this.#options.onFailure(reasonOf(err));
+    }
+    if (!asking.signal.aborted) this.#timer = setTimeout(() => this.#resume(), EVERY_MS);
+  }
+
+  #resume(): void {
+    if (document.hidden || this.#isPaused) clearTimeout(this.#timer);
+    else void this.refresh();
+  }
+}

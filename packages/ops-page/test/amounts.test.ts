@@ -1,0 +1,51 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { amountText, UNITS } from '../src/amounts.js';
+import { scaleTop, tickSteps } from '../src/axes.js';
+import { ageText } from '../src/clock.js';
+
+test.each([
+  [0, 'count', '0'],
+  [999, 'count', '999'],
+  [1000, 'count', '1k'],
+  [12_345, 'count', '12.3k'],
+  [4_200_000, 'per-minute', '4.2M/min'],
+  [0.25, 'per-minute', '0.25/min'],
+  [12, 'milliseconds', '12 ms'],
+  [1840, 'milliseconds', '1.84 s'],
+  [90_000, 'milliseconds', '1.5 min'],
+  [512 * 1024 ** 2, 'bytes', '512 MiB'],
+  [1536, 'bytes', '1.5 KiB'],
+] as const)('%d as %s reads %s', (value, unit, text) => {
+  expect(amountText(value, unit)).toBe(text);
+});
+
+test('a number and its unit stay short enough for an axis', () => {
+  fc.assert(
+    fc.property(fc.double({ min: 0, max: 1e12, noNaN: true }), fc.constantFrom(...UNITS), (value, unit) => {
+      expect(amountText(value, unit).length).toBeLessThanOrEqual(13);
+    }),
+  );
+});
+
+test.each(UNITS)('ticks of %s grow, and those of things that are counted are whole', (unit) => {
+  const steps = tickSteps(unit);
+  expect(steps).toEqual(steps.toSorted((a, b) => a - b));
+  expect(new Set(steps).size).toBe(steps.length);
+  if (unit !== 'milliseconds') expect(steps.every(Number.isInteger)).toBe(true);
+});
+
+test('a scale has a top even when there is nothing on it', () => {
+  expect([scaleTop(null), scaleTop(0)]).toEqual([1, 1]);
+  expect(scaleTop(100)).toBeGreaterThan(100);
+});
+
+test.each([
+  [-3, '0 s'],
+  [59.9, '59 s'],
+  [60, '1 min'],
+  [7300, '2 h'],
+  [172_800, '2 d'],
+])('%d seconds ago reads %s', (seconds, text) => {
+  expect(ageText(seconds)).toBe(text);
+});

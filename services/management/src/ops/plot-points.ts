@@ -1,0 +1,24 @@
+import type { PlotAnswer } from '@waymark/ops-page';
+import type { PlotPanel } from './panels.js';
+
+/** Beginning of a step in seconds since 1970, name of a series, value. */
+export type PlotRow = readonly [at: number, name: string, value: number];
+
+/** Rows as series over the same times. Series that no row names are left out; without any row nothing is known. */
+export function plotPoints(panel: PlotPanel, times: readonly number[], rows: readonly PlotRow[]): PlotAnswer {
+  if (rows.length === 0) return { times, series: [] };
+  const indexes = new Map(times.map((at, index) => [at, index]));
+  const valuesByName = new Map<string, (number | null)[]>();
+  for (const [at, name, value] of rows) {
+    const index = indexes.get(at);
+    if (index === undefined) continue;
+    const values = valuesByName.get(name) ?? times.map(() => panel.missing);
+    values[index] = value;
+    valuesByName.set(name, values);
+  }
+  const series = panel.series.flatMap(({ name, tone }) => {
+    const values = valuesByName.get(name);
+    return values === undefined ? [] : [{ name, tone, values }];
+  });
+  return { times, series };
+}

@@ -1,0 +1,25 @@
+/** A stretch of time up to now that the page shows. */
+export interface OpsRange {
+  readonly id: '1h' | '6h' | '24h' | '7d';
+  readonly label: string;
+  readonly seconds: number;
+  /** Seconds between two points of a plot. */
+  readonly step: number;
+}
+
+export const OPS_RANGES: readonly [OpsRange, ...OpsRange[]] = [
+  { id: '1h', label: '1 hour', seconds: 3600, step: 15 },
+  { id: '6h', label: '6 hours', seconds: 21_600, step: 120 },
+  { id: '24h', label: '24 hours', seconds: 86_400, step: 600 },
+  { id: '7d', label: '7 days', seconds: 604_800, step: 3600 },
+];
+
+/** Services hand their numbers over a few seconds late: a point younger than this is not complete. */
+const LATE_SECONDS = 6;
+
+/** The points of a plot: beginnings of complete steps, in seconds since 1970, ascending. */
+export function pointsOf({ seconds, step }: Pick<OpsRange, 'seconds' | 'step'>, nowMs: number): number[] {
+  const end = Math.floor((nowMs / 1000 - LATE_SECONDS) / step) * step;
+  const count = Math.floor(seconds / step);
+  return Array.from({ length: count }, (_, index) => end - (count - index) * step);
+}

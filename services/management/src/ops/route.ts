@@ -1,0 +1,74 @@
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import { ApiError } from '@waymark/contract';
+import { type App, adminGuard } from '@waymark/http-kit';
+import type { ComponentStatus } from '@waymark/metrics';
+import type { OpsAnswer } from '@waymark/ops-page';
+import type { RateLimiter } from '@waymark/rate-limit';
+import type { FastifySchema } from 'fastify';
+import { componentsHtml, componentsSummary } from './components-html.js';
+import { createPageAssets } from './page-assets.js';
+import { pageHtml } from './page-html.js';
+import { createPanelReader } from './panel-reader.js';
+import { OPS_RANGES, type OpsRange } from './range.js';
+
+export interface OpsDeps {
+  /** Undefined = nobody may see the page. */
+  readonly adminKey: string | undefined;
+  readonly rateLimiter: Pick<RateLimiter, 'take'>;
+  readonly clickhouse: Pick<ClickHouseClient, 'query'>;
+  /** What runs, known whatever is away. */
+  readonly componentStatus: () => readonly ComponentStatus[];
+  readonly now: () => number;
+}
+
+/** Nothing from elsewhere, nothing inline: uPlot sets its styles through the object model, which policies allow. */
+const PAGE_HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+} as const;
+
+const hidden = { schema: { hide: true } as FastifySchema };
+
+function rangeOf(query: unknown): OpsRange {
+  const { range } = query as { readonly range?: unknown };
+  return OPS_RANGES.find(({ id }) => id === range) ?? OPS_RANGES[0];
+}
+
+/** `GET /ops`, the operators' page, with its data and files, behind the admin key. */
+export async function opsRoutes(app: App, deps: OpsDeps): Promise<void> {
+  const { componentStatus, now } = deps;
+  const panels = createPanelReader({ clickhouse: deps.clickhouse, logger: app.log, now });
+  const assetOf = createPageAssets();
+
+  await app.register(async (scope) => {
+    await scope.register(adminGuard, deps);
+
+    scope.get('/ops', hidden, async (request, reply) =>
+      reply.headers(PAGE_HEADERS).send(pageHtml(rangeOf(request.query), componentStatus())),
+    );
+
+    scope.get('/ops/data', hidden, async (request, reply): Promise<OpsAnswer> => {
+      reply.header('cache-control', 'no-store');
+      const answers = await panels.read(rangeOf(request.query));
+      const statuses = componentStatus();
+      return { nowMs: now(), components: componentsHtml(statuses), summary: componentsSummary(statuses), ...answers };
+    });
+
+    scope.get('/ops/assets/:name', hidden, async (request, reply) => {
+      const asset = assetOf((request.params as { readonly name: string }).name);
+      if (asset === undefined) throw new ApiError('not_found', 'There is no such file.');
+      reply.headers({
+        'content-type': asset.type,
+        'x-content-type-options': 'nosniff',
+        'cache-control': 'private, no-cache',
+        etag: asset.etag,
+      });
+      if (request.headers['if-none-match'] === asset.etag) return reply.code(304).send();
+      return reply.send(asset.body);
+    });
+  });
+}

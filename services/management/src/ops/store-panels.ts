@@ -1,0 +1,82 @@
+import { type OpsPanel, within } from './panels.js';
+
+/** Tables: queries, workspaces, and what ClickHouse holds. */
+export const STORE_PANELS: readonly OpsPanel[] = [
+  {
+    kind: 'table',
+    id: 'slow-queries',
+    title: 'Slow and failing queries',
+    about: 'Queries of the API that took over a second or failed, by endpoint.',
+    empty: 'No query took over a second, and none failed.',
+    columns: [
+      { title: 'Endpoint', cell: 'text' },
+      { title: 'Slow', cell: 'count' },
+      { title: 'Failed', cell: 'count' },
+      { title: 'Slowest', cell: 'milliseconds' },
+      { title: 'Last error', cell: 'text' },
+      { title: 'Last', cell: 'time' },
+    ],
+    sql: `SELECT endpoint, countIf(error = '') AS slow, countIf(error != '') AS failed, max(duration_ms) AS slowest,
+        argMaxIf(error, time, error != '') AS last_error, toUnixTimestamp64Milli(max(time)) AS last
+      FROM ops_slow_queries WHERE ${within('time')}
+      GROUP BY endpoint ORDER BY failed DESC, slow DESC, endpoint LIMIT 8`,
+  },
+  {
+    kind: 'table',
+    id: 'workspaces',
+    title: 'Top workspaces',
+    about: 'Workspaces by the events stored for them.',
+    empty: 'No workspace has events in this range.',
+    columns: [
+      { title: 'Workspace', cell: 'text' },
+      { title: 'Clicks', cell: 'count' },
+      { title: 'Leads', cell: 'count' },
+      { title: 'Sales', cell: 'count' },
+      { title: 'Share', cell: 'bar' },
+    ],
+    sql: `SELECT if(slug = '', 'removed', slug) AS workspace, clicks, leads, sales, events / sum(events) OVER () AS share
+      FROM (
+        SELECT workspace_id, sumIf(e.events, kind = 'click') AS clicks, sumIf(e.events, kind = 'lead') AS leads,
+          sumIf(e.events, kind = 'sale') AS sales, sum(e.events) AS events
+        FROM ops_events_per_minute AS e WHERE ${within('minute')} GROUP BY workspace_id
+      ) AS counted
+      LEFT JOIN (SELECT workspace_id, argMax(slug, version) AS slug FROM workspaces GROUP BY workspace_id) AS named
+        USING (workspace_id)
+      ORDER BY events DESC, workspace LIMIT 8`,
+  },
+  {
+    kind: 'table',
+    id: 'tables',
+    title: 'Tables',
+    about: 'The largest tables now, and what they gained in the range.',
+    empty: 'There are no rows in any table.',
+    columns: [
+      { title: 'Table', cell: 'text' },
+      { title: 'Rows', cell: 'count' },
+      { title: 'Parts', cell: 'count' },
+      { title: 'On disk', cell: 'bytes' },
+      { title: 'Gained', cell: 'bytes' },
+    ],
+    sql: `SELECT table, rows, parts, bytes, greatest(toInt64(bytes) - toInt64(bytes_before), 0) AS gained
+      FROM (SELECT table, rows, parts, bytes FROM ops_parts WHERE database = currentDatabase()) AS present
+      LEFT JOIN (
+        SELECT table, argMin(bytes, hour) AS bytes_before FROM ops_table_growth WHERE ${within('hour')} GROUP BY table
+      ) AS before USING (table)
+      ORDER BY bytes DESC, table LIMIT 6`,
+  },
+  {
+    kind: 'table',
+    id: 'disks',
+    title: 'Disks',
+    about: 'Disks of the ClickHouse servers.',
+    empty: 'No disk is known.',
+    columns: [
+      { title: 'Server', cell: 'text' },
+      { title: 'Disk', cell: 'text' },
+      { title: 'Free', cell: 'bytes' },
+      { title: 'Size', cell: 'bytes' },
+      { title: 'Used', cell: 'bar' },
+    ],
+    sql: `SELECT node, disk, free_bytes, total_bytes, used_share FROM ops_disk ORDER BY used_share DESC, node, disk LIMIT 8`,
+  },
+];

@@ -1,0 +1,145 @@
+import { type OpsPanel, stepOf, within } from './panels.js';
+
+const KINDS = [
+  { name: 'clicks', tone: 'first' },
+  { name: 'leads', tone: 'second' },
+  { name: 'sales', tone: 'third' },
+] as const;
+const QUEUES = [...KINDS, { name: 'customers', tone: 'fourth' }, { name: 'webhooks', tone: 'fifth' }] as const;
+
+/** What is on its way from an answered request to the tables. */
+export const WRITE_PATH_PANELS: readonly OpsPanel[] = [
+  {
+    kind: 'plot',
+    id: 'events',
+    title: 'Events stored',
+    about: 'Events that became visible, per minute, by kind.',
+    empty: 'No events were stored in this range.',
+    unit: 'per-minute',
+    counted: 'per minute',
+    series: KINDS,
+    missing: 0,
+    stepMin: 15,
+    sql: `SELECT ${stepOf('time')} AS at, concat(kind, 's') AS name, sum(rows) * 60 / {step:UInt32} AS value
+      FROM ops_batches WHERE ${within('time')} AND kind IN ('click', 'lead', 'sale') GROUP BY at, name`,
+  },
+  {
+    kind: 'plot',
+    id: 'lag',
+    title: 'Lag to visible',
+    about: 'Time from an event to its being listed by /events.',
+    empty: 'No events were stored in this range.',
+    unit: 'milliseconds',
+    series: [
+      { name: 'median', tone: 'first' },
+      { name: 'slowest', tone: 'fourth' },
+    ],
+    missing: null,
+    stepMin: 15,
+    sql: `SELECT at, pair.1 AS name, pair.2 AS value FROM (
+        SELECT ${stepOf('time')} AS at,
+          arrayJoin([
+            ('median', toFloat64(quantileExactWeighted(0.5)(intDiv(lag_ms_min + lag_ms_max, 2), rows))),
+            ('slowest', toFloat64(max(lag_ms_max)))
+          ]) AS pair
+        FROM ops_batches WHERE ${within('time')} AND kind IN ('click', 'lead', 'sale') GROUP BY at)`,
+  },
+  {
+    kind: 'plot',
+    id: 'queue',
+    title: 'Queue depth',
+    about: 'Jobs that the writer has to store, and deliveries to webhooks.',
+    empty: 'The queues have not been measured in this range.',
+    unit: 'count',
+    counted: 'jobs',
+    series: QUEUES,
+    missing: null,
+    stepMin: 15,
+    sql: `SELECT at, concat(kind, 's') AS name, sum(most) AS value FROM (
+        SELECT ${stepOf('time')} AS at, substring(metric, position(metric, ':') + 1) AS kind, metric, max(value) AS most
+        FROM ops_samples WHERE match(metric, '^queue_(waiting|active|delayed):') AND ${within('time')}
+        GROUP BY at, kind, metric)
+      GROUP BY at, kind`,
+  },
+  {
+    kind: 'plot',
+    id: 'age',
+    title: 'Oldest in the queue',
+    about: 'How long the oldest waiting job has waited.',
+    empty: 'The queues have not been measured in this range.',
+    unit: 'milliseconds',
+    series: QUEUES,
+    missing: null,
+    stepMin: 15,
+    sql: `SELECT ${stepOf('time')} AS at, concat(substring(metric, position(metric, ':') + 1), 's') AS name, max(value) AS value
+      FROM ops_samples WHERE startsWith(metric, 'queue_oldest_ms:') AND ${within('time')} GROUP BY at, name`,
+  },
+  {
+    kind: 'plot',
+    id: 'batches',
+    title: 'Rows an insert',
+    about: 'Rows that the writer inserted at a time.',
+    empty: 'The writer inserted nothing in this range.',
+    unit: 'count',
+    counted: 'rows',
+    series: [
+      { name: 'average', tone: 'first' },
+      { name: 'largest', tone: 'fourth' },
+    ],
+    missing: null,
+    stepMin: 15,
+    sql: `SELECT at, pair.1 AS name, pair.2 AS value FROM (
+        SELECT ${stepOf('time')} AS at, arrayJoin([('average', avg(rows)), ('largest', toFloat64(max(rows)))]) AS pair
+        FROM ops_batches WHERE ${within('time')} GROUP BY at)`,
+  },
+  {
+    kind: 'plot',
+    id: 'inserts',
+    title: 'Insert time',
+    about: 'From the first attempt to the last answer of ClickHouse.',
+    empty: 'The writer inserted nothing in this range.',
+    unit: 'milliseconds',
+    series: [
+      { name: 'median', tone: 'first' },
+      { name: 'slowest', tone: 'fourth' },
+    ],
+    missing: null,
+    stepMin: 15,
+    sql: `SELECT at, pair.1 AS name, pair.2 AS value FROM (
+        SELECT ${stepOf('time')} AS at,
+          arrayJoin([('median', toFloat64(quantile(0.5)(insert_ms))), ('slowest', toFloat64(max(insert_ms)))]) AS pair
+        FROM ops_batches WHERE ${within('time')} GROUP BY at)`,
+  },
+  {
+    kind: 'plot',
+    id: 'dead-letters',
+    title: 'Dead letters',
+    about: 'Rows that ClickHouse refused and that wait for npx waymark dead-letters.',
+    empty: 'Dead letters have not been counted in this range.',
+    unit: 'count',
+    counted: 'rows',
+    series: [{ name: 'waiting', tone: 'bad' }],
+    missing: null,
+    stepMin: 15,
+    sql: `SELECT ${stepOf('time')} AS at, 'waiting' AS name, max(value) AS value
+      FROM ops_samples WHERE metric = 'dead_letters' AND ${within('time')} GROUP BY at`,
+  },
+  {
+    kind: 'plot',
+    id: 'deliveries',
+    title: 'Webhook deliveries',
+    about: 'Attempts per minute: delivered, or answered otherwise or not at all.',
+    empty: 'Nothing was delivered to webhooks in this range.',
+    unit: 'per-minute',
+    counted: 'per minute',
+    series: [
+      { name: 'delivered', tone: 'second' },
+      { name: 'failed', tone: 'bad' },
+    ],
+    missing: 0,
+    stepMin: 60,
+    sql: `SELECT at, pair.1 AS name, pair.2 * 60 / {step:UInt32} AS value FROM (
+        SELECT ${stepOf('minute')} AS at, arrayJoin([('delivered', sum(delivered)), ('failed', sum(failed))]) AS pair
+        FROM ops_webhook_deliveries WHERE ${within('minute')} GROUP BY at)`,
+  },
+];

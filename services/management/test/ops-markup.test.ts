@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'vitest';
+import { componentsHtml, componentsSummary } from '../src/ops/components-html.js';
+import { PANEL_GROUPS } from '../src/ops/panel-groups.js';
+import type { PlotPanel } from '../src/ops/panels.js';
+import { plotPoints } from '../src/ops/plot-points.js';
+import { OPS_RANGES, pointsOf } from '../src/ops/range.js';
+import { tableHtml } from '../src/ops/table-html.js';
+
+const panels = PANEL_GROUPS.flatMap((group) => group.panels);
+const writer = {
+  component: 'writer',
+  state: 'restarted',
+  since: Date.parse('2026-11-21T10:00:02Z'),
+  detail: 'vm:7 was killed at 2026-11-21T10:00:00.000Z; last work 2026-11-21T10:00:05.000Z',
+  starts: 2,
+  kills: 1,
+} as const;
+
+describe('components', () => {
+  test('say what happened with ages that the page can keep up to date', () => {
+    expect(componentsHtml([writer])).toContain(
+      'vm:7 was killed <time datetime="2026-11-21T10:00:00.000Z">10:00:00</time> ago; ' +
+        'last work <time datetime="2026-11-21T10:00:05.000Z">10:00:05</time> ago',
+    );
+    const missing = {
+      ...writer,
+      state: 'down',
+      detail: 'no heartbeat of vm:7 since 2026-11-21T10:00:00.000Z',
+    } as const;
+    expect(componentsHtml([missing])).toContain('vm:7 for <time ');
+  });
+
+  test('show nothing as markup that was a text', () => {
+    expect(componentsHtml([{ ...writer, component: '"<b>', detail: '<script>' }])).not.toMatch(/<b>|<script>/);
+  });
+
+  test('are summed up in a line that names what is not up', () => {
+    expect(componentsSummary([{ ...writer, state: 'up' }])).toBe('All components are up.');
+    expect(componentsSummary([writer])).toMatch(/^writer restarted: vm:7 was killed at /);
+  });
+});
+
+describe('panels', () => {
+  test('have ids that differ', () => {
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+  });
+
+  test.each(OPS_RANGES)('have points that are complete and even over $label', (range) => {
+    const now = Date.parse('2026-11-21T10:00:04Z');
+    const points = pointsOf(range, now);
+    expect(points).toHaveLength(range.seconds / range.step);
+    expect((points.at(-1) ?? 0) + range.step).toBeLessThan(now / 1000);
+    expect(points.every((at, index) => at === (points[0] ?? 0) + index * range.step)).toBe(true);
+  });
+
+  const plot = panels.find(({ id }) => id === 'deliveries') as PlotPanel;
+
+  test('show nothing of what is not known, and nought of what did not happen', () => {
+    expect(plotPoints(plot, [60, 120], [])).toEqual({ times: [60, 120], series: [] });
+    expect(plotPoints(plot, [60, 120], [[120, 'delivered', 4]])).toEqual({
+      times: [60, 120],
+      series: [{ name: 'delivered', tone: 'second', values: [0, 4] }],
+    });
+  });
+
+  test('leave out rows between the points, and names that nobody has asked for', () => {
+    const rows = [
+      [61, 'delivered', 1],
+      [60, 'lost', 1],
+    ] as const;
+    expect(plotPoints(plot, [60], rows).series).toEqual([]);
+  });
+
+  test('say in words that a table is empty, and escape what it shows', () => {
+    const table = panels.find(({ kind }) => kind === 'table');
+    if (table?.kind !== 'table') throw new Error('there is no table');
+    expect(tableHtml(table, [])).toBe(`<p class="empty">${table.empty}</p>`);
+    const shown = tableHtml(table, [['<i>', 1, 0, 1500, null, 1_795_000_000_000]]);
+    expect(shown).toContain('&lt;i&gt;');
+    expect(shown).toContain('1.5 s');
+  });
+});

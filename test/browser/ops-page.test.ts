@@ -1,0 +1,178 @@
+import { createApp, createLogger } from '@waymark/http-kit';
+import { opsRoutes } from '@waymark/management';
+import { type ComponentWatch, startComponentWatch } from '@waymark/metrics';
+import { createRateLimiter, type RateLimiter } from '@waymark/rate-limit';
+import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { hasChromium, newVisitor, startChromium, type Visitor } from './lib/chromium.js';
+import { writeOpsHistory } from './lib/ops-history.js';
+
+const ADMIN_KEY = 'an-admin-key-of-at-least-32-characters';
+const PLOTS = 12;
+/** The page asks every five seconds. */
+const REFRESHED_WITHIN_MS = 15_000;
+
+/** Whether something is drawn on every canvas that is shown. */
+const ALL_ARE_DRAWN = `[...document.querySelectorAll('.plot canvas')].every((canvas) =>
+  canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some((byte) => byte !== 0))`;
+const OVERFLOW_PX = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+
+describe.skipIf(!hasChromium)('the page of the operators', { timeout: 60_000 }, () => {
+  const logger = createLogger({ name: 'ops', level: 'silent' });
+  let database: TestDatabase;
+  let redis: TestRedis;
+  let connection: Redis;
+  let rateLimiter: RateLimiter;
+  let watch: ComponentWatch;
+  let browser: Browser;
+  let app: ReturnType<typeof createApp>;
+  let url: string;
+  const visitors: Visitor[] = [];
+
+  beforeAll(async () => {
+    [database, redis, browser] = await Promise.all([createTestDatabase(), startRedis(), startChromium()]);
+    connection = new Redis(redis.url, { commandTimeout: 2000 });
+    rateLimiter = createRateLimiter(connection, { logger });
+    const { client: clickhouse } = database;
+    watch = startComponentWatch({ redis: connection, clickhouse, service: 'http', version: '0.1.0', logger });
+    app = createApp({ logger, docBase: 'http://localhost/docs', trustedProxies: [] });
+    const { componentStatus } = watch;
+    app.register((scope) =>
+      opsRoutes(scope as typeof app, { adminKey: ADMIN_KEY, rateLimiter, clickhouse, componentStatus, now: Date.now }),
+    );
+    url = await app.listen({ port: 0, host: '127.0.0.1' });
+  });
+  afterAll(async () => {
+    await Promise.all([browser.close(), app.close()]);
+    await watch.close();
+    await rateLimiter.close();
+    connection.disconnect();
+    await Promise.all([database.drop(), redis.stop()]);
+  });
+  afterEach(async () => {
+    const faults = visitors.flatMap((visitor) => visitor.faults);
+    await Promise.all(visitors.splice(0).map((visitor) => visitor.close()));
+    expect(faults).toEqual([]);
+  });
+
+  async function open(options: BrowserContextOptions = {}, expected: readonly RegExp[] = []): Promise<Page> {
+    const httpCredentials = { username: 'operator', password: ADMIN_KEY };
+    const visitor = await newVisitor(browser, { httpCredentials, ...options }, expected);
+    visitors.push(visitor);
+    await visitor.page.goto(`${url}/ops`);
+    await visitor.page.getByText(/^Updated/).waitFor();
+    return visitor.page;
+  }
+
+  const latest = (page: Page, panel: string, series: string) =>
+    page.locator(`#${panel}`).getByRole('row', { name: series }).getByRole('cell').first();
+
+  it.each(['/ops', '/ops/data', '/ops/assets/main.js'])('shows nobody %s without the admin key', async (path) => {
+    const answer = await fetch(`${url}${path}`);
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get('www-authenticate')).toMatch(/^Basic /);
+  });
+
+  it('says in words that there is nothing yet, and draws what comes by itself', async () => {
+    const page = await open();
+    const events = page.locator('#events');
+    await events.getByText('No events were stored in this range.').waitFor();
+    expect(await page.locator('.plot canvas').count()).toBe(0);
+
+    await writeOpsHistory(database.client, 4 * 3600);
+    await waitFor(async () => (await page.locator('.plot canvas').count()) === PLOTS, {
+      what: 'every plot',
+      timeoutMs: REFRESHED_WITHIN_MS,
+    });
+    expect(await page.evaluate(ALL_ARE_DRAWN)).toBe(true);
+    await latest(page, 'events', 'clicks')
+      .getByText(/^[\d.]+k\/min$/)
+      .waitFor();
+    await latest(page, 'redis-memory', 'limit').getByText('512 MiB').waitFor();
+    expect(await page.locator('.note:visible').allTextContents()).toEqual([]);
+  });
+
+  it.each([
+    ['light', { colorScheme: 'light' }, 'rgb(246, 247, 248)'],
+    ['dark', { colorScheme: 'dark' }, 'rgb(16, 18, 20)'],
+    ['on a phone', { colorScheme: 'light', viewport: { width: 390, height: 844 } }, 'rgb(246, 247, 248)'],
+  ] as const)('fits and is drawn %s', async (_look, options, ground) => {
+    const page = await open(options);
+    await waitFor(() => page.evaluate(ALL_ARE_DRAWN), { what: 'the plots' });
+    expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe(ground);
+    expect(await page.evaluate(OVERFLOW_PX)).toBe(0);
+  });
+
+  it('shows components and tables', async () => {
+    const page = await open();
+    for (const component of ['redis', 'clickhouse', 'http']) {
+      await page.locator(`#components [data-component="${component}"][data-state="up"]`).waitFor();
+    }
+    await page.locator('#slow-queries').getByRole('cell', { name: 'TIMEOUT_EXCEEDED' }).waitFor();
+    await page.locator('#workspaces').getByRole('cell', { name: 'acme' }).waitFor();
+    await page.locator('#tables').getByRole('cell', { name: 'ops_samples' }).waitFor();
+  });
+
+  it('goes to another range without being loaded again', async () => {
+    const page = await open();
+    const moment = page.locator('#events .legend-moment');
+    await page.locator('#events .plot').focus();
+    await page.keyboard.press('Home');
+    const anHourAgo = await moment.textContent();
+    await page.getByRole('link', { name: '24 hours' }).click();
+    await waitFor(async () => (await moment.textContent()) !== anHourAgo, { what: 'the longer plot' });
+    expect(page.url()).toBe(`${url}/ops?range=24h`);
+    await page.getByRole('link', { name: '24 hours', exact: true }).and(page.locator('[aria-current=true]')).waitFor();
+  });
+
+  it('can be read with the keyboard and without eyes', async () => {
+    const page = await open();
+    const plot = page.getByRole('img', { name: /^Plot: Events stored/ });
+    const moment = page.locator('#events .legend-moment');
+    expect(await moment.textContent()).toBe('now');
+    await plot.focus();
+    await page.keyboard.press('ArrowLeft');
+    await waitFor(async () => /^\d+ \w+, \d\d:\d\d:\d\d$/.test((await moment.textContent()) ?? ''), { what: 'a time' });
+    await page.getByRole('status').getByText('All components are up.').waitFor({ state: 'attached' });
+  });
+
+  it('keeps what it shows when the API does not answer, and says since when', async () => {
+    const page = await open({}, [/ops\/data/]);
+    const shown = await latest(page, 'requests', '3xx').textContent();
+    await page.route('**/ops/data*', (route) => route.abort());
+    await page.getByText(/^The API does not answer\. Values are of \d\d:\d\d:\d\d\.$/).waitFor();
+    expect(await latest(page, 'requests', '3xx').textContent()).toBe(shown);
+    await page.unroute('**/ops/data*');
+    await page.getByText(/^Updated/).waitFor();
+  });
+
+  it('asks nothing while nobody looks, and at once when somebody does', async () => {
+    const page = await open();
+    const setHidden = (isHidden: boolean) =>
+      page.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${isHidden} });
+        document.dispatchEvent(new Event('visibilitychange'))`);
+    await setHidden(true);
+    let asked = 0;
+    page.on('request', () => {
+      asked += 1;
+    });
+    // Another page, opened later, asks a second time meanwhile.
+    const other = await open();
+    await other.waitForResponse(/\/ops\/data/);
+    expect(asked).toBe(0);
+    await setHidden(false);
+    await waitFor(() => asked === 1, { what: 'a request' });
+  });
+
+  it('names a panel that cannot be read, and shows the others', async () => {
+    const page = await open();
+    await database.client.command({ query: 'DROP VIEW ops_disk' });
+    await page
+      .locator('#disks')
+      .getByText(/^This could not be read; .* Shown as of \d\d:\d\d:\d\d\.$/)
+      .waitFor();
+    expect(await page.locator('.note:visible').count()).toBe(1);
+  });
+});
