@@ -58,6 +58,7 @@ export const partnerEmail = (workspaceId: string, email: string): Name =>
   foldedName('partner-email', workspaceId, email);
 export const partnerTenantId = (workspaceId: string, tenantId: string): Name =>
   inWorkspace('partner-tenant-id', workspaceId, tenantId);
+export const groupSlug = (workspaceId: string, slug: string): Name => inWorkspace('group', workspaceId, slug);
 export const webhookUrl = (workspaceId: string, url: string): Name => inWorkspace('webhook-url', workspaceId, url);
 export const linkExternalId = (workspaceId: string, externalId: string): Name =>
   inWorkspace('link-external-id', workspaceId, externalId);
@@ -187,7 +188,7 @@ export const groupKind: Kind<GroupRecord> = {
     color: (record) => record.color ?? '',
     program_id: (record) => numberOrZero('program', record.programId),
   },
-  names: (record) => [inWorkspace('group', record.workspaceId, record.slug)],
+  names: (record) => [groupSlug(record.workspaceId, record.slug)],
   staleMsMax: DAY_MS,
 };
 

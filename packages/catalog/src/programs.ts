@@ -1,6 +1,9 @@
 import { createResourceId } from '@waymark/contract';
 import type { GroupRecord, ProgramRecord } from './records.js';
 
+/** Slug of the group that partners are in when nothing else is said. */
+export const DEFAULT_GROUP = 'default';
+
 /** What a new program must say. */
 export type NewProgram = Pick<ProgramRecord, 'name' | 'domainId' | 'url'>;
 
@@ -17,7 +20,7 @@ export function draftProgram(
     ...common,
     id: createResourceId('partnerGroup', nowMs),
     name: 'Default group',
-    slug: 'default',
+    slug: DEFAULT_GROUP,
     color: null,
     programId: id,
   };

@@ -9,10 +9,10 @@ import {
 } from '@waymark/contract';
 import { draftDomain } from './domains.js';
 import { draftKey, type IssuedKey } from './keys.js';
-import { workspaceSlug } from './kinds.js';
+import { groupSlug, workspaceSlug } from './kinds.js';
 import { draftLink } from './link-draft.js';
 import type { NamesTable } from './names-table.js';
-import { draftProgram } from './programs.js';
+import { DEFAULT_GROUP, draftProgram } from './programs.js';
 import { type Creation, createRecords } from './record-creation.js';
 import type { RecordStore } from './record-store.js';
 import type { ApiKeyRecord, DomainRecord, GroupRecord, LinkRecord, ProgramRecord, WorkspaceRecord } from './records.js';
@@ -121,6 +121,22 @@ export function createWorkspaces(stores: WorkspaceStores, parts: WriteParts & { 
     return [stores.links.prepare(root), stores.domains.prepare(domain)];
   }
 
+  /** The program of a workspace that names none: one that an earlier call made before it was killed, or a new one. */
+  async function createProgram({ id: workspaceId, name }: WorkspaceRecord): Promise<ProgramRecord> {
+    const fresh = draftProgram(workspaceId, { name, domainId: null, url: null }, parts.now());
+    const known = await stores.groups.findByName(groupSlug(workspaceId, DEFAULT_GROUP));
+    const group = known ?? fresh.group;
+    const id = group.programId ?? fresh.program.id;
+    const program = await stores.programs.get(workspaceId, id);
+    if (program !== undefined) return program;
+    const created = { ...fresh.program, id, defaultGroupId: group.id };
+    await createRecords(parts, [
+      ...(known === undefined ? [stores.groups.prepare(group)] : []),
+      stores.programs.prepare(created),
+    ]);
+    return created;
+  }
+
   return {
     get: (id: string): Promise<WorkspaceRecord | undefined> => workspaces.get(id, id),
 
@@ -168,6 +184,16 @@ export function createWorkspaces(stores: WorkspaceStores, parts: WriteParts & { 
       if (patch.allowedHostnames !== undefined) checkHostnames(patch.allowedHostnames);
       const updatedAt = new Date(parts.now()).toISOString();
       const updated = await workspaces.update(id, id, (record) => ({ ...record, ...patch, updatedAt }));
+      if (updated === undefined) throw new ApiError('not_found', 'Workspace not found.');
+      return updated;
+    },
+
+    /** The workspace with its partner program, which one made before there were programs gets by this. @throws ApiError not_found */
+    async withProgram(id: string): Promise<WorkspaceRecord> {
+      const updated = await workspaces.update(id, id, async (record) => {
+        if (record.defaultProgramId !== null) return record;
+        return { ...record, defaultProgramId: (await createProgram(record)).id };
+      });
       if (updated === undefined) throw new ApiError('not_found', 'Workspace not found.');
       return updated;
     },

@@ -66,9 +66,9 @@ export function createWorkspace(options: CreateOptions): Promise<CommandResult> 
 }
 
 /** Where links of partners lead that name no destination, and the only site that they may lead to; null = any. */
-async function setProgramUrl(catalog: Catalog, { id, defaultProgramId }: WorkspaceRecord, url: string | null) {
-  if (defaultProgramId === null) throw new CommandError('this workspace has no partner program');
-  await catalog.programs.update(id, defaultProgramId, () => ({ url }));
+async function setProgramUrl(catalog: Catalog, { id }: WorkspaceRecord, url: string | null) {
+  const { defaultProgramId } = await catalog.workspaces.withProgram(id);
+  if (defaultProgramId !== null) await catalog.programs.update(id, defaultProgramId, () => ({ url }));
 }
 
 export interface UpdateOptions {
