@@ -182,6 +182,9 @@ export function createCatalog(options: CatalogOptions) {
     }),
     eventUsage: createEventUsage(clickhouse, settings.read, now),
 
+    /** How many records were looked up so far, by table and by what answered: this process, Redis or ClickHouse. */
+    lookups: () => Object.fromEntries(stores.map(({ kind, lookups }) => [kind.table, { ...lookups }])),
+
     /** Ends the writes under way and closes the catalog's own connections; Redis and ClickHouse clients given stay open. */
     async close(): Promise<void> {
       await Promise.all([commitNames.close(), ...stores.map((store) => store.close())]);

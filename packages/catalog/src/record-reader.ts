@@ -52,6 +52,8 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
   const { kind, table, namesTable, cache, localRecords, localNames, now } = parts;
   const flights = new Map<string, Promise<R | undefined>>();
 
+  /** Records looked up, by what answered. Counted in place: redirects pass here. */
+  const lookups = { memory: 0, redis: 0, clickhouse: 0 };
   let troubleUntilMs = Number.NEGATIVE_INFINITY;
 
   const localKey = (workspaceId: string, id: string) => `${workspaceId}/${id}`;
@@ -84,7 +86,9 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
       localRecords.put(localKey(workspaceId, id), { version: entry.version, record }, startedMs);
       found.set(id, record);
     });
+    lookups.redis += found.size;
     const missing = ids.filter((id) => !found.has(id));
+    lookups.clickhouse += missing.length;
     if (missing.length === 0) return found;
     const answers = await Promise.all(missing.map((id) => table.get(workspaceId, id)));
     const read = answers.filter((stored) => stored !== undefined);
@@ -98,7 +102,10 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
     if (!isId(id)) return undefined;
     const key = localKey(workspaceId, id);
     const fresh = localRecords.fresh(key);
-    if (fresh !== undefined) return fresh.record;
+    if (fresh !== undefined) {
+      lookups.memory += 1;
+      return fresh.record;
+    }
     const read = () => fly(key, async () => (await load(workspaceId, [id])).get(id));
     return readOr((age) => localRecords[age](key)?.record, options.limitMs, `${kind.table} by id`, read);
   }
@@ -151,6 +158,7 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
     const seenHere = localNames.peek(key);
     const cached = await cache.readName(name);
     if (cached?.owner === 'nobody') {
+      lookups.redis += 1;
       localNames.replace(key, seenHere, undefined, startedMs);
       return undefined;
     }
@@ -161,6 +169,7 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
         return record;
       }
     }
+    lookups.clickhouse += 1;
     const stored = await ownerInTables(name);
     const owner = stored && { workspaceId: stored.record.workspaceId, id: stored.record.id };
     if (stored !== undefined) keep(stored.record.workspaceId, [stored], startedMs);
@@ -175,10 +184,16 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
     if (!isPossibleName(name)) return undefined;
     const key = nameKey(name);
     const known = localNames.fresh(key);
-    if (known !== undefined && known.owner === undefined) return undefined;
+    if (known !== undefined && known.owner === undefined) {
+      lookups.memory += 1;
+      return undefined;
+    }
     if (known?.owner !== undefined) {
       const fresh = localRecords.fresh(localKey(known.owner.workspaceId, known.owner.id));
-      if (fresh !== undefined && saysName(kind, fresh.record, name)) return fresh.record;
+      if (fresh !== undefined && saysName(kind, fresh.record, name)) {
+        lookups.memory += 1;
+        return fresh.record;
+      }
     }
     const read = () => fly(key, () => resolve(name));
     return readOr((age) => copyByName(name, age), options.limitMs, `${kind.table} by name`, read);
@@ -197,6 +212,7 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
       const fresh = localRecords.fresh(localKey(workspaceId, id));
       if (fresh !== undefined) found.set(id, fresh.record);
     }
+    lookups.memory += found.size;
     const missing = [...new Set(ids)].filter((id) => !found.has(id) && isId(id));
     if (missing.length === 0) return found;
     for (const [id, record] of await loadOr(workspaceId, missing)) found.set(id, record);
@@ -222,6 +238,6 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
     }
   }
 
-  return { get, getMany, findByName, ownerInTables };
+  return { get, getMany, findByName, ownerInTables, lookups };
 }
 export type RecordReader<R extends CatalogRecord> = ReturnType<typeof createRecordReader<R>>;

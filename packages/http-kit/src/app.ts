@@ -31,6 +31,15 @@ const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 /** Keys are up to 190 characters, each up to 12 once percent-encoded. */
 const PARAM_CHARS_MAX = 4096;
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Plan of the workspace that asks; empty without a key. */
+    callerPlan: string;
+    /** The request was over a rate limit. */
+    isOverLimit: boolean;
+  }
+}
+
 /** The Fastify app every HTTP service builds on: zod in, zod out. */
 export type App = FastifyInstance<
   RawServerDefault,
@@ -63,7 +72,12 @@ export interface CreateAppOptions {
 }
 
 /** Asked from within, before there is a certificate. */
-const PLAIN_PATHS: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz', '/internal/domain-check']);
+const PLAIN_PATHS: ReadonlySet<string | undefined> = new Set([
+  '/healthz',
+  '/readyz',
+  '/metrics',
+  '/internal/domain-check',
+]);
 
 function addRequestHooks(app: App, requireHttps: boolean): void {
   app.addHook('onRequest', (request, reply, done) => {
@@ -132,6 +146,8 @@ export function createApp(options: CreateAppOptions): App {
   app.setNotFoundHandler(async () => {
     throw new ApiError('not_found', 'The requested resource was not found.');
   });
+  app.decorateRequest('callerPlan', '');
+  app.decorateRequest('isOverLimit', false);
   acceptJsonOnly(app);
   addRequestHooks(app, options.requireHttps === true);
 

@@ -99,6 +99,7 @@ export const authPlugin = fp<AuthPluginOptions>(
         const { key, workspace } = found;
         if (isExpired(key, now())) throw new ApiError('unauthorized', 'The API key has expired.');
 
+        request.callerPlan = workspace?.plan ?? '';
         await countRequest(rateLimiter, key.keyHash, limitOf(workspace, bucket), reply, now);
         if (workspace === undefined) throw new ApiError('not_found', 'The workspace of this API key was not found.');
         checkRights(key, workspace, requirements);

@@ -34,6 +34,7 @@ export async function countRequest(
   const result = await rateLimiter.take(key, rate.bucket, rate.limit, rate.windowSeconds);
   setHeaders(reply, result.limit, result.remaining, result.resetEpochSeconds);
   if (!result.allowed) {
+    reply.request.isOverLimit = true;
     const message = `Rate limit exceeded: ${rate.limit} requests in ${rate.windowSeconds} s. Retry in ${result.retryAfterSeconds} s.`;
     throw new ApiError('rate_limit_exceeded', message, { retryAfterSeconds: result.retryAfterSeconds });
   }

@@ -1,5 +1,6 @@
 import { ApiError, type ErrorCode, errorBody } from '@waymark/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { workspaceOf } from './request-logger.js';
 
 /** What the framework itself refuses, in words for the caller. Other framework errors are faults of ours: 500. */
 const FRAMEWORK_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
@@ -34,7 +35,8 @@ function toApiError(thrown: unknown, requestId: string): ApiError {
 }
 
 function logError(request: FastifyRequest, error: ApiError): void {
-  const line = { err: error.cause ?? error, context: error.context, status: error.status };
+  const workspaceId = workspaceOf(request);
+  const line = { err: error.cause ?? error, context: error.context, status: error.status, workspaceId };
   if (error.status >= 500) request.log.error(line, 'request failed');
   else request.log.debug(line, 'request refused');
 }

@@ -31,6 +31,16 @@ export interface CreateLoggerOptions {
   readonly destination?: DestinationStream;
 }
 
+const IPV6_GROUPS_KEPT = 3;
+
+/** The network that an address is in (/24, /48): enough to find a fault, too little to find a person. */
+function networkOf(address: string): string {
+  const mapped = /^(?:::ffff:)?(\d+\.\d+\.\d+)\.\d+$/i.exec(address)?.[1];
+  if (mapped !== undefined) return `${mapped}.0`;
+  const [head = ''] = address.split('::');
+  return `${head.split(':').slice(0, IPV6_GROUPS_KEPT).join(':')}::`;
+}
+
 /** The path without its query, which may carry what must not be logged. */
 function pathOf(url: string | undefined): string {
   const path = url ?? '';
@@ -40,7 +50,7 @@ function pathOf(url: string | undefined): string {
 
 const serializers: LoggerOptions['serializers'] = {
   err: pino.stdSerializers.err,
-  req: (request: FastifyRequest) => ({ method: request.method, path: pathOf(request.url), ip: request.ip }),
+  req: (request: FastifyRequest) => ({ method: request.method, path: pathOf(request.url), ip: networkOf(request.ip) }),
   res: (reply: FastifyReply) => ({ status: reply.statusCode }),
 };
 

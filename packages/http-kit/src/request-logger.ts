@@ -64,6 +64,12 @@ export function createRequestLogger(
   return new RequestLogger(parent as Logger, bindings, options);
 }
 
+/** Whose request it is; null without a key. */
+export function workspaceOf(request: FastifyRequest): string | null {
+  const { workspace } = request as { readonly workspace?: { readonly id: string } | null };
+  return workspace?.id ?? null;
+}
+
 /** One line a request, at `debug`: at thousands of redirects a second a line each is the proxy's business. */
 export class RequestLogController extends LogController {
   constructor() {
@@ -73,8 +79,9 @@ export class RequestLogController extends LogController {
   override incomingRequest(): void {}
 
   override requestCompleted(error: Error | null | undefined, request: FastifyRequest, reply: FastifyReply): void {
-    if (error) reply.log.warn({ req: request, res: reply, err: error }, 'response broke off');
-    else reply.log.debug({ req: request, res: reply, elapsedMs: reply.elapsedTime }, 'request completed');
+    const workspaceId = workspaceOf(request);
+    if (error) reply.log.warn({ req: request, res: reply, workspaceId, err: error }, 'response broke off');
+    else reply.log.debug({ req: request, res: reply, workspaceId, elapsedMs: reply.elapsedTime }, 'request completed');
   }
 
   override routeNotFound(): void {}

@@ -5,4 +5,7 @@ export {
   startComponentWatch,
 } from './component-watch.js';
 export type { Turn } from './instance-registry.js';
+export { METRICS } from './metric-names.js';
+export { type MetricsRouteOptions, metricsRoute, requestCountPlugin } from './metrics-plugin.js';
+export { type Operations, type OperationsOptions, startOperations } from './operations.js';
 export type { RedisMemory } from './store-answers.js';

@@ -1,22 +1,33 @@
 import { type App, authPlugin, type CreateAppOptions, createApp, domainCheckRoutes } from '@waymark/http-kit';
+import { type Operations, requestCountPlugin } from '@waymark/metrics';
 import type { IngestDeps } from './ingest-deps.js';
 import { redirectRoutes, routerTarget, shortcutVisits } from './redirect/redirect-routes.js';
 import { browserRoutes } from './track/browser-routes.js';
 import { trackRoutes } from './track/track-routes.js';
 
 /** The app of the link port: every path is a short link's, except that browsers report clicks here as well. */
-export function buildLinkApp(options: CreateAppOptions, deps: IngestDeps): App {
+export function buildLinkApp(
+  options: CreateAppOptions,
+  deps: IngestDeps,
+  operations?: Pick<Operations, 'requests'>,
+): App {
   const app = createApp({ title: 'Waymark links', ...options, systemRoutes: false, rewriteUrl: routerTarget });
+  if (operations !== undefined) app.register(requestCountPlugin, { operations, isLinkPort: true });
   app.register(async (routes) => browserRoutes(routes as App, deps));
   app.register(async (routes) => redirectRoutes(routes, deps));
   // A hook of the app refuses what did not come over HTTPS.
-  if (options.requireHttps !== true) shortcutVisits(app, deps);
+  if (options.requireHttps !== true) shortcutVisits(app, deps, operations?.requests.countVisit);
   return app;
 }
 
 /** The track endpoints as an app of their own. */
-export function buildTrackApp(options: CreateAppOptions, deps: IngestDeps): App {
+export function buildTrackApp(
+  options: CreateAppOptions,
+  deps: IngestDeps,
+  operations?: Pick<Operations, 'requests'>,
+): App {
   const app = createApp({ title: 'Waymark ingest', ...options });
+  if (operations !== undefined) app.register(requestCountPlugin, { operations });
   app.register(authPlugin, deps);
   app.register(async (routes) => trackRoutes(routes as App, deps));
   app.register(async (routes) => domainCheckRoutes(routes as App, deps));

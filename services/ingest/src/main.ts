@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { openStores } from '@waymark/catalog';
-import { describeSettings, loadSettings, readInstanceKey, type Settings } from '@waymark/config';
+import { describeSettings, loadSettings, readAdminKey, readInstanceKey, type Settings } from '@waymark/config';
 import { createEventProducer } from '@waymark/event-queue';
 import { type CreateAppOptions, createLogger, type Logger, runService, type Service } from '@waymark/http-kit';
+import { metricsRoute, startOperations } from '@waymark/metrics';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { buildLinkApp, buildTrackApp } from './app.js';
 import { createIngestDeps } from './ingest-deps.js';
@@ -11,7 +12,10 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const instanceKey = readInstanceKey(settings);
   const stores = openStores(settings, instanceKey, logger);
   const { redisUrl, redis, clickhouse, catalog } = stores;
-  const producer = createEventProducer({ redisUrl, spoolDirectory: join(settings.dataDir, 'spool'), logger });
+  const spoolDirectory = join(settings.dataDir, 'spool');
+  const producer = createEventProducer({ redisUrl, spoolDirectory, logger });
+  const catalogLookups = catalog.lookups;
+  const operations = startOperations({ service: 'ingest', redis, clickhouse, spoolDirectory, catalogLookups, logger });
   const rateLimiter = createRateLimiter(redis, { logger });
   const deps = createIngestDeps({ settings, instanceKey, catalog, producer, clickhouse, redis, rateLimiter, logger });
 
@@ -24,8 +28,10 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
     // Without ClickHouse links are still served from Redis, and without Redis clicks are kept on disk.
     readiness: { redis: () => producer.ping() },
   };
-  const trackApp = buildTrackApp(options, deps);
-  const linkApp = buildLinkApp(options, deps);
+  const adminKey = readAdminKey(settings);
+  const trackApp = buildTrackApp(options, deps, operations);
+  trackApp.register(metricsRoute, { operations, adminKey, rateLimiter });
+  const linkApp = buildLinkApp(options, deps, operations);
   await trackApp.listen({ host: settings.host, port: settings.apiPort });
   await linkApp.listen({ host: settings.host, port: settings.linkPort });
   return {
@@ -33,6 +39,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
       await Promise.all([trackApp.close(), linkApp.close()]);
       await producer.close();
       deps.close();
+      await operations.close();
       await rateLimiter.close();
       await stores.close();
     },

@@ -1,6 +1,7 @@
 import type { Catalog } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { type App, authPlugin, type CreateAppOptions, createApp } from '@waymark/http-kit';
+import { type Operations, requestCountPlugin } from '@waymark/metrics';
 import type { RateLimiter } from '@waymark/rate-limit';
 import { analyticsRoutes } from './analytics/route.js';
 import { eventRoutes } from './events/route.js';
@@ -24,8 +25,13 @@ export async function queryRoutes(app: App, deps: QueryDeps): Promise<void> {
 }
 
 /** The service as an app of its own. */
-export function buildApp(options: CreateAppOptions, deps: QueryDeps & { readonly rateLimiter: RateLimiter }): App {
+export function buildApp(
+  options: CreateAppOptions,
+  deps: QueryDeps & { readonly rateLimiter: RateLimiter },
+  operations?: Pick<Operations, 'requests'>,
+): App {
   const app = createApp({ title: 'Waymark query', ...options });
+  if (operations !== undefined) app.register(requestCountPlugin, { operations });
   app.register(authPlugin, deps);
   app.register(async (routes) => queryRoutes(routes as App, deps));
   return app;

@@ -1,6 +1,7 @@
 import { openStores } from '@waymark/catalog';
-import { describeSettings, loadSettings, readInstanceKey, type Settings } from '@waymark/config';
+import { describeSettings, loadSettings, readAdminKey, readInstanceKey, type Settings } from '@waymark/config';
 import { createLogger, type Logger, runService, type Service } from '@waymark/http-kit';
+import { metricsRoute, startOperations } from '@waymark/metrics';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { buildApp } from './app.js';
 
@@ -8,6 +9,8 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const stores = openStores(settings, readInstanceKey(settings), logger);
   const { redis, clickhouse, catalog } = stores;
   const rateLimiter = createRateLimiter(redis, { logger });
+  const catalogLookups = catalog.lookups;
+  const operations = startOperations({ service: 'query', redis, clickhouse, catalogLookups, logger });
   const app = buildApp(
     {
       logger,
@@ -18,11 +21,14 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
       readiness: { clickhouse: () => clickhouse.command({ query: 'SELECT 1' }), redis: () => redis.ping() },
     },
     { catalog, clickhouse, rateLimiter, now: Date.now },
+    operations,
   );
+  app.register(metricsRoute, { operations, adminKey: readAdminKey(settings), rateLimiter });
   await app.listen({ host: settings.host, port: settings.apiPort });
   return {
     async close() {
       await app.close();
+      await operations.close();
       await rateLimiter.close();
       await stores.close();
     },

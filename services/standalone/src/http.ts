@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStores } from '@waymark/catalog';
-import { describeSettings, loadSettings, readInstanceKey, type Settings } from '@waymark/config';
+import { describeSettings, loadSettings, readAdminKey, readInstanceKey, type Settings } from '@waymark/config';
 import { createEventProducer, createRecordedClaims } from '@waymark/event-queue';
 import {
   type App,
@@ -15,6 +15,7 @@ import {
 } from '@waymark/http-kit';
 import { buildLinkApp, createIngestDeps, trackRoutes } from '@waymark/ingest';
 import { managementRoutes } from '@waymark/management';
+import { metricsRoute, requestCountPlugin, startOperations } from '@waymark/metrics';
 import { createOutbound } from '@waymark/outbound';
 import { queryRoutes } from '@waymark/query';
 import { createRateLimiter } from '@waymark/rate-limit';
@@ -43,7 +44,10 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const instanceKey = readInstanceKey(settings);
   const stores = openStores(settings, instanceKey, logger);
   const { redisUrl, redis, clickhouse, catalog } = stores;
-  const producer = createEventProducer({ redisUrl, spoolDirectory: join(settings.dataDir, 'spool'), logger });
+  const spoolDirectory = join(settings.dataDir, 'spool');
+  const producer = createEventProducer({ redisUrl, spoolDirectory, logger });
+  const catalogLookups = catalog.lookups;
+  const operations = startOperations({ service: 'http', redis, clickhouse, spoolDirectory, catalogLookups, logger });
   const rateLimiter = createRateLimiter(redis, { logger });
   const ingest = createIngestDeps({ settings, instanceKey, catalog, producer, clickhouse, redis, rateLimiter, logger });
 
@@ -57,6 +61,8 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   };
   await untilConnected([() => producer.ping(), () => redis.ping()]);
   const api = createApp(options);
+  api.register(requestCountPlugin, { operations });
+  api.register(metricsRoute, { operations, adminKey: readAdminKey(settings), rateLimiter });
   api.register(authPlugin, { catalog, rateLimiter });
   const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
   const claims = createRecordedClaims(redis);
@@ -65,7 +71,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   api.register(async (routes) => managementRoutes(routes as App, management));
   api.register(async (routes) => queryRoutes(routes as App, { catalog, clickhouse, now: Date.now }));
   api.register(async (routes) => trackRoutes(routes as App, ingest));
-  const links = buildLinkApp(options, ingest);
+  const links = buildLinkApp(options, ingest, operations);
   await api.listen({ host, port: settings.apiPort });
   await links.listen({ host, port: settings.linkPort });
   return {
@@ -75,6 +81,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
       ingest.close();
       outbound.close();
       notifier.close();
+      await operations.close();
       await rateLimiter.close();
       await stores.close();
     },

@@ -16,8 +16,8 @@ function fail(err: unknown): never {
 
 function readSettings(): Settings {
   try {
-    // The writer of one machine has no port of its own, so its default must not clash with the ports that are asked for.
-    return loadSettings(environmentWith({ WRITER_PORT: '0' }));
+    // The writer of one machine takes any port unless it is told one: two stacks must not meet on its default.
+    return loadSettings(environmentWith({}, { WRITER_PORT: '0' }));
   } catch (err) {
     return fail(err);
   }

@@ -116,8 +116,7 @@ async function startServices({ settings, domain }: StackOptions, children: Child
       API_PORT: String(ports.api),
       LINK_PORT: String(ports.links),
       DEFAULT_DOMAIN: domain,
-      // Nobody probes the writer of one machine: the supervisor watches it. Two stacks must not meet on a port.
-      WRITER_PORT: '0',
+      WRITER_PORT: String(settings.writerPort),
       REDIS_URL: stores.redisUrl,
       CLICKHOUSE_URL: stores.clickhouseUrl,
       INSTANCE_KEY: stores.instanceKey,

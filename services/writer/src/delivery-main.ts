@@ -2,6 +2,7 @@ import { setPriority } from 'node:os';
 import { openStores } from '@waymark/catalog';
 import { loadSettings, readInstanceKey } from '@waymark/config';
 import { createLogger, runService } from '@waymark/http-kit';
+import { startOperations } from '@waymark/metrics';
 import { createOutbound } from '@waymark/outbound';
 import { createWebhookWorker } from '@waymark/webhooks';
 import { CLOSE_SHARE } from './close-share.js';
@@ -17,7 +18,8 @@ const logger = createLogger({ name: 'webhooks', level: settings.logLevel });
 async function start() {
   setPriority(PRIORITY);
   const stores = openStores(settings, readInstanceKey(settings), logger);
-  const { redisUrl, clickhouse, catalog } = stores;
+  const { redisUrl, redis, clickhouse, catalog } = stores;
+  const operations = startOperations({ service: 'webhooks', redis, clickhouse, logger });
   const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
   const closeMs = settings.shutdownDeadlineMs * CLOSE_SHARE;
   const webhooks = createWebhookWorker({ redisUrl, clickhouse, catalog, outbound, logger, closeMs });
@@ -25,6 +27,7 @@ async function start() {
     async close() {
       await webhooks.close();
       outbound.close();
+      await operations.close();
       await stores.close();
     },
   };

@@ -1,8 +1,10 @@
 import { type LinkRecord, openStores } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import { readInstanceKey, type Settings, SettingsError } from '@waymark/config';
+import { readAdminKey, readInstanceKey, type Settings, SettingsError } from '@waymark/config';
 import { createEventWriter, type EventWriter } from '@waymark/event-queue';
 import { type App, createApp, type Logger, type Service } from '@waymark/http-kit';
+import { metricsRoute, startOperations } from '@waymark/metrics';
+import { createRateLimiter } from '@waymark/rate-limit';
 import { createEventFollower, createWebhookNotifier } from '@waymark/webhooks';
 import { CLOSE_SHARE } from './close-share.js';
 import { startDeliveries } from './deliveries.js';
@@ -24,7 +26,7 @@ interface HealthDeps {
   readonly writer: Pick<EventWriter, 'check' | 'checkProgress'>;
 }
 
-/** `/healthz` and `/readyz`: nothing else is asked of a writer. */
+/** `/healthz`, `/readyz` and `/metrics`: nothing else is asked of a writer. */
 function buildHealthApp({ settings, logger, clickhouse, writer }: HealthDeps): App {
   return createApp({
     logger,
@@ -49,7 +51,11 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const { redisUrl, redis, clickhouse, catalog } = stores;
   const closeMs = settings.shutdownDeadlineMs * CLOSE_SHARE;
   const webhookJobsOf = createEventFollower({ catalog });
-  const writer = createEventWriter({ redisUrl, clickhouse, logger, closeMs, webhookJobsOf });
+  const catalogLookups = catalog.lookups;
+  const operations = startOperations({ service: 'writer', isWriter: true, redis, clickhouse, catalogLookups, logger });
+  const onStored = operations.countGroup;
+  const writer = createEventWriter({ redisUrl, clickhouse, logger, closeMs, webhookJobsOf, onStored });
+  const rateLimiter = createRateLimiter(redis, { logger });
   const deliveries = startDeliveries(logger, settings.shutdownDeadlineMs * DELIVERIES_SHARE);
   const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
   const onChanged = (link: LinkRecord) => notifier.linkChanged('link.updated', link);
@@ -57,9 +63,12 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const close = async () => {
     await Promise.all([writer.close(), deliveries.close(), linkTests.close()]);
     notifier.close();
+    await operations.close();
+    await rateLimiter.close();
     await stores.close();
   };
   const app = buildHealthApp({ settings, logger, clickhouse, writer });
+  app.register(metricsRoute, { operations, adminKey: readAdminKey(settings), rateLimiter });
   try {
     await app.listen({ host: settings.host, port: settings.writerPort });
   } catch (err) {

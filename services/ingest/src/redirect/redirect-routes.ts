@@ -46,11 +46,12 @@ async function serve(
   request: IncomingMessage,
   response: ServerResponse,
   isClosing: () => boolean,
-): Promise<void> {
+): Promise<number> {
   const answer = namesTwoHosts(request)
     ? pageAnswer(BAD_REQUEST_PAGE, ['cache-control', 'no-store'])
     : await redirector.answer(linkRequest(request, target));
   send(answer, response, isClosing());
+  return answer.status;
 }
 
 const FORM_BYTES_MAX = 16 * 1024;
@@ -92,8 +93,14 @@ export async function redirectRoutes(app: FastifyInstance, deps: RedirectDeps): 
 /**
  * Lets visits past the framework, whose request, reply, logger and hooks cost as much as the redirect itself. The route above
  * stays for what does not come through the server's socket, and answers the same.
+ *
+ * @param countVisit told of each answer: its status and how long it took, in milliseconds
  */
-export function shortcutVisits(app: FastifyInstance, deps: RedirectDeps): void {
+export function shortcutVisits(
+  app: FastifyInstance,
+  deps: RedirectDeps,
+  countVisit: (status: number, durationMs: number) => void = () => {},
+): void {
   const redirector = createRedirector(deps);
   const { server } = app;
   const others = server.listeners('request') as ((request: IncomingMessage, response: ServerResponse) => void)[];
@@ -107,9 +114,13 @@ export function shortcutVisits(app: FastifyInstance, deps: RedirectDeps): void {
       for (const other of others) other.call(server, request, response);
       return;
     }
-    serve(redirector, request.url ?? '/', request, response, () => isClosing).catch((err: unknown) => {
-      deps.logger.error({ err }, 'an answer could not be sent');
-      response.destroy();
-    });
+    const startedMs = performance.now();
+    serve(redirector, request.url ?? '/', request, response, () => isClosing).then(
+      (status) => countVisit(status, performance.now() - startedMs),
+      (err: unknown) => {
+        deps.logger.error({ err }, 'an answer could not be sent');
+        response.destroy();
+      },
+    );
   });
 }

@@ -1,0 +1,79 @@
+import { DURATION_BOUNDS_MS } from '@waymark/clickhouse';
+import type { Metric, Registry } from 'prom-client';
+import type { DurationCounts } from './duration-counts.js';
+
+type Labels = Readonly<Record<string, string | number>>;
+
+/** A value with its labels. */
+export interface Sample {
+  readonly labels: Labels;
+  readonly value: number;
+}
+
+interface NamedSample extends Sample {
+  readonly metricName?: string;
+}
+
+/** Adds a metric whose values are looked up when somebody asks: whatever counts them pays nothing for it. */
+function add(registry: Registry, name: string, help: string, type: string, values: () => NamedSample[]): void {
+  const metric = { name, help, type, aggregator: 'sum', get: async () => ({ name, help, type, values: values() }) };
+  registry.registerMetric(metric as unknown as Metric);
+}
+
+/** A value of this moment; without samples it is left out, as nobody knows it. */
+export function addGauge(registry: Registry, name: string, help: string, samples: () => readonly Sample[]): void {
+  add(registry, name, help, 'gauge', () => [...samples()]);
+}
+
+/** A value that only grows. */
+export function addCounter(registry: Registry, name: string, help: string, samples: () => readonly Sample[]): void {
+  add(registry, name, help, 'counter', () => [...samples()]);
+}
+
+export interface HistogramSample {
+  readonly labels: Labels;
+  readonly count: number;
+  readonly sum: number;
+  /** How many lie between one bound and the next; one more than there are bounds. */
+  readonly places: readonly number[];
+}
+
+/** Counts by upper bounds. */
+export function addHistogram(
+  registry: Registry,
+  name: string,
+  help: string,
+  bounds: readonly number[],
+  samples: () => readonly HistogramSample[],
+): void {
+  const linesOf = ({ labels, count, sum, places }: HistogramSample): NamedSample[] => {
+    let below = 0;
+    const buckets = bounds.map((bound, place) => {
+      below += places[place] ?? 0;
+      return { labels: { ...labels, le: bound }, value: below, metricName: `${name}_bucket` };
+    });
+    return [
+      ...buckets,
+      { labels: { ...labels, le: '+Inf' }, value: count, metricName: `${name}_bucket` },
+      { labels, value: sum, metricName: `${name}_sum` },
+      { labels, value: count, metricName: `${name}_count` },
+    ];
+  };
+  add(registry, name, help, 'histogram', () => samples().flatMap(linesOf));
+}
+
+/** Bounds of durations in seconds, the unit of Prometheus. */
+export const DURATION_BOUNDS_SECONDS = DURATION_BOUNDS_MS.map((bound) => bound / 1000);
+
+/** Durations in seconds, added up over several counts. */
+export function durationSample(labels: Labels, counts: readonly DurationCounts[]): HistogramSample {
+  const places = DURATION_BOUNDS_SECONDS.concat(Number.POSITIVE_INFINITY).map((_bound, place) =>
+    counts.reduce((sum, one) => sum + (one.places[place] ?? 0), 0),
+  );
+  return {
+    labels,
+    count: counts.reduce((sum, { count }) => sum + count, 0),
+    sum: counts.reduce((sum, { sumMs }) => sum + sumMs, 0) / 1000,
+    places,
+  };
+}

@@ -1,0 +1,40 @@
+import { DURATION_BOUNDS_MS } from '@waymark/clickhouse';
+
+const BOUNDS: readonly number[] = DURATION_BOUNDS_MS;
+const PLACES = BOUNDS.length + 1;
+
+/** Counts durations in place: adding one takes nanoseconds and makes no garbage. */
+export class DurationCounts {
+  count = 0;
+  sumMs = 0;
+  /** Of those since the last `takeNew`. */
+  #maxMs = 0;
+  /** How many took at most the bound of their place and longer than the one before; the last has no bound. */
+  readonly places: number[] = new Array<number>(PLACES).fill(0);
+  #taken: { readonly count: number; readonly sumMs: number; readonly places: readonly number[] } | undefined;
+
+  add(durationMs: number): void {
+    let place = 0;
+    while (place < BOUNDS.length && durationMs > (BOUNDS[place] as number)) place += 1;
+    this.places[place] = (this.places[place] as number) + 1;
+    this.count += 1;
+    this.sumMs += durationMs;
+    if (durationMs > this.#maxMs) this.#maxMs = durationMs;
+  }
+
+  /** What was added since it was last called; undefined when nothing was. */
+  takeNew(): { count: number; sumMs: number; maxMs: number; places: number[] } | undefined {
+    const before = this.#taken;
+    const count = this.count - (before?.count ?? 0);
+    if (count === 0) return undefined;
+    const taken = {
+      count,
+      sumMs: this.sumMs - (before?.sumMs ?? 0),
+      maxMs: this.#maxMs,
+      places: this.places.map((total, place) => total - (before?.places[place] ?? 0)),
+    };
+    this.#taken = { count: this.count, sumMs: this.sumMs, places: [...this.places] };
+    this.#maxMs = 0;
+    return taken;
+  }
+}

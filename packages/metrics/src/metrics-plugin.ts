@@ -1,0 +1,47 @@
+import { type AdminGuardOptions, adminGuard } from '@waymark/http-kit';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import type { Operations } from './operations.js';
+import { VISIT_ROUTE } from './request-counts.js';
+
+export interface RequestCountOptions {
+  readonly operations: Pick<Operations, 'requests'>;
+  /** On the link port every path is a short link's. */
+  readonly isLinkPort?: boolean;
+}
+
+/** Pattern of the route; a path that was asked for is nobody's business, and there is no end of them. */
+function routeOf(request: FastifyRequest, isLinkPort: boolean): string {
+  const { url } = request.routeOptions;
+  if (isLinkPort && (url === '/' || url === '/*'))
+    return request.method === 'GET' || request.method === 'HEAD' ? VISIT_ROUTE : `${request.method} /:key`;
+  return `${request.method} ${url ?? 'unknown'}`;
+}
+
+/** Counts every request of the app, with its route, plan and status. Register it before the routes. */
+export const requestCountPlugin = fp<RequestCountOptions>(
+  async (app, { operations, isLinkPort = false }) => {
+    const { requests } = operations;
+    app.addHook('onResponse', (request: FastifyRequest, reply: FastifyReply, done) => {
+      const { callerPlan: plan, isOverLimit } = request;
+      const status = reply.raw.statusCode;
+      requests.count({ route: routeOf(request, isLinkPort), plan, status }, reply.elapsedTime, isOverLimit);
+      done();
+    });
+  },
+  { name: 'request-count' },
+);
+
+export interface MetricsRouteOptions extends Pick<AdminGuardOptions, 'adminKey' | 'rateLimiter'> {
+  readonly operations: Pick<Operations, 'registry'>;
+}
+
+/** `GET /metrics` for Prometheus: open to programs of this machine, else behind the admin key. */
+export async function metricsRoute(app: FastifyInstance, options: MetricsRouteOptions): Promise<void> {
+  const { adminKey, rateLimiter, operations } = options;
+  const { registry } = operations;
+  await app.register(adminGuard, { adminKey, rateLimiter, isOpenToLocalPeers: true });
+  app.get('/metrics', { schema: { hide: true } }, async (_request, reply) => {
+    return reply.type(registry.contentType).send(await registry.metrics());
+  });
+}

@@ -1,0 +1,117 @@
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import type { StoredGroup } from '@waymark/event-queue';
+import type { Redis } from 'ioredis';
+import type { Registry } from 'prom-client';
+import { type ComponentWatch, startComponentWatch } from './component-watch.js';
+import type { MetricsLogger } from './metrics-logger.js';
+import { createOpsLog, type OpsLog } from './ops-log.js';
+import { startQueueSampler } from './queue-sampler.js';
+import { type CatalogLookups, createRegistry } from './registry.js';
+import { createRequestCounts, type RequestCounts } from './request-counts.js';
+import { startSamples } from './samples.js';
+import { VERSION } from './version.js';
+import { createWriterCounts } from './writer-counts.js';
+
+export interface OperationsOptions {
+  /** http, ingest, query, management, writer or webhooks. */
+  readonly service: string;
+  /** Its commands must not wait for ever. */
+  readonly redis: Redis;
+  readonly clickhouse: ClickHouseClient;
+  /** Where clicks wait while Redis is away. */
+  readonly spoolDirectory?: string;
+  readonly catalogLookups?: () => CatalogLookups;
+  /** The one kind of service that measures the sizes of tables, and tells of the groups it stored. */
+  readonly isWriter?: boolean;
+  readonly logger: MetricsLogger;
+  readonly now?: () => number;
+  readonly intervalMs?: { readonly components?: number; readonly queue?: number; readonly opsLog?: number };
+}
+
+/** What a process counts, measures and knows for its operators. */
+export interface Operations {
+  readonly service: string;
+  readonly components: ComponentWatch;
+  readonly requests: RequestCounts;
+  readonly opsLog: OpsLog;
+  readonly registry: Registry;
+  /** A writer has stored a group. */
+  countGroup(group: StoredGroup): void;
+  /** Says goodbye and writes what is left. Before the stores are closed. */
+  close(): Promise<void>;
+}
+
+const ROUTE_CHARS_MAX = 200;
+
+/** Adds the requests since the last time as rows. Answers whether there were any. */
+function addRequests(opsLog: OpsLog, requests: RequestCounts, service: string, now: number): boolean {
+  let isBusy = false;
+  const minute = Math.floor(now / 60_000) * 60;
+  for (const entry of requests.all()) {
+    const added = entry.durations.takeNew();
+    if (added === undefined) continue;
+    const { route, plan, status } = entry.kind;
+    const kind = [minute, service, route.slice(0, ROUTE_CHARS_MAX), plan, status] as const;
+    const limited = entry.takeLimited();
+    opsLog.add('ops_requests', [...kind, added.count, limited, added.sumMs, added.maxMs, added.places]);
+    isBusy = true;
+  }
+  return isBusy;
+}
+
+export function startOperations(options: OperationsOptions): Operations {
+  const { service, redis, clickhouse, spoolDirectory, catalogLookups, logger, now = Date.now, intervalMs } = options;
+  const isWriter = options.isWriter === true;
+  const components = startComponentWatch({
+    redis,
+    clickhouse,
+    service,
+    version: VERSION,
+    logger,
+    now,
+    ...(intervalMs?.components === undefined ? {} : { intervalMs: intervalMs.components }),
+  });
+  const queue = startQueueSampler({
+    redis,
+    spoolDirectory,
+    logger,
+    now,
+    ...(intervalMs?.queue === undefined ? {} : { intervalMs: intervalMs.queue }),
+  });
+  const opsLog = createOpsLog({
+    clickhouse,
+    logger,
+    ...(intervalMs?.opsLog === undefined ? {} : { intervalMs: intervalMs.opsLog }),
+  });
+  const requests = createRequestCounts();
+  const writer = isWriter ? createWriterCounts({ instance: components.instance, opsLog }) : undefined;
+  opsLog.onFlush(() => {
+    if (addRequests(opsLog, requests, service, now())) components.noteWork();
+  });
+  const samples = startSamples({
+    service,
+    components,
+    queue,
+    opsLog,
+    clickhouse: isWriter ? clickhouse : undefined,
+    now,
+  });
+  const registry = createRegistry({ service, components, queue, requests, opsLog, catalogLookups, writer });
+
+  return {
+    service,
+    components,
+    requests,
+    opsLog,
+    registry,
+    countGroup(group) {
+      components.noteWork();
+      writer?.count(group);
+    },
+    async close() {
+      samples.close();
+      await queue.close();
+      await Promise.all([components.close(), opsLog.close()]);
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import { DurationCounts } from './duration-counts.js';
+
+/** Requests of one kind: same route, plan and status. */
+export interface RequestKind {
+  /** Method and pattern, such as `GET /links/:linkId`. */
+  readonly route: string;
+  /** Plan of the workspace that asked; empty without a key. */
+  readonly plan: string;
+  readonly status: number;
+}
+
+export interface CountedRequests {
+  readonly kind: RequestKind;
+  readonly durations: DurationCounts;
+  /** How many of them were over a rate limit. */
+  readonly limited: number;
+  /** Of those, how many since it was last called. */
+  takeLimited(): number;
+}
+
+/** Requests answered by this process. */
+export interface RequestCounts {
+  count(kind: RequestKind, durationMs: number, isLimited: boolean): void;
+  /** A visit of a short link: the path that every nanosecond counts on. */
+  countVisit(status: number, durationMs: number): void;
+  all(): Iterable<CountedRequests>;
+}
+
+class Entry implements CountedRequests {
+  readonly kind: RequestKind;
+  readonly durations = new DurationCounts();
+  limited = 0;
+  #limitedTaken = 0;
+
+  constructor(kind: RequestKind) {
+    this.kind = kind;
+  }
+
+  takeLimited(): number {
+    const taken = this.limited - this.#limitedTaken;
+    this.#limitedTaken = this.limited;
+    return taken;
+  }
+}
+
+export const VISIT_ROUTE = 'GET /:key';
+
+export function createRequestCounts(): RequestCounts {
+  const byKind = new Map<string, Entry>();
+  const visits: (Entry | undefined)[] = [];
+
+  function entryOf(kind: RequestKind): Entry {
+    const key = `${kind.route} ${kind.status} ${kind.plan}`;
+    let entry = byKind.get(key);
+    if (entry === undefined) {
+      entry = new Entry(kind);
+      byKind.set(key, entry);
+    }
+    return entry;
+  }
+
+  return {
+    count(kind, durationMs, isLimited) {
+      const entry = entryOf(kind);
+      entry.durations.add(durationMs);
+      if (isLimited) entry.limited += 1;
+    },
+    countVisit(status, durationMs) {
+      let entry = visits[status];
+      if (entry === undefined) {
+        entry = entryOf({ route: VISIT_ROUTE, plan: '', status });
+        visits[status] = entry;
+      }
+      entry.durations.add(durationMs);
+    },
+    all: () => byKind.values(),
+  };
+}
