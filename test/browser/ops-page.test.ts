@@ -40,7 +40,14 @@ describe.skipIf(!hasChromium)('the page of the operators', { timeout: 60_000 }, 
     app = createApp({ logger, docBase: 'http://localhost/docs', trustedProxies: [] });
     const { componentStatus } = watch;
     app.register((scope) =>
-      opsRoutes(scope as typeof app, { adminKey: ADMIN_KEY, rateLimiter, clickhouse, componentStatus, now: Date.now }),
+      opsRoutes(scope as typeof app, {
+        adminKey: ADMIN_KEY,
+        rateLimiter,
+        clickhouse,
+        redis: connection,
+        componentStatus,
+        now: Date.now,
+      }),
     );
     url = await app.listen({ port: 0, host: '127.0.0.1' });
   });
@@ -69,11 +76,14 @@ describe.skipIf(!hasChromium)('the page of the operators', { timeout: 60_000 }, 
   const latest = (page: Page, panel: string, series: string) =>
     page.locator(`#${panel}`).getByRole('row', { name: series }).getByRole('cell').first();
 
-  it.each(['/ops', '/ops/data', '/ops/assets/main.js'])('shows nobody %s without the admin key', async (path) => {
-    const answer = await fetch(`${url}${path}`);
-    expect(answer.status).toBe(401);
-    expect(answer.headers.get('www-authenticate')).toMatch(/^Basic /);
-  });
+  it.each(['/ops', '/ops/data', '/ops/assets/main.js', '/ops/queues', '/ops/queues/api/queues'])(
+    'shows nobody %s without the admin key',
+    async (path) => {
+      const answer = await fetch(`${url}${path}`);
+      expect(answer.status).toBe(401);
+      expect(answer.headers.get('www-authenticate')).toMatch(/^Basic /);
+    },
+  );
 
   it('says in words that there is nothing yet, and draws what comes by itself', async () => {
     const page = await open();
@@ -164,6 +174,23 @@ describe.skipIf(!hasChromium)('the page of the operators', { timeout: 60_000 }, 
     expect(asked).toBe(0);
     await setHidden(false);
     await waitFor(() => asked === 1, { what: 'a request' });
+  });
+
+  it('leads to the queues, which show jobs without what is in them and take no commands', async () => {
+    const row = ['secret-visitor', '203.0.113.77'];
+    const job = { name: 'click', data: JSON.stringify({ v: 1, rows: [row] }), opts: '{}', timestamp: Date.now() };
+    await connection.hset('{waymark}:click:a-job', { ...job, failedReason: `not a number: ${row}` });
+    await connection.lpush('{waymark}:click:wait', 'a-job');
+    const page = await open();
+    await page.getByRole('link', { name: 'Queues' }).click();
+    await page.getByText('dead-letter').first().waitFor();
+    await page.goto(`${url}/ops/queues/queue/click/a-job`);
+    await page.getByText('1 entries, not shown').waitFor();
+    expect(await page.content()).not.toMatch(/secret-visitor|203\.0\.113\.77/);
+    const headers = { authorization: `Bearer ${ADMIN_KEY}` };
+    const api = `${url}/ops/queues/api/queues`;
+    expect(await (await fetch(`${api}?activeQueue=click`, { headers })).text()).not.toMatch(/secret-visitor/);
+    expect((await fetch(`${api}/click/a-job/clean`, { method: 'PUT', headers })).status).toBe(403);
   });
 
   it('names a panel that cannot be read, and shows the others', async () => {

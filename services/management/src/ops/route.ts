@@ -5,10 +5,12 @@ import type { ComponentStatus } from '@waymark/metrics';
 import type { OpsAnswer } from '@waymark/ops-page';
 import type { RateLimiter } from '@waymark/rate-limit';
 import type { FastifySchema } from 'fastify';
+import type { Redis } from 'ioredis';
 import { componentsHtml, componentsSummary } from './components-html.js';
 import { createPageAssets } from './page-assets.js';
 import { pageHtml } from './page-html.js';
 import { createPanelReader } from './panel-reader.js';
+import { queueBoard } from './queue-board.js';
 import { OPS_RANGES, type OpsRange } from './range.js';
 
 export interface OpsDeps {
@@ -16,6 +18,8 @@ export interface OpsDeps {
   readonly adminKey: string | undefined;
   readonly rateLimiter: Pick<RateLimiter, 'take'>;
   readonly clickhouse: Pick<ClickHouseClient, 'query'>;
+  /** Of the queue. */
+  readonly redis: Redis;
   /** What runs, known whatever is away. */
   readonly componentStatus: () => readonly ComponentStatus[];
   readonly now: () => number;
@@ -38,7 +42,7 @@ function rangeOf(query: unknown): OpsRange {
   return OPS_RANGES.find(({ id }) => id === range) ?? OPS_RANGES[0];
 }
 
-/** `GET /ops`, the operators' page, with its data and files, behind the admin key. */
+/** `GET /ops`, the operators' page, with its data, its files and the page of the queues, behind the admin key. */
 export async function opsRoutes(app: App, deps: OpsDeps): Promise<void> {
   const { componentStatus, now } = deps;
   const panels = createPanelReader({ clickhouse: deps.clickhouse, logger: app.log, now });
@@ -46,6 +50,7 @@ export async function opsRoutes(app: App, deps: OpsDeps): Promise<void> {
 
   await app.register(async (scope) => {
     await scope.register(adminGuard, deps);
+    await scope.register((board) => queueBoard(board, deps));
 
     scope.get('/ops', hidden, async (request, reply) =>
       reply.headers(PAGE_HEADERS).send(pageHtml(rangeOf(request.query), componentStatus())),
