@@ -18,11 +18,11 @@ const instructions = readFileSync('scripts/docker/Dockerfile', 'utf8')
 const stages = new Map();
 let stage;
 
-/** Files that git knows or would take: what .dockerignore leaves out, and no more, is left out below. */
+/** The repository without what .dockerignore names: at any depth where it says so, else at the top. */
 function copyContext(to) {
   const ignored = readFileSync('.dockerignore', 'utf8').split('\n').filter(Boolean);
-  const names = new Set(ignored.map((name) => name.replace('**/', '')));
-  cpSync('.', to, { recursive: true, verbatimSymlinks: true, filter: (path) => !names.has(basename(path)) });
+  const isIgnored = (path) => ignored.some((name) => name === path || name === `**/${basename(path)}`);
+  cpSync('.', to, { recursive: true, verbatimSymlinks: true, filter: (path) => !isIgnored(path) });
 }
 
 const steps = {

@@ -2,6 +2,7 @@ import { ApiError } from '@waymark/contract';
 import { cac } from 'cac';
 import { CommandError } from './command-error.js';
 import { backUp, restore } from './commands/backup.js';
+import { showCapacity } from './commands/capacity.js';
 import { replayLetters, showDeadLetters } from './commands/dead-letters.js';
 import { runDemo } from './commands/demo.js';
 import { createKey, listKeys, revokeKey } from './commands/key.js';
@@ -101,6 +102,18 @@ cli
 
 cli.command('backup [directory]', 'Copy what must survive of DATA_DIR, while the stack runs').action(printing(backUp));
 cli.command('restore [directory]', 'Make an empty DATA_DIR what it was at a backup').action(printing(restore));
+
+cli
+  .command('capacity', 'Say what a load takes: memory, disk, cores, processes')
+  .option('--events-per-second <number>', 'Clicks, leads and sales, on average')
+  .option('--queries-per-second <number>', 'Of /events and /analytics, on average')
+  .option('--retention-days <number>', 'How long events stay')
+  .option('--lead-share <number>', 'Share of leads among events; 0.02 if none')
+  .option('--sale-share <number>', 'Share of sales among events; 0.005 if none')
+  .option('--peak-factor <number>', 'The busiest minute beside the average; 3 if none')
+  .option('--outage-minutes <number>', 'How long ClickHouse may be away; 15 if none')
+  .option('--replicas <number>', 'Copies of the data; 1 if none')
+  .action(printing(showCapacity));
 
 cli.command('status', 'Show what runs and what is queued').action(printing(showStatus));
 cli
