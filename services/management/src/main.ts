@@ -1,12 +1,13 @@
 import { openStores } from '@waymark/catalog';
 import { describeSettings, loadSettings, readAdminKey, readInstanceKey, type Settings } from '@waymark/config';
 import { createRecordedClaims } from '@waymark/event-queue';
-import { createLogger, type Logger, runService, type Service } from '@waymark/http-kit';
+import { type App, createLogger, type Logger, runService, type Service } from '@waymark/http-kit';
 import { metricsRoute, startOperations } from '@waymark/metrics';
 import { createOutbound } from '@waymark/outbound';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { createWebhookNotifier } from '@waymark/webhooks';
 import { buildApp } from './app.js';
+import { opsRoutes } from './ops/route.js';
 
 async function start(settings: Settings, logger: Logger): Promise<Service> {
   const stores = openStores(settings, readInstanceKey(settings), logger);
@@ -36,7 +37,11 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
     },
     operations,
   );
-  app.register(metricsRoute, { operations, adminKey: readAdminKey(settings), rateLimiter });
+  const adminKey = readAdminKey(settings);
+  app.register(metricsRoute, { operations, adminKey, rateLimiter });
+  const { componentStatus } = operations.components;
+  const ops = { adminKey, rateLimiter, clickhouse, redis, componentStatus, now: Date.now };
+  app.register(async (routes) => opsRoutes(routes as App, ops));
   await app.listen({ host: settings.host, port: settings.apiPort });
   return {
     async close() {

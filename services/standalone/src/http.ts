@@ -14,7 +14,7 @@ import {
   type Service,
 } from '@waymark/http-kit';
 import { buildLinkApp, createIngestDeps, trackRoutes } from '@waymark/ingest';
-import { managementRoutes } from '@waymark/management';
+import { managementRoutes, opsRoutes } from '@waymark/management';
 import { metricsRoute, requestCountPlugin, startOperations } from '@waymark/metrics';
 import { createOutbound } from '@waymark/outbound';
 import { queryRoutes } from '@waymark/query';
@@ -62,7 +62,11 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   await untilConnected([() => producer.ping(), () => redis.ping()]);
   const api = createApp(options);
   api.register(requestCountPlugin, { operations });
-  api.register(metricsRoute, { operations, adminKey: readAdminKey(settings), rateLimiter });
+  const adminKey = readAdminKey(settings);
+  api.register(metricsRoute, { operations, adminKey, rateLimiter });
+  const { componentStatus } = operations.components;
+  const ops = { adminKey, rateLimiter, clickhouse, redis, componentStatus, now: Date.now };
+  api.register(async (routes) => opsRoutes(routes as App, ops));
   api.register(authPlugin, { catalog, rateLimiter });
   const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
   const claims = createRecordedClaims(redis);

@@ -20,6 +20,12 @@ const PANELS = PANEL_GROUPS.flatMap(({ panels }) => panels);
 const AWAY = 'ClickHouse does not answer.';
 const UNREADABLE = 'This could not be read; the log of the service says why.';
 
+const ALL_AWAY: PanelAnswers = {
+  plots: {},
+  tables: {},
+  failures: Object.fromEntries(PANELS.map(({ id }) => [id, AWAY])),
+};
+
 /** Whether ClickHouse refused a query, by a number of its own, rather than did not answer. */
 function isAnswer(err: unknown): boolean {
   return err instanceof Error && 'code' in err && /^\d+$/.test(String(err.code));
@@ -32,8 +38,12 @@ export interface PanelReaderDeps {
 }
 
 export interface PanelReader {
-  /** Never rejects: what cannot be read is among `failures`. */
-  read(range: OpsRange): Promise<PanelAnswers>;
+  /**
+   * Never rejects: what cannot be read is among `failures`.
+   *
+   * @param isAway ClickHouse is known not to answer, and is not asked
+   */
+  read(range: OpsRange, isAway: boolean): Promise<PanelAnswers>;
 }
 
 interface Reading {
@@ -107,7 +117,8 @@ export function createPanelReader({ clickhouse, logger, now }: PanelReaderDeps):
   }
 
   return {
-    read(range) {
+    read(range, isAway) {
+      if (isAway) return Promise.resolve(ALL_AWAY);
       const nowMs = now();
       const kept = readings.get(range.id);
       if (kept !== undefined && nowMs - kept.startedAtMs < KEPT_MS) return kept.answers;

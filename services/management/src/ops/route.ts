@@ -58,7 +58,8 @@ export async function opsRoutes(app: App, deps: OpsDeps): Promise<void> {
 
     scope.get('/ops/data', hidden, async (request, reply): Promise<OpsAnswer> => {
       reply.header('cache-control', 'no-store');
-      const answers = await panels.read(rangeOf(request.query));
+      const isAway = componentStatus().some(({ component, state }) => component === 'clickhouse' && state === 'down');
+      const answers = await panels.read(rangeOf(request.query), isAway);
       const statuses = componentStatus();
       return { nowMs: now(), components: componentsHtml(statuses), summary: componentsSummary(statuses), ...answers };
     });
