@@ -19,7 +19,7 @@ AS SELECT
     toTimeZone(q.event_time, 'UTC') AS time,
     extract(q.log_comment, '^([A-Z]+ /[^ ]*)') AS endpoint,
     extract(q.log_comment, ' workspace ([^ ]+)') AS workspace,
-    extract(q.log_comment, ' request (.+)$') AS request,
+    extract(q.log_comment, ' request ([^ ]+)') AS request,
     q.query_duration_ms AS duration_ms,
     q.read_rows AS read_rows,
     q.read_bytes AS read_bytes,

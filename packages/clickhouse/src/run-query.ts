@@ -2,14 +2,35 @@ import { randomUUID } from 'node:crypto';
 import { ClickHouseError } from '@clickhouse/client';
 import { ApiError } from '@waymark/contract';
 import type { CompiledQuery } from '@waymark/event-query';
+import { z } from 'zod';
 import type { ClickHouseClient } from './client.js';
 import { isInfrastructureError } from './infrastructure-error.js';
+
+/** Whose query it is: in ClickHouse's own logs as its `log_comment`. */
+export interface QueryCaller {
+  /** Such as `GET /events`. */
+  readonly endpoint: string;
+  /** Public id. */
+  readonly workspaceId: string;
+  readonly requestId: string;
+}
+
+/** How a query went. */
+export interface QueryReport {
+  readonly durationMs: number;
+  /** As far as ClickHouse said before its first row; 0 when it did not. */
+  readonly readRows: number;
+  readonly readBytes: number;
+  /** Name or code of the error, never its text; `''` when there was none. */
+  readonly error: string;
+}
 
 export interface RunQueryOptions {
   /** Ends the query, here and in ClickHouse. */
   readonly signal?: AbortSignal | undefined;
-  /** Request that the query is part of: in ClickHouse's own logs as part of its id and of its `log_comment`. */
-  readonly requestId?: string | undefined;
+  readonly caller?: QueryCaller | undefined;
+  /** Told of every query but those that `signal` ended. */
+  readonly onReport?: ((report: QueryReport) => void) | undefined;
 }
 
 /** All rows of an answer are held in memory: a thousand of the largest events, or as many groups as an answer may have. */
@@ -33,13 +54,32 @@ const REFUSALS: Readonly<Record<string, string>> = {
 };
 
 /** What tells ClickHouse's logs and its operators whose query it is. */
-function namesOf({ settings }: CompiledQuery, requestId: string | undefined) {
-  if (requestId === undefined) return {};
+function namesOf({ settings }: CompiledQuery, caller: QueryCaller | undefined) {
+  if (caller === undefined) return {};
+  const { endpoint, workspaceId, requestId } = caller;
   return {
     // The id of a request may come from a proxy, which may repeat it; ClickHouse refuses an id that is running already.
     query_id: `${requestId}/${randomUUID()}`,
-    log_comment: `GET /${settings.log_comment ?? ''} request ${requestId}`,
+    log_comment: `${endpoint} workspace ${workspaceId} request ${requestId} reads ${settings.log_comment ?? ''}`,
   };
+}
+
+const summarySchema = z.object({ read_rows: z.coerce.number(), read_bytes: z.coerce.number() });
+
+/** What the server said it had read when it began to answer. */
+function summaryOf(headers: Readonly<Record<string, unknown>>): Pick<QueryReport, 'readRows' | 'readBytes'> {
+  try {
+    const summary = summarySchema.parse(JSON.parse(String(headers['x-clickhouse-summary'])));
+    return { readRows: summary.read_rows, readBytes: summary.read_bytes };
+  } catch {
+    return { readRows: 0, readBytes: 0 };
+  }
+}
+
+function errorName(err: unknown): string {
+  if (err instanceof ClickHouseError) return err.type ?? err.code;
+  const { code } = err as { readonly code?: unknown };
+  return typeof code === 'string' ? code : 'no answer';
 }
 
 function asApiError(err: unknown): unknown {
@@ -61,10 +101,12 @@ function asApiError(err: unknown): unknown {
 export async function runCompiledQuery<Row extends readonly unknown[]>(
   client: ClickHouseClient,
   compiled: CompiledQuery,
-  { signal, requestId }: RunQueryOptions = {},
+  { signal, caller, onReport }: RunQueryOptions = {},
 ): Promise<Row[]> {
   const { sql, params, settings } = compiled;
-  const { query_id, ...comment } = namesOf(compiled, requestId);
+  const { query_id, ...comment } = namesOf(compiled, caller);
+  const startedMs = performance.now();
+  const durationMs = () => performance.now() - startedMs;
   try {
     const result = await client.query({
       query: sql,
@@ -82,9 +124,12 @@ export async function runCompiledQuery<Row extends readonly unknown[]>(
       ...(signal === undefined ? {} : { abort_signal: signal }),
       ...(query_id === undefined ? {} : { query_id }),
     });
-    return await result.json<Row>();
+    const rows = await result.json<Row>();
+    onReport?.({ durationMs: durationMs(), ...summaryOf(result.response_headers), error: '' });
+    return rows;
   } catch (err) {
     signal?.throwIfAborted();
+    onReport?.({ durationMs: durationMs(), readRows: 0, readBytes: 0, error: errorName(err) });
     throw asApiError(err);
   }
 }

@@ -5,7 +5,7 @@ import { ClickHouseError } from '@clickhouse/client';
 import { ApiError } from '@waymark/contract';
 import { createTestDatabase, type TestDatabase, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { createClickHouseClient, runCompiledQuery } from '../src/index.js';
+import { createClickHouseClient, type QueryReport, runCompiledQuery } from '../src/index.js';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -33,6 +33,22 @@ test('settings are those of the statement', async () => {
   const sql = "SELECT getSetting('max_threads'), getSetting('log_comment')";
   const settings = { max_threads: 3, log_comment: "it's mine" };
   expect(await runCompiledQuery(database.client, { sql, params: {}, settings })).toEqual([[3, "it's mine"]]);
+});
+
+test('ClickHouse is told whose query it is, and whoever asks how it went', async () => {
+  const caller = { endpoint: 'GET /events', workspaceId: 'ws_1', requestId: 'a/b' };
+  const reports: QueryReport[] = [];
+  const onReport = (report: QueryReport) => reports.push(report);
+  const query = { sql: "SELECT getSetting('log_comment')", params: {}, settings: { log_comment: 'events click' } };
+  expect(await runCompiledQuery(database.client, query, { caller, onReport })).toEqual([
+    ['GET /events workspace ws_1 request a/b reads events click'],
+  ]);
+  const wrong = { ...query, sql: "SELECT throwIf(1, 'a secret') FROM numbers(1)" };
+  await expect(runCompiledQuery(database.client, wrong, { caller, onReport })).rejects.toThrow();
+  expect(reports).toMatchObject([
+    { error: '', durationMs: expect.any(Number), readRows: expect.any(Number) },
+    { error: 'FUNCTION_THROW_IF_VALUE_IS_NON_ZERO' },
+  ]);
 });
 
 test.each([

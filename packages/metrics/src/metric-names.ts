@@ -25,6 +25,11 @@ export const METRICS = {
   componentUp: ['waymark_component_up', 'Whether a part of the installation is there; left out while nobody can know'],
   componentStarts: ['waymark_component_starts_total', 'Starts of a part of the installation'],
   componentKills: ['waymark_component_kills_total', 'Processes of a service that vanished without stopping'],
+  slowQueries: ['waymark_slow_queries_total', 'Queries of the API that took ClickHouse a second or more, by endpoint'],
+  failedQueries: [
+    'waymark_failed_queries_total',
+    'Queries of the API that ClickHouse gave up or did not answer, by endpoint',
+  ],
   opsDropped: [
     'waymark_operator_rows_dropped_total',
     'Rows for operator tables given up, as ClickHouse was away for too long',

@@ -1,10 +1,11 @@
-import type { ClickHouseClient } from '@waymark/clickhouse';
+import type { ClickHouseClient, QueryCaller, QueryReport } from '@waymark/clickhouse';
 import type { StoredGroup } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import type { Registry } from 'prom-client';
 import { type ComponentWatch, startComponentWatch } from './component-watch.js';
 import type { MetricsLogger } from './metrics-logger.js';
 import { createOpsLog, type OpsLog } from './ops-log.js';
+import { createQueryCounts } from './query-counts.js';
 import { startQueueSampler } from './queue-sampler.js';
 import { type CatalogLookups, createRegistry } from './registry.js';
 import { createRequestCounts, type RequestCounts } from './request-counts.js';
@@ -37,6 +38,8 @@ export interface Operations {
   readonly registry: Registry;
   /** A writer has stored a group. */
   countGroup(group: StoredGroup): void;
+  /** A query of the API has ended by itself. */
+  countQuery(caller: QueryCaller, report: QueryReport): void;
   /** Says goodbye and writes what is left. Before the stores are closed. */
   close(): Promise<void>;
 }
@@ -96,7 +99,8 @@ export function startOperations(options: OperationsOptions): Operations {
     clickhouse: isWriter ? clickhouse : undefined,
     now,
   });
-  const registry = createRegistry({ service, components, queue, requests, opsLog, catalogLookups, writer });
+  const queries = createQueryCounts({ opsLog, now });
+  const registry = createRegistry({ service, components, queue, requests, queries, opsLog, catalogLookups, writer });
 
   return {
     service,
@@ -108,6 +112,7 @@ export function startOperations(options: OperationsOptions): Operations {
       components.noteWork();
       writer?.count(group);
     },
+    countQuery: queries.count,
     async close() {
       samples.close();
       await queue.close();

@@ -11,6 +11,7 @@ import type { ComponentWatch } from './component-watch.js';
 import type { DurationCounts } from './duration-counts.js';
 import { METRICS } from './metric-names.js';
 import type { OpsLog } from './ops-log.js';
+import type { QueryCounts } from './query-counts.js';
 import type { QueueSampler } from './queue-sampler.js';
 import type { RequestCounts } from './request-counts.js';
 import { ROWS_BOUNDS, type WriterCounts } from './writer-counts.js';
@@ -23,6 +24,7 @@ export interface RegistryParts {
   readonly components: Pick<ComponentWatch, 'componentStatus' | 'redisMemory'>;
   readonly queue: Pick<QueueSampler, 'queue' | 'spool'>;
   readonly requests: Pick<RequestCounts, 'all'>;
+  readonly queries: Pick<QueryCounts, 'slow' | 'failed'>;
   readonly opsLog: Pick<OpsLog, 'dropped'>;
   readonly catalogLookups: (() => CatalogLookups) | undefined;
   readonly writer: Pick<WriterCounts, 'all'> | undefined;
@@ -125,6 +127,10 @@ export function createRegistry(parts: RegistryParts): Registry {
       ),
     );
   }
+  const byEndpoint = (counts: ReadonlyMap<string, number>) =>
+    [...counts].map(([endpoint, value]) => ({ labels: { endpoint }, value }));
+  addCounter(registry, ...METRICS.slowQueries, () => byEndpoint(parts.queries.slow()));
+  addCounter(registry, ...METRICS.failedQueries, () => byEndpoint(parts.queries.failed()));
   addCounter(registry, ...METRICS.opsDropped, () => one(parts.opsLog.dropped()));
   return registry;
 }

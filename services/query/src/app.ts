@@ -1,5 +1,5 @@
 import type { Catalog } from '@waymark/catalog';
-import type { ClickHouseClient } from '@waymark/clickhouse';
+import type { ClickHouseClient, QueryCaller, QueryReport } from '@waymark/clickhouse';
 import { type App, authPlugin, type CreateAppOptions, createApp } from '@waymark/http-kit';
 import { type Operations, requestCountPlugin } from '@waymark/metrics';
 import type { RateLimiter } from '@waymark/rate-limit';
@@ -14,6 +14,8 @@ export interface QueryDeps {
   readonly catalog: Catalog;
   readonly clickhouse: ClickHouseClient;
   readonly now: () => number;
+  /** Told of every query that ended by itself. */
+  readonly onQuery?: ((caller: QueryCaller, report: QueryReport) => void) | undefined;
 }
 
 /** Every route of this service; the app must have `authPlugin`. */

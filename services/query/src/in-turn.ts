@@ -33,7 +33,8 @@ export function createInTurn(parts: ReadParts): InTurn {
   return (request, reply, work) => {
     const signal = callerSignal(reply);
     const workspaceId = request.workspace.id;
-    const reads = createReads(parts, { workspaceId, requestId: request.id, signal });
+    const endpoint = `${request.method} ${request.routeOptions.url ?? ''}`;
+    const reads = createReads(parts, { endpoint, workspaceId, requestId: request.id, signal });
     return queue.run(workspaceId, () => work(reads), signal);
   };
 }

@@ -20,7 +20,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
       requireHttps: settings.requireHttps,
       readiness: { clickhouse: () => clickhouse.command({ query: 'SELECT 1' }), redis: () => redis.ping() },
     },
-    { catalog, clickhouse, rateLimiter, now: Date.now },
+    { catalog, clickhouse, rateLimiter, now: Date.now, onQuery: operations.countQuery },
     operations,
   );
   app.register(metricsRoute, { operations, adminKey: readAdminKey(settings), rateLimiter });

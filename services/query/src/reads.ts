@@ -1,4 +1,4 @@
-import { type ClickHouseClient, runCompiledQuery } from '@waymark/clickhouse';
+import { type ClickHouseClient, type QueryCaller, type QueryReport, runCompiledQuery } from '@waymark/clickhouse';
 import {
   allowedLinksFact,
   type BoundFilters,
@@ -8,6 +8,7 @@ import {
   planLinks,
   planRemoved,
   printFact,
+  removedLinksFact,
 } from '@waymark/event-query';
 import type { RemovedLinksMemory } from './removed-links.js';
 
@@ -15,12 +16,12 @@ export interface ReadParts {
   readonly clickhouse: ClickHouseClient;
   readonly removedLinks: RemovedLinksMemory;
   readonly now: () => number;
+  /** Told of every query that ended by itself. */
+  readonly onQuery?: ((caller: QueryCaller, report: QueryReport) => void) | undefined;
 }
 
 /** Whose request the reads are for. */
-export interface ReadCaller {
-  readonly workspaceId: string;
-  readonly requestId: string;
+export interface ReadCaller extends QueryCaller {
   readonly signal: AbortSignal;
 }
 
@@ -29,17 +30,18 @@ export interface Reads {
   run<Row extends readonly unknown[]>(query: CompiledQuery): Promise<Row[]>;
   /** The sum that the plan asks for; undefined when it asks for none. */
   sum(plan: FactPlan | undefined): Promise<number | undefined>;
-  hasRemovedLinks(bound: BoundFilters): Promise<PlanFacts>;
+  removedLinks(bound: BoundFilters): Promise<PlanFacts>;
   /** @param events how many there are in the range at most */
   allowedLinks(bound: BoundFilters, events: number | undefined): Promise<PlanFacts>;
 }
 
 export function createReads(
-  { clickhouse, removedLinks, now }: ReadParts,
-  { workspaceId, requestId, signal }: ReadCaller,
+  { clickhouse, removedLinks, now, onQuery }: ReadParts,
+  { signal, ...caller }: ReadCaller,
 ): Reads {
+  const { workspaceId } = caller;
   const run = <Row extends readonly unknown[]>(query: CompiledQuery) =>
-    runCompiledQuery<Row>(clickhouse, query, { signal, requestId });
+    runCompiledQuery<Row>(clickhouse, query, { signal, caller, onReport: (report) => onQuery?.(caller, report) });
 
   return {
     run,
@@ -50,15 +52,16 @@ export function createReads(
       return Number(row?.[0] ?? 0);
     },
 
-    async hasRemovedLinks(bound) {
+    async removedLinks(bound) {
       const removed = planRemoved(bound);
       if (removed === undefined) return {};
       const known = removedLinks.get(workspaceId);
-      if (known !== undefined) return { hasRemovedLinks: known };
+      if (known !== undefined) return known;
       const askedMs = now();
       const rows = await run<[string]>(printFact(removed));
-      removedLinks.set(workspaceId, rows.length > 0, askedMs);
-      return { hasRemovedLinks: rows.length > 0 };
+      const fact = removedLinksFact(rows.map(([id]) => BigInt(id)));
+      removedLinks.set(workspaceId, fact, askedMs);
+      return fact;
     },
 
     async allowedLinks(bound, events) {

@@ -1,27 +1,32 @@
+import type { PlanFacts } from '@waymark/event-query';
 import { LRUCache } from 'lru-cache';
 
 const WORKSPACES_KEPT = 10_000;
 /** A link removed within this time leaves a page with fewer items than asked for; none of its events is shown. */
-const NONE_REMOVED_MS = 1000;
+const KEPT_MS = 1000;
 
-/** Remembers which workspaces have removed links: once one has, it always has. */
+type RemovedLinks = Pick<PlanFacts, 'hasRemovedLinks' | 'removedLinks'>;
+
+/** Remembers which links with events workspaces have removed: once they are too many to be listed, they always are. */
 export interface RemovedLinksMemory {
   /** Undefined = not known any more. */
-  get(workspaceId: string): boolean | undefined;
+  get(workspaceId: string): RemovedLinks | undefined;
   /** @param askedMs when the question was put to the database */
-  set(workspaceId: string, hasRemovedLinks: boolean, askedMs: number): void;
+  set(workspaceId: string, removedLinks: RemovedLinks, askedMs: number): void;
 }
 
 export function createRemovedLinksMemory(now: () => number): RemovedLinksMemory {
-  const knownUntil = new LRUCache<string, number>({ max: WORKSPACES_KEPT });
+  const kept = new LRUCache<string, { readonly removedLinks: RemovedLinks; readonly untilMs: number }>({
+    max: WORKSPACES_KEPT,
+  });
   return {
     get(workspaceId) {
-      const untilMs = knownUntil.get(workspaceId);
-      if (untilMs === Number.POSITIVE_INFINITY) return true;
-      return untilMs !== undefined && now() < untilMs ? false : undefined;
+      const known = kept.get(workspaceId);
+      return known !== undefined && now() < known.untilMs ? known.removedLinks : undefined;
     },
-    set(workspaceId, hasRemovedLinks, askedMs) {
-      knownUntil.set(workspaceId, hasRemovedLinks ? Number.POSITIVE_INFINITY : askedMs + NONE_REMOVED_MS);
+    set(workspaceId, removedLinks, askedMs) {
+      const areTooMany = removedLinks.removedLinks === undefined;
+      kept.set(workspaceId, { removedLinks, untilMs: areTooMany ? Number.POSITIVE_INFINITY : askedMs + KEPT_MS });
     },
   };
 }

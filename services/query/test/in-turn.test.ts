@@ -107,5 +107,5 @@ test('reads of callers that hang up end in the engine, and their places are free
 
 test('the logs of ClickHouse tell the endpoint and the request', async () => {
   const answer = await ask('/comment', light, { 'x-request-id': 'req-42' });
-  expect(answer.json()).toEqual([['GET /test request req-42']]);
+  expect(answer.json()).toEqual([[`GET /comment workspace ${light.id} request req-42 reads test`]]);
 });

@@ -28,7 +28,7 @@ export type Ask = (family: Family) => Promise<number>;
 function readsOf(client: ClickHouseClient, workspace: KnownWorkspace) {
   const parts = { clickhouse: measured(client), removedLinks: createRemovedLinksMemory(now), now };
   const { signal } = new AbortController();
-  return createReads(parts, { workspaceId: workspace.publicId, requestId: 'bench', signal });
+  return createReads(parts, { endpoint: 'bench', workspaceId: workspace.publicId, requestId: 'bench', signal });
 }
 
 function scopeOf({ publicId, rank }: KnownWorkspace) {

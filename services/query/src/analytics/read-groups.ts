@@ -18,7 +18,7 @@ import type { Reads } from '../reads.js';
 export async function readGroups(reads: Reads, request: BoundAnalytics): Promise<readonly CountedGroup[]> {
   const bound = countedKind(request);
   if (bound === undefined) return [];
-  const removed = await reads.hasRemovedLinks(bound);
+  const removed = await reads.removedLinks(bound);
   const events = await reads.sum(planAnalyticsCount(request, removed));
   const links = await reads.allowedLinks(bound, events);
   const plan = planAnalytics(request, { ...removed, ...links, events });

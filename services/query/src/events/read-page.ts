@@ -10,7 +10,7 @@ import { findStart } from './page-start.js';
  */
 export async function readPage(reads: Reads, bound: BoundRequest): Promise<readonly EventPageRow[]> {
   if (bound.isEmpty) return [];
-  const [events, removed] = await Promise.all([reads.sum(planCount(bound)), reads.hasRemovedLinks(bound)]);
+  const [events, removed] = await Promise.all([reads.sum(planCount(bound)), reads.removedLinks(bound)]);
   if (events !== undefined && isBeyondEnd(bound, events)) return [];
   const facts = { ...(await reads.allowedLinks(bound, events)), ...removed };
   const start = isFarPage(bound) ? await findStart(reads, bound, facts) : {};

@@ -1,0 +1,320 @@
+import type { AddressInfo } from 'node:net';
+import { type ClickHouseClient, createClickHouseClient, migrate } from '@waymark/clickhouse';
+import type { StoredGroup } from '@waymark/event-queue';
+import { type App, authPlugin, createApp, createLogger } from '@waymark/http-kit';
+import {
+  anApiKeyRecord,
+  aWorkspaceRecord,
+  startClickHouse,
+  startRedis,
+  type TestClickHouse,
+  type TestRedis,
+  waitFor,
+} from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { metricsRoute, type Operations, requestCountPlugin, startOperations } from '../src/index.js';
+import { type MetricLine, parseMetrics } from './metrics-text.js';
+
+const ADMIN_KEY = 'a'.repeat(32);
+const KEY = `dub_${'1'.repeat(24)}`;
+const WORKSPACE = aWorkspaceRecord({ plan: 'pro' });
+
+let redisServer: TestRedis;
+let clickhouseServer: TestClickHouse;
+let redis: Redis;
+let clickhouse: ClickHouseClient;
+let operations: Operations;
+let app: App;
+let url: string;
+let isOverLimit = false;
+
+beforeAll(async () => {
+  [redisServer, clickhouseServer] = await Promise.all([
+    startRedis({ args: ['--maxmemory', '64mb'] }),
+    startClickHouse(),
+  ]);
+  redis = new Redis(redisServer.url, { enableOfflineQueue: false, commandTimeout: 2000 });
+  redis.on('error', () => {});
+  clickhouse = createClickHouseClient({ url: clickhouseServer.url, database: 'operations' });
+  await migrate(clickhouse);
+  const logger = createLogger({ name: 'test', level: 'silent' });
+  operations = startOperations({
+    service: 'http',
+    isWriter: true,
+    redis,
+    clickhouse,
+    spoolDirectory: redisServer.dataDir,
+    catalogLookups: () => ({ links: { memory: 9, redis: 2, clickhouse: 1 } }),
+    logger,
+    intervalMs: { components: 50, queue: 50, opsLog: 3_600_000 },
+  });
+  const window = { limit: 1, remaining: 0, resetEpochSeconds: 0, retryAfterSeconds: 1 };
+  const rateLimiter = {
+    take: async () => ({ ...window, allowed: !isOverLimit }),
+    giveBack: async () => {},
+    close: async () => {},
+  };
+  app = createApp({ logger, docBase: 'https://docs.example.com', trustedProxies: ['127.0.0.1'] });
+  app.register(requestCountPlugin, { operations });
+  app.register(metricsRoute, { operations, adminKey: ADMIN_KEY, rateLimiter });
+  const key = anApiKeyRecord();
+  app.register(authPlugin, {
+    catalog: { keys: { authenticate: async (given) => (given === KEY ? { key, workspace: WORKSPACE } : undefined) } },
+    rateLimiter,
+  });
+  app.register(async (routes) => {
+    const onRequest = (routes as App).authenticate({});
+    routes.get('/links/:linkId', { onRequest }, async () => ({ ok: true }));
+    routes.get('/broken', { onRequest }, async () => {
+      throw new Error('broken');
+    });
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+});
+afterAll(async () => {
+  await app.close();
+  await operations.close();
+  redis.disconnect();
+  await clickhouse.close();
+  await Promise.all([redisServer.stop(), clickhouseServer.stop()]);
+});
+
+const ask = (path: string) => fetch(`${url}${path}`, { headers: { authorization: `Bearer ${KEY}` } });
+
+async function metrics(): Promise<MetricLine[]> {
+  const response = await fetch(`${url}/metrics`);
+  expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+  return parseMetrics(await response.text());
+}
+
+/** The values of a metric, by the labels named. */
+async function values(name: string, ...labels: readonly string[]): Promise<Record<string, number>> {
+  const lines = (await metrics()).filter((line) => line.name === name);
+  return Object.fromEntries(lines.map((line) => [labels.map((label) => line.labels[label]).join(' '), line.value]));
+}
+
+async function rows<Row>(query: string): Promise<Row[]> {
+  return (await clickhouse.query({ query, format: 'JSONEachRow' })).json<Row>();
+}
+
+function aGroup(overrides: Partial<StoredGroup> = {}): StoredGroup {
+  const share = { events: 250, lagMsMin: 20, lagMsMax: 400 };
+  return {
+    kind: 'click',
+    outcome: 'stored',
+    rows: 250,
+    bytes: 50_000,
+    attempts: 1,
+    gatherMs: 100,
+    insertMs: 30,
+    storedAt: Date.now(),
+    workspaces: new Map([['11', share]]),
+    ...overrides,
+  };
+}
+
+describe('/metrics', () => {
+  it('counts requests by the pattern of their route and by status, never by what was asked for', async () => {
+    for (const path of ['/links/secret-1', '/links/secret-2', '/broken', '/nowhere/secret-3?key=secret-4']) {
+      await ask(path);
+    }
+    await fetch(`${url}/links/secret-5`);
+    const text = await (await fetch(`${url}/metrics`)).text();
+    expect(text).not.toContain('secret');
+    const counts = await values('waymark_http_request_duration_seconds_count', 'method', 'route', 'status');
+    expect(counts).toMatchObject({
+      'GET /links/:linkId 200': 2,
+      'GET /links/:linkId 401': 1,
+      'GET /broken 500': 1,
+      'GET unknown 404': 1,
+    });
+  });
+
+  it('gives the times of requests as a histogram that adds up', async () => {
+    const lines = (await metrics()).filter(
+      ({ labels }) => labels.route === '/links/:linkId' && labels.status === '200',
+    );
+    const buckets = lines.filter(({ name }) => name.endsWith('_bucket'));
+    expect(buckets.map(({ labels }) => labels.le)).toContain('0.25');
+    expect(buckets.at(-1)).toMatchObject({ labels: { le: '+Inf' }, value: 2 });
+    expect(buckets.map(({ value }) => value)).toEqual(buckets.map(({ value }) => value).sort((a, b) => a - b));
+    const sum = lines.find(({ name }) => name.endsWith('_sum'))?.value ?? 0;
+    expect(sum).toBeGreaterThan(0);
+    expect(sum).toBeLessThan(10);
+  });
+
+  it('counts what was over a rate limit by plan', async () => {
+    isOverLimit = true;
+    expect((await ask('/links/a')).status).toBe(429);
+    isOverLimit = false;
+    expect(await values('waymark_limited_requests_total', 'plan')).toEqual({ pro: 1 });
+  });
+
+  it('tells of the queue, the stores and the process', async () => {
+    const lines = await waitFor(
+      async () => {
+        const found = await metrics();
+        return found.some(({ name }) => name === 'waymark_redis_memory_limit_bytes') && found;
+      },
+      { what: 'the first look at the stores' },
+    );
+    const valueFor = (name: string, labels: Record<string, string> = {}) =>
+      lines.find(
+        (line) => line.name === name && Object.entries(labels).every(([key, value]) => line.labels[key] === value),
+      )?.value;
+    expect(valueFor('waymark_redis_memory_limit_bytes')).toBe(64 * 1024 * 1024);
+    expect(valueFor('waymark_redis_memory_used_bytes')).toBeGreaterThan(100_000);
+    expect(valueFor('waymark_queue_jobs', { kind: 'click', state: 'waiting' })).toBe(0);
+    expect(valueFor('waymark_queue_oldest_job_age_seconds', { kind: 'sale' })).toBe(0);
+    expect(valueFor('waymark_dead_letters')).toBe(0);
+    expect(valueFor('waymark_spool_files')).toBeGreaterThanOrEqual(0);
+    expect(valueFor('waymark_catalog_lookups_total', { kind: 'links', from: 'memory' })).toBe(9);
+    expect(valueFor('waymark_component_up', { component: 'clickhouse' })).toBe(1);
+    expect(valueFor('waymark_component_starts_total', { component: 'http' })).toBe(1);
+    expect(valueFor('nodejs_eventloop_lag_p99_seconds')).toBeGreaterThan(0);
+    expect(valueFor('process_resident_memory_bytes')).toBeGreaterThan(1e7);
+    expect(lines.every(({ labels }) => labels.service === 'http')).toBe(true);
+  });
+
+  it('tells of the groups that a writer stored', async () => {
+    operations.countGroup(aGroup());
+    operations.countGroup(aGroup({ outcome: 'retried', rows: 30_000, attempts: 3, insertMs: 900 }));
+    expect(await values('waymark_writer_batches_total', 'kind', 'outcome')).toEqual({
+      'click stored': 1,
+      'click retried': 1,
+    });
+    const buckets = await values('waymark_writer_batch_rows_bucket', 'le');
+    expect(buckets).toMatchObject({ 100: 0, 500: 1, 20000: 1, '+Inf': 2 });
+    expect(await values('waymark_writer_batch_rows_sum')).toEqual({ '': 30_250 });
+    expect(await values('waymark_writer_insert_duration_seconds_sum', 'kind')).toEqual({ click: 0.93 });
+  });
+
+  it('is for programs of this machine, and for others with the admin key', async () => {
+    const elsewhere = { remoteAddress: '203.0.113.9', url: '/metrics' };
+    expect((await app.inject(elsewhere)).statusCode).toBe(401);
+    const authorization = `Bearer ${ADMIN_KEY}`;
+    expect((await app.inject({ ...elsewhere, headers: { authorization } })).statusCode).toBe(200);
+    expect((await app.inject({ ...elsewhere, headers: { authorization: `Bearer ${KEY}` } })).statusCode).toBe(401);
+  });
+});
+
+describe('tables for operators', () => {
+  it('get requests, groups, samples and slow or failed queries', async () => {
+    const caller = { endpoint: 'GET /events', workspaceId: WORKSPACE.id, requestId: 'r' };
+    const report = { readRows: 5, readBytes: 50, error: '' };
+    operations.countQuery(caller, { ...report, durationMs: 999 });
+    operations.countQuery(caller, { ...report, durationMs: 1500 });
+    operations.countQuery(caller, { ...report, durationMs: 2, error: 'TIMEOUT_EXCEEDED' });
+    await operations.opsLog.flush();
+    expect(
+      await rows(
+        "SELECT route, plan, status, requests, limited FROM ops_requests WHERE route = 'GET /links/:linkId' ORDER BY status",
+      ),
+    ).toEqual([
+      { route: 'GET /links/:linkId', plan: 'pro', status: 200, requests: 2, limited: 0 },
+      { route: 'GET /links/:linkId', plan: '', status: 401, requests: 1, limited: 0 },
+      { route: 'GET /links/:linkId', plan: 'pro', status: 429, requests: 1, limited: 1 },
+    ]);
+    expect(
+      await rows('SELECT kind, outcome, rows, attempts, lag_ms_min, lag_ms_max FROM ops_batches ORDER BY rows'),
+    ).toEqual([
+      { kind: 'click', outcome: 'stored', rows: 250, attempts: 1, lag_ms_min: '20', lag_ms_max: '400' },
+      { kind: 'click', outcome: 'retried', rows: 30_000, attempts: 3, lag_ms_min: '20', lag_ms_max: '400' },
+    ]);
+    expect(
+      await rows('SELECT workspace_id, kind, sum(events) AS events FROM ops_workspace_minutes GROUP BY ALL'),
+    ).toEqual([{ workspace_id: '11', kind: 'click', events: '500' }]);
+    expect(
+      await rows('SELECT endpoint, duration_ms, read_rows, error FROM ops_slow_queries ORDER BY duration_ms'),
+    ).toEqual([
+      { endpoint: 'GET /events', duration_ms: 2, read_rows: '5', error: 'TIMEOUT_EXCEEDED' },
+      { endpoint: 'GET /events', duration_ms: 1500, read_rows: '5', error: '' },
+    ]);
+    const [samples] = await rows<{ names: string[] }>(
+      "SELECT arraySort(groupUniqArray(metric)) AS names FROM ops_samples WHERE service = 'http'",
+    );
+    expect(samples?.names).toEqual(
+      expect.arrayContaining([
+        'dead_letters',
+        'event_loop_p99_ms',
+        'queue_waiting:click',
+        'redis_used_bytes',
+        'rss_bytes',
+      ]),
+    );
+  });
+
+  it('get a request once, however often rows are written', async () => {
+    const [before] = await rows<{ n: string }>(
+      "SELECT sum(requests) AS n FROM ops_requests WHERE route = 'GET /broken'",
+    );
+    await operations.opsLog.flush();
+    await ask('/broken');
+    await operations.opsLog.flush();
+    const [after] = await rows<{ n: string }>(
+      "SELECT sum(requests) AS n FROM ops_requests WHERE route = 'GET /broken'",
+    );
+    expect(Number(after?.n) - Number(before?.n)).toBe(1);
+  });
+});
+
+describe('while ClickHouse is away', () => {
+  it('a scrape says so, at once; rows for operators wait, hold up nobody, and arrive once when it is back', async () => {
+    await rows('TRUNCATE TABLE ops_slow_queries');
+    const caller = { endpoint: 'GET /events', workspaceId: WORKSPACE.id, requestId: 'r' };
+    const slow = (durationMs: number) =>
+      operations.countQuery(caller, { durationMs, readRows: 0, readBytes: 0, error: '' });
+    await clickhouseServer.kill9();
+    await waitFor(async () => (await values('waymark_component_up', 'component')).clickhouse === 0, {
+      what: 'ClickHouse to be told as down',
+      timeoutMs: 5000,
+    });
+    slow(3001);
+    const flushing = operations.opsLog.flush();
+    slow(3002);
+    const since = performance.now();
+    expect((await ask('/links/a')).status).toBe(200);
+    await metrics();
+    expect(performance.now() - since).toBeLessThan(1000);
+    await flushing;
+
+    await clickhouseServer.restart();
+    await waitFor(
+      async () => {
+        await operations.opsLog.flush();
+        const [found] = await rows<{ n: string }>('SELECT count() AS n FROM ops_slow_queries');
+        return found?.n === '2';
+      },
+      { what: 'both rows', timeoutMs: 20_000 },
+    );
+    await operations.opsLog.flush();
+    expect(await rows('SELECT duration_ms FROM ops_slow_queries ORDER BY duration_ms')).toEqual([
+      { duration_ms: 3001 },
+      { duration_ms: 3002 },
+    ]);
+    expect(await values('waymark_operator_rows_dropped_total')).toEqual({ '': 0 });
+  });
+});
+
+describe('while Redis is away', () => {
+  it('a scrape says so, at once, and says nothing of what only Redis knows', async () => {
+    await redisServer.kill9();
+    const lines = await waitFor(
+      async () => {
+        const found = await metrics();
+        const status = found.find((line) => line.name === 'waymark_component_up' && line.labels.component === 'redis');
+        return status?.value === 0 && found;
+      },
+      { what: 'Redis to be told as down', timeoutMs: 5000 },
+    );
+    const names = new Set(lines.map(({ name }) => name));
+    await waitFor(async () => !(await metrics()).some(({ name }) => name === 'waymark_queue_jobs'), {
+      what: 'the depth of the queue to be left out',
+    });
+    expect(names).not.toContain('waymark_redis_memory_used_bytes');
+    await redisServer.restart();
+    await waitFor(async () => (await values('waymark_component_up', 'component')).redis === 1, { what: 'Redis' });
+  });
+});
