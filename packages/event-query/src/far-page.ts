@@ -1,5 +1,6 @@
 import type { BoundRequest } from './bind.js';
 import type { Position } from './cursor.js';
+import { linkConditions, linkReadSettings, ofRemovedLinks } from './link-reads.js';
 import { type PagePlan, plan, SHAPES } from './plan.js';
 import type { PlanFacts } from './plan-facts.js';
 import { type QuerySettings, READ_LIMITS } from './read-limits.js';
@@ -8,8 +9,8 @@ import { type Bounds, happenedWithin, SLOT_MS, slotTouches } from './time-condit
 
 /*
  * Where a page far back begins, found out without reading what lies before it. Where every event of the range is listed, the
- * quarters of an hour of the roll-up are added up until the page is reached; only the part of one that the range begins in has
- * to be counted. Otherwise the events are counted off, but of their columns only those that the filters look at are read.
+ * quarters of an hour of the roll-up are added up until the page is reached, without the events of the few links that were
+ * removed; only the part of one that the range begins in has to be counted. Otherwise the events are counted off, but of their columns only those that the filters look at are read.
  */
 
 /** Where a far page begins. */
@@ -23,24 +24,29 @@ export type PageStart =
     }
   | { readonly type: 'event'; readonly first: Position };
 
+/** What is read of a table, its expressions apart. */
+type RowsRead = Omit<TableRead, 'columns'>;
+
 /** Events to be counted. */
 export interface CountPlan {
-  readonly read: Omit<TableRead, 'columns'>;
+  readonly read: RowsRead;
   readonly settings: QuerySettings;
 }
 
 /** The quarter of an hour that holds the event with the given number, counted from 0 in the order of the page. */
 export interface SlotPlan {
   readonly read: TableRead;
+  /** Events that the quarters count and the list does not have. */
+  readonly takenAway: RowsRead | undefined;
   readonly direction: 'ASC' | 'DESC';
   readonly offset: bigint;
   readonly settings: QuerySettings;
 }
 
-/** Whether every event of the range is listed, so that the counts of the roll-up are those of the list. */
-function listsAll({ conditions, listedLinks, allowedLinks }: BoundRequest, { hasRemovedLinks }: PlanFacts): boolean {
+/** Whether every event of the range is listed, those of a few removed links apart: then the roll-up knows how many. */
+function listsAll({ conditions, listedLinks, allowedLinks }: BoundRequest, facts: PlanFacts): boolean {
   const isFiltered = conditions.length > 0 || listedLinks !== undefined || allowedLinks !== undefined;
-  return !isFiltered && hasRemovedLinks === false;
+  return !isFiltered && (facts.hasRemovedLinks === false || facts.removedLinks !== undefined);
 }
 
 /** The range in two: what lies in a quarter of an hour that the range begins inside of, and the rest. */
@@ -64,7 +70,12 @@ export function planHead(bound: BoundRequest, facts: PlanFacts): CountPlan | und
   if (!listsAll(bound, facts) || head === undefined) return undefined;
   const { kind, workspace } = bound;
   return {
-    read: { table: SHAPES[kind].table, isFinal: false, workspace, where: happenedWithin(head) },
+    read: {
+      table: SHAPES[kind].table,
+      isFinal: false,
+      workspace,
+      where: [...happenedWithin(head), ...linkConditions(bound, facts)],
+    },
     settings: { ...READ_LIMITS, log_comment: `events ${kind} head`, optimize_use_projections: 0 },
   };
 }
@@ -77,17 +88,24 @@ export function planHead(bound: BoundRequest, facts: PlanFacts): CountPlan | und
 export function planSlot(bound: BoundRequest, facts: PlanFacts, head: bigint): SlotPlan | undefined {
   const { kind, workspace, page } = bound;
   if (!listsAll(bound, facts) || page.offset < head) return undefined;
+  const { rest } = parts(bound);
+  const removed = ofRemovedLinks(bound, facts);
+  const takenAway = removed && {
+    table: SHAPES[kind].table,
+    isFinal: false,
+    workspace,
+    where: [...happenedWithin(rest), removed],
+  };
   return {
-    read: {
-      table: 'workspace_slots',
-      isFinal: false,
-      workspace,
-      columns: [kind],
-      where: slotTouches(parts(bound).rest),
-    },
+    read: { table: 'workspace_slots', isFinal: false, workspace, columns: [kind], where: slotTouches(rest) },
+    takenAway,
     direction: page.direction,
     offset: page.offset - head,
-    settings: { ...READ_LIMITS, log_comment: `events ${kind} slot` },
+    settings: {
+      ...READ_LIMITS,
+      log_comment: `events ${kind} slot`,
+      ...(takenAway === undefined ? {} : linkReadSettings(0, takenAway.where)),
+    },
   };
 }
 

@@ -19,6 +19,7 @@ export {
   planLinks,
   planLinksCount,
   planRemoved,
+  removedLinksFact,
 } from './plan-facts.js';
 export { type CompiledQuery, print, printFact } from './print.js';
 export { printCount, printSlot } from './print-far-page.js';

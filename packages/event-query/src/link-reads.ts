@@ -1,16 +1,32 @@
 import type { BoundFilters } from './bind.js';
-import { NOTHING, notInRead } from './conditions.js';
+import { NOTHING, not } from './conditions.js';
 import { areFewLinks, type PlanFacts } from './plan-facts.js';
 import type { QuerySettings } from './read-limits.js';
 import type { Condition } from './sql-nodes.js';
 
+/** The event is of one of these links. */
+function ofLinks(ids: readonly bigint[]): Condition {
+  return { type: 'in', column: 'link_id', isFolded: false, values: { type: 'Array(UInt64)', value: ids } };
+}
+
+/** The event is of a link that was removed; undefined when no event of the answer is. */
+export function ofRemovedLinks({ removedLinks }: BoundFilters, facts: PlanFacts): Condition | undefined {
+  if (removedLinks === undefined || facts.hasRemovedLinks === false) return undefined;
+  if (facts.removedLinks !== undefined) return ofLinks(facts.removedLinks);
+  return { type: 'inRead', columns: ['link_id'], read: removedLinks };
+}
+
 /** Whose link the event has to be of. */
-export function linkConditions({ allowedLinks, removedLinks }: BoundFilters, facts: PlanFacts): Condition[] {
-  if (allowedLinks === undefined) return facts.hasRemovedLinks === false ? [] : notInRead(removedLinks);
+export function linkConditions(bound: BoundFilters, facts: PlanFacts): Condition[] {
+  const { allowedLinks } = bound;
+  if (allowedLinks === undefined) {
+    const removed = ofRemovedLinks(bound, facts);
+    return removed === undefined ? [] : [not(removed)];
+  }
   const known = facts.allowedLinks;
   if (known === undefined) return [{ type: 'inRead', columns: ['link_id'], read: allowedLinks }];
   if (known.length === 0) return [NOTHING];
-  return [{ type: 'in', column: 'link_id', isFolded: false, values: { type: 'Array(UInt64)', value: known } }];
+  return [ofLinks(known)];
 }
 
 /** Of how many links the events are, as far as it is known. */

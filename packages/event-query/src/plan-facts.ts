@@ -2,7 +2,7 @@ import type { BoundFilters, BoundRequest } from './bind.js';
 import type { PageStart } from './far-page.js';
 import { removedLinks } from './link-filters.js';
 import { type QuerySettings, READ_LIMITS } from './read-limits.js';
-import type { TableRead } from './sql-nodes.js';
+import type { Condition, TableRead } from './sql-nodes.js';
 import { slotTouches } from './time-conditions.js';
 
 /** A list of ids or a sum, to be known before the page is planned. */
@@ -18,8 +18,10 @@ export interface FactPlan {
 export interface PlanFacts {
   /** All links whose events can match, when they are not too many; undefined = too many, or not asked. */
   readonly allowedLinks?: readonly bigint[] | undefined;
-  /** False when the workspace never removed a link: 11 against 18 ms for a page. Undefined = not asked. */
+  /** False when no removed link of the workspace has events: 11 against 18 ms for a page. Undefined = not asked. */
   readonly hasRemovedLinks?: boolean | undefined;
+  /** All removed links that have events, when they are not too many; undefined = too many, or not asked. */
+  readonly removedLinks?: readonly bigint[] | undefined;
   /** Where a far page begins. */
   readonly start?: PageStart | undefined;
 }
@@ -33,6 +35,8 @@ const NEAR_OFFSET = 10_000n;
 const FEW_LINKS = 100;
 /** So many links are listed rather than looked for a second time. Their ids travel in the URL of the query. */
 const LISTED_LINKS_MAX = 2000;
+/** So many removed links are listed: their events are read link by link, to be taken away from what roll-ups have. */
+const REMOVED_LINKS_MAX = 500;
 /**
  * In a range with fewer events, looking through all of them for those of a few quiet links costs no more (50 ms) than finding
  * out first that the links are few.
@@ -104,19 +108,32 @@ export function planLinks(bound: BoundFilters, events: number): FactPlan | undef
   };
 }
 
+/** Each once, rising. */
+function inOrder(ids: readonly bigint[]): bigint[] {
+  return [...new Set(ids)].sort((a, b) => (a < b ? -1 : 1));
+}
+
 /** What the answer to {@link planLinks} tells the plan. */
 export function allowedLinksFact(ids: readonly bigint[]): Pick<PlanFacts, 'allowedLinks'> {
   if (ids.length > LISTED_LINKS_MAX) return {};
-  return { allowedLinks: [...ids].sort((a, b) => (a < b ? -1 : 1)) };
+  return { allowedLinks: inOrder(ids) };
 }
 
-/** Whether the workspace ever removed a link: a row if so. Worth keeping a while, because removed rows stay. */
+/** The removed links of the workspace that have events, each once or more often, unless they are too many to be listed. */
 export function planRemoved(bound: BoundFilters): FactPlan | undefined {
+  const { workspace } = bound;
   if (bound.isEmpty || bound.removedLinks === undefined) return undefined;
+  const isRemoved: Condition = { type: 'inRead', columns: ['link_id'], read: removedLinks(workspace) };
   return {
-    read: removedLinks(bound.workspace),
+    read: { table: 'link_totals', isFinal: false, workspace, columns: ['link_id'], where: [isRemoved] },
     isSum: false,
-    limit: 1n,
+    limit: BigInt(REMOVED_LINKS_MAX + 1),
     settings: { ...READ_LIMITS, log_comment: `events ${bound.kind} removed` },
   };
+}
+
+/** What the answer to {@link planRemoved} tells the plan. */
+export function removedLinksFact(ids: readonly bigint[]): Pick<PlanFacts, 'hasRemovedLinks' | 'removedLinks'> {
+  if (ids.length > REMOVED_LINKS_MAX) return { hasRemovedLinks: true };
+  return { hasRemovedLinks: ids.length > 0, removedLinks: inOrder(ids) };
 }

@@ -8,9 +8,9 @@ export function printCount({ read, settings }: CountPlan): CompiledQuery {
 }
 
 /** The statement that adds up quarters of an hour: the start of one, and the events before it; no row past the last event. */
-export function printSlot({ read, direction, offset, settings }: SlotPlan): CompiledQuery {
+export function printSlot({ read, takenAway, direction, offset, settings }: SlotPlan): CompiledQuery {
   const parameters = new Parameters();
-  const slots = `${printRead(read, `slot, sum(${read.columns.join()}) AS events`, parameters)} GROUP BY slot`;
+  const slots = printSlots(read, takenAway, parameters);
   const sums = `SELECT slot, events, sum(events) OVER (ORDER BY slot ${direction} ROWS UNBOUNDED PRECEDING) AS reached FROM (${slots})`;
   const wanted = parameters.placeholder({ type: 'UInt64', value: offset });
   return {
@@ -18,4 +18,13 @@ export function printSlot({ read, direction, offset, settings }: SlotPlan): Comp
     params: parameters.values,
     settings,
   };
+}
+
+/** The events of each quarter of an hour. */
+function printSlots(read: SlotPlan['read'], takenAway: SlotPlan['takenAway'], parameters: Parameters): string {
+  const column = read.columns.join();
+  if (takenAway === undefined) return `${printRead(read, `slot, sum(${column}) AS events`, parameters)} GROUP BY slot`;
+  const counted = printRead(read, `slot, toInt64(${column}) AS part`, parameters);
+  const left = printRead(takenAway, 'toStartOfFifteenMinutes(timestamp) AS slot, toInt64(-1) AS part', parameters);
+  return `SELECT slot, sum(part) AS events FROM (${counted} UNION ALL ${left}) GROUP BY slot`;
 }

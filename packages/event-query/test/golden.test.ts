@@ -199,6 +199,11 @@ const CASES: Record<string, Case> = {
     facts: { isFar: true, hasRemovedLinks: true },
     events: [3, 4, 5],
   },
+  'a far page of everything but a few removed links': {
+    query: { page: '2', limit: '3' },
+    facts: { isFar: true, hasRemovedLinks: true, removedLinks: [6n] },
+    events: [3, 4, 5],
+  },
   'a far page of a filtered list': {
     query: { country: 'FR', page: '2', limit: '2' },
     facts: { isFar: true },

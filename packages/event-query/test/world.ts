@@ -63,6 +63,10 @@ export interface World {
   readonly sales: readonly WorldConversion[];
 }
 
+/** Numbers of the links of a world that were removed. */
+export const removedLinksOf = ({ links }: Pick<World, 'links'>): bigint[] =>
+  links.filter(({ isRemoved }) => isRemoved).map(({ number }) => BigInt(number));
+
 export const linkId = (number: number) => formatResourceId('link', String(number));
 export const tagId = (number: number) => formatResourceId('tag', String(number));
 export const folderId = (number: number) => formatResourceId('folder', String(number));

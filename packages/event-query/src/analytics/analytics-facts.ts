@@ -15,9 +15,10 @@ export function countedKind({ reads }: BoundAnalytics): BoundFilters | undefined
 }
 
 /** How many events there are, where the plan depends on it. */
-export function planAnalyticsCount(request: BoundAnalytics, { hasRemovedLinks }: PlanFacts): FactPlan | undefined {
+export function planAnalyticsCount(request: BoundAnalytics, facts: PlanFacts): FactPlan | undefined {
   const bound = countedKind(request);
   if (bound === undefined) return undefined;
-  if (hasRemovedLinks === true && isOfSlots(request, bound)) return countEvents(bound);
+  const areTooMany = facts.hasRemovedLinks === true && facts.removedLinks === undefined;
+  if (areTooMany && isOfSlots(request, bound)) return countEvents(bound);
   return planLinksCount(bound);
 }

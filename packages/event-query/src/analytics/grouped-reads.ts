@@ -1,6 +1,6 @@
 import type { EventKind } from '@waymark/contract';
 import type { BoundFilters } from '../bind.js';
-import { knownLinks, linkConditions } from '../link-reads.js';
+import { knownLinks, linkConditions, ofRemovedLinks } from '../link-reads.js';
 import type { Condition, EventTable, Value } from '../sql-nodes.js';
 import { type Bounds, happenedWithin, slotTouches } from '../time-conditions.js';
 import type { AnalyticsFacts } from './analytics-facts.js';
@@ -85,8 +85,8 @@ function rolledUpRead(parts: ReadParts, bounds: readonly BoundFilters[], rolledU
 
 /** `workspace_slots` counts the events of removed links as well: what those had is taken away. */
 function removedRead(parts: ReadParts, bound: BoundFilters, bounds: Bounds): GroupedRead[] {
-  if (bound.removedLinks === undefined || parts.facts.hasRemovedLinks === false) return [];
-  const ofRemoved: Condition = { type: 'inRead', columns: ['link_id'], read: bound.removedLinks };
+  const ofRemoved = ofRemovedLinks(bound, parts.facts);
+  if (ofRemoved === undefined) return [];
   const raw = rawRead(parts, bound, bounds);
   const where = [...happenedWithin(bounds), ofRemoved];
   // However many links were removed: theirs are few among all events, or this would not pay.

@@ -1,10 +1,10 @@
 import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { countOf } from '../../src/index.js';
+import { countOf, removedLinksFact } from '../../src/index.js';
 import { worlds } from '../arbitraries.js';
 import { OWN_PROGRAM, queryOf } from '../wish.js';
-import { programId, store, type World, workspaceId } from '../world.js';
+import { programId, removedLinksOf, store, type World, workspaceId } from '../world.js';
 import { analyticsWishes } from './analytics-arbitraries.js';
 import { storeEntities } from './entities.js';
 import { groupsIn } from './oracle.js';
@@ -17,11 +17,13 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 /** What the service may or may not know of the workspace; the answer never depends on it. */
-const knowledge = fc.record({ isAsked: fc.boolean(), isBusy: fc.boolean() });
+const knowledge = fc.record({ removed: fc.constantFrom('unknown', 'too many', 'listed'), isBusy: fc.boolean() });
 
-function factsOf(world: World, { isAsked, isBusy }: { readonly isAsked: boolean; readonly isBusy: boolean }) {
+function factsOf(world: World, { removed, isBusy }: { readonly removed: string; readonly isBusy: boolean }) {
+  const links = removedLinksOf(world);
   return {
-    ...(isAsked ? { hasRemovedLinks: world.links.some(({ isRemoved }) => isRemoved) } : {}),
+    ...(removed === 'too many' ? { hasRemovedLinks: links.length > 0 } : {}),
+    ...(removed === 'listed' ? removedLinksFact(links) : {}),
     ...(isBusy ? { events: 1e9 } : {}),
   };
 }

@@ -96,6 +96,11 @@ const CASES: Record<string, Case> = {
     facts: { hasRemovedLinks: true, events: 1e9 },
     totals: [7, 0, 0, 0],
   },
+  'count without a few removed links': {
+    query: {},
+    facts: { hasRemovedLinks: true, removedLinks: [6n] },
+    totals: [7, 0, 0, 0],
+  },
   'count of a quarter of an hour': {
     query: { start: '2026-11-21T14:15:00Z', end: '2026-11-21T14:29:59.999Z' },
     facts: { hasRemovedLinks: false },

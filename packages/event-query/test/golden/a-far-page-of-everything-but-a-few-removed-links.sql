@@ -1,0 +1,65 @@
+-- GET /events?page=2&limit=3
+
+SELECT count()
+  FROM click_events
+  WHERE workspace_id = {p0:UInt64}
+  AND timestamp >= {p1:DateTime64(3, 'UTC')}
+  AND timestamp <= {p2:DateTime64(3, 'UTC')}
+  AND NOT (link_id IN {p3:Array(UInt64)})
+-- p0 = "500"
+-- p1 = "2026-11-21 14:30:00.000"
+-- p2 = "2026-11-21 14:30:00.250"
+-- p3 = ["6"]
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set distributed_product_mode = local
+-- set optimize_skip_unused_shards = 1
+-- set log_comment = events clicks head
+-- set optimize_use_projections = 0
+
+SELECT slot, reached - events
+  FROM (SELECT slot, events, sum(events) OVER (ORDER BY slot DESC ROWS UNBOUNDED PRECEDING) AS reached FROM (SELECT slot, sum(part) AS events FROM (SELECT slot, toInt64(clicks) AS part FROM workspace_slots WHERE workspace_id = {p0:UInt64} AND slot >= {p1:DateTime('UTC')} AND slot <= {p2:DateTime('UTC')} UNION ALL SELECT toStartOfFifteenMinutes(timestamp) AS slot, toInt64(-1) AS part FROM click_events WHERE workspace_id = {p0:UInt64} AND timestamp >= {p3:DateTime64(3, 'UTC')} AND timestamp <= {p4:DateTime64(3, 'UTC')} AND link_id IN {p5:Array(UInt64)}) GROUP BY slot))
+  WHERE reached > {p6:UInt64}
+  ORDER BY slot DESC
+  LIMIT 1
+-- p0 = "500"
+-- p1 = "2026-11-20 14:30:00"
+-- p2 = "2026-11-21 14:15:00"
+-- p3 = "2026-11-20 14:30:00.250"
+-- p4 = "2026-11-21 14:29:59.999"
+-- p5 = ["6"]
+-- p6 = "3"
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set distributed_product_mode = local
+-- set optimize_skip_unused_shards = 1
+-- set log_comment = events clicks slot
+-- set optimize_use_projections = 1
+-- set use_index_for_in_with_subqueries = 1
+
+SELECT click_id, timestamp, link_id, payload, ip
+  FROM click_events
+  WHERE workspace_id = {p0:UInt64}
+  AND timestamp >= {p1:DateTime64(3, 'UTC')}
+  AND timestamp <= {p2:DateTime64(3, 'UTC')}
+  AND NOT (link_id IN {p3:Array(UInt64)})
+  ORDER BY timestamp DESC, click_id DESC
+  LIMIT {p4:UInt64} OFFSET {p5:UInt64}
+-- p0 = "500"
+-- p1 = "2026-11-20 14:30:00.250"
+-- p2 = "2026-11-21 14:29:59.999"
+-- p3 = ["6"]
+-- p4 = "3"
+-- p5 = "3"
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set distributed_product_mode = local
+-- set optimize_skip_unused_shards = 1
+-- set log_comment = events clicks
+-- set optimize_use_projections = 0
+-- set use_index_for_in_with_subqueries = 0
+-- set ignore_data_skipping_indices = link_id_bloom
+-- set use_top_k_dynamic_filtering = 0
