@@ -65,12 +65,12 @@ describe('docker-compose.yml', () => {
 
   it('publishes ports on this machine only', () => {
     const ports = Object.values(compose.services).flatMap((service) => service.ports ?? []);
-    expect(ports).toEqual(['127.0.0.1:3000:8080', '127.0.0.1:3001:8081']);
+    expect(ports).toEqual(['127.0.0.1:3000:8080', '127.0.0.1:3001:8081', '127.0.0.1:3300:3000']);
   });
 
   it('marks every secret', () => {
     const secrets = text.split('\n').filter((line) => /change-me|0{64}/.test(line));
-    expect(secrets).toHaveLength(7);
+    expect(secrets).toHaveLength(9);
     expect(secrets.filter((line) => !line.endsWith('# change me'))).toEqual([]);
   });
 

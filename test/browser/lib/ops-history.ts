@@ -29,7 +29,8 @@ function statements(seconds: number): string[] {
       sample(`queue_waiting:${kind}`, `floor(${traffic} * 24 / ${index + 1} * ${noise(kind)})`),
       sample(`queue_oldest_ms:${kind}`, `${traffic} * 160 / ${index + 1} * ${noise(`${kind} age`)}`),
     ]),
-    sample('dead_letters', `if(number < 90, 2, 0)`),
+    sample('dead_letters', 'if(number < 90, 2, 0)'),
+    sample('event_loop_p99_ms', `21 + 4 * ${noise('loop')}`),
     sample('redis_used_bytes', `134217728 * (1 + 0.2 * ${traffic})`),
     sample('redis_limit_bytes', '536870912'),
     `INSERT INTO ops_requests

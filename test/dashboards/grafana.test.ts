@@ -1,0 +1,149 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { applyQueryLogView } from '@waymark/clickhouse';
+import { createEventId } from '@waymark/contract';
+import {
+  aClick,
+  aLead,
+  aSale,
+  createTestDatabase,
+  insertClicks,
+  insertLeads,
+  insertSales,
+  type TestDatabase,
+} from '@waymark/test-kit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { writeOpsHistory } from '../browser/lib/ops-history.js';
+import { type DashboardPanel, expandSql, readDashboards } from './lib/dashboards.js';
+
+const HOUR_MS = 3_600_000;
+/** What the embedded ClickHouse has no tables for is parsed; a server runs it. */
+const NEEDS_A_LOG = /\bops_query_log\b|\bsystem\.(?:query|part)_log\b/;
+
+const dashboards = readDashboards();
+const range = { from: Date.now() - 3 * HOUR_MS, to: Date.now() + 60_000, intervalSeconds: 60 };
+
+describe('the dashboards of Grafana', () => {
+  let database: TestDatabase;
+  let hasLog: boolean;
+
+  /** Four workspaces with nothing and one with 60 clicks, 6 leads and 2 sales, all of the last hour. */
+  async function writeEvents(): Promise<void> {
+    const clicks = Array.from({ length: 60 }, (_, minute) => {
+      const timestampMs = Date.now() - minute * 60_000;
+      return aClick({ timestampMs, clickId: createEventId(timestampMs) });
+    });
+    await insertClicks(database.client, clicks);
+    const recent = (minute: number) => ({ timestampMs: Date.now() - minute * 60_000 });
+    await insertLeads(
+      database.client,
+      clicks.slice(0, 6).map((click, index) => aLead({ click, ...recent(index) })),
+    );
+    await insertSales(
+      database.client,
+      clicks.slice(0, 2).map((click, index) => aSale({ click, invoiceId: `${index}`, ...recent(index) })),
+    );
+  }
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    hasLog = await applyQueryLogView(database.client);
+    await writeOpsHistory(database.client, 2 * 3600);
+    await writeEvents();
+  });
+  afterAll(() => database.drop());
+
+  async function rows(query: string): Promise<Record<string, unknown>[]> {
+    return (await database.client.query({ query, format: 'JSONEachRow' })).json();
+  }
+  const expand = (sql: string) => expandSql(sql, range, { workspace: ['1', '2', '3', '4', '5'] });
+
+  it('are found by the files that provision them, with the data source that they name', () => {
+    const folder = join(import.meta.dirname, '../../clickhouse/dashboards/provisioning');
+    const read = (file: string) => parse(readFileSync(join(folder, file), 'utf8'));
+    const [source] = read('datasources/waymark.yaml').datasources;
+    const [provider] = read('dashboards/waymark.yaml').providers;
+    const compose = parse(readFileSync(join(import.meta.dirname, '../../docker-compose.yml'), 'utf8'), { merge: true });
+    const { grafana } = compose.services;
+    expect(grafana.volumes).toEqual(
+      expect.arrayContaining([
+        `./clickhouse/dashboards:${provider.options.path}:ro`,
+        './clickhouse/dashboards/provisioning:/etc/grafana/provisioning:ro',
+      ]),
+    );
+    expect(grafana.environment.GF_PLUGINS_PREINSTALL).toContain(source.type);
+    const wanted = JSON.stringify(source).match(/(?<=\$)[A-Z_]+/g) ?? [];
+    expect(Object.keys(grafana.environment)).toEqual(expect.arrayContaining(wanted));
+    for (const { datasource } of dashboards.flatMap(({ panels }) => panels)) {
+      if (datasource !== undefined) expect(datasource).toEqual({ type: source.type, uid: source.uid });
+    }
+  });
+
+  it('are read-only for ClickHouse, whoever edits a panel', async () => {
+    const query = 'INSERT INTO ops_samples (metric) VALUES (1)';
+    await expect(database.client.command({ query, clickhouse_settings: { readonly: '2' } })).rejects.toThrow(
+      /readonly/i,
+    );
+  });
+
+  it('are two, with names that differ', () => {
+    expect(dashboards.map(({ uid }) => uid)).toEqual(['waymark-operations', 'waymark-product']);
+  });
+
+  it('offer every workspace that is there', async () => {
+    const [variable] = dashboards.flatMap(({ templating }) => templating.list);
+    expect(variable?.name).toBe('workspace');
+    expect(await rows(variable?.query ?? '')).toContainEqual({ __value: '1', __text: 'acme' });
+  });
+
+  describe.each(dashboards)('$title', ({ panels }) => {
+    const drawn = panels.filter(({ type }) => type !== 'row') as (DashboardPanel &
+      Required<Pick<DashboardPanel, 'targets'>>)[];
+
+    it('has panels that say what they show and lie beside each other', () => {
+      expect(drawn.filter(({ description = '' }) => !description.endsWith('.'))).toEqual([]);
+      expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+      const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+        Array.from({ length: w * h }, (_, index) => `${x + (index % w)},${y + Math.floor(index / w)}`),
+      );
+      expect(new Set(cells).size).toBe(cells.length);
+      expect(panels.every(({ gridPos: { x, w } }) => x + w <= 24)).toBe(true);
+    });
+
+    it.each(drawn)('has rows for $title', async ({ type, targets }) => {
+      for (const { rawSql, queryType } of targets) {
+        const sql = expand(rawSql);
+        if (NEEDS_A_LOG.test(sql) && !hasLog) {
+          const parsed = await database.client.query({ query: `EXPLAIN AST ${sql}`, format: 'TabSeparated' });
+          expect(await parsed.text()).toMatch(/^SelectWithUnionQuery/);
+          continue;
+        }
+        const found = await rows(sql);
+        // A server writes its log some seconds late.
+        if (!NEEDS_A_LOG.test(sql)) expect(found.length).toBeGreaterThan(0);
+        if (type === 'timeseries') {
+          expect(queryType).toBe('timeseries');
+          expect(found[0]).toHaveProperty('time', expect.stringMatching(/^\d{4}-\d\d-\d\dT/));
+          // What a series may be called: a plot without names would show the name of the query.
+          expect(rawSql.includes('AS series')).toBe(Object.hasOwn(found[0] as object, 'series'));
+        }
+      }
+    });
+  });
+
+  it('count what there is', async () => {
+    const product = dashboards.find(({ uid }) => uid === 'waymark-product');
+    const value = async (title: string) => {
+      const panel = product?.panels.find((one) => one.title === title);
+      return rows(expand(panel?.targets?.[0]?.rawSql ?? ''));
+    };
+    expect(await value('Clicks')).toEqual([{ value: '60' }]);
+    expect(await value('Revenue')).toEqual([{ value: 58 }]);
+    expect(await value('Funnel')).toEqual([
+      { stage: 'Clicks', events: '60' },
+      { stage: 'Leads', events: '6' },
+      { stage: 'Sales', events: '2' },
+    ]);
+  });
+});
