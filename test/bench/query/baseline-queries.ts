@@ -3,7 +3,9 @@ import { DAY_MS, END_MS, TABLES } from './world.js';
 
 /*
  * Statements of the baseline, written for its own tables: link attributes through a subquery with FINAL, UTM values by LIKE on
- * the URL, metadata by JSONExtract, pages by OFFSET.
+ * the URL, metadata by JSONExtract, pages by OFFSET. Events of removed links must not be counted, and nothing tells the
+ * baseline whether there are any: its counts ask the links each time. Its pages need not, such systems drop those events from
+ * the page they have read.
  */
 
 /** What is asked of the baseline: conditions on the event's row and on the link's. Texts are those of generated data. */
@@ -33,7 +35,7 @@ function time(ms: number): string {
   return `toDateTime64('${new Date(ms).toISOString().replace('T', ' ').replace('Z', '')}', 3, 'UTC')`;
 }
 
-function conditions(workspace: string, { where = [], link = [], days }: BaselineAsk): string {
+function conditions(workspace: string, { where = [], link = [], days }: BaselineAsk, asksLinks: boolean): string {
   const linkSet = `link_id IN (SELECT link_id FROM links FINAL WHERE workspace_id = '${workspace}' AND deleted = 0${link
     .map((condition) => ` AND ${condition}`)
     .join('')})`;
@@ -42,13 +44,13 @@ function conditions(workspace: string, { where = [], link = [], days }: Baseline
     ...(days === undefined ? [] : [`timestamp >= ${time(END_MS - days * DAY_MS)}`]),
     `timestamp <= ${time(END_MS)}`,
     ...where,
-    ...(link.length === 0 ? [] : [linkSet]),
+    ...(asksLinks ? [linkSet] : []),
   ].join(' AND ');
 }
 
 export function baselinePage(workspace: string, limit: number, ask: BaselinePage): string {
   const { event = 'clicks', order = 'DESC', offset = 0 } = ask;
-  return `SELECT ${PAGE_COLUMNS[event]} FROM ${TABLES[event]} WHERE ${conditions(workspace, ask)}
+  return `SELECT ${PAGE_COLUMNS[event]} FROM ${TABLES[event]} WHERE ${conditions(workspace, ask, ask.link !== undefined)}
 ORDER BY timestamp ${order} LIMIT ${limit} OFFSET ${offset}`;
 }
 
@@ -75,8 +77,9 @@ export interface BaselineGroups extends BaselineAsk {
 export function baselineGroups(workspace: string, ask: BaselineGroups): string {
   const { event = 'clicks', by, byLink } = ask;
   const amount = event === 'sales' ? ', sum(amount) AS amount' : '';
-  const from = `${TABLES[event]} WHERE ${conditions(workspace, ask)}`;
+  const from = `${TABLES[event]} WHERE ${conditions(workspace, ask, true)}`;
   if (byLink !== undefined) {
+    const from = `${TABLES[event]} WHERE ${conditions(workspace, ask, ask.link !== undefined)}`;
     return `SELECT ${byLink.expression} AS value, sum(n) AS total FROM (
   SELECT link_id, count() AS n FROM ${from} GROUP BY link_id
 ) AS counted INNER JOIN (

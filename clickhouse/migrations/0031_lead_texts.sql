@@ -1,0 +1,8 @@
+-- As the texts of clicks.
+ALTER TABLE lead_events${local} ${cluster}
+    MODIFY COLUMN city String CODEC(LZ4),
+    MODIFY COLUMN referer_url String CODEC(LZ4);
+
+ALTER TABLE lead_events ${cluster}
+    MODIFY COLUMN city String,
+    MODIFY COLUMN referer_url String;
