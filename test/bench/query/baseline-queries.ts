@@ -77,9 +77,9 @@ export interface BaselineGroups extends BaselineAsk {
 export function baselineGroups(workspace: string, ask: BaselineGroups): string {
   const { event = 'clicks', by, byLink } = ask;
   const amount = event === 'sales' ? ', sum(amount) AS amount' : '';
-  const from = `${TABLES[event]} WHERE ${conditions(workspace, ask, true)}`;
+  // The join with the links leaves those events out by itself.
+  const from = `${TABLES[event]} WHERE ${conditions(workspace, ask, byLink === undefined || ask.link !== undefined)}`;
   if (byLink !== undefined) {
-    const from = `${TABLES[event]} WHERE ${conditions(workspace, ask, ask.link !== undefined)}`;
     return `SELECT ${byLink.expression} AS value, sum(n) AS total FROM (
   SELECT link_id, count() AS n FROM ${from} GROUP BY link_id
 ) AS counted INNER JOIN (
