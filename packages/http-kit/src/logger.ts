@@ -48,8 +48,16 @@ function pathOf(url: string | undefined): string {
   return end < 0 ? path : path.slice(0, end);
 }
 
+/** Errors of Redis carry their command with its arguments, rows about visitors among them: its name is enough. */
+function errorFields(err: Error): object {
+  const fields: object = pino.stdSerializers.err(err);
+  if (!('command' in fields)) return fields;
+  const { name } = (fields.command ?? {}) as { readonly name?: unknown };
+  return { ...fields, command: name };
+}
+
 const serializers: LoggerOptions['serializers'] = {
-  err: pino.stdSerializers.err,
+  err: errorFields,
   req: (request: FastifyRequest) => ({ method: request.method, path: pathOf(request.url), ip: networkOf(request.ip) }),
   res: (reply: FastifyReply) => ({ status: reply.statusCode }),
 };

@@ -53,6 +53,36 @@ it('secrets are hidden by name, one and two levels down', () => {
   expect(text).toContain('***');
 });
 
+it('an error of Redis names its command, not what was in it', () => {
+  let text = '';
+  const destination = new Writable({
+    write(chunk, _encoding, done) {
+      text += chunk;
+      done();
+    },
+  });
+  const err = Object.assign(new Error('OOM'), { command: { name: 'evalsha', args: ['hunter', '203.0.113.77'] } });
+  createLogger({ name: 'x', destination }).warn({ err }, 'no room');
+  expect(JSON.parse(text).err).toMatchObject({ type: 'Error', message: 'OOM', command: 'evalsha' });
+  expect(text).not.toMatch(/hunter|203/);
+});
+
+it('of an address only its network is written', async () => {
+  const started = aTestApp({}, (routes) => {
+    routes.get('/events', async () => 'ok');
+  });
+  app = started.app;
+  for (const address of ['203.0.113.77', '2001:db8:1:2:3:4:5:6', '2001:db8::77', '::ffff:198.51.100.77']) {
+    await app.inject({ url: '/events', headers: { 'x-forwarded-for': address } });
+  }
+  const ips = started
+    .lines()
+    .split('\n')
+    .map((line) => /"ip":"([^"]*)"/.exec(line)?.[1])
+    .filter((ip) => ip !== undefined);
+  expect(ips).toEqual(['203.0.113.0', '2001:db8:1::', '2001:db8::', '198.51.100.0']);
+});
+
 it('refusals are no noise: at the usual level only our own faults make a line', async () => {
   let text = '';
   const destination = new Writable({

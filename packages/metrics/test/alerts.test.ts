@@ -1,0 +1,137 @@
+import { readFileSync } from 'node:fs';
+import { parser } from '@prometheus-io/lezer-promql';
+import { createClickHouseClient } from '@waymark/clickhouse';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { type Operations, startOperations } from '../src/index.js';
+
+/** What Prometheus accepts as a file of rules, and what we ask of it beyond. */
+const duration = z.string().regex(/^\d+[smh]$/);
+const ruleSchema = z.strictObject({
+  alert: z.string().regex(/^Waymark[A-Z][A-Za-z]+$/),
+  expr: z.string(),
+  for: duration.optional(),
+  labels: z.strictObject({ severity: z.enum(['critical', 'warning', 'info']) }),
+  annotations: z.strictObject({ summary: z.string(), runbook: z.string() }),
+});
+const fileSchema = z.strictObject({
+  groups: z.array(z.strictObject({ name: z.string(), rules: z.array(ruleSchema).min(1) })).min(1),
+});
+
+const FILE = new URL('../../../deploy/prometheus/alerts.yml', import.meta.url);
+const VIEWS = new URL('../../../clickhouse/migrations/', import.meta.url);
+const MIGRATIONS = [
+  '0025_ops_batches',
+  '0026_ops_workspace_minutes',
+  '0027_ops_samples',
+  '0028_ops_requests',
+  '0029_ops_slow_queries',
+];
+const rules = fileSchema.parse(parse(readFileSync(FILE, 'utf8'))).groups.flatMap((group) => group.rules);
+
+/** Labels of our metrics, and those that Prometheus adds. */
+const LABELS = new Set([
+  ...['component', 'kind', 'state', 'outcome', 'plan', 'endpoint', 'route', 'method', 'status', 'from', 'le'],
+  ...['service', 'instance', 'job'],
+]);
+
+interface Parsed {
+  readonly metrics: readonly string[];
+  readonly labels: readonly string[];
+  readonly errors: readonly string[];
+}
+
+/** What an expression names, as Prometheus' own grammar reads it. */
+function read(expression: string): Parsed {
+  const metrics: string[] = [];
+  const labels: string[] = [];
+  const errors: string[] = [];
+  parser.parse(expression).iterate({
+    enter({ type, from, to }) {
+      const text = expression.slice(from, to);
+      if (type.isError) errors.push(`${from}: ${text}`);
+      else if (type.name === 'Identifier') metrics.push(text);
+      else if (type.name === 'LabelName') labels.push(text);
+    },
+  });
+  return { metrics, labels, errors };
+}
+
+let operations: Operations;
+let redis: Redis;
+let clickhouse: ReturnType<typeof createClickHouseClient>;
+let families: ReadonlyMap<string, string>;
+
+beforeAll(async () => {
+  // Both stores are away: the names are told all the same.
+  redis = new Redis({ port: 1, lazyConnect: true, enableOfflineQueue: false, retryStrategy: () => null });
+  redis.on('error', () => {});
+  clickhouse = createClickHouseClient({ url: 'http://127.0.0.1:1', database: 'x' });
+  operations = startOperations({
+    service: 'writer',
+    isWriter: true,
+    redis,
+    clickhouse,
+    spoolDirectory: '/nowhere',
+    catalogLookups: () => ({}),
+    logger: { debug() {}, warn() {} },
+  });
+  const text = await operations.registry.metrics();
+  const lines = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
+  families = new Map(lines.map(([, name = '', type = '']) => [name, type]));
+});
+afterAll(async () => {
+  await operations.close();
+  redis.disconnect();
+  await clickhouse.close();
+});
+
+/** The metric that a series belongs to: a histogram has three. */
+function familyOf(series: string): string | undefined {
+  const base = series.replace(/_(?:bucket|sum|count)$/, '');
+  if (families.has(series)) return series;
+  return families.get(base) === 'histogram' ? base : undefined;
+}
+
+it('the reader of expressions tells a broken one', () => {
+  expect(read('sum by (kind) (rate(a_total[5m])').errors).not.toEqual([]);
+  expect(read('sum by (kind) (rate(a_total{b="c"}[5m])) > 1')).toEqual({
+    metrics: ['a_total'],
+    labels: ['kind', 'b'],
+    errors: [],
+  });
+});
+
+it('no alert has the name of another', () => {
+  const names = rules.map(({ alert }) => alert);
+  expect(new Set(names).size).toBe(names.length);
+});
+
+describe.each(rules.map((rule) => [rule.alert, rule] as const))('%s', (_name, { expr, annotations, for: wait }) => {
+  const { metrics, labels, errors } = read(expr);
+
+  it('is an expression that names metrics and labels of ours', () => {
+    expect(errors).toEqual([]);
+    expect(metrics.length).toBeGreaterThan(0);
+    expect(metrics.filter((metric) => familyOf(metric) === undefined)).toEqual([]);
+    expect(labels.filter((label) => !LABELS.has(label))).toEqual([]);
+  });
+
+  it('looks at a rate only of what grows, and at a window or for a while', () => {
+    const grows = metrics.filter((metric) => families.get(familyOf(metric) ?? '') !== 'gauge');
+    const inWindows = [...expr.matchAll(/(?:rate|increase)\((\w+)/g)].map(([, metric]) => metric);
+    expect(inWindows.sort()).toEqual([...grows].sort());
+    expect(wait !== undefined || inWindows.length > 0).toBe(true);
+  });
+
+  it('says what it means, what to look at and what to do, with labels that it has', () => {
+    expect(annotations.runbook).toMatch(/^Means: .+ Look at: .+ Do: .+\.$/);
+    const used = [...annotations.summary.matchAll(/\$labels\.(\w+)/g)].map(([, label = '']) => label);
+    expect(used.filter((label) => !labels.includes(label))).toEqual([]);
+    const views = MIGRATIONS.map((name) => readFileSync(new URL(`${name}.sql`, VIEWS), 'utf8')).join('\n');
+    const named = [...annotations.runbook.matchAll(/\bops_\w+/g)].map(([name]) => name);
+    expect(named.filter((name) => !new RegExp(`(?:VIEW|TABLE) IF NOT EXISTS ${name}\\b`).test(views))).toEqual([]);
+  });
+});
