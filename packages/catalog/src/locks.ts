@@ -22,9 +22,9 @@ export interface Lock {
   release(): Promise<void>;
 }
 
-interface LockOptions {
+export interface LockOptions {
   /** Called while another holds one of the names; throwing ends the wait. */
-  readonly whileBusy?: () => Promise<unknown>;
+  readonly whileBusy?: () => unknown;
 }
 
 export interface Locks {

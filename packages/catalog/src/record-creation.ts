@@ -1,7 +1,8 @@
 import type { EventRow } from '@waymark/clickhouse';
 import { ApiError } from '@waymark/contract';
+import { createCreationQueue } from './creation-queue.js';
 import { type CatalogRecord, type Name, nameKey, nameRow, recordRow } from './kind.js';
-import type { Lock } from './locks.js';
+import type { Lock, LockOptions } from './locks.js';
 import type { NameOwners, Orphan } from './name-owners.js';
 import type { RecordMemory } from './record-memory.js';
 import { unavailable } from './unavailable.js';
@@ -49,8 +50,18 @@ export async function createRecords(parts: WriteParts, creations: readonly Creat
   });
 }
 
+/** Somebody holds one of the names that are to be created together. */
+export class NamesBusyError extends Error {}
+
+function refuseBusy(): never {
+  throw new NamesBusyError('a name is held');
+}
+
 /** What became of one of several creations: nothing when it was made. */
 export type CreationFault = ApiError | undefined;
+
+/** One that is created together with others wants a name that one before it wants. */
+export class NameWantedError extends NameTakenError {}
 
 /** Faults of creations that want what nobody may have, or what one before them wants. */
 function faultsAmong(creations: readonly Creation[]): CreationFault[] {
@@ -59,7 +70,7 @@ function faultsAmong(creations: readonly Creation[]): CreationFault[] {
     try {
       for (const name of names) {
         checkPossible(name);
-        if (wanted.has(nameKey(name))) throw new NameTakenError(name);
+        if (wanted.has(nameKey(name))) throw new NameWantedError(name);
       }
     } catch (err) {
       if (err instanceof ApiError) return err;
@@ -99,11 +110,53 @@ export function createCreator<R extends CatalogRecord>(
     };
   }
 
+  /** @param options what to do while somebody holds one of the names: wait unless said otherwise */
+  async function createTogether(
+    workspaceId: string,
+    records: readonly R[],
+    options?: LockOptions,
+  ): Promise<readonly CreationFault[]> {
+    const creations = records.map(prepare);
+    const faults = faultsAmong(creations);
+    const lock = await parts.locks.take(lockNames(creations.filter((_creation, index) => !faults[index])), options);
+    await underLock(lock, async () => {
+      const checks = creations.map(async (creation, index) => {
+        if (faults[index] !== undefined) return;
+        try {
+          for (const orphan of await creation.check()) await orphan.remove(lock);
+        } catch (err) {
+          if (!(err instanceof NameTakenError)) throw err;
+          faults[index] = err;
+        }
+      });
+      await Promise.all(checks);
+      const made = creations.filter((_creation, index) => faults[index] === undefined);
+      const stored = records.flatMap((record, index) => (faults[index] ? [] : [{ record, version: 1 }]));
+      await parts.commitNames.add(
+        made.flatMap((creation) => creation.nameRows()),
+        lock.workUntilMs,
+      );
+      await commit.add(
+        stored.map((one) => recordRow(kind, one)),
+        lock.workUntilMs,
+      );
+      const written = stored.map((one) => ({ stored: one, gained: kind.names(one.record), lost: [] }));
+      if (written.length > 0) await remember(workspaceId, written);
+    });
+    return faults;
+  }
+
+  const create = createCreationQueue<R>({
+    createTogether: (workspaceId, records) => createTogether(workspaceId, records, { whileBusy: refuseBusy }),
+    namesOf: kind.names,
+    createAlone: (record) => createRecords(parts, [prepare(record)]),
+  });
+
   return {
     prepare,
 
     async create(record: R): Promise<R> {
-      await createRecords(parts, [prepare(record)]);
+      await create(record);
       return record;
     },
 
@@ -113,35 +166,7 @@ export function createCreator<R extends CatalogRecord>(
      * @param records of one workspace
      * @returns the faults in the order of the records
      */
-    async createMany(workspaceId: string, records: readonly R[]): Promise<readonly CreationFault[]> {
-      const creations = records.map(prepare);
-      const faults = faultsAmong(creations);
-      const lock = await parts.locks.take(lockNames(creations.filter((_creation, index) => !faults[index])));
-      await underLock(lock, async () => {
-        const checks = creations.map(async (creation, index) => {
-          if (faults[index] !== undefined) return;
-          try {
-            for (const orphan of await creation.check()) await orphan.remove(lock);
-          } catch (err) {
-            if (!(err instanceof NameTakenError)) throw err;
-            faults[index] = err;
-          }
-        });
-        await Promise.all(checks);
-        const made = creations.filter((_creation, index) => faults[index] === undefined);
-        const stored = records.flatMap((record, index) => (faults[index] ? [] : [{ record, version: 1 }]));
-        await parts.commitNames.add(
-          made.flatMap((creation) => creation.nameRows()),
-          lock.workUntilMs,
-        );
-        await commit.add(
-          stored.map((one) => recordRow(kind, one)),
-          lock.workUntilMs,
-        );
-        const written = stored.map((one) => ({ stored: one, gained: kind.names(one.record), lost: [] }));
-        if (written.length > 0) await remember(workspaceId, written);
-      });
-      return faults;
-    },
+    createMany: (workspaceId: string, records: readonly R[]): Promise<readonly CreationFault[]> =>
+      createTogether(workspaceId, records),
   };
 }
