@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { validate } from 'dockerfile-utils';
@@ -31,7 +32,6 @@ describe('scripts/docker/Dockerfile', () => {
   it('ends as another user than root, with nothing of what only building needs', () => {
     expect(lastStage.filter((line) => line.startsWith('USER '))).toEqual(['USER node']);
     expect(lastStage.some((line) => /npm|apt-get|COPY (?!--from=build)/.test(line))).toBe(false);
-    expect(text).toContain('npm ci --omit=dev --ignore-scripts');
   });
 
   it('copies what is there, and leaves out of the context what is not needed or secret', () => {
@@ -42,9 +42,22 @@ describe('scripts/docker/Dockerfile', () => {
     for (const name of ['**/node_modules', '**/dist', '.git', 'data', 'test', '.env']) expect(ignored).toContain(name);
   });
 
-  it('installs every service that the reference deployment starts', () => {
+  it('keeps every service that the reference deployment starts, and nothing of the test kit', () => {
+    const [, services = ''] = /^RUN node scripts\/keep-production\.mjs (.*)$/m.exec(text) ?? [];
     const compose = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8');
     const started = [...compose.matchAll(/services\/(\w+)\//g)].map(([, name]) => name);
-    for (const name of new Set(started)) expect(text).toContain(`--workspace=@waymark/${name}`);
+    expect(services.split(' ').sort()).toEqual([...new Set(started)].sort());
+
+    const script = [join(ROOT, 'scripts/keep-production.mjs'), '--list', ...services.split(' ')];
+    const kept = execFileSync(process.execPath, script, { cwd: ROOT, encoding: 'utf8' }).trim().split('\n');
+    for (const name of [
+      'packages/http-kit',
+      'node_modules/@waymark/catalog',
+      'node_modules/bullmq',
+      'node_modules/zod',
+    ]) {
+      expect(kept).toContain(name);
+    }
+    expect(kept.filter((name) => /chdb|vitest|typescript|tsx|test-kit|clickhouse-embedded/.test(name))).toEqual([]);
   });
 });

@@ -1,0 +1,47 @@
+// `node scripts/keep-production.mjs SERVICE …` deletes from this tree what those services do not import when they run: packages,
+// ours and others', sources and tests. `--list` only prints what stays. For images: `npm ci --omit=dev` keeps what the test kit
+// depends on, the embedded ClickHouse and every tool among it, because the kit is a workspace like any other.
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+
+const words = process.argv.slice(2);
+const services = words.filter((word) => !word.startsWith('--'));
+const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
+
+/** Where Node finds `name` from the package at `from`; undefined when it is optional and not there. */
+function find(from, name) {
+  for (let at = from; ; at = at.slice(0, Math.max(0, at.lastIndexOf('/node_modules/')))) {
+    const path = at === '' ? `node_modules/${name}` : `${at}/node_modules/${name}`;
+    if (path in packages) return path;
+    if (at === '') return undefined;
+  }
+}
+
+const kept = new Set();
+function keep(path) {
+  if (kept.has(path)) return;
+  kept.add(path);
+  const { link, resolved, dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta } = packages[path];
+  if (link) return keep(resolved);
+  const peers = Object.keys(peerDependencies ?? {}).filter((name) => peerDependenciesMeta?.[name]?.optional !== true);
+  for (const name of [...Object.keys({ ...dependencies, ...optionalDependencies }), ...peers]) {
+    const found = find(path, name);
+    if (found !== undefined) keep(found);
+  }
+}
+for (const service of services) {
+  if (!(`services/${service}` in packages)) throw new Error(`there is no service ${service}`);
+  keep(`services/${service}`);
+}
+
+if (words.includes('--list')) {
+  console.log([...kept].sort().join('\n'));
+} else {
+  for (const path of Object.keys(packages))
+    if (path !== '' && !kept.has(path)) rmSync(path, { recursive: true, force: true });
+  rmSync('node_modules/.bin', { recursive: true, force: true });
+  for (const room of ['packages', 'services'].flatMap((kind) => readdirSync(kind).map((name) => join(kind, name)))) {
+    for (const name of ['src', 'test'])
+      if (existsSync(join(room, 'dist'))) rmSync(join(room, name), { recursive: true, force: true });
+  }
+}
