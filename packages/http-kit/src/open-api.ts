@@ -4,7 +4,7 @@ import type { FastifyInstance, RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { addExamples } from './examples.js';
-import { isAuthenticated } from './route-requirements.js';
+import { requirementsOf, requirementsText } from './route-requirements.js';
 
 const SECURITY_SCHEME = 'token';
 const ERROR_CODES = Object.keys(ERROR_STATUS) as ErrorCode[];
@@ -35,12 +35,15 @@ function defaultOperationId(method: string, url: string): string {
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
-/** Marks what needs a key, and names each operation. Has to be set before any route is added. */
+/** Marks what needs a key, says what the key needs, and names each operation. Has to be set before any route is added. */
 export function describeRoute(route: RouteOptions): void {
   const method = Array.isArray(route.method) ? route.method.join('') : route.method;
+  const requirements = requirementsOf(route);
+  const needs = requirements && requirementsText(requirements);
   route.schema = {
     operationId: defaultOperationId(method, route.url),
-    ...(isAuthenticated(route) ? { security: [{ [SECURITY_SCHEME]: [] }] } : {}),
+    ...(requirements === undefined ? {} : { security: [{ [SECURITY_SCHEME]: [] }] }),
+    ...(needs ? { description: needs } : {}),
     ...route.schema,
   };
 }

@@ -18,8 +18,20 @@ export function rememberRequirements(hook: object, requirements: RouteRequiremen
   requirementsByHook.set(hook, requirements);
 }
 
-/** Whether one of the route's hooks was made by `app.authenticate`. */
-export function isAuthenticated(route: { readonly onRequest?: object | object[] | null | undefined }): boolean {
+/** What the hook that `app.authenticate` made for the route asks for; undefined when it has none. */
+export function requirementsOf(route: {
+  readonly onRequest?: object | object[] | null | undefined;
+}): RouteRequirements | undefined {
   const hooks = Array.isArray(route.onRequest) ? route.onRequest : [route.onRequest];
-  return hooks.some((hook) => hook != null && requirementsByHook.has(hook));
+  return hooks.flatMap((hook) => (hook != null && requirementsByHook.get(hook)) || [])[0];
+}
+
+/** What a caller needs, in words for the OpenAPI document; empty when any key will do. */
+export function requirementsText({ permission, minimumPlan, roles }: RouteRequirements): string {
+  const needs = [
+    ...(permission === undefined ? [] : [`the permission \`${permission}\``]),
+    ...(minimumPlan === undefined ? [] : [`the plan ${minimumPlan} or higher`]),
+    ...(roles === undefined ? [] : [`the role ${roles.join(' or ')}`]),
+  ];
+  return needs.length === 0 ? '' : `Needs ${needs.join(', ')}.`;
 }

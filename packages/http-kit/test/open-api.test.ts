@@ -15,6 +15,7 @@ import { aTestApp, DOC_BASE } from './test-app.js';
 interface Operation {
   operationId: string;
   security?: unknown;
+  description?: string;
   parameters?: { name: string; in: string; required: boolean }[];
   responses: Record<string, { $ref?: string }>;
 }
@@ -71,6 +72,7 @@ it('says which routes need a key', () => {
   expect(document.paths['/track/lead']?.post?.security).toEqual([{ token: [] }]);
   expect(document.paths['/public/{linkId}']?.get?.security).toBeUndefined();
   expect(document.components.securitySchemes).toHaveProperty('token');
+  expect(document.paths['/events']?.get?.description).toBe('Needs the permission `analytics.read`.');
 });
 
 it('lists the errors of each operation with their one code', () => {
