@@ -1,7 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
-// Tests run against the TypeScript sources: the `waymark-source` condition is in every package's exports.
-const conditions = ['waymark-source', 'module', 'node', 'development|production'];
+// Tests run against the TypeScript sources: the `waymark-source` condition is in every package's exports. Not `module`, which
+// is among vite's own: builds for bundlers import files without their extensions, and Node loads them here.
+const conditions = ['waymark-source', 'node', 'development|production'];
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -5,6 +5,7 @@ const SECRETS: ReadonlySet<string> = new Set([
   'clickhousePassword',
   'instanceKey',
   'adminKey',
+  'otlpHeaders',
 ] satisfies (keyof Settings)[]);
 
 /** The URL without what authenticates: its password and every query value. */

@@ -5,12 +5,14 @@ import {
   adminKey,
   directory,
   flag,
+  headerList,
   headerName,
   hexKey,
   hostname,
   port,
   publicUrl,
   readableFile,
+  share,
   url,
   wholeNumber,
 } from './value-types.js';
@@ -59,6 +61,9 @@ const environmentSchema = z.object({
   INSTANCE_KEY: hexKey.optional(),
   ADMIN_KEY: adminKey.optional(),
   CURRENCY_RATES_FILE: readableFile.optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: url('http', 'https').optional(),
+  OTEL_EXPORTER_OTLP_HEADERS: headerList.optional(),
+  OTEL_TRACES_SAMPLER_ARG: share.prefault('1'),
   SHUTDOWN_DEADLINE_MS: wholeNumber(1000, 600_000).default(25_000),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
@@ -154,6 +159,12 @@ function toSettings(env: Environment) {
     /** Undefined = the file in `dataDir`, if there is one. Read it with `readAdminKey`. */
     adminKey: env.ADMIN_KEY,
     currencyRatesFile: env.CURRENCY_RATES_FILE,
+    /** Where traces are sent, without `/v1/traces`; undefined = nowhere. */
+    otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT,
+    /** Headers for that receiver, its key among them. */
+    otlpHeaders: env.OTEL_EXPORTER_OTLP_HEADERS ?? {},
+    /** Share of requests that are traced, from 0 to 1. */
+    tracedShare: env.OTEL_TRACES_SAMPLER_ARG,
     shutdownDeadlineMs: env.SHUTDOWN_DEADLINE_MS,
     logLevel: env.LOG_LEVEL,
   } as const;

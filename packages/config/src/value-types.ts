@@ -91,4 +91,35 @@ export const ADMIN_KEY_PATTERN = /^[\x21-\x7e]{32,256}$/;
 export const ADMIN_KEY_MESSAGE = 'must be 32 to 256 characters, all of them visible ASCII';
 export const adminKey = z.string().regex(ADMIN_KEY_PATTERN, ADMIN_KEY_MESSAGE);
 
+const HEADER_PAIR = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+)=([\x21-\x7e]*)$/;
+
+function headerPair(text: string): readonly [string, string] | undefined {
+  const [, name, encoded] = HEADER_PAIR.exec(text.trim()) ?? [];
+  if (name === undefined || encoded === undefined) return undefined;
+  try {
+    const value = decodeURIComponent(encoded);
+    return /^[\x20-\x7e]*$/.test(value) ? [name, value] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** As OpenTelemetry writes headers: `name=value` separated by commas, values percent-encoded. */
+export const headerList = z
+  .string()
+  .transform((text) => text.split(',').map(headerPair))
+  .refine(
+    (pairs) => pairs.every((pair) => pair !== undefined),
+    'must be name=value pairs separated by commas, values percent-encoded',
+  )
+  .transform(
+    (pairs): Readonly<Record<string, string>> => Object.fromEntries(pairs.filter((pair) => pair !== undefined)),
+  );
+
+/** A share, from 0 to 1. */
+export const share = z
+  .string()
+  .regex(/^(?:0(?:\.\d{1,9})?|1(?:\.0{1,9})?|\.\d{1,9})$/, 'must be a number from 0 to 1')
+  .transform(Number);
+
 export const hexKey = z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits');

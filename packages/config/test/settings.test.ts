@@ -42,6 +42,9 @@ describe('loadSettings', () => {
       instanceKey: undefined,
       adminKey: undefined,
       currencyRatesFile: undefined,
+      otlpEndpoint: undefined,
+      otlpHeaders: {},
+      tracedShare: 1,
       shutdownDeadlineMs: 25_000,
       logLevel: 'info',
     });
@@ -122,9 +125,23 @@ describe('loadSettings', () => {
     ['a database name with a quote in it', { CLICKHOUSE_DATABASE: 'a`b' }, 'CLICKHOUSE_DATABASE'],
     ['addresses of others', { ANONYMISE_ADDRESSES: 'us' }, 'ANONYMISE_ADDRESSES'],
     ['events for less than a month', { EVENT_RETENTION_DAYS: '7' }, 'EVENT_RETENTION_DAYS'],
+    ['headers that are none', { OTEL_EXPORTER_OTLP_HEADERS: 'a=b,c' }, 'OTEL_EXPORTER_OTLP_HEADERS'],
+    ['a header with a line break', { OTEL_EXPORTER_OTLP_HEADERS: 'a=b%0d%0ac:d' }, 'OTEL_EXPORTER_OTLP_HEADERS'],
+    ['more than all requests', { OTEL_TRACES_SAMPLER_ARG: '1.5' }, 'OTEL_TRACES_SAMPLER_ARG'],
     ['a header name with a line break', { GEO_CITY_HEADER: 'x\r\ny' }, 'GEO_CITY_HEADER'],
   ])('refuses %s', (_what, env, variable) => {
     expect(problems(env)).toEqual([expect.stringContaining(`${variable}: `)]);
+  });
+
+  it('reads headers for traces as OpenTelemetry writes them', () => {
+    const env = {
+      OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20a=b, x-team=one%2Ctwo',
+      OTEL_TRACES_SAMPLER_ARG: '0.25',
+    };
+    expect(loadSettings(env)).toMatchObject({
+      otlpHeaders: { authorization: 'Bearer a=b', 'x-team': 'one,two' },
+      tracedShare: 0.25,
+    });
   });
 
   it('lets every port be chosen by the system', () => {
@@ -153,6 +170,7 @@ describe('describeSettings', () => {
         CLICKHOUSE_PASSWORD: 'hunter4',
         INSTANCE_KEY: 'ab'.repeat(32),
         ADMIN_KEY: 'cd'.repeat(16),
+        OTEL_EXPORTER_OTLP_HEADERS: 'authorization=hunter5',
       }),
     );
     expect(shown).toMatchObject({
@@ -162,6 +180,7 @@ describe('describeSettings', () => {
       clickhousePassword: '***',
       instanceKey: '***',
       adminKey: '***',
+      otlpHeaders: '***',
       geoDatabase: null,
     });
     expect(JSON.stringify(shown)).not.toMatch(/hunter|abab/);

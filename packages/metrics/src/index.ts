@@ -9,3 +9,4 @@ export { METRICS } from './metric-names.js';
 export { type MetricsRouteOptions, metricsRoute, requestCountPlugin } from './metrics-plugin.js';
 export { type Operations, type OperationsOptions, startOperations } from './operations.js';
 export type { RedisMemory } from './store-answers.js';
+export { startTracing, type Tracing, type TracingOptions, type TracingSettings } from './tracing.js';

@@ -5,7 +5,7 @@ import type { Operations } from './operations.js';
 import { VISIT_ROUTE } from './request-counts.js';
 
 export interface RequestCountOptions {
-  readonly operations: Pick<Operations, 'requests'>;
+  readonly operations: Pick<Operations, 'requests' | 'tracing'>;
   /** On the link port every path is a short link's. */
   readonly isLinkPort?: boolean;
 }
@@ -18,14 +18,22 @@ function routeOf(request: FastifyRequest, isLinkPort: boolean): string {
   return `${request.method} ${url ?? 'unknown'}`;
 }
 
-/** Counts every request of the app, with its route, plan and status. Register it before the routes. */
+/** Counts, and traces where that is wanted, every request of the app: its route, plan and status. Register it before the routes. */
 export const requestCountPlugin = fp<RequestCountOptions>(
   async (app, { operations, isLinkPort = false }) => {
-    const { requests } = operations;
+    const { requests, tracing } = operations;
+    if (tracing !== undefined) {
+      app.addHook('onRequest', (request, _reply, done) => {
+        tracing.begin(request);
+        done();
+      });
+    }
     app.addHook('onResponse', (request: FastifyRequest, reply: FastifyReply, done) => {
       const { callerPlan: plan, isOverLimit } = request;
       const status = reply.raw.statusCode;
-      requests.count({ route: routeOf(request, isLinkPort), plan, status }, reply.elapsedTime, isOverLimit);
+      const route = routeOf(request, isLinkPort);
+      requests.count({ route, plan, status }, reply.elapsedTime, isOverLimit);
+      tracing?.end(request, reply, route);
       done();
     });
   },

@@ -10,6 +10,7 @@ import { startQueueSampler } from './queue-sampler.js';
 import { type CatalogLookups, createRegistry } from './registry.js';
 import { createRequestCounts, type RequestCounts } from './request-counts.js';
 import { startSamples } from './samples.js';
+import type { Tracing } from './tracing.js';
 import { VERSION } from './version.js';
 import { createWriterCounts } from './writer-counts.js';
 
@@ -24,6 +25,8 @@ export interface OperationsOptions {
   readonly catalogLookups?: () => CatalogLookups;
   /** The one kind of service that measures the sizes of tables, and tells of the groups it stored. */
   readonly isWriter?: boolean;
+  /** What `startTracing` gave; closed with the rest. */
+  readonly tracing?: Tracing | undefined;
   readonly logger: MetricsLogger;
   readonly now?: () => number;
   readonly intervalMs?: { readonly components?: number; readonly queue?: number; readonly opsLog?: number };
@@ -36,6 +39,7 @@ export interface Operations {
   readonly requests: RequestCounts;
   readonly opsLog: OpsLog;
   readonly registry: Registry;
+  readonly tracing: Tracing | undefined;
   /** A writer has stored a group. */
   countGroup(group: StoredGroup): void;
   /** A query of the API has ended by itself. */
@@ -63,7 +67,17 @@ function addRequests(opsLog: OpsLog, requests: RequestCounts, service: string, n
 }
 
 export function startOperations(options: OperationsOptions): Operations {
-  const { service, redis, clickhouse, spoolDirectory, catalogLookups, logger, now = Date.now, intervalMs } = options;
+  const {
+    service,
+    redis,
+    clickhouse,
+    spoolDirectory,
+    catalogLookups,
+    tracing,
+    logger,
+    now = Date.now,
+    intervalMs,
+  } = options;
   const isWriter = options.isWriter === true;
   const components = startComponentWatch({
     redis,
@@ -108,15 +122,20 @@ export function startOperations(options: OperationsOptions): Operations {
     requests,
     opsLog,
     registry,
+    tracing,
     countGroup(group) {
       components.noteWork();
       writer?.count(group);
+      tracing?.group(group);
     },
-    countQuery: queries.count,
+    countQuery(caller, report) {
+      queries.count(caller, report);
+      tracing?.query(caller, report);
+    },
     async close() {
       samples.close();
       await queue.close();
-      await Promise.all([components.close(), opsLog.close()]);
+      await Promise.all([components.close(), opsLog.close(), tracing?.close()]);
     },
   };
 }

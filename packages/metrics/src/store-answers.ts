@@ -37,8 +37,13 @@ export async function askClickHouse(clickhouse: ClickHouseClient, limitMs: numbe
     })
     .then((result) => result.json<[number, string]>())
     .catch(() => []);
-  const ping = await clickhouse.ping({ select: false, abort_signal: AbortSignal.timeout(limitMs) });
-  if (!ping.success) throw new Error(ping.error.message || 'clickhouse does not answer');
+  const limit = AbortSignal.timeout(limitMs);
+  const ping = await clickhouse.ping({ select: false, abort_signal: limit });
+  if (!ping.success) {
+    throw new Error(
+      limit.aborted ? `no answer within ${limitMs} ms` : ping.error.message || 'clickhouse does not answer',
+    );
+  }
   const [row] = await uptime;
   return { uptimeSeconds: row?.[0], detail: row === undefined ? 'ClickHouse is busy' : `ClickHouse ${row[1]}` };
 }

@@ -9,14 +9,15 @@ import { trackRoutes } from './track/track-routes.js';
 export function buildLinkApp(
   options: CreateAppOptions,
   deps: IngestDeps,
-  operations?: Pick<Operations, 'requests'>,
+  operations?: Pick<Operations, 'requests' | 'tracing'>,
 ): App {
   const app = createApp({ title: 'Waymark links', ...options, systemRoutes: false, rewriteUrl: routerTarget });
   if (operations !== undefined) app.register(requestCountPlugin, { operations, isLinkPort: true });
   app.register(async (routes) => browserRoutes(routes as App, deps));
   app.register(async (routes) => redirectRoutes(routes, deps));
-  // A hook of the app refuses what did not come over HTTPS.
-  if (options.requireHttps !== true) shortcutVisits(app, deps, operations?.requests.countVisit);
+  // A hook of the app refuses what did not come over HTTPS, and others trace.
+  if (options.requireHttps !== true && operations?.tracing === undefined)
+    shortcutVisits(app, deps, operations?.requests.countVisit);
   return app;
 }
 
@@ -24,7 +25,7 @@ export function buildLinkApp(
 export function buildTrackApp(
   options: CreateAppOptions,
   deps: IngestDeps,
-  operations?: Pick<Operations, 'requests'>,
+  operations?: Pick<Operations, 'requests' | 'tracing'>,
 ): App {
   const app = createApp({ title: 'Waymark ingest', ...options });
   if (operations !== undefined) app.register(requestCountPlugin, { operations });

@@ -3,7 +3,7 @@ import { openStores } from '@waymark/catalog';
 import { describeSettings, loadSettings, readAdminKey, readInstanceKey, type Settings } from '@waymark/config';
 import { createEventProducer } from '@waymark/event-queue';
 import { type CreateAppOptions, createLogger, type Logger, runService, type Service } from '@waymark/http-kit';
-import { metricsRoute, startOperations } from '@waymark/metrics';
+import { metricsRoute, startOperations, startTracing } from '@waymark/metrics';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { buildLinkApp, buildTrackApp } from './app.js';
 import { createIngestDeps } from './ingest-deps.js';
@@ -15,7 +15,16 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const spoolDirectory = join(settings.dataDir, 'spool');
   const producer = createEventProducer({ redisUrl, spoolDirectory, logger });
   const catalogLookups = catalog.lookups;
-  const operations = startOperations({ service: 'ingest', redis, clickhouse, spoolDirectory, catalogLookups, logger });
+  const tracing = await startTracing({ service: 'ingest', settings, logger });
+  const operations = startOperations({
+    service: 'ingest',
+    tracing,
+    redis,
+    clickhouse,
+    spoolDirectory,
+    catalogLookups,
+    logger,
+  });
   const rateLimiter = createRateLimiter(redis, { logger });
   const deps = createIngestDeps({ settings, instanceKey, catalog, producer, clickhouse, redis, rateLimiter, logger });
 

@@ -54,7 +54,7 @@ export async function managementRoutes(app: App, deps: ManagementDeps): Promise<
 export function buildApp(
   options: CreateAppOptions,
   deps: ManagementDeps,
-  operations?: Pick<Operations, 'requests'>,
+  operations?: Pick<Operations, 'requests' | 'tracing'>,
 ): App {
   const app = createApp({ title: 'Waymark management', ...options });
   if (operations !== undefined) app.register(requestCountPlugin, { operations });

@@ -2,7 +2,7 @@ import { openStores } from '@waymark/catalog';
 import { describeSettings, loadSettings, readAdminKey, readInstanceKey, type Settings } from '@waymark/config';
 import { createRecordedClaims } from '@waymark/event-queue';
 import { type App, createLogger, type Logger, runService, type Service } from '@waymark/http-kit';
-import { metricsRoute, startOperations } from '@waymark/metrics';
+import { metricsRoute, startOperations, startTracing } from '@waymark/metrics';
 import { createOutbound } from '@waymark/outbound';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { createWebhookNotifier } from '@waymark/webhooks';
@@ -14,7 +14,8 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const { redis, clickhouse, catalog } = stores;
   const rateLimiter = createRateLimiter(redis, { logger });
   const catalogLookups = catalog.lookups;
-  const operations = startOperations({ service: 'management', redis, clickhouse, catalogLookups, logger });
+  const tracing = await startTracing({ service: 'management', settings, logger });
+  const operations = startOperations({ service: 'management', tracing, redis, clickhouse, catalogLookups, logger });
   const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
   const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
   const app = buildApp(

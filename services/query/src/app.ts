@@ -30,7 +30,7 @@ export async function queryRoutes(app: App, deps: QueryDeps): Promise<void> {
 export function buildApp(
   options: CreateAppOptions,
   deps: QueryDeps & { readonly rateLimiter: RateLimiter },
-  operations?: Pick<Operations, 'requests'>,
+  operations?: Pick<Operations, 'requests' | 'tracing'>,
 ): App {
   const app = createApp({ title: 'Waymark query', ...options });
   if (operations !== undefined) app.register(requestCountPlugin, { operations });

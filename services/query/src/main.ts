@@ -1,7 +1,7 @@
 import { openStores } from '@waymark/catalog';
 import { describeSettings, loadSettings, readAdminKey, readInstanceKey, type Settings } from '@waymark/config';
 import { createLogger, type Logger, runService, type Service } from '@waymark/http-kit';
-import { metricsRoute, startOperations } from '@waymark/metrics';
+import { metricsRoute, startOperations, startTracing } from '@waymark/metrics';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { buildApp } from './app.js';
 
@@ -10,7 +10,8 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const { redis, clickhouse, catalog } = stores;
   const rateLimiter = createRateLimiter(redis, { logger });
   const catalogLookups = catalog.lookups;
-  const operations = startOperations({ service: 'query', redis, clickhouse, catalogLookups, logger });
+  const tracing = await startTracing({ service: 'query', settings, logger });
+  const operations = startOperations({ service: 'query', tracing, redis, clickhouse, catalogLookups, logger });
   const app = buildApp(
     {
       logger,

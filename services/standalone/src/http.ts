@@ -15,7 +15,7 @@ import {
 } from '@waymark/http-kit';
 import { buildLinkApp, createIngestDeps, trackRoutes } from '@waymark/ingest';
 import { managementRoutes, opsRoutes } from '@waymark/management';
-import { metricsRoute, requestCountPlugin, startOperations } from '@waymark/metrics';
+import { metricsRoute, requestCountPlugin, startOperations, startTracing } from '@waymark/metrics';
 import { createOutbound } from '@waymark/outbound';
 import { queryRoutes } from '@waymark/query';
 import { createRateLimiter } from '@waymark/rate-limit';
@@ -47,7 +47,16 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const spoolDirectory = join(settings.dataDir, 'spool');
   const producer = createEventProducer({ redisUrl, spoolDirectory, logger });
   const catalogLookups = catalog.lookups;
-  const operations = startOperations({ service: 'http', redis, clickhouse, spoolDirectory, catalogLookups, logger });
+  const tracing = await startTracing({ service: 'http', settings, logger });
+  const operations = startOperations({
+    service: 'http',
+    tracing,
+    redis,
+    clickhouse,
+    spoolDirectory,
+    catalogLookups,
+    logger,
+  });
   const rateLimiter = createRateLimiter(redis, { logger });
   const ingest = createIngestDeps({ settings, instanceKey, catalog, producer, clickhouse, redis, rateLimiter, logger });
 

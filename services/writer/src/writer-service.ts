@@ -3,7 +3,7 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { readAdminKey, readInstanceKey, type Settings, SettingsError } from '@waymark/config';
 import { createEventWriter, type EventWriter } from '@waymark/event-queue';
 import { type App, createApp, type Logger, type Service } from '@waymark/http-kit';
-import { metricsRoute, startOperations } from '@waymark/metrics';
+import { metricsRoute, startOperations, startTracing } from '@waymark/metrics';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { createEventFollower, createWebhookNotifier } from '@waymark/webhooks';
 import { CLOSE_SHARE } from './close-share.js';
@@ -52,7 +52,16 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const closeMs = settings.shutdownDeadlineMs * CLOSE_SHARE;
   const webhookJobsOf = createEventFollower({ catalog });
   const catalogLookups = catalog.lookups;
-  const operations = startOperations({ service: 'writer', isWriter: true, redis, clickhouse, catalogLookups, logger });
+  const tracing = await startTracing({ service: 'writer', settings, logger });
+  const operations = startOperations({
+    service: 'writer',
+    tracing,
+    isWriter: true,
+    redis,
+    clickhouse,
+    catalogLookups,
+    logger,
+  });
   const onStored = operations.countGroup;
   const writer = createEventWriter({ redisUrl, clickhouse, logger, closeMs, webhookJobsOf, onStored });
   const rateLimiter = createRateLimiter(redis, { logger });
