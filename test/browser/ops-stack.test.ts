@@ -82,7 +82,7 @@ describe.skipIf(!hasChromium)('the page of the operators on a stack that is up',
     const events = page.locator('#events');
     process.kill(pid, 'SIGSTOP');
     try {
-      expect(await told('clickhouse', 'down')).toMatch(/^clickhouseDown/);
+      expect(await told('clickhouse', 'down')).toMatch(/no answer within/);
       await events.getByText(/^ClickHouse does not answer\. Shown as of \d\d:\d\d:\d\d\.$/).waitFor();
       expect(await events.locator('canvas').count()).toBe(1);
     } finally {

@@ -1,3 +1,4 @@
+import { visibleSpan } from './axes.js';
 import { ageText, timeText } from './clock.js';
 import { onColourScheme, readColours } from './colours.js';
 import type { OpsAnswer } from './ops-answer.js';
@@ -46,7 +47,8 @@ function showAnswer(answer: OpsAnswer): void {
   }
   // Only a change is read out.
   if (summary.textContent !== answer.summary) summary.textContent = answer.summary;
-  for (const panel of panels) panel.show(answer);
+  const span = visibleSpan(Object.values(answer.plots)) ?? [answer.nowMs / 1000 - 3600, answer.nowMs / 1000];
+  for (const panel of panels) panel.show(answer, span);
   showAges();
   showStatus();
 }

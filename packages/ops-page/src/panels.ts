@@ -1,4 +1,5 @@
 import { amountText, type Unit } from './amounts.js';
+import type { TimeSpan } from './axes.js';
 import { momentText, timeText } from './clock.js';
 import type { Colours } from './colours.js';
 import type { OpsAnswer, PlotAnswer, PlotSeries } from './ops-answer.js';
@@ -7,7 +8,7 @@ import { Plot } from './plot.js';
 /** A panel of the page that shows what was read for it last. */
 export interface Panel {
   readonly id: string;
-  show(answer: OpsAnswer): void;
+  show(answer: OpsAnswer, span: TimeSpan): void;
   recolour(colours: Colours): void;
 }
 
@@ -105,7 +106,7 @@ function plotPanel(panel: HTMLElement, colours: Colours): Panel {
   listenToKeys(host, plot);
   return {
     id,
-    show({ plots, failures }) {
+    show({ plots, failures }, span) {
       const answer = plots[id];
       note(failures[id]);
       if (answer === undefined) return;
@@ -115,7 +116,7 @@ function plotPanel(panel: HTMLElement, colours: Colours): Panel {
       empty.hidden = !isEmpty;
       panel.removeAttribute('aria-busy');
       if (isEmpty) return;
-      plot.show(answer);
+      plot.show(answer, span);
       legend.show(answer, moment);
     },
     recolour: (next) => plot.recolour(next),

@@ -1,6 +1,6 @@
 import type UPlot from 'uplot';
 import { amountText, type Unit } from './amounts.js';
-import { scaleTop, tickSteps } from './axes.js';
+import { scaleTop, TIME_STEPS, type TimeSpan, tickSteps } from './axes.js';
 import { momentText, tickText } from './clock.js';
 import type { Colours } from './colours.js';
 import type { PlotAnswer, PlotSeries } from './ops-answer.js';
@@ -20,14 +20,22 @@ export interface PlotOptions {
   readonly onMoment: (index: number | null) => void;
 }
 
+/** Moments that no line leads to or from: they are drawn as points. */
+function loneMoments(values: ArrayLike<number | null | undefined>): number[] {
+  const isKnown = (index: number) => typeof values[index] === 'number';
+  return Array.from(values, (_, index) => index).filter(
+    (index) => isKnown(index) && !isKnown(index - 1) && !isKnown(index + 1),
+  );
+}
+
 function seriesOptions({ name, tone }: PlotSeries, colours: Colours): UPlot.Series {
   const stroke = colours.of(tone);
   return {
     label: name,
     stroke,
     width: 1.5,
-    points: { show: false },
-    spanGaps: true,
+    points: { show: true, size: 4, filter: (plot, index) => loneMoments(plot.data[index] ?? []) },
+    spanGaps: false,
     ...(tone === 'limit' ? { dash: [4, 4], width: 1 } : {}),
     ...(tone === 'first' ? { fill: `${stroke}1c` } : {}),
   };
@@ -37,6 +45,7 @@ function plotOptions(
   { unit, onMoment, host }: PlotOptions,
   series: readonly PlotSeries[],
   colours: Colours,
+  span: () => TimeSpan,
 ): UPlot.Options {
   const axis = { stroke: colours.text, font: AXIS_FONT, ticks: { show: false } };
   return {
@@ -50,12 +59,13 @@ function plotOptions(
       sync: { key: SYNC_KEY },
       points: { size: 6, width: 1.5, fill: () => colours.surface },
     },
-    scales: { x: { time: true }, y: { range: (_plot, _min, max) => [0, scaleTop(max)] } },
+    scales: { x: { time: true, range: () => [...span()] }, y: { range: (_plot, _min, max) => [0, scaleTop(max)] } },
     axes: [
       {
         ...axis,
         size: 26,
         space: 56,
+        incrs: [...TIME_STEPS],
         grid: { show: false },
         values: (_plot, ticks, _axis, _space, step) => ticks.map((at) => tickText(at, step)),
       },
@@ -82,6 +92,7 @@ export class Plot {
   #plot: UPlot | undefined;
   #key = '';
   #answer: PlotAnswer | undefined;
+  #span: TimeSpan = [0, 1];
   #colours: Colours;
 
   constructor(options: PlotOptions, colours: Colours) {
@@ -90,8 +101,9 @@ export class Plot {
     new ResizeObserver(() => this.#resize()).observe(options.host);
   }
 
-  show(answer: PlotAnswer): void {
+  show(answer: PlotAnswer, span: TimeSpan): void {
     this.#answer = answer;
+    this.#span = span;
     const data = [answer.times, ...answer.series.map(({ values }) => values)] as UPlot.AlignedData;
     const key = seriesKey(answer);
     if (this.#plot !== undefined && key === this.#key) {
@@ -102,22 +114,28 @@ export class Plot {
     this.#plot?.destroy();
     const { host } = this.#options;
     if (host.clientWidth === 0) this.#plot = undefined;
-    else this.#plot = new uPlot(plotOptions(this.#options, answer.series, this.#colours), data, host);
+    else
+      this.#plot = new uPlot(
+        plotOptions(this.#options, answer.series, this.#colours, () => this.#span),
+        data,
+        host,
+      );
   }
 
   /** Draws everything again, in other colours. */
   recolour(colours: Colours): void {
     this.#colours = colours;
     this.#key = '';
-    if (this.#answer !== undefined) this.show(this.#answer);
+    if (this.#answer !== undefined) this.show(this.#answer, this.#span);
   }
 
   /** Moves the crosshair, as the arrow keys do; gives the moment in words. */
   step(by: number): string | undefined {
     const times = this.#answer?.times;
     if (this.#plot === undefined || times === undefined || times.length === 0) return undefined;
+    const first = times.findIndex((at) => at >= this.#span[0]);
     const from = this.#plot.cursor.idx ?? times.length;
-    const index = Math.min(times.length - 1, Math.max(0, from + by));
+    const index = Math.min(times.length - 1, Math.max(first, from + by));
     const at = times[index] as number;
     this.#plot.setCursor({ left: this.#plot.valToPos(at, 'x'), top: 0 });
     return momentText(at);

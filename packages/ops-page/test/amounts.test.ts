@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { amountText, UNITS } from '../src/amounts.js';
-import { scaleTop, tickSteps } from '../src/axes.js';
+import { scaleTop, tickSteps, visibleSpan } from '../src/axes.js';
 import { ageText } from '../src/clock.js';
 
 test.each([
@@ -48,4 +48,19 @@ test.each([
   [172_800, '2 d'],
 ])('%d seconds ago reads %s', (seconds, text) => {
   expect(ageText(seconds)).toBe(text);
+});
+
+const times = Array.from({ length: 240 }, (_, index) => index * 15);
+const plotFrom = (first: number, missing: 0 | null = null) => ({
+  times,
+  series: [{ name: 'a', tone: 'first' as const, values: times.map((_, index) => (index < first ? missing : 1)) }],
+});
+
+test('the time axis of a young installation starts where it does, that of an older one with the range', () => {
+  expect(visibleSpan([plotFrom(0), plotFrom(239)])).toEqual([0, 3585]);
+  expect(visibleSpan([plotFrom(239), plotFrom(239, 0)])).toEqual([3285, 3585]);
+  const [from = 0] = visibleSpan([plotFrom(120, 0), plotFrom(180)]) ?? [];
+  expect(from).toBeGreaterThan(1600);
+  expect(from).toBeLessThan(1800);
+  expect(visibleSpan([plotFrom(240)])).toBeUndefined();
 });

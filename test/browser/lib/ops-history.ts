@@ -26,8 +26,8 @@ function statements(seconds: number): string[] {
      SELECT toStartOfMinute(${moment(60)}), workspace, kind, ${traffic} * 6000 / workspace * if(kind = 'click', 1, 0.05) + 1, 240
      FROM (SELECT number, arrayJoin([1, 2, 3, 4, 5]) AS workspace, arrayJoin(['click', 'lead', 'sale']) AS kind ${everyMinute})`,
     ...['click', 'lead', 'sale', 'customer'].flatMap((kind, index) => [
-      sample(`queue_waiting:${kind}`, `floor(${traffic} * 24 / ${index + 1} * ${noise(kind)})`),
-      sample(`queue_oldest_ms:${kind}`, `${traffic} * 160 / ${index + 1} * ${noise(`${kind} age`)}`),
+      sample(`queue_waiting:${kind}`, `floor(${traffic} * 9 / ${index + 1} + 3 * ${noise(kind)})`),
+      sample(`queue_oldest_ms:${kind}`, `${traffic} * 60 / ${index + 1} + 20 * ${noise(`${kind} age`)}`),
     ]),
     sample('dead_letters', 'if(number < 90, 2, 0)'),
     sample('event_loop_p99_ms', `21 + 4 * ${noise('loop')}`),
@@ -35,7 +35,7 @@ function statements(seconds: number): string[] {
     sample('redis_limit_bytes', '536870912'),
     `INSERT INTO ops_requests
      SELECT toStartOfMinute(${moment(60)}), 'http', route, plan, status, counted, if(status = 429, counted, 0), counted * 4, 60,
-       [counted * 0.2, counted * 0.3, counted * 0.3, counted * 0.1, counted * 0.06, counted * 0.03, counted * 0.01, 0, 0, 0, 0, 0, 0, 0]
+       [counted * 0.2, counted * 0.3, counted * 0.3, counted * 0.1, counted * 0.06 * ${traffic}, counted * 0.03, counted * 0.01, 0, 0, 0, 0, 0, 0, 0]
      FROM (SELECT number, arrayJoin([
            ('GET /:link', '', 302, 10000), ('POST /track/lead', 'pro', 200, 800), ('GET /events', 'business', 200, 300),
            ('GET /events', 'business', 429, 40), ('GET /links/:linkId', 'pro', 404, 60), ('POST /track/sale', 'pro', 429, 12),

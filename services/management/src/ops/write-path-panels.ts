@@ -77,7 +77,7 @@ export const WRITE_PATH_PANELS: readonly OpsPanel[] = [
   {
     kind: 'plot',
     id: 'batches',
-    title: 'Rows an insert',
+    title: 'Batch size',
     about: 'Rows that the writer inserted at a time.',
     empty: 'The writer inserted nothing in this range.',
     unit: 'count',
