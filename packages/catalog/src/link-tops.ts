@@ -53,7 +53,8 @@ export function createLinkTops(parts: {
       query: `SELECT link_id FROM link_totals FINAL WHERE workspace_id = {workspace:UInt64} AND toInt64(${column}) > 0
 ORDER BY ${column} DESC, link_id DESC LIMIT {limit:UInt32}`,
       parameters: { workspace: numberOf('workspace', workspaceId), limit },
-      settings,
+      // More threads split the merging of versions among them, which costs more than it gains: 40 against 50 ms of CPU.
+      settings: { ...settings, max_threads: 1 },
     });
     return rows.map(([number]) => store.table.publicId(number));
   }
