@@ -193,6 +193,20 @@ describe.skipIf(!hasChromium)('the page of the operators', { timeout: 60_000 }, 
     expect((await fetch(`${api}/click/a-job/clean`, { method: 'PUT', headers })).status).toBe(403);
   });
 
+  it('opens while Redis is away, and names it', async () => {
+    await redis.kill9();
+    const page = await open();
+    await page.locator('#components [data-component="redis"][data-state="down"]').waitFor();
+    await page
+      .getByRole('status')
+      .getByText(/redis down: /)
+      .waitFor({ state: 'attached' });
+    expect(await page.evaluate(ALL_ARE_DRAWN)).toBe(true);
+    expect(await page.locator('.note:visible').allTextContents()).toEqual([]);
+    await redis.restart();
+    await page.locator('#components [data-component="redis"]:not([data-state="down"])').waitFor();
+  });
+
   it('names a panel that cannot be read, and shows the others', async () => {
     const page = await open();
     await database.client.command({ query: 'DROP VIEW ops_disk' });

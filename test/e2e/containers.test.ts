@@ -174,6 +174,21 @@ describe('the services of docker-compose.yml', { timeout: 120_000 }, () => {
     await waitFor(() => isHealthy(name), { what: `${name} to be healthy; it said:\n${output}`, timeoutMs: 25_000 });
   });
 
+  it('tell the operators at /ops of management that all of them are up', async () => {
+    const { ADMIN_KEY = '' } = serviceOf('management').environment;
+    const headers = { authorization: `Bearer ${ADMIN_KEY}` };
+    await waitFor(
+      async () => {
+        const answer = await fetch(`http://127.0.0.1:${port('management api')}/ops/data`, { headers });
+        const { components } = (await answer.json()) as { components: string };
+        return ['redis', 'clickhouse', ...SERVICES].every((name) =>
+          components.includes(`data-component="${name}" data-state="up"`),
+        );
+      },
+      { what: 'every component' },
+    );
+  });
+
   it.skipIf(!hasNginx())('carry an event of each kind through the proxy', async () => {
     const conf = join(directory, 'nginx.conf');
     const original = readFileSync(join(ROOT, 'scripts/docker/nginx.conf'), 'utf8');
