@@ -1,6 +1,6 @@
 import { parseResourceId } from '@waymark/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startIngest, type TestIngest } from './test-ingest.js';
+import { DOMAIN, startIngest, type TestIngest } from './test-ingest.js';
 
 let ingest: TestIngest;
 let publishable: string;
@@ -140,5 +140,15 @@ describe('conversions reported by pages', () => {
         'Content-Type, Authorization',
       ]);
     }
+  });
+});
+
+describe('GET /internal/domain-check', () => {
+  it('is on the API port of ingest, too; on the link port the path is a short link’s', async () => {
+    const ask = async (domain: string) =>
+      (await ingest.trackApp.inject(`/internal/domain-check?domain=${domain}`)).statusCode;
+    expect([await ask(DOMAIN), await ask('nobody.example')]).toEqual([200, 404]);
+    const visit = await ingest.visit(`/internal/domain-check?domain=${DOMAIN}`);
+    expect([visit.statusCode, visit.headers['content-type']]).toEqual([404, expect.stringContaining('text/html')]);
   });
 });
