@@ -88,6 +88,25 @@ describe('docker-compose.yml', () => {
     expect(compose.services.clickhouse?.user).toBe('101:101');
   });
 
+  it('scrapes every service with its admin key, where the service answers', () => {
+    const text = readFileSync(join(ROOT, 'deploy/prometheus/prometheus.yml'), 'utf8');
+    const { rule_files, scrape_configs } = parse(text) as {
+      readonly rule_files: readonly string[];
+      readonly scrape_configs: readonly {
+        readonly authorization: { readonly credentials: string };
+        readonly static_configs: readonly { readonly targets: readonly string[] }[];
+      }[];
+    };
+    for (const file of rule_files) expect(existsSync(join(ROOT, 'deploy/prometheus', file))).toBe(true);
+    const serving = ours.filter(([name]) => name !== 'migrate');
+    const expected = serving.map(([name, { environment = {} }]) => {
+      const { apiPort, writerPort, adminKey } = loadSettings(environment);
+      expect(scrape_configs[0]?.authorization.credentials).toBe(adminKey);
+      return `${name}:${name === 'writer' ? writerPort : apiPort}`;
+    });
+    expect(scrape_configs[0]?.static_configs[0]?.targets.toSorted()).toEqual(expected.toSorted());
+  });
+
   it('mounts files that are there and volumes that are declared', () => {
     for (const mount of services.flatMap(([, { volumes = [] }]) => volumes)) {
       const [source = ''] = mount.split(':');

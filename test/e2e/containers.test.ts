@@ -60,12 +60,13 @@ async function freePorts(count: number): Promise<number[]> {
 
 describe('docker-compose.yml', () => {
   it('pins every image', () => {
-    for (const { image } of Object.values(compose.services)) expect(image).toMatch(/:\d+\.\d+[\w.-]*$/);
+    for (const { image } of Object.values(compose.services)) expect(image).toMatch(/:v?\d+\.\d+[\w.-]*$/);
   });
 
   it('publishes ports on this machine only', () => {
     const ports = Object.values(compose.services).flatMap((service) => service.ports ?? []);
-    expect(ports).toEqual(['127.0.0.1:3000:8080', '127.0.0.1:3001:8081', '127.0.0.1:3300:3000']);
+    expect(ports.filter((mapping) => !mapping.startsWith('127.0.0.1:'))).toEqual([]);
+    expect(ports).toHaveLength(4);
   });
 
   it('marks every secret', () => {
