@@ -26,8 +26,8 @@ export interface BoundFilters {
   readonly toMs: number;
   /** On the columns of the event. */
   readonly conditions: readonly Condition[];
-  /** How many links the caller listed; undefined = none listed, so any link. */
-  readonly listedLinks: number | undefined;
+  /** The links the caller listed; undefined = none listed, so any link. */
+  readonly listedLinks: readonly bigint[] | undefined;
   /** Ids of the only links whose events can match, found by their attributes. */
   readonly allowedLinks: TableRead | undefined;
   /** The attributes are such that few links share them, as a rule. */
@@ -101,7 +101,7 @@ export function bindFilters(parsed: ParsedFilters, scope: BindScope): BoundFilte
     fromMs,
     toMs,
     conditions,
-    listedLinks: listed?.length,
+    listedLinks: listed,
     allowedLinks: sets.allowed,
     areAllowedLinksLikelyFew: sets.areLikelyFew,
     removedLinks: sets.allowed === undefined ? removedLinks(workspace, among) : undefined,

@@ -14,6 +14,7 @@ import {
   planCount,
   planFirstEvent,
   planHead,
+  planLinkEvents,
   planLinks,
   planSlot,
   print,
@@ -83,7 +84,9 @@ export async function pageOf(
   if (counted !== undefined && isBeyondEnd(bound, counted)) return { ids: [], statements };
   const links = planLinks(bound, events ?? counted ?? 0);
   const found = links === undefined ? {} : allowedLinksFact((await run(printFact(links))).map(BigInt));
-  const facts = { ...known, ...found };
+  const few = planLinkEvents(bound, found);
+  const linkEvents = few === undefined ? undefined : Number((await run(printFact(few)))[0]);
+  const facts = { linkEvents, ...known, ...found };
   const start = isFar === true ? await startOf(bound, facts, table) : {};
   if (start === undefined) return { ids: [], statements };
   return { ids: await run(print(plan(bound, { ...facts, ...start }))), statements };

@@ -1,5 +1,18 @@
 -- GET /events?linkId=link_00000000001%2Clink_00000000002%2Clink_none
 
+SELECT sum(clicks)
+  FROM link_totals
+  WHERE workspace_id = {p0:UInt64}
+  AND link_id IN {p1:Array(UInt64)}
+-- p0 = "500"
+-- p1 = ["1","2"]
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set distributed_product_mode = local
+-- set optimize_skip_unused_shards = 1
+-- set log_comment = events clicks links count
+
 SELECT click_id, timestamp, link_id, payload, ip
   FROM click_events
   WHERE workspace_id = {p0:UInt64}

@@ -1,4 +1,12 @@
-import { type BoundRequest, isBeyondEnd, isFarPage, plan, planCount, print } from '@waymark/event-query';
+import {
+  type BoundRequest,
+  isBeyondEnd,
+  isFarPage,
+  plan,
+  planCount,
+  planLinkEvents,
+  print,
+} from '@waymark/event-query';
 import type { Reads } from '../reads.js';
 import type { EventPageRow } from './event-text.js';
 import { findStart } from './page-start.js';
@@ -12,7 +20,8 @@ export async function readPage(reads: Reads, bound: BoundRequest): Promise<reado
   if (bound.isEmpty) return [];
   const [events, removed] = await Promise.all([reads.sum(planCount(bound)), reads.removedLinks(bound)]);
   if (events !== undefined && isBeyondEnd(bound, events)) return [];
-  const facts = { ...(await reads.allowedLinks(bound, events)), ...removed };
+  const allowed = await reads.allowedLinks(bound, events);
+  const facts = { ...allowed, ...removed, linkEvents: await reads.sum(planLinkEvents(bound, allowed)) };
   const start = isFarPage(bound) ? await findStart(reads, bound, facts) : {};
   return start === undefined ? [] : reads.run<EventPageRow>(print(plan(bound, { ...facts, ...start })));
 }
