@@ -53,6 +53,8 @@ describe('the writer process', () => {
     const writer = await startWriterProcess();
     await waitFor(async () => (await statusOf('/readyz')) === 200, { what: 'the writer', timeoutMs: 20_000 });
     expect(await statusOf('/healthz')).toBe(200);
+    const readiness = await (await fetch(`http://127.0.0.1:${port}/readyz`)).json();
+    expect(readiness).toEqual({ status: 'ready', checks: { queue: 'ok', progress: 'ok', clickhouse: 'ok' } });
     await redis.kill9();
     await waitFor(async () => (await statusOf('/readyz')) === 503, { what: 'the writer to be not ready' });
     expect(await statusOf('/healthz')).toBe(200);
