@@ -1,3 +1,4 @@
+import { createBatchLoader } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId, type PaymentProcessor, parseResourceId, type TrackSaleResponse } from '@waymark/contract';
 import { readRows } from './read-rows.js';
@@ -28,40 +29,81 @@ interface SalePayload {
   readonly metadata: SaleDetails['metadata'];
 }
 
-const BY_INVOICE = `SELECT event_name, customer_id, payload FROM sale_events
-WHERE workspace_id = {workspace:UInt64} AND invoice_id = {invoice:String}
-ORDER BY timestamp, event_id LIMIT 1`;
+/** The first sale of each invoice. */
+const BY_INVOICE = `SELECT event_name, customer_id, payload, invoice_id FROM sale_events
+WHERE workspace_id = {workspace:UInt64} AND invoice_id IN {invoices:Array(String)}
+ORDER BY timestamp, event_id LIMIT 1 BY invoice_id`;
 
-const OF_CUSTOMER_AND_LINK = `SELECT 1 FROM sale_events
-WHERE workspace_id = {workspace:UInt64} AND customer_id = {customer:UInt64} AND link_id = {link:UInt64} LIMIT 1`;
+const OF_CUSTOMERS = `SELECT DISTINCT customer_id, link_id FROM sale_events
+WHERE workspace_id = {workspace:UInt64} AND customer_id IN {customers:Array(UInt64)} AND link_id IN {links:Array(UInt64)}`;
 
+const KEYS_PER_READ = 100;
+const READS_MAX = 2;
+
+interface InvoiceKey {
+  readonly workspace: string;
+  readonly invoiceId: string;
+}
+
+/** Numbers as text. */
+interface BuyerKey {
+  readonly workspace: string;
+  readonly customer: string;
+  readonly link: string;
+}
+
+function writtenSale([eventName = '', customerNumber = '0', payload = '{}']: readonly string[]): WrittenSale {
+  const { sale, metadata } = JSON.parse(payload) as SalePayload;
+  const { amount, currency, paymentProcessor, invoiceId } = sale;
+  return {
+    eventName,
+    customerId: formatResourceId('customer', customerNumber),
+    sale: { amount, currency, paymentProcessor, invoiceId, metadata },
+  };
+}
+
+/** Sales looked for at the same moment share a read. */
 export function createSaleStore(clickhouse: ClickHouseClient): SaleStore {
-  async function firstRow(query: string, parameters: Readonly<Record<string, unknown>>): Promise<string[] | undefined> {
-    return (await orUnavailable('look-up of sales', readRows(clickhouse, query, parameters)))[0];
-  }
+  const common = {
+    group: ({ workspace }: { readonly workspace: string }) => workspace,
+    batchSizeMax: KEYS_PER_READ,
+    concurrentReadsMax: READS_MAX,
+  };
+  const lookForInvoice = createBatchLoader<InvoiceKey, WrittenSale>({
+    ...common,
+    identify: ({ workspace, invoiceId }) => `${workspace}/${invoiceId}`,
+    async load(keys) {
+      const workspace = keys[0]?.workspace ?? '';
+      const invoices = keys.map(({ invoiceId }) => invoiceId);
+      const rows = await readRows(clickhouse, BY_INVOICE, { workspace, invoices });
+      return new Map(rows.map((row) => [`${workspace}/${row[3]}`, writtenSale(row)]));
+    },
+  });
+  const lookForBuyer = createBatchLoader<BuyerKey, true>({
+    ...common,
+    identify: ({ workspace, customer, link }) => `${workspace}/${customer}/${link}`,
+    async load(keys) {
+      const workspace = keys[0]?.workspace ?? '';
+      const customers = keys.map(({ customer }) => BigInt(customer));
+      const links = keys.map(({ link }) => BigInt(link));
+      const rows = await readRows(clickhouse, OF_CUSTOMERS, { workspace, customers, links });
+      return new Map(rows.map(([customer, link]) => [`${workspace}/${customer}/${link}`, true]));
+    },
+  });
 
   return {
     async findByInvoice(workspaceId, invoiceId) {
-      const workspace = parseResourceId('workspace', workspaceId);
-      const row = await firstRow(BY_INVOICE, { workspace, invoice: invoiceId });
-      if (row === undefined) return undefined;
-      const [eventName = '', customerNumber = '0', payload = '{}'] = row;
-      const { sale, metadata } = JSON.parse(payload) as SalePayload;
-      const { amount, currency, paymentProcessor } = sale;
-      return {
-        eventName,
-        customerId: formatResourceId('customer', customerNumber),
-        sale: { amount, currency, paymentProcessor, invoiceId: sale.invoiceId, metadata },
-      };
+      const workspace = parseResourceId('workspace', workspaceId) ?? '0';
+      return orUnavailable('look-up of sales', lookForInvoice({ workspace, invoiceId }));
     },
 
     async hasSale(workspaceId, customerId, linkId) {
-      const parameters = {
-        workspace: parseResourceId('workspace', workspaceId),
-        customer: parseResourceId('customer', customerId),
-        link: parseResourceId('link', linkId),
+      const key = {
+        workspace: parseResourceId('workspace', workspaceId) ?? '0',
+        customer: parseResourceId('customer', customerId) ?? '0',
+        link: parseResourceId('link', linkId) ?? '0',
       };
-      return (await firstRow(OF_CUSTOMER_AND_LINK, parameters)) !== undefined;
+      return (await orUnavailable('look-up of sales', lookForBuyer(key))) === true;
     },
   };
 }
