@@ -49,9 +49,10 @@ function pathOf(url: string | undefined): string {
 }
 
 /** Errors of Redis carry their command with its arguments, rows about visitors among them: its name is enough. */
-function errorFields(err: Error): object {
-  const fields: object = pino.stdSerializers.err(err);
-  if (!('command' in fields)) return fields;
+function errorFields(err: Error): unknown {
+  // What is thrown need not be an error, and comes back as it is.
+  const fields: unknown = pino.stdSerializers.err(err);
+  if (typeof fields !== 'object' || fields === null || !('command' in fields)) return fields;
   const { name } = (fields.command ?? {}) as { readonly name?: unknown };
   return { ...fields, command: name };
 }
