@@ -44,7 +44,8 @@ describe('a Redis at its memory limit', () => {
   it(
     'sheds, spools and drains without losing anything, even when the last byte is taken',
     async () => {
-      const traffic = new Traffic(path, { clicks: 100, sales: 20 });
+      // Large rows fill it: claims stay for an hour, and those of a few ten thousand small clicks would be all it can hold.
+      const traffic = new Traffic(path, { clicks: 100, sales: 20, padding: { every: 1, characters: 1000 } });
       await traffic.progress(500);
       await path.clickhouse.kill9();
       await waitFor(() => (traffic.ledger.refusals['429'] ?? 0) > 0, { what: 'sales to be shed', timeoutMs: 120_000 });

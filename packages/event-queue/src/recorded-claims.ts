@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import { finalValue, PENDING_TTL_MS, pendingValue } from './claim-value.js';
 import { notRecorded } from './claims.js';
 import { pause, withinMs } from './deadline.js';
 import { claimKey } from './queue-keys.js';
@@ -20,10 +22,22 @@ end
 return pending
 `;
 
+/** Makes a claim final, or gives it back, for the owner who holds it. KEYS[1]: the claim. ARGV: its pending value; final value, ms. */
+const END_CLAIM = `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+if ARGV[2] == '' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
+return 1
+`;
+
 /** Claims as those see them who change or remove what was recorded under them. */
 export interface RecordedClaims {
-  /** Whether somebody works under the claim, or has recorded something. @throws ApiError 500 when Redis is away */
-  isHeld(name: string): Promise<boolean>;
+  /**
+   * Does work that records something under a claim, and leaves what events that follow at once are to find there. Undefined:
+   * somebody works under the claim, or has recorded something.
+   *
+   * @throws ApiError 500 when Redis is away
+   */
+  record<T>(name: string, ttlMs: number, work: () => Promise<T>): Promise<T | undefined>;
   /**
    * Forgets what was recorded under the claims. A request under way may have read what was changed and record it again: such
    * are waited for.
@@ -53,7 +67,21 @@ export function createRecordedClaims(redis: Redis): RecordedClaims {
   }
 
   return {
-    isHeld: async (name) => (await ask(redis.exists(claimKey(name)), 'reading a claim')) === 1,
+    async record(name, ttlMs, work) {
+      const key = claimKey(name);
+      const mine = pendingValue(randomUUID());
+      const taken = await ask(redis.set(key, mine, 'PX', PENDING_TTL_MS, 'NX'), 'taking a claim');
+      if (taken === null) return undefined;
+      let stored = '';
+      try {
+        const result = await work();
+        stored = finalValue(JSON.stringify(result));
+        return result;
+      } finally {
+        // What is not ended expires by itself; the record is found without its claim.
+        await redis.eval(END_CLAIM, 1, key, mine, stored, ttlMs).catch(() => undefined);
+      }
+    },
 
     async forget(names) {
       const keys = names.map(claimKey);

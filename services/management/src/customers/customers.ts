@@ -16,6 +16,9 @@ function bareExternalId(externalId: string): string {
   return bare;
 }
 
+/** As long as `/track` remembers the customers it makes. */
+const REMEMBERED_MS = 2 * 3_600_000;
+
 /** By `cus_…` id or `ext_…` external id. @throws ApiError not_found */
 export async function findCustomer(catalog: Catalog, workspaceId: string, id: string): Promise<CustomerRecord> {
   if (!id.startsWith(EXTERNAL_PREFIX)) return catalog.customers.require(workspaceId, id);
@@ -31,11 +34,13 @@ export async function createCustomer(
   body: CreateCustomerBody,
 ): Promise<CustomerRecord> {
   const externalId = bareExternalId(body.externalId);
-  if (await claims.isHeld(customerClaim(workspaceId, externalId))) {
-    throw new ApiError('conflict', `A customer "${externalId}" exists already.`);
-  }
   const { email = null, name = null, avatar = null, stripeCustomerId = null, country } = body;
-  return catalog.customers.create(workspaceId, { externalId, email, name, avatar, stripeCustomerId, country });
+  const create = () =>
+    catalog.customers.create(workspaceId, { externalId, email, name, avatar, stripeCustomerId, country });
+  // Under the claim of the external id, as leads and sales make customers.
+  const created = await claims.record(customerClaim(workspaceId, externalId), REMEMBERED_MS, create);
+  if (created === undefined) throw new ApiError('conflict', `A customer "${externalId}" exists already.`);
+  return created;
 }
 
 /** @throws ApiError not_found, conflict when the external id is taken */
