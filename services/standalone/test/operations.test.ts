@@ -30,7 +30,10 @@ beforeAll(async () => {
   await waitFor(() => up.output().includes('Ctrl-C'), { what: 'its last line' });
   apiKey = /\bdub_[0-9A-Za-z]{24}\b/.exec(up.output())?.[0] ?? '';
 }, UP_MS_MAX);
-afterAll(() => removeUp(up));
+afterAll(async () => {
+  await up.stop();
+  await removeUp(up);
+}, 60_000);
 
 const authorized = { 'content-type': 'application/json' };
 
