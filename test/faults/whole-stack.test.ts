@@ -60,6 +60,6 @@ describe('the whole stack under kill -9', () => {
       });
       expect(verdict.acknowledged).toBeGreaterThan(KILLS * 4 * EVENTS_BETWEEN_KILLS);
     },
-    isLong ? 3_600_000 : 180_000,
+    isLong ? 3_600_000 : 300_000,
   );
 });
