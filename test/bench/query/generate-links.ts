@@ -118,11 +118,16 @@ FROM (
 )`;
 }
 
+/** Events show the tags of their links whole. */
+const TAG_DATA = `concat('{"id":"', ${resourceId('tag_', 'number')}, '","workspaceId":"', ${resourceId('ws_', 'workspace.2')},
+  '","createdAt":"2025-05-01T00:00:00.000Z","updatedAt":"2025-05-01T00:00:00.000Z","name":"', title, '","color":"blue"}')`;
+
 /** Tags, folders, groups and partner tags: analytics names only those that exist. */
 function insertNamed(table: string, count: number, workspaces: readonly BenchWorkspace[]): string {
   const rows = workspaces.map(({ rank, id }) => `(${rank}, ${id})`);
-  return `INSERT INTO ${table} (workspace_id, id, version, name)
-SELECT workspace.2, ${resourceNumber('workspace.1', 'item')}, 1, concat('${table} ', toString(item))
+  return `INSERT INTO ${table} (workspace_id, id, version, name, data)
+SELECT workspace.2, ${resourceNumber('workspace.1', 'item')} AS number, 1, concat('${table} ', toString(item)) AS title,
+  ${table === 'tags' ? TAG_DATA : "''"}
 FROM (
   SELECT workspace, arrayJoin(range(${count})) AS item
   FROM (SELECT arrayJoin([${rows.join(', ')}]::Array(Tuple(UInt32, UInt64))) AS workspace)
