@@ -9,6 +9,7 @@ const MODULES = ['main', 'amounts', 'axes', 'clock', 'colours', 'panels', 'plot'
 export const pageFiles: ReadonlyMap<string, URL> = new Map([
   ['icon.svg', new URL('../icon.svg', import.meta.url)],
   ['ops.css', new URL('../ops.css', import.meta.url)],
+  ['panels.css', new URL('../panels.css', import.meta.url)],
   ['uplot.css', new URL('uPlot.min.css', `file://${uplot}`)],
   ['uplot.js', new URL('uPlot.iife.min.js', `file://${uplot}`)],
   // Compiled, also where this file is run from its source.

@@ -30,7 +30,7 @@ const rangeLink = ({ id, label }: OpsRange, range: OpsRange) =>
 export function pageHtml(range: OpsRange, statuses: readonly ComponentStatus[]): string {
   const components = componentsHtml(statuses);
   const head = html`<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>Waymark operations</title>
-<link rel="icon" href="/ops/assets/icon.svg"><link rel="stylesheet" href="/ops/assets/uplot.css"><link rel="stylesheet" href="/ops/assets/ops.css"><script src="/ops/assets/uplot.js" defer></script><script type="module" src="/ops/assets/main.js"></script>`;
+<link rel="icon" href="/ops/assets/icon.svg"><link rel="stylesheet" href="/ops/assets/uplot.css"><link rel="stylesheet" href="/ops/assets/ops.css"><link rel="stylesheet" href="/ops/assets/panels.css"><script src="/ops/assets/uplot.js" defer></script><script type="module" src="/ops/assets/main.js"></script>`;
   const header = html`<header><h1>Waymark <span>operations</span></h1><nav id="ranges" aria-label="Range of time">${OPS_RANGES.map((one) => rangeLink(one, range))}</nav><p class="status"><span id="status">Loading</span><button id="pause" type="button" aria-pressed="false">Pause</button></p><a class="queues" href="/ops/queues">Queues</a></header>`;
   const groups = PANEL_GROUPS.map(
     ({ title, width, panels }) =>
