@@ -40,12 +40,16 @@ export function createStoreWatch({ name, ask, now }: StoreWatchOptions): StoreWa
   let current: StoreState = { state: 'down', since: now(), detail: `${name} has not been asked yet`, starts: 0 };
   let startedAt: number | undefined;
   let lastUptimeSeconds = 0;
+  let answeredAt = Number.NEGATIVE_INFINITY;
   let restartedAt = Number.NEGATIVE_INFINITY;
 
   function noteStart(uptimeSeconds: number | undefined): void {
     if (uptimeSeconds === undefined) return;
     const start = now() - uptimeSeconds * 1000;
-    const isSame = startedAt !== undefined && uptimeSeconds >= lastUptimeSeconds && start - startedAt <= SAME_START_MS;
+    // A store that was away and runs since it last answered is another one, however young the one before was.
+    const isYounger = current.state === 'down' && start > answeredAt;
+    const isSame =
+      startedAt !== undefined && uptimeSeconds >= lastUptimeSeconds && start - startedAt <= SAME_START_MS && !isYounger;
     lastUptimeSeconds = uptimeSeconds;
     if (isSame) return;
     if (startedAt !== undefined) restartedAt = now();
@@ -59,6 +63,7 @@ export function createStoreWatch({ name, ask, now }: StoreWatchOptions): StoreWa
       try {
         const { uptimeSeconds, detail } = await within(ask(ANSWER_MS), ANSWER_MS, name);
         noteStart(uptimeSeconds);
+        answeredAt = now();
         const state = now() - restartedAt < RESTART_TOLD_MS ? 'restarted' : 'up';
         const since = startedAt ?? (current.state === 'down' ? now() : current.since);
         current = { ...current, state, since, detail };
