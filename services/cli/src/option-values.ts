@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url';
 import { PLANS, type Plan, type Quotas, quotasSchema, SCOPES, type Scope } from '@waymark/contract';
 import { CommandError } from './command-error.js';
 
@@ -15,6 +16,19 @@ export function requiredText(name: string, value: RawOption): string {
   const text = optionalText(name, value);
   if (text === undefined) throw new CommandError(`--${name} is required`);
   return text;
+}
+
+const HOST_AND_PORT = /^([^\s/:@?#]+)(:\d{1,5})?$/;
+const HOST = /^[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/;
+
+/** The host that links live on, in lower case and punycode; with its port where links are served on an unusual one. */
+export function domainOption(name: string, value: RawOption): string | undefined {
+  const text = optionalText(name, value);
+  if (text === undefined) return undefined;
+  const [, host = '', port = ''] = HOST_AND_PORT.exec(text.trim()) ?? [];
+  const ascii = domainToASCII(host.toLowerCase());
+  if (!HOST.test(ascii)) throw new CommandError(`--${name} is a host name, such as go.acme.com`);
+  return ascii + port;
 }
 
 /** A web address; the empty text stands for none. */

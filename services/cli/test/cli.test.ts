@@ -94,6 +94,16 @@ describe('waymark', { timeout: 120_000 }, () => {
     );
   });
 
+  it('keeps a domain in lower case and punycode, as the API does, and refuses what is no host name', async () => {
+    const { domain } = await json<Created>('workspace', 'create', '--slug', 'idn', '--domain', 'Go.München.de');
+    expect(domain).toMatchObject({ slug: 'go.xn--mnchen-3ya.de' });
+    for (const wrong of ['http://go.acme.com/', 'a..b', 'go acme.com', 'go.acme.com:port']) {
+      const refused = await waymark('workspace', 'create', '--slug', 'none', '--domain', wrong);
+      expect(refused).toMatchObject({ code: 1, stdout: '' });
+      expect(refused.stderr).toContain('--domain is a host name');
+    }
+  });
+
   it('sets the site of the partner program, and knows what is none', async () => {
     const site = ['--program-url', 'https://acme.com'];
     await json('workspace', 'create', '--slug', 'program', ...site);

@@ -3,6 +3,7 @@ import { workspaceLimits } from '@waymark/catalog';
 import { CommandError } from '../command-error.js';
 import {
   applyQuotas,
+  domainOption,
   limitOption,
   optionalText,
   planOption,
@@ -41,7 +42,7 @@ export function createWorkspace(options: CreateOptions): Promise<CommandResult> 
   const slug = requiredText('slug', options.slug).toLowerCase();
   const name = optionalText('name', options.name) ?? slug;
   const plan = planOption(options.plan) ?? 'enterprise';
-  const domain = optionalText('domain', options.domain)?.toLowerCase();
+  const domain = domainOption('domain', options.domain);
   const programUrl = urlOption('program-url', options.programUrl);
   return withCatalog(async ({ workspaces, domains }) => {
     const optional = { ...(domain === undefined ? {} : { domain }), ...(programUrl ? { programUrl } : {}) };
