@@ -25,6 +25,9 @@ export function leadClaim(workspaceId: string, customerExternalId: string, event
   return `lead:${workspaceId}:${digest(customerExternalId, slug)}`;
 }
 
+/** How long a customer stays under its claim: longer than it takes to reach ClickHouse, where it is found after that. */
+export const CUSTOMER_CLAIM_MS = 2 * 3_600_000;
+
 /** One customer per external id of a workspace. */
 export function customerClaim(workspaceId: string, externalId: string): string {
   return `customer:${workspaceId}:${digest(externalId)}`;

@@ -6,7 +6,7 @@ import {
   parseResourceId,
 } from '@waymark/contract';
 import { customerClaim, invoiceClaim, leadClaim, QUEUE_PREFIX } from '@waymark/event-queue';
-import { aClick, aLead, aSale, insertLeads, insertSales } from '@waymark/test-kit';
+import { aClick, aLead, aSale, insertLeads, insertSales, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   type Answer,
@@ -206,7 +206,11 @@ describe('GET, PATCH and DELETE /customers/{id}', () => {
     await create(acme, { externalId: 'busy' });
     const key = await remember(customerClaim(acme.workspaceId, 'busy'), 'p:someone');
     const patch = acme.call('PATCH', '/customers/ext_busy', { name: 'Calm' });
-    setTimeout(() => void management.redis.set(key, 'f:{"name":"Busy"}'), 50);
+    // What is changed is stored, and its copy waits for the request.
+    await waitFor(async () => (await acme.call<Customer>('GET', '/customers/ext_busy')).body.name === 'Calm', {
+      what: 'the change',
+    });
+    await management.redis.set(key, 'f:{"name":"Busy"}');
     expect((await patch).status).toBe(200);
     expect(await management.redis.exists(key)).toBe(0);
   });

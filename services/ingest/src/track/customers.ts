@@ -7,14 +7,12 @@ import {
   type LinkRecord,
 } from '@waymark/catalog';
 import type { EventRow } from '@waymark/clickhouse';
-import { customerClaim, type FinalClaim, type QueuedRow } from '@waymark/event-queue';
+import { CUSTOMER_CLAIM_MS, customerClaim, type FinalClaim, type QueuedRow } from '@waymark/event-queue';
 import type { Backlog } from './backlog.js';
 import type { ClaimHold } from './claim-hold.js';
 import { readClick } from './click-rows.js';
 import { orUnavailable } from './unavailable.js';
 
-/** Longer than a customer takes to reach ClickHouse; after that it is found there. */
-const REMEMBERED_MS = 2 * 3_600_000;
 const FIRST_VERSION = 1;
 const UNKNOWN_COUNTRY = 'Unknown';
 
@@ -48,14 +46,14 @@ export function newCustomerRow(record: CustomerRecord): QueuedRow {
 export function createTrackedCustomers(catalog: Catalog, backlog: Backlog, now: () => number): TrackedCustomers {
   return {
     async isNew(workspaceId, externalId) {
-      await backlog.check('customer', REMEMBERED_MS);
+      await backlog.check('customer', CUSTOMER_CLAIM_MS);
       return orUnavailable('customer look-up', catalog.customers.isNew(workspaceId, externalId));
     },
 
     async find(hold, workspaceId, externalId) {
       const value = hold.finalValue(customerClaim(workspaceId, externalId));
       if (value !== undefined) return JSON.parse(value) as CustomerRecord;
-      await backlog.check('customer', REMEMBERED_MS);
+      await backlog.check('customer', CUSTOMER_CLAIM_MS);
       return orUnavailable('customer look-up', catalog.customers.findByExternalId(workspaceId, externalId));
     },
 
@@ -82,12 +80,12 @@ export function createTrackedCustomers(catalog: Catalog, backlog: Backlog, now: 
 
     finals(hold, record) {
       const name = customerClaim(record.workspaceId, record.externalId);
-      return hold.isMine(name) ? [hold.toFinal(name, JSON.stringify(record), REMEMBERED_MS)] : [];
+      return hold.isMine(name) ? [hold.toFinal(name, JSON.stringify(record), CUSTOMER_CLAIM_MS)] : [];
     },
 
     taken(record) {
       const name = customerClaim(record.workspaceId, record.externalId);
-      return { name, owner: undefined, value: JSON.stringify(record), ttlMs: REMEMBERED_MS };
+      return { name, owner: undefined, value: JSON.stringify(record), ttlMs: CUSTOMER_CLAIM_MS };
     },
   };
 }

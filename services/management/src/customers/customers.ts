@@ -1,6 +1,6 @@
 import type { Catalog, CustomerRecord } from '@waymark/catalog';
 import { ApiError, type CreateCustomerBody, type UpdateCustomerBody } from '@waymark/contract';
-import { customerClaim, invoiceClaim, leadClaim, type RecordedClaims } from '@waymark/event-queue';
+import { CUSTOMER_CLAIM_MS, customerClaim, invoiceClaim, leadClaim, type RecordedClaims } from '@waymark/event-queue';
 
 const EXTERNAL_PREFIX = 'ext_';
 
@@ -15,9 +15,6 @@ function bareExternalId(externalId: string): string {
   if (bare === '') throw new ApiError('unprocessable_entity', 'too_small: externalId: at least one character');
   return bare;
 }
-
-/** As long as `/track` remembers the customers it makes. */
-const REMEMBERED_MS = 2 * 3_600_000;
 
 /** By `cus_…` id or `ext_…` external id. @throws ApiError not_found */
 export async function findCustomer(catalog: Catalog, workspaceId: string, id: string): Promise<CustomerRecord> {
@@ -38,7 +35,7 @@ export async function createCustomer(
   const create = () =>
     catalog.customers.create(workspaceId, { externalId, email, name, avatar, stripeCustomerId, country });
   // Under the claim of the external id, as leads and sales make customers.
-  const created = await claims.record(customerClaim(workspaceId, externalId), REMEMBERED_MS, create);
+  const created = await claims.record(customerClaim(workspaceId, externalId), CUSTOMER_CLAIM_MS, create);
   if (created === undefined) throw new ApiError('conflict', `A customer "${externalId}" exists already.`);
   return created;
 }
