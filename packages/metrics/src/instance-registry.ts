@@ -24,6 +24,8 @@ const turnSchema = z.object({
   service: z.string(),
   instance: z.string(),
   pid: z.int(),
+  /** Of one that was killed: tells it from a later process of the same name. */
+  startedAt: z.number().optional(),
 });
 export type Turn = Readonly<z.infer<typeof turnSchema>>;
 
@@ -121,8 +123,8 @@ export function createInstanceRegistry(redis: Redis) {
     },
 
     async bury({ instance, raw }: { readonly instance: Instance; readonly raw: string }, at: number): Promise<void> {
-      const { service, pid } = instance;
-      const turn: Turn = { at, event: 'killed', service, instance: instance.instance, pid };
+      const { service, pid, startedAt } = instance;
+      const turn: Turn = { at, event: 'killed', service, instance: instance.instance, pid, startedAt };
       const keys = [KEYS.instances, KEYS.turns, KEYS.lastEnds, KEYS.kills];
       await redis.eval(BURY, keys.length, ...keys, fieldOf(instance), raw, service, JSON.stringify(turn), TURNS_KEPT);
     },

@@ -30,7 +30,11 @@ type State = Pick<ComponentStatus, 'state' | 'since' | 'detail'>;
 function runningState(alive: readonly Instance[], missing: number, end: Turn | undefined, now: number): State {
   const latestStart = Math.max(...alive.map(({ startedAt }) => startedAt));
   const detail = aliveDetail(alive, missing);
+  const isBack = alive.some(({ instance, startedAt }) => instance === end?.instance && startedAt === end.startedAt);
   if (end?.event === 'killed' && now - end.at < RESTART_TOLD_MS) {
+    // Taken for dead: it hung, or Redis was out of its reach.
+    if (isBack)
+      return { state: 'up', since: latestStart, detail: `${end.instance} was silent at ${time(end.at)}; ${detail}` };
     return {
       state: 'restarted',
       since: latestStart,

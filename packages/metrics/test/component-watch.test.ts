@@ -128,6 +128,22 @@ describe('services', () => {
     expect(killed).toMatchObject([{ service: 'writer', instance: 'elsewhere:77', pid: 77 }]);
   });
 
+  it('that were taken for dead and beat again are up, and were silent, not killed', async () => {
+    const registry = createInstanceRegistry(redis);
+    const [watch] = [watchAs('http'), watchAs('query')];
+    await seen(watch, 'http', 'up');
+    aheadMs = 60_000;
+    const hung = anInstance('writer', { beatAt: now() - 11_000 });
+    await registry.started(hung);
+    await redis.del('{waymark}:heartbeat:writer:elsewhere:77');
+    expect((await seen(watch, 'writer', 'down')).state).toBe('down');
+    await waitFor(() => watch.componentStatus().some(({ kills }) => kills === 1), { what: 'the writer to be noted' });
+    await registry.beat({ ...hung, beatAt: now() });
+    const status = await seen(watch, 'writer', 'up');
+    expect(status.detail).toContain('elsewhere:77 was silent at');
+    expect(status.detail).not.toContain('killed');
+  });
+
   it('with several instances are up while one is, and tell how many are missing', async () => {
     const registry = createInstanceRegistry(redis);
     const watch = watchAs('writer');
