@@ -39,7 +39,8 @@ export function createClickCounter({ producer, logger }: ClickCounterDeps) {
       const { clickId } = await recordVisit(producer, prepared, visit, { trigger, url, nowMs });
       return { clickId, isKept: true };
     } catch (err) {
-      logger.error({ err, linkId: prepared.link.id }, 'a click could not be kept');
+      const { id: linkId, workspaceId } = prepared.link;
+      logger.error({ err, linkId, workspaceId }, 'a click could not be kept');
       return { clickId: createEventId(nowMs), isKept: false };
     }
   };

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Catalog, LinkRecord } from '@waymark/catalog';
 import type { EventProducer } from '@waymark/event-queue';
+import { requestId } from '@waymark/http-kit';
 import type { VisitReader } from '@waymark/visit';
 import type { AppOpens } from '../app-opens.js';
 import { fileAnswer, type LinkAnswer, pageAnswer, sendAnswer } from './answers.js';
@@ -167,7 +168,10 @@ export function createRedirector(deps: RedirectDeps): Redirector {
       if (link !== undefined) return await serve(address, link, headers);
       return await carryOut(decided ?? NOT_FOUND, address, headers);
     } catch (err) {
-      logger.error({ err, host: request.headers.host }, 'a short link could not be opened');
+      logger.error(
+        { err, requestId: requestId(request), host: request.headers.host },
+        'a short link could not be opened',
+      );
       return pageAnswer(UNAVAILABLE_PAGE, ['cache-control', 'no-store', 'retry-after', '1']);
     }
   }
