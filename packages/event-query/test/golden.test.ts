@@ -81,6 +81,11 @@ const CASES: Record<string, Case> = {
   },
   'utm out': { query: { utm_source: '-news letter' }, events: [9, 1, 2, 3, 4, 5] },
   'links listed': { query: { linkId: `${linkId(1)},${linkId(2)},link_none` }, events: [9, 1, 2, 6] },
+  'busy links listed': {
+    query: { linkId: `${linkId(1)},${linkId(2)}` },
+    facts: { linkEvents: 200_001 },
+    events: [9, 1, 2, 6],
+  },
   'links out': { query: { linkId: `-${linkId(1)},link_none` }, events: [2, 3, 4, 5] },
   'unknown links only': { query: { linkId: 'link_none' }, events: [] },
   'a removed link': { query: { linkId: linkId(6) }, events: [] },
