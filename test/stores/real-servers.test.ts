@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { environmentWith } from '@waymark/config';
 import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from 'testcontainers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -40,7 +41,7 @@ function runTests(
   return new Promise((resolve, reject) => {
     // One file after another: the databases of the one Redis are counted within a process.
     const args = ['--no-install', 'vitest', 'run', '--no-file-parallelism', '--maxWorkers=1', ...files];
-    const child = spawn('npx', args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn('npx', args, { env: environmentWith(env), stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (data) => {

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { type RunState, readRunState } from '@waymark/config';
+import { environmentWith, type RunState, readRunState } from '@waymark/config';
 import { waitFor } from '@waymark/test-kit';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -39,9 +39,11 @@ export class RunningStack {
   #output = '';
 
   private constructor(environment: Record<string, string>, apiPort: number, linkPort: number, writerPort: number) {
+    // Nothing else of the environment: settings of whoever runs the tests must not reach the stack.
+    const { PATH, HOME } = environmentWith({});
     this.#environment = {
-      PATH: process.env.PATH,
-      HOME: process.env.HOME,
+      PATH,
+      HOME,
       DATA_DIR: this.dataDir,
       API_PORT: String(apiPort),
       LINK_PORT: String(linkPort),
