@@ -15,6 +15,7 @@ const BATCH = 1000;
 const BATCHES = FAULTS.isLong ? 1000 : 3;
 /** At the same moment. Some requests never end and hold theirs until they are cut off. */
 const CONNECTIONS = 100;
+const PROGRESS_EVERY = 50_000;
 const FUZZING_MS = FAULTS.isLong ? 3_600_000 : 180_000;
 /** Marks everything of a workspace; stands in no request. */
 const MARKS = { 'a.test': 'only-of-workspace-a', 'b.test': 'only-of-workspace-b' } as const;
@@ -128,6 +129,7 @@ describe('hostile traffic', () => {
         tokens,
       };
       const statuses: Record<string, number> = {};
+      let sent = 0;
       const batch = fc.array(rawRequests(known), { minLength: BATCH, maxLength: BATCH, size: 'max' });
       await fc.assert(
         fc.asyncProperty(batch, async (requests) => {
@@ -141,6 +143,8 @@ describe('hostile traffic', () => {
               throw new Error(`${found}: ${JSON.stringify(request)} answered ${JSON.stringify(answer.slice(0, 600))}`);
             }
           }
+          sent += requests.length;
+          if (sent % PROGRESS_EVERY === 0) console.info(`${sent} requests answered: ${JSON.stringify(statuses)}`);
         }),
         // A batch that failed says little, and is long: the error names the one request.
         {
