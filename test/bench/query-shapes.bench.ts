@@ -9,7 +9,7 @@ import {
   type CompiledQuery,
   parse,
   plan,
-  planCount,
+  planCountEver,
   planLinks,
   print,
   printFact,
@@ -91,7 +91,9 @@ function statementOf(query: Record<string, string>, settings: CompiledQuery['set
 /** The statements that ask how many events there are and which links pass, without what depends on their answers. */
 function questionsOf(query: Record<string, string>): CompiledQuery[] {
   const bound = bind(parse(eventsQuerySchema.parse(query), NOW), { workspaceId: WORKSPACE, programId: null });
-  return [planCount(bound), planLinks(bound, CLICKS)].flatMap((fact) => (fact === undefined ? [] : printFact(fact)));
+  return [planCountEver(bound), planLinks(bound, CLICKS)].flatMap((fact) =>
+    fact === undefined ? [] : printFact(fact),
+  );
 }
 
 const KEPT = { hasRemovedLinks: false };

@@ -1,9 +1,13 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId, parseResourceId, type ResourceKind } from '@waymark/contract';
+import { createBatchLoader } from './batch-loader.js';
 import { numberOf } from './kind.js';
 import { queryRows } from './query-rows.js';
 
-const IDS_PER_READ = 500;
+/** As many as a page can have. They travel in the URL of the query, 24 bytes each. */
+const IDS_PER_READ = 1000;
+/** At the same time. The more there are, the fewer are shared. */
+const READS_MAX = 4;
 
 /** Counters of a link, made of its events (spec 9). */
 export interface LinkCounters {
@@ -53,45 +57,82 @@ function isoTime(ms: number): string | null {
   return ms > 0 ? new Date(ms).toISOString() : null;
 }
 
-/** Reads the totals that materialized views keep. They are never cached: what a caller reads includes its last event. */
-export function createCounters(clickhouse: ClickHouseClient) {
-  async function read(query: string, resource: ResourceKind, workspaceId: string, ids: readonly string[]) {
-    const numbers = [...new Set(ids)].flatMap((id) => parseResourceId(resource, id) ?? []);
-    const reads: Promise<[string, ...string[]][]>[] = [];
-    for (let start = 0; start < numbers.length; start += IDS_PER_READ) {
-      reads.push(readChunk(query, workspaceId, numbers.slice(start, start + IDS_PER_READ)));
-    }
-    const rows = (await Promise.all(reads)).flat();
-    return rows.map(([id, ...totals]) => [formatResourceId(resource, id), totals.map(Number)] as const);
-  }
+/** One link or customer. */
+interface TotalsKey {
+  readonly workspaceId: string;
+  readonly id: string;
+}
 
-  function readChunk(query: string, workspaceId: string, numbers: readonly string[]) {
-    const parameters = { workspace: numberOf('workspace', workspaceId), ids: numbers.map(BigInt) };
-    return queryRows<[string, ...string[]]>(clickhouse, { query, parameters });
+/**
+ * Reads the totals that materialized views keep. They are never cached: what a caller reads includes its last event. Callers
+ * that ask at the same moment share a read: those of a list that many look at ask for the same few links.
+ */
+export function createCounters(clickhouse: ClickHouseClient) {
+  function createTotals<Totals>(
+    query: string,
+    resource: ResourceKind,
+    toTotals: (totals: readonly number[]) => Totals,
+  ) {
+    async function read(workspaceId: string, ids: readonly string[]): Promise<Map<string, Totals>> {
+      const numbers = ids.flatMap((id) => parseResourceId(resource, id) ?? []);
+      if (numbers.length === 0) return new Map();
+      const parameters = { workspace: numberOf('workspace', workspaceId), ids: numbers.map(BigInt) };
+      const rows = await queryRows<[string, ...string[]]>(clickhouse, { query, parameters });
+      return new Map(
+        rows.map(([number, ...totals]) => [formatResourceId(resource, number), toTotals(totals.map(Number))]),
+      );
+    }
+
+    const look = createBatchLoader<TotalsKey, Totals>({
+      identify: ({ workspaceId, id }) => `${workspaceId}/${id}`,
+      group: ({ workspaceId }) => workspaceId,
+      load: async (keys) => {
+        const workspaceId = keys[0]?.workspaceId ?? '';
+        const totals = await read(
+          workspaceId,
+          keys.map(({ id }) => id),
+        );
+        return new Map([...totals].map(([id, value]) => [`${workspaceId}/${id}`, value]));
+      },
+      batchSizeMax: IDS_PER_READ,
+      concurrentReadsMax: READS_MAX,
+    });
+
+    /** Those without events are absent. */
+    return async (workspaceId: string, ids: readonly string[]): Promise<Map<string, Totals>> => {
+      const distinct = [...new Set(ids)];
+      const values = await Promise.all(distinct.map((id) => look({ workspaceId, id })));
+      const found = new Map<string, Totals>();
+      for (const [index, id] of distinct.entries()) {
+        const totals = values[index];
+        if (totals !== undefined) found.set(id, totals);
+      }
+      return found;
+    };
   }
 
   return {
-    /** Links without events are absent. */
-    async links(workspaceId: string, ids: readonly string[]): Promise<Map<string, LinkCounters>> {
-      const rows = await read(LINK_COUNTERS, 'link', workspaceId, ids);
-      return new Map(
-        rows.map(([id, [clicks = 0, leads = 0, conversions = 0, sales = 0, saleAmount = 0, lastClickedMs = 0]]) => [
-          id,
-          { clicks, leads, conversions, sales, saleAmount, lastClicked: isoTime(lastClickedMs) },
-        ]),
-      );
-    },
-
-    /** Customers without events are absent. */
-    async customers(workspaceId: string, ids: readonly string[]): Promise<Map<string, CustomerTotals>> {
-      const rows = await read(CUSTOMER_TOTALS, 'customer', workspaceId, ids);
-      return new Map(
-        rows.map(([id, [sales = 0, saleAmount = 0, firstSaleMs = 0]]) => [
-          id,
-          { sales, saleAmount, firstSaleAt: isoTime(firstSaleMs) },
-        ]),
-      );
-    },
+    links: createTotals(
+      LINK_COUNTERS,
+      'link',
+      ([clicks = 0, leads = 0, conversions = 0, sales = 0, saleAmount = 0, lastClickedMs = 0]): LinkCounters => ({
+        clicks,
+        leads,
+        conversions,
+        sales,
+        saleAmount,
+        lastClicked: isoTime(lastClickedMs),
+      }),
+    ),
+    customers: createTotals(
+      CUSTOMER_TOTALS,
+      'customer',
+      ([sales = 0, saleAmount = 0, firstSaleMs = 0]): CustomerTotals => ({
+        sales,
+        saleAmount,
+        firstSaleAt: isoTime(firstSaleMs),
+      }),
+    ),
   };
 }
 export type Counters = ReturnType<typeof createCounters>;

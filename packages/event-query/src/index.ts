@@ -17,8 +17,8 @@ export {
   isFarPage,
   type PlanFacts,
   planCount,
+  planCountEver,
   planLinks,
-  planLinksCount,
   planRemoved,
   removedLinksFact,
 } from './plan-facts.js';

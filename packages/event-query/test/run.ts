@@ -12,6 +12,7 @@ import {
   parse,
   plan,
   planCount,
+  planCountEver,
   planFirstEvent,
   planHead,
   planLinkEvents,
@@ -82,7 +83,9 @@ export async function pageOf(
   const count = planCount(bound);
   const counted = count === undefined ? undefined : Number((await run(printFact(count)))[0]);
   if (counted !== undefined && isBeyondEnd(bound, counted)) return { ids: [], statements };
-  const links = planLinks(bound, events ?? counted ?? 0);
+  const ever = planCountEver(bound);
+  const countedEver = ever === undefined ? 0 : Number((await run(printFact(ever)))[0]);
+  const links = planLinks(bound, events ?? countedEver);
   const found = links === undefined ? {} : allowedLinksFact((await run(printFact(links))).map(BigInt));
   const few = planLinkEvents(bound, found);
   const linkEvents = few === undefined ? undefined : Number((await run(printFact(few)))[0]);

@@ -7,7 +7,7 @@ import { analyticsRoutes } from './analytics/route.js';
 import { eventRoutes } from './events/route.js';
 import { createInTurn } from './in-turn.js';
 import { partnerAnalyticsRoutes } from './partner-analytics/route.js';
-import { createRemovedLinksMemory } from './removed-links.js';
+import { createWorkspaceMemory } from './workspace-memory.js';
 
 /** What the routes of this service work on. */
 export interface QueryDeps {
@@ -20,7 +20,7 @@ export interface QueryDeps {
 
 /** Every route of this service; the app must have `authPlugin`. */
 export async function queryRoutes(app: App, deps: QueryDeps): Promise<void> {
-  const inTurn = createInTurn({ ...deps, removedLinks: createRemovedLinksMemory(deps.now) });
+  const inTurn = createInTurn({ ...deps, memory: createWorkspaceMemory(deps.now) });
   await eventRoutes(app, { ...deps, inTurn });
   await analyticsRoutes(app, { ...deps, inTurn });
   await partnerAnalyticsRoutes(app, { ...deps, inTurn });

@@ -5,16 +5,17 @@ import {
   type CompiledQuery,
   type FactPlan,
   type PlanFacts,
+  planCountEver,
   planLinks,
   planRemoved,
   printFact,
   removedLinksFact,
 } from '@waymark/event-query';
-import type { RemovedLinksMemory } from './removed-links.js';
+import { kindKey, type WorkspaceMemory } from './workspace-memory.js';
 
 export interface ReadParts {
   readonly clickhouse: ClickHouseClient;
-  readonly removedLinks: RemovedLinksMemory;
+  readonly memory: WorkspaceMemory;
   readonly now: () => number;
   /** Told of every query that ended by itself. */
   readonly onQuery?: ((caller: QueryCaller, report: QueryReport) => void) | undefined;
@@ -31,41 +32,50 @@ export interface Reads {
   /** The sum that the plan asks for; undefined when it asks for none. */
   sum(plan: FactPlan | undefined): Promise<number | undefined>;
   removedLinks(bound: BoundFilters): Promise<PlanFacts>;
-  /** @param events how many there are in the range at most */
-  allowedLinks(bound: BoundFilters, events: number | undefined): Promise<PlanFacts>;
+  allowedLinks(bound: BoundFilters): Promise<PlanFacts>;
 }
 
-export function createReads(
-  { clickhouse, removedLinks, now, onQuery }: ReadParts,
-  { signal, ...caller }: ReadCaller,
-): Reads {
+export function createReads({ clickhouse, memory, now, onQuery }: ReadParts, { signal, ...caller }: ReadCaller): Reads {
   const { workspaceId } = caller;
   const run = <Row extends readonly unknown[]>(query: CompiledQuery) =>
     runCompiledQuery<Row>(clickhouse, query, { signal, caller, onReport: (report) => onQuery?.(caller, report) });
 
+  async function sum(plan: FactPlan | undefined): Promise<number | undefined> {
+    if (plan === undefined) return undefined;
+    const [row] = await run<[string]>(printFact(plan));
+    return Number(row?.[0] ?? 0);
+  }
+
+  async function eventsEver(bound: BoundFilters): Promise<number> {
+    const plan = planCountEver(bound);
+    if (plan === undefined) return 0;
+    const key = kindKey(workspaceId, bound.kind);
+    const known = memory.eventsEver.get(key);
+    if (known !== undefined) return known;
+    const askedMs = now();
+    const events = (await sum(plan)) ?? 0;
+    memory.eventsEver.set(key, events, askedMs);
+    return events;
+  }
+
   return {
     run,
-
-    async sum(plan) {
-      if (plan === undefined) return undefined;
-      const [row] = await run<[string]>(printFact(plan));
-      return Number(row?.[0] ?? 0);
-    },
+    sum,
 
     async removedLinks(bound) {
       const removed = planRemoved(bound);
       if (removed === undefined) return {};
-      const known = removedLinks.get(workspaceId);
+      const known = memory.removedLinks.get(workspaceId);
       if (known !== undefined) return known;
       const askedMs = now();
       const rows = await run<[string]>(printFact(removed));
       const fact = removedLinksFact(rows.map(([id]) => BigInt(id)));
-      removedLinks.set(workspaceId, fact, askedMs);
+      memory.removedLinks.set(workspaceId, fact, askedMs);
       return fact;
     },
 
-    async allowedLinks(bound, events) {
-      const links = planLinks(bound, events ?? 0);
+    async allowedLinks(bound) {
+      const links = planLinks(bound, await eventsEver(bound));
       if (links === undefined) return {};
       const rows = await run<[string]>(printFact(links));
       return allowedLinksFact(rows.map(([id]) => BigInt(id)));

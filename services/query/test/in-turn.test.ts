@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventRoutes } from '../src/events/route.js';
 import { createInTurn } from '../src/in-turn.js';
-import { createRemovedLinksMemory } from '../src/removed-links.js';
+import { createWorkspaceMemory } from '../src/workspace-memory.js';
 import { aWorkspace, DOC_BASE, startQuery, type TestQuery, type TestWorkspace } from './test-query.js';
 
 // The route of events beside one whose reads take as long as a test wants: both go through the same queue.
@@ -30,7 +30,7 @@ beforeAll(async () => {
   const rateLimiter = createRateLimiter(client);
   const clickhouse = query.database.client;
   const now = Date.now;
-  const inTurn = createInTurn({ clickhouse, now, removedLinks: createRemovedLinksMemory(now) });
+  const inTurn = createInTurn({ clickhouse, now, memory: createWorkspaceMemory(now) });
   app = createApp({
     logger: createLogger({ name: 'test', level: 'silent' }),
     docBase: DOC_BASE,

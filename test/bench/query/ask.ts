@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { analyticsQuerySchema, eventsQuerySchema } from '@waymark/contract';
 import { bind, bindAnalytics, openCursor, parse, parseAnalytics } from '@waymark/event-query';
-import { createReads, createRemovedLinksMemory, readGroups, readPage } from '@waymark/query';
+import { createReads, createWorkspaceMemory, readGroups, readPage } from '@waymark/query';
 import type { Family } from './event-families.js';
 import { programOf } from './event-families.js';
 import type { KnownWorkspace } from './generate.js';
@@ -26,7 +26,7 @@ function measured(client: ClickHouseClient): ClickHouseClient {
 export type Ask = (family: Family) => Promise<number>;
 
 function readsOf(client: ClickHouseClient, workspace: KnownWorkspace) {
-  const parts = { clickhouse: measured(client), removedLinks: createRemovedLinksMemory(now), now };
+  const parts = { clickhouse: measured(client), memory: createWorkspaceMemory(now), now };
   const { signal } = new AbortController();
   return createReads(parts, { endpoint: 'bench', workspaceId: workspace.publicId, requestId: 'bench', signal });
 }

@@ -1,5 +1,5 @@
 import type { BoundFilters } from '../bind.js';
-import { countEvents, type FactPlan, type PlanFacts, planLinksCount } from '../plan-facts.js';
+import { countEvents, type FactPlan, type PlanFacts } from '../plan-facts.js';
 import type { BoundAnalytics } from './bind-analytics.js';
 import { isOfSlots } from './coverage.js';
 
@@ -19,6 +19,5 @@ export function planAnalyticsCount(request: BoundAnalytics, facts: PlanFacts): F
   const bound = countedKind(request);
   if (bound === undefined) return undefined;
   const areTooMany = facts.hasRemovedLinks === true && facts.removedLinks === undefined;
-  if (areTooMany && isOfSlots(request, bound)) return countEvents(bound);
-  return planLinksCount(bound);
+  return areTooMany && isOfSlots(request, bound) ? countEvents(bound) : undefined;
 }

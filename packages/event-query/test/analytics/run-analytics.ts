@@ -11,9 +11,11 @@ import {
   type CountedGroup,
   countedGroups,
   countedKind,
+  type FactPlan,
   parseAnalytics,
   planAnalytics,
   planAnalyticsCount,
+  planCountEver,
   planLinks,
   printAnalytics,
   printFact,
@@ -48,11 +50,13 @@ export async function groupsOf(
   };
   const bound = countedKind(request);
   if (bound === undefined) return { request, groups: [], statements };
-  const count = planAnalyticsCount(request, facts);
-  const counted = count === undefined ? 0 : Number((await run(printFact(count)))[0]?.[0]);
-  const links = planLinks(bound, facts.events ?? counted);
+  const sum = async (fact: FactPlan | undefined) =>
+    fact === undefined ? undefined : Number((await run(printFact(fact)))[0]?.[0]);
+  const events = await sum(planAnalyticsCount(request, facts));
+  const eventsEver = await sum(planCountEver(bound));
+  const links = planLinks(bound, facts.events ?? eventsEver ?? 0);
   const found = links && allowedLinksFact((await run(printFact(links))).map(([id = '']) => BigInt(id)));
-  const plan = planAnalytics(request, { ...facts, ...found });
+  const plan = planAnalytics(request, { events, ...facts, ...found });
   const groups = plan === undefined ? [] : countedGroups(request, await run(printAnalytics(plan)));
   return { request, groups, statements };
 }

@@ -20,7 +20,7 @@ SELECT click_id, timestamp, link_id, payload, ip
 -- p7 = "0"
 -- set max_execution_time = 20
 -- set max_memory_usage = 1000000000
--- set max_threads = 2
+-- set max_threads = 1
 -- set distributed_product_mode = local
 -- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks

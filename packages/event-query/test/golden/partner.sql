@@ -3,11 +3,9 @@
 SELECT sum(clicks)
   FROM workspace_slots
   WHERE workspace_id = {p0:UInt64}
-  AND slot >= {p1:DateTime('UTC')}
-  AND slot <= {p2:DateTime('UTC')}
+  AND slot <= {p1:DateTime('UTC')}
 -- p0 = "500"
--- p1 = "2026-11-20 14:30:00"
--- p2 = "2026-11-21 14:30:00"
+-- p1 = "2106-02-07 06:28:15"
 -- set max_execution_time = 20
 -- set max_memory_usage = 1000000000
 -- set max_threads = 2

@@ -20,7 +20,7 @@ export async function readGroups(reads: Reads, request: BoundAnalytics): Promise
   if (bound === undefined) return [];
   const removed = await reads.removedLinks(bound);
   const events = await reads.sum(planAnalyticsCount(request, removed));
-  const links = await reads.allowedLinks(bound, events);
+  const links = await reads.allowedLinks(bound);
   const plan = planAnalytics(request, { ...removed, ...links, events });
   return plan === undefined ? [] : countedGroups(request, await reads.run<AnalyticsRow>(printAnalytics(plan)));
 }

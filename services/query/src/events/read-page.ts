@@ -18,9 +18,12 @@ import { findStart } from './page-start.js';
  */
 export async function readPage(reads: Reads, bound: BoundRequest): Promise<readonly EventPageRow[]> {
   if (bound.isEmpty) return [];
-  const [events, removed] = await Promise.all([reads.sum(planCount(bound)), reads.removedLinks(bound)]);
+  const [events, removed, allowed] = await Promise.all([
+    reads.sum(planCount(bound)),
+    reads.removedLinks(bound),
+    reads.allowedLinks(bound),
+  ]);
   if (events !== undefined && isBeyondEnd(bound, events)) return [];
-  const allowed = await reads.allowedLinks(bound, events);
   const facts = { ...allowed, ...removed, linkEvents: await reads.sum(planLinkEvents(bound, allowed)) };
   const start = isFarPage(bound) ? await findStart(reads, bound, facts) : {};
   return start === undefined ? [] : reads.run<EventPageRow>(print(plan(bound, { ...facts, ...start })));

@@ -15,61 +15,26 @@ AND slot <= {p2:DateTime('UTC')}
 -- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks count
 
-SELECT sum(part.total_clicks) AS total_clicks
-FROM (
-  SELECT toInt64(sum(clicks)) AS total_clicks
-  FROM workspace_slots
-  WHERE workspace_id = {p0:UInt64}
-  AND slot >= {p1:DateTime('UTC')}
-  AND slot <= {p2:DateTime('UTC')}
-  UNION ALL
-  SELECT toInt64(count()) AS total_clicks
-  FROM click_events
-  WHERE workspace_id = {p0:UInt64}
-  AND timestamp >= {p3:DateTime64(3, 'UTC')}
-  AND timestamp <= {p4:DateTime64(3, 'UTC')}
-  AND NOT (link_id IN (
-      SELECT id
-      FROM links
-      WHERE workspace_id = {p0:UInt64}
-      AND deleted = {p5:UInt8}))
-  UNION ALL
-  SELECT toInt64(count()) AS total_clicks
-  FROM click_events
-  WHERE workspace_id = {p0:UInt64}
-  AND timestamp >= {p6:DateTime64(3, 'UTC')}
-  AND timestamp <= {p7:DateTime64(3, 'UTC')}
-  AND NOT (link_id IN (
-      SELECT id
-      FROM links
-      WHERE workspace_id = {p0:UInt64}
-      AND deleted = {p5:UInt8}))
-  UNION ALL
-  SELECT -toInt64(count()) AS total_clicks
-  FROM click_events
-  WHERE workspace_id = {p0:UInt64}
-  AND timestamp >= {p8:DateTime64(3, 'UTC')}
-  AND timestamp <= {p9:DateTime64(3, 'UTC')}
-  AND link_id IN (
+SELECT toInt64(count()) AS total_clicks
+FROM click_events
+WHERE workspace_id = {p0:UInt64}
+AND timestamp >= {p1:DateTime64(3, 'UTC')}
+AND timestamp <= {p2:DateTime64(3, 'UTC')}
+AND NOT (link_id IN (
     SELECT id
     FROM links
     WHERE workspace_id = {p0:UInt64}
-    AND deleted = {p5:UInt8})) AS part
+    AND deleted = {p3:UInt8}))
 -- p0 = "500"
--- p1 = "2026-11-20 14:45:00"
--- p2 = "2026-11-21 14:15:00"
--- p3 = "2026-11-20 14:30:00.250"
--- p4 = "2026-11-20 14:44:59.999"
--- p5 = "1"
--- p6 = "2026-11-21 14:30:00.000"
--- p7 = "2026-11-21 14:30:00.250"
--- p8 = "2026-11-20 14:45:00.000"
--- p9 = "2026-11-21 14:29:59.999"
+-- p1 = "2026-11-20 14:30:00.250"
+-- p2 = "2026-11-21 14:30:00.250"
+-- p3 = "1"
 -- set max_execution_time = 20
 -- set max_memory_usage = 1000000000
 -- set max_threads = 2
 -- set distributed_product_mode = local
 -- set optimize_skip_unused_shards = 1
 -- set log_comment = analytics clicks count
--- set optimize_use_projections = 1
--- set use_index_for_in_with_subqueries = 1
+-- set optimize_use_projections = 0
+-- set use_index_for_in_with_subqueries = 0
+-- set ignore_data_skipping_indices = link_id_bloom
