@@ -94,7 +94,8 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
       return new Promise((resolve, reject) => {
         waiting.push({ rows, notAfterMs, resolve, reject });
         waitingRows += rows.length;
-        if (waitingRows >= FULL_ROWS) flush();
+        // Several rows of one writer have been gathered already.
+        if (rows.length > 1 || waitingRows >= FULL_ROWS) flush();
         else timer ??= setTimeout(flush, WAIT_MS);
       });
     },
