@@ -185,10 +185,7 @@ describe('GET, PATCH and DELETE /customers/{id}', () => {
 
   it('a change is whole, clears what is null, and is not undone by what events remember', async () => {
     const { body: customer } = await create(acme, { externalId: 'old', email: 'old@acme.com', name: 'Old' });
-    const keys = [
-      await remember(customerClaim(acme.workspaceId, 'old'), 'f:{"email":"old@acme.com"}'),
-      await remember(customerClaim(acme.workspaceId, 'new'), 'f:{}'),
-    ];
+    const key = await remember(customerClaim(acme.workspaceId, 'old'), 'f:{"email":"old@acme.com"}');
     const { status, body } = await acme.call<Customer>('PATCH', '/customers/ext_old', {
       externalId: 'new',
       email: null,
@@ -196,10 +193,22 @@ describe('GET, PATCH and DELETE /customers/{id}', () => {
       country: 'de',
     });
     expect([status, body]).toEqual([200, { ...customer, externalId: 'new', email: null, name: 'New', country: 'DE' }]);
-    expect(await management.redis.exists(...keys)).toBe(0);
+    expect(await management.redis.exists(key)).toBe(0);
     expect((await acme.call('GET', '/customers/ext_old')).status).toBe(404);
     await create(acme, { externalId: 'taken' });
     expect(codeOf(await acme.call('PATCH', '/customers/ext_new', { externalId: 'taken' }))).toEqual([409, 'conflict']);
+    // Events that follow at once find the change, and the name it gave up is free again.
+    expect((await acme.call('PATCH', '/customers/ext_new', { externalId: 'old', name: 'Old again' })).status).toBe(200);
+    expect(await management.redis.get(key)).toContain('Old again');
+    expect((await create(acme, { externalId: 'new' })).status).toBe(201);
+  });
+
+  it('a new external id conflicts with a customer that an event has just brought and nobody has written yet', async () => {
+    await create(acme, { externalId: 'renamed' });
+    await remember(customerClaim(acme.workspaceId, 'just-brought'), 'f:{}');
+    const change = { externalId: 'just-brought', name: 'Other' };
+    expect(codeOf(await acme.call('PATCH', '/customers/ext_renamed', change))).toEqual([409, 'conflict']);
+    expect((await acme.call<Customer>('GET', '/customers/ext_renamed')).body.name).not.toBe('Other');
   });
 
   it('waits for a request that may be recording the customer as it was', async () => {

@@ -36,11 +36,15 @@ export async function createCustomer(
     catalog.customers.create(workspaceId, { externalId, email, name, avatar, stripeCustomerId, country });
   // Under the claim of the external id, as leads and sales make customers.
   const created = await claims.record(customerClaim(workspaceId, externalId), CUSTOMER_CLAIM_MS, create);
-  if (created === undefined) throw new ApiError('conflict', `A customer "${externalId}" exists already.`);
+  if (created === undefined) throw taken(externalId);
   return created;
 }
 
-/** @throws ApiError not_found, conflict when the external id is taken */
+function taken(externalId: string): ApiError {
+  return new ApiError('conflict', `A customer "${externalId}" exists already.`);
+}
+
+/** @throws ApiError not_found, conflict when the external id is taken, or its customer is being recorded at this moment */
 export async function updateCustomer(
   { catalog, claims }: CustomerParts,
   workspaceId: string,
@@ -48,18 +52,23 @@ export async function updateCustomer(
   body: UpdateCustomerBody,
 ): Promise<CustomerRecord> {
   const before = await findCustomer(catalog, workspaceId, id);
-  const externalId = body.externalId === undefined ? undefined : bareExternalId(body.externalId);
-  const updated = await catalog.customers.update(workspaceId, before.id, (customer) => ({
-    externalId: externalId ?? customer.externalId,
-    email: body.email === undefined ? customer.email : body.email,
-    name: body.name === undefined ? customer.name : body.name,
-    avatar: body.avatar === undefined ? customer.avatar : body.avatar,
-    stripeCustomerId: body.stripeCustomerId === undefined ? customer.stripeCustomerId : body.stripeCustomerId,
-    country: body.country === undefined ? customer.country : body.country,
-  }));
+  const externalId = body.externalId === undefined ? before.externalId : bareExternalId(body.externalId);
+  const update = () =>
+    catalog.customers.update(workspaceId, before.id, (customer) => ({
+      externalId: body.externalId === undefined ? customer.externalId : externalId,
+      email: body.email === undefined ? customer.email : body.email,
+      name: body.name === undefined ? customer.name : body.name,
+      avatar: body.avatar === undefined ? customer.avatar : body.avatar,
+      stripeCustomerId: body.stripeCustomerId === undefined ? customer.stripeCustomerId : body.stripeCustomerId,
+      country: body.country === undefined ? customer.country : body.country,
+    }));
+  const isRenamed = externalId !== before.externalId;
+  const updated = isRenamed
+    ? await claims.record(customerClaim(workspaceId, externalId), CUSTOMER_CLAIM_MS, update)
+    : await update();
+  if (updated === undefined) throw taken(externalId);
   // The copy for events that follow at once is of before.
-  const names = new Set([before.externalId, updated.externalId]);
-  await claims.forget([...names].map((name) => customerClaim(workspaceId, name)));
+  await claims.forget([customerClaim(workspaceId, before.externalId)]);
   return updated;
 }
 
