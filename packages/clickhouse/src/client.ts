@@ -17,8 +17,9 @@ const CONNECTIONS_MAX = 32;
 /**
  * Settings of every request: inserts are durable when they return and are never merged behind our back; 64-bit integers
  * arrive as text; times arrive as `2026-11-21T08:00:00.000Z` and are accepted as such. Answers are too small for several
- * threads to print them (a page 14.3 ms with, 13.2 without). The last three say something on a cluster only: inserts return once the shards hold their rows, and as every table is sharded by workspace, a query of one
- * workspace runs on one shard and its subqueries there, too.
+ * threads to print them: a page takes 14.3 ms with, 13.2 without. The last three say something on a cluster only: inserts
+ * return once the shards hold their rows, and as every table is sharded by workspace, a query of one workspace runs on one
+ * shard and its subqueries there, too.
  */
 const SETTINGS = {
   async_insert: 0,

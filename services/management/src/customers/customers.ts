@@ -67,8 +67,9 @@ export async function updateCustomer(
     ? await claims.record(customerClaim(workspaceId, externalId), CUSTOMER_CLAIM_MS, update)
     : await update();
   if (updated === undefined) throw taken(externalId);
-  // The copy for events that follow at once is of before.
-  await claims.forget([customerClaim(workspaceId, before.externalId)]);
+  // Copies for events that follow at once are of before, but for the one that was just recorded.
+  const names = new Set(isRenamed ? [before.externalId] : [before.externalId, updated.externalId]);
+  await claims.forget([...names].map((name) => customerClaim(workspaceId, name)));
   return updated;
 }
 
