@@ -1,6 +1,7 @@
 import type { Catalog, CustomerTotals, LinkCounters } from '@waymark/catalog';
 import { deletedCustomer, type EventKind, formatResourceId } from '@waymark/contract';
 import { type EventPageRow, eventText, type LinkTexts, linkTexts } from './event-text.js';
+import { type CounterReads, countersOf, shownOf } from './fresh-counters.js';
 import { knownCustomers } from './known-customers.js';
 import type { ValuesOf } from './read-ahead.js';
 
@@ -20,13 +21,24 @@ function publicIds(kind: 'link' | 'customer', numbers: ReadonlySet<string>): Rea
 }
 
 async function linksOf(
-  { catalog, linkCounters }: PageTextParts,
+  { catalog, linkCounters, now }: PageTextParts,
   workspaceId: string,
+  kind: EventKind,
   rows: readonly EventPageRow[],
 ): Promise<TextsByNumber<LinkTexts>> {
   const idByNumber = publicIds('link', new Set(rows.map(([, , number]) => number)));
   const ids = [...idByNumber.values()];
-  const [links, counters] = await Promise.all([catalog.links.getMany(workspaceId, ids), linkCounters(ids)]);
+  const reads: CounterReads<LinkCounters> = {
+    valuesOf: linkCounters,
+    read: (some) => catalog.links.counters(workspaceId, some),
+    counts: (totals, { events, newestMs }) =>
+      totals !== undefined &&
+      totals[kind] >= events &&
+      (kind !== 'clicks' || Date.parse(totals.lastClicked ?? '') >= newestMs),
+    now,
+  };
+  const shown = shownOf(rows.map(([, timestamp, number]) => [idByNumber.get(number) ?? '', timestamp]));
+  const [links, counters] = await Promise.all([catalog.links.getMany(workspaceId, ids), countersOf(reads, shown)]);
   const objects = await catalog.links.objectsWith(workspaceId, [...links.values()], counters);
   const textsById = new Map(objects.map((link) => [link.id, linkTexts(link)]));
   const texts = new Map<string, LinkTexts>();
@@ -40,12 +52,28 @@ async function linksOf(
 async function customersOf(
   { catalog, now, customerTotals }: PageTextParts,
   workspaceId: string,
+  kind: EventKind,
   rows: readonly EventPageRow[],
 ): Promise<TextsByNumber<string>> {
   const idByNumber = publicIds('customer', new Set(rows.flatMap(([, , , , , , number]) => number ?? [])));
   if (idByNumber.size === 0) return new Map();
   const ids = [...idByNumber.values()];
-  const [customers, totals] = await Promise.all([knownCustomers(catalog, workspaceId, ids, now), customerTotals(ids)]);
+  const reads: CounterReads<CustomerTotals> = {
+    valuesOf: customerTotals,
+    read: (some) => catalog.customers.counters(workspaceId, some),
+    counts: (totals, { events }) => kind !== 'sales' || (totals?.sales ?? 0) >= events,
+    now,
+  };
+  const shown = shownOf(
+    rows.flatMap(([, timestamp, , , , , number = '']) => {
+      const id = idByNumber.get(number);
+      return id === undefined ? [] : [[id, timestamp] as const];
+    }),
+  );
+  const [customers, totals] = await Promise.all([
+    knownCustomers(catalog, workspaceId, ids, now),
+    countersOf(reads, shown),
+  ]);
   const texts = new Map<string, string>();
   for (const [number, id] of idByNumber) {
     const record = customers.get(id);
@@ -67,8 +95,8 @@ export async function pageText(
 ): Promise<string> {
   if (rows.length === 0) return '[]';
   const [links, customers] = await Promise.all([
-    linksOf(parts, workspaceId, rows),
-    customersOf(parts, workspaceId, rows),
+    linksOf(parts, workspaceId, kind, rows),
+    customersOf(parts, workspaceId, kind, rows),
   ]);
   const items = rows.flatMap((row) => {
     const link = links.get(row[2]);

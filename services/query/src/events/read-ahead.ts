@@ -11,8 +11,13 @@ interface Memory {
   isWorthwhile: boolean;
 }
 
-/** Gives the values of a page's ids. */
-export type ValuesOf<Value> = (ids: readonly string[]) => Promise<ReadonlyMap<string, Value>>;
+/** Gives the values of a page's ids. @param late those whose values must not be from before the rows were read */
+export type ValuesOf<Value> = (
+  ids: readonly string[],
+  late?: ReadonlySet<string>,
+) => Promise<ReadonlyMap<string, Value>>;
+
+const NONE: ReadonlySet<string> = new Set();
 
 /**
  * Reads what belongs to the rows of a page before they are there. Pages of one list have the same few ids again and again: as
@@ -51,13 +56,13 @@ export function createReadAhead<Value>(
       const early = guessed.size === 0 ? undefined : read(workspaceId, [...guessed]);
       // Should the rows fail, nobody asks for these any more.
       early?.catch(() => undefined);
-      return async (ids) => {
+      return async (ids, late = NONE) => {
         const unknown = ids.filter((id) => !memories.get(key)?.ids.has(id));
         remember(key, ids, unknown.length === 0);
-        const missing = ids.filter((id) => !guessed.has(id));
-        const late = missing.length === 0 ? undefined : read(workspaceId, missing);
-        if (early === undefined) return late ?? new Map();
-        const [known, rest] = await Promise.all([early, late]);
+        const missing = ids.filter((id) => late.has(id) || !guessed.has(id));
+        const reading = missing.length === 0 ? undefined : read(workspaceId, missing);
+        if (early === undefined) return reading ?? new Map();
+        const [known, rest] = await Promise.all([early, reading]);
         return rest === undefined ? known : new Map([...known, ...rest]);
       };
     },

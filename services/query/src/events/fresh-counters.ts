@@ -1,0 +1,55 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ValuesOf } from './read-ahead.js';
+
+/** An event this young may have been stored while its page was read. */
+const YOUNG_MS = 60_000;
+/** The views that count an event are written after it, within one insert. */
+const COUNTED_WITHIN_MS = 1000;
+const LOOK_AGAIN_MS = 20;
+
+/** What a page shows of one link or customer. */
+export interface Shown {
+  /** Events of it on the page. */
+  readonly events: number;
+  /** Of the newest of them, epoch milliseconds. */
+  readonly newestMs: number;
+}
+
+/** By id. @param rows id and time of each event of the page */
+export function shownOf(rows: Iterable<readonly [id: string, timestamp: string]>): ReadonlyMap<string, Shown> {
+  const shown = new Map<string, Shown>();
+  for (const [id, timestamp] of rows) {
+    const { events, newestMs } = shown.get(id) ?? { events: 0, newestMs: 0 };
+    shown.set(id, { events: events + 1, newestMs: Math.max(newestMs, Date.parse(timestamp)) });
+  }
+  return shown;
+}
+
+export interface CounterReads<Value> {
+  readonly valuesOf: ValuesOf<Value>;
+  /** Reads anew. */
+  readonly read: (ids: readonly string[]) => Promise<ReadonlyMap<string, Value>>;
+  /** Whether the counters can be those of all events that the page shows. */
+  readonly counts: (value: Value | undefined, shown: Shown) => boolean;
+  readonly now: () => number;
+}
+
+/**
+ * The counters of what a page shows, its own events included (spec 2.8): of young events they are read after the rows, and again
+ * until the views have counted what the page shows.
+ */
+export async function countersOf<Value>(
+  { valuesOf, read, counts, now }: CounterReads<Value>,
+  shown: ReadonlyMap<string, Shown>,
+): Promise<ReadonlyMap<string, Value>> {
+  const nowMs = now();
+  const ids = [...shown.keys()];
+  const young = [...shown].filter(([, { newestMs }]) => nowMs - newestMs < YOUNG_MS);
+  const values = new Map(await valuesOf(ids, new Set(young.map(([id]) => id))));
+  const behind = () => young.filter(([id, what]) => !counts(values.get(id), what)).map(([id]) => id);
+  for (let waitedMs = 0; behind().length > 0 && waitedMs < COUNTED_WITHIN_MS; waitedMs += LOOK_AGAIN_MS) {
+    await delay(LOOK_AGAIN_MS);
+    for (const [id, value] of await read(behind())) values.set(id, value);
+  }
+  return values;
+}

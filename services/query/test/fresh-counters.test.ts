@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { countersOf, shownOf } from '../src/events/fresh-counters.js';
+import { aWorkspace, MINUTE_MS, NOW, startQuery, type TestQuery, type TestWorkspace } from './test-query.js';
+
+/** Counters of one link that a read finds one higher each time. */
+function aCounter(first: number) {
+  let value = first;
+  const reads: string[] = [];
+  const ask =
+    (what: string) =>
+    async (ids: readonly string[], late: ReadonlySet<string> = new Set()) => {
+      reads.push(late.size === 0 ? what : `${what}, late`);
+      return new Map(ids.map((id) => [id, value++] as const));
+    };
+  const counts = (found: number | undefined, { events }: { readonly events: number }) => (found ?? 0) >= events;
+  return { reads, parts: { valuesOf: ask('page'), read: ask('again'), counts, now: () => NOW } };
+}
+
+function page(events: number, ageMs: number) {
+  return shownOf(Array.from({ length: events }, () => ['link', new Date(NOW - ageMs).toISOString()]));
+}
+
+describe('counters of a page', () => {
+  test('of old events are what was read, however early', async () => {
+    const { reads, parts } = aCounter(1);
+    expect(await countersOf(parts, page(3, 2 * MINUTE_MS))).toEqual(new Map([['link', 1]]));
+    expect(reads).toEqual(['page']);
+  });
+
+  test('of young events are read after the rows, and again until they count what the page shows', async () => {
+    const { reads, parts } = aCounter(1);
+    expect(await countersOf(parts, page(3, 1000))).toEqual(new Map([['link', 3]]));
+    expect(reads).toEqual(['page, late', 'again', 'again']);
+  });
+
+  test('are waited for no longer than a second', async () => {
+    const { reads, parts } = aCounter(1);
+    await countersOf({ ...parts, counts: () => false }, page(1, 0));
+    expect(reads.length).toBeLessThanOrEqual(51);
+  });
+});
+
+describe('GET /events while events are stored', () => {
+  let query: TestQuery;
+  let workspace: TestWorkspace;
+  beforeAll(async () => {
+    query = await startQuery();
+    workspace = await aWorkspace(query);
+  });
+  afterAll(() => query.close());
+
+  test('no page shows more events of a link than the link has, nor a newer one than its last', async () => {
+    const link = await workspace.aLink({ key: 'fresh' });
+    for (let count = 1; count <= 30; count++) {
+      const stored = workspace.store({ clicks: [workspace.click(link, 0)] });
+      for (;;) {
+        const { body } = await workspace.events({ linkId: link.id });
+        const [newest] = body;
+        if (newest !== undefined) {
+          expect(newest.link.clicks).toBeGreaterThanOrEqual(body.length);
+          expect(newest.link.lastClicked).toBe(newest.timestamp);
+        }
+        if (body.length >= count) break;
+      }
+      await stored;
+    }
+  });
+});
