@@ -1,5 +1,5 @@
 import { metadataPath, metadataText } from '@waymark/contract';
-import { not } from '../conditions.js';
+import { NOTHING, not } from '../conditions.js';
 import type { Condition, Value } from '../sql-nodes.js';
 import type { MetadataCondition, MetadataQuery } from './metadata-query.js';
 
@@ -24,6 +24,7 @@ function conditionOf(condition: MetadataCondition): Condition {
       return { type: 'or', of: [hasPath(textValue(`${path}=`)), below] };
     }
     case 'compares': {
+      if (Number.isNaN(condition.number)) return NOTHING;
       const value = textValue(`${path}=`);
       const number: Value = { type: 'Float64', value: condition.number };
       // Alone, a path that is not there would be the number 0; and this is what the index looks at.

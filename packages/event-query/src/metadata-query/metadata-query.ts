@@ -14,6 +14,7 @@ export type MetadataCondition =
       readonly type: 'compares';
       readonly keys: MetadataKeys;
       readonly operator: SizeOperator;
+      /** NaN = the query names none: nothing compares so. */
       readonly number: number;
     };
 

@@ -12,11 +12,9 @@ const EQUAL_OPERATORS: ReadonlySet<string> = new Set([':', '=', '!=']);
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-/** The number that a text writes in decimal; undefined for any other text and beyond the range of a double. */
-function decimal(text: string): number | undefined {
-  if (!NUMBER.test(text)) return undefined;
-  const number = Number(text);
-  return Number.isFinite(number) ? number : undefined;
+/** The number that a text writes in decimal, infinite beyond the range of a double; not a number for any other text. */
+function decimal(text: string): number {
+  return NUMBER.test(text) ? Number(text) : Number.NaN;
 }
 
 class Parser {
@@ -107,8 +105,10 @@ class Parser {
     const scanner = this.#scanner;
     scanner.peek();
     const start = scanner.offset;
-    const number = decimal(this.#value() ?? '');
-    if (number === undefined) throw scanner.expected('a decimal number', start);
+    const text = this.#value();
+    if (text === undefined) throw scanner.expected('a value');
+    const number = decimal(text);
+    if (Math.abs(number) === Number.POSITIVE_INFINITY) throw scanner.expected('a number of at most 1.8e308', start);
     return { type: 'compares', keys, operator, number };
   }
 

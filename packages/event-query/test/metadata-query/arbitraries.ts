@@ -177,7 +177,7 @@ const keysOf: fc.Arbitrary<MetadataKeys> = fc.oneof(
 );
 
 const FREQUENT = ['pro', '25', 'true', 'null', ''];
-const askedNumbers = pick([...NUMBERS, 24.999, 0.3, 9007199254740992, -1e308]);
+const askedNumbers = pick([...NUMBERS, 24.999, 0.3, 9007199254740992, -1e308, Number.NaN]);
 const askedTexts = fc.oneof(pick(FREQUENT), pick([...WORDS, ...NUMERIC, ...NUMBERS.map(String)]));
 
 export const metadataQueries = queriesOver(keysOf, askedTexts, askedNumbers);

@@ -39,6 +39,9 @@ describe('a query means', () => {
     ["metadata['n'] >= '-2.5e-3'", compares('>=', -0.0025)],
     ["metadata['n']<+.5", compares('<', 0.5)],
     ["metadata['n']<=5.", compares('<=', 5)],
+    // What is no number is compared with nothing.
+    ["metadata['n']>abc", compares('>', Number.NaN)],
+    ["metadata['n'] < '1_000'", compares('<', Number.NaN)],
   ])('%s', (text, query) => {
     expect(parseMetadataQuery(text)).toEqual(query);
   });
@@ -116,10 +119,9 @@ describe('a malformed query is refused with the place and what was expected:', (
     ["metadata['a']: =x", 16, VALUE],
     [`metadata['a']: AND ${B}`, 16, VALUE],
     ["metadata['a']:(x)", 15, VALUE],
-    ["metadata['a']>abc", 15, 'a decimal number'],
-    ["metadata['a'] > '1_000'", 17, 'a decimal number'],
-    ["metadata['a']>*", 15, 'a decimal number'],
-    ["metadata['a']>1e999", 15, 'a decimal number'],
+    ["metadata['a']>", 15, 'a value'],
+    ["metadata['a']>*", 15, 'a value'],
+    ["metadata['a']>1e999", 15, 'a number of at most 1.8e308'],
     ["metadata['a']:x*", 16, 'AND, OR or the end'],
     ["metadata['a']:it's", 17, 'AND, OR or the end'],
     ["metadata['a']:'x' 'y'", 19, 'AND, OR or the end'],
