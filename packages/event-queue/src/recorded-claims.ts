@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import { finalValue, PENDING_TTL_MS, pendingValue } from './claim-value.js';
+import { claimState, finalValue, PENDING_TTL_MS, pendingValue } from './claim-value.js';
 import { notRecorded } from './claims.js';
 import { pause, withinMs } from './deadline.js';
 import { claimKey } from './queue-keys.js';
@@ -38,6 +38,12 @@ export interface RecordedClaims {
    * @throws ApiError 500 when Redis is away
    */
   record<T>(name: string, ttlMs: number, work: () => Promise<T>): Promise<T | undefined>;
+  /**
+   * Whether something was recorded under the claim, and nobody is at work under it any more.
+   *
+   * @throws ApiError 500 when Redis is away
+   */
+  isRecorded(name: string): Promise<boolean>;
   /**
    * Forgets what was recorded under the claims. A request under way may have read what was changed and record it again: such
    * are waited for.
@@ -81,6 +87,10 @@ export function createRecordedClaims(redis: Redis): RecordedClaims {
         // What is not ended expires by itself; the record is found without its claim.
         await redis.eval(END_CLAIM, 1, key, mine, stored, ttlMs).catch(() => undefined);
       }
+    },
+
+    async isRecorded(name) {
+      return claimState(await ask(redis.get(claimKey(name)), 'reading a claim')).state === 'final';
     },
 
     async forget(names) {

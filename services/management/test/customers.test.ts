@@ -224,6 +224,28 @@ describe('GET, PATCH and DELETE /customers/{id}', () => {
     expect(await management.redis.exists(key)).toBe(0);
   });
 
+  it('a new external id and a removal at once leave the id free', async () => {
+    for (let round = 0; round < 5; round++) {
+      const { body: customer } = await create(acme, { externalId: `racing-${round}` });
+      const externalId = `raced-${round}`;
+      await Promise.all([
+        acme.call('PATCH', `/customers/${customer.id}`, { externalId }),
+        acme.call('DELETE', `/customers/${customer.id}`),
+      ]);
+      expect((await acme.call('GET', `/customers/${customer.id}`)).status).toBe(404);
+      expect((await create(acme, { externalId })).status).toBe(201);
+    }
+  });
+
+  it('find one that an event has just brought as soon as it is written', async () => {
+    const key = await remember(customerClaim(acme.workspaceId, 'on-its-way'), 'f:{}');
+    const deletion = acme.call<{ id: string }>('DELETE', '/customers/ext_on-its-way');
+    const written = await management.catalog.customers.create(acme.workspaceId, { externalId: 'on-its-way' });
+    expect((await deletion).body).toEqual({ id: written.id });
+    expect(await management.redis.exists(key)).toBe(0);
+    expect((await acme.call('GET', '/customers/ext_on-its-way')).status).toBe(404);
+  });
+
   it('deleting leaves nothing personal that can be read', async () => {
     const { workspaceId } = acme;
     const { body: customer } = await create(acme, {

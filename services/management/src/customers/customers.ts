@@ -1,8 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Catalog, CustomerRecord } from '@waymark/catalog';
 import { ApiError, type CreateCustomerBody, type UpdateCustomerBody } from '@waymark/contract';
 import { CUSTOMER_CLAIM_MS, customerClaim, invoiceClaim, leadClaim, type RecordedClaims } from '@waymark/event-queue';
 
 const EXTERNAL_PREFIX = 'ext_';
+/** When the writer is well. */
+const WRITTEN_WITHIN_MS = 2000;
+const LOOK_AGAIN_MS = 50;
 
 export interface CustomerParts {
   readonly catalog: Catalog;
@@ -16,10 +20,27 @@ function bareExternalId(externalId: string): string {
   return bare;
 }
 
+/** A customer that an event brought is written a moment after the event was answered: it is waited for, not taken for unknown. */
+async function findByExternalId(
+  { catalog, claims }: CustomerParts,
+  workspaceId: string,
+  externalId: string,
+): Promise<CustomerRecord | undefined> {
+  const find = () => catalog.customers.findByExternalId(workspaceId, externalId);
+  const found = await find();
+  if (found !== undefined || !(await claims.isRecorded(customerClaim(workspaceId, externalId)))) return found;
+  for (let waitedMs = 0; waitedMs < WRITTEN_WITHIN_MS; waitedMs += LOOK_AGAIN_MS) {
+    await delay(LOOK_AGAIN_MS);
+    const written = await find();
+    if (written !== undefined) return written;
+  }
+  return undefined;
+}
+
 /** By `cus_…` id or `ext_…` external id. @throws ApiError not_found */
-export async function findCustomer(catalog: Catalog, workspaceId: string, id: string): Promise<CustomerRecord> {
-  if (!id.startsWith(EXTERNAL_PREFIX)) return catalog.customers.require(workspaceId, id);
-  const found = await catalog.customers.findByExternalId(workspaceId, id.slice(EXTERNAL_PREFIX.length));
+export async function findCustomer(parts: CustomerParts, workspaceId: string, id: string): Promise<CustomerRecord> {
+  if (!id.startsWith(EXTERNAL_PREFIX)) return parts.catalog.customers.require(workspaceId, id);
+  const found = await findByExternalId(parts, workspaceId, id.slice(EXTERNAL_PREFIX.length));
   if (found === undefined) throw new ApiError('not_found', 'Customer not found.');
   return found;
 }
@@ -46,12 +67,13 @@ function taken(externalId: string): ApiError {
 
 /** @throws ApiError not_found, conflict when the external id is taken, or its customer is being recorded at this moment */
 export async function updateCustomer(
-  { catalog, claims }: CustomerParts,
+  parts: CustomerParts,
   workspaceId: string,
   id: string,
   body: UpdateCustomerBody,
 ): Promise<CustomerRecord> {
-  const before = await findCustomer(catalog, workspaceId, id);
+  const { catalog, claims } = parts;
+  const before = await findCustomer(parts, workspaceId, id);
   const externalId = body.externalId === undefined ? before.externalId : bareExternalId(body.externalId);
   const update = () =>
     catalog.customers.update(workspaceId, before.id, (customer) => ({
@@ -79,17 +101,16 @@ export async function updateCustomer(
  *
  * @returns its internal id; @throws ApiError not_found
  */
-export async function deleteCustomer(
-  { catalog, claims }: CustomerParts,
-  workspaceId: string,
-  id: string,
-): Promise<string> {
-  const customer = await findCustomer(catalog, workspaceId, id);
+export async function deleteCustomer(parts: CustomerParts, workspaceId: string, id: string): Promise<string> {
+  const { catalog, claims } = parts;
+  const customer = await findCustomer(parts, workspaceId, id);
   const { eventNames, invoiceIds } = await catalog.customers.traces(workspaceId, customer.id);
-  await catalog.customers.remove(workspaceId, customer.id);
+  const removed = await catalog.customers.remove(workspaceId, customer.id);
+  // Somebody may have changed its external id since it was found.
+  const externalIds = [...new Set([customer.externalId, removed.externalId])];
   await claims.forget([
-    customerClaim(workspaceId, customer.externalId),
-    ...eventNames.map((eventName) => leadClaim(workspaceId, customer.externalId, eventName)),
+    ...externalIds.map((externalId) => customerClaim(workspaceId, externalId)),
+    ...externalIds.flatMap((externalId) => eventNames.map((name) => leadClaim(workspaceId, externalId, name))),
     ...invoiceIds.map((invoiceId) => invoiceClaim(workspaceId, invoiceId)),
   ]);
   return customer.id;

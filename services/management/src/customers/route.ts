@@ -65,7 +65,7 @@ export async function customerRoutes(app: App, parts: CustomerParts): Promise<vo
       },
     },
     async ({ params: { id }, query, workspace }) => {
-      const found = [await findCustomer(catalog, workspace.id, id)];
+      const found = [await findCustomer(parts, workspace.id, id)];
       const objects = query.includeExpandedFields === true ? expandedCustomers : customerObjects;
       const [customer] = await objects(catalog, workspace.id, found);
       return customer as z.infer<typeof expandedCustomerSchema>;
