@@ -45,10 +45,23 @@ export interface RecordParts<R extends CatalogRecord> {
 export const recordLock = <R extends CatalogRecord>(kind: Kind<R>, id: string) => `record/${kind.table}/${id}`;
 export const nameLock = (name: Name) => `name/${nameKey(name)}`;
 
+/** Members of requests that names are made of, by the kind of name; `name` for all others. */
+const MEMBERS: Readonly<Record<string, string>> = {
+  'link-external-id': 'externalId',
+  'partner-email': 'email',
+  'partner-tenant-id': 'tenantId',
+  'webhook-url': 'url',
+  customer: 'externalId',
+  domain: 'slug',
+  group: 'slug',
+  link: 'key',
+};
+
 /** @throws ApiError unprocessable_entity for a name that no row can have */
 export function checkPossible(name: Name): void {
   if (isPossibleName(name)) return;
-  throw new ApiError('unprocessable_entity', 'A name is too long or contains a NUL character.');
+  const member = MEMBERS[name.kind] ?? 'name';
+  throw new ApiError('unprocessable_entity', `custom: ${member}: is too long or contains a NUL character`);
 }
 
 /** Whose name it is, as the rows of `names` say it. */
