@@ -12,7 +12,7 @@ import { visitorRequest } from './lib/visitors.js';
 
 const ROUNDS = 3;
 const SECONDS = 20;
-const CONNECTIONS = 256;
+const CONNECTIONS_MAX = 256;
 
 const stores = await startStores();
 const { key, token } = await createBenchLink(stores);
@@ -99,7 +99,7 @@ async function load({ name, perSecond, port, statuses, request: text }: Traffic,
     port,
     count,
     perSecond,
-    connections: CONNECTIONS,
+    connections: Math.min(CONNECTIONS_MAX, 2 * perSecond),
     request: (index) => text(first + index),
   });
   const others = Object.keys(report.statuses).filter((status) => !statuses.includes(status));

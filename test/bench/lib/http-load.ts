@@ -131,7 +131,8 @@ export function openLoop(options: LoadOptions & { readonly perSecond: number }):
       const timer = setInterval(() => {
         const due = Math.min(options.count, Math.floor(((performance.now() - startMs) * options.perSecond) / 1000));
         for (; next < due; next++) {
-          const connection = idle.pop();
+          // The one that has been idle longest: a server closes those that are never used.
+          const connection = idle.shift();
           if (connection === undefined) waiting.push(next);
           else send(connection, next);
         }
