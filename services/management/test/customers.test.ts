@@ -66,6 +66,11 @@ describe('POST /customers', () => {
     expect((await create(acme, body)).status).toBe(status);
   });
 
+  it('names the field of an external id that no row can have', async () => {
+    const { status, body } = await create(acme, { externalId: 'a\0b' });
+    expect([status, body]).toMatchObject([422, { error: { message: expect.stringContaining('externalId') } }]);
+  });
+
   it('of one external id 60 times at once succeeds once', async () => {
     expect(await statusesOf(60, () => create(acme, { externalId: 'once' }))).toEqual({ 201: 1, 409: 59 });
   });
