@@ -94,7 +94,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
       return new Promise((resolve, reject) => {
         waiting.push({ rows, notAfterMs, resolve, reject });
         waitingRows += rows.length;
-        // Several rows of one writer have been gathered already.
+        // Several rows are mostly those of a group, gathered already; while inserts are under way all wait together anyhow.
         if (rows.length > 1 || waitingRows >= FULL_ROWS) flush();
         else timer ??= setTimeout(flush, WAIT_MS);
       });

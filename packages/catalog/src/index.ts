@@ -12,6 +12,7 @@ export type { LinkGroup } from './link-list.js';
 export { shortLinkOf } from './link-object.js';
 export type { LinkSort } from './link-tops.js';
 export { mergeUtm, normaliseUrl, readUtm } from './link-url.js';
+export { type LookAgainOptions, lookAgain } from './look-again.js';
 export { openStores, type StoreSettings, type Stores } from './open-stores.js';
 export { NO_PARTNER_TOTALS, type PartnerTotals } from './partner-totals.js';
 export { readableName } from './readable-name.js';

@@ -55,6 +55,7 @@ const MEMBERS: Readonly<Record<string, string>> = {
   domain: 'slug',
   group: 'slug',
   link: 'key',
+  workspace: 'slug',
 };
 
 /** @throws ApiError unprocessable_entity for a name that no row can have */

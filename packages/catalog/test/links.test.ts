@@ -2,6 +2,7 @@ import { insertRows } from '@waymark/clickhouse';
 import { linkSchema } from '@waymark/contract';
 import { aClick, aLead, aSale, insertClicks, insertLeads, insertSales } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createCounters } from '../src/counters.js';
 import { type Catalog, NO_LINK_COUNTERS } from '../src/index.js';
 import { numberOf } from '../src/kind.js';
 import { aWorkspace, startStores, type TestStores } from './test-catalog.js';
@@ -132,6 +133,37 @@ describe('counters', () => {
     });
     expect(counters.get(links[1]!.id)?.clicks).toBe(1);
     expect(counters.size).toBe(2);
+  });
+
+  it('asked for at the same moment share a read, one for each workspace, and each caller has its own', async () => {
+    const workspaces = await Promise.all([aWorkspace(catalog), aWorkspace(catalog)]);
+    const numbers = workspaces.map(({ workspace }) => numberOf('workspace', workspace.id));
+    const { client } = stores.database;
+    await insertClicks(
+      client,
+      numbers.flatMap((workspaceId, index) => [
+        ...Array.from({ length: index + 1 }, () => aClick({ workspaceId, linkId: '77' })),
+        aClick({ workspaceId, linkId: '78' }),
+      ]),
+    );
+    let reads = 0;
+    const counting = new Proxy(client, {
+      get(target, name) {
+        if (name === 'query') reads += 1;
+        return Reflect.get(target, name);
+      },
+    });
+    const counters = createCounters(counting);
+    const ids = ['link_0000000001F', 'link_0000000001G'];
+    const asked = Array.from({ length: 20 }, (_, index) => {
+      const { workspace } = workspaces[index % 2]!;
+      return counters.links(workspace.id, index < 10 ? ids : ids.slice(0, 1));
+    });
+    const answers = await Promise.all(asked);
+    expect(answers.map((answer) => [answer.size, answer.get(ids[0]!)?.clicks])).toEqual(
+      Array.from({ length: 20 }, (_, index) => [index < 10 ? 2 : 1, (index % 2) + 1]),
+    );
+    expect(reads).toBe(2);
   });
 
   it('of a link with leads only say that it was never clicked', async () => {

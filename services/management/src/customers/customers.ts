@@ -1,12 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Catalog, CustomerRecord } from '@waymark/catalog';
+import { type Catalog, type CustomerRecord, lookAgain } from '@waymark/catalog';
 import { ApiError, type CreateCustomerBody, type UpdateCustomerBody } from '@waymark/contract';
 import { CUSTOMER_CLAIM_MS, customerClaim, invoiceClaim, leadClaim, type RecordedClaims } from '@waymark/event-queue';
 
 const EXTERNAL_PREFIX = 'ext_';
 /** When the writer is well. */
-const WRITTEN_WITHIN_MS = 2000;
-const LOOK_AGAIN_MS = 50;
+const WRITTEN = { withinMs: 2000, everyMs: 50 };
 
 export interface CustomerParts {
   readonly catalog: Catalog;
@@ -27,14 +25,13 @@ async function findByExternalId(
   externalId: string,
 ): Promise<CustomerRecord | undefined> {
   const find = () => catalog.customers.findByExternalId(workspaceId, externalId);
-  const found = await find();
+  let found = await find();
   if (found !== undefined || !(await claims.isRecorded(customerClaim(workspaceId, externalId)))) return found;
-  for (let waitedMs = 0; waitedMs < WRITTEN_WITHIN_MS; waitedMs += LOOK_AGAIN_MS) {
-    await delay(LOOK_AGAIN_MS);
-    const written = await find();
-    if (written !== undefined) return written;
-  }
-  return undefined;
+  await lookAgain(async () => {
+    found = await find();
+    return found !== undefined;
+  }, WRITTEN);
+  return found;
 }
 
 /** By `cus_…` id or `ext_…` external id. @throws ApiError not_found */

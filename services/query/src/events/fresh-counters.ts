@@ -1,11 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { lookAgain } from '@waymark/catalog';
 import type { ValuesOf } from './read-ahead.js';
 
 /** An event this young may have been stored while its page was read. */
 const YOUNG_MS = 60_000;
 /** The views that count an event are written after it, within one insert. */
-const COUNTED_WITHIN_MS = 1000;
-const LOOK_AGAIN_MS = 20;
+const COUNTED = { withinMs: 1000, everyMs: 20 };
 
 /** What a page shows of one link or customer. */
 export interface Shown {
@@ -46,10 +45,13 @@ export async function countersOf<Value>(
   const ids = [...shown.keys()];
   const young = [...shown].filter(([, { newestMs }]) => nowMs - newestMs < YOUNG_MS);
   const values = new Map(await valuesOf(ids, new Set(young.map(([id]) => id))));
-  const behind = () => young.filter(([id, what]) => !counts(values.get(id), what)).map(([id]) => id);
-  for (let waitedMs = 0; behind().length > 0 && waitedMs < COUNTED_WITHIN_MS; waitedMs += LOOK_AGAIN_MS) {
-    await delay(LOOK_AGAIN_MS);
-    for (const [id, value] of await read(behind())) values.set(id, value);
-  }
+  const isBehind = ([id, what]: readonly [string, Shown]) => !counts(values.get(id), what);
+  let behind = young.filter(isBehind);
+  if (behind.length === 0) return values;
+  await lookAgain(async () => {
+    for (const [id, value] of await read(behind.map(([id]) => id))) values.set(id, value);
+    behind = behind.filter(isBehind);
+    return behind.length === 0;
+  }, COUNTED);
   return values;
 }

@@ -1,11 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Catalog, CustomerRecord } from '@waymark/catalog';
+import { type Catalog, type CustomerRecord, lookAgain } from '@waymark/catalog';
 import { resourceIdTime } from '@waymark/contract';
 
 /** A customer this young may be on its way still: it travels in another queue than the lead that brought it. */
 const YOUNG_MS = 60_000;
-const WAIT_MS_MAX = 1000;
-const LOOK_AGAIN_MS = 50;
+const ON_ITS_WAY = { withinMs: 1000, everyMs: 50 };
 
 /**
  * The records of those customers that exist. One that was just met is waited for a moment, rather than taken for a customer
@@ -20,10 +18,11 @@ export async function knownCustomers(
   const found = await catalog.customers.getMany(workspaceId, ids);
   const isYoung = (id: string) => now() - (resourceIdTime('customer', id) ?? 0) < YOUNG_MS;
   let missing = ids.filter((id) => !found.has(id) && isYoung(id));
-  for (let waitedMs = 0; missing.length > 0 && waitedMs < WAIT_MS_MAX; waitedMs += LOOK_AGAIN_MS) {
-    await delay(LOOK_AGAIN_MS);
+  if (missing.length === 0) return found;
+  await lookAgain(async () => {
     for (const [id, record] of await catalog.customers.getMany(workspaceId, missing)) found.set(id, record);
     missing = missing.filter((id) => !found.has(id));
-  }
+    return missing.length === 0;
+  }, ON_ITS_WAY);
   return found;
 }
