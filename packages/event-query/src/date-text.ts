@@ -1,6 +1,6 @@
 import { fault } from './fault.js';
 import { type GivenDate, midnightOf } from './given-date.js';
-import { type DateContext, parseNaturalDate } from './natural-date.js';
+import { parseNaturalDate } from './natural-date.js';
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})/;
 const TIME = /^[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?/i;
@@ -40,12 +40,12 @@ function parseIso(text: string): GivenDate | undefined {
 
 /**
  * Reads an ISO 8601 date (`2026-03-04`) or date and time (`2026-03-04T12:30:45.678+01:00`; without an offset it is UTC), or a date
- * in English words (`7 days ago`).
+ * in English words (`7 days ago`), in UTC as well.
  *
  * @throws ApiError 422 for anything else
  */
-export function parseDate(parameter: string, text: string, context: DateContext): GivenDate {
-  const date = parseIso(text.trim()) ?? parseNaturalDate(text, context);
+export function parseDate(parameter: string, text: string, nowMs: number): GivenDate {
+  const date = parseIso(text.trim()) ?? parseNaturalDate(text, nowMs);
   if (date !== undefined) return date;
   throw fault(
     'invalid_format',

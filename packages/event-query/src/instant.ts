@@ -1,8 +1,6 @@
 import { parseDate } from './date-text.js';
 import { parseDelay } from './delay-text.js';
-import { DAY_MS, zoneOf } from './zone.js';
-
-const UTC = zoneOf('UTC');
+import { DAY_MS } from './zone.js';
 
 /**
  * The instant that a date of a request body means, in UTC (spec 1.8): ISO 8601, or words such as `tomorrow at 5 pm` or
@@ -14,6 +12,6 @@ const UTC = zoneOf('UTC');
 export function parseInstant(parameter: string, text: string, nowMs: number): number {
   const delayedMs = parseDelay(text, nowMs);
   if (delayedMs !== undefined) return delayedMs;
-  const date = parseDate(parameter, text, { nowMs, zone: UTC });
+  const date = parseDate(parameter, text, nowMs);
   return date.type === 'day' ? date.midnightMs + DAY_MS / 2 : date.ms;
 }

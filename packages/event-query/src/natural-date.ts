@@ -1,13 +1,5 @@
 import { en } from 'chrono-node';
 import { type GivenDate, midnightOf } from './given-date.js';
-import type { Zone } from './zone.js';
-
-/** What words such as `yesterday` are relative to. */
-export interface DateContext {
-  /** Epoch milliseconds. */
-  readonly nowMs: number;
-  readonly zone: Zone;
-}
 
 const CHARS_MAX = 100;
 const YEAR_MIN = 1970;
@@ -33,16 +25,9 @@ const PHRASES: readonly RegExp[] = [
   `${DAY_OF_MONTH} (?:of )?${MONTH},? \\d{4}(?:${TIME})?`,
 ].map((phrase) => new RegExp(`^${phrase}$`));
 
-interface LocalDate {
-  /** Midnight of the day as it would be in UTC. */
-  readonly midnightMs: number;
-  /** The same way; undefined when no time was given. */
-  readonly timeMs: number | undefined;
-}
-
-/** What the library makes of a phrase, as if the local time were UTC; undefined unless it takes all of it for one date. */
-function readPhrase(phrase: string, localNowMs: number): LocalDate | undefined {
-  const results = en.casual.parse(phrase, { instant: new Date(localNowMs), timezone: 0 });
+/** What the library makes of a phrase; undefined unless it takes all of it for one date. */
+function readPhrase(phrase: string, nowMs: number): GivenDate | undefined {
+  const results = en.casual.parse(phrase, { instant: new Date(nowMs), timezone: 0 });
   const [result] = results;
   if (result === undefined || results.length > 1 || result.text !== phrase || result.end) return undefined;
   const { start } = result;
@@ -50,39 +35,33 @@ function readPhrase(phrase: string, localNowMs: number): LocalDate | undefined {
   if (year === null || month === null || day === null || year < YEAR_MIN || year > YEAR_MAX) return undefined;
   const midnightMs = midnightOf(year, month, day);
   if (midnightMs === undefined) return undefined;
-  return { midnightMs, timeMs: start.isCertain('hour') ? start.date().getTime() : undefined };
+  return start.isCertain('hour') ? { type: 'instant', ms: start.date().getTime() } : { type: 'day', midnightMs };
 }
 
-/** The day of the month that `local` is in, or the last day of a month that is shorter. */
-function sameDayIn(monthMs: number, local: Date): number {
+/** The day of the month that `day` is in, or the last day of a month that is shorter. */
+function sameDayIn(monthMs: number, day: Date): number {
   const month = new Date(monthMs);
   const lastDay = new Date(Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + 1, 0)).getUTCDate();
-  return month.setUTCDate(Math.min(local.getUTCDate(), lastDay));
+  return month.setUTCDate(Math.min(day.getUTCDate(), lastDay));
 }
 
 /** The library would take 31 March for the day a month after 3 March: the month is found from its first day. */
-function readMonthsAway(phrase: string, localNowMs: number): LocalDate | undefined {
-  const local = new Date(localNowMs);
-  const date = readPhrase(phrase, Date.UTC(local.getUTCFullYear(), local.getUTCMonth(), 1));
-  return date && { ...date, midnightMs: sameDayIn(date.midnightMs, local) };
+function readMonthsAway(phrase: string, nowMs: number): GivenDate | undefined {
+  const today = new Date(nowMs);
+  const date = readPhrase(phrase, Date.UTC(today.getUTCFullYear(), today.getUTCMonth(), 1));
+  return date?.type === 'day' ? { type: 'day', midnightMs: sameDayIn(date.midnightMs, today) } : undefined;
 }
 
 /**
- * Reads a date in English words. Days, weeks, months and years are whole days of the zone; hours, minutes and seconds are counted
- * on the clock, not on its face. Undefined for whatever is not fully understood.
+ * Reads a date in English words, in UTC (spec 1.8): days, weeks, months and years are whole days. Undefined for whatever is not
+ * fully understood.
+ *
+ * @param nowMs what words such as `yesterday` are relative to, epoch milliseconds
  */
-export function parseNaturalDate(text: string, { nowMs, zone }: DateContext): GivenDate | undefined {
+export function parseNaturalDate(text: string, nowMs: number): GivenDate | undefined {
   if (text.length > CHARS_MAX) return undefined;
   const phrase = text.trim().replace(/\s+/g, ' ').toLowerCase();
   if (!PHRASES.some((pattern) => pattern.test(phrase))) return undefined;
-
-  // The library reckons with local time as if it were UTC: what the clock of the zone does is left to the zone.
-  const localNowMs = zone.toLocal(nowMs);
   const read = / (?:month|year)s?(?: ago| from now)?$/.test(phrase) ? readMonthsAway : readPhrase;
-  const date = read(phrase, localNowMs);
-  if (date === undefined) return undefined;
-  const { midnightMs, timeMs } = date;
-  if (timeMs === undefined) return { type: 'day', midnightMs };
-  const isElapsed = /^now$|^in | (?:ago|from now)$/.test(phrase);
-  return { type: 'instant', ms: isElapsed ? nowMs - (localNowMs - timeMs) : zone.toInstant(timeMs) };
+  return read(phrase, nowMs);
 }

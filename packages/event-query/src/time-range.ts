@@ -105,8 +105,8 @@ function datesRange(start: GivenDate, end: GivenDate, zone: Zone): TimeRange {
  */
 export function parseTimeRange(parameters: RangeParameters, nowMs: number): TimeRange {
   const zone = zoneOf(parameters.timezone ?? 'UTC');
-  const start = parameters.start === undefined ? undefined : parseDate('start', parameters.start, { nowMs, zone });
-  const end = parameters.end === undefined ? undefined : parseDate('end', parameters.end, { nowMs, zone });
+  const start = parameters.start === undefined ? undefined : parseDate('start', parameters.start, nowMs);
+  const end = parameters.end === undefined ? undefined : parseDate('end', parameters.end, nowMs);
   if (start !== undefined) return datesRange(start, end ?? { type: 'instant', ms: nowMs }, zone);
 
   const interval = parameters.interval ?? DEFAULT_INTERVAL;
