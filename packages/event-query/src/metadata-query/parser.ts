@@ -95,7 +95,7 @@ class Parser {
 
   #equality(keys: MetadataKeys): MetadataCondition {
     const scanner = this.#scanner;
-    if (scanner.take('*')) return { type: 'exists', keys };
+    if (scanner.takeStar()) return { type: 'exists', keys };
     const text = this.#value();
     if (text === undefined) throw scanner.expected('a value or *');
     return { type: 'equals', keys, text };

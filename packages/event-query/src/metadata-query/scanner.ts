@@ -5,19 +5,20 @@ export type Connector = 'AND' | 'OR' | 'NOT';
 
 const SPACE = /\s*/y;
 const OPERATOR = /[:=!<>~]+/y;
-const BARE_WORD = /[^\s()[\]'"`*]+/y;
-const ESCAPE = /\\(?:u([0-9A-Fa-f]{4})|(["'`\\/bfnrt]))/y;
-const ESCAPED: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
+const STAR = /\*(?=[\s)]|$)/y;
+const BARE_PIECE = /[^\s()[\]]+|[()]/y;
+/** A backslash before anything else stands for itself. */
+const ESCAPED = /["'`\\]/;
 
-/** A word of the language in any case, not the beginning of a longer one. */
+/** A word of the language, in capitals or in small letters, not the beginning of a longer one. */
 function wordPattern(word: string): RegExp {
-  return new RegExp(`${word}(?![\\p{L}\\p{N}_])`, 'iuy');
+  return new RegExp(`(?:${word}|${word.toLowerCase()})(?=[\\s()]|$)`, 'y');
 }
 
 const CONNECTORS: Readonly<Record<Connector, RegExp>> = {
-  AND: wordPattern('and'),
-  OR: wordPattern('or'),
-  NOT: wordPattern('not'),
+  AND: wordPattern('AND'),
+  OR: wordPattern('OR'),
+  NOT: wordPattern('NOT'),
 };
 
 /**
@@ -61,6 +62,14 @@ export class Scanner {
     return true;
   }
 
+  /** A star that stands alone. */
+  takeStar(): boolean {
+    this.peek();
+    const star = this.#match(STAR);
+    this.offset += star?.length ?? 0;
+    return star !== undefined;
+  }
+
   /** As many characters as could be part of an operator. */
   takeOperator(): string | undefined {
     this.peek();
@@ -86,17 +95,20 @@ export class Scanner {
   }
 
   /**
-   * Words without quotes up to the next connector, parenthesis, quote, star or the end, the white space between them as it is.
-   * Undefined when there is none.
+   * Text without quotes around it up to the next connector, bracket, parenthesis that it did not open itself, or the end; the
+   * white space in it as it is. Undefined when there is none.
    */
   takeBare(): string | undefined {
     this.peek();
     const start = this.offset;
     let end = start;
-    while (!this.#isAtConnector()) {
-      const word = this.#match(BARE_WORD);
-      if (word === undefined) break;
-      this.offset += word.length;
+    let opened = 0;
+    while (!(this.#isBehindSpace() && this.#isAtConnector())) {
+      const piece = this.#match(BARE_PIECE);
+      if (piece === undefined || (piece === '(' && end === start) || (piece === ')' && opened === 0)) break;
+      if (piece === '(') opened += 1;
+      if (piece === ')') opened -= 1;
+      this.offset += piece.length;
       end = this.offset;
       this.peek();
     }
@@ -110,17 +122,19 @@ export class Scanner {
     return fault('invalid_format', 'query', `at character ${position}: expected ${what}`);
   }
 
+  #isBehindSpace(): boolean {
+    return /\s/.test(this.#text.charAt(this.offset - 1));
+  }
+
   #isAtConnector(): boolean {
     return this.#match(CONNECTORS.AND) !== undefined || this.#match(CONNECTORS.OR) !== undefined;
   }
 
   #takeEscape(): string {
-    ESCAPE.lastIndex = this.offset;
-    const match = ESCAPE.exec(this.#text);
-    if (match === null) throw this.expected('one of \\\\ \\\' \\" \\` \\/ \\b \\f \\n \\r \\t \\uXXXX');
-    this.offset += match[0].length;
-    const [, code, character = ''] = match;
-    return code === undefined ? (ESCAPED[character] ?? character) : String.fromCharCode(Number.parseInt(code, 16));
+    const next = this.#text.charAt(this.offset + 1);
+    const isEscape = ESCAPED.test(next);
+    this.offset += isEscape ? 2 : 1;
+    return isEscape ? next : '\\';
   }
 
   #takeRun(pattern: RegExp): string {

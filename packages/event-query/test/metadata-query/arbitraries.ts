@@ -6,12 +6,11 @@ const pick = <T>(values: readonly T[]) => fc.constantFrom(...values);
 const SPACES = ['', ' ', '  ', '\n', '\t', '\u00a0'];
 const GAPS = [' ', '  ', '\n ', '\t'];
 
-/** Between `quote`s; what the language has an escape for is escaped, and some more. */
+/** Between `quote`s; a backslash that cannot be taken for an escape may stand as it is. */
 function quoted(text: string, quote: string, escapesAll: boolean): string {
-  const inner = text.replace(/[\s\S]/g, (unit) => {
-    if (unit === quote || unit === '\\') return `\\${unit}`;
-    if (!escapesAll) return unit;
-    return { '\n': '\\n', '\t': '\\t' }[unit] ?? `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  const inner = text.replace(/["'`\\]/g, (unit, index: number) => {
+    if (escapesAll || unit === quote) return `\\${unit}`;
+    return unit === '\\' && /^(?:["'`\\]|$)/.test(text.slice(index + 1)) ? '\\\\' : unit;
   });
   return quote + inner + quote;
 }
@@ -21,7 +20,8 @@ const quotedTexts = (text: string) =>
 
 /** Whether a value needs no quotes. */
 function isBare(text: string): boolean {
-  return /^[^\s()[\]'"`*:=!<>~][^\s()[\]'"`*]*( [^\s()[\]'"`*]+)*$/.test(text) && !/(^| )(and|or)\b/i.test(text);
+  const isPlain = /^[^\s()[\]'"`*:=!<>~][^\s()[\]]*( [^\s()[\]]+)*$/.test(text);
+  return isPlain && !/(?:^| )(?:and|or|AND|OR)(?: |$)/.test(text);
 }
 
 const valueTexts = (text: string) =>
@@ -46,7 +46,7 @@ const conditionTexts = (condition: MetadataCondition, isNegated = false): fc.Arb
 const wrapped = (texts: fc.Arbitrary<string>) =>
   fc.tuple(texts, pick(SPACES)).map(([text, space]) => `(${space}${text}${space})`);
 
-const anyCase = (word: string) => pick([word, word.toLowerCase(), word[0] + word.slice(1).toLowerCase()]);
+const eitherCase = (word: string) => pick([word, word.toLowerCase()]);
 
 /** Ways to write a query, with all that may be left out or put in. */
 export function queryTexts(query: MetadataQuery): fc.Arbitrary<string> {
@@ -55,7 +55,7 @@ export function queryTexts(query: MetadataQuery): fc.Arbitrary<string> {
       const { of } = query;
       const isGroup = of.type === 'and' || of.type === 'or';
       const negated = isGroup ? wrapped(queryTexts(of)) : queryTexts(of);
-      const long = fc.tuple(anyCase('NOT'), pick(GAPS), negated).map((parts) => parts.join(''));
+      const long = fc.tuple(eitherCase('NOT'), pick(GAPS), negated).map((parts) => parts.join(''));
       return of.type === 'equals' || of.type === 'exists' ? fc.oneof(long, conditionTexts(of, true)) : long;
     }
     case 'and':
@@ -64,7 +64,9 @@ export function queryTexts(query: MetadataQuery): fc.Arbitrary<string> {
         const needsParentheses = part.type === 'or' || part.type === query.type;
         return needsParentheses ? wrapped(queryTexts(part)) : queryTexts(part);
       });
-      const connector = fc.tuple(pick(GAPS), anyCase(query.type.toUpperCase()), pick(GAPS)).map((all) => all.join(''));
+      const connector = fc
+        .tuple(pick(GAPS), eitherCase(query.type.toUpperCase()), pick(GAPS))
+        .map((all) => all.join(''));
       return fc.tuple(connector, ...parts).map(([word, ...texts]) => texts.join(word));
     }
     default:

@@ -42,6 +42,7 @@ describe('a query means', () => {
     // What is no number is compared with nothing.
     ["metadata['n']>abc", compares('>', Number.NaN)],
     ["metadata['n'] < '1_000'", compares('<', Number.NaN)],
+    ["metadata['n']>*", compares('>', Number.NaN)],
   ])('%s', (text, query) => {
     expect(parseMetadataQuery(text)).toEqual(query);
   });
@@ -50,10 +51,10 @@ describe('a query means', () => {
     [String.raw`'it\'s'`, "it's"],
     [String.raw`"say \"x\""`, 'say "x"'],
     ['`a\\`b`', 'a`b'],
-    [String.raw`'\"\`\/'`, '"`/'],
+    [String.raw`'\"\`\/'`, '"`\\/'],
     [String.raw`'a\\'`, 'a\\'],
-    [String.raw`'\b\f\n\r\t'`, '\b\f\n\r\t'],
-    [String.raw`'\u00e9\uD83D\uDE00\u0000'`, 'é😀\0'],
+    [String.raw`'C:\temp\new\u00e9'`, String.raw`C:\temp\new\u00e9`],
+    [String.raw`'^\d+\\d$'`, String.raw`^\d+\d$`],
     [`'x" AND y'`, 'x" AND y'],
     ["'raw\n\0newline'", 'raw\n\0newline'],
   ])('the quoted value %s is %j', (text, value) => {
@@ -68,6 +69,14 @@ describe('a query means', () => {
     ['C:\\temp', 'C:\\temp'],
     ['sandy andorra orange', 'sandy andorra orange'],
     ['not', 'not'],
+    ["O'Brien", "O'Brien"],
+    ['5 "inches"', '5 "inches"'],
+    ['5*', '5*'],
+    ['**', '**'],
+    ['hello (world) (again)', 'hello (world) (again)'],
+    ['f(x(y))', 'f(x(y))'],
+    ['salt And pepper', 'salt And pepper'],
+    ['more or-else', 'more or-else'],
     ['😀', '😀'],
   ])('the bare value %s ends where the query does', (text, value) => {
     expect(parseMetadataQuery(`metadata['a']:${text}`)).toEqual(equals('a', value));
@@ -75,9 +84,14 @@ describe('a query means', () => {
     expect(parseMetadataQuery(`metadata['a']: ${text} and ${B}`)).toEqual(and(equals('a', value), b));
   });
 
+  test.each(['OR', 'and', 'or-else', 'Or'])('%s behind the operator is a value', (text) => {
+    expect(parseMetadataQuery(`metadata['a']:${text}`)).toEqual(equals('a', text));
+    expect(parseMetadataQuery(`metadata['a']=${text} AND ${B}`)).toEqual(and(equals('a', text), b));
+  });
+
   test.each<[string, MetadataQuery]>([
     [`${A} AND ${B}`, and(a, b)],
-    [`${A} or ${B} Or ${C}`, or(a, b, c)],
+    [`${A} or ${B} OR ${C}`, or(a, b, c)],
     [`${A} OR ${B} AND ${C}`, or(a, and(b, c))],
     [`${A} AND ${B} OR ${C}`, or(and(a, b), c)],
     [`(${A} OR ${B}) AND ${C}`, and(or(a, b), c)],
@@ -120,10 +134,13 @@ describe('a malformed query is refused with the place and what was expected:', (
     [`metadata['a']: AND ${B}`, 16, VALUE],
     ["metadata['a']:(x)", 15, VALUE],
     ["metadata['a']>", 15, 'a value'],
-    ["metadata['a']>*", 15, 'a value'],
     ["metadata['a']>1e999", 15, 'a number of at most 1.8e308'],
-    ["metadata['a']:x*", 16, 'AND, OR or the end'],
-    ["metadata['a']:it's", 17, 'AND, OR or the end'],
+    ["metadata['a']:* x", 17, 'AND, OR or the end'],
+    ["metadata['a']:x [y]", 17, 'AND, OR or the end'],
+    ["metadata['a']:x (y))", 20, 'AND, OR or the end'],
+    ["(metadata['a']:x (y)", 21, 'AND, OR or \\)'],
+    [`${A} And ${B}`, 29, 'AND, OR or the end'],
+    [`metadata['a']:'1' And ${B}`, 19, 'AND, OR or the end'],
     ["metadata['a']:'x' 'y'", 19, 'AND, OR or the end'],
     [`metadata['a']:'x' ${B}`, 19, 'AND, OR or the end'],
     [`metadata['a']:x ${B}`, 25, 'AND, OR or the end'],
@@ -134,9 +151,9 @@ describe('a malformed query is refused with the place and what was expected:', (
     [`AND ${A}`, 1, CONDITION],
     ["metadata['a']:Rock and Roll", 24, CONDITION],
     ['()', 2, CONDITION],
-    [String.raw`metadata['a']:'\x'`, 16, 'one of .*'],
-    [String.raw`metadata['a']:'\u12'`, 16, 'one of .*'],
-    ["metadata['a']:'x\\", 17, 'one of .*'],
+    [`(${A} AND)`, 21, CONDITION],
+    [String.raw`metadata['a']:'x\'`, 15, "' to close the text that begins here"],
+    ["metadata['a']:'x\\", 15, "' to close the text that begins here"],
     // Characters are counted, not the units that emoji take two of.
     ["metadata['😀😀']:'😀' x", 20, 'AND, OR or the end'],
   ])('%s', (text, position, expected) => {
