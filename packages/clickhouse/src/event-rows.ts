@@ -131,10 +131,12 @@ const UTM_PARAMETERS = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 
 /** Decoded UTM values of a URL's query, `''` for those it lacks. */
 function utmValues(url: string): string[] {
   if (!url.includes('utm_')) return ['', '', '', '', ''];
-  const start = url.indexOf('?');
+  // The router of a page may keep a query of its own behind the #.
+  const fragment = url.indexOf('#');
+  const address = fragment < 0 ? url : url.slice(0, fragment);
+  const start = address.indexOf('?');
   if (start < 0) return ['', '', '', '', ''];
-  const end = url.indexOf('#', start);
-  const parameters = new URLSearchParams(url.slice(start + 1, end < 0 ? undefined : end));
+  const parameters = new URLSearchParams(address.slice(start + 1));
   return UTM_PARAMETERS.map((name) => parameters.get(name) ?? '');
 }
 

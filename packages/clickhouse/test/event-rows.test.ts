@@ -76,6 +76,14 @@ test('UTM values are decoded and a URL is also kept without its query', () => {
   expect(column('click', row, 'referer_url')).toBe('https://news.example/page');
 });
 
+test.each([
+  ['https://app.example/#/page?utm_source=x', ''],
+  ['https://app.example/?utm_source=x#/page?utm_source=y', 'x'],
+  ['https://app.example/?a=1#utm_source=y', ''],
+])('the query of a page inside the fragment is not that of the URL: %s', (url, source) => {
+  expect(column('click', clickRow({ ...facts, url }), 'utm_source')).toBe(source);
+});
+
 test('url to os stand in the payload as one run of text that no value can imitate', () => {
   const text = fc.string({ unit: 'grapheme' });
   fc.assert(
