@@ -5,7 +5,7 @@ import { createCounters } from './counters.js';
 import { createCustomers } from './customers.js';
 import { createDomains } from './domains.js';
 import { createEventUsage } from './event-usage.js';
-import { createInvalidations } from './invalidations.js';
+import { type CatalogWatcher, createInvalidations } from './invalidations.js';
 import { createKeys } from './keys.js';
 import { NAMES_TABLE } from './kind.js';
 import {
@@ -76,18 +76,19 @@ export function createCatalog(options: CatalogOptions) {
   const localNames = createLocalNames(NAMES_KEPT, now);
   const namesTable = createNamesTable(clickhouse, settings.read);
   const commitNames = createTableCommit(clickhouse, NAMES_TABLE.table, NAMES_TABLE.columns, settings, now);
+  const watchers = new Set<CatalogWatcher>([activeWebhooks]);
   const invalidations = createInvalidations(
     redis,
     {
       changed(change) {
         for (const name of change.names) localNames.delete(name);
         for (const store of stores) store.changed(change);
-        activeWebhooks.changed(change);
+        for (const watcher of watchers) watcher.changed(change);
       },
       missed() {
         localNames.expireAll();
         for (const store of stores) store.missed();
-        activeWebhooks.missed();
+        for (const watcher of watchers) watcher.missed();
       },
     },
     logger,
@@ -181,6 +182,9 @@ export function createCatalog(options: CatalogOptions) {
       update: createLinkChanges(linkStore, now).update,
     }),
     eventUsage: createEventUsage(clickhouse, settings.read, now),
+
+    /** Tells of every change, of this process and of others, soon after it was written. */
+    watch: (watcher: CatalogWatcher) => void watchers.add(watcher),
 
     /** How many records were looked up so far, by table and by what answered: this process, Redis or ClickHouse. */
     lookups: () => Object.fromEntries(stores.map(({ kind, lookups }) => [kind.table, { ...lookups }])),

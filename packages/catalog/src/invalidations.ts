@@ -8,18 +8,24 @@ const CHANNEL = 'waymark:catalog';
 /** What a writer tells the other processes. Kinds are named by their table. */
 const changeSchema = z.object({
   names: z.array(z.string()),
-  records: z.array(z.object({ table: z.string(), workspaceId: z.string(), id: z.string(), version: z.number() })),
+  records: z.array(
+    z.object({
+      ...{ table: z.string(), workspaceId: z.string(), id: z.string(), version: z.number() },
+      isRemoved: z.boolean().default(false),
+    }),
+  ),
 });
 export type CatalogChange = z.infer<typeof changeSchema>;
 
-export interface InvalidationListener {
+/** Is told what was written, by this process or another. */
+export interface CatalogWatcher {
   changed(change: CatalogChange): void;
   /** Changes may have been missed. */
   missed(): void;
 }
 
 /** Announces changes to every process, this one included, through Redis pub/sub. */
-export function createInvalidations(redis: RedisConnections, listener: InvalidationListener, logger: CatalogLogger) {
+export function createInvalidations(redis: RedisConnections, listener: CatalogWatcher, logger: CatalogLogger) {
   const { subscriber } = redis;
   subscriber.on('message', (_channel: string, text: string) => {
     const change = parseChange(text);
@@ -32,6 +38,8 @@ export function createInvalidations(redis: RedisConnections, listener: Invalidat
 
   return {
     async announce(change: CatalogChange): Promise<void> {
+      // Here at once: whoever was answered may ask this process before its own message comes back to it.
+      listener.changed(change);
       await redis.insist((client) => client.publish(CHANNEL, JSON.stringify(change)));
     },
   };
@@ -46,7 +54,7 @@ function parseChange(text: string): CatalogChange | undefined {
   }
 }
 
-async function subscribe(subscriber: Redis, listener: InvalidationListener, logger: CatalogLogger): Promise<void> {
+async function subscribe(subscriber: Redis, listener: CatalogWatcher, logger: CatalogLogger): Promise<void> {
   try {
     await subscriber.subscribe(CHANNEL);
     // Only after the subscription stands: what changes between a clearing and it would be missed.

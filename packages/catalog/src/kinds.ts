@@ -95,9 +95,11 @@ export const domainKind: Kind<DomainRecord> = {
   staleMsMax: DAY_MS,
 };
 
+export const LINKS_TABLE = 'links';
+
 export const linkKind: Kind<LinkRecord> = {
   resource: 'link',
-  table: 'links',
+  table: LINKS_TABLE,
   schema: linkRecordSchema,
   columns: {
     domain: (record) => record.domain,

@@ -21,11 +21,11 @@ export function createRecordMemory<R extends CatalogRecord>(parts: WriteParts, {
     }
   }
 
-  async function announce(written: readonly Written<R>[]): Promise<void> {
+  async function announce(written: readonly Written<R>[], isRemoved: boolean): Promise<void> {
     const names = written.flatMap(({ gained, lost }) => [...gained, ...lost].map(nameKey));
     const records = written.map(({ stored: { record, version } }) => ({
       ...{ table: kind.table, workspaceId: record.workspaceId, id: record.id },
-      version,
+      ...{ version, isRemoved },
     }));
     await tryAll([parts.announce({ names, records })]);
   }
@@ -53,7 +53,7 @@ export function createRecordMemory<R extends CatalogRecord>(parts: WriteParts, {
         data: JSON.stringify(record),
       }));
       await tryAll([cache.putRecords(kind.table, workspaceId, entries), ...work]);
-      await announce(written);
+      await announce(written, false);
     },
 
     /** @param removed records of one workspace, marked in the table already */
@@ -62,7 +62,7 @@ export function createRecordMemory<R extends CatalogRecord>(parts: WriteParts, {
       for (const { stored } of removed) localRecords.delete(`${workspaceId}/${stored.record.id}`);
       for (const name of names) localNames.delete(nameKey(name));
       await tryAll(names.map((name) => cache.dropName(name)));
-      await announce(removed);
+      await announce(removed, true);
     },
   };
 }

@@ -20,7 +20,9 @@ export interface QueryDeps {
 
 /** Every route of this service; the app must have `authPlugin`. */
 export async function queryRoutes(app: App, deps: QueryDeps): Promise<void> {
-  const inTurn = createInTurn({ ...deps, memory: createWorkspaceMemory(deps.now) });
+  const memory = createWorkspaceMemory(deps.now);
+  deps.catalog.watch(memory);
+  const inTurn = createInTurn({ ...deps, memory });
   await eventRoutes(app, { ...deps, inTurn });
   await analyticsRoutes(app, { ...deps, inTurn });
   await partnerAnalyticsRoutes(app, { ...deps, inTurn });

@@ -16,7 +16,6 @@ import { kindKey, type WorkspaceMemory } from './workspace-memory.js';
 export interface ReadParts {
   readonly clickhouse: ClickHouseClient;
   readonly memory: WorkspaceMemory;
-  readonly now: () => number;
   /** Told of every query that ended by itself. */
   readonly onQuery?: ((caller: QueryCaller, report: QueryReport) => void) | undefined;
 }
@@ -35,7 +34,7 @@ export interface Reads {
   allowedLinks(bound: BoundFilters): Promise<PlanFacts>;
 }
 
-export function createReads({ clickhouse, memory, now, onQuery }: ReadParts, { signal, ...caller }: ReadCaller): Reads {
+export function createReads({ clickhouse, memory, onQuery }: ReadParts, { signal, ...caller }: ReadCaller): Reads {
   const { workspaceId } = caller;
   const run = <Row extends readonly unknown[]>(query: CompiledQuery) =>
     runCompiledQuery<Row>(clickhouse, query, { signal, caller, onReport: (report) => onQuery?.(caller, report) });
@@ -52,9 +51,9 @@ export function createReads({ clickhouse, memory, now, onQuery }: ReadParts, { s
     const key = kindKey(workspaceId, bound.kind);
     const known = memory.eventsEver.get(key);
     if (known !== undefined) return known;
-    const askedMs = now();
+    const remember = memory.eventsEver.asked(key);
     const events = (await sum(plan)) ?? 0;
-    memory.eventsEver.set(key, events, askedMs);
+    remember(events);
     return events;
   }
 
@@ -67,10 +66,10 @@ export function createReads({ clickhouse, memory, now, onQuery }: ReadParts, { s
       if (removed === undefined) return {};
       const known = memory.removedLinks.get(workspaceId);
       if (known !== undefined) return known;
-      const askedMs = now();
+      const remember = memory.removedLinks.asked(workspaceId);
       const rows = await run<[string]>(printFact(removed));
       const fact = removedLinksFact(rows.map(([id]) => BigInt(id)));
-      memory.removedLinks.set(workspaceId, fact, askedMs);
+      remember(fact);
       return fact;
     },
 

@@ -1,17 +1,18 @@
+import { type CatalogWatcher, LINKS_TABLE } from '@waymark/catalog';
 import type { EventKind } from '@waymark/contract';
 import type { PlanFacts } from '@waymark/event-query';
 import { LRUCache } from 'lru-cache';
 
 const WORKSPACES_KEPT = 10_000;
-/** A link removed within this time leaves a page with fewer items than asked for; none of its events is shown. */
+/** Removals are announced; this is for those that nobody announced. */
 const REMOVED_KEPT_MS = 1000;
 /** The number decides between two ways to the same answer: an old one will do. */
 const EVENTS_KEPT_MS = 600_000;
 
 type RemovedLinks = Pick<PlanFacts, 'hasRemovedLinks' | 'removedLinks'>;
 
-/** What plans depend on and the next request of the workspace need not ask for again. */
-export interface WorkspaceMemory {
+/** What plans depend on and the next request of the workspace need not ask for again. Watches the catalog's changes. */
+export interface WorkspaceMemory extends CatalogWatcher {
   /** Which links with events it has removed: once they are too many to be listed, they always are. */
   readonly removedLinks: Memory<RemovedLinks>;
   /** How many events it has, by workspace and kind. */
@@ -21,8 +22,12 @@ export interface WorkspaceMemory {
 export interface Memory<Value> {
   /** @returns undefined when it is not known any more */
   get(key: string): Value | undefined;
-  /** @param askedMs when the question was put to the database */
-  set(key: string, value: Value, askedMs: number): void;
+  /**
+   * To be called when the question is put to the database.
+   *
+   * @returns keeps the answer, unless something was forgotten since
+   */
+  asked(key: string): (value: Value) => void;
 }
 
 /** The key of one kind of a workspace's events. */
@@ -30,25 +35,49 @@ export function kindKey(workspaceId: string, kind: EventKind): string {
   return `${workspaceId}/${kind}`;
 }
 
+interface Forgetful<Value> extends Memory<Value> {
+  forget(key: string): void;
+  forgetAll(): void;
+}
+
 /** @param keptMs how long a value is believed */
-function createMemory<Value>(now: () => number, keptMs: (value: Value) => number): Memory<Value> {
+function createMemory<Value>(now: () => number, keptMs: (value: Value) => number): Forgetful<Value> {
   const kept = new LRUCache<string, { readonly value: Value; readonly untilMs: number }>({ max: WORKSPACES_KEPT });
+  let timesForgotten = 0;
   return {
     get(key) {
       const known = kept.get(key);
       return known !== undefined && now() < known.untilMs ? known.value : undefined;
     },
-    set(key, value, askedMs) {
-      kept.set(key, { value, untilMs: askedMs + keptMs(value) });
+    asked(key) {
+      const [askedMs, before] = [now(), timesForgotten];
+      return (value) => {
+        if (timesForgotten === before) kept.set(key, { value, untilMs: askedMs + keptMs(value) });
+      };
+    },
+    forget(key) {
+      timesForgotten += 1;
+      kept.delete(key);
+    },
+    forgetAll() {
+      timesForgotten += 1;
+      kept.clear();
     },
   };
 }
 
 export function createWorkspaceMemory(now: () => number): WorkspaceMemory {
+  const removedLinks = createMemory<RemovedLinks>(now, (known) =>
+    known.removedLinks === undefined ? Number.POSITIVE_INFINITY : REMOVED_KEPT_MS,
+  );
   return {
-    removedLinks: createMemory(now, ({ removedLinks }) =>
-      removedLinks === undefined ? Number.POSITIVE_INFINITY : REMOVED_KEPT_MS,
-    ),
+    removedLinks,
     eventsEver: createMemory(now, () => EVENTS_KEPT_MS),
+    changed({ records }) {
+      for (const { table, workspaceId, isRemoved } of records) {
+        if (isRemoved && table === LINKS_TABLE) removedLinks.forget(workspaceId);
+      }
+    },
+    missed: removedLinks.forgetAll,
   };
 }

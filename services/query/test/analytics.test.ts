@@ -143,6 +143,7 @@ test.each([
       { start: '2026-11-21T14:15:00Z', end: '2026-11-21T14:29:59.999Z' },
       { start: '2026-11-21', timezone: 'Asia/Kathmandu' },
     ];
+    expect((await other.analytics({ interval: 'all' })).body).toEqual({ ...zeros, clicks: clicks.length });
     if (hasRemoved) await other.remove(removed);
     for (const range of ranges) {
       for (const event of ['clicks', 'leads'] as const) {

@@ -188,6 +188,7 @@ describe('which events are listed', () => {
     const [kept, removed] = [await other.aLink({ key: 'kept' }), await other.aLink({ key: 'removed' })];
     const clicks = [kept, removed, kept, removed, kept].map((target, index) => other.click(target, index));
     await other.store({ clicks });
+    expect(ids((await other.events({ limit: '2' })).body)).toEqual([clicks[0]![2], clicks[1]![2]]);
     await other.remove(removed);
     const { body } = await other.events({ limit: '2' });
     expect(ids(body)).toEqual([clicks[0]![2], clicks[2]![2]]);
