@@ -14,6 +14,8 @@ export interface QueryDeps {
   readonly catalog: Catalog;
   readonly clickhouse: ClickHouseClient;
   readonly now: () => number;
+  /** Events are deleted after a time (`EVENT_RETENTION_DAYS`), counters of links stay. */
+  readonly eventsExpire?: boolean | undefined;
   /** Told of every query that ended by itself. */
   readonly onQuery?: ((caller: QueryCaller, report: QueryReport) => void) | undefined;
 }

@@ -21,7 +21,10 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
       requireHttps: settings.requireHttps,
       readiness: { clickhouse: () => clickhouse.command({ query: 'SELECT 1' }), redis: () => redis.ping() },
     },
-    { catalog, clickhouse, rateLimiter, now: Date.now, onQuery: operations.countQuery },
+    {
+      ...{ catalog, clickhouse, rateLimiter, now: Date.now, onQuery: operations.countQuery },
+      eventsExpire: settings.eventRetentionDays !== undefined,
+    },
     operations,
   );
   app.register(metricsRoute, { operations, adminKey: readAdminKey(settings), rateLimiter });

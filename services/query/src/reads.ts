@@ -16,6 +16,8 @@ import { kindKey, type WorkspaceMemory } from './workspace-memory.js';
 export interface ReadParts {
   readonly clickhouse: ClickHouseClient;
   readonly memory: WorkspaceMemory;
+  /** Events are deleted after a time, counters stay. */
+  readonly eventsExpire?: boolean | undefined;
   /** Told of every query that ended by itself. */
   readonly onQuery?: ((caller: QueryCaller, report: QueryReport) => void) | undefined;
 }
@@ -27,6 +29,7 @@ export interface ReadCaller extends QueryCaller {
 
 /** The reads of one request. All throw ApiError when ClickHouse gave up or is away. */
 export interface Reads {
+  readonly eventsExpire: boolean;
   run<Row extends readonly unknown[]>(query: CompiledQuery): Promise<Row[]>;
   /** The sum that the plan asks for; undefined when it asks for none. */
   sum(plan: FactPlan | undefined): Promise<number | undefined>;
@@ -34,7 +37,10 @@ export interface Reads {
   allowedLinks(bound: BoundFilters): Promise<PlanFacts>;
 }
 
-export function createReads({ clickhouse, memory, onQuery }: ReadParts, { signal, ...caller }: ReadCaller): Reads {
+export function createReads(
+  { clickhouse, memory, eventsExpire = false, onQuery }: ReadParts,
+  { signal, ...caller }: ReadCaller,
+): Reads {
   const { workspaceId } = caller;
   const run = <Row extends readonly unknown[]>(query: CompiledQuery) =>
     runCompiledQuery<Row>(clickhouse, query, { signal, caller, onReport: (report) => onQuery?.(caller, report) });
@@ -58,6 +64,7 @@ export function createReads({ clickhouse, memory, onQuery }: ReadParts, { signal
   }
 
   return {
+    eventsExpire,
     run,
     sum,
 

@@ -26,7 +26,7 @@ import {
 } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { z } from 'zod';
-import { buildApp } from '../src/index.js';
+import { buildApp, type QueryDeps } from '../src/index.js';
 
 /** A Saturday, 14:30 in UTC: the present of every test here. */
 export const NOW = Date.parse('2026-11-21T14:30:00.250Z');
@@ -41,7 +41,10 @@ export interface TestQuery {
 }
 
 /** The service on real stores, without a port. */
-export async function startQuery(now: () => number = () => NOW): Promise<TestQuery> {
+export async function startQuery(
+  now: () => number = () => NOW,
+  options: Pick<QueryDeps, 'eventsExpire'> = {},
+): Promise<TestQuery> {
   const [database, redis] = await Promise.all([createTestDatabase(), startRedis()]);
   const client = new Redis(redis.url);
   const logger = createLogger({ name: 'test', level: 'silent' });
@@ -56,7 +59,7 @@ export async function startQuery(now: () => number = () => NOW): Promise<TestQue
   const rateLimiter = createRateLimiter(client);
   const app = buildApp(
     { logger, docBase: DOC_BASE, trustedProxies: [] },
-    { catalog, clickhouse: database.client, rateLimiter, now },
+    { catalog, clickhouse: database.client, rateLimiter, now, ...options },
   );
   await app.ready();
   return {

@@ -82,9 +82,9 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
   const management = { catalog, claims, outbound, rateLimiter, notifier, defaultDomain, now: Date.now };
   api.register(async (routes) => managementRoutes(routes as App, management));
-  api.register(async (routes) =>
-    queryRoutes(routes as App, { catalog, clickhouse, now: Date.now, onQuery: operations.countQuery }),
-  );
+  const eventsExpire = settings.eventRetentionDays !== undefined;
+  const query = { catalog, clickhouse, now: Date.now, eventsExpire, onQuery: operations.countQuery };
+  api.register(async (routes) => queryRoutes(routes as App, query));
   api.register(async (routes) => trackRoutes(routes as App, ingest));
   const links = buildLinkApp(options, ingest, operations);
   await api.listen({ host, port: settings.apiPort });

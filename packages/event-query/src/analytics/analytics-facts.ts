@@ -7,6 +7,8 @@ import { isOfSlots } from './coverage.js';
 export interface AnalyticsFacts extends PlanFacts {
   /** How many events the range has at most; undefined = not asked. */
   readonly events?: number | undefined;
+  /** Events expire here while the counters of links stay: these do not say what events there are. False unless said otherwise. */
+  readonly eventsExpire?: boolean | undefined;
 }
 
 /** The kind of event that facts are asked of; undefined when nothing can be counted. What they say holds for all kinds. */

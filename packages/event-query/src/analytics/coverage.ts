@@ -69,7 +69,8 @@ export function coverageOf(request: BoundAnalytics, bound: BoundFilters, facts: 
   const areKnown = facts.hasRemovedLinks === false || facts.removedLinks !== undefined;
   const isWorthIt = areKnown || (facts.events ?? MANY_EVENTS) >= MANY_EVENTS;
   if (isWorthIt && isOfSlots(request, bound)) return slotCoverage(bound);
-  if (!isOfTotals(request, bound)) return { rolledUp: undefined, added: [{ fromMs, toMs }], takenAway: [] };
+  if (facts.eventsExpire || !isOfTotals(request, bound))
+    return { rolledUp: undefined, added: [{ fromMs, toMs }], takenAway: [] };
   const later = toMs < EVENT_MS_MAX ? [{ fromMs: toMs + 1, toMs: EVENT_MS_MAX }] : [];
   return { rolledUp: { table: 'link_totals' }, added: [], takenAway: later };
 }

@@ -21,6 +21,6 @@ export async function readGroups(reads: Reads, request: BoundAnalytics): Promise
   const removed = await reads.removedLinks(bound);
   const events = await reads.sum(planAnalyticsCount(request, removed));
   const links = await reads.allowedLinks(bound);
-  const plan = planAnalytics(request, { ...removed, ...links, events });
+  const plan = planAnalytics(request, { ...removed, ...links, events, eventsExpire: reads.eventsExpire });
   return plan === undefined ? [] : countedGroups(request, await reads.run<AnalyticsRow>(printAnalytics(plan)));
 }
