@@ -2,6 +2,7 @@ import { type EventKind, parseResourceId } from '@waymark/contract';
 import { type Demand, not, notInRead } from './conditions.js';
 import { eventDemand } from './event-filters.js';
 import { linkDemand, linkSets, removedLinks } from './link-filters.js';
+import { withLinkIds } from './link-names.js';
 import { numbersOf } from './matchers.js';
 import type { Page, ParsedFilters, ParsedRequest } from './parsed-request.js';
 import type { Condition, TableRead } from './sql-nodes.js';
@@ -13,6 +14,8 @@ export interface BindScope {
   readonly programId: string | null;
   /** Id of the link that the request refers to by external id or address. */
   readonly linkId?: string | undefined;
+  /** Ids of the links that `linkId` names in the caller's own words (`ext_…`); what is not here is nobody's. */
+  readonly linkIdByName?: ReadonlyMap<string, string> | undefined;
   /** Id of the customer that the request refers to by external id; undefined = there is none. */
   readonly customerId?: string | undefined;
 }
@@ -77,10 +80,11 @@ function idIn(column: 'id' | 'link_id', numbers: readonly bigint[] | undefined):
  * removed links are left out (spec 2.5).
  */
 export function bindFilters(parsed: ParsedFilters, scope: BindScope): BoundFilters {
-  const { kind, range, filters } = parsed;
+  const { kind, range } = parsed;
+  const filters = withLinkIds(parsed.filters, scope.linkIdByName);
   const workspace = workspaceNumber(scope.workspaceId);
   const eventScope = { kind, workspace, customerId: scope.customerId };
-  const listed = listedLinks(parsed, scope.linkId);
+  const listed = listedLinks({ ...parsed, filters }, scope.linkId);
   const among = idIn('id', listed);
   const sets = linkSets(
     workspace,

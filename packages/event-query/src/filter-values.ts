@@ -1,5 +1,6 @@
 import { CONTINENTS, type MultiValueFilter, RESOURCE_PREFIX, type ResourceKind, TRIGGERS } from '@waymark/contract';
 import { fault } from './fault.js';
+import { EXTERNAL_PREFIX } from './link-names.js';
 import { mapValues, type ValueLists } from './multi-value.js';
 
 /** Letters A-Z only, like ClickHouse's `lower`: both sides of a comparison have to fold alike. */
@@ -37,9 +38,12 @@ function oneOf(allowed: readonly string[]): Rule {
 }
 
 /** Ids of one kind; those that nobody has match nothing (spec 2.2). */
-function idsOf(kind: ResourceKind): Rule {
-  const prefix = RESOURCE_PREFIX[kind];
-  return only((value) => value.startsWith(prefix), `ids that begin with ${prefix}`);
+function idsOf(kind: ResourceKind, ...others: readonly string[]): Rule {
+  const prefixes = [RESOURCE_PREFIX[kind], ...others];
+  return only(
+    (value) => prefixes.some((prefix) => value.startsWith(prefix)),
+    `ids that begin with ${prefixes.join(' or ')}`,
+  );
 }
 
 function each(change: (value: string) => string, check: Rule = (_name, values) => values): Rule {
@@ -51,7 +55,7 @@ const withoutQuery = only((value) => !value.includes('?'), 'a URL without its qu
 
 /** How the values of a parameter are checked and brought to their stored form; all others compare as given (spec 2.5). */
 const RULES: Readonly<Partial<Record<MultiValueFilter, Rule>>> = {
-  linkId: idsOf('link'),
+  linkId: idsOf('link', EXTERNAL_PREFIX),
   tagId: idsOf('tag'),
   partnerId: idsOf('partner'),
   partnerTagId: idsOf('partnerTag'),

@@ -5,6 +5,7 @@ export { type Cursor, openCursor, type Position, writeCursor } from './cursor.js
 export { checkDateRange } from './date-range-gate.js';
 export { type PageStart, planFirstEvent, planHead, planSlot } from './far-page.js';
 export { parseInstant } from './instant.js';
+export { linkNames } from './link-names.js';
 export { planLinkEvents } from './link-reads.js';
 export { parseMultiValue, type ValueLists } from './multi-value.js';
 export { type FilterQuery, parse, parseFilters } from './parse.js';

@@ -2,6 +2,7 @@ import { type EventsQuery, MULTI_VALUE_FILTERS, type MultiValueFilter, RESOURCE_
 import type { Cursor } from './cursor.js';
 import { fault } from './fault.js';
 import { normaliseValues } from './filter-values.js';
+import { EXTERNAL_PREFIX } from './link-names.js';
 import { parseMetadataQuery } from './metadata-query/parser.js';
 import { firstItem, parseMultiValue, type ValueLists } from './multi-value.js';
 import { parsePage } from './page.js';
@@ -10,8 +11,6 @@ import { parseTimeRange } from './time-range.js';
 
 /** The parameters that filter; `/events` and `/analytics` share them. */
 export type FilterQuery = Omit<EventsQuery, 'page' | 'cursor' | 'limit' | 'sortOrder' | 'sortBy' | 'order'>;
-
-const EXTERNAL_PREFIX = 'ext_';
 
 type Lists = Map<MultiValueFilter, ValueLists>;
 

@@ -249,10 +249,20 @@ describe('the link that is selected', () => {
       { externalId: 'ours/1' },
       { externalId: 'ext_ours/1', domain: 'other.example' },
       { linkId: link.id },
+      { linkId: 'ext_ours/1' },
+      { linkId: `ext_none,link_none,${link.id}` },
+      { linkId: '-ext_none' },
     ];
     for (const selection of selections) {
       expect((await workspace.events(selection)).body, JSON.stringify(selection)).toHaveLength(1);
     }
+  });
+
+  test("by an external id that is nobody's in `linkId` is none", async () => {
+    expect((await workspace.events({ linkId: 'ext_none' })).body).toEqual([]);
+    expect((await workspace.events({ linkId: '-ext_ours/1' })).body).toEqual([]);
+    const { status, body } = await workspace.analytics({ linkId: 'ext_ours/1', interval: 'all' });
+    expect([status, body]).toMatchObject([200, { clicks: 1 }]);
   });
 
   test('answers 404 when it is not there or belongs to someone else, 400 when its prefix is missing', async () => {

@@ -1,6 +1,6 @@
 import { type Catalog, normaliseKey } from '@waymark/catalog';
 import { ApiError, type Role } from '@waymark/contract';
-import type { LinkReference, ParsedFilters } from '@waymark/event-query';
+import { type LinkReference, linkNames, type ParsedFilters } from '@waymark/event-query';
 
 async function findLink(catalog: Catalog, workspaceId: string, reference: LinkReference): Promise<string> {
   const link =
@@ -13,6 +13,18 @@ async function findLink(catalog: Catalog, workspaceId: string, reference: LinkRe
     throw new ApiError('bad_request', 'custom: externalId: must begin with "ext_"');
   }
   throw new ApiError('not_found', 'Link not found.');
+}
+
+/** Ids of the links that `linkId` names by external ids; what is nobody's is left out, and matches nothing. */
+async function findNamedLinks(
+  catalog: Catalog,
+  workspaceId: string,
+  parsed: ParsedFilters,
+): Promise<ReadonlyMap<string, string>> {
+  const found = await Promise.all(
+    linkNames(parsed).map(async (name) => [name, (await catalog.links.find(workspaceId, name))?.id] as const),
+  );
+  return new Map(found.filter((pair): pair is [string, string] => pair[1] !== undefined));
 }
 
 /** Whose request it is. */
@@ -32,6 +44,7 @@ async function checkFolder(catalog: Catalog, { workspaceId, role }: Caller, fold
 /** Ids of what a request names in the caller's own words. */
 export interface References {
   readonly linkId: string | undefined;
+  readonly linkIdByName: ReadonlyMap<string, string>;
   /** Undefined = the request names none, or there is none. */
   readonly customerId: string | undefined;
 }
@@ -47,10 +60,11 @@ export async function findReferences(catalog: Catalog, caller: Caller, parsed: P
   const customer = parsed.filters.find(({ type }) => type === 'customer');
   const externalId =
     customer?.type === 'customer' && customer.customer.by === 'externalId' ? customer.customer.externalId : undefined;
-  const [linkId, found] = await Promise.all([
+  const [linkId, linkIdByName, found] = await Promise.all([
     parsed.link && findLink(catalog, workspaceId, parsed.link),
+    findNamedLinks(catalog, workspaceId, parsed),
     externalId === undefined ? undefined : catalog.customers.findByExternalId(workspaceId, externalId),
     parsed.folderId && checkFolder(catalog, caller, parsed.folderId),
   ]);
-  return { linkId, customerId: found?.id };
+  return { linkId, linkIdByName, customerId: found?.id };
 }

@@ -1,0 +1,30 @@
+import { mapValues } from './multi-value.js';
+import type { Filter, ParsedFilters } from './parsed-request.js';
+
+/** What the caller's own ids begin with wherever an id is expected (spec 1.3). */
+export const EXTERNAL_PREFIX = 'ext_';
+
+function isOnLinkIds(filter: Filter) {
+  return filter.type === 'list' && filter.parameter === 'linkId';
+}
+
+/** The links that `linkId` names by the caller's own ids, prefix included; they have to be looked up before bind. */
+export function linkNames({ filters }: ParsedFilters): string[] {
+  const listed = filters.flatMap((filter) =>
+    filter.type === 'list' && isOnLinkIds(filter) ? [...filter.values.include, ...filter.values.exclude] : [],
+  );
+  return [...new Set(listed.filter((value) => value.startsWith(EXTERNAL_PREFIX)))];
+}
+
+/** The filters with ids in the place of names. A name that is nobody's stays, and matches nothing. */
+export function withLinkIds(
+  filters: readonly Filter[],
+  ids: ReadonlyMap<string, string> = new Map(),
+): readonly Filter[] {
+  if (ids.size === 0) return filters;
+  return filters.map((filter) =>
+    filter.type === 'list' && isOnLinkIds(filter)
+      ? { ...filter, values: mapValues(filter.values, (value) => ids.get(value) ?? value) }
+      : filter,
+  );
+}
