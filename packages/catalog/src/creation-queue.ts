@@ -1,6 +1,6 @@
 import { ApiError } from '@waymark/contract';
 import { type CatalogRecord, type Name, nameKey } from './kind.js';
-import { type CreationFault, NamesBusyError, NameWantedError } from './record-creation.js';
+import { type CreationFault, NamesBusyError, NameWantedError, type NewRecord } from './record-creation.js';
 import { UnknownOutcomeError } from './unavailable.js';
 
 /** Records of one group. */
@@ -12,19 +12,19 @@ const GATHER_MS = 10;
 
 export interface CreationWays<R extends CatalogRecord> {
   /** All in one insert; rejects at once when somebody holds one of the names. */
-  createTogether(workspaceId: string, records: readonly R[]): Promise<readonly CreationFault[]>;
+  createTogether(workspaceId: string, records: readonly NewRecord<R>[]): Promise<readonly CreationFault[]>;
   namesOf(record: R): readonly Name[];
   /** Waits for whoever holds a name. */
-  createAlone(record: R): Promise<void>;
+  createAlone(record: NewRecord<R>): Promise<void>;
 }
 
-interface Entry<R> {
-  readonly record: R;
+interface Entry<R extends CatalogRecord> {
+  readonly wanted: NewRecord<R>;
   readonly resolve: () => void;
   readonly reject: (err: unknown) => void;
 }
 
-interface Line<R> {
+interface Line<R extends CatalogRecord> {
   isBusy: boolean;
   waiting: Entry<R>[];
 }
@@ -48,19 +48,19 @@ export function createCreationQueue<R extends CatalogRecord>(ways: CreationWays<
   }
 
   async function createGroup(workspaceId: string, group: readonly Entry<R>[]): Promise<void> {
-    const alone = () => Promise.all(group.map((entry) => settle(entry, createAlone(entry.record))));
+    const alone = () => Promise.all(group.map((entry) => settle(entry, createAlone(entry.wanted))));
     if (group.length === 1) return void (await alone());
     try {
-      const records = group.map(({ record }) => record);
+      const records = group.map(({ wanted }) => wanted);
       const faults = await createTogether(workspaceId, records);
       const made = records.filter((_record, index) => faults[index] === undefined);
-      const taken = new Set(made.flatMap((record) => namesOf(record).map(nameKey)));
+      const taken = new Set(made.flatMap(({ record }) => namesOf(record).map(nameKey)));
       const settled = group.map((entry, index) => {
         const fault = faults[index];
         if (fault === undefined) return entry.resolve();
         // Who wanted the name first did not get what it asked for.
         const isFreeAgain = fault instanceof NameWantedError && !taken.has(nameKey(fault.taken));
-        return isFreeAgain ? settle(entry, createAlone(entry.record)) : entry.reject(fault);
+        return isFreeAgain ? settle(entry, createAlone(entry.wanted)) : entry.reject(fault);
       });
       await Promise.all(settled);
     } catch (err) {
@@ -90,12 +90,12 @@ export function createCreationQueue<R extends CatalogRecord>(ways: CreationWays<
     });
   }
 
-  return function create(record: R): Promise<void> {
-    const { workspaceId } = record;
+  return function create(wanted: NewRecord<R>): Promise<void> {
+    const { workspaceId } = wanted.record;
     const line = lines.get(workspaceId) ?? { isBusy: false, waiting: [] };
     lines.set(workspaceId, line);
     return new Promise((resolve, reject) => {
-      line.waiting.push({ record, resolve, reject });
+      line.waiting.push({ wanted, resolve, reject });
       if (line.isBusy) return;
       line.isBusy = true;
       next(workspaceId, line);

@@ -8,6 +8,8 @@ import type { SecretBox } from './secret-box.js';
 import { NameTakenError } from './write-parts.js';
 
 const RANDOM_KEY_TRIES = 8;
+/** Of 62 to the power of seven keys a workspace has few. */
+const LIKELY_FREE_CHARS = 7;
 
 /** What of a link can be taken. */
 type LinkNames = Pick<NewLink, 'domain' | 'key' | 'externalId'>;
@@ -26,6 +28,11 @@ function isTakenKey(err: unknown): boolean {
   return err instanceof NameTakenError && err.taken.kind === 'link';
 }
 
+/** Nothing of it was chosen that can be taken; short random keys are taken often. */
+function areNamesDrawn({ key, keyLength, externalId }: NewLink): boolean {
+  return key === undefined && !externalId && (keyLength === undefined || keyLength >= LIKELY_FREE_CHARS);
+}
+
 export interface LinkCreationParts {
   readonly store: RecordStore<LinkRecord>;
   readonly secrets: SecretBox;
@@ -42,9 +49,9 @@ export function createLinkCreation({ store, secrets, now }: LinkCreationParts) {
 
   /** One try at each, all in one insert. */
   async function attempt(workspaceId: string, inputs: readonly NewLink[]): Promise<(LinkRecord | ApiError)[]> {
-    const drafts = inputs.map((input) => draft(workspaceId, input));
+    const drafts = inputs.map((input) => ({ record: draft(workspaceId, input), areNamesDrawn: areNamesDrawn(input) }));
     const faults = await store.createMany(workspaceId, drafts);
-    return drafts.map((record, index) => faults[index] ?? record);
+    return drafts.map(({ record }, index) => faults[index] ?? record);
   }
 
   /**
@@ -97,7 +104,7 @@ export function createLinkCreation({ store, secrets, now }: LinkCreationParts) {
       checkKey(input.key ?? randomKey(input));
       for (let tries = 0; tries < RANDOM_KEY_TRIES; tries++) {
         try {
-          return await store.create(draft(workspaceId, input));
+          return await store.create(draft(workspaceId, input), areNamesDrawn(input));
         } catch (err) {
           if (input.key !== undefined || !isTakenKey(err)) throw linkConflict(err, input);
         }

@@ -33,6 +33,8 @@ export interface TopPage {
 const END_MAX = 5_000;
 /** Beyond the page's end, for links that are archived or were removed. */
 const SPARE = 50;
+/** So many of the oldest links are looked at for each that is wanted without a total: most of a workspace's links may have one. */
+const LOOKED_AT_FOR_EACH = 10;
 /** So many of them are read at once with the first page: a second read takes longer than all of these. */
 const SPARE_READ = 20;
 
@@ -148,7 +150,7 @@ WHERE ${filters.showArchived ? '1' : 'archived = 0'}`,
 
   async function withoutFirst(workspaceId: string, page: TopPage): Promise<LinkRecord[] | undefined> {
     const { filters, sortBy, limit, offset } = page;
-    const most = Math.min(2 * (offset + limit) + SPARE, END_MAX);
+    const most = Math.min(LOOKED_AT_FOR_EACH * (offset + limit) + SPARE, END_MAX);
     const first = { sort: BY_CREATION, order: 'asc', offset: 0, limit: most } as const;
     const oldest = await lists.listIds(workspaceId, { ...first, conditions: linkConditions(filters) });
     const clicked = await withTotal(workspaceId, sortBy, oldest);

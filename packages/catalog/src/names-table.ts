@@ -47,7 +47,7 @@ ORDER BY kind, scope, name, id`,
           [`n${index}`, group.names],
         ]),
       ),
-      settings,
+      settings: { ...settings, max_threads: 1 },
     });
     const claims = new Map<string, NameClaim[]>();
     for (const [kind, scope, name, number, workspaceNumber] of rows) {

@@ -21,12 +21,40 @@ import {
 export interface Creation {
   readonly lockName: string;
   readonly names: readonly Name[];
+  /** See {@link NewRecord}. */
+  readonly areNamesDrawn: boolean;
   /** Throws when another record owns one of the names, or the id is used already. */
   check(): Promise<readonly Orphan[]>;
   nameRows(): EventRow[];
   insert(lock: Lock): Promise<void>;
   remember(): Promise<void>;
 }
+
+/** A record to be created. */
+export interface NewRecord<R extends CatalogRecord> {
+  readonly record: R;
+  /** Its names were drawn at random: as good as never has anybody else one of them. */
+  readonly areNamesDrawn: boolean;
+}
+
+/**
+ * Rows of names that were drawn are written while they are checked, which spares a creation one of its three waits. Those of
+ * names that somebody chose are not: each one refused would leave a row behind. Such a row is of no record, and owns nothing.
+ */
+async function checkAndName<T>(
+  { commitNames }: WriteParts,
+  creations: readonly Creation[],
+  lock: Lock,
+  check: () => Promise<T>,
+): Promise<T> {
+  const rows = creations.flatMap((creation) => (creation.areNamesDrawn ? creation.nameRows() : []));
+  const [checked] = await Promise.all([check(), commitNames.add(rows, lock.workUntilMs)]);
+  return checked;
+}
+
+/** Rows of the names that are not written yet. */
+const chosenNameRows = (creations: readonly Creation[]) =>
+  creations.flatMap((creation) => (creation.areNamesDrawn ? [] : creation.nameRows()));
 
 const lockNames = (creations: readonly Creation[]) =>
   creations.flatMap(({ names, lockName }) => [lockName, ...names.map(nameLock)]);
@@ -40,11 +68,8 @@ export async function createRecords(parts: WriteParts, creations: readonly Creat
   const checkAll = async () => (await Promise.all(creations.map((creation) => creation.check()))).flat();
   const lock = await parts.locks.take(lockNames(creations), { whileBusy: checkAll });
   await underLock(lock, async () => {
-    for (const orphan of await checkAll()) await orphan.remove(lock);
-    await parts.commitNames.add(
-      creations.flatMap((creation) => creation.nameRows()),
-      lock.workUntilMs,
-    );
+    for (const orphan of await checkAndName(parts, creations, lock, checkAll)) await orphan.remove(lock);
+    await parts.commitNames.add(chosenNameRows(creations), lock.workUntilMs);
     for (const creation of creations) await creation.insert(lock);
     await Promise.all(creations.map((creation) => creation.remember()));
   });
@@ -90,16 +115,17 @@ export function createCreator<R extends CatalogRecord>(
 ) {
   const { kind, table, commit } = own;
 
-  function prepare(record: R): Creation {
+  function prepare(record: R, areNamesDrawn = false): Creation {
     const stored = { record: kind.schema.parse(record), version: 1 };
     const names = kind.names(record);
     return {
       names,
+      areNamesDrawn,
       lockName: recordLock(kind, record.id),
       async check() {
         const [existing, orphans] = await Promise.all([
           table.get(record.workspaceId, record.id),
-          checkOwners(names, record.id),
+          checkOwners(names, record.id, false),
         ]);
         if (existing !== undefined) throw unavailable(`${kind.table} id ${record.id} exists already`);
         return orphans;
@@ -113,29 +139,27 @@ export function createCreator<R extends CatalogRecord>(
   /** @param options what to do while somebody holds one of the names: wait unless said otherwise */
   async function createTogether(
     workspaceId: string,
-    records: readonly R[],
+    records: readonly NewRecord<R>[],
     options?: LockOptions,
   ): Promise<readonly CreationFault[]> {
-    const creations = records.map(prepare);
+    const creations = records.map(({ record, areNamesDrawn }) => prepare(record, areNamesDrawn));
     const faults = faultsAmong(creations);
     const lock = await parts.locks.take(lockNames(creations.filter((_creation, index) => !faults[index])), options);
+    const check = async (creation: Creation, index: number) => {
+      if (faults[index] !== undefined) return;
+      try {
+        for (const orphan of await creation.check()) await orphan.remove(lock);
+      } catch (err) {
+        if (!(err instanceof NameTakenError)) throw err;
+        faults[index] = err;
+      }
+    };
     await underLock(lock, async () => {
-      const checks = creations.map(async (creation, index) => {
-        if (faults[index] !== undefined) return;
-        try {
-          for (const orphan of await creation.check()) await orphan.remove(lock);
-        } catch (err) {
-          if (!(err instanceof NameTakenError)) throw err;
-          faults[index] = err;
-        }
-      });
-      await Promise.all(checks);
+      const wanted = creations.filter((_creation, index) => faults[index] === undefined);
+      await checkAndName(parts, wanted, lock, () => Promise.all(creations.map(check)));
       const made = creations.filter((_creation, index) => faults[index] === undefined);
-      const stored = records.flatMap((record, index) => (faults[index] ? [] : [{ record, version: 1 }]));
-      await parts.commitNames.add(
-        made.flatMap((creation) => creation.nameRows()),
-        lock.workUntilMs,
-      );
+      const stored = records.flatMap(({ record }, index) => (faults[index] ? [] : [{ record, version: 1 }]));
+      await parts.commitNames.add(chosenNameRows(made), lock.workUntilMs);
       await commit.add(
         stored.map((one) => recordRow(kind, one)),
         lock.workUntilMs,
@@ -149,14 +173,15 @@ export function createCreator<R extends CatalogRecord>(
   const create = createCreationQueue<R>({
     createTogether: (workspaceId, records) => createTogether(workspaceId, records, { whileBusy: refuseBusy }),
     namesOf: kind.names,
-    createAlone: (record) => createRecords(parts, [prepare(record)]),
+    createAlone: ({ record, areNamesDrawn }) => createRecords(parts, [prepare(record, areNamesDrawn)]),
   });
 
   return {
     prepare,
 
-    async create(record: R): Promise<R> {
-      await create(record);
+    /** @param areNamesDrawn see {@link NewRecord} */
+    async create(record: R, areNamesDrawn = false): Promise<R> {
+      await create({ record, areNamesDrawn });
       return record;
     },
 
@@ -166,7 +191,7 @@ export function createCreator<R extends CatalogRecord>(
      * @param records of one workspace
      * @returns the faults in the order of the records
      */
-    createMany: (workspaceId: string, records: readonly R[]): Promise<readonly CreationFault[]> =>
+    createMany: (workspaceId: string, records: readonly NewRecord<R>[]): Promise<readonly CreationFault[]> =>
       createTogether(workspaceId, records),
   };
 }
