@@ -9,6 +9,11 @@ import { workspaceLimits } from './workspaces.js';
 const WORKSPACES_KEPT = 10_000;
 /** Recording never stops at the limit, so a count of this age is exact enough to refuse reads. */
 const KNOWN_MS = 30_000;
+/** Where telling has to stop at the limit, a count near it is not older than this. */
+const KNOWN_NEAR_MS = 1_000;
+/** What a busy workspace may track while a count is kept: below its limit by so many, or by such a part, it is near. */
+const NEAR_EVENTS = 10_000;
+const NEAR_PART = 0.1;
 
 /** Clicks on a domain without destination are none of the workspace's usage (spec 9). */
 const EVENTS_SINCE = `
@@ -26,10 +31,19 @@ SELECT toInt64(events) - toInt64(placeholders) FROM
 
 /** Tracked events of the calendar month (UTC), against what the plan includes. */
 export interface EventUsage {
-  /** Clicks, leads and sales; up to half a minute old. */
-  thisMonth(workspaceId: string): Promise<number>;
+  /**
+   * Clicks, leads and sales; up to half a minute old.
+   *
+   * @param limit what the count is for: near it, it is not older than a second
+   */
+  thisMonth(workspaceId: string, limit?: number): Promise<number>;
   /** @throws ApiError forbidden when the workspace has tracked more than its plan includes (spec 1.10) */
   check(workspace: WorkspaceRecord): Promise<void>;
+}
+
+/** Whether so many may be more than the limit by now. Beyond it they stay: counts of a month do not fall. */
+function isNear(count: number, limit: number): boolean {
+  return count < limit && limit - count <= Math.max(NEAR_EVENTS, limit * NEAR_PART);
 }
 
 export function createEventUsage(
@@ -41,6 +55,9 @@ export function createEventUsage(
   const counts = new LRUCache<string, number>({
     max: WORKSPACES_KEPT,
     ttl: KNOWN_MS,
+    // The clock is not the cache's own: none of its readings is kept.
+    perf: { now },
+    ttlResolution: 0,
     async fetchMethod(key) {
       const [workspaceId = '', month = ''] = key.split('/');
       const rows = await queryRows<[string]>(clickhouse, {
@@ -52,8 +69,13 @@ export function createEventUsage(
     },
   });
 
-  const thisMonth: EventUsage['thisMonth'] = async (workspaceId) =>
-    (await counts.fetch(`${workspaceId}/${new Date(now()).toISOString().slice(0, 7)}`)) ?? 0;
+  const thisMonth: EventUsage['thisMonth'] = async (workspaceId, limit) => {
+    const key = `${workspaceId}/${new Date(now()).toISOString().slice(0, 7)}`;
+    const count = (await counts.fetch(key)) ?? 0;
+    const ageMs = KNOWN_MS - counts.getRemainingTTL(key);
+    if (limit === undefined || !isNear(count, limit) || ageMs <= KNOWN_NEAR_MS) return count;
+    return (await counts.fetch(key, { forceRefresh: true })) ?? 0;
+  };
 
   return {
     thisMonth,

@@ -8,6 +8,7 @@ import { type Click, createClickRecorder, type RecordedClick } from './click-rec
 import { createCountedClicks } from './counted-clicks.js';
 import { DeadlineError } from './deadline.js';
 import { createJobAdder, keepAddingScripts } from './job-adder.js';
+import { untoldRow } from './job-rows.js';
 import { createMicroBatcher } from './micro-batcher.js';
 import { oldestQueuedMs } from './queue-age.js';
 import { QUEUE_PREFIX } from './queue-keys.js';
@@ -23,6 +24,8 @@ import type { StateValue } from './transaction.js';
 export interface QueuedRow {
   readonly kind: QueueKind;
   readonly row: EventRow;
+  /** True when webhooks are not told of it: a further row of what another row of the commit tells. */
+  readonly isUntold?: boolean;
 }
 
 /** A claim that the commit makes final. */
@@ -151,7 +154,10 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
 
   const submit = (request: CommitRequest, until: number): Promise<void> =>
     new Promise((resolve, reject) => {
-      const rows = request.rows.map(({ kind, row }) => ({ kind, text: rowText(row) }));
+      const rows = request.rows.map(({ kind, row, isUntold = false }) => {
+        const text = rowText(row);
+        return { kind, text: isUntold ? untoldRow(text) : text };
+      });
       const finals = request.finals.map(({ name, owner, value, ttlMs }) => ({
         name,
         pending: owner === undefined ? '' : pendingValue(owner),

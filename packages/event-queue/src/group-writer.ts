@@ -6,7 +6,7 @@ import type { EventTable } from './event-table.js';
 import { createGroupInserter } from './group-inserter.js';
 import { eventRowFault, type GroupRows, layOutRows } from './group-rows.js';
 import { isRowJobId, jobIdTime } from './job-id.js';
-import { type JobData, splitRows } from './job-rows.js';
+import { isToldRow, type JobData, splitRows } from './job-rows.js';
 import type { Manifest, NewGroup } from './manifest.js';
 import type { Persistence } from './persistence.js';
 import { rowsKey } from './queue-keys.js';
@@ -89,10 +89,11 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
 
   const finish = async (group: NewGroup, { texts }: GroupRows) => {
     const { webhookJobsOf } = options;
+    const told = webhookJobsOf === undefined ? [] : texts.filter(isToldRow);
     const webhookJobs =
-      webhookJobsOf === undefined || texts.length === 0
+      webhookJobsOf === undefined || told.length === 0
         ? []
-        : await insist('looking for webhooks', () => webhookJobsOf({ kind, groupId: group.id, rows: texts }));
+        : await insist('looking for webhooks', () => webhookJobsOf({ kind, groupId: group.id, rows: told }));
     await insist('acknowledging a group', async () => {
       try {
         if (webhookJobs.length === 0) await manifest.acknowledge(group.id, group.jobIds);

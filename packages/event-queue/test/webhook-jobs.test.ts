@@ -1,12 +1,15 @@
-import { aClick, waitFor } from '@waymark/test-kit';
+import { aClick, aLead, waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createDeadLetters } from '../src/dead-letters.js';
 import {
   createWebhookJobSender,
   type EventWriter,
   type EventWriterOptions,
+  replayDeadLetters,
   type WebhookJob,
   type WrittenGroup,
 } from '../src/index.js';
+import { untoldRow } from '../src/job-rows.js';
 import { jobKey, queueKey } from '../src/queue-keys.js';
 import { startWriterFixture, type WriterFixture } from './writer-fixture.js';
 
@@ -84,6 +87,45 @@ describe('jobs that follow an insert', () => {
     await fixture.untilDrained();
     expect(repeatedGroup).toBe(insertedGroup);
     expect(await storedIds()).toHaveLength(2);
+  });
+
+  it('pass over rows that are not told, in an insert, its repeat and a replay; those are stored all the same', async () => {
+    const rows = Array.from({ length: 3 }, () => JSON.stringify(aLead({ timestampMs: now() })));
+    const [told = '', ...others] = rows;
+    const [stopped = '', replayed = ''] = others.map(untoldRow);
+    const [toldId] = rowIds([told]);
+    let isInserted = false;
+    const first = startWriter({
+      closeMs: 100,
+      webhookJobsOf: () => {
+        isInserted = true;
+        return Promise.reject(new Error('nobody may know yet'));
+      },
+    });
+    await fixture.add('lead', [stopped, told]);
+    await waitFor(() => isInserted, { what: 'the insert' });
+    await first.close();
+
+    const groups: string[][] = [];
+    startWriter({
+      webhookJobsOf: (group) => {
+        groups.push(rowIds(group.rows));
+        return jobPerRow(group);
+      },
+    });
+    await createDeadLetters(fixture.admin).park([
+      { kind: 'lead', version: 1, row: replayed, error: 'mended by now', at: now(), jobId: 'letter', index: 0 },
+    ]);
+    expect(await replayDeadLetters(fixture.admin)).toBe(1);
+    await waitFor(async () => (await webhookJobs()).length === 1, { what: 'the job', timeoutMs: 20_000 });
+    await fixture.untilDrained();
+    expect(groups).toEqual([[toldId]]);
+    expect(await webhookJobs()).toEqual([`wh-${toldId}`]);
+    const stored = await fixture.select<{ id: string }>(
+      'SELECT toString(event_id) AS id FROM lead_events WHERE event_id IN {ids:Array(String)} ORDER BY id',
+      { ids: rowIds(rows) },
+    );
+    expect(stored.map(({ id }) => id)).toEqual(rowIds(rows).sort());
   });
 
   it('keep the insert unacknowledged until they are added, also when Redis has forgotten its scripts', async () => {

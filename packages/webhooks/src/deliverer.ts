@@ -25,13 +25,16 @@ const REQUESTS_PER_JOB = 8;
 /** A job that takes longer leaves its rest to another, behind those of other webhooks. */
 const JOB_MS_MAX = 20_000;
 
-/** What one run of a job came to. */
+/** What one run of a job came to. The webhook is as it was when the run began. */
 interface Run extends SignedWebhook {
   readonly data: WebhookJobData;
   readonly retries: WebhookJob[];
   /** Log lines under way. */
   readonly logged: Promise<void>[];
+  /** The webhook is disabled or gone: nothing of the job is delivered any more. */
   isGivenUp: boolean;
+  /** The webhook was changed: what is left is for a run that knows it as it is. */
+  isOutdated: boolean;
   /** Whether the failures in a row are known to be none. */
   isClean: boolean;
 }
@@ -59,20 +62,35 @@ function restOf({ data }: Run, jobId: string, left: readonly ToldEvent[]): Webho
 export function createDeliverer(parts: DelivererParts) {
   const { catalog, bodies, log, failures, sender, logger, now, isClosing } = parts;
 
+  /**
+   * Whoever sees a full count disables the webhook: the one who filled it may have been killed before he could. A webhook that
+   * was changed meanwhile has another count.
+   */
   async function giveUp(run: Run, consecutiveFailures: number): Promise<void> {
+    if (run.isGivenUp) return;
     run.isGivenUp = true;
-    const { id, workspaceId } = run.webhook;
+    const { id, workspaceId, updatedAt } = run.webhook;
     logger.warn({ webhookId: id, workspaceId, consecutiveFailures }, 'a webhook fails too often and is disabled');
     const disabledAt = new Date(now()).toISOString();
     await catalog.webhooks.update(workspaceId, id, (record) =>
-      record.disabledAt === null ? { disabledAt, consecutiveFailures } : {},
+      record.updatedAt === updatedAt ? { disabledAt, consecutiveFailures } : {},
     );
-    await failures.reset(id);
+  }
+
+  /** Before each attempt: others fail, too, and owners change their minds while a job is under way. */
+  async function mayGoOn(run: Run): Promise<boolean> {
+    const { id, workspaceId, updatedAt } = run.webhook;
+    const [webhook, count] = await Promise.all([catalog.webhooks.get(workspaceId, id), failures.read(run.webhook)]);
+    if (count > 0) run.isClean = false;
+    if (webhook === undefined || webhook.disabledAt !== null) run.isGivenUp = true;
+    else if (webhook.updatedAt !== updatedAt) run.isOutdated = true;
+    else if (count >= FAILURES_MAX) await giveUp(run, count);
+    return !run.isGivenUp && !run.isOutdated;
   }
 
   async function noteFailure(run: Run, told: ToldEvent): Promise<void> {
     run.isClean = false;
-    const count = await failures.add(run.webhook.id);
+    const count = await failures.add(run.webhook);
     const { id: webhookId, workspaceId } = run.webhook;
     if (isNoticed(count)) logger.warn({ webhookId, workspaceId, failures: count }, 'a webhook fails');
     if (count >= FAILURES_MAX) return giveUp(run, count);
@@ -83,7 +101,7 @@ export function createDeliverer(parts: DelivererParts) {
   async function noteSuccess(run: Run): Promise<void> {
     if (run.isClean) return;
     run.isClean = true;
-    await failures.reset(run.webhook.id);
+    await failures.reset(run.webhook);
   }
 
   /** Rejected logs must not keep an event from being delivered, nor deliver it again. */
@@ -107,7 +125,7 @@ export function createDeliverer(parts: DelivererParts) {
     const untilMs = performance.now() + JOB_MS_MAX;
     let next = 0;
     const workThrough = async () => {
-      while (next < events.length && !run.isGivenUp && performance.now() < untilMs && !isClosing()) {
+      while (next < events.length && (await mayGoOn(run)) && performance.now() < untilMs && !isClosing()) {
         const told = events[next];
         next += 1;
         if (told !== undefined) await deliverOne(run, told);
@@ -128,7 +146,8 @@ export function createDeliverer(parts: DelivererParts) {
     if (data.event === 'link.clicked' && (await isUsedUp(catalog, data.workspaceId))) return;
     const events = [...data.told, ...(await bodies.read(webhook, data.event, data.eventIds))];
     const secret = catalog.webhooks.secretOf(webhook);
-    const run: Run = { webhook, secret, data, retries: [], logged: [], isGivenUp: false, isClean: false };
+    const states = { isGivenUp: false, isOutdated: false, isClean: true };
+    const run: Run = { webhook, secret, data, retries: [], logged: [], ...states };
     const left = await deliverAll(run, events);
     await Promise.all(run.logged);
     if (run.isGivenUp) return;

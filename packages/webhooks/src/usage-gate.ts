@@ -8,5 +8,5 @@ export async function isUsedUp(
   const workspace = await catalog.workspaces.get(workspaceId);
   if (workspace === undefined) return true;
   const { eventsPerMonth } = workspaceLimits(workspace).quotas;
-  return eventsPerMonth !== null && (await catalog.eventUsage.thisMonth(workspaceId)) >= eventsPerMonth;
+  return eventsPerMonth !== null && (await catalog.eventUsage.thisMonth(workspaceId, eventsPerMonth)) >= eventsPerMonth;
 }

@@ -3,9 +3,16 @@ import { createWebhookJobSender } from '@waymark/event-queue';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createWebhookEventId } from '../src/event-id.js';
+import { createFailureCounts } from '../src/failure-counts.js';
 import { jobText, webhookJobId } from '../src/webhook-job.js';
 import { type Receiver, startReceiver } from './receiver.js';
 import { startWebhookFixture, type WebhookFixture } from './webhook-fixture.js';
+
+/** Of one webhook in one process: deliverer.ts and turns.ts. */
+const JOBS_AT_ONCE = 4;
+const ATTEMPTS_AT_ONCE = JOBS_AT_ONCE * 8;
+/** What `PATCH /webhooks/{id}` makes of a webhook that is enabled again. */
+const ENABLED = { disabledAt: null, consecutiveFailures: 0 };
 
 let fixture: WebhookFixture;
 let receiver: Receiver;
@@ -40,16 +47,47 @@ async function tell(times = 1): Promise<void> {
   for (let time = 0; time < times; time++) await fixture.notifier.linkChanged('link.updated', link);
 }
 
-/** Tells many events at once, and forgets those to be tried again: on a slow machine their time might come. */
+/** Puts jobs of so many events each into the queue; each event says which job it is of. */
+async function queueJobs({ id: webhookId, workspaceId }: WebhookRecord, jobs: number, events: number): Promise<void> {
+  const aJob = (_: unknown, job: number) => {
+    const told = Array.from({ length: events }, () => ({ id: createWebhookEventId(), body: JSON.stringify({ job }) }));
+    const data = jobText({ webhookId, workspaceId, event: 'link.updated', told });
+    return { id: webhookJobId(webhookId, told[0]?.id ?? ''), data };
+  };
+  await createWebhookJobSender(fixture.redis).send(Array.from({ length: jobs }, aJob));
+}
+
+/** Resolves when no job waits or runs, and forgets events to be tried again: on a slow machine their time might come. */
+async function untilJobsAreOver(): Promise<void> {
+  await waitFor(async () => (await fixture.queue.getJobCountByTypes('wait', 'active')) === 0, { what: 'no job' });
+  for (const job of await fixture.queue.getDelayed()) await job.remove();
+}
+
+/** Tells many events at once. */
 async function tellAtOnce(hook: WebhookRecord, events: number): Promise<void> {
   const before = (await logOf(hook)).length;
-  const told = Array.from({ length: events }, () => ({ id: createWebhookEventId(), body: '{}' }));
-  const { id: webhookId, workspaceId } = hook;
-  const data = jobText({ webhookId, workspaceId, event: 'link.updated', told });
-  await createWebhookJobSender(fixture.redis).send([{ id: webhookJobId(webhookId, told[0]?.id ?? ''), data }]);
+  await queueJobs(hook, 1, events);
   await untilLogged(hook, before + events);
-  await waitFor(async () => (await fixture.queue.getActiveCount()) === 0, { what: 'the job to be over' });
-  for (const job of await fixture.queue.getDelayed()) await job.remove();
+  await untilJobsAreOver();
+}
+
+/** Has the receiver answer nobody. @returns gives those whose job is meant their answers, now and from then on */
+function holdAnswers(status: number): (isMeant: (job: number) => boolean) => void {
+  const held: { readonly job: number; answer(): void }[] = [];
+  let isGiven = (_job: number): boolean => false;
+  receiver.answer((response) => {
+    const { job } = JSON.parse(receiver.received.at(-1)?.text ?? '') as { readonly job: number };
+    const answer = () => void response.writeHead(status).end();
+    if (isGiven(job)) answer();
+    else held.push({ job, answer });
+  });
+  return (isMeant) => {
+    isGiven = isMeant;
+    for (const { job, answer } of held.splice(0)) {
+      if (isMeant(job)) answer();
+      else held.push({ job, answer });
+    }
+  };
 }
 
 const logOf = (hook: WebhookRecord) =>
@@ -134,6 +172,84 @@ describe('a delivery that fails', () => {
       what: 'an empty queue',
     });
     expect(receiver.received).toHaveLength(20);
+  });
+
+  it('that disables the webhook ends the other jobs under way, too; enabled again, it has twenty more', async () => {
+    const hook = await aLinkHook();
+    const isDisabled = async () => (await reload(hook)).disabledAt !== null;
+    const giveAnswers = holdAnswers(500);
+    fixture.startWorker();
+    await queueJobs(hook, JOBS_AT_ONCE, 50);
+    await waitFor(() => receiver.received.length === ATTEMPTS_AT_ONCE, { what: 'attempts under way' });
+    // The attempts of the other jobs fail when one job alone has had the webhook disabled.
+    giveAnswers((job) => job === 0);
+    await waitFor(isDisabled, { what: 'the webhook to be disabled' });
+    giveAnswers(() => true);
+    await untilJobsAreOver();
+    expect(receiver.received.length).toBeLessThan(20 + ATTEMPTS_AT_ONCE);
+
+    receiver.answer((response) => response.writeHead(500).end());
+    await fixture.catalog.webhooks.update(fixture.workspaceId, hook.id, () => ENABLED);
+    await tellAtOnce(hook, 19);
+    expect(await isDisabled()).toBe(false);
+    await tellAtOnce(hook, 1);
+    expect(await isDisabled()).toBe(true);
+  });
+
+  it('disables the webhook although the writer that counted it was killed: the next one does, and delivers nothing', async () => {
+    const hook = await aLinkHook();
+    const failures = createFailureCounts(fixture.redis);
+    for (let count = 0; count < 20; count++) await failures.add(hook);
+    fixture.startWorker();
+    await queueJobs(hook, 1, 10);
+    await untilJobsAreOver();
+    expect((await reload(hook)).disabledAt).not.toBeNull();
+    expect(receiver.received).toEqual([]);
+  });
+
+  it('counts for nothing after a success, whichever job had that', async () => {
+    const hook = await aLinkHook();
+    const failures = createFailureCounts(fixture.redis);
+    // Another job's attempt fails before each success of this one.
+    receiver.answer((response) => void failures.add(hook).then(() => response.end()));
+    fixture.startWorker();
+    await tellAtOnce(hook, 60);
+    expect((await reload(hook)).disabledAt).toBeNull();
+    expect(receiver.received).toHaveLength(60);
+  });
+});
+
+describe('a job under way', () => {
+  it.each(['disabled', 'removed'])('ends when its webhook is %s', async (change) => {
+    const hook = await aLinkHook();
+    const { webhooks } = fixture.catalog;
+    const changes = {
+      disabled: () => webhooks.update(fixture.workspaceId, hook.id, () => ({ disabledAt: new Date().toISOString() })),
+      removed: () => webhooks.remove(fixture.workspaceId, hook.id),
+    };
+    const giveAnswers = holdAnswers(200);
+    fixture.startWorker();
+    await queueJobs(hook, 1, 50);
+    await waitFor(() => receiver.received.length === 8, { what: 'attempts under way' });
+    await changes[change as keyof typeof changes]();
+    giveAnswers(() => true);
+    await untilJobsAreOver();
+    expect(receiver.received).toHaveLength(8);
+  });
+
+  it('leaves its rest to another when its webhook is changed: that one goes to the new address', async () => {
+    const other = await startReceiver();
+    const hook = await aLinkHook();
+    const giveAnswers = holdAnswers(200);
+    fixture.startWorker();
+    await queueJobs(hook, 1, 50);
+    await waitFor(() => receiver.received.length === 8, { what: 'attempts under way' });
+    await fixture.catalog.webhooks.update(fixture.workspaceId, hook.id, () => ({ url: other.url }));
+    giveAnswers(() => true);
+    await waitFor(() => other.received.length === 42, { what: 'the rest' });
+    await untilJobsAreOver();
+    expect([receiver.received.length, other.received.length]).toEqual([8, 42]);
+    await other.stop();
   });
 });
 

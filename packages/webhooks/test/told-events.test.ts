@@ -9,6 +9,7 @@ import {
   saleCreatedEventFromJSON,
 } from 'dub/models/components';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { eventIdOf } from '../src/event-id.js';
 import { type Received, type Receiver, startReceiver } from './receiver.js';
 import { startWebhookFixture, type WebhookFixture } from './webhook-fixture.js';
 
@@ -130,6 +131,28 @@ describe('what webhooks are told', () => {
         metadata: null,
       },
     });
+  });
+
+  it('of a lead that counts for five: once, all five counted; of another with the same content: once more', async () => {
+    const link = await fixture.aLink({ trackConversion: true });
+    const customer = await fixture.aCustomer();
+    await fixture.aHook(receiver.url, { triggers: ['lead.created'] });
+    const click = await fixture.click(link);
+    const facts = { eventName: 'Seats', timestampMs: Date.now() };
+    const calls = await Promise.all([5, 5].map((quantity) => fixture.leads(quantity, click, customer, facts)));
+    const ids = calls.map(([row]) => eventIdOf('lead.created', String(row?.[2])));
+    const told = (await untilReceived(2)).map(judged);
+    expect(told.map(({ id }) => id).sort()).toEqual(ids.sort());
+    expect(told.map(({ data }) => data)).toEqual(
+      Array(2).fill(expect.objectContaining({ eventName: 'Seats', link: expect.objectContaining({ id: link.id }) })),
+    );
+    // Jobs are looked at whole: nothing is left that could be told later.
+    await waitFor(async () => (await fixture.queue.getJobCountByTypes('wait', 'active', 'delayed')) === 0, {
+      what: 'an empty queue',
+    });
+    expect(receiver.received).toHaveLength(2);
+    const counters = await fixture.catalog.links.counters(fixture.workspaceId, [link.id]);
+    expect(counters.get(link.id)?.leads).toBe(10);
   });
 
   it('of a partner’s link: the partner with the totals of all its links', async () => {

@@ -44,6 +44,8 @@ export interface WebhookFixture {
   click(link: LinkRecord, facts?: Parameters<typeof aClick>[0]): Promise<EventRow>;
   aCustomer(): Promise<CustomerRecord>;
   lead(click: EventRow, customer: CustomerRecord, facts?: Partial<LeadFacts>): Promise<EventRow>;
+  /** One call of `/track/lead` that counts for several. @returns its rows */
+  leads(quantity: number, click: EventRow, customer: CustomerRecord, facts?: Partial<LeadFacts>): Promise<EventRow[]>;
   sale(click: EventRow, customer: CustomerRecord, facts?: Partial<SaleFacts>): Promise<EventRow>;
   startWorker(options?: Partial<WebhookWorkerOptions> & { readonly allowedRanges?: string[] }): void;
   /** Stops the workers, forgets the queue, removes the webhooks. */
@@ -130,6 +132,16 @@ export async function startWebhookFixture(): Promise<WebhookFixture> {
       const row = aLead({ click, timestampMs, customerId: numberOf(customer), ...facts });
       await producer.commit({ rows: [{ kind: 'lead', row }], finals: [] });
       return row;
+    },
+    async leads(quantity, click, customer, facts = {}) {
+      const timestampMs = facts.timestampMs ?? Date.now();
+      const aRow = () => aLead({ click, timestampMs, customerId: numberOf(customer), ...facts });
+      const rows = Array.from({ length: quantity }, aRow);
+      await producer.commit({
+        rows: rows.map((row, index) => ({ kind: 'lead', row, isUntold: index > 0 })),
+        finals: [],
+      });
+      return rows;
     },
     async sale(click, customer, facts = {}) {
       const timestampMs = Date.now();

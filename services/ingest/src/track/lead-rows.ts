@@ -13,7 +13,7 @@ export interface LeadToRecord {
   readonly quantity: number;
 }
 
-/** The rows of a lead. */
+/** The rows of a lead. Webhooks are told of the first, once a call (spec 6.4). */
 export function leadRows(lead: LeadToRecord, nowMs: number): QueuedRow[] {
   const first = leadRow(lead.click, {
     eventId: createEventId(nowMs),
@@ -24,5 +24,5 @@ export function leadRows(lead: LeadToRecord, nowMs: number): QueuedRow[] {
   });
   // The others differ by their id alone, and metadata is not cheap to lay out.
   const others = Array.from({ length: lead.quantity - 1 }, () => first.with(EVENT_ID, createEventId(nowMs)));
-  return [first, ...others].map((row) => ({ kind: 'lead', row }));
+  return [{ kind: 'lead', row: first }, ...others.map((row) => ({ kind: 'lead' as const, row, isUntold: true }))];
 }
