@@ -1,16 +1,13 @@
 import { createResourceId, type Domain } from '@waymark/contract';
-import { LRUCache } from 'lru-cache';
 import { createDomainChanges } from './domain-changes.js';
 import { domainHost } from './kinds.js';
 import { draftLink } from './link-draft.js';
+import { createPrimaryDomains } from './primary-domains.js';
 import type { ReadOptions } from './record-reader.js';
 import type { RecordStore } from './record-store.js';
 import type { DomainRecord, LinkRecord } from './records.js';
 import { DOMAIN_RULES, type NewDomain } from './resource-rules.js';
 import { createResources, type ResourceParts } from './resources.js';
-
-const PRIMARIES_KEPT = 10_000;
-const PRIMARY_TTL_MS = 1_000;
 
 export type { NewDomain };
 
@@ -54,16 +51,6 @@ export function createDomains(
     ],
   });
 
-  // Every create without a domain asks for it. Having none is not remembered.
-  const primaries = new LRUCache<string, DomainRecord>({
-    max: PRIMARIES_KEPT,
-    ttl: PRIMARY_TTL_MS,
-    fetchMethod: async (workspaceId) => {
-      const found = await domains.table.select(workspaceId, 'ORDER BY id', {});
-      return found.find(({ record }) => record.primary)?.record;
-    },
-  });
-
   return {
     ...createDomainChanges(stores, resources, parts),
 
@@ -80,8 +67,8 @@ export function createDomains(
       return domains.findByName(domainHost(slug), options);
     },
 
-    /** The domain that links get when they name none; up to a second old. */
-    primary: (workspaceId: string): Promise<DomainRecord | undefined> => primaries.fetch(workspaceId),
+    /** The domain that links get when they name none. */
+    primary: createPrimaryDomains(domains),
 
     toDomain: domainObject,
   };

@@ -1,4 +1,5 @@
 import { insertRows } from '@waymark/clickhouse';
+import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Catalog, type DomainRecord, NAMES_TABLE } from '../src/index.js';
 import { nameRow, numberOf, recordColumns, recordRow } from '../src/kind.js';
@@ -49,4 +50,25 @@ it('a domain whose move was killed is removed with the links of both slugs', asy
   await next.domains.remove(workspace.id, domain.id);
   expect(await next.links.get(workspace.id, link.id)).toBeUndefined();
   expect(await next.links.findByAddress(host, '_root')).toBeUndefined();
+});
+
+it('the primary domain is what the last change made it: at once where it was changed, within a second elsewhere', async () => {
+  const { workspace, domain: first, host } = await aWorkspace(catalog);
+  if (first === undefined) throw new Error('the workspace has a domain');
+  const second = await catalog.domains.create(workspace.id, { slug: `two.${host}` });
+  const startedMs = Date.now();
+  // Its copies never age: what it learns, it was told.
+  const other = stores.catalog({ now: () => startedMs });
+  const slugIn = async (one: Catalog) => (await one.domains.primary(workspace.id))?.slug;
+  const becomes = async (slug: string) => {
+    expect(await slugIn(catalog)).toBe(slug);
+    await waitFor(async () => (await slugIn(other)) === slug, { timeoutMs: 1000, what: slug });
+  };
+  await becomes(host);
+  await catalog.domains.makePrimary(workspace.id, second.id);
+  await becomes(`two.${host}`);
+  await catalog.domains.update(workspace.id, second.id, { slug: `new.${host}` });
+  await becomes(`new.${host}`);
+  await catalog.domains.remove(workspace.id, second.id);
+  await becomes(host);
 });

@@ -87,13 +87,13 @@ export const createCustomerBodySchema = updateCustomerBodySchema.extend({
 });
 export type CreateCustomerBody = z.infer<typeof createCustomerBodySchema>;
 
-/** Pages are counted this far; further on, cursors are the way (spec 1.7). */
-const PAGE_MAX = 1000;
+/** Last page of lists of customers; cursors go on from there (spec 1.7). */
+export const CUSTOMER_PAGES_MAX = 1000;
 
 /** Query of `GET /customers`: by creation, the newest first, unless said otherwise. */
 export const listCustomersQuerySchema = z.object({
   ...sortShape(['createdAt', 'saleAmount', 'firstSaleAt', 'subscriptionCanceledAt']),
-  ...pageShape({ pageMax: PAGE_MAX }),
+  ...pageShape(),
   startingAfter: queryText,
   endingBefore: queryText,
   email: queryText,
@@ -107,5 +107,5 @@ export const listCustomersQuerySchema = z.object({
 });
 export type ListCustomersQuery = z.infer<typeof listCustomersQuerySchema>;
 
-/** Query of `GET /customers/{id}`. */
-export const getCustomerQuerySchema = z.object({ includeExpandedFields: queryBoolean });
+/** Query of `GET` and `PATCH /customers/{id}`. */
+export const expandedQuerySchema = z.object({ includeExpandedFields: queryBoolean });

@@ -7,9 +7,9 @@ export const SORT_ORDERS = ['asc', 'desc'] as const;
 export type SortOrder = (typeof SORT_ORDERS)[number];
 
 /** `page` and `pageSize` of a list (spec 1.7). */
-export function pageShape(bounds: { readonly pageMax?: number; readonly pageSizeDefault?: number } = {}) {
+export function pageShape(bounds: { readonly pageSizeDefault?: number } = {}) {
   return {
-    page: queryInteger({ min: 1, max: bounds.pageMax ?? Number.MAX_SAFE_INTEGER, default: 1 }),
+    page: queryInteger({ min: 1, max: Number.MAX_SAFE_INTEGER, default: 1 }),
     pageSize: queryInteger({ min: 1, max: PAGE_SIZE_MAX, default: bounds.pageSizeDefault ?? PAGE_SIZE_MAX }),
   };
 }

@@ -16,7 +16,8 @@ function discriminatorValue(input: unknown, name: string): unknown {
 function isTypeFault(issue: Issue): boolean {
   switch (issue.code) {
     case 'invalid_type':
-      return true;
+      // JSON has one type of numbers: a fraction is a wrong value of it.
+      return !(issue.expected === 'int' && typeof issue.input === 'number');
     case 'invalid_value':
       return !hasTypeOf(issue.input, issue.values);
     case 'invalid_union': {

@@ -1,11 +1,13 @@
 import {
   ApiError,
+  createLinkBodySchema,
   eventsQuerySchema,
   queryBoolean,
   queryEnum,
   queryInteger,
   queryText,
   trackLeadBodySchema,
+  trackSaleBodySchema,
 } from '@waymark/contract';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -34,7 +36,6 @@ describe('missing fields and wrong types answer 400', () => {
     ['a required field that is null', z.object({ url: z.string() }), { url: null }, 'invalid_type: url: '],
     ['a number for a string', z.object({ url: z.string() }), { url: 5 }, 'invalid_type: url: '],
     ['a string for a number', z.object({ amount: z.int() }), { amount: '5' }, 'invalid_type: amount: '],
-    ['a fraction for an integer', z.object({ amount: z.int() }), { amount: 1.5 }, 'invalid_type: amount: '],
     ['an object for an array', z.object({ tags: z.array(z.string()) }), { tags: {} }, 'invalid_type: tags: '],
     ['no body', z.object({ url: z.string() }), undefined, 'invalid_type: Invalid input'],
     ['an array for the body', z.object({ url: z.string() }), [], 'invalid_type: Invalid input'],
@@ -76,6 +77,7 @@ describe('values that are well-formed but not allowed answer 422', () => {
     ['too long', z.object({ utm_source: z.string().max(3) }), { utm_source: 'abcd' }, 'too_big: utm_source: '],
     ['too short', z.object({ name: z.string().min(1) }), { name: '' }, 'too_small: name: '],
     ['out of range', z.object({ limit: z.number().max(5) }), { limit: 6 }, 'too_big: limit: '],
+    ['a fraction for an integer', z.object({ length: z.int() }), { length: 1.5 }, 'invalid_type: length: '],
     ['an integer beyond the safe range', z.object({ amount: z.int() }), { amount: 2 ** 60 }, 'too_big: amount: '],
     ['not in the enum', z.object({ colour }), { colour: 'green' }, 'invalid_value: colour: '],
     ['a bad format', z.object({ email: z.email() }), { email: 'x' }, 'invalid_format: email: '],
@@ -132,6 +134,12 @@ describe('query values', () => {
   ])('%s answers %s', (_query, value, status) => {
     expect(refusal(query, value)?.[0]).toBe(status);
   });
+
+  it('a number of hundreds of digits is a number, out of range', () => {
+    const digits = '9'.repeat(400);
+    expect(refusal(query, { limit: digits })).toEqual([422, expect.stringContaining('too_big: limit: ')]);
+    expect(refusal(query, { limit: `-${digits}` })).toEqual([422, expect.stringContaining('too_small: limit: ')]);
+  });
 });
 
 it('only the first violation is told, and never the input', () => {
@@ -145,6 +153,13 @@ it('the contract’s own schemas answer as the spec says', () => {
     'invalid_type: customerExternalId: Invalid input: expected string, received undefined',
   ]);
   expect(refusal(trackLeadBodySchema, { eventName: '', customerExternalId: 'x' })?.[0]).toBe(422);
+  expect(refusal(createLinkBodySchema, { url: 'https://acme.com', keyLength: 3.5 })?.[0]).toBe(422);
+  expect(refusal(trackSaleBodySchema, { customerExternalId: 'x', amount: 1.5 })).toEqual([
+    400,
+    'invalid_type: amount: Invalid input: expected int, received number',
+  ]);
+  expect(refusal(trackSaleBodySchema, { customerExternalId: 'x', amount: -1 })?.[0]).toBe(422);
+  expect(refusal(trackSaleBodySchema, { customerExternalId: 'x', amount: 2 ** 60 })?.[0]).toBe(422);
   expect(refusal(eventsQuerySchema, { page: '0' })?.[0]).toBe(422);
   expect(refusal(eventsQuerySchema, { page: 'x' })?.[0]).toBe(400);
 });

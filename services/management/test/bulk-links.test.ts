@@ -95,6 +95,23 @@ describe('POST /links/bulk', () => {
     ]);
   });
 
+  it('of several faults of a link tells the one that creating it alone would tell', async () => {
+    await aLink({ key: 'one-taken', externalId: 'one-taken' });
+    const later = { tagNames: ['unknown'], folderId: 'fold_x', expiresAt: 'never' };
+    const bodies = [
+      { url: URL_A, key: 'ONE-taken', ...later },
+      { url: URL_A, externalId: 'one-taken', ...later },
+      { url: URL_A, key: 'one-free', ...later },
+      { url: URL_A, key: 'one-free-too', folderId: 'fold_x', expiresAt: 'never' },
+    ];
+    const { body } = await bulkPost(bodies);
+    const alone = await Promise.all(bodies.map((one) => acme.post(one)));
+    expect(linkErrorSchema.array().parse(body)).toEqual(
+      alone.map(({ body: { error } }, index) => ({ link: bodies[index], error: error.message, code: error.code })),
+    );
+    expect(body.map(({ code }) => code)).toEqual(['conflict', 'conflict', 'unprocessable_entity', 'not_found']);
+  });
+
   it.each([
     ['what is no array', {}, 400, 'bad_request'],
     ['no links', [], 422, 'unprocessable_entity'],

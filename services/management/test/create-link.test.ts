@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => management.close());
 
 const URL_A = 'https://acme.com/a';
-const codeOf = ({ status, body }: Answer) => [status, body.error?.code];
+const codeOf = ({ status, body }: Answer<{ error?: { code: string } }>) => [status, body.error?.code];
 
 describe('POST /links', () => {
   it('creates a link with a random key of seven characters on the primary domain', async () => {
@@ -126,6 +126,7 @@ describe('POST /links', () => {
     ['a reserved key', { url: URL_A, key: 'robots.txt' }, 403, 'forbidden'],
     ['a bad prefix', { url: URL_A, prefix: '_x' }, 422, 'unprocessable_entity'],
     ['too short a key length', { url: URL_A, keyLength: 2 }, 422, 'unprocessable_entity'],
+    ['a key length that is a fraction', { url: URL_A, keyLength: 3.5 }, 422, 'unprocessable_entity'],
     ['a key that ends .php', { url: URL_A, key: 'x.php' }, 422, 'unprocessable_entity'],
     ['a long utm', { url: URL_A, utm_source: 'x'.repeat(256) }, 422, 'unprocessable_entity'],
     ['words that are no date', { url: URL_A, expiresAt: 'some time' }, 422, 'unprocessable_entity'],
@@ -292,5 +293,21 @@ describe('the shared domain', () => {
     expect(codeOf(await free.post({ url: URL_A, key: 'abc' }))).toEqual([403, 'forbidden']);
     expect(codeOf(await free.post({ url: URL_A, key: 'Login' }))).toEqual([409, 'conflict']);
     expect((await acme.post({ url: URL_A, key: 'abc', domain: DEFAULT_DOMAIN })).status).toBe(200);
+  });
+
+  it('has a root that is no workspace’s to take, by a new link or by an old one', async () => {
+    for (const key of ['_root', '_ROOT', '', '/']) {
+      expect(codeOf(await acme.post({ url: URL_A, key, domain: DEFAULT_DOMAIN }))).toEqual([409, 'conflict']);
+    }
+    const { body: shared } = await acme.post({ url: URL_A, domain: DEFAULT_DOMAIN });
+    const { body: own } = await acme.post({ url: URL_A });
+    for (const [{ id }, change] of [
+      [shared, { key: '_root' }],
+      [shared, { key: '' }],
+      [own, { key: '_root', domain: DEFAULT_DOMAIN }],
+    ] as const) {
+      expect(codeOf(await acme.call('PATCH', `/links/${id}`, change))).toEqual([409, 'conflict']);
+    }
+    expect((await acme.get(`/links/info?domain=${DEFAULT_DOMAIN}`)).status).toBe(404);
   });
 });

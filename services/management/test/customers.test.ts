@@ -128,11 +128,13 @@ describe('GET /customers', () => {
     ['?sortBy=firstSaleAt&sortOrder=asc', ['a1', 'b2', 'c3']],
     ['?sortBy=subscriptionCanceledAt', ['c3', 'b2', 'a1']],
     ['?email=bob@acme.com&search=ada', ['b2']],
+    ['?email=bob@acme.com&externalId=a1', ['b2']],
     ['?externalId=c3', ['c3']],
     ['?search=ada@acme.com', ['a1']],
     ['?search=LEO', ['c3']],
     ['?search=b2', ['b2']],
     ['?country=FR', ['c3', 'a1']],
+    ['?country=fr', ['c3', 'a1']],
     ['?linkId=nonsense', []],
     ['?partnerId=pn_none&programId=prog_none', []],
     ['?page=2&pageSize=2', ['a1']],
@@ -142,6 +144,7 @@ describe('GET /customers', () => {
 
   it('pages by cursor in both directions; a cursor wins over a page, and past the end there is nothing', async () => {
     expect(await names(`?startingAfter=${ids[2]}&pageSize=1&page=7`)).toEqual(['b2']);
+    expect(await names(`?startingAfter=${ids[2]}&pageSize=1&page=1001`)).toEqual(['b2']);
     expect(await names(`?startingAfter=${ids[0]}`)).toEqual([]);
     expect(await names(`?endingBefore=${ids[0]}&pageSize=1`)).toEqual(['b2']);
     expect(await names(`?endingBefore=${ids[0]}`)).toEqual(['c3', 'b2']);
@@ -172,6 +175,11 @@ describe('GET /customers', () => {
       discount: null,
     });
     expect(await names(`?linkId=${link.id}&includeExpandedFields=false`)).toEqual(['linked']);
+    const change = { name: 'Linked' };
+    const patched = await caller.call<ExpandedCustomer>('PATCH', path, change);
+    expect(patched).toEqual({ status: 200, body: { ...body, ...change } });
+    const plain = await caller.call<Customer>('PATCH', '/customers/ext_linked', change);
+    expect(customerSchema.parse(plain.body).name).toBe('Linked');
   });
 });
 

@@ -149,6 +149,46 @@ describe('POST /domains/{slug}/primary', () => {
   });
 });
 
+describe('a domain of another script', () => {
+  it('is named in its own letters, in any case, wherever a domain is named', async () => {
+    const name = `Bücher${next++}.${acme.host}`;
+    const { body: made } = await create(acme, { slug: name });
+    expect(made.slug).toMatch(/^xn--/);
+    const inUpperCase = name.toUpperCase();
+    const { status, body: link } = await acme.post({ url: 'https://acme.com', domain: inUpperCase, key: 'k' });
+    expect([status, link.domain]).toEqual([200, made.slug]);
+    const named = encodeURIComponent(inUpperCase);
+    expect((await findLink(acme, named, 'k')).body.id).toBe(link.id);
+    const listed = await acme.call<Link[]>('GET', `/links?domain=${named}`);
+    expect(listed.body.map(({ key }) => key)).toEqual(['k', '_root']);
+    expect((await acme.call<number>('GET', `/links/count?domain=${named}`)).body).toBe(2);
+    const { body: moved } = await acme.post({ url: 'https://acme.com', key: `move-${made.id}` });
+    expect((await acme.call<Link>('PATCH', `/links/${moved.id}`, { domain: name })).body.domain).toBe(made.slug);
+    const twice = [name, made.slug].map((domain) => ({ url: 'https://acme.com', domain, key: 'twice' }));
+    expect(codeOf(await acme.call('POST', '/links/bulk', twice))).toEqual([400, 'bad_request']);
+    const path = `/domains/${named}`;
+    expect((await acme.call<Domain>('PATCH', path, { archived: true })).body).toMatchObject({ archived: true });
+    expect((await acme.call<Domain>('POST', `${path}/primary`)).body).toMatchObject({ slug: made.slug });
+    expect(await acme.call('DELETE', path)).toEqual({ status: 200, body: { slug: made.slug } });
+  });
+});
+
+describe('links that name no domain', () => {
+  it('are made on the primary one as the last answered request left it', async () => {
+    const caller = await aCaller(management);
+    const [second, renamed] = [aSlug(), aSlug()];
+    await create(caller, { slug: second });
+    const domainOfNext = async () => (await caller.post({ url: 'https://acme.com' })).body.domain;
+    expect(await domainOfNext()).toBe(caller.host);
+    await caller.call('POST', `/domains/${second}/primary`);
+    expect(await domainOfNext()).toBe(second);
+    await caller.call('PATCH', `/domains/${second}`, { slug: renamed });
+    expect(await domainOfNext()).toBe(renamed);
+    await caller.call('DELETE', `/domains/${renamed}`);
+    expect(await domainOfNext()).toBe(caller.host);
+  });
+});
+
 describe('DELETE /domains/{slug}', () => {
   it('removes the domain with its links, and frees slug, keys and external ids', async () => {
     const slug = aSlug();
@@ -171,13 +211,23 @@ describe('DELETE /domains/{slug}', () => {
     const [second, third] = [aSlug(), aSlug()];
     for (const slug of [second, third]) await create(caller, { slug });
     expect(codeOf(await acme.call('DELETE', `/domains/${caller.host}`))).toEqual([403, 'forbidden']);
-    await caller.call('DELETE', `/domains/${caller.host}`);
+    await caller.call('POST', `/domains/${third}/primary`);
+    expect((await caller.call('DELETE', `/domains/${third}`)).status).toBe(200);
     const { body } = await caller.call<Domain[]>('GET', '/domains');
     expect(body.map(({ slug, primary }) => [slug, primary])).toEqual([
-      [second, true],
-      [third, false],
+      [caller.host, true],
+      [second, false],
     ]);
-    expect(await slugsOf(caller)).toEqual([second, third]);
+    expect(await slugsOf(caller)).toEqual([caller.host, second]);
+  });
+
+  it('of the one that the partner program makes its links on answers 403, before there is any', async () => {
+    const caller = await aCaller(management);
+    expect(codeOf(await caller.call('DELETE', `/domains/${caller.host}`))).toEqual([403, 'forbidden']);
+    expect(await slugsOf(caller)).toEqual([caller.host]);
+    const moved = aSlug();
+    await caller.call('PATCH', `/domains/${caller.host}`, { slug: moved });
+    expect(codeOf(await caller.call('DELETE', `/domains/${moved}`))).toEqual([403, 'forbidden']);
   });
 });
 

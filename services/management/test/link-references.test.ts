@@ -14,6 +14,7 @@ beforeAll(async () => {
   const { tags } = management.catalog;
   sale = (await tags.create(acme.workspaceId, { name: 'Sale', color: 'red' })).id;
   news = (await tags.create(acme.workspaceId, { name: 'News', color: 'blue' })).id;
+  await tags.create(acme.workspaceId, { name: 'Red, green', color: 'red' });
 });
 afterAll(() => management.close());
 
@@ -30,6 +31,8 @@ describe('tags of a link', () => {
     ['ids as csv', () => ({ tagIds: `${news}, ${sale}` }), ['News', 'Sale']],
     ['names in any case', () => ({ tagNames: ['sALE', 'news'] }), ['Sale', 'News']],
     ['one name', () => ({ tagNames: 'news' }), ['News']],
+    ['names as csv', () => ({ tagNames: 'news, ,sale' }), ['News', 'Sale']],
+    ['names in an array, commas and all', () => ({ tagNames: [' red, green ', ' ', 'sale'] }), ['Red, green', 'Sale']],
     ['ids, which beat names', () => ({ tagIds: [sale], tagNames: ['news', 'unknown'] }), ['Sale']],
     ['the deprecated id', () => ({ tagId: sale }), ['Sale']],
     ['none', () => ({ tagIds: [] }), []],

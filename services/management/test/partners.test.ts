@@ -12,6 +12,7 @@ import {
   type Answer,
   aCaller,
   type Caller,
+  callerWith,
   startManagement,
   statusesOf,
   type TestManagement,
@@ -94,6 +95,28 @@ describe('POST /partners', () => {
     const { id } = await management.catalog.partners.create(acme.workspaceId, { name: 'Half', email });
     const { body } = await enrol(acme, { email });
     expect([body.id, body.links?.map(({ key }) => key)]).toEqual([id, ['half']]);
+  });
+
+  it('of somebody who is enrolled answers the enrolment, whatever another link could not have', async () => {
+    const caller = await aCaller(management, 'business');
+    const body = { email: anEmail(), linkProps: { externalId: 'their-own' } };
+    const { body: first } = await enrol(caller, body);
+    expect(await enrol(caller, body)).toEqual({ status: 201, body: first });
+    await management.catalog.workspaces.update(caller.workspaceId, { quotas: { linksPerMonth: 1 } });
+    expect(codeOf(await enrol(caller))).toEqual([403, 'forbidden']);
+    expect(await enrol(caller, body)).toEqual({ status: 201, body: first });
+    const props = { ...body, linkProps: { expiresAt: 'whenever' } };
+    expect(await enrol(caller, props)).toEqual({ status: 201, body: first });
+  });
+
+  it('with the external id of another link, or a key that takes no suffix, enrols nobody', async () => {
+    const caller = await aCaller(management);
+    await caller.post({ url: 'https://acme.com', externalId: 'used' });
+    for (const externalId of ['used', 'ext_used']) {
+      expect(codeOf(await enrol(caller, { linkProps: { externalId } }))).toEqual([409, 'conflict']);
+    }
+    expect(codeOf(await enrol(caller, { username: '_root' }))).toEqual([422, 'unprocessable_entity']);
+    expect((await caller.call('GET', '/partners')).body).toEqual([]);
   });
 
   it.each([
@@ -282,12 +305,22 @@ describe('who may', () => {
   );
 
   it('a domain with links of partners cannot be deleted', async () => {
-    await enrol(acme);
-    expect(codeOf(await acme.call('DELETE', `/domains/${acme.host}`))).toEqual([403, 'forbidden']);
+    const caller = await aCaller(management);
+    await enrol(caller);
+    // Links stay where they are when the program goes on elsewhere.
+    const { id } = await programOf(caller);
+    await management.catalog.programs.update(caller.workspaceId, id, () => ({ domainId: null }));
+    expect(codeOf(await caller.call('DELETE', `/domains/${caller.host}`))).toEqual([403, 'forbidden']);
   });
 });
 
 describe('what a program has beyond its partners', () => {
+  let callers: Caller[];
+  beforeAll(async () => {
+    const free = await aCaller(management, 'free');
+    callers = [acme, free, await withKey(management, free, 'viewer', ['links.read'])];
+  });
+
   it.each([
     ['GET', '/commissions'],
     ['POST', '/commissions'],
@@ -301,8 +334,12 @@ describe('what a program has beyond its partners', () => {
     ['POST', '/bounties/b/submissions/s/approve'],
     ['POST', '/bounties/b/submissions/s/reject'],
     ['POST', '/tokens/embed/referrals'],
-  ] as const)('%s %s is not found', async (method, path) => {
-    const answer = await acme.call(method, path, method === 'GET' || method === 'DELETE' ? undefined : {});
-    expect([codeOf(answer), answer.body.error.message]).toEqual([[404, 'not_found'], 'Program not found.']);
+  ] as const)('%s %s is not found, whoever asks', async (method, path) => {
+    for (const caller of callers) {
+      const answer = await caller.call(method, path, method === 'GET' || method === 'DELETE' ? undefined : {});
+      expect([codeOf(answer), answer.body.error.message]).toEqual([[404, 'not_found'], 'Program not found.']);
+    }
+    const nobody = callerWith(management, acme.workspaceId, 'dub_nobody', acme.host);
+    expect(codeOf(await nobody.call(method, path))).toEqual([401, 'unauthorized']);
   });
 });

@@ -91,6 +91,31 @@ describe('GET /qr', () => {
     expect(wide.pixel(0, 0)).toEqual([255, 255, 0, 128]);
   });
 
+  it('of more modules than pixels is as dark, part by part, in the colors asked for', async () => {
+    const query = { url: 'acme.com', margin: '0', fgColor: '00f', bgColor: 'FF000080' };
+    const [small, whole] = [await drawn({ ...query, size: '16' }), await drawn({ ...query, size: '84' })];
+    expect([small.png.width, small.png.height]).toEqual([16, 16]);
+    // Of the finder pattern's corner, 1.3125 modules wide and high, all is dark but 0.3125 by 0.3125.
+    const light = (0.3125 / 1.3125) ** 2;
+    const opacity = 255 * (1 - light) + 128 * light;
+    const blue = (255 * 255 * (1 - light)) / opacity;
+    expect(small.pixel(0, 0)).toEqual([255 - blue, 0, blue, opacity].map(Math.round));
+    const meanOpacity = ({ png }: { png: PNG }) =>
+      png.data.reduce((sum, value, at) => sum + (at % 4 === 3 ? value : 0), 0) / (png.data.length / 4);
+    expect(meanOpacity(small)).toBeCloseTo(meanOpacity(whole), 0);
+  });
+
+  it('is drawn at every size with every margin, with its logo', async () => {
+    const url = `https://acme.com/${'x'.repeat(2900)}`;
+    expect((await drawn({ url, size: '16', margin: '32' })).png.width).toBe(16);
+    const query = { url: shortLink, logo: `${imagesUrl}/logo.png`, size: '60', margin: '32' };
+    const { pixel } = await drawn(query);
+    expect([pixel(0, 0), pixel(30, 30)]).toEqual([
+      [255, 255, 255, 255],
+      [255, 0, 0, 255],
+    ]);
+  });
+
   it.each([
     ['no url', {}, 400],
     ['a url that is none', { url: 'no url' }, 422],
@@ -98,7 +123,6 @@ describe('GET /qr', () => {
     ['size 15', { url: 'acme.com', size: '15' }, 422],
     ['size 2049', { url: 'acme.com', size: '2049' }, 422],
     ['a size that is no number', { url: 'acme.com', size: 'x' }, 400],
-    ['a size smaller than the code', { url: 'acme.com', size: '16' }, 422],
     ['level X', { url: 'acme.com', level: 'X' }, 422],
     ['a color by name', { url: 'acme.com', fgColor: 'red' }, 422],
     ['margin 33', { url: 'acme.com', margin: '33' }, 422],

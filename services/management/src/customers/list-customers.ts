@@ -1,5 +1,5 @@
 import type { Catalog, CustomerRecord } from '@waymark/catalog';
-import { ApiError, type ListCustomersQuery } from '@waymark/contract';
+import { ApiError, CUSTOMER_PAGES_MAX, type ListCustomersQuery } from '@waymark/contract';
 
 /** @throws ApiError unprocessable_entity for a customer that is not there */
 async function checkCursor(catalog: Catalog, workspaceId: string, id: string): Promise<void> {
@@ -8,10 +8,10 @@ async function checkCursor(catalog: Catalog, workspaceId: string, id: string): P
 }
 
 function filtersOf(query: ListCustomersQuery) {
-  const { email, externalId, country, linkId, programId, partnerId } = query;
-  // An exact email says more than any search.
-  const search = email === undefined ? query.search : undefined;
-  return { email, externalId, search, country, linkId, programId, partnerId };
+  const { email, linkId, programId, partnerId } = query;
+  // An exact email wins over what else says who is meant (spec 5.4).
+  const { externalId, search } = email === undefined ? query : {};
+  return { email, externalId, search, country: query.country?.toUpperCase(), linkId, programId, partnerId };
 }
 
 /** A page from a cursor on: always the newest first, whatever page is asked for as well (spec 1.7). */
@@ -31,13 +31,16 @@ async function pageByCursor(catalog: Catalog, workspaceId: string, query: ListCu
   return endingBefore === undefined ? found : found.reverse();
 }
 
-/** @throws ApiError unprocessable_entity for cursors that cannot be */
-export function listCustomers(
+/** @throws ApiError unprocessable_entity for cursors that cannot be, and for a page further on than pages are counted */
+export async function listCustomers(
   catalog: Catalog,
   workspaceId: string,
   query: ListCustomersQuery,
 ): Promise<CustomerRecord[]> {
   const { startingAfter, endingBefore, sortBy = 'createdAt', sortOrder = 'desc', page, pageSize } = query;
   if (startingAfter !== undefined || endingBefore !== undefined) return pageByCursor(catalog, workspaceId, query);
+  if (page > CUSTOMER_PAGES_MAX) {
+    throw new ApiError('unprocessable_entity', `too_big: page: at most ${CUSTOMER_PAGES_MAX}; go on by cursor`);
+  }
   return catalog.customers.list(workspaceId, { filters: filtersOf(query), sortBy, sortOrder, page, pageSize });
 }

@@ -1,8 +1,10 @@
+import type { CustomerRecord } from '@waymark/catalog';
 import {
   createCustomerBodySchema,
   customerSchema,
+  type ExpandedCustomer,
   expandedCustomerSchema,
-  getCustomerQuerySchema,
+  expandedQuerySchema,
   listCustomersQuerySchema,
   updateCustomerBodySchema,
 } from '@waymark/contract';
@@ -22,6 +24,14 @@ export async function customerRoutes(app: App, parts: CustomerParts): Promise<vo
   const mayRead = app.authenticate(access);
   const mayWrite = app.authenticate({ ...access, permission: 'conversions.write' });
   const params = idParamsSchema;
+
+  /** The only customer object of one record. */
+  async function oneCustomer(record: CustomerRecord, isExpanded = false): Promise<ExpandedCustomer> {
+    const objects = isExpanded ? expandedCustomers : customerObjects;
+    const [customer] = await objects(catalog, record.workspaceId, [record]);
+    if (customer === undefined) throw new TypeError('an object a record');
+    return customer;
+  }
 
   app.get(
     '/customers',
@@ -60,16 +70,12 @@ export async function customerRoutes(app: App, parts: CustomerParts): Promise<vo
         summary: 'Retrieve a customer',
         tags,
         params,
-        querystring: getCustomerQuerySchema,
+        querystring: expandedQuerySchema,
         response: { 200: expandedCustomerSchema },
       },
     },
-    async ({ params: { id }, query, workspace }) => {
-      const found = [await findCustomer(parts, workspace.id, id)];
-      const objects = query.includeExpandedFields === true ? expandedCustomers : customerObjects;
-      const [customer] = await objects(catalog, workspace.id, found);
-      return customer as z.infer<typeof expandedCustomerSchema>;
-    },
+    async ({ params: { id }, query, workspace }) =>
+      oneCustomer(await findCustomer(parts, workspace.id, id), query.includeExpandedFields),
   );
 
   app.patch(
@@ -80,15 +86,13 @@ export async function customerRoutes(app: App, parts: CustomerParts): Promise<vo
         summary: 'Update a customer',
         tags,
         params,
+        querystring: expandedQuerySchema,
         body: updateCustomerBodySchema,
-        response: { 200: customerSchema },
+        response: { 200: expandedCustomerSchema },
       },
     },
-    async ({ body, params: { id }, workspace }) => {
-      const updated = await updateCustomer(parts, workspace.id, id, body);
-      const [customer] = await customerObjects(catalog, workspace.id, [updated]);
-      return customer as z.infer<typeof customerSchema>;
-    },
+    async ({ body, params: { id }, query, workspace }) =>
+      oneCustomer(await updateCustomer(parts, workspace.id, id, body), query.includeExpandedFields),
   );
 
   app.delete(

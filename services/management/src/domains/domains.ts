@@ -1,6 +1,7 @@
 import { API_READ, type Catalog, type DomainRecord, type WorkspaceRecord, workspaceLimits } from '@waymark/catalog';
 import { ApiError, type UpdateDomainBody } from '@waymark/contract';
 import { domainFields } from './domain-fields.js';
+import { domainName } from './domain-name.js';
 
 export interface DomainParts {
   readonly catalog: Catalog;
@@ -15,7 +16,7 @@ function checkNotShared({ defaultDomain }: DomainParts, slug: string | undefined
 
 /** The workspace's domain of that slug. @throws ApiError not_found, forbidden when it is another workspace's */
 export async function ownDomain(catalog: Catalog, workspaceId: string, slug: string): Promise<DomainRecord> {
-  const domain = await catalog.domains.findBySlug(slug.toLowerCase(), API_READ);
+  const domain = await catalog.domains.findBySlug(domainName(slug), API_READ);
   if (domain === undefined) throw new ApiError('not_found', 'Domain not found.');
   if (domain.workspaceId === workspaceId) return domain;
   throw new ApiError('forbidden', `The domain "${slug}" does not belong to this workspace.`);
@@ -46,11 +47,21 @@ export async function updateDomain(
   return parts.catalog.domains.update(workspace.id, id, fields);
 }
 
-/** @throws ApiError not_found, forbidden when it is another workspace's or links of partners are on it */
-export async function deleteDomain({ catalog }: DomainParts, workspaceId: string, slug: string): Promise<DomainRecord> {
-  const domain = await ownDomain(catalog, workspaceId, slug);
-  if (await catalog.partners.hasLinksOn(workspaceId, domain.slug)) {
+/** Whether links of partners are made on it, or are on it already. */
+async function isProgramDomain(catalog: Catalog, workspace: WorkspaceRecord, domain: DomainRecord): Promise<boolean> {
+  const program = await catalog.programs.get(workspace.id, workspace.defaultProgramId ?? '');
+  return program?.domainId === domain.id || catalog.partners.hasLinksOn(workspace.id, domain.slug);
+}
+
+/** @throws ApiError not_found, forbidden when it is another workspace's or the partner program uses it */
+export async function deleteDomain(
+  { catalog }: DomainParts,
+  workspace: WorkspaceRecord,
+  slug: string,
+): Promise<DomainRecord> {
+  const domain = await ownDomain(catalog, workspace.id, slug);
+  if (await isProgramDomain(catalog, workspace, domain)) {
     throw new ApiError('forbidden', `The domain "${domain.slug}" is used by the partner program.`);
   }
-  return catalog.domains.remove(workspaceId, domain.id);
+  return catalog.domains.remove(workspace.id, domain.id);
 }

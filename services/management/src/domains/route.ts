@@ -78,7 +78,7 @@ export async function domainRoutes(app: App, parts: DomainParts): Promise<void> 
         response: { 200: z.strictObject({ slug: z.string() }) },
       },
     },
-    async ({ params, workspace }) => ({ slug: (await deleteDomain(parts, workspace.id, params.slug)).slug }),
+    async ({ params, workspace }) => ({ slug: (await deleteDomain(parts, workspace, params.slug)).slug }),
   );
 
   app.post(

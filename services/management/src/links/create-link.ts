@@ -1,4 +1,4 @@
-import type { LinkRecord } from '@waymark/catalog';
+import type { LinkRecord, NewLink } from '@waymark/catalog';
 import { ApiError, type CreateLinkBody, type Link } from '@waymark/contract';
 import { completeLink, draftLink } from './draft-link.js';
 import type { LinkCaller, LinkParts } from './link-parts.js';
@@ -23,27 +23,28 @@ export async function oneObject({ catalog }: LinkParts, record: LinkRecord, isNe
   return link;
 }
 
-/** Creates a link, checking in the order of spec 4.3; the schema has been checked before. */
+/**
+ * The link that a body asks for, checked in the order of spec 4.3; the schema has been checked before.
+ *
+ * @throws ApiError 400, 403, 404, 409 or 422
+ */
+export async function newLink({ catalog }: LinkParts, context: LinkContext, body: CreateLinkBody): Promise<NewLink> {
+  const draft = draftLink(context, body);
+  try {
+    return completeLink(context, body, draft);
+  } catch (err) {
+    // Its checks come after the look-ups of key and externalId, whose conflicts are told first.
+    if (err instanceof ApiError) await catalog.links.assertFree(context.workspace.id, draft);
+    throw err;
+  }
+}
+
+/** `POST /links`. @throws ApiError 400, 403, 404, 409 or 422 */
 export async function createLink(parts: LinkParts, caller: LinkCaller, body: CreateLinkBody): Promise<Link> {
   const { workspace } = caller;
   const { links } = parts.catalog;
-  const context = await contextOf(parts, caller, [body]);
-  const draft = draftLink(context, body);
-  const link = await conflictsFirst(
-    () => completeLink(context, body, draft),
-    () => links.assertFree(workspace.id, draft),
-  );
+  const link = await newLink(parts, await contextOf(parts, caller, [body]), body);
   const record = await withinUsage(parts, workspace, 1, () => links.create(workspace.id, link));
   await parts.notifier.linkChanged('link.created', record);
   return oneObject(parts, record, true);
-}
-
-/** A fault of the checks that come after the look-ups of key and externalId, whose conflicts are told first. */
-async function conflictsFirst<T>(check: () => T, assertFree: () => Promise<void>): Promise<T> {
-  try {
-    return check();
-  } catch (err) {
-    if (err instanceof ApiError) await assertFree();
-    throw err;
-  }
 }

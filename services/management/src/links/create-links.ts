@@ -1,7 +1,8 @@
 import { type NewLink, normaliseKey } from '@waymark/catalog';
 import { ApiError, type CreateLinkBody, type Link, type LinkError } from '@waymark/contract';
-import { contextOf } from './create-link.js';
-import { checkBulkImage, completeLink, draftLink } from './draft-link.js';
+import { domainName } from '../domains/domain-name.js';
+import { contextOf, newLink } from './create-link.js';
+import { checkBulkImage } from './draft-link.js';
 import type { LinkCaller, LinkParts } from './link-parts.js';
 import type { LinkContext } from './named-fields.js';
 import { withinUsage } from './usage.js';
@@ -11,16 +12,17 @@ function checkDistinct(bodies: readonly CreateLinkBody[], usualDomain: string | 
   const addresses = new Set<string>();
   for (const { domain, key } of bodies) {
     if (typeof key !== 'string') continue;
-    const address = `${domain?.toLowerCase() || usualDomain}/${normaliseKey(key)}`;
+    const address = `${domain ? domainName(domain) : usualDomain}/${normaliseKey(key)}`;
     if (addresses.has(address)) throw new ApiError('bad_request', `Duplicate key: ${address} is asked for twice.`);
     addresses.add(address);
   }
 }
 
-function newLink(context: LinkContext, body: CreateLinkBody): NewLink | ApiError {
+/** What is to be created, or why it cannot be. */
+async function linkOrFault(parts: LinkParts, context: LinkContext, body: CreateLinkBody): Promise<NewLink | ApiError> {
   try {
     checkBulkImage(body);
-    return completeLink(context, body, draftLink(context, body));
+    return await newLink(parts, context, body);
   } catch (err) {
     if (err instanceof ApiError && err.status < 500) return err;
     throw err;
@@ -42,7 +44,7 @@ export async function createLinks(
   const workspaceId = caller.workspace.id;
   const context = await contextOf(parts, caller, bodies);
   checkDistinct(bodies, context.references.usualDomain);
-  const results: (NewLink | ApiError)[] = bodies.map((body) => newLink(context, body));
+  const results = await Promise.all(bodies.map((body) => linkOrFault(parts, context, body)));
   const drafts = results.filter((result): result is NewLink => !(result instanceof ApiError));
   const made = await withinUsage(parts, caller.workspace, bodies.length, () => links.createMany(workspaceId, drafts));
   const records = made.flatMap((result) => (result instanceof ApiError ? [] : [result]));

@@ -1,5 +1,6 @@
 import { type NewLink, normaliseKey } from '@waymark/catalog';
 import { ApiError, type CreateLinkBody, ROOT_KEY } from '@waymark/contract';
+import { domainName } from '../domains/domain-name.js';
 import { checkChosenKey } from './key-rules.js';
 import { destinationOf, isDataUrl, plainFields, variantsOf } from './link-fields.js';
 import type { LinkReferences } from './link-references.js';
@@ -16,7 +17,7 @@ export function domainOf(
   references: LinkReferences,
   given: string | null | undefined,
 ): { readonly slug: string; readonly isShared: boolean } {
-  const slug = given?.toLowerCase() || references.usualDomain;
+  const slug = given ? domainName(given) : references.usualDomain;
   if (slug === undefined) {
     throw new ApiError('unprocessable_entity', 'custom: domain: this workspace has no domain to create links on');
   }

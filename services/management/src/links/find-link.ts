@@ -1,5 +1,6 @@
 import { API_READ, type Catalog, type LinkRecord, normaliseKey } from '@waymark/catalog';
 import { ApiError, type LinkInfoQuery, ROOT_KEY } from '@waymark/contract';
+import { domainName } from '../domains/domain-name.js';
 
 const EXTERNAL_PREFIX = 'ext_';
 
@@ -17,7 +18,7 @@ async function findByAddress(
   domain: string,
   key: string,
 ): Promise<LinkRecord | undefined> {
-  const link = await catalog.links.findByAddress(domain.toLowerCase(), normaliseKey(key), API_READ);
+  const link = await catalog.links.findByAddress(domainName(domain), normaliseKey(key), API_READ);
   return link?.workspaceId === workspaceId ? link : undefined;
 }
 

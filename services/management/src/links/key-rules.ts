@@ -1,6 +1,6 @@
 import type { WorkspaceRecord } from '@waymark/catalog';
 import { checkKey, normaliseKey } from '@waymark/catalog';
-import { ApiError, planAtLeast } from '@waymark/contract';
+import { ApiError, planAtLeast, ROOT_KEY } from '@waymark/contract';
 
 /** Keys on the shared domain that would look like pages of the service itself. */
 const SERVICE_ROUTES: ReadonlySet<string> = new Set(
@@ -20,7 +20,9 @@ export function checkChosenKey(key: string, workspace: WorkspaceRecord, isShared
   checkKey(key);
   if (!isShared) return;
   const lookup = normaliseKey(key);
-  if (SERVICE_ROUTES.has(lookup)) throw new ApiError('conflict', `The key "${key}" is used by the service itself.`);
+  if (lookup === ROOT_KEY || SERVICE_ROUTES.has(lookup)) {
+    throw new ApiError('conflict', `The key "${lookup}" is used by the service itself.`);
+  }
   if (lookup.length <= SHORT_KEY_CHARS && !planAtLeast(workspace.plan, 'pro')) {
     throw new ApiError('forbidden', `Keys of ${SHORT_KEY_CHARS} characters or less need the plan pro or higher.`);
   }

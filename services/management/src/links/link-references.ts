@@ -1,5 +1,6 @@
 import { API_READ, type FolderRecord, type PartnerRecord } from '@waymark/catalog';
 import { csvItems, type UpdateLinkBody } from '@waymark/contract';
+import { domainName } from '../domains/domain-name.js';
 import type { LinkParts } from './link-parts.js';
 
 /** Fields of a body that name something else. */
@@ -27,7 +28,9 @@ type Words = string | readonly string[] | null | undefined;
 
 /** Items of a list that is given as csv or as an array; blank ones are none. */
 function itemsOf(words: Words): string[] {
-  return typeof words === 'string' ? csvItems(words) : csvItems((words ?? []).join(','));
+  if (typeof words === 'string') return csvItems(words);
+  // Names of tags may contain commas.
+  return (words ?? []).map((item) => item.trim()).filter((item) => item !== '');
 }
 
 /** The tags that a body asks for: `tagIds` beats `tagNames`, both the deprecated `tagId`. Undefined = it says nothing of tags. */
@@ -59,7 +62,7 @@ export async function readReferences(
   const [primary, domains, tagsById, tagsByName, folders, partners, partnerByTenant, webhooks] = await Promise.all([
     bodies.some(({ domain }) => !domain) ? catalog.domains.primary(workspaceId) : undefined,
     findEach(
-      bodies.map(({ domain }) => domain?.toLowerCase()),
+      bodies.map(({ domain }) => domain && domainName(domain)),
       (slug) => catalog.domains.findBySlug(slug, API_READ),
     ),
     catalog.tags.getMany(

@@ -9,6 +9,7 @@ import {
   NO_FOLDER,
   parseResourceId,
 } from '@waymark/contract';
+import { domainName } from '../domains/domain-name.js';
 import type { LinkCaller, LinkParts } from './link-parts.js';
 
 async function checkDomain({ catalog, defaultDomain }: LinkParts, workspaceId: string, slug: string): Promise<void> {
@@ -43,7 +44,7 @@ async function linkIdsOf({ catalog }: LinkParts, workspaceId: string, linkIds: s
 async function filtersOf(parts: LinkParts, caller: LinkCaller, query: LinkFilterQuery): Promise<LinkFilters> {
   const workspaceId = caller.workspace.id;
   const { search, userId, tenantId, partnerId } = query;
-  const domain = query.domain?.toLowerCase();
+  const domain = query.domain && domainName(query.domain);
   const folderId = query.folderId === NO_FOLDER ? null : query.folderId;
   const [tagIds, ids] = await Promise.all([
     tagIdsOf(parts, workspaceId, query),

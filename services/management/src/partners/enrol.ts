@@ -1,12 +1,11 @@
-import type { PartnerRecord } from '@waymark/catalog';
-import { workspaceLimits } from '@waymark/catalog';
+import { checkKey, type PartnerRecord, workspaceLimits } from '@waymark/catalog';
 import { ApiError, type CreateLinkBody, type CreatePartnerBody, type Partner } from '@waymark/contract';
 import { contextOf } from '../links/create-link.js';
 import { completeLink, draftLink } from '../links/draft-link.js';
 import type { LinkParts } from '../links/link-parts.js';
 import { checkUsage } from '../links/usage.js';
 import type { PartnerCaller } from './partner-caller.js';
-import { ensureFirstLink, linkBody } from './partner-links.js';
+import { assertExternalIdFree, ensureFirstLink, lacksFirstLink, linkBody, suffixedKey } from './partner-links.js';
 import { partnerObjects } from './partner-object.js';
 
 const ENROL_TRIES = 3;
@@ -16,24 +15,6 @@ export async function onePartner(parts: LinkParts, caller: PartnerCaller, record
   const [partner] = await partnerObjects(parts.catalog, caller.workspace.id, caller.program.id, [record]);
   if (partner === undefined) throw new TypeError('an object a record');
   return partner;
-}
-
-/** A partner's first link is checked before the partner exists. @throws ApiError 400, 403, 404 or 422 */
-async function checkLink(
-  parts: LinkParts,
-  caller: PartnerCaller,
-  body: CreateLinkBody,
-  username: string | null | undefined,
-): Promise<void> {
-  await checkUsage(parts, caller.workspace);
-  const context = await contextOf(parts, caller, [body]);
-  const keyed = username ? { ...body, key: username } : body;
-  try {
-    completeLink(context, keyed, draftLink(context, keyed));
-  } catch (err) {
-    // Keys that cannot be had get a suffix.
-    if (!(err instanceof ApiError && err.code === 'conflict')) throw err;
-  }
 }
 
 /** The partner with the tenantId asked for, its links as well. @throws ApiError conflict when another has it */
@@ -50,20 +31,51 @@ async function withTenant(
   return updated;
 }
 
-/** Somebody who is enrolled already, by email or by tenantId; undefined when nobody is. */
-async function findEnrolled(
-  parts: LinkParts,
-  workspaceId: string,
-  email: string,
-  tenantId: string | undefined,
-): Promise<PartnerRecord | undefined> {
-  const { partners } = parts.catalog;
-  const byEmail = await partners.findByEmail(workspaceId, email);
-  if (byEmail !== undefined) return withTenant(parts, byEmail, tenantId);
-  return tenantId === undefined ? undefined : partners.findByTenantId(workspaceId, tenantId);
+/** What somebody is known by. */
+interface Identity {
+  readonly email: string;
+  readonly tenantId: string | undefined;
 }
 
-function newPartner(caller: PartnerCaller, body: CreatePartnerBody, email: string, tenantId: string | undefined) {
+const identityOf = ({ email, tenantId }: CreatePartnerBody): Identity => ({
+  email: email.toLowerCase(),
+  tenantId: tenantId || undefined,
+});
+
+/** Somebody who is enrolled already, by email or by tenantId; undefined when nobody is. */
+async function findEnrolled(
+  { catalog: { partners } }: LinkParts,
+  workspaceId: string,
+  { email, tenantId }: Identity,
+): Promise<PartnerRecord | undefined> {
+  const byEmail = await partners.findByEmail(workspaceId, email);
+  return byEmail ?? (tenantId === undefined ? undefined : partners.findByTenantId(workspaceId, tenantId));
+}
+
+/**
+ * The first link that an enrolment is to make, checked before the partner exists; undefined when it makes none.
+ *
+ * @throws ApiError 400, 403, 404, 409 or 422
+ */
+async function wantedLink(
+  parts: LinkParts,
+  caller: PartnerCaller,
+  { username, linkProps, ...body }: CreatePartnerBody,
+): Promise<CreateLinkBody | undefined> {
+  const enrolled = await findEnrolled(parts, caller.workspace.id, identityOf(body));
+  if (enrolled !== undefined && !(await lacksFirstLink(parts.catalog, enrolled))) return undefined;
+  const link = await linkBody(parts, caller, { props: linkProps });
+  await checkUsage(parts, caller.workspace);
+  const context = await contextOf(parts, caller, [link]);
+  if (username) checkKey(username);
+  // A key that cannot be had gets a suffix.
+  const keyed = username ? { ...link, key: suffixedKey(username) } : link;
+  completeLink(context, keyed, draftLink(context, keyed));
+  await assertExternalIdFree(parts, caller, link);
+  return link;
+}
+
+function newPartner(caller: PartnerCaller, body: CreatePartnerBody, { email, tenantId }: Identity) {
   const { program } = caller;
   return {
     name: body.name || email,
@@ -87,14 +99,13 @@ interface Enrolment {
 /** Of many enrolments of one email or tenantId at once a single one creates; the others find it. */
 async function enrolOnce(parts: LinkParts, caller: PartnerCaller, body: CreatePartnerBody): Promise<Enrolment> {
   const { workspace } = caller;
-  const email = body.email.toLowerCase();
-  const tenantId = body.tenantId || undefined;
+  const identity = identityOf(body);
   const { partners: countMax } = workspaceLimits(workspace).quotas;
   for (let tries = 1; ; tries++) {
-    const enrolled = await findEnrolled(parts, workspace.id, email, tenantId);
-    if (enrolled !== undefined) return { partner: enrolled, isNew: false };
+    const enrolled = await findEnrolled(parts, workspace.id, identity);
+    if (enrolled !== undefined) return { partner: await withTenant(parts, enrolled, identity.tenantId), isNew: false };
     try {
-      const wanted = newPartner(caller, body, email, tenantId);
+      const wanted = newPartner(caller, body, identity);
       return { partner: await parts.catalog.partners.create(workspace.id, wanted, countMax), isNew: true };
     } catch (err) {
       if (!(err instanceof ApiError && err.code === 'conflict') || tries === ENROL_TRIES) throw err;
@@ -106,10 +117,9 @@ async function enrolOnce(parts: LinkParts, caller: PartnerCaller, body: CreatePa
 export async function enrolPartner(parts: LinkParts, caller: PartnerCaller, body: CreatePartnerBody): Promise<Partner> {
   const { catalog, notifier } = parts;
   if (body.groupId) await catalog.groups.require(caller.workspace.id, body.groupId);
-  const link = await linkBody(parts, caller, { props: body.linkProps });
-  await checkLink(parts, caller, link, body.username);
+  const link = await wantedLink(parts, caller, body);
   const { partner, isNew } = await enrolOnce(parts, caller, body);
-  await ensureFirstLink(parts, caller, partner, link);
+  if (link !== undefined) await ensureFirstLink(parts, caller, partner, link);
   const answer = await onePartner(parts, caller, partner);
   if (isNew) await notifier.partnerEnrolled(caller.workspace.id, answer);
   return answer;

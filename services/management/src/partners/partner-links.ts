@@ -8,6 +8,7 @@ import {
   randomUInt32,
 } from '@waymark/contract';
 import { createLink } from '../links/create-link.js';
+import { externalIdOf } from '../links/draft-link.js';
 import type { LinkParts } from '../links/link-parts.js';
 import { updateFound } from '../links/update-link.js';
 import { findPartner } from './find-partner.js';
@@ -71,8 +72,19 @@ export function defaultKey({ username, name, email }: PartnerRecord): string | u
   return username || keyOf(name === email ? '' : name) || keyOf(local) || undefined;
 }
 
-function chanceText(): string {
-  return (randomUInt32() % 36 ** SUFFIX_CHARS).toString(36).padStart(SUFFIX_CHARS, '0');
+/** The key of a link whose wished one is taken. */
+export function suffixedKey(key: string): string {
+  const suffix = (randomUInt32() % 36 ** SUFFIX_CHARS).toString(36).padStart(SUFFIX_CHARS, '0');
+  return `${storedKey(key)}-${suffix}`;
+}
+
+/** @throws ApiError conflict when another link has the external id that the body wishes: no other key helps */
+export function assertExternalIdFree(
+  { catalog }: LinkParts,
+  { workspace }: PartnerCaller,
+  { domain, externalId }: CreateLinkBody,
+): Promise<void> {
+  return catalog.links.assertFree(workspace.id, { domain: domain ?? '', externalId: externalIdOf(externalId) });
 }
 
 /** The partner's link with the wished key or, if that is taken, with the key and a suffix. */
@@ -83,30 +95,37 @@ async function createFirstLink(
   key: string | undefined,
 ): Promise<void> {
   for (let tries = 0; ; tries++) {
-    const suffix = tries === 0 ? '' : `-${chanceText()}`;
     try {
-      await createLink(parts, caller, { ...body, key: key === undefined ? undefined : storedKey(key) + suffix });
+      await createLink(parts, caller, { ...body, key: key && tries > 0 ? suffixedKey(key) : key });
       return;
     } catch (err) {
       const isTaken = err instanceof ApiError && err.code === 'conflict';
       if (!isTaken || key === undefined || tries === KEY_TRIES) throw err;
+      await assertExternalIdFree(parts, caller, body);
     }
   }
 }
 
-/** Makes sure that an enrolled partner has a link. Its creation may have been killed right before it had one. */
+/** Whether a partner has no link yet and is to have one. Its creation may have been killed right before it had. */
+export async function lacksFirstLink(
+  { partners }: Catalog,
+  { workspaceId, id, status }: PartnerRecord,
+): Promise<boolean> {
+  return status === 'approved' && (await partners.links(workspaceId, id, 1)).length === 0;
+}
+
+/** Makes sure that an enrolled partner has a link. */
 export async function ensureFirstLink(
   parts: LinkParts,
   caller: PartnerCaller,
   partner: PartnerRecord,
   body: CreateLinkBody,
 ): Promise<void> {
-  const { links, partners } = parts.catalog;
+  const { catalog } = parts;
   const { workspaceId, id } = partner;
-  if (partner.status !== 'approved') return;
   // Of many enrolments at once a single one makes it.
-  await links.whileUrlHeld(workspaceId, `first link of ${id}`, async () => {
-    if ((await partners.links(workspaceId, id, 1)).length > 0) return;
+  await catalog.links.whileUrlHeld(workspaceId, `first link of ${id}`, async () => {
+    if (!(await lacksFirstLink(catalog, partner))) return;
     await createFirstLink(parts, caller, { ...body, ...ownership(partner, caller) }, defaultKey(partner));
   });
 }

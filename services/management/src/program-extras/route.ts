@@ -1,6 +1,5 @@
 import { ApiError } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
-import { PARTNER_ACCESS } from '../partners/route.js';
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
@@ -20,9 +19,9 @@ const ROUTES: readonly (readonly [Method, string])[] = [
   ['POST', '/tokens/embed/referrals'],
 ];
 
-/** Commissions, payouts, discount codes, bounties and embed tokens: 404 for whoever may ask. */
+/** Commissions, payouts, discount codes, bounties and embed tokens: 404 for every key. */
 export async function programExtraRoutes(app: App): Promise<void> {
-  const onRequest = app.authenticate(PARTNER_ACCESS);
+  const onRequest = app.authenticate({});
   for (const [method, url] of ROUTES) {
     app.route({
       method,

@@ -2,6 +2,7 @@ import { ApiError, type QrLevel } from '@waymark/contract';
 import qrcode from 'qrcode-generator';
 import type { LogoImage } from './logo-image.js';
 import { type Color, rgbaPng, twoColorPng } from './png.js';
+import { darkShares } from './scaled-down.js';
 
 // The library's own only knows Latin letters.
 qrcode.stringToBytes = (text) => [...Buffer.from(text, 'utf8')];
@@ -44,17 +45,11 @@ function modulesOf(text: string, level: QrLevel) {
   return code;
 }
 
-/** Which pixels are dark. Modules are whole pixels; what is left over widens the margin. */
-function darkPixels({ text, level, size, margin }: QrDrawing): (x: number, y: number) => boolean {
-  const code = modulesOf(text, level);
+type Code = ReturnType<typeof modulesOf>;
+
+/** Which pixels are dark, for modules of `scale` whole pixels; what is left over of `size` widens the margin. */
+function darkPixels(code: Code, size: number, scale: number): (x: number, y: number) => boolean {
   const count = code.getModuleCount();
-  const scale = Math.floor(size / (count + 2 * margin));
-  if (scale === 0) {
-    throw new ApiError(
-      'unprocessable_entity',
-      `too_small: size: this code needs ${count + 2 * margin} pixels at least`,
-    );
-  }
   const start = Math.floor((size - count * scale) / 2);
   const moduleAt = (pixel: number) => Math.floor((pixel - start) / scale);
   const isInside = (module: number) => module >= 0 && module < count;
@@ -97,25 +92,44 @@ function logoAt({ size, background }: QrDrawing, logo: LogoImage): (x: number, y
   };
 }
 
-function rgbaRows(drawing: QrDrawing, logo: LogoImage, isDark: (x: number, y: number) => boolean): Buffer {
-  const { size, foreground, background } = drawing;
-  const colorOfLogo = logoAt(drawing, logo);
+/** A pixel of which a share has the one color and the rest the other. */
+function mixed(one: Color, share: number, other: Color): Color {
+  const [weight, rest] = [one[3] * share, other[3] * (1 - share)];
+  const mix = (index: 0 | 1 | 2) => Math.round((one[index] * weight + other[index] * rest) / (weight + rest || 1));
+  return [mix(0), mix(1), mix(2), Math.round(weight + rest)];
+}
+
+function rgbaRows(drawing: QrDrawing, colorOfCode: (x: number, y: number) => Color): Buffer {
+  const { size, logo } = drawing;
+  const colorOfLogo = logo === undefined ? () => undefined : logoAt(drawing, logo);
   const rowBytes = 1 + size * BYTES_PER_PIXEL;
   const rows = Buffer.alloc(size * rowBytes);
   for (let y = 0; y < size; y++) {
     for (let x = 0; x < size; x++) {
-      const color = colorOfLogo(x, y) ?? (isDark(x, y) ? foreground : background);
-      rows.set(color, y * rowBytes + 1 + x * BYTES_PER_PIXEL);
+      rows.set(colorOfLogo(x, y) ?? colorOfCode(x, y), y * rowBytes + 1 + x * BYTES_PER_PIXEL);
     }
   }
   return rows;
 }
 
-/** The code as PNG. @throws ApiError unprocessable_entity when the text or the size does not allow one */
+/** The code as PNG, drawn small when it has more modules than pixels. @throws ApiError unprocessable_entity for its text */
 export function renderQr(drawing: QrDrawing): Promise<Buffer> {
-  const { size, logo, foreground, background } = drawing;
-  const isDark = darkPixels(drawing);
+  const { text, level, size, margin, logo, foreground, background } = drawing;
+  const code = modulesOf(text, level);
+  const modules = code.getModuleCount() + 2 * margin;
+  const scale = Math.floor(size / modules);
+  if (scale === 0) {
+    const shareAt = darkShares(size, modules, darkPixels(code, modules, 1));
+    return rgbaPng(
+      size,
+      rgbaRows(drawing, (x, y) => mixed(foreground, shareAt(x, y), background)),
+    );
+  }
+  const isDark = darkPixels(code, size, scale);
   return logo === undefined
     ? twoColorPng(size, twoColorRows(size, isDark), [background, foreground])
-    : rgbaPng(size, rgbaRows(drawing, logo, isDark));
+    : rgbaPng(
+        size,
+        rgbaRows(drawing, (x, y) => (isDark(x, y) ? foreground : background)),
+      );
 }

@@ -1,0 +1,39 @@
+import { LRUCache } from 'lru-cache';
+import { createBatchLoader } from './batch-loader.js';
+import type { RecordStore } from './record-store.js';
+import type { DomainRecord } from './records.js';
+
+const WORKSPACES_KEPT = 10_000;
+const KEPT_MS = 1_000;
+const READS_AT_ONCE = 4;
+
+/**
+ * Finds the domain that links get when they name none: every such creation asks. Which domain that is, is kept for a second, and
+ * believed only as long as the domain's record says so, which is told of every change, here before its answer.
+ */
+export function createPrimaryDomains({ get, table }: Pick<RecordStore<DomainRecord>, 'get' | 'table'>) {
+  const idsByWorkspace = new LRUCache<string, string>({ max: WORKSPACES_KEPT, ttl: KEPT_MS });
+
+  const look = createBatchLoader<string, DomainRecord>({
+    identify: (workspaceId) => workspaceId,
+    group: (workspaceId) => workspaceId,
+    async load([workspaceId = '']) {
+      const domains = (await table.select(workspaceId, 'ORDER BY id', {})).map(({ record }) => record);
+      // While the primary one is being removed none is: the oldest of the others is next.
+      const next = domains.find(({ primary }) => primary) ?? domains[0];
+      return new Map(next === undefined ? [] : [[workspaceId, next]]);
+    },
+    batchSizeMax: 1,
+    concurrentReadsMax: READS_AT_ONCE,
+  });
+
+  return async (workspaceId: string): Promise<DomainRecord | undefined> => {
+    const id = idsByWorkspace.get(workspaceId);
+    const known = id === undefined ? undefined : await get(workspaceId, id);
+    if (known?.primary) return known;
+    const found = await look(workspaceId);
+    if (found === undefined) idsByWorkspace.delete(workspaceId);
+    else idsByWorkspace.set(workspaceId, found.id);
+    return found;
+  };
+}

@@ -1,0 +1,9 @@
+import { domainToASCII } from 'node:url';
+
+const NOT_ASCII = /[\u0080-\uffff]/;
+
+/** A domain named by a caller, as it is stored if it is a domain: in lower case, other letters than Latin ones in punycode. */
+export function domainName(given: string): string {
+  const name = given.toLowerCase();
+  return NOT_ASCII.test(name) ? domainToASCII(name) || name : name;
+}
