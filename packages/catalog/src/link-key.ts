@@ -8,6 +8,9 @@ const ASCII = /^[^\u0080-\uffff]*$/;
 const ALLOWED =
   /^(?:[\w\-/.\u0080-\ud7ff\ue000-\uffff\u{e0020}-\u{e007f}]|\p{Extended_Pictographic}|\p{Emoji_Modifier}|\p{Regional_Indicator})*$/u;
 
+/** Spec 10.3. A random key may come to more: its prefix and its length are bounded each on its own. */
+const KEY_CHARS_MAX = 190;
+
 const RESERVED: ReadonlySet<string> = new Set([
   'favicon.ico',
   'sitemap.xml',
@@ -75,6 +78,12 @@ export function storedKey(key: string): string {
  * @throws ApiError 422 for a malformed key, 403 for a reserved one
  */
 export function checkKey(key: string): void {
+  if (key.length > KEY_CHARS_MAX) {
+    throw new ApiError(
+      'unprocessable_entity',
+      `too_big: key: must be at most ${KEY_CHARS_MAX} characters, its prefix included`,
+    );
+  }
   const lookup = ALLOWED.test(key) ? normaliseKey(key) : undefined;
   if (lookup === undefined || hasForbiddenForm(lookup)) throw new ApiError('unprocessable_entity', 'Invalid key.');
   if (RESERVED.has(lookup)) throw new ApiError('forbidden', `The key "${lookup}" is reserved.`);

@@ -125,6 +125,7 @@ describe('POST /links', () => {
     ['a bad key', { url: URL_A, key: 'a b' }, 422, 'unprocessable_entity'],
     ['a reserved key', { url: URL_A, key: 'robots.txt' }, 403, 'forbidden'],
     ['a bad prefix', { url: URL_A, prefix: '_x' }, 422, 'unprocessable_entity'],
+    ['a random key too long with its prefix', { url: URL_A, prefix: 'p'.repeat(183) }, 422, 'unprocessable_entity'],
     ['too short a key length', { url: URL_A, keyLength: 2 }, 422, 'unprocessable_entity'],
     ['a key length that is a fraction', { url: URL_A, keyLength: 3.5 }, 422, 'unprocessable_entity'],
     ['a key that ends .php', { url: URL_A, key: 'x.php' }, 422, 'unprocessable_entity'],
