@@ -123,11 +123,11 @@ export function createCreator<R extends CatalogRecord>(
       areNamesDrawn,
       lockName: recordLock(kind, record.id),
       async check() {
-        const [existing, orphans] = await Promise.all([
-          table.get(record.workspaceId, record.id),
+        const [isUsed, orphans] = await Promise.all([
+          table.isUsed(record.workspaceId, record.id),
           checkOwners(names, record.id, false),
         ]);
-        if (existing !== undefined) throw unavailable(`${kind.table} id ${record.id} exists already`);
+        if (isUsed) throw unavailable(`${kind.table} id ${record.id} exists already`);
         return orphans;
       },
       nameRows: () => names.map((name) => nameRow(name, rowOwner(kind, record), stored.version)),
