@@ -36,11 +36,16 @@ export const queryBoolean = z.preprocess((value) => {
   return lower === 'true' ? true : lower === 'false' ? false : last;
 }, z.boolean().optional());
 
+/** A number too long for one is the largest there is: out of every range, but of the right type. */
+function wholeNumber(digits: string): number {
+  return Math.min(Math.max(Number(digits), -Number.MAX_VALUE), Number.MAX_VALUE);
+}
+
 /** A whole decimal number between the bounds; an empty string is an error. */
 export function queryInteger(bounds: { readonly min: number; readonly max: number; readonly default: number }) {
   return z.preprocess((value) => {
     const last = lastValue(value);
-    return typeof last === 'string' && /^[+-]?\d+$/.test(last) ? Number(last) : last;
+    return typeof last === 'string' && /^[+-]?\d+$/.test(last) ? wholeNumber(last) : last;
   }, z.number().min(bounds.min).max(bounds.max).default(bounds.default));
 }
 

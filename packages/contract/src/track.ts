@@ -78,16 +78,34 @@ export type TrackLeadBody = z.infer<typeof trackLeadBodySchema>;
 /** Body of `POST /track/lead/client`: no aliases, and the click has to be named (spec 6.7). */
 export const trackLeadClientBodySchema = z.object({ clickId: z.string().trim().min(1), ...leadFields });
 
+/** Minor units. A fraction is no amount in minor units at all, so that it is of the wrong type (spec 6.5). */
+const amount = z
+  .number()
+  .superRefine((value, { addIssue }) => {
+    if (Number.isInteger(value)) return;
+    const message = 'Invalid input: expected int, received number';
+    addIssue({ code: 'invalid_type', expected: 'number', input: value, message });
+  })
+  .int()
+  .min(0);
+
+const DEFAULT_SALE_NAME = 'Purchase';
+
 const saleSchema = z.object({
   customerExternalId: z.string().trim().min(1).max(100),
-  amount: z.int().min(0),
+  amount,
   currency: z
     .string()
     .trim()
     .toLowerCase()
     .regex(/^[a-z]{3}$/, 'must be three letters')
     .default('usd'),
-  eventName: z.string().trim().min(1).max(255).default('Purchase'),
+  eventName: z
+    .string()
+    .trim()
+    .max(255)
+    .overwrite((name) => name || DEFAULT_SALE_NAME)
+    .default(DEFAULT_SALE_NAME),
   paymentProcessor: paymentProcessorSchema.default('custom'),
   invoiceId: z.string().trim().max(255).nullish(),
   metadata,

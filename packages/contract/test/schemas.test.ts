@@ -12,6 +12,7 @@ import {
   planAtLeast,
   trackLeadBodySchema,
   trackSaleBodySchema,
+  trackSaleClientBodySchema,
 } from '../src/index.js';
 
 function firstIssueCode(result: { success: boolean; error?: { issues: { code: string }[] } }): string | undefined {
@@ -87,6 +88,17 @@ test('a fractional amount is a wrong type, a negative one is out of range', () =
     eventName: 'Purchase',
     paymentProcessor: 'custom',
   });
+});
+
+test('a sale without a name of its own is a purchase, and so is one with an empty name', () => {
+  const sale = { customerExternalId: 'c', amount: 1 };
+  for (const eventName of [undefined, '', '  ']) {
+    expect(trackSaleBodySchema.parse({ ...sale, eventName })).toMatchObject({ eventName: 'Purchase' });
+    expect(trackSaleClientBodySchema.parse({ ...sale, eventName })).toMatchObject({ eventName: 'Purchase' });
+  }
+  expect(trackSaleBodySchema.parse({ ...sale, eventName: ' Renewal ' })).toMatchObject({ eventName: 'Renewal' });
+  expect(firstIssueCode(trackSaleBodySchema.safeParse({ ...sale, eventName: 'x'.repeat(256) }))).toBe('too_big');
+  expect(firstIssueCode(trackSaleBodySchema.safeParse({ ...sale, eventName: null }))).toBe('invalid_type');
 });
 
 test('metadata longer than 10,000 characters as JSON is refused', () => {

@@ -11,6 +11,7 @@ import Fastify, {
 } from 'fastify';
 import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import { createClientErrorHandler } from './client-errors.js';
+import { crossOriginHeaders } from './cross-origin.js';
 import { docsPlugin } from './docs/docs-plugin.js';
 import { sendError } from './error-mapper.js';
 import { healthPlugin, type ReadinessChecks } from './health.js';
@@ -62,6 +63,8 @@ export interface CreateAppOptions {
   readonly baseUrl?: string;
   /** Refuse what did not come over HTTPS with 403; probes excepted. */
   readonly requireHttps?: boolean;
+  /** Patterns of routes that are served over plain HTTP all the same. */
+  readonly plainPaths?: readonly string[];
   readonly bodyBytesMax?: number;
   /** False leaves `/healthz`, `/readyz`, `/openapi.json` and `/docs` free: on the link port every path is a short link's. */
   readonly systemRoutes?: boolean;
@@ -72,17 +75,17 @@ export interface CreateAppOptions {
 }
 
 /** Asked from within, before there is a certificate. */
-const PLAIN_PATHS: ReadonlySet<string | undefined> = new Set([
-  '/healthz',
-  '/readyz',
-  '/metrics',
-  '/internal/domain-check',
-]);
+const PLAIN_PATHS = ['/healthz', '/readyz', '/metrics', '/internal/domain-check'];
 
-function addRequestHooks(app: App, requireHttps: boolean): void {
+function addRequestHooks(app: App, requireHttps: boolean, plainPaths: readonly string[]): void {
+  const plain: ReadonlySet<string | undefined> = new Set([...PLAIN_PATHS, ...plainPaths]);
   app.addHook('onRequest', (request, reply, done) => {
+    const { url } = request.routeOptions;
     reply.header('x-request-id', request.id);
-    const isRefused = requireHttps && request.protocol !== 'https' && !PLAIN_PATHS.has(request.routeOptions.url);
+    // Before anything can refuse the request: a page may not read an answer without them.
+    const crossOrigin = crossOriginHeaders(url);
+    if (crossOrigin !== undefined) reply.headers(crossOrigin);
+    const isRefused = requireHttps && request.protocol !== 'https' && !plain.has(url);
     done(isRefused ? new ApiError('forbidden', 'This API is served over HTTPS only.') : undefined);
   });
 }
@@ -149,7 +152,7 @@ export function createApp(options: CreateAppOptions): App {
   app.decorateRequest('callerPlan', '');
   app.decorateRequest('isOverLimit', false);
   acceptJsonOnly(app);
-  addRequestHooks(app, options.requireHttps === true);
+  addRequestHooks(app, options.requireHttps === true, options.plainPaths ?? []);
 
   const systemRoutes = options.systemRoutes !== false;
   app.addHook('onRoute', describeRoute);

@@ -14,6 +14,8 @@ const FRAMEWORK_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> =
   ],
   FST_ERR_BAD_URL: ['bad_request', 'The URL is malformed.'],
   FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'The requested resource was not found.'],
+  // Asked of QUERY before a route is; there is none.
+  FST_ERR_ROUTE_MISSING_CONTENT_TYPE: ['not_found', 'The requested resource was not found.'],
   FST_ERR_NOT_FOUND: ['not_found', 'The requested resource was not found.'],
 };
 

@@ -8,6 +8,6 @@ export type { ReadinessChecks } from './health.js';
 export { sendJsonText } from './json-text.js';
 export { type CreateLoggerOptions, createLogger, type Logger } from './logger.js';
 export { requestId } from './request-id.js';
-export type { RouteRequirements } from './route-requirements.js';
+export { type RouteRequirements, rememberRequirements } from './route-requirements.js';
 export { type RunServiceOptions, runService, type Service } from './run-service.js';
 export { parseInput } from './validator.js';

@@ -3,10 +3,12 @@ import { ERROR_STATUS, type ErrorCode, errorBody } from '@waymark/contract';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import { PUBLISHABLE_KEY } from './docs/document.js';
 import { addExamples } from './examples.js';
 import { requirementsOf, requirementsText } from './route-requirements.js';
 
-const SECURITY_SCHEME = 'token';
+/** What an operation's `security` names, by the kind of key that its route takes. */
+const SECURITY_SCHEMES = { secret: 'token', publishable: PUBLISHABLE_KEY } as const;
 const ERROR_CODES = Object.keys(ERROR_STATUS) as ErrorCode[];
 
 /** What a route without authentication can still answer. */
@@ -42,7 +44,7 @@ export function describeRoute(route: RouteOptions): void {
   const needs = requirements && requirementsText(requirements);
   route.schema = {
     operationId: defaultOperationId(method, route.url),
-    ...(requirements === undefined ? {} : { security: [{ [SECURITY_SCHEME]: [] }] }),
+    ...(requirements === undefined ? {} : { security: [{ [SECURITY_SCHEMES[requirements.keyKind ?? 'secret']]: [] }] }),
     ...(needs ? { description: needs } : {}),
     ...route.schema,
   };
@@ -115,7 +117,12 @@ export const openApiPlugin = fp<OpenApiOptions>(
         servers: baseUrl === undefined ? [] : [{ url: baseUrl }],
         components: {
           securitySchemes: {
-            [SECURITY_SCHEME]: { type: 'http', scheme: 'bearer', description: 'A workspace API key.' },
+            [SECURITY_SCHEMES.secret]: { type: 'http', scheme: 'bearer', description: 'A workspace API key.' },
+            [SECURITY_SCHEMES.publishable]: {
+              type: 'http',
+              scheme: 'bearer',
+              description: 'A publishable key of the workspace, `dub_pk_…`, which may stand in a page.',
+            },
           },
         },
       },

@@ -2,6 +2,8 @@ import type { Permission, Plan, Role } from '@waymark/contract';
 
 /** What a key needs for a route (spec 1.2). */
 export interface RouteRequirements {
+  /** Secret unless said otherwise; publishable keys stand in pages. */
+  readonly keyKind?: 'secret' | 'publishable';
   /** Left out for routes without a scope of their own. */
   readonly permission?: Permission;
   /** Roles that may call; left out, every role may. */
@@ -13,12 +15,12 @@ export interface RouteRequirements {
 
 const requirementsByHook = new WeakMap<object, RouteRequirements>();
 
-/** Remembers what a hook made by `app.authenticate` asks for, so that the OpenAPI document can say so. */
+/** Remembers what a hook that authenticates asks for, so that the OpenAPI document can say so. */
 export function rememberRequirements(hook: object, requirements: RouteRequirements): void {
   requirementsByHook.set(hook, requirements);
 }
 
-/** What the hook that `app.authenticate` made for the route asks for; undefined when it has none. */
+/** What the hook that authenticates for the route asks for; undefined when it has none. */
 export function requirementsOf(route: {
   readonly onRequest?: object | object[] | null | undefined;
 }): RouteRequirements | undefined {
@@ -27,8 +29,9 @@ export function requirementsOf(route: {
 }
 
 /** What a caller needs, in words for the OpenAPI document; empty when any key will do. */
-export function requirementsText({ permission, minimumPlan, roles }: RouteRequirements): string {
+export function requirementsText({ keyKind, permission, minimumPlan, roles }: RouteRequirements): string {
   const needs = [
+    ...(keyKind === 'publishable' ? ['a publishable key'] : []),
     ...(permission === undefined ? [] : [`the permission \`${permission}\``]),
     ...(minimumPlan === undefined ? [] : [`the plan ${minimumPlan} or higher`]),
     ...(roles === undefined ? [] : [`the role ${roles.join(' or ')}`]),

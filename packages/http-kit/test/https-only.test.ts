@@ -2,12 +2,25 @@ import { afterEach, expect, it } from 'vitest';
 import type { App } from '../src/index.js';
 import { aTestApp } from './test-app.js';
 
+const BROWSER_ROUTES = [
+  '/track/click',
+  '/track/open',
+  '/track/visit',
+  '/track/lead/client',
+  '/track/sale/client',
+  '/qr',
+] as const;
+
 let app: App;
 afterEach(() => app.close());
 
 function start(requireHttps: boolean): void {
   ({ app } = aTestApp({ requireHttps, trustedProxies: ['10.0.0.0/8'] }, (routes) => {
     routes.get('/', async (request) => ({ ip: request.ip, protocol: request.protocol }));
+    for (const url of BROWSER_ROUTES) {
+      routes.route({ method: url === '/qr' ? 'GET' : 'POST', url, handler: async () => 'served' });
+      routes.options(url, async (_request, reply) => reply.code(204).send());
+    }
   }));
 }
 
@@ -19,6 +32,41 @@ it('plain HTTP is refused with 403, not redirected', async () => {
   const response = await through('10.0.0.1', { 'x-forwarded-proto': 'http' });
   expect(response.statusCode).toBe(403);
   expect(response.json().error.code).toBe('forbidden');
+});
+
+it.each(BROWSER_ROUTES)(
+  'a page is told that its plain call of %s was refused, and so is its preflight',
+  async (url) => {
+    start(true);
+    const method = url === '/qr' ? 'GET' : 'POST';
+    for (const asked of [method, 'OPTIONS'] as const) {
+      const response = await app.inject({ method: asked, url, remoteAddress: '10.0.0.1' });
+      expect(response.statusCode).toBe(403);
+      expect(response.headers).toMatchObject({
+        'access-control-allow-origin': '*',
+        'access-control-allow-methods': `${method}, OPTIONS`,
+      });
+      expect(response.headers['access-control-allow-headers']).toBe(
+        url === '/qr' ? undefined : 'Content-Type, Authorization',
+      );
+    }
+  },
+);
+
+it('no other route is open to other sites', async () => {
+  start(true);
+  for (const url of ['/', '/nope', '/healthz']) {
+    expect((await through('10.0.0.1', {}, url)).headers).not.toHaveProperty('access-control-allow-origin');
+  }
+});
+
+it('routes that are named are served over plain HTTP', async () => {
+  ({ app } = aTestApp({ requireHttps: true, plainPaths: ['/open/*'] }, (routes) => {
+    routes.get('/open/*', async () => 'served');
+    routes.get('/closed', async () => 'served');
+  }));
+  expect((await app.inject('/open/to/all')).statusCode).toBe(200);
+  expect((await app.inject('/closed')).statusCode).toBe(403);
 });
 
 it('HTTPS ended at a trusted proxy is served', async () => {

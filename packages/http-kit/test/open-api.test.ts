@@ -9,7 +9,7 @@ import {
 } from '@waymark/contract';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type App, authPlugin } from '../src/index.js';
+import { type App, authPlugin, rememberRequirements } from '../src/index.js';
 import { aTestApp, DOC_BASE } from './test-app.js';
 
 interface Operation {
@@ -35,7 +35,7 @@ beforeAll(async () => {
     catalog: { keys: { authenticate: async () => undefined } },
     rateLimiter: {
       take: () => Promise.reject(new Error('not counted')),
-      giveBack: async () => {},
+      look: () => Promise.reject(new Error('not counted')),
       close: async () => {},
     },
   });
@@ -47,6 +47,9 @@ beforeAll(async () => {
     routes.post('/track/lead', { onRequest: [onRequest], schema: lead }, async () => Promise.reject(new Error()));
     const sale = { body: trackSaleBodySchema, response: { 200: trackSaleResponseSchema } };
     routes.post('/track/sale', { onRequest, schema: sale }, async () => Promise.reject(new Error()));
+    const ofPages = async () => {};
+    rememberRequirements(ofPages, { keyKind: 'publishable', minimumPlan: 'business' });
+    routes.post('/track/sale/client', { onRequest: ofPages, schema: sale }, async () => Promise.reject(new Error()));
     const link = { params: z.object({ linkId: z.string() }), response: { 200: linkSchema } };
     routes.get('/public/:linkId', { schema: link }, async () => Promise.reject(new Error()));
   });
@@ -57,14 +60,26 @@ afterAll(() => app.close());
 it('describes every route but the probes and itself, in OpenAPI 3.1', () => {
   expect(document.openapi).toBe('3.1.0');
   expect(document.servers).toEqual([{ url: 'https://api.example.com/v1' }]);
-  expect(Object.keys(document.paths).sort()).toEqual(['/events', '/public/{linkId}', '/track/lead', '/track/sale']);
+  expect(Object.keys(document.paths).sort()).toEqual([
+    '/events',
+    '/public/{linkId}',
+    '/track/lead',
+    '/track/sale',
+    '/track/sale/client',
+  ]);
 });
 
 it('every operation has an id of its own', () => {
   const ids = Object.values(document.paths).flatMap((path) =>
     Object.values(path).map(({ operationId }) => operationId),
   );
-  expect(ids.sort()).toEqual(['getPublicLinkId', 'listEvents', 'postTrackLead', 'postTrackSale']);
+  expect(ids.sort()).toEqual([
+    'getPublicLinkId',
+    'listEvents',
+    'postTrackLead',
+    'postTrackSale',
+    'postTrackSaleClient',
+  ]);
 });
 
 it('says which routes need a key', () => {
@@ -73,6 +88,14 @@ it('says which routes need a key', () => {
   expect(document.paths['/public/{linkId}']?.get?.security).toBeUndefined();
   expect(document.components.securitySchemes).toHaveProperty('token');
   expect(document.paths['/events']?.get?.description).toBe('Needs the permission `analytics.read`.');
+});
+
+it('says which routes take the keys of pages, and that those can be refused', () => {
+  const operation = document.paths['/track/sale/client']?.post;
+  expect(operation?.security).toEqual([{ publishableKey: [] }]);
+  expect(operation?.responses).toHaveProperty('401');
+  expect(operation?.description).toBe('Needs a publishable key, the plan business or higher.');
+  expect(document.components.securitySchemes).toHaveProperty('publishableKey');
 });
 
 it('lists the errors of each operation with their one code', () => {

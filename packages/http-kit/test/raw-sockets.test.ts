@@ -1,3 +1,4 @@
+import { METHODS } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -72,6 +73,24 @@ describe('bytes that are no request', () => {
     const port = await listen();
     expectErrorBody(await talk(port, bytes).answer, 'The request is not valid HTTP.');
   });
+
+  it.each(METHODS.filter((method) => method !== 'CONNECT' && method !== 'GET' && method !== 'HEAD'))(
+    '%s where nobody asked for it is refused, whatever comes with it',
+    async (method) => {
+      const port = await listen();
+      for (const rest of [
+        '\r\n',
+        'Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}',
+        'Content-Type: text/plain\r\nContent-Length: 1\r\n\r\nx',
+        'Content-Length: 1\r\n\r\nx',
+      ]) {
+        const ask = (path: string) =>
+          talk(port, `${method} ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${rest}`).answer;
+        expect(await ask('/nope')).toMatch(/^HTTP\/1\.1 404 [\s\S]*"code":"not_found"/);
+        expect(await ask('/')).toMatch(method === 'POST' ? /^HTTP\/1\.1 400 / : /^HTTP\/1\.1 404 /);
+      }
+    },
+  );
 
   it('nothing a stranger sends makes a 500 or stops the server', async () => {
     const port = await listen();

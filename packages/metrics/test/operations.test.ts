@@ -50,9 +50,10 @@ beforeAll(async () => {
     intervalMs: { components: 50, queue: 50, opsLog: 3_600_000 },
   });
   const window = { limit: 1, remaining: 0, resetEpochSeconds: 0, retryAfterSeconds: 1 };
+  const limit = async () => ({ ...window, allowed: !isOverLimit });
   const rateLimiter = {
-    take: async () => ({ ...window, allowed: !isOverLimit }),
-    giveBack: async () => {},
+    take: limit,
+    look: limit,
     close: async () => {},
   };
   app = createApp({ logger, docBase: 'https://docs.example.com', trustedProxies: ['127.0.0.1'] });

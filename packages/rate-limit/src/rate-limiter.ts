@@ -22,8 +22,11 @@ export interface RateLimiter {
    * @param bucket which of its limits, such as `standard` or `analytics`
    */
   take(key: string, bucket: string, limit: number, windowSeconds: number): Promise<RateLimitResult>;
-  /** Takes back one count of the window that runs. Never rejects; what cannot be given back stays counted. */
-  giveBack(key: string, bucket: string, windowSeconds: number): Promise<void>;
+  /**
+   * What a `take` would be told, without counting; a window may begin with it. It waits its turn behind every `take` before
+   * it: no request gets past a limit by being quicker than the counts of those before it. Never rejects.
+   */
+  look(key: string, bucket: string, limit: number, windowSeconds: number): Promise<RateLimitResult>;
   /** Closes the limiter's own connection, not the one it was made from. */
   close(): Promise<void>;
 }
@@ -53,10 +56,11 @@ interface Window {
   readonly inMemory: RateLimiterMemory;
 }
 
-function toResult(counted: RateLimiterRes, limit: number, nowMs: number): RateLimitResult {
+/** @param points what was counted just now: 1, or 0 by a look, which answers for the request that would be next */
+function toResult(counted: RateLimiterRes, points: 0 | 1, limit: number, nowMs: number): RateLimitResult {
   const leftMs = Math.max(counted.msBeforeNext, 0);
   return {
-    allowed: counted.consumedPoints <= limit,
+    allowed: counted.consumedPoints + 1 - points <= limit,
     limit,
     remaining: Math.max(limit - counted.consumedPoints, 0),
     resetEpochSeconds: Math.ceil((nowMs + leftMs) / 1000),
@@ -125,28 +129,27 @@ export function createRateLimiter(redis: Redis, options: RateLimiterOptions = {}
     return true;
   }
 
-  async function count(key: string, window: Window): Promise<RateLimiterRes> {
+  /** Nothing is counted as nothing, by the same command: another one would not keep its place among the counts. */
+  async function count(key: string, points: 0 | 1, window: Window): Promise<RateLimiterRes> {
     if (connecting !== undefined) await connecting;
     if (mayAskRedis()) {
       try {
-        const counted = await window.inRedis.consume(key);
+        const counted = await window.inRedis.consume(key, points);
         setAvailable(true);
         return counted;
       } catch (err) {
         setAvailable(false, err);
       }
     }
-    return window.inMemory.consume(key);
+    return window.inMemory.consume(key, points);
   }
 
   return {
     async take(key, bucket, limit, windowSeconds) {
-      return toResult(await count(key, windowOf(bucket, windowSeconds)), limit, now());
+      return toResult(await count(key, 1, windowOf(bucket, windowSeconds)), 1, limit, now());
     },
-    async giveBack(key, bucket, windowSeconds) {
-      const { inRedis, inMemory } = windowOf(bucket, windowSeconds);
-      const counter = isAvailable ? inRedis : inMemory;
-      await counter.reward(key).catch(() => undefined);
+    async look(key, bucket, limit, windowSeconds) {
+      return toResult(await count(key, 0, windowOf(bucket, windowSeconds)), 0, limit, now());
     },
     async close() {
       client.disconnect();

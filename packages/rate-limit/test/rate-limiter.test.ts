@@ -45,13 +45,23 @@ describe('with Redis', () => {
     expect(results.every(({ limit }) => limit === 3)).toBe(true);
   });
 
-  it('a count given back leaves room for another', async () => {
+  it('a look tells what a take would be told, and counts nothing', async () => {
     const limiter = aLimiter();
     const key = aKey();
-    await limiter.take(key, 'tries', 1, 60);
-    await limiter.giveBack(key, 'tries', 60);
+    for (let time = 0; time < 5; time++) {
+      expect(await limiter.look(key, 'tries', 1, 60)).toMatchObject({ allowed: true, remaining: 1 });
+    }
     expect((await limiter.take(key, 'tries', 1, 60)).allowed).toBe(true);
-    expect((await limiter.take(key, 'tries', 1, 60)).allowed).toBe(false);
+    expect(await limiter.look(key, 'tries', 1, 60)).toMatchObject({ allowed: false, remaining: 0 });
+    expect((await limiter.look(key, 'tries', 2, 60)).allowed).toBe(true);
+  });
+
+  it('a look is told of every take before it, also of those at the same moment', async () => {
+    const limiter = aLimiter();
+    const key = aKey();
+    const takes = Array.from({ length: 50 }, () => limiter.take(key, 'tries', 50, 60));
+    const [look] = await Promise.all([limiter.look(key, 'tries', 50, 60), ...takes]);
+    expect(look.allowed).toBe(false);
   });
 
   it('tells when the window ends, in epoch seconds, and how long to wait, in whole seconds of at least one', async () => {

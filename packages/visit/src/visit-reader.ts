@@ -67,9 +67,13 @@ const IDENTITY_CHARS = 16;
 /** The longest real agents (in-app browsers) are half of this; rows are bounded. */
 const USER_AGENT_CHARS_MAX = 1024;
 
-function isPrefetch(headers: IncomingHttpHeaders): boolean {
-  const purpose = headers['sec-purpose'] ?? headers.purpose ?? headers['x-moz'];
+function saysPrefetch(purpose: string | string[] | undefined): boolean {
   return typeof purpose === 'string' && purpose.toLowerCase().includes('prefetch');
+}
+
+/** Browsers and proxies send them side by side: one may say something else. */
+function isPrefetch(headers: IncomingHttpHeaders): boolean {
+  return saysPrefetch(headers['sec-purpose']) || saysPrefetch(headers.purpose) || saysPrefetch(headers['x-moz']);
 }
 
 function readForwardedFor(headers: IncomingHttpHeaders): string | undefined {

@@ -50,6 +50,8 @@ describe('visit', () => {
     [{ 'sec-purpose': 'prefetch;prerender' }, true],
     [{ 'sec-purpose': 'prefetch;anonymous-client-ip' }, true],
     [{ 'x-moz': 'Prefetch' }, true],
+    [{ 'sec-purpose': 'other', purpose: 'prefetch' }, true],
+    [{ 'sec-purpose': '', purpose: 'other', 'x-moz': 'prefetch' }, true],
     [{ purpose: 'other' }, false],
     [{}, false],
   ])('prefetch headers %j: %s', (headers, expected) => {
@@ -153,6 +155,8 @@ describe('visit', () => {
     expect(identity('::ffff:1.2.3.4', CHROME)).toBe(mine);
     expect(identity('1.2.3.5', CHROME)).not.toBe(mine);
     expect(identity('1.2.3.4', `${CHROME} `)).not.toBe(mine);
+    expect(identity('1.2.3.4', '')).toBe(visit({ 'x-forwarded-for': '1.2.3.4', 'user-agent': undefined }).identity);
+    expect(identity('1.2.3.4', '')).not.toBe(mine);
     expect(identity('1.2.3.4', CHROME, createVisitReader({ ...options, identitySalt: 'other' }))).not.toBe(mine);
   });
 

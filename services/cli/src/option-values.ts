@@ -46,9 +46,12 @@ export function textList(value: RawOption): string[] | undefined {
   return values.flatMap((entry) => String(entry).split(/[\s,]+/)).filter((entry) => entry !== '');
 }
 
+/** The public system sells business in three more sizes, which count as business (spec 1.10). */
+const BUSINESS_SIZE = /^business (?:plus|max|extra)$/;
+
 export function planOption(value: RawOption): Plan | undefined {
   const text = optionalText('plan', value);
-  const plan = PLANS.find((known) => known === text);
+  const plan = text !== undefined && BUSINESS_SIZE.test(text) ? 'business' : PLANS.find((known) => known === text);
   if (text !== undefined && plan === undefined) throw new CommandError(`--plan is one of ${PLANS.join(', ')}`);
   return plan;
 }

@@ -94,6 +94,15 @@ describe('waymark', { timeout: 120_000 }, () => {
     );
   });
 
+  it('takes the larger business plans of the public system for business', async () => {
+    for (const size of ['plus', 'max', 'extra']) {
+      const { workspace } = await json<Created>('workspace', 'create', '--slug', size, '--plan', `business ${size}`);
+      expect(workspace).toMatchObject({ plan: 'business', requestsPerMinute: 1200 });
+    }
+    const unknown = await waymark('workspace', 'create', '--slug', 'huge', '--plan', 'business huge');
+    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('--plan is one of')]);
+  });
+
   it('keeps a domain in lower case and punycode, as the API does, and refuses what is no host name', async () => {
     const { domain } = await json<Created>('workspace', 'create', '--slug', 'idn', '--domain', 'Go.München.de');
     expect(domain).toMatchObject({ slug: 'go.xn--mnchen-3ya.de' });

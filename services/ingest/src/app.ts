@@ -5,19 +5,27 @@ import { redirectRoutes, routerTarget, shortcutVisits } from './redirect/redirec
 import { browserRoutes } from './track/browser-routes.js';
 import { trackRoutes } from './track/track-routes.js';
 
+/** Patterns of the routes of visits and of the form that opens a link. HTTPS is required of the API only (spec 1.1). */
+const VISIT_PATHS = ['/', '/*'];
+
 /** The app of the link port: every path is a short link's, except that browsers report clicks here as well. */
 export function buildLinkApp(
   options: CreateAppOptions,
   deps: IngestDeps,
   operations?: Pick<Operations, 'requests' | 'tracing'>,
 ): App {
-  const app = createApp({ title: 'Waymark links', ...options, systemRoutes: false, rewriteUrl: routerTarget });
+  const app = createApp({
+    title: 'Waymark links',
+    ...options,
+    systemRoutes: false,
+    rewriteUrl: routerTarget,
+    plainPaths: VISIT_PATHS,
+  });
   if (operations !== undefined) app.register(requestCountPlugin, { operations, isLinkPort: true });
   app.register(async (routes) => browserRoutes(routes as App, deps));
   app.register(async (routes) => redirectRoutes(routes, deps));
-  // A hook of the app refuses what did not come over HTTPS, and others trace.
-  if (options.requireHttps !== true && operations?.tracing === undefined)
-    shortcutVisits(app, deps, operations?.requests.countVisit);
+  // Hooks of the app trace.
+  if (operations?.tracing === undefined) shortcutVisits(app, deps, operations?.requests.countVisit);
   return app;
 }
 

@@ -8,13 +8,14 @@ import type { RateLimiter } from '@waymark/rate-limit';
 import { createVisitReader } from '@waymark/visit';
 import type { Redis } from 'ioredis';
 import { createAppOpens } from './app-opens.js';
+import { createFreshClicks } from './fresh-clicks.js';
 import { createPasswordGate } from './redirect/password-gate.js';
 import type { RedirectDeps } from './redirect/redirector.js';
 import { createCurrencyConverter } from './track/currencies.js';
 import type { TrackDeps } from './track/track-deps.js';
 
 /** What all routes of this service work on. */
-export interface IngestDeps extends Omit<RedirectDeps, 'catalog' | 'producer' | 'appOpens'>, TrackDeps {
+export interface IngestDeps extends Omit<RedirectDeps, 'catalog' | 'producer' | 'appOpens' | 'freshClicks'>, TrackDeps {
   /** Stops following the files that were opened; the stores stay open. */
   close(): void;
 }
@@ -70,6 +71,7 @@ export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
       limiter: rateLimiter,
     }),
     appOpens: createAppOpens({ redis, secret: secretFor('app opens'), logger }),
+    freshClicks: createFreshClicks(now),
     rateLimiter,
     random: Math.random,
     currencies,

@@ -2,6 +2,7 @@ import { clickRowText } from '@waymark/clickhouse';
 import { createEventId, type Trigger } from '@waymark/contract';
 import { clickClaim, type EventProducer } from '@waymark/event-queue';
 import type { Visit } from '@waymark/visit';
+import type { FreshClicks } from './fresh-clicks.js';
 import { recordedUrl } from './redirect/final-url.js';
 import type { PreparedLink } from './redirect/prepared-link.js';
 
@@ -15,18 +16,32 @@ export function visitClaim(prepared: PreparedLink, visit: Visit): string {
   return clickClaim(prepared.link.id, visit.identity);
 }
 
+export interface RecordVisitDeps {
+  readonly producer: Pick<EventProducer, 'recordClick'>;
+  readonly freshClicks: Pick<FreshClicks, 'add'>;
+}
+
+/** What a visit's click is besides its visitor's. */
+export interface ClickDetails {
+  readonly trigger: Trigger;
+  /** Destination without the click id. */
+  readonly url: string;
+  readonly nowMs: number;
+  /** Whether anybody is told the click's id, and may name it in a lead. */
+  readonly isIdGiven: boolean;
+}
+
 /**
  * Records the visit as a click, unless the same visitor's was recorded within the hour.
  *
- * @param details.url destination without the click id
  * @returns the id of the click that stands for this visit
  * @throws ApiError when neither Redis nor the spool could keep it
  */
 export function recordVisit(
-  producer: Pick<EventProducer, 'recordClick'>,
+  { producer, freshClicks }: RecordVisitDeps,
   prepared: PreparedLink,
   visit: Visit,
-  details: { readonly trigger: Trigger; readonly url: string; readonly nowMs: number },
+  details: ClickDetails,
 ): Promise<{ readonly clickId: string }> {
   const clickId = createEventId(details.nowMs);
   const rowText = clickRowText({
@@ -48,5 +63,10 @@ export function recordVisit(
     refererUrl: visit.refererUrl,
     ip: visit.ip,
   });
-  return producer.recordClick({ claim: visitClaim(prepared, visit), clickId, rowText });
+  const recording = producer.recordClick({ claim: visitClaim(prepared, visit), clickId, rowText });
+  if (!details.isIdGiven) return recording;
+  return recording.then((click) => {
+    if (click.recorded) freshClicks.add(clickId, rowText);
+    return click;
+  });
 }

@@ -86,11 +86,47 @@ describe('links with a password', () => {
       ),
     );
     expect(tries.filter(({ statusCode }) => statusCode === 401)).toHaveLength(30);
-    expect(tries.filter(({ statusCode }) => statusCode === 429)).toHaveLength(10);
-    expect((await submit(link, 'right')).statusCode).toBe(429);
-    expect((await ingest.visit(`/${link.key}?pw=right`)).statusCode).toBe(429);
+    const blocked = tries.filter(({ statusCode }) => statusCode === 429);
+    blocked.push(await submit(link, 'right'), await ingest.visit(`/${link.key}?pw=right`));
+    expect(blocked.map(({ statusCode }) => statusCode)).toEqual(Array(12).fill(429));
+    for (const { headers } of blocked) {
+      expect(headers['retry-after']).toMatch(/^\d+$/);
+      expect(Number(headers['retry-after'])).toBeGreaterThan(500);
+      expect(Number(headers['retry-after'])).toBeLessThanOrEqual(600);
+    }
     // Who was let in before is not locked out by others.
     expect((await ingest.visit(`/${link.key}`, { cookie })).statusCode).toBe(302);
+  });
+
+  it('let everybody in who knows it, however many come at once, and count none of them as a try', async () => {
+    const link = await ingest.link({ password: 'right' });
+    const visits = () => Promise.all(Array.from({ length: 100 }, () => ingest.visit(`/${link.key}?pw=right`)));
+    expect((await visits()).map(({ statusCode }) => statusCode)).toEqual(Array(100).fill(302));
+    for (let time = 0; time < 29; time++) expect((await submit(link, `no ${time}`)).statusCode).toBe(401);
+    expect((await visits()).map(({ statusCode }) => statusCode)).toEqual(Array(100).fill(302));
+    expect((await submit(link, 'the thirtieth')).statusCode).toBe(401);
+    expect((await visits()).map(({ statusCode }) => statusCode)).toEqual(Array(100).fill(429));
+  });
+
+  // Who guesses sends every guess at once: the right one must not be quicker than the counts of the wrong ones before it.
+  it('give nothing away to a hundred guesses at the same moment', async () => {
+    const link = await ingest.link({ password: '99' });
+    const guesses = Array.from({ length: 100 }, (_, pin) => ingest.visit(`/${link.key}?pw=${pin}`));
+    const statuses = (await Promise.all(guesses)).map(({ statusCode }) => statusCode);
+    expect(statuses.filter((status) => status === 401)).toHaveLength(30);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(70);
+  });
+
+  it('open at the address the visitor is at, in any case and script', async () => {
+    const link = await ingest.link({ key: 'Locked/Caf\u00e9', password: 'x' });
+    for (const visited of ['locked/caf%C3%A9', 'LOCKED/caf%c3%a9/', 'Locked/xn--caf-dma']) {
+      const path = `/${visited.replace(/\/$/, '')}`;
+      const opened = await submit({ ...link, key: visited }, 'x');
+      expect([opened.statusCode, opened.headers.location]).toEqual([303, path]);
+      expect(cookieOf(opened)).toContain(`; Path=${path}; `);
+      const cookie = cookieOf(opened).split(';')[0] ?? '';
+      expect((await ingest.visit(String(opened.headers.location), { cookie })).statusCode).toBe(302);
+    }
   });
 
   it('the form of a link that lost its password leads to the link; of no link, nowhere', async () => {
@@ -102,8 +138,14 @@ describe('links with a password', () => {
 
   it('never redirect to another host, however the address is written', async () => {
     const link = await ingest.link({ key: 'evil.com', password: 'x' });
-    const answer = await submit({ ...link, key: '/evil.com' }, 'x');
-    expect([answer.statusCode, answer.headers.location]).toEqual([303, '/evil.com']);
+    for (const [written, location] of [
+      ['/evil.com', '/evil.com'],
+      ['//evil.com/', '/evil.com'],
+      ['%2Fevil.com', '/%2Fevil.com'],
+    ]) {
+      const answer = await submit({ ...link, key: String(written) }, 'x');
+      expect([answer.statusCode, answer.headers.location]).toEqual([303, location]);
+    }
   });
 
   it('apps’ addresses may be reached from the form', async () => {

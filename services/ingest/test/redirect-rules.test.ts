@@ -52,7 +52,9 @@ describe('link previews for bots', () => {
     expect(answer.body).not.toContain('acme.com/pricing');
     expect(policyOf(answer)).toMatch(/default-src 'none'.*form-action 'none'.*frame-ancestors 'none'/);
     expect(policyOf(answer)).not.toContain('unsafe');
-    expect(answer.headers['set-cookie']).toBeUndefined();
+    expect(answer.headers['set-cookie']).toMatch(/^dub_id_go\.acme\.com_[^=]+=[0-9A-Za-z]{16}; Path=/);
+    const untracked = await visit(`/${key}?dub-no-track=1`, { 'user-agent': UNFURLER });
+    expect([untracked.statusCode, untracked.headers['set-cookie']]).toEqual([200, undefined]);
   });
 
   it('leads people on, and bots too where the link has no preview of its own', async () => {
@@ -81,7 +83,7 @@ describe('link previews for bots', () => {
     ] as const) {
       const { key } = await ingest.link({ ...proxied, ...fields });
       const answer = await visit(`/${key}`, { 'user-agent': UNFURLER });
-      expect(answer.statusCode).toBe(status);
+      expect([answer.statusCode, answer.headers['set-cookie']]).toEqual([status, undefined]);
       expect(answer.body).not.toContain('price');
     }
   });
@@ -207,8 +209,8 @@ describe('A/B tests', () => {
     point = drawn;
     const answer = await visit(`/${key}`);
     expect(answer.headers.location).toBe(`https://acme.com${path}`);
-    expect(cookieOf(answer)).toContain(
-      `=${encodeURIComponent(`https://acme.com${path}`)}; Path=/${key}; Max-Age=604800`,
+    expect(cookieOf(answer)).toBe(
+      `dub_test_url=${encodeURIComponent(`https://acme.com${path}`)}; Max-Age=604800; HttpOnly; SameSite=Lax; Path=/${key}`,
     );
   });
 
@@ -230,6 +232,29 @@ describe('A/B tests', () => {
     expect(await to(`a=1; dub_test_url=${encodeURIComponent('https://acme.com/c')}; b=2`)).toBe('https://acme.com/c');
     expect(await to(`dub_test_url=${encodeURIComponent('https://evil.com/')}`)).toBe('https://acme.com/a');
     expect(await to(`xdub_test_url=${encodeURIComponent('https://acme.com/c')}`)).toBe('https://acme.com/a');
+  });
+
+  it.each(['https://acme.com/b?x=1', 'https%3a%2f%2facme.com%2fb%3fx%3d1', 'https://acme.com/b%3Fx=1'])(
+    'the cookie may be written as other clients do: %s',
+    async (value) => {
+      const { key } = await ingest.link(testing);
+      point = 0;
+      const answer = await visit(`/${key}`, { cookie: `dub_test_url=${value}` });
+      expect(answer.headers.location).toBe('https://acme.com/b?x=1');
+    },
+  );
+
+  it('a cookie that cannot be decoded names no variant', async () => {
+    const { key } = await ingest.link(testing);
+    point = 0;
+    expect((await visit(`/${key}`, { cookie: 'dub_test_url=%E0%A4%A' })).headers.location).toBe('https://acme.com/a');
+  });
+
+  it('the cookie is for the path as it was visited, which is where the browser sends it', async () => {
+    await ingest.link({ ...testing, key: 'Split/Caf\u00e9' });
+    for (const path of ['/split/caf%C3%A9', '/SPLIT/caf%c3%a9', '/Split/xn--caf-dma']) {
+      expect(cookieOf(await visit(path))).toMatch(new RegExp(`; Path=${path}$`));
+    }
   });
 
   it('an address too long for a cookie is kept all the same', async () => {

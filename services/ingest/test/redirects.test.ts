@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { METHODS } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import type { LinkRecord } from '@waymark/catalog';
@@ -121,19 +122,50 @@ describe('redirect', () => {
     ['HEAD', {}, {}, 'HEAD'],
     ['?bot=', { bot: '1' }, {}, 'GET'],
     ['prefetching browsers', {}, { 'sec-purpose': 'prefetch' }, 'GET'],
-    ['dub-no-track in a header', {}, { 'dub-no-track': '1' }, 'GET'],
-    ['dub-no-track in the query', { 'dub-no-track': '1' }, {}, 'GET'],
-  ] as const)('sends %s on without recording anything', async (_who, query, headers, method) => {
+  ] as const)(
+    'sends %s on without recording anything, with a cookie that nobody believes',
+    async (_who, query, headers, method) => {
+      const link = await ingest.link();
+      const me = { 'x-forwarded-for': '198.51.100.2' };
+      const answer = await visit(`/${link.key}?${new URLSearchParams(query)}`, { ...me, ...headers }, method);
+      expect(answer.statusCode).toBe(302);
+      const given = /^dub_id_go\.acme\.com_[^=]+=[0-9A-Za-z]{16}(?=; Path=)/.exec(String(answer.headers['set-cookie']));
+      expect(given).not.toBeNull();
+
+      // The same visitor as a person is the first one counted.
+      const second = await visit(`/${link.key}`, { ...me, cookie: String(given?.[0]) });
+      const [click] = await ingest.rowsWhen(1, 'click_events', 'link_id = {link:UInt64}', { link: numberOf(link) });
+      expect(second.headers['set-cookie']).toContain(`=${click?.click_id};`);
+      expect(given?.[0]).not.toContain(click?.click_id);
+    },
+  );
+
+  it.each([
+    ['a header', {}, { 'dub-no-track': '1' }],
+    ['the query', { 'dub-no-track': '1' }, {}],
+  ] as const)('sends on who asks not to be tracked in %s, without click and cookie', async (_where, query, headers) => {
     const link = await ingest.link();
-    const me = { 'x-forwarded-for': '198.51.100.2' };
-    const answer = await visit(`/${link.key}?${new URLSearchParams(query)}`, { ...me, ...headers }, method);
+    const me = { 'x-forwarded-for': '198.51.100.3' };
+    const answer = await visit(`/${link.key}?${new URLSearchParams(query)}`, { ...me, ...headers });
     expect(answer.statusCode).toBe(302);
     expect(answer.headers['set-cookie']).toBeUndefined();
-
-    // The same visitor as a person is the first one counted.
     const cookie = String((await visit(`/${link.key}`, me)).headers['set-cookie']);
     const [click] = await ingest.rowsWhen(1, 'click_events', 'link_id = {link:UInt64}', { link: numberOf(link) });
     expect(cookie).toContain(`=${click?.click_id};`);
+  });
+
+  it('sets its cookie for the path as it was visited, which is where the browser sends it', async () => {
+    await ingest.link({ key: 'Promo/café' });
+    for (const [visited, path] of [
+      ['/Promo/xn--caf-dma', '/Promo/xn--caf-dma'],
+      ['/promo/caf%C3%A9', '/promo/caf%C3%A9'],
+      ['/PROMO/CAF%c3%89/?a=1', '/PROMO/CAF%c3%89'],
+      ['//promo/caf%C3%A9', '/promo/caf%C3%A9'],
+    ] as const) {
+      const answer = await visit(visited);
+      expect(answer.statusCode).toBe(302);
+      expect(answer.headers['set-cookie']).toContain(`; Path=${path}; Max-Age=3600; HttpOnly; SameSite=Lax`);
+    }
   });
 
   it('records where the visit came from, led to and what made it', async () => {
@@ -219,7 +251,8 @@ describe('visits that lead nowhere', () => {
   it('any path and host is answered', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ maxLength: 40 }), fc.string({ maxLength: 10 }), async (path, query) => {
-        const target = `/${path.replace(/[\s\0]/g, '')}?${query.replace(/[\s\0]/g, '')}`;
+        // What begins with two slashes of either kind is a host to the injector, which refuses bad ones itself.
+        const target = `/${path.replace(/[\s\0]/g, '').replace(/^[/\\]+/, '')}?${query.replace(/[\s\0]/g, '')}`;
         const answer = await visit(/^[\x21-\x7e]*$/.test(target) ? target : '/');
         expect([200, 302, 404]).toContain(answer.statusCode);
       }),
@@ -286,6 +319,18 @@ describe('visits that lead nowhere', () => {
   });
 });
 
+/** All that comes back for these bytes, until the server closes the connection. */
+async function exchange(port: number, bytes: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  socket.write(bytes);
+  let text = '';
+  socket.on('data', (data) => {
+    text += data.toString();
+  });
+  await once(socket, 'close');
+  return text;
+}
+
 describe('over a socket', () => {
   it('says so on connections that are kept alive when the app closes', async () => {
     const { key } = await ingest.link();
@@ -322,8 +367,9 @@ describe('over a socket', () => {
     expect(text).toContain('connection: close');
   });
 
-  it('refuses plain HTTP where only HTTPS is allowed', async () => {
+  it('serves visits over plain HTTP where the API is served over HTTPS only, and refuses reports of browsers', async () => {
     const { key } = await ingest.link();
+    const locked = await ingest.link({ password: 'x' });
     const app = buildLinkApp(
       {
         logger: createLogger({ name: 'test', level: 'silent' }),
@@ -335,28 +381,47 @@ describe('over a socket', () => {
     );
     await app.listen({ host: '127.0.0.1', port: 0 });
     const { port } = app.server.address() as AddressInfo;
-    const get = (headers: Record<string, string>) =>
-      fetch(`http://127.0.0.1:${port}/${key}`, { redirect: 'manual', headers: { host: DOMAIN, ...headers } });
-    expect((await get({})).status).toBe(403);
+    const headers = { host: DOMAIN, 'user-agent': BROWSER };
+    for (const method of ['GET', 'HEAD'] as const) {
+      const bytes = `${method} /${key} HTTP/1.1\r\nHost: ${DOMAIN}\r\nConnection: close\r\n\r\n`;
+      expect(await exchange(port, bytes)).toMatch(/^HTTP\/1\.1 302/);
+      // Past the sockets, as with traces.
+      expect((await app.inject({ method, url: `/${key}`, headers })).statusCode).toBe(302);
+    }
+    const form = await app.inject({
+      method: 'POST',
+      url: `/${locked.key}`,
+      headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
+      payload: 'password=x',
+    });
+    expect(form.statusCode).toBe(303);
+    for (const method of ['POST', 'OPTIONS'] as const) {
+      const refused = await app.inject({ method, url: '/track/click', headers });
+      expect([refused.statusCode, refused.headers['access-control-allow-origin']]).toEqual([403, '*']);
+    }
     await app.close();
   });
 
   it('takes bytes no browser sends', async () => {
     await ingest.linkApp.listen({ host: '127.0.0.1', port: 0 });
     const { port } = ingest.linkApp.server.address() as AddressInfo;
-    const ask = async (target: string) => {
-      const socket = connect(port, '127.0.0.1');
-      socket.write(`GET ${target} HTTP/1.1\r\nHost: ${DOMAIN}\r\nUser-Agent: ${BROWSER}\r\nConnection: close\r\n\r\n`);
-      let text = '';
-      socket.on('data', (data) => {
-        text += data.toString();
-      });
-      await once(socket, 'close');
-      return text;
-    };
+    const ask = (target: string) =>
+      exchange(
+        port,
+        `GET ${target} HTTP/1.1\r\nHost: ${DOMAIN}\r\nUser-Agent: ${BROWSER}\r\nConnection: close\r\n\r\n`,
+      );
     expect(await ask('/%c3%28')).toMatch(/^HTTP\/1\.1 404/);
     expect(await ask('/%')).toMatch(/^HTTP\/1\.1 404/);
     expect(await ask('*')).toMatch(/^HTTP\/1\.1 4/);
+    for (const method of METHODS.filter((one) => !['CONNECT', 'GET', 'HEAD', 'POST'].includes(one))) {
+      for (const target of ['/', '/known', '/track/click']) {
+        const answer = await exchange(
+          port,
+          `${method} ${target} HTTP/1.1\r\nHost: ${DOMAIN}\r\nConnection: close\r\n\r\n`,
+        );
+        expect([method, target, answer.slice(0, 12)]).toEqual([method, target, expect.stringMatching(/ (?:204|404)$/)]);
+      }
+    }
 
     const { key } = await ingest.link({ key: 'raw/é', url: 'https://acme.com/raw' });
     expect(key).toBe('raw/xn--9ca');

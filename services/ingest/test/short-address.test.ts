@@ -23,6 +23,11 @@ describe('short address', () => {
     expect(readShortAddress(host, '/x').domain).toBe(domain);
   });
 
+  it('keeps the path as it came beside the decoded one', () => {
+    expect(readShortAddress('h', '/Caf%c3%A9/?a#b')).toMatchObject({ path: 'Café/', rawPath: 'Caf%c3%A9/' });
+    expect(readShortAddress('h', 'http://other.com/a%20b?c').rawPath).toBe('a%20b');
+  });
+
   it('keeps the port of domains that are named with one', () => {
     expect(readShortAddress('www.Go.Test:3001', '/x')).toMatchObject({ domain: 'go.test', host: 'go.test:3001' });
     expect(readShortAddress('go.test', '/x').host).toBe('go.test');

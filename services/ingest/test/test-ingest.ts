@@ -14,6 +14,9 @@ export const DOMAIN = 'go.acme.com';
 export const BROWSER =
   'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 Safari/537.36';
 
+/** What a process remembers that has recorded none of the clicks. */
+export const NO_FRESH_CLICKS: IngestDeps['freshClicks'] = { add: () => undefined, find: () => undefined };
+
 export interface TestIngest {
   readonly redis: TestRedis;
   readonly redisClient: Redis;

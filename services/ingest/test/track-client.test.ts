@@ -132,6 +132,20 @@ describe('conversions reported by pages', () => {
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
   });
 
+  it('the OpenAPI document and the reference say that they need a publishable key', async () => {
+    const { paths } = (await ingest.trackApp.inject('/openapi.json')).json<{
+      paths: Record<string, { post: { security?: unknown; description?: string; responses: object } }>;
+    }>();
+    for (const path of ['/track/lead/client', '/track/sale/client']) {
+      expect(paths[path]?.post.security).toEqual([{ publishableKey: [] }]);
+      expect(paths[path]?.post.description).toBe('Needs a publishable key, the plan business or higher.');
+      expect(paths[path]?.post.responses).toHaveProperty('401');
+    }
+    expect(paths['/track/click']?.post.security).toBeUndefined();
+    const [, section = ''] = (await ingest.trackApp.inject('/docs')).body.split('id="postTrackLeadClient"');
+    expect(section.split('</section>')[0]).toContain('Authorization: Bearer $WAYMARK_PUBLISHABLE_KEY');
+  });
+
   it('preflights are answered', async () => {
     for (const what of ['lead', 'sale']) {
       const answer = await ingest.trackApp.inject({ method: 'OPTIONS', url: `/track/${what}/client` });

@@ -5,7 +5,8 @@ import { customerClaim } from '@waymark/event-queue';
 import { aClick, insertClicks } from '@waymark/test-kit';
 import { Dub } from 'dub';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DOMAIN, startIngest, type TestIngest } from './test-ingest.js';
+import type { IngestDeps } from '../src/index.js';
+import { DOMAIN, NO_FRESH_CLICKS, startIngest, type TestIngest } from './test-ingest.js';
 
 let ingest: TestIngest;
 beforeAll(async () => {
@@ -19,6 +20,9 @@ const someone = () => {
   return `customer ${customers}`;
 };
 const lead = (body: unknown, headers?: Record<string, string>) => ingest.post('/track/lead', body, headers);
+/** The lead reaches another process than its click did. */
+const leadElsewhere = (body: unknown, overrides: Partial<IngestDeps> = {}) =>
+  ingest.postTo({ freshClicks: NO_FRESH_CLICKS, ...overrides }, '/track/lead', body);
 const leadsOf = (clickId: string, count: number) =>
   ingest.rowsWhen(count, 'lead_events', 'click_id = {click:String}', { click: clickId });
 
@@ -201,7 +205,7 @@ describe('POST /track/lead', () => {
     const link = await ingest.link({ trackConversion: true });
     await ingest.stopWriter();
     const clickId = await ingest.click(link);
-    const pending = lead({ clickId, eventName: 'early', customerExternalId: someone() });
+    const pending = leadElsewhere({ clickId, eventName: 'early', customerExternalId: someone() });
     ingest.startWriter();
     expect((await pending).statusCode).toBe(200);
   });
@@ -211,12 +215,12 @@ describe('POST /track/lead', () => {
     await ingest.stopWriter();
     const clickId = await ingest.click(link);
     const body = { clickId, eventName: 'queued', customerExternalId: someone() };
-    const early = await lead(body);
+    const early = await leadElsewhere(body);
     expect(early.statusCode).toBe(500);
     expect(early.headers['retry-after']).toBe('1');
     ingest.startWriter();
     await ingest.rowsWhen(1, 'click_events', 'click_id = {click:String}', { click: clickId });
-    expect((await lead(body)).json()).toMatchObject({ link: { id: link.id } });
+    expect((await leadElsewhere(body)).json()).toMatchObject({ link: { id: link.id } });
   });
 
   it('ClickHouse away: 500 with Retry-After and nothing recorded', async () => {
@@ -224,7 +228,7 @@ describe('POST /track/lead', () => {
     const clickId = await ingest.click(link);
     const away = createClickHouseClient({ url: 'http://127.0.0.1:9', database: 'none' });
     const body = { clickId, eventName: 'a', customerExternalId: someone() };
-    const answer = await ingest.postTo({ clickhouse: away }, '/track/lead', body);
+    const answer = await leadElsewhere(body, { clickhouse: away });
     expect(answer.statusCode).toBe(500);
     expect(answer.headers['retry-after']).toBe('1');
     expect(answer.body).not.toContain('127.0.0.1');

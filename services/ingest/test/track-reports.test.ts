@@ -155,6 +155,52 @@ describe('POST /track/open', () => {
   });
 });
 
+describe('domains that carry a port', () => {
+  const HOST = 'localhost:3001';
+  let workspaceId: string;
+  beforeAll(async () => {
+    const { workspace } = await ingest.catalog.workspaces.create({
+      ...{ name: 'Local', slug: 'local', plan: 'enterprise', domain: HOST },
+    });
+    workspaceId = workspace.id;
+  });
+  const aLink = (key: string, fields: object = {}) =>
+    ingest.catalog.links.create(workspaceId, { domain: HOST, key, url: 'https://acme.com/local', ...fields });
+
+  it('are reported under that name, as they are visited', async () => {
+    const link = await aLink('Ported');
+    const me = { 'x-forwarded-for': '198.51.101.4' };
+    const visited = await ingest.visit('/ported', { ...me, host: HOST });
+    expect(visited.headers.location).toBe('https://acme.com/local');
+    const reports = [
+      await report('click', { domain: HOST, key: 'ported' }, me),
+      await report('click', { domain: `http://www.${HOST}/any`, key: 'Ported' }, me),
+      await report('visit', { domain: HOST, url: `http://${HOST}/ported?a=1` }, me),
+      await report('open', { deepLink: `http://${HOST}/ported` }, me),
+    ];
+    const [click] = await clicksOf(link, 1);
+    for (const answer of reports) expect(answer.json()).toMatchObject({ clickId: click?.click_id });
+    expect((await report('click', { domain: 'localhost:3002', key: 'ported' }, me)).statusCode).toBe(404);
+    expect((await report('click', { domain: 'localhost', key: 'ported' }, me)).statusCode).toBe(404);
+  });
+
+  it('are asked for the click that led to an app store under that name, others without their port', async () => {
+    await aLink('store', { ios: 'https://apps.apple.com/app/id2', trackConversion: true });
+    const plain = await ingest.link({ ios: 'https://apps.apple.com/app/id3', trackConversion: true });
+    for (const [host, key, address, dubDomain] of [
+      [HOST, 'store', '198.51.101.5', HOST],
+      [`${DOMAIN}:8443`, plain.key, '198.51.101.6', `${DOMAIN}:8443`],
+      [DOMAIN, plain.key, '198.51.101.7', `https://${DOMAIN}:8443/`],
+    ] as const) {
+      const me = { 'x-forwarded-for': address };
+      const { location } = (await ingest.visit(`/${key}`, { ...me, host, 'user-agent': IPHONE })).headers;
+      const clickId = new URL(String(location)).searchParams.get('dub_id');
+      const open = async () => (await report('open', { dubDomain }, me)).json<{ clickId: string | null }>().clickId;
+      expect(await waitFor(open, { what: 'the remembered click' })).toBe(clickId);
+    }
+  });
+});
+
 describe('clicks on links of partners', () => {
   it('say who the partner is', async () => {
     const { catalog, workspaceId } = ingest;

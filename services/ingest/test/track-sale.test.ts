@@ -183,6 +183,16 @@ describe('POST /track/sale', () => {
     expect(onFirst.map((row) => row.amount).sort()).toEqual(['2', '5']);
   });
 
+  it('finds the lead in ClickHouse when Redis says of it only what older versions noted', async () => {
+    const { link, clickId, customerExternalId } = await aCustomer();
+    await leadsOf(link, 1);
+    for (const name of await ingest.redisClient.keys('{waymark}:state:lead:*')) {
+      await ingest.redisClient.set(name, createEventId(Date.now()), 'EX', 600);
+    }
+    expect((await sale({ customerExternalId, amount: 1 })).statusCode).toBe(200);
+    expect((await salesOf(link, 1))[0]).toMatchObject({ click_id: clickId });
+  });
+
   it('makes a customer and a lead of a direct sale', async () => {
     const link = await ingest.link({ trackConversion: true });
     const clickId = await ingest.click(link);
@@ -214,6 +224,15 @@ describe('POST /track/sale', () => {
     expect((await leadsOf(link, 1))[0]?.event_name).toBe('Direct sale tracking lead event');
     await ingest.customer(customerExternalId);
     expect(new Set(rows.map((row) => row.customer_id)).size).toBe(1);
+  });
+
+  it('an empty name is none: the sale is a purchase', async () => {
+    const { link, customerExternalId } = await aCustomer();
+    expect((await sale({ customerExternalId, amount: 100, eventName: '' })).json()).toMatchObject({
+      eventName: 'Purchase',
+      sale: { amount: 100 },
+    });
+    expect((await salesOf(link, 1))[0]).toMatchObject({ event_name: 'Purchase' });
   });
 
   it('records nothing for somebody unknown without a click, and the same invoice later', async () => {

@@ -9,13 +9,31 @@ let api: WholeApi;
 let key: string;
 let clickId: string;
 
-async function post(path: string, body: object): Promise<Response> {
+function send(method: string, path: string, body?: object): Promise<Response> {
   return fetch(`${api.url}${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
+    method,
+    headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
 }
+
+const post = (path: string, body: object) => send('POST', path, body);
+
+/** A customer with a lead, once the writer has written both. */
+async function aCustomerWithLead(externalId: string): Promise<void> {
+  expect((await post('/track/lead', { clickId, eventName: 'Sign up', customerExternalId: externalId })).status).toBe(
+    200,
+  );
+  await waitFor(
+    async () => {
+      const found = await send('GET', `/events?event=leads&interval=24h&limit=1000`);
+      return found.ok && (await found.text()).includes(`"externalId":"${externalId}"`);
+    },
+    { what: `the lead of ${externalId}`, timeoutMs: 20_000 },
+  );
+}
+
+const sell = (customerExternalId: string) => post('/track/sale', { customerExternalId, amount: 100 });
 
 beforeAll(async () => {
   api = await startWholeApi();
@@ -68,4 +86,26 @@ it('a lead and a creation of the same customer at the same moment make one custo
     const again = await post('/customers', { externalId: `customer-${number}`, country: 'FR' });
     expect(again.status).toBe(409);
   }
+});
+
+it('a customer does not get the leads of a deleted one who had its external id', async () => {
+  await aCustomerWithLead('deleted');
+  expect((await sell('deleted')).status).toBe(200);
+  expect((await send('DELETE', '/customers/ext_deleted')).status).toBe(200);
+  expect((await post('/customers', { externalId: 'deleted', country: 'FR' })).status).toBe(201);
+  const sold = await sell('deleted');
+  expect([sold.status, await sold.text()]).toEqual([404, expect.stringContaining('No lead found')]);
+
+  // Its own leads count as ever, and at once.
+  const lead = { clickId, eventName: 'Second life', customerExternalId: 'deleted' };
+  expect((await post('/track/lead', lead)).status).toBe(200);
+  expect((await sell('deleted')).status).toBe(200);
+});
+
+it('a customer does not get the leads of one who has another external id by now, and that one keeps them', async () => {
+  await aCustomerWithLead('renamed');
+  expect((await send('PATCH', '/customers/ext_renamed', { externalId: 'renamed-to' })).status).toBe(200);
+  expect((await post('/customers', { externalId: 'renamed', country: 'FR' })).status).toBe(201);
+  expect((await sell('renamed')).status).toBe(404);
+  expect((await sell('renamed-to')).status).toBe(200);
 });

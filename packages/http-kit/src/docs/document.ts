@@ -1,5 +1,8 @@
 /** What the pages read of the OpenAPI document. */
 
+/** Security scheme of the routes that pages call. */
+export const PUBLISHABLE_KEY = 'publishableKey';
+
 export interface JsonSchema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -43,7 +46,7 @@ export interface Operation {
   readonly summary?: string;
   readonly description?: string;
   readonly tags?: readonly string[];
-  readonly security?: readonly unknown[];
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: ContentByType };
   readonly responses: Readonly<Record<string, { readonly $ref?: string; readonly content?: ContentByType }>>;

@@ -1,4 +1,11 @@
-import { contentOf, type Document, type JsonSchema, type Operation, type Parameter } from './document.js';
+import {
+  contentOf,
+  type Document,
+  type JsonSchema,
+  type Operation,
+  type Parameter,
+  PUBLISHABLE_KEY,
+} from './document.js';
 import { type Html, html, prose } from './html.js';
 import { docsPage } from './page.js';
 import { fieldRows, fieldTable, typeHtml } from './schema-html.js';
@@ -28,6 +35,12 @@ function parameterRow({ name, schema, required, description }: Parameter) {
   };
 }
 
+function keyLines({ security }: Operation): string[] {
+  if (security === undefined) return [];
+  const isOfPages = security.some((scheme) => Object.hasOwn(scheme, PUBLISHABLE_KEY));
+  return [`-H "Authorization: Bearer $${isOfPages ? 'WAYMARK_PUBLISHABLE_KEY' : 'WAYMARK_KEY'}"`];
+}
+
 /** The request of the examples as a command. */
 function curlText(serverUrl: string, { method, path, operation }: Route): string {
   const parameters = operation.parameters ?? [];
@@ -40,7 +53,7 @@ function curlText(serverUrl: string, { method, path, operation }: Route): string
   const body = contentOf(operation.requestBody)?.example;
   return [
     `curl${method === 'GET' ? '' : ` -X ${method}`} '${serverUrl}${target}${query.size === 0 ? '' : `?${query}`}'`,
-    ...(operation.security === undefined ? [] : ['-H "Authorization: Bearer $WAYMARK_KEY"']),
+    ...keyLines(operation),
     ...(body === undefined
       ? []
       : [`-H 'Content-Type: application/json'`, `-d '${JSON.stringify(body, null, 2).replaceAll("'", `'\\''`)}'`]),

@@ -1,7 +1,6 @@
 import { createEventId } from '@waymark/contract';
-import type { EventProducer } from '@waymark/event-queue';
 import type { Visit } from '@waymark/visit';
-import { isCountable, recordVisit } from '../record-visit.js';
+import { isCountable, type RecordVisitDeps, recordVisit } from '../record-visit.js';
 import type { PreparedLink } from './prepared-link.js';
 
 /** A visit that may be a click. */
@@ -15,8 +14,7 @@ export interface CountedVisit {
   readonly url: string;
 }
 
-export interface ClickCounterDeps {
-  readonly producer: Pick<EventProducer, 'recordClick'>;
+export interface ClickCounterDeps extends RecordVisitDeps {
   readonly logger: { error(context: object, message: string): void };
 }
 
@@ -31,16 +29,18 @@ export interface CountedClick {
  * Counts visits of links: the visit's click id is that of the click recorded now or within the hour, else a new one. Never
  * rejects: the visitor goes on whatever happens to the click.
  */
-export function createClickCounter({ producer, logger }: ClickCounterDeps) {
+export function createClickCounter(deps: ClickCounterDeps) {
   return async ({ prepared, visit, nowMs, isTracked, isScan, url }: CountedVisit): Promise<CountedClick> => {
     if (!isCountable(visit, isTracked)) return { clickId: createEventId(nowMs), isKept: false };
     try {
       const trigger = isScan ? 'qr' : 'link';
-      const { clickId } = await recordVisit(producer, prepared, visit, { trigger, url, nowMs });
+      // Who follows the other links is never told the id.
+      const isIdGiven = prepared.passesClickId;
+      const { clickId } = await recordVisit(deps, prepared, visit, { trigger, url, nowMs, isIdGiven });
       return { clickId, isKept: true };
     } catch (err) {
       const { id: linkId, workspaceId } = prepared.link;
-      logger.error({ err, linkId, workspaceId }, 'a click could not be kept');
+      deps.logger.error({ err, linkId, workspaceId }, 'a click could not be kept');
       return { clickId: createEventId(nowMs), isKept: false };
     }
   };

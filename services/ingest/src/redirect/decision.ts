@@ -13,7 +13,8 @@ export type Refusal =
   | { readonly action: 'fall-back'; readonly to: 'notFoundUrl' | 'expiredUrl'; readonly otherwise: Page }
   /** The domain's file of that name; no click. */
   | { readonly action: 'file'; readonly file: 'appleAppSiteAssociation' | 'assetLinks' }
-  | { readonly action: 'page'; readonly page: Page; readonly isClick: boolean };
+  /** `isVisit`: it came as far as the link itself (rows 7 and 8), and counts unless it is a bot's. */
+  | { readonly action: 'page'; readonly page: Page; readonly isVisit: boolean };
 
 /** What is to be done with a visit (spec 7.1). */
 export type Decision = Follow | Refusal;

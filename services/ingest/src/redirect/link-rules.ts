@@ -19,7 +19,7 @@ type RuleMaker = (link: LinkRecord) => LinkRule | undefined;
 const locked: RuleMaker = (link) =>
   link.encryptedPassword === null
     ? undefined
-    : ({ lock }) => (lock === 'open' ? undefined : { action: 'page', page: passwordPage(link, lock), isClick: false });
+    : ({ lock }) => (lock === 'open' ? undefined : { action: 'page', page: passwordPage(link, lock), isVisit: false });
 
 /** Row 5. */
 const disabled: RuleMaker = ({ disabledAt }) => (disabledAt === null ? undefined : () => NOT_FOUND);
@@ -36,12 +36,12 @@ const expired: RuleMaker = ({ expiresAt, expiredUrl }) => {
 
 /** Row 7. */
 const withoutDestination: RuleMaker = ({ url }) =>
-  url === '' ? () => ({ action: 'page', page: PLACEHOLDER_PAGE, isClick: true }) : undefined;
+  url === '' ? () => ({ action: 'page', page: PLACEHOLDER_PAGE, isVisit: true }) : undefined;
 
 /** Row 8. */
 const previewed: RuleMaker = (link) => {
   if (!link.proxy) return undefined;
-  const decision: Decision = { action: 'page', page: previewPage(link), isClick: false };
+  const decision: Decision = { action: 'page', page: previewPage(link), isVisit: true };
   return ({ visit }) => (visit.isBot ? decision : undefined);
 };
 

@@ -2,7 +2,6 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { LinkRecord } from '@waymark/catalog';
 import type { RateLimiter } from '@waymark/rate-limit';
 import { readCookie } from './cookies.js';
-import { linkPath } from './link-path.js';
 import type { LockState } from './password-page.js';
 
 /** What of a visit may open a link. */
@@ -17,21 +16,27 @@ export interface Unlocking {
   readonly lock: LockState;
   /** The password given is the link's. */
   readonly isPasswordRight: boolean;
+  /** When a blocked visitor may try again. */
+  readonly retryAfterSeconds?: number;
 }
 
 /** Guards links that have a password (spec 7.1, row 4). */
 export interface PasswordGate {
   /** A wrong password counts as a try. */
   unlock(link: LinkRecord, keys: Keys): Promise<Unlocking>;
-  /** `Set-Cookie` that opens the link from now on, as long as it keeps its password. */
-  cookie(link: LinkRecord): string;
+  /**
+   * `Set-Cookie` that opens the link from now on, as long as it keeps its password.
+   *
+   * @param path where the browser shall send it
+   */
+  cookie(link: LinkRecord, path: string): string;
 }
 
 export interface PasswordGateOptions {
   /** Secret of the installation: what cookies hold says nothing about passwords without it. */
   readonly secret: Buffer;
   readonly passwordOf: (link: LinkRecord) => string | null;
-  readonly limiter: Pick<RateLimiter, 'take' | 'giveBack'>;
+  readonly limiter: Pick<RateLimiter, 'take' | 'look'>;
 }
 
 const BUCKET = 'link-password';
@@ -63,13 +68,19 @@ export function createPasswordGate({ secret, passwordOf, limiter }: PasswordGate
     return given.length === token.length && timingSafeEqual(given, token);
   }
 
-  /** Taken before the password is looked at, so that tries at the same moment cannot be more than allowed. */
+  /**
+   * Only wrong passwords are tries: whoever knows the right one is not in anybody's way. Of guesses at the same moment the
+   * right one opens nothing either once too many wrong ones came before it, since it is looked up behind their counts.
+   */
   async function tryPassword(link: LinkRecord, given: string): Promise<Unlocking> {
-    const { allowed } = await limiter.take(link.id, BUCKET, TRIES_MAX, TRIES_WINDOW_SECONDS);
-    if (!allowed) return { lock: 'blocked', isPasswordRight: false };
-    if (!isToken(link, tokenFor(link, given))) return { lock: 'wrong', isPasswordRight: false };
-    void limiter.giveBack(link.id, BUCKET, TRIES_WINDOW_SECONDS);
-    return { lock: 'open', isPasswordRight: true };
+    const isRight = isToken(link, tokenFor(link, given));
+    const tries = isRight
+      ? await limiter.look(link.id, BUCKET, TRIES_MAX, TRIES_WINDOW_SECONDS)
+      : await limiter.take(link.id, BUCKET, TRIES_MAX, TRIES_WINDOW_SECONDS);
+    if (!tries.allowed) {
+      return { lock: 'blocked', isPasswordRight: false, retryAfterSeconds: tries.retryAfterSeconds };
+    }
+    return { lock: isRight ? 'open' : 'wrong', isPasswordRight: isRight };
   }
 
   return {
@@ -82,7 +93,7 @@ export function createPasswordGate({ secret, passwordOf, limiter }: PasswordGate
       return given === null || given === '' ? { lock: 'closed', isPasswordRight: false } : tryPassword(link, given);
     },
 
-    cookie: (link) =>
-      `${cookieName(link)}=${tokenOf(link)}; Path=${linkPath(link)}; Max-Age=${7 * 24 * 3600}; HttpOnly; Secure; SameSite=Lax`,
+    cookie: (link, path) =>
+      `${cookieName(link)}=${tokenOf(link)}; Path=${path}; Max-Age=${7 * 24 * 3600}; HttpOnly; Secure; SameSite=Lax`,
   };
 }

@@ -9,7 +9,10 @@ export interface PreparedLink extends LinkRules {
   /** `UInt64` as text. */
   readonly workspaceNumber: string;
   readonly linkNumber: string;
-  /** `Set-Cookie` up to the click id, and after it. */
+  /** The link's own path, and as most visits write it: without its first slash. */
+  readonly path: string;
+  readonly rawPath: string;
+  /** `Set-Cookie` up to the click id, and after it for visits of the link's own path. */
   readonly cookieHead: string;
   readonly cookieTail: string;
   readonly status: 301 | 302;
@@ -21,6 +24,15 @@ export interface PreparedLink extends LinkRules {
 
 const COOKIE_SECONDS = 3600;
 
+function cookieTailAt(path: string): string {
+  return `; Path=${path}; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Lax`;
+}
+
+/** `Set-Cookie` with the click that stands for a visit of the path. */
+export function clickCookie(prepared: PreparedLink, clickId: string, path: string): string {
+  return prepared.cookieHead + clickId + (path === prepared.path ? prepared.cookieTail : cookieTailAt(path));
+}
+
 function numberOf(kind: 'link' | 'workspace', id: string): string {
   const number = parseResourceId(kind, id);
   if (number === undefined) throw new TypeError(`not a ${kind} id: ${id}`);
@@ -30,12 +42,15 @@ function numberOf(kind: 'link' | 'workspace', id: string): string {
 function prepare(link: LinkRecord): PreparedLink {
   const isRoot = link.key === ROOT_KEY;
   const isPartnerLink = link.programId !== null && link.partnerId !== null;
+  const path = linkPath(link);
   return {
     link,
+    path,
+    rawPath: path.slice(1),
     workspaceNumber: numberOf('workspace', link.workspaceId),
     linkNumber: numberOf('link', link.id),
     cookieHead: `dub_id_${link.domain}_${link.key}=`,
-    cookieTail: `; Path=${linkPath(link)}; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Lax`,
+    cookieTail: cookieTailAt(path),
     status: isRoot ? 301 : 302,
     via: isPartnerLink ? link.key : undefined,
     passesClickId: link.trackConversion || isPartnerLink,

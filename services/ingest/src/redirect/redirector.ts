@@ -4,16 +4,18 @@ import type { EventProducer } from '@waymark/event-queue';
 import { requestId } from '@waymark/http-kit';
 import type { VisitReader } from '@waymark/visit';
 import type { AppOpens } from '../app-opens.js';
+import type { FreshClicks } from '../fresh-clicks.js';
+import { linkAt } from '../link-at.js';
 import { fileAnswer, type LinkAnswer, pageAnswer, sendAnswer } from './answers.js';
 import { createClickCounter } from './click-counter.js';
 import { decideLink, decidePath, NOT_FOUND, type Refusal } from './decision.js';
 import { finalDestination, headerUrl, redirectTarget } from './final-url.js';
 import { framePage, launchPage } from './link-pages.js';
-import { linkPath } from './link-path.js';
+import { visitedPath } from './link-path.js';
 import { NOT_FOUND_PAGE, UNAVAILABLE_PAGE } from './pages.js';
 import type { PasswordGate, Unlocking } from './password-gate.js';
 import { passwordPage } from './password-page.js';
-import { preparedLink } from './prepared-link.js';
+import { clickCookie, preparedLink } from './prepared-link.js';
 import { queryWithout } from './query-pieces.js';
 import { readShortAddress, type ShortAddress } from './short-address.js';
 
@@ -26,6 +28,7 @@ export interface RedirectDeps {
   readonly readVisit: VisitReader;
   readonly passwords: PasswordGate;
   readonly appOpens: Pick<AppOpens, 'remember'>;
+  readonly freshClicks: Pick<FreshClicks, 'add'>;
   /** Shared by all workspaces; search engines may index it. */
   readonly defaultDomain: string | undefined;
   readonly logger: { error(context: object, message: string): void };
@@ -58,13 +61,6 @@ export function createRedirector(deps: RedirectDeps): Redirector {
   const { readVisit, passwords, defaultDomain, logger, now, random } = deps;
   const { links, domains } = deps.catalog;
   const count = createClickCounter(deps);
-
-  /** Domains that are served on an unusual port may carry it in their name. */
-  async function findLink({ domain, host, key }: ShortAddress): Promise<LinkRecord | undefined> {
-    if (key === undefined || domain === '') return undefined;
-    const link = await links.findByAddress(domain, key);
-    return link === undefined && host !== domain ? links.findByAddress(host, key) : link;
-  }
 
   async function findDomain({ domain, host }: ShortAddress) {
     if (domain === '') return undefined;
@@ -106,18 +102,19 @@ export function createRedirector(deps: RedirectDeps): Redirector {
       method: request.method,
       botParameter: parameters.get('bot') ?? undefined,
     });
-    const { lock, isPasswordRight } =
+    const { lock, isPasswordRight, retryAfterSeconds } =
       link.encryptedPassword === null ? OPEN : await passwords.unlock(link, { cookies, given: parameters.get('pw') });
     const isUntracked = parameters.has('dub-no-track');
     const isTracked = !isUntracked && request.headers['dub-no-track'] === undefined;
     const counted = { prepared, visit, nowMs, isTracked, isScan: parameters.get('qr') === '1' };
-    const keep = (clickId: string) => headers.push('set-cookie', prepared.cookieHead + clickId + prepared.cookieTail);
+    const path = address.rawPath === prepared.rawPath ? prepared.path : visitedPath(link, address.rawPath);
+    if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds));
 
     const decision = decideLink(prepared, { visit, nowMs, lock, cookies, random });
     if (decision.action !== 'follow') {
-      if (decision.action === 'page' && decision.isClick) {
-        const { clickId, isKept } = await count({ ...counted, url: link.url });
-        if (isKept) keep(clickId);
+      if (decision.action === 'page' && decision.isVisit) {
+        const { clickId } = await count({ ...counted, url: link.url });
+        if (isTracked) headers.push('set-cookie', clickCookie(prepared, clickId, path));
       }
       return carryOut(decision, address, headers);
     }
@@ -125,8 +122,9 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     const target = redirectTarget(decision.target, parameters.get('redir_url'));
     const destination = finalDestination(target, { query, via: prepared.via, isPasswordRight });
     const { clickId, isKept } = await count({ ...counted, url: destination.recorded });
-    if (isKept) keep(clickId);
-    if (decision.cookie !== undefined) headers.push('set-cookie', decision.cookie);
+    // Whether the visit counts or not (spec 7.4): the cookie is never believed. Only who asks not to be tracked gets none.
+    if (isTracked) headers.push('set-cookie', clickCookie(prepared, clickId, path));
+    if (decision.cookie !== undefined) headers.push('set-cookie', `${decision.cookie}; Path=${path}`);
     if (decision.isAppStore && isKept) deps.appOpens.remember(link, visit.clientAddress, clickId);
     // Apps would take the id for a part of the number or message.
     const isPassed = prepared.passesClickId && !isUntracked && decision.manner !== 'launch';
@@ -144,14 +142,16 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     password: string,
     headers: string[],
   ): Promise<LinkAnswer> {
+    const path = visitedPath(link, address.rawPath);
     if (link.encryptedPassword !== null) {
       const { cookie: cookies } = request.headers;
-      const { lock } = await passwords.unlock(link, { cookies, given: password });
+      const { lock, retryAfterSeconds } = await passwords.unlock(link, { cookies, given: password });
+      if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds));
       if (lock !== 'open') return pageAnswer(passwordPage(link, lock), headers);
-      headers.push('set-cookie', passwords.cookie(link));
+      headers.push('set-cookie', passwords.cookie(link, path));
     }
     const query = queryWithout(address.query, 'pw');
-    return sendAnswer(303, linkPath(link) + (query === '' ? '' : `?${query}`), headers);
+    return sendAnswer(303, path + (query === '' ? '' : `?${query}`), headers);
   }
 
   async function answerWith(
@@ -161,7 +161,7 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     try {
       const address = readShortAddress(request.headers.host, request.target);
       const decided = decidePath(address.path);
-      const link = decided === undefined ? await findLink(address) : undefined;
+      const link = decided === undefined ? await linkAt(links, address, address.key) : undefined;
       const headers = ['cache-control', 'no-store'];
       const isIndexed = link?.doIndex === true || address.domain === defaultDomain || address.host === defaultDomain;
       if (!isIndexed) headers.push('x-robots-tag', 'googlebot: noindex');

@@ -1,14 +1,20 @@
 import { normaliseKey } from '@waymark/catalog';
 import { withoutWww } from '@waymark/visit';
 
-/** What the address of a request says: domain, key and query of a short link. */
-export interface ShortAddress {
+/** Names of the domain that a host may be. */
+export interface HostNames {
   /** Lower case, without `www.` and port; `''` for a request that names no host. */
   readonly domain: string;
   /** The same with its port, if it has one. */
   readonly host: string;
+}
+
+/** What the address of a request says: domain, key and query of a short link. */
+export interface ShortAddress extends HostNames {
   /** The path without its first slash, decoded; as it stands when it cannot be. */
   readonly path: string;
+  /** The same as it came: still encoded. */
+  readonly rawPath: string;
   /** The key as look-ups compare it; undefined for a path that no link can have. */
   readonly key: string | undefined;
   /** Raw, without `?`. */
@@ -27,7 +33,7 @@ const NO_NAMES = { domain: '', host: '' } as const;
 const HOST = /^[\w.:[\]-]+$/;
 
 /** Names of a Host header: lower case, without `www.` and the dot of a full name; the domain also without port. */
-function readHost(header: string | undefined): Pick<ShortAddress, 'domain' | 'host'> {
+export function readHost(header: string | undefined): HostNames {
   if (header === undefined || header.length > HOST_CHARS_MAX || !HOST.test(header)) return NO_NAMES;
   const colon = header.lastIndexOf(':');
   const end = colon > 0 && header.indexOf(']', colon) < 0 ? colon : header.length;
@@ -65,7 +71,8 @@ export function readShortAddress(hostHeader: string | undefined, requestTarget: 
   const hash = target.indexOf('#');
   const head = hash < 0 ? target : target.slice(0, hash);
   const mark = head.indexOf('?');
-  const path = decodePath(head.slice(head.startsWith('/') ? 1 : 0, mark < 0 ? undefined : mark));
+  const rawPath = head.slice(head.startsWith('/') ? 1 : 0, mark < 0 ? undefined : mark);
+  const path = decodePath(rawPath);
   const { domain, host } = readHost(hostText);
-  return { domain, host, path, key: lookupKey(path), query: mark < 0 ? '' : head.slice(mark + 1) };
+  return { domain, host, path, rawPath, key: lookupKey(path), query: mark < 0 ? '' : head.slice(mark + 1) };
 }

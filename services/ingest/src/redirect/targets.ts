@@ -4,7 +4,7 @@ export interface Follow {
   readonly target: string;
   /** By redirect, by a page that hands the address to an app (row 9), or in a frame (row 10). */
   readonly manner: 'redirect' | 'launch' | 'frame';
-  /** `Set-Cookie` that keeps the visitor on this variant of a test. */
+  /** `Set-Cookie`, but for its path, that keeps the visitor on this variant of a test. */
   readonly cookie: string | undefined;
   /** The app's first start may ask for the click (spec 6.3). */
   readonly isAppStore: boolean;

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { LinkRecord } from '@waymark/catalog';
 import { readCookie } from './cookies.js';
-import { linkPath } from './link-path.js';
 import { type Follow, leadTo } from './targets.js';
 
 const COOKIE = 'dub_test_url';
@@ -10,6 +9,7 @@ const COOKIE_SECONDS = 7 * 24 * 3600;
 const COOKIE_CHARS_MAX = 2000;
 
 interface Variant {
+  readonly url: string;
   readonly cookieValue: string;
   /** Sum of the percentages up to and including this one. */
   readonly upTo: number;
@@ -32,6 +32,22 @@ function cookieValueOf(url: string): string {
   return text.length <= COOKIE_CHARS_MAX ? text : createHash('sha256').update(url).digest('base64url');
 }
 
+/** The value as other clients write it: unencoded, or with escapes of their own. Undefined when it cannot be decoded. */
+function decodedValue(value: string): string | undefined {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return undefined;
+  }
+}
+
+function variantOf(kept: string, variants: readonly Variant[]): Variant | undefined {
+  const exact = variants.find(({ cookieValue, url }) => cookieValue === kept || url === kept);
+  if (exact !== undefined) return exact;
+  const decoded = decodedValue(kept);
+  return decoded === undefined ? undefined : variants.find(({ url }) => url === decoded);
+}
+
 /** The link's A/B test (spec 7.2), undefined when it has none that can run. */
 export function variantChooser(link: LinkRecord): VariantChooser | undefined {
   const { testVariants, testCompletedAt } = link;
@@ -43,14 +59,14 @@ export function variantChooser(link: LinkRecord): VariantChooser | undefined {
   const variants = testVariants.map(({ url, percentage }): Variant => {
     sum += percentage;
     const cookieValue = cookieValueOf(url);
-    const cookie = `${COOKIE}=${cookieValue}; Path=${linkPath(link)}; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Lax`;
-    return { cookieValue, upTo: sum, follow: leadTo(url, link.rewrite, cookie) };
+    const cookie = `${COOKIE}=${cookieValue}; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Lax`;
+    return { url, cookieValue, upTo: sum, follow: leadTo(url, link.rewrite, cookie) };
   });
 
   return ({ nowMs, cookies, random }) => {
     if (nowMs >= endsAtMs) return undefined;
     const kept = readCookie(cookies, COOKIE);
-    const known = kept === undefined ? undefined : variants.find(({ cookieValue }) => cookieValue === kept);
+    const known = kept === undefined ? undefined : variantOf(kept, variants);
     if (known !== undefined) return known.follow;
     const point = random() * sum;
     return (variants.find(({ upTo }) => point < upTo) ?? variants[0])?.follow;

@@ -11,11 +11,13 @@ import {
   type TrackVisitResponse,
   type Trigger,
 } from '@waymark/contract';
-import { type Visit, withoutWww } from '@waymark/visit';
+import type { Visit } from '@waymark/visit';
+import type { StoreClick } from '../app-opens.js';
+import { linkAt } from '../link-at.js';
 import { isCountable, recordVisit, visitClaim } from '../record-visit.js';
 import { finalDestination } from '../redirect/final-url.js';
 import { preparedLink } from '../redirect/prepared-link.js';
-import { readShortAddress } from '../redirect/short-address.js';
+import { type HostNames, readHost, readShortAddress } from '../redirect/short-address.js';
 import { checkHostname } from './allowed-hostnames.js';
 import type { TrackDeps } from './track-deps.js';
 import { orUnavailable } from './unavailable.js';
@@ -50,9 +52,9 @@ interface Report {
 }
 
 /** A domain as scripts give it: a host, or any URL on it. */
-function hostOf(domain: string): string {
+function hostNames(domain: string): HostNames {
   const text = domain.includes('://') ? domain : `https://${domain}`;
-  return URL.canParse(text) ? withoutWww(new URL(text).hostname) : '';
+  return readHost(URL.canParse(text) ? new URL(text).host : undefined);
 }
 
 /** Without the click id of an earlier visit, which a page's own address may carry. */
@@ -61,21 +63,18 @@ function withoutClickId(url: string): string {
 }
 
 export function createBrowserReports(deps: TrackDeps): BrowserReports {
-  const { catalog, producer, readVisit, appOpens, now } = deps;
+  const { catalog, producer, readVisit, now } = deps;
 
-  async function findLink(host: string, key: string | undefined): Promise<LinkRecord> {
-    const link =
-      host === '' || key === undefined
-        ? undefined
-        : await orUnavailable('link look-up', catalog.links.findByAddress(host, key));
+  async function findLink(names: HostNames, key: string | undefined): Promise<LinkRecord> {
+    const link = await orUnavailable('link look-up', linkAt(catalog.links, names, key));
     if (link === undefined || link.disabledAt !== null) throw new ApiError('not_found', 'Link not found.');
     return link;
   }
 
   /** The link at an address; the address of a page, too, where a site's own domain is a short domain. */
-  function findLinkAt(host: string, url: string): Promise<LinkRecord> {
+  function findLinkAt(names: HostNames, url: string): Promise<LinkRecord> {
     const { pathname } = new URL(url);
-    return findLink(host, readShortAddress(undefined, pathname.startsWith('/') ? pathname : `/${pathname}`).key);
+    return findLink(names, readShortAddress(undefined, pathname.startsWith('/') ? pathname : `/${pathname}`).key);
   }
 
   function readReport(request: ReportRequest, referrer: string | null | undefined): Visit {
@@ -115,8 +114,8 @@ export function createBrowserReports(deps: TrackDeps): BrowserReports {
         return rememberedOr(err, link, visit);
       }
     }
-    const details = { trigger, url: withoutClickId(report.url), nowMs };
-    return (await recordVisit(producer, preparedLink(link), visit, details)).clickId;
+    const details = { trigger, url: withoutClickId(report.url), nowMs, isIdGiven: true };
+    return (await recordVisit(deps, preparedLink(link), visit, details)).clickId;
   }
 
   /** What a page shows of the partner whose link brought the visitor. */
@@ -133,9 +132,15 @@ export function createBrowserReports(deps: TrackDeps): BrowserReports {
     return { partner: { id, name, image, ...optional }, discount: null };
   }
 
-  async function firstOpen(domain: string, request: ReportRequest): Promise<TrackOpenResponse> {
+  /** The click to an app store from a link of the host, under whichever of its names the link has. */
+  async function storeClick({ domain, host }: HostNames, address: string): Promise<StoreClick | undefined> {
+    const click = await deps.appOpens.find(domain, address);
+    return click === undefined && host !== domain ? deps.appOpens.find(host, address) : click;
+  }
+
+  async function firstOpen(names: HostNames, request: ReportRequest): Promise<TrackOpenResponse> {
     const { clientAddress } = readReport(request, undefined);
-    const click = await orUnavailable('click to an app store', appOpens.find(domain, clientAddress));
+    const click = await orUnavailable('click to an app store', storeClick(names, clientAddress));
     const link = click && (await orUnavailable('link look-up', catalog.links.get(click.workspaceId, click.linkId)));
     return click === undefined || link === undefined
       ? { clickId: null, link: null }
@@ -146,7 +151,7 @@ export function createBrowserReports(deps: TrackDeps): BrowserReports {
 
   return {
     async click(body, request) {
-      const link = await findLink(hostOf(body.domain), normaliseKey(body.key));
+      const link = await findLink(hostNames(body.domain), normaliseKey(body.key));
       const partner = await partnerOf(link);
       const url = body.url && URL.canParse(body.url) ? body.url : link.url;
       const clickId = await record({ link, trigger: 'link', url, referrer: body.referrer }, request);
@@ -154,14 +159,14 @@ export function createBrowserReports(deps: TrackDeps): BrowserReports {
     },
 
     async open({ deepLink, dubDomain }, request) {
-      if (!deepLink) return firstOpen(hostOf(dubDomain ?? ''), request);
-      const link = await findLinkAt(hostOf(deepLink), deepLink);
+      if (!deepLink) return firstOpen(hostNames(dubDomain ?? ''), request);
+      const link = await findLinkAt(hostNames(deepLink), deepLink);
       const clickId = await record({ link, trigger: 'deeplink', url: link.url, isFromApp: true }, request);
       return { clickId, link: openedLink(link) };
     },
 
     async visit({ domain, url, referrer }, request) {
-      const link = await findLinkAt(hostOf(domain), url);
+      const link = await findLinkAt(hostNames(domain), url);
       return { clickId: await record({ link, trigger: 'pageview', url, referrer }, request) };
     },
   };

@@ -9,7 +9,7 @@ import {
 import type { App } from '@waymark/http-kit';
 import type { FastifyRequest } from 'fastify';
 import { createBrowserReports, type ReportRequest } from './browser-reports.js';
-import { allowCrossOrigin } from './cors.js';
+import { answerPreflights } from './preflights.js';
 import { storableBody } from './storable-body.js';
 import type { TrackDeps } from './track-deps.js';
 
@@ -31,50 +31,47 @@ function reportRequest(request: Pick<FastifyRequest, 'raw' | 'headers' | 'query'
   };
 }
 
-/** `POST /track/click`, `/track/open` and `/track/visit` with their preflights, in a scope of their own because of its headers. */
+/** `POST /track/click`, `/track/open` and `/track/visit` with their preflights. */
 export async function browserRoutes(app: App, deps: TrackDeps): Promise<void> {
   const reports = createBrowserReports(deps);
-  await app.register(async (plain) => {
-    const scope = plain as App;
-    allowCrossOrigin(scope, ['/track/click', '/track/open', '/track/visit']);
-    scope.post(
-      '/track/click',
-      {
-        bodyLimit: BODY_BYTES_MAX,
-        schema: {
-          summary: 'Record a click from a browser',
-          tags: ['Track'],
-          body: trackClickBodySchema,
-          response: { 200: trackClickResponseSchema },
-        },
+  answerPreflights(app, ['/track/click', '/track/open', '/track/visit']);
+  app.post(
+    '/track/click',
+    {
+      bodyLimit: BODY_BYTES_MAX,
+      schema: {
+        summary: 'Record a click from a browser',
+        tags: ['Track'],
+        body: trackClickBodySchema,
+        response: { 200: trackClickResponseSchema },
       },
-      (request) => reports.click(storableBody(request.body), reportRequest(request)),
-    );
-    scope.post(
-      '/track/open',
-      {
-        bodyLimit: BODY_BYTES_MAX,
-        schema: {
-          summary: 'Record that an app was opened by a link, or find the click that led to its installation',
-          tags: ['Track'],
-          body: trackOpenBodySchema,
-          response: { 200: trackOpenResponseSchema },
-        },
+    },
+    (request) => reports.click(storableBody(request.body), reportRequest(request)),
+  );
+  app.post(
+    '/track/open',
+    {
+      bodyLimit: BODY_BYTES_MAX,
+      schema: {
+        summary: 'Record that an app was opened by a link, or find the click that led to its installation',
+        tags: ['Track'],
+        body: trackOpenBodySchema,
+        response: { 200: trackOpenResponseSchema },
       },
-      (request) => reports.open(storableBody(request.body), reportRequest(request)),
-    );
-    scope.post(
-      '/track/visit',
-      {
-        bodyLimit: BODY_BYTES_MAX,
-        schema: {
-          summary: 'Record a page view',
-          tags: ['Track'],
-          body: trackVisitBodySchema,
-          response: { 200: trackVisitResponseSchema },
-        },
+    },
+    (request) => reports.open(storableBody(request.body), reportRequest(request)),
+  );
+  app.post(
+    '/track/visit',
+    {
+      bodyLimit: BODY_BYTES_MAX,
+      schema: {
+        summary: 'Record a page view',
+        tags: ['Track'],
+        body: trackVisitBodySchema,
+        response: { 200: trackVisitResponseSchema },
       },
-      (request) => reports.visit(storableBody(request.body), reportRequest(request)),
-    );
-  });
+    },
+    (request) => reports.visit(storableBody(request.body), reportRequest(request)),
+  );
 }

@@ -4,6 +4,7 @@ import type { ClickHouseClient, EventRow } from '@waymark/clickhouse';
 import { ApiError, parseResourceId, trustedEventIdTime } from '@waymark/contract';
 import type { EventProducer } from '@waymark/event-queue';
 import { LRUCache } from 'lru-cache';
+import type { FreshClicks } from '../fresh-clicks.js';
 import { CLICK_SELECTION, clickRowOf } from './click-rows.js';
 import { readRows } from './read-rows.js';
 import { orUnavailable, unavailable } from './unavailable.js';
@@ -11,7 +12,8 @@ import { orUnavailable, unavailable } from './unavailable.js';
 /** Finds the rows of clicks that callers name. */
 export interface ClickFinder {
   /**
-   * The click's row. A click younger than a minute may still be on its way, and is waited for.
+   * The click's row: from memory when this process has recorded or found the click lately, else from ClickHouse, where one
+   * younger than a minute may not have arrived yet, and is waited for.
    *
    * @throws ApiError not_found; 500 with `Retry-After` when that cannot be known yet
    */
@@ -21,6 +23,7 @@ export interface ClickFinder {
 export interface ClickFinderOptions {
   readonly clickhouse: ClickHouseClient;
   readonly producer: Pick<EventProducer, 'oldestQueuedMs'>;
+  readonly freshClicks: Pick<FreshClicks, 'find'>;
   readonly now: () => number;
   readonly patienceMs?: number;
 }
@@ -54,7 +57,7 @@ function notFound(clickId: string): ApiError {
 }
 
 export function createClickFinder(options: ClickFinderOptions): ClickFinder {
-  const { clickhouse, producer, now, patienceMs = PATIENCE_MS } = options;
+  const { clickhouse, producer, freshClicks, now, patienceMs = PATIENCE_MS } = options;
   // Rows of clicks never change; a sale often follows its lead within the hour.
   const kept = new LRUCache<string, EventRow>({
     max: KEPT_MAX,
@@ -105,7 +108,7 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
       const key = { workspaceNumber, timeMs, clickId };
       const known = kept.get(keyText(key));
       if (known !== undefined) return known;
-      const row = await waitFor(key);
+      const row = freshClicks.find(workspaceNumber, clickId) ?? (await waitFor(key));
       kept.set(keyText(key), row);
       return row;
     },

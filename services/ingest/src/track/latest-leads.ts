@@ -27,7 +27,7 @@ export interface LatestLeads {
     remembered: Promise<string | undefined>,
   ): Promise<EventRow | undefined>;
   /** What the commit of a lead has to set, so that a sale right after it finds the lead. */
-  state(workspaceId: string, externalId: string, eventName: string, click: EventRow): StateValue[];
+  state(customer: CustomerRecord, eventName: string, click: EventRow): StateValue[];
 }
 
 export interface LatestLeadsOptions {
@@ -41,6 +41,20 @@ export interface LatestLeadsOptions {
 function leadKey(workspaceId: string, externalId: string, eventName: string | undefined): string {
   const parts = JSON.stringify(eventName === undefined ? [externalId] : [externalId, eventName]);
   return stateKey(`lead:${workspaceId}:${createHash('sha256').update(parts).digest('base64url').slice(0, 22)}`);
+}
+
+/**
+ * What Redis notes under a key: whose lead it was, too, since an external id may belong to another customer by the time the
+ * note is read.
+ */
+function noteOf(customer: CustomerRecord, clickId: string): string {
+  return `${customer.id} ${clickId}`;
+}
+
+/** The click of the customer's own lead; undefined for a note about another one, or of a version that did not say whose. */
+function notedClick(customer: CustomerRecord, note: string | undefined): string | undefined {
+  const [customerId, clickId] = note?.split(' ') ?? [];
+  return customerId === customer.id ? clickId : undefined;
 }
 
 const QUERY = (condition: string) => `SELECT ${LEAD_CLICK_SELECTION} FROM lead_events
@@ -60,8 +74,8 @@ export function createLatestLeads({ clickhouse, readState, clicks, backlog }: La
   }
 
   const remember: LatestLeads['remembered'] = async (workspaceId, externalId, eventName) => {
-    const [clickId] = await readState([leadKey(workspaceId, externalId, eventName)]);
-    return clickId;
+    const [note] = await readState([leadKey(workspaceId, externalId, eventName)]);
+    return note;
   };
 
   return {
@@ -70,17 +84,18 @@ export function createLatestLeads({ clickhouse, readState, clicks, backlog }: La
     async find(customer, eventName, remembered) {
       const look = async () =>
         // A lead may have been committed after the first look, while its customer was waited for.
-        (await remembered) ?? (await remember(customer.workspaceId, customer.externalId, eventName));
+        notedClick(customer, await remembered) ??
+        notedClick(customer, await remember(customer.workspaceId, customer.externalId, eventName));
       const clickId = await orUnavailable('latest lead in Redis', look());
       if (clickId !== undefined) return clicks.find(customer.workspaceId, clickId);
       await backlog.check('lead', REMEMBERED_MS);
       return orUnavailable('latest lead', findWritten(customer, eventName));
     },
 
-    state(workspaceId, externalId, eventName, click) {
-      const value = readClick(click).clickId;
+    state(customer, eventName, click) {
+      const value = noteOf(customer, readClick(click).clickId);
       return [undefined, eventName].map((name) => ({
-        key: leadKey(workspaceId, externalId, name),
+        key: leadKey(customer.workspaceId, customer.externalId, name),
         value,
         ttlMs: REMEMBERED_MS,
       }));

@@ -62,7 +62,7 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
     const lead = { click, customerId: customer.id, eventName, metadata, quantity: eventQuantity ?? 1 };
     return {
       rows: [...(isNew ? [newCustomerRow(customer)] : []), ...(isDeferred ? [] : leadRows(lead, now()))],
-      state: isDeferred ? [] : leads.state(customer.workspaceId, customer.externalId, eventName, click),
+      state: isDeferred ? [] : leads.state(customer, eventName, click),
     };
   }
 

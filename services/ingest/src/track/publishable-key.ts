@@ -1,6 +1,6 @@
 import type { Catalog } from '@waymark/catalog';
 import { ApiError, planAtLeast } from '@waymark/contract';
-import { type AuthenticateHook, countRequest } from '@waymark/http-kit';
+import { type AuthenticateHook, countRequest, type RouteRequirements, rememberRequirements } from '@waymark/http-kit';
 import type { RateLimiter } from '@waymark/rate-limit';
 import { checkHostname } from './allowed-hostnames.js';
 
@@ -12,11 +12,12 @@ export interface PublishableKeyDeps {
 
 /** Forms of a key that may stand in a page (spec 1.2). */
 const AUTHORIZATION = /^Bearer (dub_pk_[A-Za-z0-9_-]{16,64})$/;
+const REQUIREMENTS = { keyKind: 'publishable', minimumPlan: 'business' } as const satisfies RouteRequirements;
 const LIMIT = { bucket: 'publishable', limit: 600, windowSeconds: 60 } as const;
 
 /** The `onRequest` hook of the client routes: publishable key, its rate limit, plan and hostname, in the order of spec 1.2. */
 export function authenticatePublishable({ catalog, rateLimiter, now }: PublishableKeyDeps): AuthenticateHook {
-  return async (request, reply) => {
+  const hook: AuthenticateHook = async (request, reply) => {
     const { authorization } = request.headers;
     if (!authorization) throw new ApiError('unauthorized', 'Missing Authorization header.');
     const token = AUTHORIZATION.exec(authorization)?.[1];
@@ -34,11 +35,13 @@ export function authenticatePublishable({ catalog, rateLimiter, now }: Publishab
     await countRequest(rateLimiter, key.keyHash, LIMIT, reply, now);
     if (workspace === undefined)
       throw new ApiError('not_found', 'The workspace of this publishable key was not found.');
-    if (!planAtLeast(workspace.plan, 'business')) {
-      throw new ApiError('forbidden', 'This endpoint needs the plan business or higher.');
+    if (!planAtLeast(workspace.plan, REQUIREMENTS.minimumPlan)) {
+      throw new ApiError('forbidden', `This endpoint needs the plan ${REQUIREMENTS.minimumPlan} or higher.`);
     }
     checkHostname(workspace.allowedHostnames, request.headers);
     request.workspace = workspace;
     request.apiKey = key;
   };
+  rememberRequirements(hook, REQUIREMENTS);
+  return hook;
 }

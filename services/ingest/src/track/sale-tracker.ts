@@ -106,7 +106,7 @@ export function createSaleTracker(parts: SaleTrackerParts): SaleTracker {
       click,
       link,
       rows: [newCustomerRow(customer), ...leadRows(lead, now())],
-      state: leads.state(workspaceId, customer.externalId, eventName, click),
+      state: leads.state(customer, eventName, click),
       isNewCustomer: true,
     };
   }

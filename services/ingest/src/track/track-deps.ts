@@ -4,6 +4,7 @@ import type { EventProducer } from '@waymark/event-queue';
 import type { RateLimiter } from '@waymark/rate-limit';
 import type { VisitReader } from '@waymark/visit';
 import type { AppOpens } from '../app-opens.js';
+import type { FreshClicks } from '../fresh-clicks.js';
 import type { CurrencyConverter } from './currencies.js';
 
 /** What the track endpoints work on. */
@@ -15,6 +16,7 @@ export interface TrackDeps {
   readonly readState: (keys: readonly string[]) => Promise<(string | undefined)[]>;
   readonly readVisit: VisitReader;
   readonly appOpens: AppOpens;
+  readonly freshClicks: FreshClicks;
   readonly rateLimiter: RateLimiter;
   readonly currencies: CurrencyConverter;
   readonly now: () => number;

@@ -14,10 +14,10 @@ import type { App } from '@waymark/http-kit';
 import { createBacklog } from './backlog.js';
 import { browserRoutes } from './browser-routes.js';
 import { createClickFinder } from './click-finder.js';
-import { allowCrossOrigin } from './cors.js';
 import { createTrackedCustomers } from './customers.js';
 import { createLatestLeads } from './latest-leads.js';
 import { createLeadTracker, type LeadTracker } from './lead-tracker.js';
+import { answerPreflights } from './preflights.js';
 import { authenticatePublishable } from './publishable-key.js';
 import { createSaleStore } from './sale-store.js';
 import { createSaleTracker, type SaleTracker } from './sale-tracker.js';
@@ -48,9 +48,9 @@ interface Trackers {
 }
 
 function createTrackers(deps: TrackDeps): Trackers {
-  const { catalog, producer, clickhouse, readState, now } = deps;
+  const { catalog, producer, clickhouse, freshClicks, readState, now } = deps;
   const backlog = createBacklog(producer, now);
-  const clicks = createClickFinder({ clickhouse, producer, now });
+  const clicks = createClickFinder({ clickhouse, producer, freshClicks, now });
   const customers = createTrackedCustomers(catalog, backlog, now);
   const leads = createLatestLeads({ clickhouse, readState, clicks, backlog });
   const sales = createSaleStore(clickhouse);
@@ -62,7 +62,7 @@ function createTrackers(deps: TrackDeps): Trackers {
 
 /** `POST /track/lead/client` and `/track/sale/client`: the same from a page, with a publishable key (spec 6.7). */
 async function clientRoutes(app: App, deps: TrackDeps, { leads, sales }: Trackers): Promise<void> {
-  allowCrossOrigin(app, ['/track/lead/client', '/track/sale/client']);
+  answerPreflights(app, ['/track/lead/client', '/track/sale/client']);
   const hooks = { onRequest: authenticatePublishable(deps), preHandler: shedding(deps.producer) };
   app.post(
     '/track/lead/client',
@@ -97,7 +97,7 @@ export async function trackRoutes(app: App, deps: TrackDeps): Promise<void> {
   const trackers = createTrackers(deps);
   const hooks = { onRequest: app.authenticate(REQUIREMENTS), preHandler: shedding(deps.producer) };
   await browserRoutes(app, deps);
-  await app.register((scope) => clientRoutes(scope as App, deps, trackers));
+  await clientRoutes(app, deps, trackers);
 
   app.post(
     '/track/lead',

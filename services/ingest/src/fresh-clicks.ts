@@ -1,0 +1,43 @@
+import type { EventRow } from '@waymark/clickhouse';
+import { eventIdTime } from '@waymark/contract';
+import { LRUCache } from 'lru-cache';
+
+/**
+ * Clicks that this process recorded in the last minutes and whose id was given away. A lead often follows its click before
+ * the writer has written it: it needs neither the writer nor ClickHouse to find the click (spec 6.4, step 4).
+ */
+export interface FreshClicks {
+  /**
+   * Only for a click that is in the queue or the spool: one that was not acknowledged does not exist.
+   *
+   * @param rowText its row as JSON, as the queue carries it
+   */
+  add(clickId: string, rowText: string): void;
+  /** The click's row, as ClickHouse will have it. */
+  find(workspaceNumber: string, clickId: string): EventRow | undefined;
+}
+
+const CLICKS_MAX = 20_000;
+const BYTES_MAX = 32_000_000;
+/** By then the writer has written it; while it is far behind, the click is looked for as all others are. */
+const FRESH_MS = 5 * 60_000;
+
+export function createFreshClicks(now: () => number): FreshClicks {
+  // Bytes of their own: the text is stitched together from headers, each of which it would keep alive.
+  const rows = new LRUCache<string, Buffer>({
+    max: CLICKS_MAX,
+    maxSize: BYTES_MAX,
+    sizeCalculation: (row) => row.length,
+  });
+  return {
+    add(clickId, rowText) {
+      rows.set(clickId, Buffer.from(rowText));
+    },
+    find(workspaceNumber, clickId) {
+      const bytes = rows.get(clickId);
+      if (bytes === undefined || (eventIdTime(clickId) ?? 0) + FRESH_MS < now()) return undefined;
+      const row = JSON.parse(bytes.toString()) as EventRow;
+      return row[0] === workspaceNumber ? row : undefined;
+    },
+  };
+}

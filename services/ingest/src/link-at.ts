@@ -1,0 +1,18 @@
+import type { Catalog, LinkRecord } from '@waymark/catalog';
+import type { HostNames } from './redirect/short-address.js';
+
+/**
+ * The link of a key on a host; undefined when nobody has it. Domains that are served on an unusual port may carry it in their
+ * name.
+ *
+ * @param key as look-ups compare it; undefined for a path that no link can have
+ */
+export async function linkAt(
+  links: Pick<Catalog['links'], 'findByAddress'>,
+  { domain, host }: HostNames,
+  key: string | undefined,
+): Promise<LinkRecord | undefined> {
+  if (key === undefined || domain === '') return undefined;
+  const link = await links.findByAddress(domain, key);
+  return link === undefined && host !== domain ? links.findByAddress(host, key) : link;
+}
