@@ -4,7 +4,6 @@ import { type Counters, type CustomerTotals, NO_CUSTOMER_TOTALS } from './counte
 import { type CustomerTraces, readCustomerTraces } from './customer-traces.js';
 import { nameRow, recordRow } from './kind.js';
 import { customerExternalId, customerKind } from './kinds.js';
-import type { NamesTable } from './names-table.js';
 import { readableName } from './readable-name.js';
 import type { RecordStore, TableSettings } from './record-store.js';
 import type { CustomerRecord } from './records.js';
@@ -42,7 +41,6 @@ export function customerName(record: Pick<CustomerRecord, 'id' | 'name' | 'email
 
 export interface CustomersParts extends ResourceParts {
   readonly clickhouse: ClickHouseClient;
-  readonly namesTable: Pick<NamesTable, 'claims'>;
   readonly settings: TableSettings;
   readonly counters: Counters;
 }

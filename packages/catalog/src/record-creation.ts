@@ -1,7 +1,7 @@
 import type { EventRow } from '@waymark/clickhouse';
 import { ApiError } from '@waymark/contract';
 import { createCreationQueue } from './creation-queue.js';
-import { type CatalogRecord, type Name, nameKey, nameRow, recordRow } from './kind.js';
+import { type CatalogRecord, type Name, nameKey, nameRow, numberOf, recordRow } from './kind.js';
 import type { Lock, LockOptions } from './locks.js';
 import type { NameOwners, Orphan } from './name-owners.js';
 import type { RecordMemory } from './record-memory.js';
@@ -113,7 +113,7 @@ export function createCreator<R extends CatalogRecord>(
   checkOwners: NameOwners,
   { remember }: RecordMemory<R>,
 ) {
-  const { kind, table, commit } = own;
+  const { kind, commit } = own;
 
   function prepare(record: R, areNamesDrawn = false): Creation {
     const stored = { record: kind.schema.parse(record), version: 1 };
@@ -124,7 +124,11 @@ export function createCreator<R extends CatalogRecord>(
       lockName: recordLock(kind, record.id),
       async check() {
         const [isUsed, orphans] = await Promise.all([
-          table.isUsed(record.workspaceId, record.id),
+          parts.namesTable.isUsed({
+            table: kind.table,
+            workspaceNumber: numberOf('workspace', record.workspaceId),
+            number: numberOf(kind.resource, record.id),
+          }),
           checkOwners(names, record.id, false),
         ]);
         if (isUsed) throw unavailable(`${kind.table} id ${record.id} exists already`);

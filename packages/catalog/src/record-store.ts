@@ -4,7 +4,6 @@ import { createGroupCommit, type GroupCommit } from './group-commit.js';
 import type { CatalogChange } from './invalidations.js';
 import { type CatalogRecord, type Kind, recordColumns } from './kind.js';
 import { createLocalRecords } from './local-cache.js';
-import type { NamesTable } from './names-table.js';
 import { createRecordList, type RecordList } from './record-list.js';
 import { createRecordReader, type RecordReader } from './record-reader.js';
 import { createRecordTable, type RecordTable } from './record-table.js';
@@ -18,7 +17,6 @@ const FEW_ROWS = { max_threads: 1, input_format_parallel_parsing: 0 } as const;
 
 export interface StoreParts extends WriteParts {
   readonly clickhouse: ClickHouseClient;
-  readonly namesTable: NamesTable;
   readonly settings: TableSettings;
 }
 

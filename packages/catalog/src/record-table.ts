@@ -50,23 +50,6 @@ PREWHERE workspace_id = {workspace:UInt64} AND id IN ({ids:Array(UInt64)})`;
     concurrentReadsMax: 4,
   });
 
-  const isKnown = createBatchLoader<RecordId, true>({
-    identify: ({ workspaceId, number }) => `${workspaceId}/${number}`,
-    group: ({ workspaceId }) => workspaceId,
-    async load(ids) {
-      const workspaceId = ids[0]?.workspaceId ?? '';
-      const rows = await queryRows<[string]>(clickhouse, {
-        query: `SELECT DISTINCT id FROM ${kind.table}
-WHERE workspace_id = {workspace:UInt64} AND id IN ({ids:Array(UInt64)})`,
-        parameters: { workspace: numberOf('workspace', workspaceId), ids: ids.map(({ number }) => BigInt(number)) },
-        settings: { ...settings, max_threads: 1 },
-      });
-      return new Map(rows.map(([number]) => [`${workspaceId}/${number}`, true] as const));
-    },
-    batchSizeMax: RECORDS_PER_READ,
-    concurrentReadsMax: 4,
-  });
-
   return {
     /** Records that are their own workspace, by id. */
     async selectWorkspaces(numbers: readonly string[]): Promise<R[]> {
@@ -81,11 +64,6 @@ WHERE workspace_id = {workspace:UInt64} AND id IN ({ids:Array(UInt64)})`,
     /** The record as the table has it at or after the call. */
     get(workspaceId: string, id: string): Promise<Stored<R> | undefined> {
       return look({ workspaceId, number: numberOf(kind.resource, id) });
-    },
-
-    /** Whether a record has that id, or ever had. */
-    async isUsed(workspaceId: string, id: string): Promise<boolean> {
-      return (await isKnown({ workspaceId, number: numberOf(kind.resource, id) })) ?? false;
     },
 
     /** @param tail constant SQL after the workspace condition; values only through `parameters` */

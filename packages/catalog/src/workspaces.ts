@@ -11,7 +11,6 @@ import { draftDomain } from './domains.js';
 import { draftKey, type IssuedKey } from './keys.js';
 import { groupSlug, workspaceSlug } from './kinds.js';
 import { draftLink } from './link-draft.js';
-import type { NamesTable } from './names-table.js';
 import { DEFAULT_GROUP, draftProgram } from './programs.js';
 import { type Creation, createRecords } from './record-creation.js';
 import type { RecordStore } from './record-store.js';
@@ -87,7 +86,7 @@ export function workspaceLimits(workspace: WorkspaceRecord): PlanLimits {
   };
 }
 
-export function createWorkspaces(stores: WorkspaceStores, parts: WriteParts & { readonly namesTable: NamesTable }) {
+export function createWorkspaces(stores: WorkspaceStores, parts: WriteParts) {
   const { workspaces } = stores;
 
   function draft(

@@ -5,6 +5,7 @@ import type { CatalogChange } from './invalidations.js';
 import { type CatalogRecord, isPossibleName, type Kind, type Name, nameKey, numberOf } from './kind.js';
 import type { LocalNames, LocalRecords } from './local-cache.js';
 import type { Lock, Locks } from './locks.js';
+import type { NamesTable } from './names-table.js';
 import type { RecordReader } from './record-reader.js';
 import type { RecordTable } from './record-table.js';
 import type { RedisCache } from './redis-cache.js';
@@ -23,6 +24,7 @@ export class NameTakenError extends ApiError {
 /** What writing needs whatever the kind. */
 export interface WriteParts {
   readonly locks: Locks;
+  readonly namesTable: NamesTable;
   readonly commitNames: GroupCommit;
   readonly cache: RedisCache;
   readonly localNames: LocalNames;
