@@ -1,4 +1,5 @@
 import { eventIdTime } from '@waymark/contract';
+import { createGenerations } from './generations.js';
 
 /** One recorded click an hour per visitor and link: a claim lasts that long from the click on. */
 export const CLICK_CLAIM_MS = 3_600_000;
@@ -15,25 +16,15 @@ export interface RecentClicks {
 
 const CLICKS_PER_GENERATION = 50_000;
 
-/**
- * Remembers the last fifty to a hundred thousand, about 15 MB, in two generations: taking the oldest out of one map, click by
- * click, would walk over all that were taken out before.
- */
+/** Remembers the last fifty to a hundred thousand, about 15 MB. */
 export function createRecentClicks(now: () => number): RecentClicks {
-  let young = new Map<string, string>();
-  let old = new Map<string, string>();
+  const { get, add } = createGenerations<string>({ entriesMax: CLICKS_PER_GENERATION });
   return {
     get(claim) {
-      const clickId = young.get(claim) ?? old.get(claim);
+      const clickId = get(claim);
       if (clickId === undefined) return undefined;
       return (eventIdTime(clickId) ?? 0) + CLICK_CLAIM_MS > now() ? clickId : undefined;
     },
-    add(claim, clickId) {
-      if (young.size >= CLICKS_PER_GENERATION) {
-        old = young;
-        young = new Map();
-      }
-      young.set(claim, clickId);
-    },
+    add,
   };
 }

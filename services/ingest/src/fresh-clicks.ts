@@ -1,6 +1,6 @@
 import type { EventRow } from '@waymark/clickhouse';
 import { eventIdTime } from '@waymark/contract';
-import { LRUCache } from 'lru-cache';
+import { createGenerations } from '@waymark/event-queue';
 
 /**
  * Clicks that this process recorded in the last minutes and whose id was given away. A lead often follows its click before
@@ -17,21 +17,21 @@ export interface FreshClicks {
   find(workspaceNumber: string, clickId: string): EventRow | undefined;
 }
 
-const CLICKS_MAX = 20_000;
-const BYTES_MAX = 32_000_000;
+const CLICKS_PER_GENERATION = 10_000;
+const BYTES_PER_GENERATION = 16_000_000;
 /** By then the writer has written it; while it is far behind, the click is looked for as all others are. */
 const FRESH_MS = 5 * 60_000;
 
 export function createFreshClicks(now: () => number): FreshClicks {
   // Bytes of their own: the text is stitched together from headers, each of which it would keep alive.
-  const rows = new LRUCache<string, Buffer>({
-    max: CLICKS_MAX,
-    maxSize: BYTES_MAX,
-    sizeCalculation: (row) => row.length,
+  const rows = createGenerations<Buffer>({
+    entriesMax: CLICKS_PER_GENERATION,
+    weightMax: BYTES_PER_GENERATION,
+    weigh: (row) => row.length,
   });
   return {
     add(clickId, rowText) {
-      rows.set(clickId, Buffer.from(rowText));
+      rows.add(clickId, Buffer.from(rowText));
     },
     find(workspaceNumber, clickId) {
       const bytes = rows.get(clickId);

@@ -1,8 +1,7 @@
 import { clickRowText } from '@waymark/clickhouse';
 import { createEventId, type Trigger } from '@waymark/contract';
-import { clickClaim, type EventProducer } from '@waymark/event-queue';
+import { clickClaim, type EventProducer, type RecordedClick } from '@waymark/event-queue';
 import type { Visit } from '@waymark/visit';
-import type { FreshClicks } from './fresh-clicks.js';
 import { recordedUrl } from './redirect/final-url.js';
 import type { PreparedLink } from './redirect/prepared-link.js';
 
@@ -16,33 +15,29 @@ export function visitClaim(prepared: PreparedLink, visit: Visit): string {
   return clickClaim(prepared.link.id, visit.identity);
 }
 
-export interface RecordVisitDeps {
-  readonly producer: Pick<EventProducer, 'recordClick'>;
-  readonly freshClicks: Pick<FreshClicks, 'add'>;
-}
-
 /** What a visit's click is besides its visitor's. */
 export interface ClickDetails {
   readonly trigger: Trigger;
   /** Destination without the click id. */
   readonly url: string;
   readonly nowMs: number;
-  /** Whether anybody is told the click's id, and may name it in a lead. */
-  readonly isIdGiven: boolean;
 }
 
-/**
- * Records the visit as a click, unless the same visitor's was recorded within the hour.
- *
- * @returns the id of the click that stands for this visit
- * @throws ApiError when neither Redis nor the spool could keep it
- */
+/** A visit on its way into the queue. */
+export interface VisitRecording {
+  /** The row of its click, as the queue carries it. */
+  readonly rowText: string;
+  /** The click that stands for the visit. Rejects with ApiError when neither Redis nor the spool could keep it. */
+  readonly click: Promise<RecordedClick>;
+}
+
+/** Records the visit as a click, unless the same visitor's was recorded within the hour. */
 export function recordVisit(
-  { producer, freshClicks }: RecordVisitDeps,
+  producer: Pick<EventProducer, 'recordClick'>,
   prepared: PreparedLink,
   visit: Visit,
   details: ClickDetails,
-): Promise<{ readonly clickId: string }> {
+): VisitRecording {
   const clickId = createEventId(details.nowMs);
   const rowText = clickRowText({
     workspaceId: prepared.workspaceNumber,
@@ -63,10 +58,5 @@ export function recordVisit(
     refererUrl: visit.refererUrl,
     ip: visit.ip,
   });
-  const recording = producer.recordClick({ claim: visitClaim(prepared, visit), clickId, rowText });
-  if (!details.isIdGiven) return recording;
-  return recording.then((click) => {
-    if (click.recorded) freshClicks.add(clickId, rowText);
-    return click;
-  });
+  return { rowText, click: producer.recordClick({ claim: visitClaim(prepared, visit), clickId, rowText }) };
 }

@@ -67,7 +67,7 @@ export async function withCatalog<T>(stores: BenchStores, work: (catalog: Catalo
 /** A workspace on the biggest plan with a domain and one plain link; its key, and an API key without a limit that matters. */
 export function createBenchLink(
   stores: BenchStores,
-): Promise<{ readonly workspaceId: string; readonly key: string; readonly token: string }> {
+): Promise<{ readonly workspaceId: string; readonly key: string; readonly plainKey: string; readonly token: string }> {
   return withCatalog(stores, async (catalog) => {
     const { workspace, apiKey } = await catalog.workspaces.create({
       name: 'Bench',
@@ -76,12 +76,10 @@ export function createBenchLink(
       domain: BENCH_DOMAIN,
     });
     await catalog.workspaces.update(workspace.id, { requestsPerMinute: 1_000_000_000 });
-    await catalog.links.create(workspace.id, {
-      domain: BENCH_DOMAIN,
-      key: 'plain',
-      url: 'https://example.com/landing?utm_source=bench',
-      trackConversion: true,
-    });
-    return { workspaceId: workspace.id, key: 'plain', token: apiKey.token };
+    const [key, plainKey] = ['tracked', 'plain'];
+    const url = 'https://example.com/landing?utm_source=bench';
+    await catalog.links.create(workspace.id, { domain: BENCH_DOMAIN, key, url, trackConversion: true });
+    await catalog.links.create(workspace.id, { domain: BENCH_DOMAIN, key: plainKey, url });
+    return { workspaceId: workspace.id, key, plainKey, token: apiKey.token };
   });
 }

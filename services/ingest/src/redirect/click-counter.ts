@@ -1,6 +1,8 @@
 import { createEventId } from '@waymark/contract';
+import type { EventProducer } from '@waymark/event-queue';
 import type { Visit } from '@waymark/visit';
-import { isCountable, type RecordVisitDeps, recordVisit } from '../record-visit.js';
+import type { FreshClicks } from '../fresh-clicks.js';
+import { isCountable, recordVisit } from '../record-visit.js';
 import type { PreparedLink } from './prepared-link.js';
 
 /** A visit that may be a click. */
@@ -14,7 +16,9 @@ export interface CountedVisit {
   readonly url: string;
 }
 
-export interface ClickCounterDeps extends RecordVisitDeps {
+export interface ClickCounterDeps {
+  readonly producer: Pick<EventProducer, 'recordClick'>;
+  readonly freshClicks: Pick<FreshClicks, 'add'>;
   readonly logger: { error(context: object, message: string): void };
 }
 
@@ -34,9 +38,10 @@ export function createClickCounter(deps: ClickCounterDeps) {
     if (!isCountable(visit, isTracked)) return { clickId: createEventId(nowMs), isKept: false };
     try {
       const trigger = isScan ? 'qr' : 'link';
-      // Who follows the other links is never told the id.
-      const isIdGiven = prepared.passesClickId;
-      const { clickId } = await recordVisit(deps, prepared, visit, { trigger, url, nowMs, isIdGiven });
+      const recording = recordVisit(deps.producer, prepared, visit, { trigger, url, nowMs });
+      const { clickId, recorded } = await recording.click;
+      // Who follows the other links is never told the id, and names it in no lead.
+      if (recorded && prepared.passesClickId) deps.freshClicks.add(clickId, recording.rowText);
       return { clickId, isKept: true };
     } catch (err) {
       const { id: linkId, workspaceId } = prepared.link;

@@ -63,7 +63,7 @@ function withoutClickId(url: string): string {
 }
 
 export function createBrowserReports(deps: TrackDeps): BrowserReports {
-  const { catalog, producer, readVisit, now } = deps;
+  const { catalog, producer, freshClicks, readVisit, now } = deps;
 
   async function findLink(names: HostNames, key: string | undefined): Promise<LinkRecord> {
     const link = await orUnavailable('link look-up', linkAt(catalog.links, names, key));
@@ -114,8 +114,11 @@ export function createBrowserReports(deps: TrackDeps): BrowserReports {
         return rememberedOr(err, link, visit);
       }
     }
-    const details = { trigger, url: withoutClickId(report.url), nowMs, isIdGiven: true };
-    return (await recordVisit(deps, preparedLink(link), visit, details)).clickId;
+    const details = { trigger, url: withoutClickId(report.url), nowMs };
+    const recording = recordVisit(producer, preparedLink(link), visit, details);
+    const { clickId, recorded } = await recording.click;
+    if (recorded) freshClicks.add(clickId, recording.rowText);
+    return clickId;
   }
 
   /** What a page shows of the partner whose link brought the visitor. */
