@@ -33,9 +33,9 @@ return 1
 export interface RecordedClaims {
   /**
    * Does work that records something under a claim, and leaves what events that follow at once are to find there. Undefined:
-   * somebody works under the claim, or has recorded something.
+   * something was recorded under it. Who else works under it is waited for: it may record nothing.
    *
-   * @throws ApiError 500 when Redis is away
+   * @throws ApiError 500 with `Retry-After` when Redis is away, or the claim is of somebody who was killed and has not expired
    */
   record<T>(name: string, ttlMs: number, work: () => Promise<T>): Promise<T | undefined>;
   /**
@@ -72,12 +72,23 @@ export function createRecordedClaims(redis: Redis): RecordedClaims {
     }
   }
 
+  /** @returns false when something is recorded under the claim */
+  async function takeOnceFree(key: string, mine: string): Promise<boolean> {
+    const untilMs = performance.now() + PENDING_WAIT_MS;
+    while ((await ask(redis.set(key, mine, 'PX', PENDING_TTL_MS, 'NX'), 'taking a claim')) === null) {
+      const { state } = claimState(await ask(redis.get(key), 'reading a claim'));
+      if (state === 'final') return false;
+      if (performance.now() > untilMs) throw notRecorded(new Error('somebody else works under the claim'));
+      if (state === 'pending') await pause(POLL_MS);
+    }
+    return true;
+  }
+
   return {
     async record(name, ttlMs, work) {
       const key = claimKey(name);
       const mine = pendingValue(randomUUID());
-      const taken = await ask(redis.set(key, mine, 'PX', PENDING_TTL_MS, 'NX'), 'taking a claim');
-      if (taken === null) return undefined;
+      if (!(await takeOnceFree(key, mine))) return undefined;
       let stored = '';
       try {
         const result = await work();

@@ -23,6 +23,22 @@ function isAbortedBody(err: { readonly code?: unknown; readonly statusCode?: unk
   return err.code === 'ECONNRESET' && err.statusCode === 400;
 }
 
+const RETRY_SOON = { retryAfterSeconds: 1 };
+const SOCKET_CODES: ReadonlySet<unknown> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
+
+/** A store that does not answer comes back: the same request is worth repeating. */
+function isStoreAway(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false;
+  return ('code' in thrown && SOCKET_CODES.has(thrown.code)) || isStoreAway(thrown.cause);
+}
+
 /** The public error for anything thrown. What is not known by name becomes a 500 that says nothing but the request id. */
 function toApiError(thrown: unknown, requestId: string): ApiError {
   if (thrown instanceof ApiError) return thrown;
@@ -33,7 +49,7 @@ function toApiError(thrown: unknown, requestId: string): ApiError {
     if (isAbortedBody(err)) return new ApiError('bad_request', 'The request ended early.', { cause: thrown });
   }
   const message = `Something went wrong on our side. Please quote request ${requestId} when reporting it.`;
-  return new ApiError('internal_server_error', message, { cause: thrown });
+  return new ApiError('internal_server_error', message, { cause: thrown, ...(isStoreAway(thrown) ? RETRY_SOON : {}) });
 }
 
 function logError(request: FastifyRequest, error: ApiError): void {

@@ -296,6 +296,11 @@ describe('who may', () => {
       const program = await programOf({ workspaceId, ...caller });
       if (what === 'nothing of one') await catalog.groups.remove(workspaceId, program.defaultGroupId);
       await catalog.programs.remove(workspaceId, program.id);
+      // Half-made is what was never written, and not what was removed.
+      await management.database.client.command({
+        query: 'DELETE FROM programs WHERE workspace_id = {workspace:UInt64}',
+        query_params: { workspace: parseResourceId('workspace', workspaceId) },
+      });
       await catalog.workspaces.update(workspaceId, { defaultProgramId: null });
       const enrolled = await Promise.all([1, 2, 3].map(() => enrol({ workspaceId, ...caller })));
       expect(enrolled.map(({ status }) => status)).toEqual([201, 201, 201]);

@@ -105,7 +105,7 @@ export class Scanner {
     let opened = 0;
     while (!(this.#isBehindSpace() && this.#isAtConnector())) {
       const piece = this.#match(BARE_PIECE);
-      if (piece === undefined || (piece === '(' && end === start) || (piece === ')' && opened === 0)) break;
+      if (piece === undefined || (piece === ')' && opened === 0)) break;
       if (piece === '(') opened += 1;
       if (piece === ')') opened -= 1;
       this.offset += piece.length;

@@ -42,7 +42,7 @@ export async function findCustomer(parts: CustomerParts, workspaceId: string, id
   return found;
 }
 
-/** @throws ApiError conflict when the external id is taken, or its customer is being recorded at this moment */
+/** @throws ApiError conflict when the external id is taken */
 export async function createCustomer(
   { catalog, claims }: CustomerParts,
   workspaceId: string,
@@ -62,7 +62,7 @@ function taken(externalId: string): ApiError {
   return new ApiError('conflict', `A customer "${externalId}" exists already.`);
 }
 
-/** @throws ApiError not_found, conflict when the external id is taken, or its customer is being recorded at this moment */
+/** @throws ApiError not_found, conflict when the external id is taken */
 export async function updateCustomer(
   parts: CustomerParts,
   workspaceId: string,
@@ -82,6 +82,8 @@ export async function updateCustomer(
       country: body.country === undefined ? customer.country : body.country,
     }));
   const isRenamed = externalId !== before.externalId;
+  // Killed in between, a copy of before would keep the old id from everybody, and events that name it with this customer.
+  if (isRenamed) await claims.forget([customerClaim(workspaceId, before.externalId)]);
   const updated = isRenamed
     ? await claims.record(customerClaim(workspaceId, externalId), CUSTOMER_CLAIM_MS, update)
     : await update();
@@ -102,13 +104,17 @@ export async function deleteCustomer(parts: CustomerParts, workspaceId: string, 
   const { catalog, claims } = parts;
   const customer = await findCustomer(parts, workspaceId, id);
   const { eventNames, invoiceIds } = await catalog.customers.traces(workspaceId, customer.id);
+  const forget = (externalId: string) =>
+    claims.forget([
+      customerClaim(workspaceId, externalId),
+      ...eventNames.map((name) => leadClaim(workspaceId, externalId, name)),
+      ...invoiceIds.map((invoiceId) => invoiceClaim(workspaceId, invoiceId)),
+    ]);
+  // Killed in between, what is remembered would outlive the customer; afterwards, as an event may have remembered it anew.
+  await forget(customer.externalId);
   const removed = await catalog.customers.remove(workspaceId, customer.id);
+  await forget(customer.externalId);
   // Somebody may have changed its external id since it was found.
-  const externalIds = [...new Set([customer.externalId, removed.externalId])];
-  await claims.forget([
-    ...externalIds.map((externalId) => customerClaim(workspaceId, externalId)),
-    ...externalIds.flatMap((externalId) => eventNames.map((name) => leadClaim(workspaceId, externalId, name))),
-    ...invoiceIds.map((invoiceId) => invoiceClaim(workspaceId, invoiceId)),
-  ]);
+  if (removed.externalId !== customer.externalId) await forget(removed.externalId);
   return customer.id;
 }
