@@ -36,6 +36,24 @@ describe('errors thrown by a handler', () => {
   );
 
   it.each([
+    ['a store that is away', Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }), '1'],
+    [
+      'what failed because of that',
+      new Error('query', { cause: Object.assign(new Error(), { code: 'ECONNRESET' }) }),
+      '1',
+    ],
+    ['a fault of ours', new TypeError('undefined is not a function'), undefined],
+  ])('a 500 for %s says when to come back, if that will help', async (_what, thrown, header) => {
+    start((routes) => {
+      routes.get('/', async () => {
+        throw thrown;
+      });
+    });
+    const response = await app.inject('/');
+    expect([response.statusCode, response.headers['retry-after']]).toEqual([500, header]);
+  });
+
+  it.each([
     [0, '1'],
     [0.2, '1'],
     [7, '7'],
