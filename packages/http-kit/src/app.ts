@@ -11,7 +11,7 @@ import Fastify, {
 } from 'fastify';
 import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import { createClientErrorHandler } from './client-errors.js';
-import { crossOriginHeaders } from './cross-origin.js';
+import { CROSS_ORIGIN_HEADERS } from './cross-origin.js';
 import { docsPlugin } from './docs/docs-plugin.js';
 import { sendError } from './error-mapper.js';
 import { healthPlugin, type ReadinessChecks } from './health.js';
@@ -80,11 +80,10 @@ const PLAIN_PATHS = ['/healthz', '/readyz', '/metrics', '/internal/domain-check'
 function addRequestHooks(app: App, requireHttps: boolean, plainPaths: readonly string[]): void {
   const plain: ReadonlySet<string | undefined> = new Set([...PLAIN_PATHS, ...plainPaths]);
   app.addHook('onRequest', (request, reply, done) => {
-    const { url } = request.routeOptions;
+    const { url, config } = request.routeOptions;
     reply.header('x-request-id', request.id);
-    // Before anything can refuse the request: a page may not read an answer without them.
-    const crossOrigin = crossOriginHeaders(url);
-    if (crossOrigin !== undefined) reply.headers(crossOrigin);
+    // Before anything can refuse the request.
+    if (config?.crossOrigin !== undefined) reply.headers(CROSS_ORIGIN_HEADERS[config.crossOrigin]);
     const isRefused = requireHttps && request.protocol !== 'https' && !plain.has(url);
     done(isRefused ? new ApiError('forbidden', 'This API is served over HTTPS only.') : undefined);
   });

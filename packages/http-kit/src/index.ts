@@ -2,6 +2,7 @@ export { type AdminGuardOptions, adminGuard } from './admin-guard.js';
 export { type App, type CreateAppOptions, createApp } from './app.js';
 export { type AuthenticateHook, type AuthPluginOptions, authPlugin, type KeyCatalog } from './auth-plugin.js';
 export { countRequest } from './count-request.js';
+export type { CrossOrigin } from './cross-origin.js';
 export { escapeHtml, Html, html } from './docs/html.js';
 export { domainCheckRoutes } from './domain-check.js';
 export type { ReadinessChecks } from './health.js';

@@ -9,7 +9,7 @@ import {
 import type { App } from '@waymark/http-kit';
 import type { FastifyRequest } from 'fastify';
 import { createBrowserReports, type ReportRequest } from './browser-reports.js';
-import { answerPreflights } from './preflights.js';
+import { answerPreflights, FROM_PAGES } from './preflights.js';
 import { storableBody } from './storable-body.js';
 import type { TrackDeps } from './track-deps.js';
 
@@ -38,6 +38,7 @@ export async function browserRoutes(app: App, deps: TrackDeps): Promise<void> {
   app.post(
     '/track/click',
     {
+      ...FROM_PAGES,
       bodyLimit: BODY_BYTES_MAX,
       schema: {
         summary: 'Record a click from a browser',
@@ -51,6 +52,7 @@ export async function browserRoutes(app: App, deps: TrackDeps): Promise<void> {
   app.post(
     '/track/open',
     {
+      ...FROM_PAGES,
       bodyLimit: BODY_BYTES_MAX,
       schema: {
         summary: 'Record that an app was opened by a link, or find the click that led to its installation',
@@ -64,6 +66,7 @@ export async function browserRoutes(app: App, deps: TrackDeps): Promise<void> {
   app.post(
     '/track/visit',
     {
+      ...FROM_PAGES,
       bodyLimit: BODY_BYTES_MAX,
       schema: {
         summary: 'Record a page view',

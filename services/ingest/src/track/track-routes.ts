@@ -17,7 +17,7 @@ import { createClickFinder } from './click-finder.js';
 import { createTrackedCustomers } from './customers.js';
 import { createLatestLeads } from './latest-leads.js';
 import { createLeadTracker, type LeadTracker } from './lead-tracker.js';
-import { answerPreflights } from './preflights.js';
+import { answerPreflights, FROM_PAGES } from './preflights.js';
 import { authenticatePublishable } from './publishable-key.js';
 import { createSaleStore } from './sale-store.js';
 import { createSaleTracker, type SaleTracker } from './sale-tracker.js';
@@ -63,11 +63,11 @@ function createTrackers(deps: TrackDeps): Trackers {
 /** `POST /track/lead/client` and `/track/sale/client`: the same from a page, with a publishable key (spec 6.7). */
 async function clientRoutes(app: App, deps: TrackDeps, { leads, sales }: Trackers): Promise<void> {
   answerPreflights(app, ['/track/lead/client', '/track/sale/client']);
-  const hooks = { onRequest: authenticatePublishable(deps), preHandler: shedding(deps.producer) };
+  const shared = { ...FROM_PAGES, onRequest: authenticatePublishable(deps), preHandler: shedding(deps.producer) };
   app.post(
     '/track/lead/client',
     {
-      ...hooks,
+      ...shared,
       schema: {
         summary: 'Track a lead from a page',
         tags: ['Track'],
@@ -80,7 +80,7 @@ async function clientRoutes(app: App, deps: TrackDeps, { leads, sales }: Tracker
   app.post(
     '/track/sale/client',
     {
-      ...hooks,
+      ...shared,
       schema: {
         summary: 'Track a sale from a page',
         tags: ['Track'],

@@ -7,10 +7,8 @@ const LIMIT = { bucket: 'qr', limit: 10, windowSeconds: 10 };
 /** Browsers and CDNs may keep a code this long: its colors and logo may change, its text cannot. */
 const CACHE_CONTROL = 'public, max-age=3600';
 
-const CORS_HEADERS = {
-  'access-control-allow-origin': '*',
-  'access-control-allow-methods': 'GET, OPTIONS',
-} as const;
+/** Pages of any site may draw codes. */
+const FROM_PAGES = { config: { crossOrigin: 'images' } } as const;
 
 export interface QrRouteParts extends QrParts {
   readonly rateLimiter: RateLimiter;
@@ -22,15 +20,13 @@ export async function qrRoutes(app: App, parts: QrRouteParts): Promise<void> {
   const { rateLimiter, now } = parts;
   const images = createQrImages(parts);
 
-  app.options('/qr', { schema: { hide: true } }, async (_request, reply) =>
-    reply.code(204).headers(CORS_HEADERS).send(),
-  );
+  app.options('/qr', { ...FROM_PAGES, schema: { hide: true } }, async (_request, reply) => reply.code(204).send());
 
   app.get(
     '/qr',
     {
+      ...FROM_PAGES,
       onRequest: async (request, reply) => {
-        reply.headers(CORS_HEADERS);
         await countRequest(rateLimiter, request.ip, LIMIT, reply, now);
       },
       schema: {
