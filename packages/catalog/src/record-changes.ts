@@ -82,7 +82,7 @@ export function createChanger<R extends CatalogRecord>(
     const gained = written.flatMap((one) => one.gained);
     checkDistinct(gained);
     const checkGained = async () =>
-      (await Promise.all(written.map((one) => checkOwners(one.gained, one.stored.record.id, true)))).flat();
+      (await Promise.all(written.map((one) => checkOwners(one.gained, one.stored.record.id)))).flat();
     const nameLocks = await parts.locks.take(gained.map(nameLock), { whileBusy: checkGained });
     await underLock(nameLocks, async () => {
       for (const orphan of await checkGained()) await orphan.remove(lock);

@@ -129,7 +129,7 @@ export function createCreator<R extends CatalogRecord>(
             workspaceNumber: numberOf('workspace', record.workspaceId),
             number: numberOf(kind.resource, record.id),
           }),
-          checkOwners(names, record.id, false),
+          checkOwners(names, record.id),
         ]);
         if (isUsed) throw unavailable(`${kind.table} id ${record.id} exists already`);
         return orphans;

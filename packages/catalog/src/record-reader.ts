@@ -135,14 +135,9 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
     troubleUntilMs = now() + TROUBLE_MS;
   }
 
-  /**
-   * The record that owns a name as the tables say it; several claims: the oldest id wins.
-   *
-   * @param unwritten id of a record that is not in the table yet: what claims the name for it need not be looked at
-   */
-  async function ownerInTables(name: Name, unwritten?: string): Promise<Stored<R> | undefined> {
+  /** The record that owns a name as the tables say it; several claims: the oldest id wins. */
+  async function ownerInTables(name: Name): Promise<Stored<R> | undefined> {
     for (const claim of await namesTable.claims(name)) {
-      if (table.publicId(claim.number) === unwritten) continue;
       const stored = await table.get(
         formatResourceId('workspace', claim.workspaceNumber),
         table.publicId(claim.number),
