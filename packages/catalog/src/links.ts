@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import type { Link, Tag } from '@waymark/contract';
+import { EXTERNAL_ID_PREFIX, type Link, type Tag } from '@waymark/contract';
 import { createBatchLoader } from './batch-loader.js';
 import type { Counters, LinkCounters } from './counters.js';
 import { linkAddress, linkExternalId, partnerTenantId } from './kinds.js';
@@ -14,7 +14,6 @@ import type { LinkRecord, PartnerRecord, TagRecord } from './records.js';
 import type { SecretBox } from './secret-box.js';
 import { hashToken } from './tokens.js';
 
-const EXTERNAL_PREFIX = 'ext_';
 const COUNTS_AT_ONCE = 4;
 
 export interface LinksParts {
@@ -106,18 +105,18 @@ export function createLinks(parts: LinksParts) {
 
     /** By `link_…` id or `ext_…` external id. */
     find(workspaceId: string, reference: string): Promise<LinkRecord | undefined> {
-      return reference.startsWith(EXTERNAL_PREFIX)
-        ? findByExternalId(workspaceId, reference.slice(EXTERNAL_PREFIX.length))
+      return reference.startsWith(EXTERNAL_ID_PREFIX)
+        ? findByExternalId(workspaceId, reference.slice(EXTERNAL_ID_PREFIX.length))
         : store.get(workspaceId, reference);
     },
 
     /** Those that exist of links named by `link_…` ids or `ext_…` external ids, each once, in the order given. */
     async findMany(workspaceId: string, references: readonly string[]): Promise<LinkRecord[]> {
-      const external = references.filter((reference) => reference.startsWith(EXTERNAL_PREFIX));
+      const external = references.filter((reference) => reference.startsWith(EXTERNAL_ID_PREFIX));
       const [byId, named] = await Promise.all([
         store.getMany(workspaceId, references),
         Promise.all(
-          external.map((reference) => findByExternalId(workspaceId, reference.slice(EXTERNAL_PREFIX.length))),
+          external.map((reference) => findByExternalId(workspaceId, reference.slice(EXTERNAL_ID_PREFIX.length))),
         ),
       ]);
       const byReference = new Map(external.map((reference, index) => [reference, named[index]]));

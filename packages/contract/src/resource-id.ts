@@ -21,6 +21,9 @@ export const RESOURCE_PREFIX = {
   apiKey: 'key_',
 } as const;
 
+/** What a caller's own ids begin with wherever an id is expected (spec 1.3). */
+export const EXTERNAL_ID_PREFIX = 'ext_';
+
 export type ResourceKind = keyof typeof RESOURCE_PREFIX;
 
 const WIDTH = 11;

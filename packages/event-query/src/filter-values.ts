@@ -1,6 +1,12 @@
-import { CONTINENTS, type MultiValueFilter, RESOURCE_PREFIX, type ResourceKind, TRIGGERS } from '@waymark/contract';
+import {
+  CONTINENTS,
+  EXTERNAL_ID_PREFIX,
+  type MultiValueFilter,
+  RESOURCE_PREFIX,
+  type ResourceKind,
+  TRIGGERS,
+} from '@waymark/contract';
 import { fault } from './fault.js';
-import { EXTERNAL_PREFIX } from './link-names.js';
 import { mapValues, type ValueLists } from './multi-value.js';
 
 /** Letters A-Z only, like ClickHouse's `lower`: both sides of a comparison have to fold alike. */
@@ -55,7 +61,7 @@ const withoutQuery = only((value) => !value.includes('?'), 'a URL without its qu
 
 /** How the values of a parameter are checked and brought to their stored form; all others compare as given (spec 2.5). */
 const RULES: Readonly<Partial<Record<MultiValueFilter, Rule>>> = {
-  linkId: idsOf('link', EXTERNAL_PREFIX),
+  linkId: idsOf('link', EXTERNAL_ID_PREFIX),
   tagId: idsOf('tag'),
   partnerId: idsOf('partner'),
   partnerTagId: idsOf('partnerTag'),

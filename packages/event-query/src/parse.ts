@@ -1,8 +1,13 @@
-import { type EventsQuery, MULTI_VALUE_FILTERS, type MultiValueFilter, RESOURCE_PREFIX } from '@waymark/contract';
+import {
+  type EventsQuery,
+  EXTERNAL_ID_PREFIX,
+  MULTI_VALUE_FILTERS,
+  type MultiValueFilter,
+  RESOURCE_PREFIX,
+} from '@waymark/contract';
 import type { Cursor } from './cursor.js';
 import { fault } from './fault.js';
 import { normaliseValues } from './filter-values.js';
-import { EXTERNAL_PREFIX } from './link-names.js';
 import { parseMetadataQuery } from './metadata-query/parser.js';
 import { firstItem, parseMultiValue, type ValueLists } from './multi-value.js';
 import { parsePage } from './page.js';
@@ -36,8 +41,8 @@ function parseLink(query: FilterQuery, lists: Lists): LinkReference | undefined 
   }
   if (lists.has('linkId')) return undefined;
   if (query.externalId !== undefined) {
-    const hasPrefix = query.externalId.startsWith(EXTERNAL_PREFIX);
-    const externalId = hasPrefix ? query.externalId.slice(EXTERNAL_PREFIX.length) : query.externalId;
+    const hasPrefix = query.externalId.startsWith(EXTERNAL_ID_PREFIX);
+    const externalId = hasPrefix ? query.externalId.slice(EXTERNAL_ID_PREFIX.length) : query.externalId;
     return { by: 'externalId', externalId, hasPrefix };
   }
   if (query.key !== undefined && domain !== undefined) return { by: 'address', domain, key: query.key };
@@ -45,11 +50,11 @@ function parseLink(query: FilterQuery, lists: Lists): LinkReference | undefined 
 }
 
 function customerOf(customerId: string): CustomerReference {
-  if (customerId.startsWith(EXTERNAL_PREFIX)) {
-    return { by: 'externalId', externalId: customerId.slice(EXTERNAL_PREFIX.length) };
+  if (customerId.startsWith(EXTERNAL_ID_PREFIX)) {
+    return { by: 'externalId', externalId: customerId.slice(EXTERNAL_ID_PREFIX.length) };
   }
   if (customerId.startsWith(RESOURCE_PREFIX.customer)) return { by: 'id', id: customerId };
-  throw fault('invalid_format', 'customerId', `must begin with ${RESOURCE_PREFIX.customer} or ${EXTERNAL_PREFIX}`);
+  throw fault('invalid_format', 'customerId', `must begin with ${RESOURCE_PREFIX.customer} or ${EXTERNAL_ID_PREFIX}`);
 }
 
 /**

@@ -1,8 +1,7 @@
 import { type Catalog, type CustomerRecord, lookAgain } from '@waymark/catalog';
-import { ApiError, type CreateCustomerBody, type UpdateCustomerBody } from '@waymark/contract';
+import { ApiError, type CreateCustomerBody, EXTERNAL_ID_PREFIX, type UpdateCustomerBody } from '@waymark/contract';
 import { CUSTOMER_CLAIM_MS, customerClaim, invoiceClaim, leadClaim, type RecordedClaims } from '@waymark/event-queue';
 
-const EXTERNAL_PREFIX = 'ext_';
 /** When the writer is well. */
 const WRITTEN = { withinMs: 2000, everyMs: 50 };
 
@@ -13,7 +12,7 @@ export interface CustomerParts {
 }
 
 function bareExternalId(externalId: string): string {
-  const bare = externalId.startsWith(EXTERNAL_PREFIX) ? externalId.slice(EXTERNAL_PREFIX.length) : externalId;
+  const bare = externalId.startsWith(EXTERNAL_ID_PREFIX) ? externalId.slice(EXTERNAL_ID_PREFIX.length) : externalId;
   if (bare === '') throw new ApiError('unprocessable_entity', 'too_small: externalId: at least one character');
   return bare;
 }
@@ -36,8 +35,8 @@ async function findByExternalId(
 
 /** By `cus_…` id or `ext_…` external id. @throws ApiError not_found */
 export async function findCustomer(parts: CustomerParts, workspaceId: string, id: string): Promise<CustomerRecord> {
-  if (!id.startsWith(EXTERNAL_PREFIX)) return parts.catalog.customers.require(workspaceId, id);
-  const found = await findByExternalId(parts, workspaceId, id.slice(EXTERNAL_PREFIX.length));
+  if (!id.startsWith(EXTERNAL_ID_PREFIX)) return parts.catalog.customers.require(workspaceId, id);
+  const found = await findByExternalId(parts, workspaceId, id.slice(EXTERNAL_ID_PREFIX.length));
   if (found === undefined) throw new ApiError('not_found', 'Customer not found.');
   return found;
 }

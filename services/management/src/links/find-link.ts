@@ -1,11 +1,9 @@
 import { API_READ, type Catalog, type LinkRecord, normaliseKey } from '@waymark/catalog';
-import { ApiError, type LinkInfoQuery, ROOT_KEY } from '@waymark/contract';
+import { ApiError, EXTERNAL_ID_PREFIX, type LinkInfoQuery, ROOT_KEY } from '@waymark/contract';
 import { domainName } from '../domains/domain-name.js';
 
-const EXTERNAL_PREFIX = 'ext_';
-
 async function findByExternalId(catalog: Catalog, workspaceId: string, given: string): Promise<LinkRecord | undefined> {
-  if (given.startsWith(EXTERNAL_PREFIX)) return catalog.links.find(workspaceId, given);
+  if (given.startsWith(EXTERNAL_ID_PREFIX)) return catalog.links.find(workspaceId, given);
   const link = await catalog.links.findByExternalId(workspaceId, given);
   if (link !== undefined) return link;
   throw new ApiError('bad_request', `externalId must carry the prefix "ext_": did you mean "ext_${given}"?`);

@@ -1,5 +1,11 @@
 import type { LinkRecord } from '@waymark/catalog';
-import { ApiError, type BulkUpdateLinksBody, type Link, type UpdateLinkBody } from '@waymark/contract';
+import {
+  ApiError,
+  type BulkUpdateLinksBody,
+  EXTERNAL_ID_PREFIX,
+  type Link,
+  type UpdateLinkBody,
+} from '@waymark/contract';
 import { changedLink } from './change-link.js';
 import { contextOf, oneObject } from './create-link.js';
 import type { LinkCaller, LinkParts } from './link-parts.js';
@@ -46,7 +52,7 @@ function namedLinks(
   if (externalIds.length === 0) {
     throw new ApiError('bad_request', 'invalid_type: linkIds: name the links, by linkIds or by externalIds');
   }
-  const references = externalIds.map((id) => (id.startsWith('ext_') ? id : `ext_${id}`));
+  const references = externalIds.map((id) => (id.startsWith(EXTERNAL_ID_PREFIX) ? id : EXTERNAL_ID_PREFIX + id));
   return catalog.links.findMany(workspace.id, references);
 }
 
