@@ -4,11 +4,15 @@ import { aWorkspace, outcomes, startStores, type TestStores } from './test-catal
 
 /** Rows of names that were drawn are written before it is known that nobody has them. */
 
-const draws = vi.hoisted((): string[] => []);
+const { draws, ids } = vi.hoisted(() => ({ draws: [] as string[], ids: [] as string[] }));
 vi.mock('../src/link-draft.js', async (original) => {
   const real = await original<typeof import('../src/link-draft.js')>();
   return {
     ...real,
+    draftLink: (...given: Parameters<typeof real.draftLink>) => {
+      const record = real.draftLink(...given);
+      return { ...record, id: ids.shift() ?? record.id };
+    },
     randomKey: (input: Parameters<typeof real.randomKey>[0]) => draws.shift() ?? real.randomKey(input),
   };
 });
@@ -68,4 +72,17 @@ it('a chosen key that is refused leaves no row behind', async () => {
   const settled = await Promise.allSettled([create('chosen-3'), create('Chosen-3'), create('other-3')]);
   expect(outcomes(settled)).toEqual({ created: 1, codes: ['conflict'] });
   expect(await rowsOf('chosen-3')).toBe(1);
+});
+
+it.each([
+  ['a link', async () => undefined],
+  ['a link that was removed', (id: string) => catalog.links.removeMany(workspaceId, [id])],
+])('an id that %s has is not given again', async (_whose, then) => {
+  const owner = await create('owner-4');
+  await then(owner.id);
+  ids.push(owner.id);
+  await expect(create()).rejects.toMatchObject({ code: 'internal_server_error' });
+  const left = await stores.catalog().links.findByAddress(host, 'owner-4');
+  expect(left?.key).toBe((await catalog.links.get(workspaceId, owner.id))?.key);
+  expect((await create()).id).not.toBe(owner.id);
 });
