@@ -38,15 +38,15 @@ const waits: (readonly [number, number])[] = [];
 
 /** The client, telling how long it is waited for. An answer that is being read is our own time. */
 function timed(client: ClickHouseClient): ClickHouseClient {
-  const query = async (parameters: Parameters<ClickHouseClient['query']>[0]) => {
+  const rows: ClickHouseClient['rows'] = async (read) => {
     const start = performance.now();
     try {
-      return await client.query(parameters);
+      return await client.rows(read);
     } finally {
       waits.push([start, performance.now()]);
     }
   };
-  return new Proxy(client, { get: (target, name) => (name === 'query' ? query : Reflect.get(target, name)) });
+  return new Proxy(client, { get: (target, name) => (name === 'rows' ? rows : Reflect.get(target, name)) });
 }
 
 /** Time during which at least one query was waited for. */

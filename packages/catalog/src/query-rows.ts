@@ -2,8 +2,6 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 
 /** ClickHouse stops a read that takes more. */
 const READ_LIMITS = { max_execution_time: 5, max_memory_usage: '500000000', log_comment: 'catalog' };
-/** Answers are short: one thread prints them for less than it takes to hand them to others. */
-const SHORT_ANSWER = { output_format_parallel_formatting: 0 } as const;
 /** A server that does not even do that is given up: reads that hang would hold the places of those that come after. */
 const ANSWER_MS_MAX = 6_000;
 
@@ -20,16 +18,14 @@ export interface RowsQuery {
 }
 
 /** The rows of a catalog query as arrays, 64-bit numbers as text. */
-export async function queryRows<Row extends readonly unknown[]>(
+export function queryRows<Row extends readonly unknown[]>(
   clickhouse: ClickHouseClient,
   { query, parameters, settings }: RowsQuery,
 ): Promise<Row[]> {
-  const result = await clickhouse.query({
+  return clickhouse.rows<Row>({
     query,
-    query_params: parameters,
-    format: 'JSONCompactEachRow',
-    clickhouse_settings: { ...settings, ...SHORT_ANSWER, ...READ_LIMITS },
-    abort_signal: AbortSignal.timeout(ANSWER_MS_MAX),
+    parameters,
+    settings: { ...settings, ...READ_LIMITS },
+    signal: AbortSignal.timeout(ANSWER_MS_MAX),
   });
-  return result.json<Row>();
 }

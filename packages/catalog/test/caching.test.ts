@@ -40,7 +40,7 @@ const redisCache = () => createRedisCache(connections);
 
 /** How many queries `work` sends to ClickHouse; they are answered as ever. */
 async function queriesOf(work: () => Promise<unknown>): Promise<number> {
-  const query = vi.spyOn(stores.database.client, 'query');
+  const query = vi.spyOn(stores.database.client, 'rows');
   await work();
   const count = query.mock.calls.length;
   query.mockRestore();

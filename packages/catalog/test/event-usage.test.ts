@@ -53,7 +53,7 @@ describe('the events of a month are counted', () => {
     await used(3);
     await clicks(1);
     nowMs += 1_001;
-    const reads = vi.spyOn(database.client, 'query');
+    const reads = vi.spyOn(database.client, 'rows');
     expect(await Promise.all(Array.from({ length: 50 }, () => used(3)))).toEqual(Array(50).fill(2));
     expect(reads).toHaveBeenCalledTimes(1);
   });

@@ -149,7 +149,7 @@ describe('counters', () => {
     let reads = 0;
     const counting = new Proxy(client, {
       get(target, name) {
-        if (name === 'query') reads += 1;
+        if (name === 'rows') reads += 1;
         return Reflect.get(target, name);
       },
     });

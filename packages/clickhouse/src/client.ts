@@ -1,6 +1,8 @@
 import { ClickHouseLogLevel, type ClickHouseClient as Client, createClient } from '@clickhouse/client';
+import { createRowReader, type ReadSettings, type RowReader } from './row-reader.js';
 
-export type ClickHouseClient = Client;
+/** The official client, for everything that does not answer with rows to be read at once. */
+export type ClickHouseClient = Client & Pick<RowReader, 'rows'>;
 
 export interface ClickHouseOptions {
   readonly url: string;
@@ -9,6 +11,8 @@ export interface ClickHouseOptions {
   readonly database: string;
   readonly requestTimeoutMs?: number | undefined;
   readonly maxOpenConnections?: number | undefined;
+  /** Of every request, besides those that all have. */
+  readonly settings?: ReadSettings | undefined;
 }
 
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -34,21 +38,40 @@ const SETTINGS = {
 
 const optionsOfClients = new WeakMap<ClickHouseClient, ClickHouseOptions>();
 
-/** The official client. Bodies are compressed unless the server is on this machine, where it only costs time. */
+/** Bodies are compressed unless the server is on this machine, where it only costs time. */
 export function createClickHouseClient(options: ClickHouseOptions): ClickHouseClient {
-  const isRemote = !/^(?:localhost|127\.|\[::1\])/.test(new URL(options.url).host);
-  const client = createClient({
-    url: options.url,
-    username: options.user ?? 'default',
-    password: options.password ?? '',
-    database: options.database,
+  const { url, database, user = 'default', password = '' } = options;
+  const isRemote = !/^(?:localhost|127\.|\[::1\])/.test(new URL(url).host);
+  const timeoutMs = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
+  const connectionsMax = options.maxOpenConnections ?? CONNECTIONS_MAX;
+  const settings = { ...SETTINGS, ...options.settings };
+  const official = createClient({
+    url,
+    username: user,
+    password,
+    database,
     application: 'waymark',
-    request_timeout: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
-    max_open_connections: options.maxOpenConnections ?? CONNECTIONS_MAX,
+    request_timeout: timeoutMs,
+    max_open_connections: connectionsMax,
     compression: { request: isRemote, response: isRemote },
     // Errors are thrown to the caller, who logs them with what it was doing.
     log: { level: ClickHouseLogLevel.OFF },
-    clickhouse_settings: SETTINGS,
+    clickhouse_settings: settings,
+  });
+  const reader = createRowReader({
+    url,
+    user,
+    password,
+    database,
+    timeoutMs,
+    connectionsMax,
+    isCompressed: isRemote,
+    settings,
+  });
+  const closeOfficial = official.close.bind(official);
+  const client = Object.assign(official, {
+    rows: reader.rows,
+    close: async () => void (await Promise.all([closeOfficial(), reader.close()])),
   });
   optionsOfClients.set(client, options);
   return client;

@@ -31,6 +31,8 @@ export function isInfrastructureError(err: unknown): boolean {
   if (err.cause instanceof Error) return isInfrastructureError(err.cause);
   // Sockets, DNS, TLS and a body cut off while it was decompressed carry a code of Node's.
   if ('code' in err && typeof err.code === 'string') return true;
+  // A signal's: time over, or whoever asked has left.
+  if (err instanceof DOMException) return true;
   // The client's own errors (time over, request aborted, an answer that some proxy gave) are plain ones without a code;
   // a TypeError or RangeError is a mistake of the program.
   return Object.getPrototypeOf(err) === Error.prototype;

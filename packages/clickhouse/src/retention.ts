@@ -44,13 +44,11 @@ function readTtl(definition: string): CurrentTtl {
 
 async function currentTtls(client: ClickHouseClient, cluster: string | undefined): Promise<Map<string, CurrentTtl>> {
   const suffix = cluster === undefined ? '' : '_local';
-  const result = await client.query({
+  const rows = await client.rows<[string, string]>({
     query: `SELECT name, create_table_query FROM system.tables
 WHERE database = currentDatabase() AND name IN ({names:Array(String)})`,
-    query_params: { names: EXPIRING.map(({ table }) => table + suffix) },
-    format: 'JSONCompactEachRow',
+    parameters: { names: EXPIRING.map(({ table }) => table + suffix) },
   });
-  const rows = await result.json<[string, string]>();
   return new Map(rows.map(([name, definition]) => [name.slice(0, name.length - suffix.length), readTtl(definition)]));
 }
 

@@ -4,6 +4,7 @@ import { ApiError } from '@waymark/contract';
 import type { CompiledQuery } from '@waymark/event-query';
 import type { ClickHouseClient } from './client.js';
 import { isInfrastructureError } from './infrastructure-error.js';
+import type { ReadSummary } from './row-reader.js';
 
 /** Whose query it is: in ClickHouse's own logs as its `log_comment`. */
 export interface QueryCaller {
@@ -15,11 +16,8 @@ export interface QueryCaller {
 }
 
 /** How a query went. */
-export interface QueryReport {
+export interface QueryReport extends ReadSummary {
   readonly durationMs: number;
-  /** As far as ClickHouse said before its first row; 0 when it did not. */
-  readonly readRows: number;
-  readonly readBytes: number;
   /** Name or code of the error, never its text; `''` when there was none. */
   readonly error: string;
 }
@@ -38,6 +36,8 @@ const RESULT_LIMITS = {
   max_result_bytes: '120000000',
   result_overflow_mode: 'throw',
 } as const;
+
+const NOTHING_READ: ReadSummary = { readRows: 0, readBytes: 0 };
 
 const RETRY_SECONDS = 1;
 
@@ -61,13 +61,6 @@ function namesOf({ settings }: CompiledQuery, caller: QueryCaller | undefined) {
     query_id: `${requestId}/${randomUUID()}`,
     log_comment: `${endpoint} workspace ${workspaceId} request ${requestId} reads ${settings.log_comment ?? ''}`,
   };
-}
-
-/** What the server said it had read when it began to answer. */
-function summaryOf(headers: Readonly<Record<string, unknown>>): Pick<QueryReport, 'readRows' | 'readBytes'> {
-  const figure = (name: string) =>
-    Number(new RegExp(`"${name}":"(\\d+)"`).exec(String(headers['x-clickhouse-summary']))?.[1] ?? 0);
-  return { readRows: figure('read_rows'), readBytes: figure('read_bytes') };
 }
 
 function errorName(err: unknown): string {
@@ -102,11 +95,11 @@ export async function runCompiledQuery<Row extends readonly unknown[]>(
   const startedMs = performance.now();
   const durationMs = () => performance.now() - startedMs;
   try {
-    const result = await client.query({
+    let summary: ReadSummary = NOTHING_READ;
+    const rows = await client.rows<Row>({
       query: sql,
-      query_params: params,
-      format: 'JSONCompactEachRow',
-      clickhouse_settings: {
+      parameters: params,
+      settings: {
         ...RESULT_LIMITS,
         ...settings,
         ...comment,
@@ -115,15 +108,17 @@ export async function runCompiledQuery<Row extends readonly unknown[]>(
         // A server goes on with a query whose caller has left unless it is told not to, which it hears for reads only.
         cancel_http_readonly_queries_on_client_close: 1,
       },
-      ...(signal === undefined ? {} : { abort_signal: signal }),
-      ...(query_id === undefined ? {} : { query_id }),
+      queryId: query_id,
+      signal,
+      onSummary: (told) => {
+        summary = told;
+      },
     });
-    const rows = await result.json<Row>();
-    onReport?.({ durationMs: durationMs(), ...summaryOf(result.response_headers), error: '' });
+    onReport?.({ durationMs: durationMs(), ...summary, error: '' });
     return rows;
   } catch (err) {
     signal?.throwIfAborted();
-    onReport?.({ durationMs: durationMs(), readRows: 0, readBytes: 0, error: errorName(err) });
+    onReport?.({ durationMs: durationMs(), ...NOTHING_READ, error: errorName(err) });
     throw asApiError(err);
   }
 }

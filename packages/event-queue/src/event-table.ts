@@ -31,22 +31,21 @@ export function createEventTable(client: ClickHouseClient, kind: EventTableKind)
 
   const lookUp = async (keys: readonly RowKey[]): Promise<string[]> => {
     const times = keys.map(({ timestampMs }) => timestampMs);
-    const result = await client.query({
+    const rows = await client.rows<[string]>({
       // The primary key is (workspace, time): the range keeps the read to the granules of that moment.
-      query: `SELECT toString(${idColumn}) AS id FROM ${table}
+      query: `SELECT toString(${idColumn}) FROM ${table}
         WHERE workspace_id IN {workspaces:Array(UInt64)}
           AND timestamp BETWEEN {from:DateTime64(3, 'UTC')} AND {to:DateTime64(3, 'UTC')}
           AND ${idColumn} IN {ids:Array(String)}`,
-      query_params: {
+      parameters: {
         // Texts would arrive in quotes, which an array of numbers does not take.
         workspaces: [...new Set(keys.map(({ workspaceId }) => workspaceId))].map(BigInt),
         from: dateTime(Math.min(...times)),
         to: dateTime(Math.max(...times)),
         ids: keys.map(({ eventId }) => eventId),
       },
-      format: 'JSONEachRow',
     });
-    return (await result.json<{ id: string }>()).map(({ id }) => id);
+    return rows.map(([id]) => id);
   };
 
   return {

@@ -32,12 +32,8 @@ export function startSamples(options: SamplesOptions): { close(): void } {
     opsLog.add('ops_samples', [now(), service, components.instance, metric, value]);
 
   async function measureTables(client: ClickHouseClient): Promise<void> {
-    const result = await client.query({
-      query: SIZES,
-      format: 'JSONCompactEachRow',
-      abort_signal: AbortSignal.timeout(TABLES_ANSWER_MS),
-    });
-    for (const [table, rows, bytes] of await result.json<[string, string, string]>()) {
+    const signal = AbortSignal.timeout(TABLES_ANSWER_MS);
+    for (const [table, rows, bytes] of await client.rows<[string, string, string]>({ query: SIZES, signal })) {
       put(`table_rows:${table}`, Number(rows));
       put(`table_bytes:${table}`, Number(bytes));
     }

@@ -40,14 +40,13 @@ function conditionsOf({ workspaceId, webhookId, eventIds }: DeliverySelection) {
   };
 }
 
-async function read<Row>(clickhouse: ClickHouseClient, query: string, parameters: object): Promise<Row[]> {
-  const result = await clickhouse.query({
-    query,
-    query_params: { ...parameters },
-    format: 'JSONCompactEachRow',
-    clickhouse_settings: { max_execution_time: READ_SECONDS_MAX, log_comment: 'webhook deliveries' },
-  });
-  return result.json<Row>();
+function read<Row extends readonly unknown[]>(
+  clickhouse: ClickHouseClient,
+  query: string,
+  parameters: Readonly<Record<string, unknown>>,
+): Promise<Row[]> {
+  const settings = { max_execution_time: READ_SECONDS_MAX, log_comment: 'webhook deliveries' };
+  return clickhouse.rows<Row>({ query, parameters, settings });
 }
 
 /** Attempts, the newest first. */

@@ -59,23 +59,22 @@ export async function readStoredEvents(
   const times = ids.flatMap((id) => eventIdTime(id) ?? []);
   if (times.length === 0) return [];
   const { table, idColumn } = EVENT_TABLES[kind];
-  const result = await clickhouse.query({
+  const rows = await clickhouse.rows<Row>({
     // The primary key is (workspace, time): the range keeps the read to the granules of that moment.
     query: `SELECT toString(${idColumn}), toString(link_id), payload, ip${kind === 'click' ? '' : CONVERSION_COLUMNS}
 FROM ${table}
 WHERE workspace_id = {workspace:UInt64}
   AND timestamp BETWEEN {from:DateTime64(3, 'UTC')} AND {to:DateTime64(3, 'UTC')}
   AND ${idColumn} IN {ids:Array(String)}`,
-    query_params: {
+    parameters: {
       workspace: parseResourceId('workspace', workspaceId),
       from: dateTime(Math.min(...times)),
       to: dateTime(Math.max(...times)),
       ids,
     },
-    format: 'JSONCompactEachRow',
-    clickhouse_settings: { max_execution_time: READ_SECONDS_MAX, log_comment: 'webhooks' },
+    settings: { max_execution_time: READ_SECONDS_MAX, log_comment: 'webhooks' },
   });
-  const found = new Map((await result.json<Row>()).map((row) => [row[0], row]));
+  const found = new Map(rows.map((row) => [row[0], row]));
   return ids.flatMap((id) => {
     const row = found.get(id);
     return row === undefined ? [] : [storedEvent(row)];

@@ -14,7 +14,7 @@ afterAll(() => ingest.stop());
 
 /** How many queries `work` sends to ClickHouse; they are answered as ever. */
 async function queriesOf(work: () => Promise<unknown>): Promise<number> {
-  const query = vi.spyOn(ingest.clickhouse, 'query');
+  const query = vi.spyOn(ingest.clickhouse, 'rows');
   await work();
   const count = query.mock.calls.length;
   query.mockRestore();

