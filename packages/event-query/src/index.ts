@@ -8,6 +8,7 @@ export { parseInstant } from './instant.js';
 export { linkNames } from './link-names.js';
 export { planLinkEvents } from './link-reads.js';
 export { parseMultiValue, type ValueLists } from './multi-value.js';
+export { edgeOf, listText, type PageEdge, untilEdge } from './page-edge.js';
 export { type FilterQuery, parse, parseFilters } from './parse.js';
 export type { CustomerReference, Filter, LinkReference, Page, ParsedFilters, ParsedRequest } from './parsed-request.js';
 export { type PagePlan, plan } from './plan.js';

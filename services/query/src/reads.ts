@@ -11,6 +11,7 @@ import {
   printFact,
   removedLinksFact,
 } from '@waymark/event-query';
+import type { PageEdges } from './events/page-edges.js';
 import { kindKey, type WorkspaceMemory } from './workspace-memory.js';
 
 export interface ReadParts {
@@ -30,6 +31,7 @@ export interface ReadCaller extends QueryCaller {
 /** The reads of one request. All throw ApiError when ClickHouse gave up or is away. */
 export interface Reads {
   readonly eventsExpire: boolean;
+  readonly pageEdges: PageEdges;
   run<Row extends readonly unknown[]>(query: CompiledQuery): Promise<Row[]>;
   /** The sum that the plan asks for; undefined when it asks for none. */
   sum(plan: FactPlan | undefined): Promise<number | undefined>;
@@ -65,6 +67,7 @@ export function createReads(
 
   return {
     eventsExpire,
+    pageEdges: memory.pageEdges,
     run,
     sum,
 

@@ -2,6 +2,7 @@ import { type CatalogWatcher, LINKS_TABLE } from '@waymark/catalog';
 import type { EventKind } from '@waymark/contract';
 import type { PlanFacts } from '@waymark/event-query';
 import { LRUCache } from 'lru-cache';
+import { createPageEdges, type PageEdges } from './events/page-edges.js';
 
 const WORKSPACES_KEPT = 10_000;
 /** Removals are announced; this is for those that nobody announced. */
@@ -17,6 +18,7 @@ export interface WorkspaceMemory extends CatalogWatcher {
   readonly removedLinks: Memory<RemovedLinks>;
   /** How many events it has, by workspace and kind. */
   readonly eventsEver: Memory<number>;
+  readonly pageEdges: PageEdges;
 }
 
 export interface Memory<Value> {
@@ -73,6 +75,7 @@ export function createWorkspaceMemory(now: () => number): WorkspaceMemory {
   return {
     removedLinks,
     eventsEver: createMemory(now, () => EVENTS_KEPT_MS),
+    pageEdges: createPageEdges(),
     changed({ records }) {
       for (const { table, workspaceId, isRemoved } of records) {
         if (isRemoved && table === LINKS_TABLE) removedLinks.forget(workspaceId);

@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto';
+import { type BoundRequest, edgeOf, listText, type PageEdge, untilEdge } from '@waymark/event-query';
+import { LRUCache } from 'lru-cache';
+import type { EventPageRow } from './event-text.js';
+
+const LISTS_KEPT = 20_000;
+
+/** What is known of one list's first page. */
+export interface FirstPage {
+  /** Where to look for it first; undefined = not known. */
+  readonly near: BoundRequest | undefined;
+  /** To be called with the page. */
+  remember(rows: readonly EventPageRow[]): void;
+}
+
+const OTHER_PAGE: FirstPage = { near: undefined, remember: () => undefined };
+
+/**
+ * Remembers how far the first pages of lists reached, for those who ask again. Only where to look first depends on it, never
+ * the answer: it needs no forgetting.
+ */
+export interface PageEdges {
+  of(bound: BoundRequest): FirstPage;
+}
+
+export function createPageEdges(): PageEdges {
+  const edges = new LRUCache<string, PageEdge>({ max: LISTS_KEPT });
+  return {
+    of(bound) {
+      const text = listText(bound);
+      if (text === undefined) return OTHER_PAGE;
+      // Lists of links make the text long.
+      const key = createHash('sha1').update(text).digest('base64');
+      const edge = edges.get(key);
+      return {
+        near: edge && untilEdge(bound, edge),
+        remember(rows) {
+          const last = rows[bound.page.limit - 1];
+          if (last !== undefined) edges.set(key, edgeOf(bound, Date.parse(last[1])));
+        },
+      };
+    },
+  };
+}
