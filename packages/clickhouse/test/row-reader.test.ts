@@ -89,10 +89,13 @@ it.each([
   expect(isInfrastructureError(err)).toBe(true);
 });
 
-it('an answer that some proxy gave may come later', async () => {
+it.each([
+  ['a proxy gave', 502, '<html>Bad Gateway</html>'],
+  ['ends in the middle of a row', 200, '["1"]\n["2'],
+])('an answer that %s may come later', async (_what, status, body) => {
   const url = await serving((request, response) => {
     request.resume();
-    response.writeHead(502).end('<html>Bad Gateway</html>');
+    response.writeHead(status).end(body);
   });
   const err = await aReader({ url })
     .rows({ query: 'SELECT 1' })

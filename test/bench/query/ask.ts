@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { analyticsQuerySchema, eventsQuerySchema } from '@waymark/contract';
 import { bind, bindAnalytics, openCursor, parse, parseAnalytics } from '@waymark/event-query';
-import { createReads, createWorkspaceMemory, readGroups, readPage } from '@waymark/query';
+import { createReads, createWorkspaceMemory, type Reads, readGroups, readPage } from '@waymark/query';
 import type { Family } from './event-families.js';
 import { programOf } from './event-families.js';
 import type { KnownWorkspace } from './generate.js';
@@ -22,15 +22,24 @@ function scopeOf({ publicId, rank }: KnownWorkspace) {
   return { workspaceId: publicId, programId: programOf(rank) };
 }
 
-/** Reads pages as the query service does. That the workspace removed links or not is known, as it is while it is asked often. */
-export function askForPages(client: ClickHouseClient, workspace: KnownWorkspace): Ask {
-  const reads = readsOf(client, workspace);
+function pagesOf(reads: Reads, workspace: KnownWorkspace): Ask {
   return async ({ query }) => {
     const parsed = eventsQuerySchema.parse(query);
     const cursor = openCursor({ query: parsed, workspaceId: workspace.publicId });
     const rows = await readPage(reads, bind(parse(parsed, END_MS, cursor), scopeOf(workspace)));
     return rows.length;
   };
+}
+
+/** Reads pages as the query service does. That the workspace removed links or not is known, as it is while it is asked often. */
+export function askForPages(client: ClickHouseClient, workspace: KnownWorkspace): Ask {
+  return pagesOf(readsOf(client, workspace), workspace);
+}
+
+/** The same of lists that nobody asked for before: where their first pages lie is not known. */
+export function askForNewLists(client: ClickHouseClient, workspace: KnownWorkspace): Ask {
+  const pageEdges: Reads['pageEdges'] = { of: () => ({ near: undefined, remember: () => undefined }) };
+  return pagesOf({ ...readsOf(client, workspace), pageEdges }, workspace);
 }
 
 /** Reads groups as the query service does. */

@@ -3,7 +3,7 @@ import { printTable } from '../lib/report.js';
 import { startService } from '../lib/service.js';
 import { INSTANCE_KEY } from '../lib/stores.js';
 import { analyticsFamilies } from './analytics-families.js';
-import { type Ask, askBaseline, askForGroups, askForPages } from './ask.js';
+import { type Ask, askBaseline, askForGroups, askForNewLists, askForPages } from './ask.js';
 import { baselineOf } from './baseline-tables.js';
 import { type Compared, compare, geometricMean, ROUNDS } from './compare.js';
 import { deepFamilies, eventFamilies, type Family } from './event-families.js';
@@ -39,21 +39,31 @@ async function compareAll(
   return all;
 }
 
-/** One row a family: our time, the baseline's, and how often ours fits into it. */
-function printRatios(title: string, all: readonly Compared[]): void {
-  const ratios = all.map(({ ms: { ours = 0, baseline = 0 } }) => baseline / ours);
+/** One row a family: each of our times, the baseline's, and how often ours fits into it. */
+function printRatios(title: string, all: readonly Compared[], names: readonly string[] = ['ours']): void {
+  const ratios = names.map((name) => all.map(({ ms: { [name]: ours = 0, baseline = 0 } }) => baseline / ours));
   printTable(
-    [`${title}; ms, median of ${ROUNDS}`, 'family', 'ours', 'baseline', 'baseline ÷ ours', 'rows'],
+    [
+      `${title}; ms, median of ${ROUNDS}`,
+      'family',
+      ...names,
+      'baseline',
+      ...names.map((name) => `baseline ÷ ${name}`),
+      'rows',
+    ],
     all.map(({ family, ms: times, rows }, index) => [
       family.group,
       family.name,
-      ms(times.ours),
+      ...names.map((name) => ms(times[name])),
       ms(times.baseline),
-      ratio(ratios[index] ?? Number.NaN),
-      rows.ours === rows.baseline ? `${rows.ours}` : `${rows.ours}, baseline ${rows.baseline}`,
+      ...ratios.map((of) => ratio(of[index] ?? Number.NaN)),
+      [...new Set([...names, 'baseline'].map((name) => rows[name]))].join(', baseline '),
     ]),
   );
-  console.log(`\nGeometric mean ${ratio(geometricMean(ratios))}, least ${ratio(Math.min(...ratios))}.\n`);
+  for (const [index, of] of ratios.entries()) {
+    console.log(`\n${names[index]}: geometric mean ${ratio(geometricMean(of))}, least ${ratio(Math.min(...of))}.`);
+  }
+  console.log('');
 }
 
 class Measurement {
@@ -80,10 +90,14 @@ class Measurement {
       [REMOVING_RANK, 'GET /events, a workspace with removed links'],
     ] as const) {
       const workspace = knownOf(big, rank);
-      const systems = { ours: askForPages(this.#big, workspace), baseline: askBaseline(this.#baseline) };
+      const systems = {
+        first: askForNewLists(this.#big, workspace),
+        again: askForPages(this.#big, workspace),
+        baseline: askBaseline(this.#baseline),
+      };
       const families = eventFamilies(workspace, await this.picks(rank));
       const asked = rank === BIG_RANK ? families : families.filter((_family, index) => index % 4 === 2);
-      printRatios(title, await compareAll(asked, systems, progress));
+      printRatios(title, await compareAll(asked, systems, progress), ['first', 'again']);
     }
   }
 
