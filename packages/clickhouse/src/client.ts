@@ -5,6 +5,7 @@ import { createRowReader, type ReadSettings, type RowReader } from './row-reader
 export type ClickHouseClient = Client & Pick<RowReader, 'rows'>;
 
 export interface ClickHouseOptions {
+  /** Without path and parameters. */
   readonly url: string;
   readonly user?: string | undefined;
   readonly password?: string | undefined;
@@ -38,10 +39,21 @@ const SETTINGS = {
 
 const optionsOfClients = new WeakMap<ClickHouseClient, ClickHouseOptions>();
 
+/** What both halves of a client log in with; what the address says goes before what is said beside it. */
+function credentialsOf({ url, user, password }: ClickHouseOptions): { user: string; password: string } {
+  const inUrl = new URL(url);
+  return {
+    user: decodeURIComponent(inUrl.username) || user || 'default',
+    password: decodeURIComponent(inUrl.password) || password || '',
+  };
+}
+
 /** Bodies are compressed unless the server is on this machine, where it only costs time. */
 export function createClickHouseClient(options: ClickHouseOptions): ClickHouseClient {
-  const { url, database, user = 'default', password = '' } = options;
-  const isRemote = !/^(?:localhost|127\.|\[::1\])/.test(new URL(url).host);
+  const { origin: url, host } = new URL(options.url);
+  const { user, password } = credentialsOf(options);
+  const { database } = options;
+  const isRemote = !/^(?:localhost|127\.|\[::1\])/.test(host);
   const timeoutMs = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
   const connectionsMax = options.maxOpenConnections ?? CONNECTIONS_MAX;
   const settings = { ...SETTINGS, ...options.settings };

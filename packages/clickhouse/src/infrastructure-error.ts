@@ -1,4 +1,5 @@
 import { ClickHouseError } from '@clickhouse/client';
+import { errors } from 'undici';
 
 /**
  * Codes of ClickHouse that say nothing about the rows: the same insert may succeed later, on this server or once it is
@@ -29,6 +30,8 @@ export function isInfrastructureError(err: unknown): boolean {
   if (err instanceof ClickHouseError) return INFRASTRUCTURE_CODES.has(Number(err.code));
   if (!(err instanceof Error)) return false;
   if (err.cause instanceof Error) return isInfrastructureError(err.cause);
+  // What answers does not speak HTTP.
+  if (err instanceof errors.HTTPParserError) return true;
   // Sockets, DNS, TLS and a body cut off while it was decompressed carry a code of Node's.
   if ('code' in err && typeof err.code === 'string') return true;
   // A signal's: time over, or whoever asked has left.

@@ -28,6 +28,7 @@ export interface ReadSummary {
 }
 
 export interface RowReaderOptions {
+  /** Scheme, host and port. */
   readonly url: string;
   readonly user: string;
   readonly password: string;
@@ -79,14 +80,22 @@ async function textOf({ headers, body }: Dispatcher.ResponseData): Promise<strin
   return (await unzip(await body.arrayBuffer())).toString('utf8');
 }
 
+function rowOf<Row>(line: string): Row {
+  try {
+    return JSON.parse(line) as Row;
+  } catch {
+    throw new Error('the answer is not one of ClickHouse');
+  }
+}
+
 /** Rows are lines of JSON, whose texts have their own line feeds escaped. */
 function rowsOf<Row>(text: string, headers: Headers): Row[] {
   const tag = header(headers, EXCEPTION_TAG_HEADER_NAME.toLowerCase());
   // A server that fails after its first rows says so behind them.
   if (tag !== '' && text.endsWith('__exception__\r\n')) throw extractErrorAtTheEndOfChunk(Buffer.from(text), tag);
   const lines = text.split('\n');
-  if (lines.pop() !== '') throw new Error('the answer of ClickHouse ends in the middle of a row');
-  return lines.map((line) => JSON.parse(line) as Row);
+  if (lines.pop() !== '') throw new Error('the answer ends in the middle of a row');
+  return lines.map(rowOf<Row>);
 }
 
 /**
@@ -95,8 +104,7 @@ function rowsOf<Row>(text: string, headers: Headers): Row[] {
  */
 export function createRowReader(options: RowReaderOptions): RowReader {
   const { url, user, password, database, timeoutMs, connectionsMax, isCompressed } = options;
-  const { origin, pathname } = new URL(url);
-  const pool = new Pool(origin, {
+  const pool = new Pool(url, {
     connections: connectionsMax,
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
@@ -120,7 +128,7 @@ export function createRowReader(options: RowReaderOptions): RowReader {
       const search = searchOf({ ...read, settings: { ...common, ...settings } });
       const response = await pool.request({
         method: 'POST',
-        path: `${pathname}?${search}`,
+        path: `/?${search}`,
         headers,
         body: `${query}\nFORMAT JSONCompactEachRow`,
         ...(signal === undefined ? {} : { signal }),
@@ -133,6 +141,7 @@ export function createRowReader(options: RowReaderOptions): RowReader {
       return rowsOf<Row>(text, response.headers);
     },
 
-    close: () => pool.close(),
+    // Reads that are under way end with it, as the official client's do: a server that hangs must not hold up an end.
+    close: () => pool.destroy(),
   };
 }

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ClickHouseError } from '@clickhouse/client';
@@ -66,15 +67,15 @@ it('an answer that fails after its first rows is the error, not the rows', async
   expect(err).toMatchObject({ code: '241' });
 });
 
-it('credentials, database, settings and a path of the address are sent', async () => {
+it('credentials, database and settings are sent', async () => {
   const seen: Pick<IncomingMessage, 'url' | 'headers'>[] = [];
   const url = await serving((request, response) => {
     seen.push(request);
     request.resume().once('end', () => response.end('[1]\n'));
   });
-  const reader = aReader({ url: `${url}/store`, user: 'me', password: 'pä:ss', database: 'd b', settings: { a: 1 } });
+  const reader = aReader({ url, user: 'me', password: 'pä:ss', database: 'd b', settings: { a: 1 } });
   await reader.rows({ query: 'SELECT 1', settings: { b: true, c: undefined } });
-  expect(seen[0]?.url).toBe('/store?database=d+b&a=1&b=1');
+  expect(seen[0]?.url).toBe('/?database=d+b&a=1&b=1');
   expect(seen[0]?.headers.authorization).toBe(`Basic ${Buffer.from('me:pä:ss').toString('base64')}`);
 });
 
@@ -91,6 +92,7 @@ it.each([
 
 it.each([
   ['a proxy gave', 502, '<html>Bad Gateway</html>'],
+  ['is no rows', 200, '<html>\nWelcome\n</html>\n'],
   ['ends in the middle of a row', 200, '["1"]\n["2'],
 ])('an answer that %s may come later', async (_what, status, body) => {
   const url = await serving((request, response) => {
@@ -116,6 +118,43 @@ it('time over is said as such, while the head and while the body is waited for',
     expect(err).toBe(signal.reason);
     expect(isInfrastructureError(err)).toBe(true);
   }
+});
+
+it('what does not speak HTTP may be replaced', async () => {
+  const url = await serving((request) => void request.socket.end('SSH-2.0-OpenSSH\r\n'));
+  const err = await aReader({ url })
+    .rows({ query: 'SELECT 1' })
+    .catch((thrown: unknown) => thrown);
+  expect(isInfrastructureError(err)).toBe(true);
+});
+
+it.each([
+  ['http://me:p%C3%A4%3Ass@', {}, 'me:pä:ss'],
+  ['http://:secret@', {}, 'default:secret'],
+  ['http://me@', { password: 'beside' }, 'me:beside'],
+  ['http://', { user: 'you', password: 'beside' }, 'you:beside'],
+  ['http://', {}, 'default:'],
+])('both halves of a client for %s log in alike', async (start, beside, expected) => {
+  const seen: (string | undefined)[] = [];
+  const url = await serving((request, response) => {
+    seen.push(request.headers.authorization);
+    request.resume().once('end', () => response.end('[1]\n'));
+  });
+  const client = createClickHouseClient({ url: url.replace('http://', start), database: 'default', ...beside });
+  onTestFinished(() => client.close());
+  await client.rows({ query: 'SELECT 1' });
+  await client.command({ query: 'SELECT 1' });
+  expect(seen).toEqual(Array(2).fill(`Basic ${Buffer.from(expected).toString('base64')}`));
+});
+
+it('a reader that is closed does not wait for a server that hangs', async () => {
+  const asked = new EventEmitter();
+  const reader = aReader({ url: await serving(() => void asked.emit('asked')), timeoutMs: 60_000 });
+  const isAsked = once(asked, 'asked');
+  const read = reader.rows({ query: 'SELECT 1' }).catch((thrown: unknown) => thrown);
+  await isAsked;
+  await reader.close();
+  expect(isInfrastructureError(await read)).toBe(true);
 });
 
 it('a closed client reads no more', async () => {

@@ -90,7 +90,10 @@ const consistentSchema = environmentSchema.superRefine((given, ctx) => {
       if (given[name] !== undefined) refuse(name, 'needs CLICKHOUSE_URL: the embedded store has none');
     }
   } else if (URL.canParse(given.CLICKHOUSE_URL)) {
-    const { username, password } = new URL(given.CLICKHOUSE_URL);
+    const { username, password, pathname, search } = new URL(given.CLICKHOUSE_URL);
+    if (pathname !== '/')
+      refuse('CLICKHOUSE_URL', 'must not have a path: the database is named by CLICKHOUSE_DATABASE');
+    if (search !== '') refuse('CLICKHOUSE_URL', 'must not have parameters');
     if (username !== '' && given.CLICKHOUSE_USER !== undefined) {
       refuse('CLICKHOUSE_USER', 'is given twice: CLICKHOUSE_URL has a user');
     }

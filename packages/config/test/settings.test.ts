@@ -119,6 +119,8 @@ describe('loadSettings', () => {
       { CLICKHOUSE_URL: 'http://a:b@store:8123', CLICKHOUSE_PASSWORD: 'x' },
       'CLICKHOUSE_PASSWORD',
     ],
+    ['a path in the address of ClickHouse', { CLICKHOUSE_URL: 'http://store:8123/waymark' }, 'CLICKHOUSE_URL'],
+    ['parameters in the address of ClickHouse', { CLICKHOUSE_URL: 'http://store:8123/?a=1' }, 'CLICKHOUSE_URL'],
     ['a plain public address when HTTPS is required', { REQUIRE_HTTPS: 'true', BASE_URL: 'http://a.com' }, 'BASE_URL'],
     ['a public address with a query', { BASE_URL: 'https://a.com/?b=1' }, 'BASE_URL'],
     ['an absurd domain', { DEFAULT_DOMAIN: 'https://go.acme.com' }, 'DEFAULT_DOMAIN'],
@@ -166,7 +168,8 @@ describe('describeSettings', () => {
     const shown = describeSettings(
       loadSettings({
         REDIS_URL: 'redis://default:hunter2@cache:6379/0',
-        CLICKHOUSE_URL: 'https://store:8443/?password=hunter3&user=bob',
+        CLICKHOUSE_URL: 'https://bob@store:8443',
+        OTEL_EXPORTER_OTLP_ENDPOINT: 'https://traces:4318/?key=hunter3&user=bob',
         CLICKHOUSE_PASSWORD: 'hunter4',
         INSTANCE_KEY: 'ab'.repeat(32),
         ADMIN_KEY: 'cd'.repeat(16),
@@ -176,7 +179,8 @@ describe('describeSettings', () => {
     expect(shown).toMatchObject({
       apiPort: 3000,
       redisUrl: 'redis://default:***@cache:6379/0',
-      clickhouseUrl: 'https://store:8443/?password=***&user=***',
+      clickhouseUrl: 'https://bob@store:8443',
+      otlpEndpoint: 'https://traces:4318/?key=***&user=***',
       clickhousePassword: '***',
       instanceKey: '***',
       adminKey: '***',

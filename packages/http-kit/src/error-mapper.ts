@@ -31,12 +31,19 @@ const SOCKET_CODES: ReadonlySet<unknown> = new Set([
   'ETIMEDOUT',
   'ENOTFOUND',
   'EAI_AGAIN',
+  'UND_ERR_SOCKET',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
 ]);
 
 /** A store that does not answer comes back: the same request is worth repeating. */
 function isStoreAway(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
-  return ('code' in thrown && SOCKET_CODES.has(thrown.code)) || isStoreAway(thrown.cause);
+  // The second is what `AbortSignal.timeout` gives.
+  return (
+    ('code' in thrown && SOCKET_CODES.has(thrown.code)) || thrown.name === 'TimeoutError' || isStoreAway(thrown.cause)
+  );
 }
 
 /** The public error for anything thrown. What is not known by name becomes a 500 that says nothing but the request id. */

@@ -42,6 +42,8 @@ describe('errors thrown by a handler', () => {
       new Error('query', { cause: Object.assign(new Error(), { code: 'ECONNRESET' }) }),
       '1',
     ],
+    ['a store that hung up', Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' }), '1'],
+    ['a store that takes too long', new DOMException('The operation was aborted', 'TimeoutError'), '1'],
     ['a fault of ours', new TypeError('undefined is not a function'), undefined],
   ])('a 500 for %s says when to come back, if that will help', async (_what, thrown, header) => {
     start((routes) => {
