@@ -37,6 +37,9 @@ it('is looked for where it was found, and not before it was', () => {
   expect(edges.of(bound).near).toBeUndefined();
   remember([row(1), row(2)]);
   expect(edges.of(bound).near).toEqual({ ...bound, fromMs: NOW - 2 });
+  // Less than a page is left: it is not looked for there again.
+  edges.of(bound).remember([row(1)]);
+  expect(edges.of(bound).near).toBeUndefined();
 });
 
 it('asked again it has what was stored since, wherever that lies', async () => {

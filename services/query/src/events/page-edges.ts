@@ -17,7 +17,7 @@ const OTHER_PAGE: FirstPage = { near: undefined, remember: () => undefined };
 
 /**
  * Remembers how far the first pages of lists reached, for those who ask again. Only where to look first depends on it, never
- * the answer: it needs no forgetting.
+ * the answer.
  */
 export interface PageEdges {
   of(bound: BoundRequest): FirstPage;
@@ -32,11 +32,14 @@ export function createPageEdges(): PageEdges {
       // Lists of links make the text long.
       const key = createHash('sha1').update(text).digest('base64');
       const edge = edges.get(key);
+      const near = edge && untilEdge(bound, edge);
       return {
-        near: edge && untilEdge(bound, edge),
+        near,
         remember(rows) {
           const last = rows[bound.page.limit - 1];
           if (last !== undefined) edges.set(key, edgeOf(bound, Date.parse(last[1])));
+          // Some of it were taken away: it would be looked for in vain each time.
+          else if (near !== undefined) edges.delete(key);
         },
       };
     },

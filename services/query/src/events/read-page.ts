@@ -14,7 +14,7 @@ import { findStart } from './page-start.js';
 
 /**
  * Rows of a page: first the facts that its plan depends on, then the page itself. The first page of a list is looked for where it
- * was found before; there, a few links have so few events that nothing has to be known of them.
+ * was found before.
  *
  * @throws ApiError when ClickHouse gave up or is away
  */
@@ -26,19 +26,18 @@ export async function readPage(reads: Reads, bound: BoundRequest): Promise<reado
     reads.allowedLinks(bound),
   ]);
   if (events !== undefined && isBeyondEnd(bound, events)) return [];
-  const links = { ...allowed, ...removed };
-  const read = (part: BoundRequest, facts: PlanFacts) => reads.run<EventPageRow>(print(plan(part, facts)));
+  const facts = { ...allowed, ...removed, linkEvents: await reads.sum(planLinkEvents(bound, allowed)) };
+  const read = (part: BoundRequest, start: PlanFacts) =>
+    reads.run<EventPageRow>(print(plan(part, { ...facts, ...start })));
 
   const { near, remember } = reads.pageEdges.of(bound);
-  const nearRows = near === undefined ? [] : await read(near, links);
-  const isFull = nearRows.length === bound.page.limit;
-  const rows = isFull ? nearRows : await readAll();
+  const nearRows = near === undefined ? [] : await read(near, {});
+  if (nearRows.length === bound.page.limit) {
+    remember(nearRows);
+    return nearRows;
+  }
+  const start = isFarPage(bound) ? await findStart(reads, bound, facts) : {};
+  const rows = start === undefined ? [] : await read(bound, start);
   remember(rows);
   return rows;
-
-  async function readAll() {
-    const facts = { ...links, linkEvents: await reads.sum(planLinkEvents(bound, allowed)) };
-    const start = isFarPage(bound) ? await findStart(reads, bound, facts) : {};
-    return start === undefined ? [] : read(bound, { ...facts, ...start });
-  }
 }
