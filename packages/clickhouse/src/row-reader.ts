@@ -77,7 +77,9 @@ function searchOf({ parameters = {}, settings = {}, queryId }: RowsRead): URLSea
 
 async function textOf({ headers, body }: Dispatcher.ResponseData): Promise<string> {
   if (header(headers, 'content-encoding') !== 'gzip') return body.text();
-  return (await unzip(await body.arrayBuffer())).toString('utf8');
+  const bytes = await body.arrayBuffer();
+  // A server that has nothing to say says it uncompressed, whatever its head promises.
+  return bytes.byteLength === 0 ? '' : (await unzip(bytes)).toString('utf8');
 }
 
 function rowOf<Row>(line: string): Row {

@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { ClickHouseError } from '@clickhouse/client';
 import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
@@ -50,6 +51,33 @@ it('a compressed answer is the same answer', async () => {
   const plain = await aReader({ url: database.url }).rows({ query });
   expect(plain).toHaveLength(100);
   expect(await aReader({ url: database.url, isCompressed: true }).rows({ query })).toEqual(plain);
+});
+
+it.each([
+  ['no rows', Buffer.alloc(0), []],
+  ['no rows, compressed all the same', gzipSync(''), []],
+  ['rows', gzipSync('["é"]\n'), [['é']]],
+])('a compressed answer may have %s', async (_what, body, expected) => {
+  const url = await serving((request, response) => {
+    request.resume();
+    response.writeHead(200, { 'content-encoding': 'gzip' }).end(body);
+  });
+  expect(await aReader({ url, isCompressed: true }).rows({ query: 'SELECT 1' })).toEqual(expected);
+});
+
+it.each([
+  ['a refusal', 404, gzipSync('Code: 60. DB::Exception: Unknown table. (UNKNOWN_TABLE)'), { code: '60' }],
+  ['an answer that was cut off', 200, gzipSync('["1"]\n'.repeat(100)).subarray(0, 20), { code: 'Z_BUF_ERROR' }],
+])('%s may be compressed', async (_what, status, body, expected) => {
+  const url = await serving((request, response) => {
+    request.resume();
+    response.writeHead(status, { 'content-encoding': 'gzip' }).end(body);
+  });
+  const err = await aReader({ url, isCompressed: true })
+    .rows({ query: 'SELECT 1' })
+    .catch((thrown: unknown) => thrown);
+  expect(err).toMatchObject(expected);
+  expect(isInfrastructureError(err)).toBe(true);
 });
 
 it('an answer that fails after its first rows is the error, not the rows', async () => {
