@@ -1,8 +1,9 @@
 import { eventsQuerySchema, formatResourceId } from '@waymark/contract';
-import { bind, parse } from '@waymark/event-query';
+import { bind, type CompiledQuery, parse } from '@waymark/event-query';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { EventPageRow } from '../src/events/event-text.js';
 import { createPageEdges } from '../src/events/page-edges.js';
+import { type Reads, readPage } from '../src/index.js';
 import { type Answer, aWorkspace, NOW, startQuery, type TestQuery } from './test-query.js';
 
 /** The first page of a list that was asked for before is looked for where it was found. */
@@ -40,6 +41,29 @@ it('is looked for where it was found, and not before it was', () => {
   // Less than a page is left: it is not looked for there again.
   edges.of(bound).remember([row(1)]);
   expect(edges.of(bound).near).toBeUndefined();
+});
+
+it('of busy links is read in the order of time where it was found, too', async () => {
+  const pageEdges = createPageEdges();
+  const linkId = [1n, 2n].map((number) => formatResourceId('link', number)).join(',');
+  const parsed = parse(eventsQuerySchema.parse({ interval: 'all', limit: '1', linkId }), NOW, undefined);
+  const bound = bind(parsed, { workspaceId: formatResourceId('workspace', 1n), programId: null });
+  pageEdges.of(bound).remember([['id', new Date(NOW - 1).toISOString(), '1', '', '']]);
+  const read: CompiledQuery[] = [];
+  const reads = {
+    eventsExpire: false,
+    pageEdges,
+    run: async (query: CompiledQuery) => {
+      read.push(query);
+      return [['id', new Date(NOW).toISOString(), '1', '', '']];
+    },
+    sum: async (plan: unknown) => (plan === undefined ? undefined : 1e9),
+    removedLinks: async () => ({}),
+    allowedLinks: async () => ({}),
+  } as unknown as Reads;
+  expect(await readPage(reads, bound)).toHaveLength(1);
+  expect(read).toMatchObject([{ settings: { optimize_use_projections: 0 } }]);
+  expect(read[0]?.sql).toContain('timestamp >=');
 });
 
 it('asked again it has what was stored since, wherever that lies', async () => {
