@@ -313,10 +313,14 @@ describe('POST /track/sale', () => {
     await sale({ customerExternalId, amount: 250 });
     await salesOf(link, 2);
     const customer = await ingest.customer(customerExternalId);
-    const links = await ingest.catalog.links.counters(ingest.workspaceId, [link.id]);
-    expect(links.get(link.id)).toMatchObject({ clicks: 1, leads: 1, sales: 2, saleAmount: 350, conversions: 1 });
-    const totals = await ingest.catalog.customers.counters(ingest.workspaceId, [customer.id]);
-    expect(totals.get(customer.id)).toMatchObject({ sales: 2, saleAmount: 350 });
+    // Views are filled a moment after their table.
+    const ofLink = async () => (await ingest.catalog.links.counters(ingest.workspaceId, [link.id])).get(link.id);
+    await expect
+      .poll(ofLink, { timeout: 10_000 })
+      .toMatchObject({ clicks: 1, leads: 1, sales: 2, saleAmount: 350, conversions: 1 });
+    const ofCustomer = async () =>
+      (await ingest.catalog.customers.counters(ingest.workspaceId, [customer.id])).get(customer.id);
+    await expect.poll(ofCustomer, { timeout: 10_000 }).toMatchObject({ sales: 2, saleAmount: 350 });
   });
 
   it.each([
