@@ -33,8 +33,13 @@ export interface CreateLoggerOptions {
 
 const IPV6_GROUPS_KEPT = 3;
 
-/** The network that an address is in (/24, /48): enough to find a fault, too little to find a person. */
-function networkOf(address: string): string {
+/**
+ * The network that an address is in (/24, /48): enough to find a fault, too little to find a person.
+ *
+ * @param address that of a client that is gone is no longer known
+ */
+function networkOf(address: string | undefined): string | null {
+  if (address === undefined) return null;
   const mapped = /^(?:::ffff:)?(\d+\.\d+\.\d+)\.\d+$/i.exec(address)?.[1];
   if (mapped !== undefined) return `${mapped}.0`;
   const [head = ''] = address.split('::');

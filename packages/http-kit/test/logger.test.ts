@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect } from 'node:net';
 import { Writable } from 'node:stream';
 import { afterEach, expect, it } from 'vitest';
 import { type App, createLogger } from '../src/index.js';
@@ -24,6 +26,19 @@ it('a request’s key, cookies and query appear in no line, whatever the level',
   expect(started.lines()).toContain('"path":"/events"');
   expect(started.lines()).toContain('boom');
   expect(started.lines()).not.toMatch(/hunter|a@b\.c/);
+});
+
+it('a request whose client is gone is logged without its network', async () => {
+  const started = aTestApp({}, (routes) => {
+    routes.get('/long', async () => 'a'.repeat(20_000_000));
+  });
+  app = started.app;
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
+  socket.write('GET /long HTTP/1.1\r\nhost: a\r\n\r\n');
+  await once(socket, 'readable');
+  socket.resetAndDestroy();
+  await expect.poll(started.lines).toMatch(/"path":"\/long","ip":null/);
 });
 
 it('secrets are hidden by name, one and two levels down', () => {
