@@ -11,6 +11,7 @@ import Fastify, {
 } from 'fastify';
 import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import { createClientErrorHandler } from './client-errors.js';
+import { closeConnections } from './close-connections.js';
 import { CROSS_ORIGIN_HEADERS } from './cross-origin.js';
 import { docsPlugin } from './docs/docs-plugin.js';
 import { sendError } from './error-mapper.js';
@@ -141,6 +142,8 @@ export function createApp(options: CreateAppOptions): App {
 
   // Node would answer an unknown `Expect` with 417.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+
+  closeConnections(app);
 
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);

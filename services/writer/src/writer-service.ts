@@ -42,7 +42,7 @@ function buildHealthApp({ settings, logger, clickhouse, writer }: HealthDeps): A
 }
 
 /**
- * Carries the queue into ClickHouse, tells webhooks of it, ends tests of links, and answers health probes. Closing: not ready,
+ * Carries the queue into ClickHouse, tells webhooks of it, ends tests of links, and answers health probes. Closing: no more probes,
  * no more jobs, deliveries and inserts finished, then Redis, then ClickHouse.
  */
 export async function startWriter(settings: Settings, logger: Logger): Promise<Service> {
@@ -86,8 +86,7 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   }
   return {
     async close() {
-      await app.close();
-      await close();
+      await Promise.all([app.close(), close()]);
     },
   };
 }
