@@ -3,15 +3,16 @@ import { connect, type Socket } from 'node:net';
 /** One kept-alive HTTP/1.1 connection without an HTTP client's own cost, so that the load costs less than the server. */
 class Connection {
   readonly #socket: Socket;
-  #buffer = '';
+  #head = '';
+  /** Bytes of the answer that are still to come; undefined until its head is here. */
+  #awaited: number | undefined;
   #settle: ((status: number) => void) | undefined;
   #reject: ((err: Error) => void) | undefined;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
     socket.setNoDelay(true);
-    socket.setEncoding('latin1');
-    socket.on('data', (chunk: string) => this.#onData(chunk));
+    socket.on('data', (chunk: Buffer) => this.#onData(chunk));
     socket.on('error', (err) => this.#reject?.(err));
     socket.on('close', () => this.#reject?.(new Error('connection closed by the server')));
   }
@@ -40,15 +41,21 @@ class Connection {
     this.#socket.destroy();
   }
 
-  #onData(chunk: string): void {
-    this.#buffer += chunk;
-    const headEnd = this.#buffer.indexOf('\r\n\r\n');
-    if (headEnd < 0) return;
-    const length = /content-length: (\d+)/i.exec(this.#buffer.slice(0, headEnd));
-    const end = headEnd + 4 + Number(length?.[1] ?? 0);
-    if (this.#buffer.length < end) return;
-    const status = Number(this.#buffer.slice(9, 12));
-    this.#buffer = this.#buffer.slice(end);
+  /** An answer of megabytes is counted, not put together: that would take longer than to serve it. */
+  #onData(chunk: Buffer): void {
+    if (this.#awaited === undefined) {
+      this.#head += chunk.toString('latin1');
+      const headEnd = this.#head.indexOf('\r\n\r\n');
+      if (headEnd < 0) return;
+      const length = /content-length: (\d+)/i.exec(this.#head.slice(0, headEnd));
+      this.#awaited = headEnd + 4 + Number(length?.[1] ?? 0) - this.#head.length;
+    } else {
+      this.#awaited -= chunk.length;
+    }
+    if (this.#awaited > 0) return;
+    const status = Number(this.#head.slice(9, 12));
+    this.#head = '';
+    this.#awaited = undefined;
     this.#settle?.(status);
   }
 }
