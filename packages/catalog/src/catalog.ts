@@ -1,6 +1,7 @@
-import type { ClickHouseClient } from '@waymark/clickhouse';
+import type { ClickHouseClient, EventTableKind } from '@waymark/clickhouse';
 import type { Redis } from 'ioredis';
 import { createActiveWebhooks } from './active-webhooks.js';
+import { countedBy } from './counted.js';
 import { createCounters } from './counters.js';
 import { createCustomers } from './customers.js';
 import { createDomains } from './domains.js';
@@ -76,7 +77,8 @@ export function createCatalog(options: CatalogOptions) {
   const localNames = createLocalNames(NAMES_KEPT, now);
   const namesTable = createNamesTable(clickhouse, settings.read);
   const commitNames = createTableCommit(clickhouse, NAMES_TABLE.table, NAMES_TABLE.columns, settings, now);
-  const watchers = new Set<CatalogWatcher>([activeWebhooks]);
+  const counters = createCounters(clickhouse, now);
+  const watchers = new Set<CatalogWatcher>([activeWebhooks, counters]);
   const invalidations = createInvalidations(
     redis,
     {
@@ -132,7 +134,6 @@ export function createCatalog(options: CatalogOptions) {
     ...[tagStore, folderStore, groupStore, partnerTagStore, partnerStore, programStore, webhookStore],
   ];
 
-  const counters = createCounters(clickhouse);
   const secrets = createSecretBox(options.instanceKey);
   const quotas = createQuotas(redis, now);
   const resourceParts: ResourceParts = { ...parts, quotas };
@@ -185,6 +186,19 @@ export function createCatalog(options: CatalogOptions) {
 
     /** Tells of every change, of this process and of others, soon after it was written. */
     watch: (watcher: CatalogWatcher) => void watchers.add(watcher),
+
+    /**
+     * Tells every process which totals an insert has changed, soon after. Failing costs freshness only, for ten seconds.
+     *
+     * @param rows JSON arrays in the order of the table's columns
+     */
+    async announceCounted(kind: EventTableKind, rows: readonly string[]): Promise<void> {
+      try {
+        for (const counted of countedBy(kind, rows)) await invalidations.announce({ counted });
+      } catch (err) {
+        logger.warn({ err }, 'new totals were not announced');
+      }
+    },
 
     /** How many records were looked up so far, by table and by what answered: this process, Redis or ClickHouse. */
     lookups: () => Object.fromEntries(stores.map(({ kind, lookups }) => [kind.table, { ...lookups }])),

@@ -1,7 +1,9 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId, parseResourceId, type ResourceKind } from '@waymark/contract';
 import { createBatchLoader } from './batch-loader.js';
+import type { CatalogChange } from './invalidations.js';
 import { numberOf } from './kind.js';
+import { createKnownTotals } from './known-totals.js';
 import { queryRows } from './query-rows.js';
 
 /** As many as a page can have. They travel in the URL of the query, 24 bytes each. */
@@ -64,10 +66,10 @@ interface TotalsKey {
 }
 
 /**
- * Reads the totals that materialized views keep. They are never cached: what a caller reads includes its last event. Callers
+ * Reads the totals that materialized views keep: those of the moment, or `known` ones, which lag an announcement behind. Callers
  * that ask at the same moment share a read: those of a list that many look at ask for the same few links.
  */
-export function createCounters(clickhouse: ClickHouseClient) {
+export function createCounters(clickhouse: ClickHouseClient, now: () => number) {
   function createTotals<Totals>(
     query: string,
     resource: ResourceKind,
@@ -111,28 +113,41 @@ export function createCounters(clickhouse: ClickHouseClient) {
     };
   }
 
+  const links = createTotals(
+    LINK_COUNTERS,
+    'link',
+    ([clicks = 0, leads = 0, conversions = 0, sales = 0, saleAmount = 0, lastClickedMs = 0]): LinkCounters => ({
+      clicks,
+      leads,
+      conversions,
+      sales,
+      saleAmount,
+      lastClicked: isoTime(lastClickedMs),
+    }),
+  );
+  const customers = createTotals(
+    CUSTOMER_TOTALS,
+    'customer',
+    ([sales = 0, saleAmount = 0, firstSaleMs = 0]): CustomerTotals => ({
+      sales,
+      saleAmount,
+      firstSaleAt: isoTime(firstSaleMs),
+    }),
+  );
+  const known = { links: createKnownTotals(links, now), customers: createKnownTotals(customers, now) };
   return {
-    links: createTotals(
-      LINK_COUNTERS,
-      'link',
-      ([clicks = 0, leads = 0, conversions = 0, sales = 0, saleAmount = 0, lastClickedMs = 0]): LinkCounters => ({
-        clicks,
-        leads,
-        conversions,
-        sales,
-        saleAmount,
-        lastClicked: isoTime(lastClickedMs),
-      }),
-    ),
-    customers: createTotals(
-      CUSTOMER_TOTALS,
-      'customer',
-      ([sales = 0, saleAmount = 0, firstSaleMs = 0]): CustomerTotals => ({
-        sales,
-        saleAmount,
-        firstSaleAt: isoTime(firstSaleMs),
-      }),
-    ),
+    links,
+    customers,
+    known: { links: known.links.read, customers: known.customers.read },
+
+    changed({ counted }: CatalogChange): void {
+      known.links.changed(counted);
+      known.customers.changed(counted);
+    },
+    missed(): void {
+      known.links.missed();
+      known.customers.missed();
+    },
   };
 }
 export type Counters = ReturnType<typeof createCounters>;

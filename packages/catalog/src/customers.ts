@@ -66,6 +66,9 @@ export function createCustomers(store: RecordStore<CustomerRecord>, parts: Custo
     /** The totals of each customer that has events. */
     counters: parts.counters.customers,
 
+    /** The same, without those of the last moment. */
+    knownCounters: parts.counters.known.customers,
+
     /** The customer object of every response (spec 2.8). */
     toCustomer(record: CustomerRecord, totals: CustomerTotals = NO_CUSTOMER_TOTALS): Customer {
       return {

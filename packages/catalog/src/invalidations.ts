@@ -7,15 +7,21 @@ const CHANNEL = 'waymark:catalog';
 
 /** What a writer tells the other processes. Kinds are named by their table. */
 const changeSchema = z.object({
-  names: z.array(z.string()),
-  records: z.array(
-    z.object({
-      ...{ table: z.string(), workspaceId: z.string(), id: z.string(), version: z.number() },
-      isRemoved: z.boolean().default(false),
-    }),
-  ),
+  names: z.array(z.string()).default([]),
+  records: z
+    .array(
+      z.object({
+        ...{ table: z.string(), workspaceId: z.string(), id: z.string(), version: z.number() },
+        isRemoved: z.boolean().default(false),
+      }),
+    )
+    .default([]),
+  /** Links and customers with new events. */
+  counted: z.array(z.object({ workspaceId: z.string(), ids: z.array(z.string()) })).default([]),
 });
 export type CatalogChange = z.infer<typeof changeSchema>;
+/** Links and customers of a workspace whose totals have changed. */
+export type Counted = CatalogChange['counted'][number];
 
 /** Is told what was written, by this process or another. */
 export interface CatalogWatcher {
@@ -37,9 +43,9 @@ export function createInvalidations(redis: RedisConnections, listener: CatalogWa
   if (subscriber.status === 'ready') listen();
 
   return {
-    async announce(change: CatalogChange): Promise<void> {
+    async announce(change: Partial<CatalogChange>): Promise<void> {
       // Here at once: whoever was answered may ask this process before its own message comes back to it.
-      listener.changed(change);
+      listener.changed({ names: [], records: [], counted: [], ...change });
       await redis.insist((client) => client.publish(CHANNEL, JSON.stringify(change)));
     },
   };

@@ -151,6 +151,9 @@ export function createLinks(parts: LinksParts) {
     /** The counters of each link that has events. */
     counters: counters.links,
 
+    /** The same, without those of the last moment. */
+    knownCounters: counters.known.links,
+
     passwordOf,
 
     /** What is stored of a password. */

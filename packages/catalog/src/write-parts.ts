@@ -28,7 +28,7 @@ export interface WriteParts {
   readonly commitNames: GroupCommit;
   readonly cache: RedisCache;
   readonly localNames: LocalNames;
-  readonly announce: (change: CatalogChange) => Promise<void>;
+  readonly announce: (change: Partial<CatalogChange>) => Promise<void>;
   readonly logger: CatalogLogger;
   readonly now: () => number;
 }

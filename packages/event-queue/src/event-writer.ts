@@ -19,7 +19,7 @@ import { QUEUE_KINDS, queueKey } from './queue-keys.js';
 import type { QueueLogger } from './queue-logger.js';
 import { connectWriter, isOutOfMemory } from './redis-connection.js';
 import type { StoredGroup } from './stored-group.js';
-import type { WebhookJobsOf } from './webhook-jobs.js';
+import type { WebhookJobsOf, WrittenGroup } from './webhook-jobs.js';
 
 export interface EventWriterOptions {
   readonly redisUrl: string;
@@ -29,6 +29,8 @@ export interface EventWriterOptions {
   readonly limits?: Partial<WriterLimits>;
   /** What follows an insert; nothing unless given. */
   readonly webhookJobsOf?: WebhookJobsOf;
+  /** Told of the rows of every insert, as soon as ClickHouse has them; of those of a repeated one again. */
+  readonly onInserted?: (group: WrittenGroup) => void;
   /** Told of every group that is stored. */
   readonly onStored?: (group: StoredGroup) => void;
   /** How long jobs may wait while none is stored until the writer counts as stuck. */
@@ -131,8 +133,8 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
       return createCustomerWriter({ redis, client: clickhouse, deadLetters, persistence, onStored, logger, now });
     }
     const table = watched(createEventTable(clickhouse, kind));
-    const { webhookJobsOf } = options;
-    const shared = { redis, manifest, deadLetters, persistence, webhookJobsOf, onStored, logger, now };
+    const { webhookJobsOf, onInserted } = options;
+    const shared = { redis, manifest, deadLetters, persistence, webhookJobsOf, onInserted, onStored, logger, now };
     const group = createGroupWriter({ kind, table, ...shared });
     return { knows: table.knows, write: group.write };
   };

@@ -14,7 +14,7 @@ import type { QueueLogger } from './queue-logger.js';
 import { isOutOfMemory } from './redis-connection.js';
 import { rowKey } from './row-check.js';
 import { type Inserted, outcomeOf, type StoredGroup, workspaceShares } from './stored-group.js';
-import type { WebhookJobsOf } from './webhook-jobs.js';
+import type { WebhookJobsOf, WrittenGroup } from './webhook-jobs.js';
 
 /** A job as its worker got it. */
 export interface WriterJob {
@@ -35,6 +35,8 @@ export interface GroupWriterOptions {
   readonly persistence: Persistence;
   /** What follows an insert; nothing unless given. */
   readonly webhookJobsOf?: WebhookJobsOf | undefined;
+  /** Told of the rows of every insert, as soon as ClickHouse has them; of those of a repeated one again. */
+  readonly onInserted?: ((group: WrittenGroup) => void) | undefined;
   /** Told of every group that is stored and acknowledged. */
   readonly onStored?: ((group: StoredGroup) => void) | undefined;
   readonly logger: QueueLogger;
@@ -116,6 +118,7 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
     const since = now();
     const inserted = rows.texts.length === 0 ? { attempts: 0, isSplit: false, parked: 0 } : await insertRows();
     const storedAt = now();
+    options.onInserted?.({ kind, groupId: group.id, rows: rows.texts });
     await finish(group, rows);
     options.onStored?.({
       kind,

@@ -13,7 +13,7 @@ export interface WebhookJob {
   readonly delayMs?: number;
 }
 
-/** The rows of one insert that webhooks may be told of, in ClickHouse by now. */
+/** Rows of one insert, in ClickHouse by now. */
 export interface WrittenGroup {
   readonly kind: EventTableKind;
   /** The same whenever the group is repeated. */

@@ -5,11 +5,12 @@ import { createReadAhead } from '../src/events/read-ahead.js';
 function aReader() {
   const reads: string[][] = [];
   let failure: Error | undefined;
-  const ahead = createReadAhead(async (_workspaceId, ids) => {
+  const read = async (_workspaceId: string, ids: readonly string[]) => {
     reads.push([...ids]);
     if (failure !== undefined) throw failure;
     return new Map(ids.map((id) => [id, reads.length]));
-  });
+  };
+  const ahead = createReadAhead(read, async (_workspaceId, ids) => new Map(ids.map((id) => [id, 1000])));
   return {
     reads,
     failNext: (err: Error | undefined) => {
@@ -41,6 +42,14 @@ test('what is missing is read afterwards, and the next page waits for its rows a
   expect(await page(['a', 'b'])).toEqual({ early: [['a']], late: [['b']] });
   expect(await page(['a', 'b'])).toEqual({ early: [], late: [['a', 'b']] });
   expect(await page(['b'])).toEqual({ early: [['a', 'b']], late: [] });
+});
+
+test('of those that are late the values of the moment count, whatever was read ahead', async () => {
+  const { page, ahead, reads } = aReader();
+  for (let time = 0; time < 2; time++) await page(['a', 'b']);
+  const values = await ahead.begin('ws', 'clicks')(['a', 'b', 'c'], new Set(['b', 'c']));
+  expect(values).toEqual(new Map(Object.entries({ a: 3, b: 1000, c: 1000 })));
+  expect(reads.slice(2)).toEqual([['a', 'b']]);
 });
 
 test('values are read anew for every page', async () => {

@@ -10,7 +10,8 @@ function aMemory() {
 const NONE = { hasRemovedLinks: false, removedLinks: [] };
 
 function removal(table: string, isRemoved: boolean) {
-  return { names: [], records: [{ table, workspaceId: 'ws', id: 'link_1', version: 2, isRemoved }] };
+  const record = { table, workspaceId: 'ws', id: 'link_1', version: 2, isRemoved };
+  return { names: [], records: [record], counted: [] };
 }
 
 test('removed links are believed for a second from when they were asked for', () => {

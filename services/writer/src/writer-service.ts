@@ -1,7 +1,7 @@
 import { type LinkRecord, openStores } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { readAdminKey, readInstanceKey, type Settings, SettingsError } from '@waymark/config';
-import { createEventWriter, type EventWriter } from '@waymark/event-queue';
+import { createEventWriter, type EventWriter, type WrittenGroup } from '@waymark/event-queue';
 import { type App, createApp, type Logger, type Service } from '@waymark/http-kit';
 import { metricsRoute, startOperations, startTracing } from '@waymark/metrics';
 import { createRateLimiter } from '@waymark/rate-limit';
@@ -62,8 +62,9 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
     catalogLookups,
     logger,
   });
+  const onInserted = ({ kind, rows }: WrittenGroup) => void catalog.announceCounted(kind, rows);
   const onStored = operations.countGroup;
-  const writer = createEventWriter({ redisUrl, clickhouse, logger, closeMs, webhookJobsOf, onStored });
+  const writer = createEventWriter({ redisUrl, clickhouse, logger, closeMs, webhookJobsOf, onInserted, onStored });
   const rateLimiter = createRateLimiter(redis, { logger });
   const deliveries = startDeliveries(logger, settings.shutdownDeadlineMs * DELIVERIES_SHARE);
   const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });

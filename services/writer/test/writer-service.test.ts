@@ -1,8 +1,15 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createCatalog } from '@waymark/catalog';
 import { environmentWith } from '@waymark/config';
-import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
+import { createEventId, formatResourceId } from '@waymark/contract';
+import { createEventProducer } from '@waymark/event-queue';
+import { aClick, createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 const ENTRY = new URL('../src/main.ts', import.meta.url).pathname;
@@ -62,6 +69,39 @@ describe('the writer process', () => {
     await waitFor(async () => (await statusOf('/readyz')) === 200, { what: 'the writer to be ready again' });
     writer.kill('SIGTERM');
     expect(await once(writer, 'exit')).toEqual([0, null]);
+  });
+
+  it('tells the other processes which totals have changed', async () => {
+    const writer = await startWriterProcess();
+    const client = new Redis(redis.url);
+    const logger = { debug() {}, info() {}, warn() {}, error() {} };
+    // Its clock stands: of what it knows only an announcement tells it that it is old.
+    const catalog = createCatalog({
+      ...{ redis: client, clickhouse: database.client, instanceKey: Buffer.alloc(32, 7), now: () => 0, logger },
+      baseUrl: 'https://api.example.com',
+    });
+    const spoolDirectory = await mkdtemp(join(tmpdir(), 'waymark-writer-'));
+    const producer = createEventProducer({ redisUrl: redis.url, spoolDirectory, logger, clickDeadlineMs: 10_000 });
+    const [workspaceId, linkId] = [formatResourceId('workspace', '7'), formatResourceId('link', '11')];
+    const known = async () => (await catalog.links.knownCounters(workspaceId, [linkId])).get(linkId)?.clicks ?? 0;
+    try {
+      await waitFor(() => producer.ping().then(() => true), { what: 'the producer' });
+      for (const count of [1, 2, 3]) {
+        expect(await known()).toBe(count - 1);
+        const timestampMs = Date.now();
+        const clickId = createEventId(timestampMs);
+        const row = aClick({ workspaceId: '7', linkId: '11', timestampMs, clickId });
+        await producer.recordClick({ claim: `test/${clickId}`, clickId, rowText: JSON.stringify(row) });
+        await waitFor(async () => (await known()) === count, { what: `${count} clicks`, timeoutMs: 20_000 });
+      }
+    } finally {
+      await producer.close();
+      await catalog.close();
+      client.disconnect();
+      await rm(spoolDirectory, { recursive: true, force: true });
+      writer.kill('SIGTERM');
+      await once(writer, 'exit');
+    }
   });
 
   it('stops in time while its stores are away', async () => {

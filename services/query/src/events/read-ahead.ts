@@ -17,16 +17,18 @@ export type ValuesOf<Value> = (
   late?: ReadonlySet<string>,
 ) => Promise<ReadonlyMap<string, Value>>;
 
+type ReadValues<Value> = (workspaceId: string, ids: readonly string[]) => Promise<ReadonlyMap<string, Value>>;
+
 const NONE: ReadonlySet<string> = new Set();
 
 /**
  * Reads what belongs to the rows of a page before they are there. Pages of one list have the same few ids again and again: as
  * long as those of the page before would have done, they are read together with the rows (a third of the time of a
- * request); what is missing is read after them, and so is everything once the guess failed. Nothing read is kept.
+ * request); what is missing is read after them, and so is everything once the guess failed.
+ *
+ * @param readLate of the moment, for those whose values must not be from before the rows
  */
-export function createReadAhead<Value>(
-  read: (workspaceId: string, ids: readonly string[]) => Promise<ReadonlyMap<string, Value>>,
-) {
+export function createReadAhead<Value>(read: ReadValues<Value>, readLate: ReadValues<Value>) {
   const memories = new LRUCache<string, Memory>({ max: LISTS_KEPT });
 
   function remember(key: string, ids: readonly string[], wasComplete: boolean): void {
@@ -59,11 +61,14 @@ export function createReadAhead<Value>(
       return async (ids, late = NONE) => {
         const unknown = ids.filter((id) => !memories.get(key)?.ids.has(id));
         remember(key, ids, unknown.length === 0);
-        const missing = ids.filter((id) => late.has(id) || !guessed.has(id));
-        const reading = missing.length === 0 ? undefined : read(workspaceId, missing);
-        if (early === undefined) return reading ?? new Map();
-        const [known, rest] = await Promise.all([early, reading]);
-        return rest === undefined ? known : new Map([...known, ...rest]);
+        const missing = ids.filter((id) => !late.has(id) && !guessed.has(id));
+        const found = await Promise.all([
+          early,
+          missing.length === 0 ? undefined : read(workspaceId, missing),
+          late.size === 0 ? undefined : readLate(workspaceId, [...late]),
+        ]);
+        const [only = new Map(), ...others] = found.filter((values) => values !== undefined);
+        return others.length === 0 ? only : new Map([only, ...others].flatMap((values) => [...values]));
       };
     },
   };

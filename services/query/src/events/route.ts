@@ -19,8 +19,8 @@ export interface EventRouteParts {
 /** `GET /events` (spec 2). */
 export async function eventRoutes(app: App, parts: EventRouteParts): Promise<void> {
   const { catalog, inTurn, now } = parts;
-  const links = createReadAhead(catalog.links.counters);
-  const customers = createReadAhead(catalog.customers.counters);
+  const links = createReadAhead(catalog.links.knownCounters, catalog.links.counters);
+  const customers = createReadAhead(catalog.customers.knownCounters, catalog.customers.counters);
   app.get(
     '/events',
     {
