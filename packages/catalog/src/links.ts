@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import { EXTERNAL_ID_PREFIX, type Link, type Tag } from '@waymark/contract';
+import { EXTERNAL_ID_PREFIX, type Link } from '@waymark/contract';
 import { createBatchLoader } from './batch-loader.js';
 import type { Counters, LinkCounters } from './counters.js';
 import { linkAddress, linkExternalId, partnerTenantId } from './kinds.js';
@@ -43,26 +43,18 @@ export function createLinks(parts: LinksParts) {
     return record.encryptedPassword === null ? null : secrets.open(record.encryptedPassword, record.id);
   }
 
-  function toLink(record: LinkRecord, linkCounters?: LinkCounters, tags: readonly Tag[] = []): Link {
+  function toLink(record: LinkRecord, linkCounters?: LinkCounters, tagRecords: readonly TagRecord[] = []): Link {
+    const tags = tagRecords.map(({ id, name, color }) => ({ id, name, color }));
     return linkObject(record, { baseUrl, password: passwordOf(record), counters: linkCounters, tags });
   }
 
-  /** The link objects of every response (spec 2.8), with their tags and the counters given. */
-  async function objectsWith(
+  /** Reads the tags of these links. @returns those of one of them, in its order */
+  async function tagsOf(
     workspaceId: string,
     records: readonly LinkRecord[],
-    counted: ReadonlyMap<string, LinkCounters> | Promise<ReadonlyMap<string, LinkCounters>>,
-  ): Promise<Link[]> {
-    const tagIds = [...new Set(records.flatMap((record) => record.tagIds))];
-    const [totals, tags] = await Promise.all([counted, parts.tags.getMany(workspaceId, tagIds)]);
-    return records.map((record) => {
-      const own = record.tagIds.flatMap((id) => tags.get(id) ?? []);
-      return toLink(
-        record,
-        totals.get(record.id),
-        own.map(({ id, name, color }) => ({ id, name, color })),
-      );
-    });
+  ): Promise<(record: LinkRecord) => readonly TagRecord[]> {
+    const tags = await parts.tags.getMany(workspaceId, [...new Set(records.flatMap(({ tagIds }) => tagIds))]);
+    return ({ tagIds }) => tagIds.flatMap((id) => tags.get(id) ?? []);
   }
 
   function findByExternalId(workspaceId: string, externalId: string): Promise<LinkRecord | undefined> {
@@ -169,9 +161,13 @@ export function createLinks(parts: LinksParts) {
     async objects(workspaceId: string, records: readonly LinkRecord[], areNew = false): Promise<Link[]> {
       if (records.length === 0) return [];
       const ids = records.map(({ id }) => id);
-      return objectsWith(workspaceId, records, areNew ? new Map() : counters.links(workspaceId, ids));
+      const [totals, tagsOfLink] = await Promise.all([
+        areNew ? new Map<string, LinkCounters>() : counters.links(workspaceId, ids),
+        tagsOf(workspaceId, records),
+      ]);
+      return records.map((record) => toLink(record, totals.get(record.id), tagsOfLink(record)));
     },
 
-    objectsWith,
+    tagsOf,
   };
 }

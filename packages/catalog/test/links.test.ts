@@ -56,11 +56,11 @@ describe('the link object', () => {
   it('shows its tags, the first of them as tagId', async () => {
     const { workspace, host } = await aWorkspace(catalog);
     const record = await catalog.links.create(workspace.id, { domain: host, url: 'https://a.com' });
-    const tags = [
-      { id: 'tag_1', name: 'One', color: 'red' as const },
-      { id: 'tag_2', name: 'Two', color: 'blue' as const },
-    ];
-    expect(linkSchema.parse(catalog.links.toLink(record, undefined, tags))).toMatchObject({ tags, tagId: 'tag_1' });
+    const names = ['One', 'Two'];
+    const tags = await Promise.all(names.map((name) => catalog.tags.create(workspace.id, { name, color: 'red' })));
+    const link = linkSchema.parse(catalog.links.toLink(record, undefined, tags));
+    expect(link.tags).toEqual(tags.map(({ id, name, color }) => ({ id, name, color })));
+    expect(link.tagId).toBe(tags[0]?.id);
   });
 });
 

@@ -6,7 +6,7 @@ export type { CrossOrigin } from './cross-origin.js';
 export { escapeHtml, Html, html } from './docs/html.js';
 export { domainCheckRoutes } from './domain-check.js';
 export type { ReadinessChecks } from './health.js';
-export { sendJsonText } from './json-text.js';
+export { jsonArray, sendJsonText } from './json-text.js';
 export { type CreateLoggerOptions, createLogger, type Logger } from './logger.js';
 export { requestId } from './request-id.js';
 export { type RouteRequirements, rememberRequirements } from './route-requirements.js';

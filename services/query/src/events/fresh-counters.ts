@@ -10,16 +10,21 @@ const COUNTED = { withinMs: 1000, everyMs: 20 };
 export interface Shown {
   /** Events of it on the page. */
   readonly events: number;
-  /** Of the newest of them, epoch milliseconds. */
-  readonly newestMs: number;
+  /** When the newest of them was: ISO 8601 in UTC with milliseconds, so that texts compare as times do. */
+  readonly newest: string;
 }
 
 /** By id. @param rows id and time of each event of the page */
 export function shownOf(rows: Iterable<readonly [id: string, timestamp: string]>): ReadonlyMap<string, Shown> {
-  const shown = new Map<string, Shown>();
+  const shown = new Map<string, { events: number; newest: string }>();
   for (const [id, timestamp] of rows) {
-    const { events, newestMs } = shown.get(id) ?? { events: 0, newestMs: 0 };
-    shown.set(id, { events: events + 1, newestMs: Math.max(newestMs, Date.parse(timestamp)) });
+    const known = shown.get(id);
+    if (known === undefined) {
+      shown.set(id, { events: 1, newest: timestamp });
+      continue;
+    }
+    known.events += 1;
+    if (timestamp > known.newest) known.newest = timestamp;
   }
   return shown;
 }
@@ -41,9 +46,9 @@ export async function countersOf<Value>(
   { valuesOf, read, counts, now }: CounterReads<Value>,
   shown: ReadonlyMap<string, Shown>,
 ): Promise<ReadonlyMap<string, Value>> {
-  const nowMs = now();
+  const old = new Date(now() - YOUNG_MS).toISOString();
   const ids = [...shown.keys()];
-  const young = [...shown].filter(([, { newestMs }]) => nowMs - newestMs < YOUNG_MS);
+  const young = [...shown].filter(([, { newest }]) => newest > old);
   const values = new Map(await valuesOf(ids, new Set(young.map(([id]) => id))));
   const isBehind = ([id, what]: readonly [string, Shown]) => !counts(values.get(id), what);
   let behind = young.filter(isBehind);

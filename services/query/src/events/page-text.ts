@@ -1,11 +1,31 @@
-import type { Catalog, CustomerTotals, LinkCounters } from '@waymark/catalog';
+import type { Catalog, CustomerRecord, CustomerTotals, LinkCounters, LinkRecord, TagRecord } from '@waymark/catalog';
 import { deletedCustomer, type EventKind, formatResourceId } from '@waymark/contract';
 import { type EventPageRow, eventText, type LinkTexts, linkTexts } from './event-text.js';
 import { type CounterReads, countersOf, shownOf } from './fresh-counters.js';
 import { knownCustomers } from './known-customers.js';
+import { createMadeOf } from './made-of.js';
 import type { ValuesOf } from './read-ahead.js';
 
-export interface PageTextParts {
+/** Links and customers whose texts are remembered: as many as five of the largest pages have, some 10 MB. */
+const TEXTS_KEPT = 5000;
+
+/** Prints links and customers, those that have not changed once. */
+export function createPageTexts({ links, customers }: Pick<Catalog, 'links' | 'customers'>) {
+  return {
+    textsOfLink: createMadeOf(
+      (record: LinkRecord, counters: LinkCounters | undefined, ...tags: readonly TagRecord[]) =>
+        linkTexts(links.toLink(record, counters, tags)),
+      TEXTS_KEPT,
+    ),
+    textOfCustomer: createMadeOf(
+      (record: CustomerRecord, totals: CustomerTotals | undefined) =>
+        JSON.stringify(customers.toCustomer(record, totals)),
+      TEXTS_KEPT,
+    ),
+  };
+}
+
+export interface PageTextParts extends ReturnType<typeof createPageTexts> {
   readonly catalog: Catalog;
   readonly now: () => number;
   readonly linkCounters: ValuesOf<LinkCounters>;
@@ -21,7 +41,7 @@ function publicIds(kind: 'link' | 'customer', numbers: ReadonlySet<string>): Rea
 }
 
 async function linksOf(
-  { catalog, linkCounters, now }: PageTextParts,
+  { catalog, linkCounters, textsOfLink, now }: PageTextParts,
   workspaceId: string,
   kind: EventKind,
   rows: readonly EventPageRow[],
@@ -31,26 +51,23 @@ async function linksOf(
   const reads: CounterReads<LinkCounters> = {
     valuesOf: linkCounters,
     read: (some) => catalog.links.counters(workspaceId, some),
-    counts: (totals, { events, newestMs }) =>
-      totals !== undefined &&
-      totals[kind] >= events &&
-      (kind !== 'clicks' || Date.parse(totals.lastClicked ?? '') >= newestMs),
+    counts: (totals, { events, newest }) =>
+      totals !== undefined && totals[kind] >= events && (kind !== 'clicks' || (totals.lastClicked ?? '') >= newest),
     now,
   };
   const shown = shownOf(rows.map(([, timestamp, number]) => [idByNumber.get(number) ?? '', timestamp]));
   const [links, counters] = await Promise.all([catalog.links.getMany(workspaceId, ids), countersOf(reads, shown)]);
-  const objects = await catalog.links.objectsWith(workspaceId, [...links.values()], counters);
-  const textsById = new Map(objects.map((link) => [link.id, linkTexts(link)]));
+  const tagsOfLink = await catalog.links.tagsOf(workspaceId, [...links.values()]);
   const texts = new Map<string, LinkTexts>();
   for (const [number, id] of idByNumber) {
-    const link = textsById.get(id);
-    if (link !== undefined) texts.set(number, link);
+    const link = links.get(id);
+    if (link !== undefined) texts.set(number, textsOfLink(link, counters.get(id), ...tagsOfLink(link)));
   }
   return texts;
 }
 
 async function customersOf(
-  { catalog, now, customerTotals }: PageTextParts,
+  { catalog, now, customerTotals, textOfCustomer }: PageTextParts,
   workspaceId: string,
   kind: EventKind,
   rows: readonly EventPageRow[],
@@ -77,30 +94,31 @@ async function customersOf(
   const texts = new Map<string, string>();
   for (const [number, id] of idByNumber) {
     const record = customers.get(id);
-    const customer = record === undefined ? deletedCustomer(id) : catalog.customers.toCustomer(record, totals.get(id));
-    texts.set(number, JSON.stringify(customer));
+    texts.set(
+      number,
+      record === undefined ? JSON.stringify(deletedCustomer(id)) : textOfCustomer(record, totals.get(id)),
+    );
   }
   return texts;
 }
 
 /**
- * A page as JSON text. Each link and customer on it is read and serialised once. Events of a link that was removed since the
+ * The items of a page as JSON text. Each link and customer on it is read and serialised once. Events of a link that was removed since the
  * page was read are left out.
  */
-export async function pageText(
+export async function pageItems(
   parts: PageTextParts,
   workspaceId: string,
   kind: EventKind,
   rows: readonly EventPageRow[],
-): Promise<string> {
-  if (rows.length === 0) return '[]';
+): Promise<string[]> {
+  if (rows.length === 0) return [];
   const [links, customers] = await Promise.all([
     linksOf(parts, workspaceId, kind, rows),
     customersOf(parts, workspaceId, kind, rows),
   ]);
-  const items = rows.flatMap((row) => {
+  return rows.flatMap((row) => {
     const link = links.get(row[2]);
     return link === undefined ? [] : eventText(kind, row, link, customers.get(row[6] ?? '') ?? '');
   });
-  return `[${items.join(',')}]`;
 }

@@ -82,7 +82,8 @@ function readConversion(payload: string, click: number): Pick<PayloadParts, 'sal
  */
 export function readPayload(payload: string): PayloadParts {
   // Metadata may contain the mark as structure of its own; the click comes last and holds no objects.
-  const click = payload.lastIndexOf(CLICK_START);
+  const isClick = payload.startsWith(CLICK_START, PAYLOAD_HEAD.length);
+  const click = isClick ? PAYLOAD_HEAD.length : payload.lastIndexOf(CLICK_START);
   const isQr = payload.endsWith(IS_QR_END);
   if (!payload.startsWith(PAYLOAD_HEAD) || click < 0 || !(isQr || payload.endsWith(IS_NO_QR_END))) {
     throw unreadable('click');

@@ -1,12 +1,12 @@
 import type { Catalog } from '@waymark/catalog';
 import { eventSchema, eventsQuerySchema } from '@waymark/contract';
 import { bind, checkDateRange, openCursor, parse, writeCursor } from '@waymark/event-query';
-import { type App, sendJsonText } from '@waymark/http-kit';
+import { type App, jsonArray, sendJsonText } from '@waymark/http-kit';
 import { z } from 'zod';
 import type { InTurn } from '../in-turn.js';
 import { findReferences } from './find-references.js';
 import { nextLink, positionOf } from './next-link.js';
-import { pageText } from './page-text.js';
+import { createPageTexts, pageItems } from './page-text.js';
 import { createReadAhead } from './read-ahead.js';
 import { readPage } from './read-page.js';
 
@@ -20,6 +20,7 @@ export interface EventRouteParts {
 export async function eventRoutes(app: App, parts: EventRouteParts): Promise<void> {
   const { catalog, inTurn, now } = parts;
   const links = createReadAhead(catalog.links.knownCounters, catalog.links.counters);
+  const texts = createPageTexts(catalog);
   const customers = createReadAhead(catalog.customers.knownCounters, catalog.customers.counters);
   app.get(
     '/events',
@@ -55,7 +56,8 @@ export async function eventRoutes(app: App, parts: EventRouteParts): Promise<voi
       if (last !== undefined) {
         reply.header('link', nextLink(query, writeCursor({ nowMs, after: positionOf(last) }, list)));
       }
-      return sendJsonText(reply, await pageText({ catalog, now, ...ahead }, workspace.id, parsed.kind, rows));
+      const items = await pageItems({ catalog, now, ...texts, ...ahead }, workspace.id, parsed.kind, rows);
+      return sendJsonText(reply, jsonArray(items));
     },
   );
 }

@@ -1,0 +1,28 @@
+import { LRUCache } from 'lru-cache';
+
+interface Made<Result> {
+  readonly parts: readonly unknown[];
+  readonly result: Result;
+}
+
+/**
+ * Remembers what was last made of an object, as long as it is made of the same parts. Objects are told apart by identity: a
+ * record that has changed is another object.
+ *
+ * @param max objects remembered
+ */
+export function createMadeOf<Source extends object, Parts extends readonly unknown[], Result extends object | string>(
+  make: (source: Source, ...parts: Parts) => Result,
+  max: number,
+): (source: Source, ...parts: Parts) => Result {
+  const made = new LRUCache<Source, Made<Result>>({ max });
+  return (source, ...parts) => {
+    const known = made.get(source);
+    if (known?.parts.length === parts.length && parts.every((part, index) => part === known.parts[index])) {
+      return known.result;
+    }
+    const result = make(source, ...parts);
+    made.set(source, { parts, result });
+    return result;
+  };
+}
