@@ -6,7 +6,7 @@ export { draftDomain, type NewDomain } from './domains.js';
 export type { CatalogWatcher } from './invalidations.js';
 export { draftKey, type IssuedKey, type NewKey } from './keys.js';
 export { NAMES_TABLE } from './kind.js';
-export { LINKS_TABLE } from './kinds.js';
+export { LINKS_TABLE, PARTNERS_TABLE } from './kinds.js';
 export { draftLink, type LinkDraft, type NewLink } from './link-draft.js';
 export type { LinkFilters } from './link-filters.js';
 export { checkKey, normaliseKey, storedKey } from './link-key.js';

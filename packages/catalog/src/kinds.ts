@@ -96,6 +96,7 @@ export const domainKind: Kind<DomainRecord> = {
 };
 
 export const LINKS_TABLE = 'links';
+export const PARTNERS_TABLE = 'partners';
 
 export const linkKind: Kind<LinkRecord> = {
   resource: 'link',
@@ -205,7 +206,7 @@ export const partnerTagKind: Kind<PartnerTagRecord> = {
 
 export const partnerKind: Kind<PartnerRecord> = {
   resource: 'partner',
-  table: 'partners',
+  table: PARTNERS_TABLE,
   schema: partnerRecordSchema,
   columns: {
     name: (record) => record.name,

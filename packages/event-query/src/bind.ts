@@ -33,7 +33,7 @@ export interface BoundFilters {
   readonly listedLinks: readonly bigint[] | undefined;
   /** Ids of the only links whose events can match, found by their attributes. */
   readonly allowedLinks: TableRead | undefined;
-  /** The attributes are such that few links share them, as a rule. */
+  /** The attributes are such that few links share them, as a rule: to ask which pays the first time. */
   readonly areAllowedLinksLikelyFew: boolean;
   /** Ids of links whose events are not listed because they were removed; undefined when they cannot match anyway. */
   readonly removedLinks: TableRead | undefined;

@@ -77,7 +77,7 @@ export function planCount(bound: BoundRequest): FactPlan | undefined {
  * answer serves as well.
  */
 export function planCountEver(bound: BoundFilters): FactPlan | undefined {
-  if (bound.isEmpty || !dependsOnLinks(bound)) return undefined;
+  if (!dependsOnLinks(bound)) return undefined;
   return countEvents({ ...bound, fromMs: undefined, toMs: EVENT_MS_MAX });
 }
 
@@ -103,8 +103,8 @@ export function isBeyondEnd(bound: BoundRequest, events: number): boolean {
 }
 
 /** Whether it may pay to find out how many links the filters on links let pass. */
-function dependsOnLinks({ areAllowedLinksLikelyFew, listedLinks }: BoundFilters): boolean {
-  return areAllowedLinksLikelyFew && !areFewLinks(listedLinks?.length);
+function dependsOnLinks({ isEmpty, allowedLinks, listedLinks }: BoundFilters): boolean {
+  return !isEmpty && allowedLinks !== undefined && !areFewLinks(listedLinks?.length);
 }
 
 /**
@@ -114,7 +114,7 @@ function dependsOnLinks({ areAllowedLinksLikelyFew, listedLinks }: BoundFilters)
  */
 export function planLinks(bound: BoundFilters, events: number): FactPlan | undefined {
   const { kind, allowedLinks } = bound;
-  if (bound.isEmpty || allowedLinks === undefined || !dependsOnLinks(bound) || events < MANY_EVENTS) return undefined;
+  if (allowedLinks === undefined || !dependsOnLinks(bound) || events < MANY_EVENTS) return undefined;
   return {
     read: allowedLinks,
     isSum: false,

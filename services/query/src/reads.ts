@@ -6,12 +6,14 @@ import {
   type FactPlan,
   type PlanFacts,
   planCountEver,
+  planLinkEvents,
   planLinks,
   planRemoved,
   printFact,
   removedLinksFact,
 } from '@waymark/event-query';
 import type { PageEdges } from './events/page-edges.js';
+import { queryKey } from './link-sets.js';
 import { kindKey, type WorkspaceMemory } from './workspace-memory.js';
 
 export interface ReadParts {
@@ -37,6 +39,8 @@ export interface Reads {
   sum(plan: FactPlan | undefined): Promise<number | undefined>;
   removedLinks(bound: BoundFilters): Promise<PlanFacts>;
   allowedLinks(bound: BoundFilters): Promise<PlanFacts>;
+  /** How many events a few links have, more or less; 0 where it does not matter. */
+  linkEvents(bound: BoundFilters, facts: PlanFacts): Promise<number>;
 }
 
 export function createReads(
@@ -53,10 +57,9 @@ export function createReads(
     return Number(row?.[0] ?? 0);
   }
 
-  async function eventsEver(bound: BoundFilters): Promise<number> {
-    const plan = planCountEver(bound);
+  /** A sum on which only the way to the answer depends: an old one will do. */
+  async function roughSum(key: string, plan: FactPlan | undefined): Promise<number> {
     if (plan === undefined) return 0;
-    const key = kindKey(workspaceId, bound.kind);
     const known = memory.eventsEver.get(key);
     if (known !== undefined) return known;
     const remember = memory.eventsEver.asked(key);
@@ -84,10 +87,17 @@ export function createReads(
     },
 
     async allowedLinks(bound) {
-      const links = planLinks(bound, await eventsEver(bound));
+      const events = await roughSum(kindKey(workspaceId, bound.kind), planCountEver(bound));
+      const links = planLinks(bound, events);
       if (links === undefined) return {};
-      const rows = await run<[string]>(printFact(links));
-      return allowedLinksFact(rows.map(([id]) => BigInt(id)));
+      const query = printFact(links);
+      const read = async () => allowedLinksFact((await run<[string]>(query)).map(([id]) => BigInt(id)));
+      return memory.linkSets.remembered(workspaceId, query, { read, isEager: bound.areAllowedLinksLikelyFew });
+    },
+
+    linkEvents(bound, facts) {
+      const plan = planLinkEvents(bound, facts);
+      return roughSum(plan === undefined ? '' : `${workspaceId}/${queryKey(printFact(plan))}`, plan);
     },
   };
 }

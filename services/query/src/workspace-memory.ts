@@ -3,6 +3,7 @@ import type { EventKind } from '@waymark/contract';
 import type { PlanFacts } from '@waymark/event-query';
 import { LRUCache } from 'lru-cache';
 import { createPageEdges, type PageEdges } from './events/page-edges.js';
+import { createLinkSets, type LinkSets } from './link-sets.js';
 
 const WORKSPACES_KEPT = 10_000;
 /** Removals are announced; this is for those that nobody announced. */
@@ -16,8 +17,9 @@ type RemovedLinks = Pick<PlanFacts, 'hasRemovedLinks' | 'removedLinks'>;
 export interface WorkspaceMemory extends CatalogWatcher {
   /** Which links with events it has removed: once they are too many to be listed, they always are. */
   readonly removedLinks: Memory<RemovedLinks>;
-  /** How many events it has, by workspace and kind. */
+  /** How many events it has, by workspace and kind, and how many some of its links have. */
   readonly eventsEver: Memory<number>;
+  readonly linkSets: LinkSets;
   readonly pageEdges: PageEdges;
 }
 
@@ -72,15 +74,21 @@ export function createWorkspaceMemory(now: () => number): WorkspaceMemory {
   const removedLinks = createMemory<RemovedLinks>(now, (known) =>
     known.removedLinks === undefined ? Number.POSITIVE_INFINITY : REMOVED_KEPT_MS,
   );
+  const linkSets = createLinkSets(now);
   return {
     removedLinks,
     eventsEver: createMemory(now, () => EVENTS_KEPT_MS),
+    linkSets,
     pageEdges: createPageEdges(),
-    changed({ records }) {
-      for (const { table, workspaceId, isRemoved } of records) {
+    changed(change) {
+      linkSets.changed(change);
+      for (const { table, workspaceId, isRemoved } of change.records) {
         if (isRemoved && table === LINKS_TABLE) removedLinks.forget(workspaceId);
       }
     },
-    missed: removedLinks.forgetAll,
+    missed() {
+      linkSets.missed();
+      removedLinks.forgetAll();
+    },
   };
 }

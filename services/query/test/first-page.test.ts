@@ -57,9 +57,10 @@ it('of busy links is read in the order of time where it was found, too', async (
       read.push(query);
       return [['id', new Date(NOW).toISOString(), '1', '', '']];
     },
-    sum: async (plan: unknown) => (plan === undefined ? undefined : 1e9),
+    sum: async () => undefined,
     removedLinks: async () => ({}),
     allowedLinks: async () => ({}),
+    linkEvents: async () => 1e9,
   } as unknown as Reads;
   expect(await readPage(reads, bound)).toHaveLength(1);
   expect(read).toMatchObject([{ settings: { optimize_use_projections: 0 } }]);

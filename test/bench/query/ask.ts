@@ -1,7 +1,14 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { analyticsQuerySchema, eventsQuerySchema } from '@waymark/contract';
 import { bind, bindAnalytics, openCursor, parse, parseAnalytics } from '@waymark/event-query';
-import { createReads, createWorkspaceMemory, type Reads, readGroups, readPage } from '@waymark/query';
+import {
+  createReads,
+  createWorkspaceMemory,
+  type Reads,
+  readGroups,
+  readPage,
+  type WorkspaceMemory,
+} from '@waymark/query';
 import type { Family } from './event-families.js';
 import { programOf } from './event-families.js';
 import type { KnownWorkspace } from './generate.js';
@@ -12,10 +19,10 @@ const now = () => END_MS;
 /** Asks one system a question and gives how many rows it answered. */
 export type Ask = (family: Family) => Promise<number>;
 
-function readsOf(client: ClickHouseClient, workspace: KnownWorkspace) {
-  const parts = { clickhouse: client, memory: createWorkspaceMemory(now), now };
+function readsOf(client: ClickHouseClient, workspace: KnownWorkspace, memory = createWorkspaceMemory(now)) {
   const { signal } = new AbortController();
-  return createReads(parts, { endpoint: 'bench', workspaceId: workspace.publicId, requestId: 'bench', signal });
+  const caller = { endpoint: 'bench', workspaceId: workspace.publicId, requestId: 'bench', signal };
+  return createReads({ clickhouse: client, memory }, caller);
 }
 
 function scopeOf({ publicId, rank }: KnownWorkspace) {
@@ -36,10 +43,24 @@ export function askForPages(client: ClickHouseClient, workspace: KnownWorkspace)
   return pagesOf(readsOf(client, workspace), workspace);
 }
 
-/** The same of lists that nobody asked for before: where their first pages lie is not known. */
+/** Of workspaces what is known otherwise, of lists nothing. */
+function memoryWithoutLists(): WorkspaceMemory {
+  const memory = createWorkspaceMemory(now);
+  const { eventsEver, linkSets } = memory;
+  return {
+    ...memory,
+    pageEdges: { of: () => ({ near: undefined, remember: () => undefined }) },
+    linkSets: { ...linkSets, remembered: async (_workspaceId, _query, { read, isEager }) => (isEager ? read() : {}) },
+    eventsEver: {
+      ...eventsEver,
+      get: (key) => (/\/(clicks|leads|sales)$/.test(key) ? eventsEver.get(key) : undefined),
+    },
+  };
+}
+
+/** The same of lists that nobody asked for before: where their first pages lie and which links they have is not known. */
 export function askForNewLists(client: ClickHouseClient, workspace: KnownWorkspace): Ask {
-  const pageEdges: Reads['pageEdges'] = { of: () => ({ near: undefined, remember: () => undefined }) };
-  return pagesOf({ ...readsOf(client, workspace), pageEdges }, workspace);
+  return pagesOf(readsOf(client, workspace, memoryWithoutLists()), workspace);
 }
 
 /** Reads groups as the query service does. */

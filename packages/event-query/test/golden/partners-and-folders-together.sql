@@ -1,5 +1,18 @@
 -- GET /events?groupId=grp_00000000001&partnerTagId=-ptag_00000000003&folderId=fold_00000000001
 
+SELECT sum(clicks)
+  FROM workspace_slots
+  WHERE workspace_id = {p0:UInt64}
+  AND slot <= {p1:DateTime('UTC')}
+-- p0 = "500"
+-- p1 = "2106-02-07 06:28:15"
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set distributed_product_mode = local
+-- set optimize_skip_unused_shards = 1
+-- set log_comment = events clicks count
+
 SELECT click_id, timestamp, link_id, payload, ip
   FROM click_events
   WHERE workspace_id = {p0:UInt64}

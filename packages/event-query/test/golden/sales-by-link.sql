@@ -1,5 +1,18 @@
 -- GET /events?event=sales&domain=b.example
 
+SELECT sum(sales)
+  FROM workspace_slots
+  WHERE workspace_id = {p0:UInt64}
+  AND slot <= {p1:DateTime('UTC')}
+-- p0 = "500"
+-- p1 = "2106-02-07 06:28:15"
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set distributed_product_mode = local
+-- set optimize_skip_unused_shards = 1
+-- set log_comment = events sales count
+
 SELECT event_id, timestamp, link_id, payload, ip, event_name, customer_id
   FROM sale_events
   WHERE workspace_id = {p0:UInt64}

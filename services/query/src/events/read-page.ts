@@ -5,7 +5,6 @@ import {
   type PlanFacts,
   plan,
   planCount,
-  planLinkEvents,
   print,
 } from '@waymark/event-query';
 import type { Reads } from '../reads.js';
@@ -26,7 +25,7 @@ export async function readPage(reads: Reads, bound: BoundRequest): Promise<reado
     reads.allowedLinks(bound),
   ]);
   if (events !== undefined && isBeyondEnd(bound, events)) return [];
-  const facts = { ...allowed, ...removed, linkEvents: await reads.sum(planLinkEvents(bound, allowed)) };
+  const facts = { ...allowed, ...removed, linkEvents: await reads.linkEvents(bound, allowed) };
   const read = (part: BoundRequest, start: PlanFacts) =>
     reads.run<EventPageRow>(print(plan(part, { ...facts, ...start })));
 

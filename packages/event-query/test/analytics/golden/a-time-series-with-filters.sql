@@ -1,5 +1,18 @@
 -- GET /analytics?interval=7d&groupBy=timeseries&event=composite&country=FR&domain=go.acme.com
 
+SELECT sum(clicks)
+FROM workspace_slots
+WHERE workspace_id = {p0:UInt64}
+AND slot <= {p1:DateTime('UTC')}
+-- p0 = "500"
+-- p1 = "2106-02-07 06:28:15"
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set distributed_product_mode = local
+-- set optimize_skip_unused_shards = 1
+-- set log_comment = events clicks count
+
 SELECT part.key_0 AS key_0, sum(part.total_clicks) AS total_clicks, sum(part.total_leads) AS total_leads, sum(part.total_sales) AS total_sales, sum(part.total_sale_amount) AS total_sale_amount
 FROM (
   SELECT roundDown(toUnixTimestamp64Milli(timestamp), {p1:Array(Int64)}) AS key_0, toInt64(count()) AS total_clicks, toInt64(0) AS total_leads, toInt64(0) AS total_sales, toInt64(0) AS total_sale_amount

@@ -1,5 +1,18 @@
 -- GET /analytics?interval=all&event=composite&tagId=tag_00000000002
 
+SELECT sum(clicks)
+FROM workspace_slots
+WHERE workspace_id = {p0:UInt64}
+AND slot <= {p1:DateTime('UTC')}
+-- p0 = "500"
+-- p1 = "2106-02-07 06:28:15"
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set distributed_product_mode = local
+-- set optimize_skip_unused_shards = 1
+-- set log_comment = events clicks count
+
 SELECT sum(part.total_clicks) AS total_clicks, sum(part.total_leads) AS total_leads, sum(part.total_sales) AS total_sales, sum(part.total_sale_amount) AS total_sale_amount
 FROM (
   SELECT toInt64(sum(clicks)) AS total_clicks, toInt64(sum(leads)) AS total_leads, toInt64(sum(sales)) AS total_sales, toInt64(sum(sale_amount)) AS total_sale_amount

@@ -1,5 +1,18 @@
 -- GET /analytics?groupBy=top_domains&tagId=tag_00000000002
 
+SELECT sum(clicks)
+FROM workspace_slots
+WHERE workspace_id = {p0:UInt64}
+AND slot <= {p1:DateTime('UTC')}
+-- p0 = "500"
+-- p1 = "2106-02-07 06:28:15"
+-- set max_execution_time = 20
+-- set max_memory_usage = 1000000000
+-- set max_threads = 2
+-- set distributed_product_mode = local
+-- set optimize_skip_unused_shards = 1
+-- set log_comment = events clicks count
+
 SELECT owner.owner_key AS key_0, sum(part.total_clicks) AS total_clicks
 FROM (
   SELECT link_id AS key_0, toInt64(count()) AS total_clicks

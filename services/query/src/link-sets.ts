@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import { type CatalogWatcher, LINKS_TABLE, PARTNERS_TABLE } from '@waymark/catalog';
+import type { CompiledQuery, PlanFacts } from '@waymark/event-query';
+import { LRUCache } from 'lru-cache';
+
+/** Changes are announced; this is for those that nobody announced. */
+const KEPT_MS = 10_000;
+/** Of all sets together: 20 MB. */
+const LINKS_KEPT = 500_000;
+const WORKSPACES_KEPT = 10_000;
+
+type LinkSet = Pick<PlanFacts, 'allowedLinks'>;
+
+export interface LinkSetReading {
+  /** Asks the database. */
+  readonly read: () => Promise<LinkSet>;
+  /** It pays the first time. */
+  readonly isEager: boolean;
+}
+
+interface Entry {
+  /** Undefined: it was wanted, not asked for. */
+  readonly set: LinkSet | undefined;
+  readonly untilMs: number;
+}
+
+/** Which links a filter lets pass, as long as no link or partner of the workspace changes. Watches the catalog's changes. */
+export interface LinkSets extends CatalogWatcher {
+  /** The links that a query finds, where they are worth asking for: at once, or when they are wanted again. */
+  remembered(workspaceId: string, query: CompiledQuery, reading: LinkSetReading): Promise<LinkSet>;
+}
+
+/** A short name of a query with its parameters. */
+export function queryKey({ sql, params }: CompiledQuery): string {
+  const text = JSON.stringify([sql, params], (_name, value) => (typeof value === 'bigint' ? String(value) : value));
+  return createHash('sha1').update(text).digest('base64');
+}
+
+export function createLinkSets(now: () => number): LinkSets {
+  /** A number for the links of a workspace as they are: another once they change, so that no older set is found. */
+  const generations = new LRUCache<string, number>({ max: WORKSPACES_KEPT });
+  let lastGeneration = 0;
+  const sets = new LRUCache<string, Entry>({
+    maxSize: LINKS_KEPT,
+    sizeCalculation: ({ set }) => 1 + (set?.allowedLinks?.length ?? 0),
+  });
+
+  function generationOf(workspaceId: string): number {
+    const known = generations.get(workspaceId);
+    if (known !== undefined) return known;
+    lastGeneration += 1;
+    generations.set(workspaceId, lastGeneration);
+    return lastGeneration;
+  }
+
+  return {
+    async remembered(workspaceId, query, { read, isEager }) {
+      const key = `${generationOf(workspaceId)}/${queryKey(query)}`;
+      const untilMs = now() + KEPT_MS;
+      const known = sets.get(key);
+      const isKnown = known !== undefined && now() < known.untilMs;
+      if (isKnown && known.set !== undefined) return known.set;
+      const set = isKnown || isEager ? await read() : undefined;
+      sets.set(key, { set, untilMs });
+      return set ?? {};
+    },
+
+    changed({ records }) {
+      for (const { table, workspaceId } of records) {
+        if (table === LINKS_TABLE || table === PARTNERS_TABLE) generations.delete(workspaceId);
+      }
+    },
+
+    missed: () => generations.clear(),
+  };
+}
