@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
 import { createMadeOf } from '../src/events/made-of.js';
 
+/** Tells how often it made something; remembers so many. */
 function aMaker(max = 10) {
   let times = 0;
-  const make = createMadeOf((source: { name: string }, ...parts: readonly unknown[]) => {
+  const make = (source: { name: string }, ...parts: readonly unknown[]) => {
     times += 1;
     return `${source.name} ${parts.length}, made ${times}`;
-  }, max);
-  return make;
+  };
+  return createMadeOf(make, { sizeMax: max * 100, sizeOf: () => 100 });
 }
 
 test('what is made of the same parts is made once', () => {

@@ -6,8 +6,8 @@ import { knownCustomers } from './known-customers.js';
 import { createMadeOf } from './made-of.js';
 import type { ValuesOf } from './read-ahead.js';
 
-/** Links and customers whose texts are remembered: as many as five of the largest pages have, some 10 MB. */
-const TEXTS_KEPT = 5000;
+/** Characters of links, and as many of customers, that are remembered: those of some ten of the largest pages. */
+const TEXTS_KEPT = 10_000_000;
 
 /** Prints links and customers, those that have not changed once. */
 export function createPageTexts({ links, customers }: Pick<Catalog, 'links' | 'customers'>) {
@@ -15,12 +15,12 @@ export function createPageTexts({ links, customers }: Pick<Catalog, 'links' | 'c
     textsOfLink: createMadeOf(
       (record: LinkRecord, counters: LinkCounters | undefined, ...tags: readonly TagRecord[]) =>
         linkTexts(links.toLink(record, counters, tags)),
-      TEXTS_KEPT,
+      { sizeMax: TEXTS_KEPT, sizeOf: ({ link, deprecated }) => link.length + deprecated.length },
     ),
     textOfCustomer: createMadeOf(
       (record: CustomerRecord, totals: CustomerTotals | undefined) =>
         JSON.stringify(customers.toCustomer(record, totals)),
-      TEXTS_KEPT,
+      { sizeMax: TEXTS_KEPT, sizeOf: (text) => text.length },
     ),
   };
 }
