@@ -72,7 +72,18 @@ describe('the close of an app', { timeout: 30_000 }, () => {
     expect(performance.now() - startedMs).toBeLessThan(8000);
   });
 
-  it('closes a connection between two requests at once', async () => {
+  it('answers a request that comes on a connection kept open just then, and says that it was the last', async () => {
+    const port = await listen();
+    const client = await aClient(port, `${head('GET /healthz')}\r\n`);
+    await once(client, 'data');
+    const answer = readAll(client);
+    const closed = app.close();
+    client.write(`${head('GET /healthz')}\r\n`);
+    expect(await answer).toMatch(/^HTTP\/1\.1 200 OK[\s\S]*connection: close/i);
+    await closed;
+  });
+
+  it('closes a connection between two requests soon', async () => {
     const port = await listen();
     const accepted: Socket[] = [];
     app.server.on('connection', (socket) => accepted.push(socket));
