@@ -23,9 +23,15 @@ function page(events: number, ageMs: number) {
 
 describe('counters of a page', () => {
   test('of old events are what was read, however early', async () => {
-    const { reads, parts } = aCounter(1);
-    expect(await countersOf(parts, page(3, 2 * MINUTE_MS))).toEqual(new Map([['link', 1]]));
+    const { reads, parts } = aCounter(3);
+    expect(await countersOf(parts, page(3, 2 * MINUTE_MS))).toEqual(new Map([['link', 3]]));
     expect(reads).toEqual(['page']);
+  });
+
+  test('of old events that were stored just now are read until they count what the page shows', async () => {
+    const { reads, parts } = aCounter(1);
+    expect(await countersOf(parts, page(3, 2 * MINUTE_MS))).toEqual(new Map([['link', 3]]));
+    expect(reads).toEqual(['page', 'again', 'again']);
   });
 
   test('of young events are read after the rows, and again until they count what the page shows', async () => {

@@ -39,8 +39,8 @@ export interface CounterReads<Value> {
 }
 
 /**
- * The counters of what a page shows, its own events included (spec 2.8): of young events they are read after the rows, and again
- * until the views have counted what the page shows.
+ * The counters of what a page shows, its own events included (spec 2.8): of young events they are read after the rows, and of all
+ * again until the views have counted what the page shows. An old event may have been stored just now.
  */
 export async function countersOf<Value>(
   { valuesOf, read, counts, now }: CounterReads<Value>,
@@ -48,10 +48,10 @@ export async function countersOf<Value>(
 ): Promise<ReadonlyMap<string, Value>> {
   const old = new Date(now() - YOUNG_MS).toISOString();
   const ids = [...shown.keys()];
-  const young = [...shown].filter(([, { newest }]) => newest > old);
-  const values = new Map(await valuesOf(ids, new Set(young.map(([id]) => id))));
+  const young = ids.filter((id) => (shown.get(id)?.newest ?? '') > old);
+  const values = new Map(await valuesOf(ids, new Set(young)));
   const isBehind = ([id, what]: readonly [string, Shown]) => !counts(values.get(id), what);
-  let behind = young.filter(isBehind);
+  let behind = [...shown].filter(isBehind);
   if (behind.length === 0) return values;
   await lookAgain(async () => {
     for (const [id, value] of await read(behind.map(([id]) => id))) values.set(id, value);
