@@ -77,7 +77,7 @@ export function createCatalog(options: CatalogOptions) {
   const localNames = createLocalNames(NAMES_KEPT, now);
   const namesTable = createNamesTable(clickhouse, settings.read);
   const commitNames = createTableCommit(clickhouse, NAMES_TABLE.table, NAMES_TABLE.columns, settings, now);
-  const counters = createCounters(clickhouse, now);
+  const counters = createCounters(clickhouse, { isHearing: () => invalidations.isHearing(), now });
   const watchers = new Set<CatalogWatcher>([activeWebhooks, counters]);
   const invalidations = createInvalidations(
     redis,
@@ -200,12 +200,16 @@ export function createCatalog(options: CatalogOptions) {
       }
     },
 
+    /** Whether changes of others are told: what only they clear may be believed. */
+    isHearing: invalidations.isHearing,
+
     /** How many records were looked up so far, by table and by what answered: this process, Redis or ClickHouse. */
     lookups: () => Object.fromEntries(stores.map(({ kind, lookups }) => [kind.table, { ...lookups }])),
 
     /** Ends the writes under way and closes the catalog's own connections; Redis and ClickHouse clients given stay open. */
     async close(): Promise<void> {
       await Promise.all([commitNames.close(), ...stores.map((store) => store.close())]);
+      invalidations.close();
       await redis.close();
     },
   };

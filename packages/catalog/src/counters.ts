@@ -59,6 +59,12 @@ function isoTime(ms: number): string | null {
   return ms > 0 ? new Date(ms).toISOString() : null;
 }
 
+export interface CountersParts {
+  /** Whether announcements of new totals arrive. */
+  readonly isHearing: () => boolean;
+  readonly now: () => number;
+}
+
 /** One link or customer. */
 interface TotalsKey {
   readonly workspaceId: string;
@@ -69,7 +75,7 @@ interface TotalsKey {
  * Reads the totals that materialized views keep: those of the moment, or `known` ones, which lag an announcement behind. Callers
  * that ask at the same moment share a read: those of a list that many look at ask for the same few links.
  */
-export function createCounters(clickhouse: ClickHouseClient, now: () => number) {
+export function createCounters(clickhouse: ClickHouseClient, { isHearing, now }: CountersParts) {
   function createTotals<Totals>(
     query: string,
     resource: ResourceKind,
@@ -134,7 +140,10 @@ export function createCounters(clickhouse: ClickHouseClient, now: () => number) 
       firstSaleAt: isoTime(firstSaleMs),
     }),
   );
-  const known = { links: createKnownTotals(links, now), customers: createKnownTotals(customers, now) };
+  const known = {
+    links: createKnownTotals({ readTotals: links, isHearing, now }),
+    customers: createKnownTotals({ readTotals: customers, isHearing, now }),
+  };
   return {
     links,
     customers,

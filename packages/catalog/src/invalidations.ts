@@ -1,4 +1,3 @@
-import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { RedisConnections } from './redis-connections.js';
 import type { CatalogLogger } from './unavailable.js';
@@ -30,17 +29,57 @@ export interface CatalogWatcher {
   missed(): void;
 }
 
+/** A ping that comes back says that what was announced before it was heard. */
+const PING_EVERY_MS = 500;
+const HEARD_MS_MAX = 1500;
+
 /** Announces changes to every process, this one included, through Redis pub/sub. */
 export function createInvalidations(redis: RedisConnections, listener: CatalogWatcher, logger: CatalogLogger) {
   const { subscriber } = redis;
+  /** Up to when everything announced was heard. */
+  let heardUntilMs = Number.NEGATIVE_INFINITY;
+  let isSubscribed = false;
+
   subscriber.on('message', (_channel: string, text: string) => {
     const change = parseChange(text);
     if (change === undefined) listener.missed();
     else listener.changed(change);
   });
-  const listen = () => void subscribe(subscriber, listener, logger);
-  subscriber.on('ready', listen);
-  if (subscriber.status === 'ready') listen();
+
+  async function listen(): Promise<void> {
+    try {
+      const askedMs = performance.now();
+      await subscriber.subscribe(CHANNEL);
+      // Only after the subscription stands: what changes between a clearing and it would be missed.
+      listener.missed();
+      isSubscribed = true;
+      heardUntilMs = askedMs;
+    } catch (err) {
+      logger.warn({ err }, 'catalog could not subscribe to changes; caches rely on their second');
+    }
+  }
+  subscriber.on('ready', () => void listen());
+  if (subscriber.status === 'ready') void listen();
+  subscriber.on('close', () => {
+    isSubscribed = false;
+    heardUntilMs = Number.NEGATIVE_INFINITY;
+  });
+
+  let isPinging = false;
+  async function ping(): Promise<void> {
+    if (!isSubscribed || isPinging) return;
+    isPinging = true;
+    const askedMs = performance.now();
+    try {
+      await subscriber.ping();
+      if (isSubscribed) heardUntilMs = askedMs;
+    } catch {
+      // The connection is gone, which its end has told.
+    } finally {
+      isPinging = false;
+    }
+  }
+  const pinging = setInterval(() => void ping(), PING_EVERY_MS).unref();
 
   return {
     async announce(change: Partial<CatalogChange>): Promise<void> {
@@ -48,6 +87,11 @@ export function createInvalidations(redis: RedisConnections, listener: CatalogWa
       listener.changed({ names: [], records: [], counted: [], ...change });
       await redis.insist((client) => client.publish(CHANNEL, JSON.stringify(change)));
     },
+
+    /** Whether announcements arrive: what is cleared by them alone may be believed. */
+    isHearing: (): boolean => performance.now() - heardUntilMs < HEARD_MS_MAX,
+
+    close: () => clearInterval(pinging),
   };
 }
 
@@ -57,15 +101,5 @@ function parseChange(text: string): CatalogChange | undefined {
     return changeSchema.parse(JSON.parse(text));
   } catch {
     return undefined;
-  }
-}
-
-async function subscribe(subscriber: Redis, listener: CatalogWatcher, logger: CatalogLogger): Promise<void> {
-  try {
-    await subscriber.subscribe(CHANNEL);
-    // Only after the subscription stands: what changes between a clearing and it would be missed.
-    listener.missed();
-  } catch (err) {
-    logger.warn({ err }, 'catalog could not subscribe to changes; caches rely on their second');
   }
 }

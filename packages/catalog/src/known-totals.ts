@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Counted } from './invalidations.js';
 
-/** Every change is announced; this is for one that could not be. */
+/** Every change is announced; this is for one of which its writer could not tell. */
 const KEPT_MS = 10_000;
 const ENTRIES_MAX = 50_000;
 
@@ -19,11 +19,22 @@ export interface KnownTotals<Totals> {
   missed(): void;
 }
 
+export interface KnownTotalsParts<Totals> {
+  readonly readTotals: ReadTotals<Totals>;
+  /** Whether announcements arrive; until then nothing is remembered. */
+  readonly isHearing: () => boolean;
+  readonly now: () => number;
+}
+
 /**
  * Remembers totals until an event of theirs is announced. What is read while one is announced is not kept: it may be from
  * before.
  */
-export function createKnownTotals<Totals>(readTotals: ReadTotals<Totals>, now: () => number): KnownTotals<Totals> {
+export function createKnownTotals<Totals>({
+  readTotals,
+  isHearing,
+  now,
+}: KnownTotalsParts<Totals>): KnownTotals<Totals> {
   const known = new LRUCache<string, Entry<Totals>>({ max: ENTRIES_MAX });
   /** The last read under way of each, unless something was announced of it since. */
   const reading = new Map<string, symbol>();
@@ -43,6 +54,7 @@ export function createKnownTotals<Totals>(readTotals: ReadTotals<Totals>, now: (
 
   return {
     async read(workspaceId, ids) {
+      if (!isHearing()) return readTotals(workspaceId, ids);
       const totals = new Map<string, Totals>();
       const unknown: string[] = [];
       for (const id of ids) {

@@ -6,18 +6,23 @@ function aReader() {
   const reads: string[][] = [];
   let nowMs = 0;
   let gate: Promise<void> | undefined;
-  const totals = createKnownTotals<number>(
-    async (_workspaceId, ids) => {
+  let isHearing = true;
+  const totals = createKnownTotals<number>({
+    readTotals: async (_workspaceId, ids) => {
       reads.push([...ids]);
       const value = reads.length;
       await gate;
       return new Map(ids.filter((id) => id !== 'b').map((id) => [id, value]));
     },
-    () => nowMs,
-  );
+    isHearing: () => isHearing,
+    now: () => nowMs,
+  });
   return {
     ...totals,
     reads,
+    hear: (does: boolean) => {
+      isHearing = does;
+    },
     pass: (ms: number) => {
       nowMs += ms;
     },
@@ -111,5 +116,15 @@ describe('known totals', () => {
     await expect(read('ws', ['a'])).rejects.toThrow('away');
     work();
     expect((await read('ws', ['a'])).get('a')).toBe(2);
+  });
+
+  test('are read each time while announcements do not arrive', async () => {
+    const { read, reads, hear } = aReader();
+    await read('ws', ['a']);
+    hear(false);
+    for (let time = 0; time < 2; time++) await read('ws', ['a', 'c']);
+    expect(reads).toEqual([['a'], ['a', 'c'], ['a', 'c']]);
+    hear(true);
+    expect((await read('ws', ['a'])).get('a')).toBe(1);
   });
 });

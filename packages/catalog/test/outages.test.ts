@@ -63,6 +63,21 @@ async function elapsedMs(work: () => Promise<unknown>): Promise<number> {
 const HOUR_MS = 3_600_000;
 
 describe.each(['refusing', 'hanging'] as const)('while Redis is %s', (state) => {
+  it('nothing is believed that only an announcement clears, and again when it is back', async () => {
+    const { gated, redis, close } = await aGatedCatalog();
+    try {
+      await waitFor(gated.isHearing, { what: 'the catalog to hear' });
+      redis.set(state);
+      await waitFor(() => !gated.isHearing(), { what: 'the catalog to notice' });
+      // What hung is cut in the end.
+      redis.set('refusing');
+      redis.set('open');
+      await waitFor(gated.isHearing, { what: 'the catalog to hear again' });
+    } finally {
+      await close();
+    }
+  });
+
   it('links, domains and keys are read from ClickHouse, soon', async () => {
     const { host, link, apiKey } = await aLink('away');
     const { gated, redis, close } = await aGatedCatalog();

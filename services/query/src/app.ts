@@ -22,7 +22,7 @@ export interface QueryDeps {
 
 /** Every route of this service; the app must have `authPlugin`. */
 export async function queryRoutes(app: App, deps: QueryDeps): Promise<void> {
-  const memory = createWorkspaceMemory(deps.now);
+  const memory = createWorkspaceMemory(deps.now, deps.catalog.isHearing);
   deps.catalog.watch(memory);
   const inTurn = createInTurn({ ...deps, memory });
   await eventRoutes(app, { ...deps, inTurn });

@@ -11,6 +11,12 @@ const WORKSPACES_KEPT = 10_000;
 
 type LinkSet = Pick<PlanFacts, 'allowedLinks'>;
 
+export interface LinkSetsParts {
+  /** Whether changes are told; until then nothing is remembered. */
+  readonly isHearing: () => boolean;
+  readonly now: () => number;
+}
+
 export interface LinkSetReading {
   /** Asks the database. */
   readonly read: () => Promise<LinkSet>;
@@ -36,7 +42,7 @@ export function queryKey({ sql, params }: CompiledQuery): string {
   return createHash('sha1').update(text).digest('base64');
 }
 
-export function createLinkSets(now: () => number): LinkSets {
+export function createLinkSets({ isHearing, now }: LinkSetsParts): LinkSets {
   /** A number for the links of a workspace as they are: another once they change, so that no older set is found. */
   const generations = new LRUCache<string, number>({ max: WORKSPACES_KEPT });
   let lastGeneration = 0;
@@ -55,6 +61,7 @@ export function createLinkSets(now: () => number): LinkSets {
 
   return {
     async remembered(workspaceId, query, { read, isEager }) {
+      if (!isHearing()) return isEager ? read() : {};
       const key = `${generationOf(workspaceId)}/${queryKey(query)}`;
       const untilMs = now() + KEPT_MS;
       const known = sets.get(key);

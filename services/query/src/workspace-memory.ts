@@ -70,11 +70,12 @@ function createMemory<Value>(now: () => number, keptMs: (value: Value) => number
   };
 }
 
-export function createWorkspaceMemory(now: () => number): WorkspaceMemory {
+/** @param isHearing whether the catalog's changes are told */
+export function createWorkspaceMemory(now: () => number, isHearing: () => boolean): WorkspaceMemory {
   const removedLinks = createMemory<RemovedLinks>(now, (known) =>
     known.removedLinks === undefined ? Number.POSITIVE_INFINITY : REMOVED_KEPT_MS,
   );
-  const linkSets = createLinkSets(now);
+  const linkSets = createLinkSets({ isHearing, now });
   return {
     removedLinks,
     eventsEver: createMemory(now, () => EVENTS_KEPT_MS),

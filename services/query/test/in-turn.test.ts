@@ -30,7 +30,7 @@ beforeAll(async () => {
   const rateLimiter = createRateLimiter(client);
   const clickhouse = query.database.client;
   const now = Date.now;
-  const inTurn = createInTurn({ clickhouse, memory: createWorkspaceMemory(now) });
+  const inTurn = createInTurn({ clickhouse, memory: createWorkspaceMemory(now, () => true) });
   app = createApp({
     logger: createLogger({ name: 'test', level: 'silent' }),
     docBase: DOC_BASE,

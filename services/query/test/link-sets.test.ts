@@ -8,11 +8,15 @@ const QUERY = { sql: 'SELECT id FROM links WHERE tenant_id = {p0:String}', param
 function aMemory() {
   let nowMs = 0;
   let reads = 0;
-  const sets = createLinkSets(() => nowMs);
+  let isHearing = true;
+  const sets = createLinkSets({ isHearing: () => isHearing, now: () => nowMs });
   const found = (count: number) => ({ allowedLinks: Array.from({ length: count }, (_, index) => BigInt(index)) });
   return {
     sets,
     found,
+    hear: (does: boolean) => {
+      isHearing = does;
+    },
     pass: (ms: number) => {
       nowMs += ms;
     },
@@ -82,4 +86,14 @@ test('nothing is believed when changes may have been missed, nor for more than t
   expect(await links()).toBe(2);
   pass(1);
   expect(await links()).toBe(3);
+});
+
+test('nothing is remembered while changes are not told', async () => {
+  const { links, hear } = aMemory();
+  const large = () => links('ws', QUERY, false);
+  await links();
+  hear(false);
+  expect([await links(), await links(), await large()]).toEqual([2, 3, undefined]);
+  hear(true);
+  expect(await links()).toBe(1);
 });

@@ -3,7 +3,10 @@ import { createWorkspaceMemory, kindKey } from '../src/workspace-memory.js';
 
 function aMemory() {
   let nowMs = 0;
-  const memory = createWorkspaceMemory(() => nowMs);
+  const memory = createWorkspaceMemory(
+    () => nowMs,
+    () => true,
+  );
   return { memory, pass: (ms: number) => (nowMs += ms) };
 }
 

@@ -86,6 +86,7 @@ describe('the writer process', () => {
     const known = async () => (await catalog.links.knownCounters(workspaceId, [linkId])).get(linkId)?.clicks ?? 0;
     try {
       await waitFor(() => producer.ping().then(() => true), { what: 'the producer' });
+      await waitFor(catalog.isHearing, { what: 'the catalog to hear' });
       for (const count of [1, 2, 3]) {
         expect(await known()).toBe(count - 1);
         const timestampMs = Date.now();

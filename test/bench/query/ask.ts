@@ -19,7 +19,7 @@ const now = () => END_MS;
 /** Asks one system a question and gives how many rows it answered. */
 export type Ask = (family: Family) => Promise<number>;
 
-function readsOf(client: ClickHouseClient, workspace: KnownWorkspace, memory = createWorkspaceMemory(now)) {
+function readsOf(client: ClickHouseClient, workspace: KnownWorkspace, memory = createWorkspaceMemory(now, () => true)) {
   const { signal } = new AbortController();
   const caller = { endpoint: 'bench', workspaceId: workspace.publicId, requestId: 'bench', signal };
   return createReads({ clickhouse: client, memory }, caller);
@@ -45,7 +45,7 @@ export function askForPages(client: ClickHouseClient, workspace: KnownWorkspace)
 
 /** Of workspaces what is known otherwise, of lists nothing. */
 function memoryWithoutLists(): WorkspaceMemory {
-  const memory = createWorkspaceMemory(now);
+  const memory = createWorkspaceMemory(now, () => true);
   const { eventsEver, linkSets } = memory;
   return {
     ...memory,
