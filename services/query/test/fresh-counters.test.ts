@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { countersOf, shownOf } from '../src/events/fresh-counters.js';
 import { aWorkspace, MINUTE_MS, NOW, startQuery, type TestQuery, type TestWorkspace } from './test-query.js';
@@ -76,5 +77,17 @@ describe('GET /events while events are stored', () => {
       }
       await stored;
     }
+  });
+
+  test('a link with an event of the last minute on the page has its counters of the moment, announced or not', async () => {
+    await waitFor(query.catalog.isHearing, { what: 'the catalog to hear' });
+    const link = await workspace.aLink({ key: 'young' });
+    const customer = await workspace.aCustomer({ externalId: 'young' });
+    const click = workspace.click(link, 0);
+    await workspace.store({ clicks: [click] });
+    const leads = async () => (await workspace.events({ linkId: link.id })).body[0]?.link.leads;
+    expect(await leads()).toBe(0);
+    await workspace.store({ leads: [workspace.lead(click, customer, 0)] });
+    expect(await leads()).toBe(1);
   });
 });

@@ -1,6 +1,12 @@
 import { LINKS_TABLE, PARTNERS_TABLE } from '@waymark/catalog';
-import { expect, test } from 'vitest';
+import { eventsQuerySchema } from '@waymark/contract';
+import { bind, parse } from '@waymark/event-query';
+import { waitFor } from '@waymark/test-kit';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createReads, createWorkspaceMemory } from '../src/index.js';
 import { createLinkSets } from '../src/link-sets.js';
+import { kindKey } from '../src/workspace-memory.js';
+import { aWorkspace, startQuery } from './test-query.js';
 
 const QUERY = { sql: 'SELECT id FROM links WHERE tenant_id = {p0:String}', params: { p0: 'a' }, settings: {} };
 
@@ -96,4 +102,37 @@ test('nothing is remembered while changes are not told', async () => {
   expect([await links(), await links(), await large()]).toEqual([2, 3, undefined]);
   hear(true);
   expect(await links()).toBe(1);
+});
+
+test('in a workspace with many events a tenant’s links are read again after every change, and only then', async () => {
+  const query = await startQuery();
+  onTestFinished(() => query.close());
+  const { catalog, database } = query;
+  const workspace = await aWorkspace(query);
+  const memory = createWorkspaceMemory(Date.now, () => true);
+  catalog.watch(memory);
+  memory.eventsEver.asked(kindKey(workspace.id, 'clicks'))(2_000_000);
+  const { signal } = new AbortController();
+  const caller = { endpoint: 'test', workspaceId: workspace.id, requestId: 'test', signal };
+  const reads = createReads({ clickhouse: database.client, memory }, caller);
+  const parsed = parse(eventsQuerySchema.parse({ tenantId: 't', interval: 'all' }), Date.now(), undefined);
+  const bound = bind(parsed, { workspaceId: workspace.id, programId: null });
+  const links = async () => (await reads.allowedLinks(bound)).allowedLinks?.length;
+  const rows = vi.spyOn(database.client, 'rows');
+  onTestFinished(() => rows.mockRestore());
+
+  await waitFor(catalog.isHearing, { what: 'the catalog to hear' });
+  const [one, two] = [await workspace.aLink({ key: 'one', tenantId: 't' }), await workspace.aLink({ key: 'two' })];
+  expect(await links()).toBe(1);
+  rows.mockClear();
+  expect(await links()).toBe(1);
+  expect(rows).not.toHaveBeenCalled();
+  await catalog.links.update(workspace.id, two.id, (record) => ({ ...record, tenantId: 't' }));
+  expect(await links()).toBe(2);
+  await catalog.links.removeMany(workspace.id, [one.id]);
+  expect(await links()).toBe(1);
+  memory.missed();
+  rows.mockClear();
+  expect(await links()).toBe(1);
+  expect(rows).toHaveBeenCalledOnce();
 });
