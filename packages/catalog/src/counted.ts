@@ -7,10 +7,11 @@ const IDS_PER_ANNOUNCEMENT = 1000;
 
 /** Workspace, time and id begin every row, then a click has its link; others have a name, the customer and the link. */
 const START = String.raw`^\["?(?<workspace>\d+)"?,\d+,"[0-9A-Za-z]+",`;
+const CONVERSION = new RegExp(String.raw`${START}"(?:[^"\\]+|\\.)*","?(?<customer>\d+)"?,"?(?<link>\d+)"?[,\]]`);
 const NUMBERS: Readonly<Record<EventTableKind, RegExp>> = {
   click: new RegExp(String.raw`${START}"?(?<link>\d+)"?[,\]]`),
-  lead: new RegExp(String.raw`${START}"(?:[^"\\]+|\\.)*","?(?<customer>\d+)"?,"?(?<link>\d+)"?[,\]]`),
-  sale: new RegExp(String.raw`${START}"(?:[^"\\]+|\\.)*","?(?<customer>\d+)"?,"?(?<link>\d+)"?[,\]]`),
+  lead: CONVERSION,
+  sale: CONVERSION,
 };
 
 /** The links and customers that rows count for, by the number of their workspace. */

@@ -103,8 +103,8 @@ async function customersOf(
 }
 
 /**
- * The items of a page as JSON text. Each link and customer on it is read and serialised once. Events of a link that was removed since the
- * page was read are left out.
+ * The items of a page as JSON text. Each link and customer on it is read once and printed at most once. Events of a link that was
+ * removed since the page was read are left out.
  */
 export async function pageItems(
   parts: PageTextParts,
