@@ -69,7 +69,14 @@ const NAMES_KEPT = 100_000;
 
 /** Workspaces and all they have but events: rows in ClickHouse, cached and locked through Redis. */
 export function createCatalog(options: CatalogOptions) {
-  const { clickhouse, now, logger } = options;
+  const { clickhouse, now } = options;
+  let isClosed = false;
+  const logger: CatalogLogger = {
+    warn(context, message) {
+      // What its own end breaks off, such as a subscription under way, is nobody's trouble.
+      if (!isClosed) options.logger.warn(context, message);
+    },
+  };
   const hotRead: ReadOptions = { limitMs: options.redirectWaitMs ?? REDIRECT_WAIT_MS };
   const redis = connectRedis(options.redis, logger);
   const settings = options.isReplicated ? REPLICATED : SINGLE_NODE;
@@ -209,6 +216,7 @@ export function createCatalog(options: CatalogOptions) {
     /** Ends the writes under way and closes the catalog's own connections; Redis and ClickHouse clients given stay open. */
     async close(): Promise<void> {
       await Promise.all([commitNames.close(), ...stores.map((store) => store.close())]);
+      isClosed = true;
       invalidations.close();
       await redis.close();
     },
