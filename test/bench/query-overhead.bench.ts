@@ -14,6 +14,7 @@ import {
   saleRow,
 } from '@waymark/clickhouse';
 import { createEventId, parseResourceId } from '@waymark/contract';
+import { createMetCustomers } from '@waymark/event-queue';
 import { createLogger } from '@waymark/http-kit';
 import { buildApp } from '@waymark/query';
 import { createRateLimiter } from '@waymark/rate-limit';
@@ -74,7 +75,7 @@ const catalog = createCatalog({
 const rateLimiter = createRateLimiter(redis);
 const app = buildApp(
   { logger, docBase: 'http://127.0.0.1', trustedProxies: [] },
-  { catalog, clickhouse, rateLimiter, now: Date.now },
+  { catalog, clickhouse, rateLimiter, metCustomers: createMetCustomers(redis), now: Date.now },
 );
 
 const { workspace, apiKey } = await catalog.workspaces.create({

@@ -32,10 +32,11 @@ function progress(traffic: Traffic, count: number): Promise<unknown> {
 
 describe('the whole stack under kill -9', () => {
   test(
-    'every acknowledged click, lead and sale is stored exactly once whatever child is killed',
+    'every acknowledged click, lead and sale is stored exactly once whatever child is killed, and listed with its customer',
     async () => {
       const traffic = await Traffic.prepare(stack);
       const running = traffic.run(VISITORS);
+      const watching = traffic.watch();
       for (let round = 0; round < KILLS; round++) {
         for (const name of ['writer', 'redis', 'clickhouse', 'http'] satisfies StackProcess[]) {
           await progress(traffic, EVENTS_BETWEEN_KILLS);
@@ -46,6 +47,7 @@ describe('the whole stack under kill -9', () => {
       await progress(traffic, EVENTS_BETWEEN_KILLS);
       traffic.stop();
       await running;
+      const pages = await watching;
       await untilDrained(stack.state.redis, 60_000);
       const judge = new Judge(stack.state.clickhouse, traffic.ledger);
       const verdict = await judge.judge(60_000);
@@ -53,6 +55,8 @@ describe('the whole stack under kill -9', () => {
       traffic.close();
       expect(traffic.ledger.failedRedirects).toEqual([]);
       expect(traffic.ledger.failedTracks).toEqual([]);
+      expect([...traffic.ledger.orphans]).toEqual([]);
+      expect(pages).toBeGreaterThan(KILLS * 4);
       expect({ lost: verdict.lost, twice: verdict.twice, viewsDiffer: verdict.viewsDiffer }).toEqual({
         lost: [],
         twice: [],

@@ -20,5 +20,5 @@ export { NO_PARTNER_TOTALS, type PartnerTotals } from './partner-totals.js';
 export { readableName } from './readable-name.js';
 export { API_READ, type ReadOptions } from './record-reader.js';
 export * from './records.js';
-export type { CatalogLogger } from './unavailable.js';
+export { type CatalogLogger, unavailable } from './unavailable.js';
 export { type CreatedWorkspace, type NewWorkspace, type WorkspacePatch, workspaceLimits } from './workspaces.js';

@@ -14,6 +14,7 @@ export {
 export type { WriterLimits } from './event-worker.js';
 export { createEventWriter, type EventWriter, type EventWriterOptions } from './event-writer.js';
 export { createGenerations, type Generations, type GenerationsOptions } from './generations.js';
+export { createMetCustomers, type MetCustomers, metCustomer } from './met-customers.js';
 export { oldestQueuedMs } from './queue-age.js';
 export { type QueueDepth, queueDepths } from './queue-depths.js';
 export { DEAD_LETTER_QUEUE, QUEUE_KINDS, QUEUE_PREFIX, stateKey, WEBHOOK_QUEUE } from './queue-keys.js';

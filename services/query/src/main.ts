@@ -1,5 +1,6 @@
 import { openStores } from '@waymark/catalog';
 import { describeSettings, loadSettings, readAdminKey, readInstanceKey, type Settings } from '@waymark/config';
+import { createMetCustomers } from '@waymark/event-queue';
 import { createLogger, type Logger, runService, type Service } from '@waymark/http-kit';
 import { metricsRoute, startOperations, startTracing } from '@waymark/metrics';
 import { createRateLimiter } from '@waymark/rate-limit';
@@ -23,6 +24,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
     },
     {
       ...{ catalog, clickhouse, rateLimiter, now: Date.now, onQuery: operations.countQuery },
+      metCustomers: createMetCustomers(redis),
       eventsExpire: settings.eventRetentionDays !== undefined,
     },
     operations,

@@ -1,9 +1,15 @@
-import { customerRow, draftCustomer, type LinkRecord } from '@waymark/catalog';
-import { insertRows, QUEUE_TABLES } from '@waymark/clickhouse';
+import { draftCustomer, type LinkRecord } from '@waymark/catalog';
 import type { Tag } from '@waymark/contract';
+import {
+  CUSTOMER_CLAIM_MS,
+  createMetCustomers,
+  createRecordedClaims,
+  customerClaim,
+  metCustomer,
+} from '@waymark/event-queue';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { knownCustomers } from '../src/events/known-customers.js';
-import { aWorkspace, NOW, startQuery, type TestQuery, type TestWorkspace } from './test-query.js';
+import { aWorkspace, MINUTE_MS, NOW, startQuery, type TestQuery, type TestWorkspace } from './test-query.js';
 
 let query: TestQuery;
 let workspace: TestWorkspace;
@@ -136,22 +142,58 @@ describe('what an event says', () => {
     expect(body).toMatchObject([{ customer: { id: gone.id, name: 'Deleted Customer', externalId: gone.id } }]);
   });
 
-  test('a customer who was just met and is not written yet is waited for', async () => {
+  /** A customer as an event leaves it whose rows are not written yet. */
+  async function aCustomerInTheQueue(other: TestWorkspace, externalId: string, metAtMs = NOW) {
+    const record = draftCustomer(other.id, { externalId, name: 'Ada' }, metAtMs);
+    const claim = customerClaim(other.id, externalId);
+    const note = metCustomer(record.id, claim);
+    const claims = createRecordedClaims(query.redis);
+    await claims.record(claim, CUSTOMER_CLAIM_MS, async () => record);
+    await query.redis.set(note.key, note.value);
+    return { record, forget: () => claims.forget([claim]) };
+  }
+
+  test('a customer whose row is still in the queue is shown as it will be, however long its queue stands', async () => {
     const other = await aWorkspace(query);
-    const record = draftCustomer(other.id, { externalId: 'new' }, NOW);
-    const { table, columns } = QUEUE_TABLES.customer;
-    let looks = 0;
-    const getMany = async (workspaceId: string, ids: readonly string[]) => {
-      const found = await query.catalog.customers.getMany(workspaceId, ids);
-      looks += 1;
-      if (looks === 1) {
-        await insertRows(query.database.client, { table, columns: columns[1], rows: [customerRow(record, 1)] });
-      }
-      return found;
-    };
-    const found = await knownCustomers({ customers: { getMany } }, other.id, [record.id], () => NOW);
-    expect(found.get(record.id)).toEqual(record);
-    expect(looks).toBe(2);
+    const click = other.click(await other.aLink({ key: 'a' }), 90);
+    const met = await aCustomerInTheQueue(other, 'new');
+    const waiting = await aCustomerInTheQueue(other, 'waiting', NOW - 60 * MINUTE_MS);
+    await other.store({ leads: [other.lead(click, met.record, 1), other.lead(click, waiting.record, 2)] });
+    const { body } = await other.events({ event: 'leads' });
+    expect(body).toMatchObject([
+      { customer: { id: met.record.id, externalId: 'new', name: 'Ada' } },
+      { customer: { id: waiting.record.id, externalId: 'waiting', name: 'Ada' } },
+    ]);
+  });
+
+  test('a customer that was removed is not shown from the queue, nor another of its external id', async () => {
+    const other = await aWorkspace(query);
+    const click = other.click(await other.aLink({ key: 'a' }), 30);
+    const removed = await aCustomerInTheQueue(other, 'removed');
+    const replaced = await aCustomerInTheQueue(other, 'replaced');
+    await Promise.all([removed.forget(), replaced.forget()]);
+    await aCustomerInTheQueue(other, 'replaced');
+    await other.store({ leads: [other.lead(click, removed.record, 1), other.lead(click, replaced.record, 2)] });
+    const { body } = await other.events({ event: 'leads' });
+    expect(body).toMatchObject([
+      { customer: { id: removed.record.id, name: 'Deleted Customer' } },
+      { customer: { id: replaced.record.id, name: 'Deleted Customer' } },
+    ]);
+  });
+
+  test('with Redis away nobody is taken for gone: written customers are shown, for a young one without a row the caller is to come back', async () => {
+    const other = await aWorkspace(query);
+    const written = await other.aCustomer({ externalId: 'written' });
+    const { record } = await aCustomerInTheQueue(other, 'queued');
+    const redis = query.redis.duplicate();
+    redis.disconnect();
+    const parts = { catalog: query.catalog, metCustomers: createMetCustomers(redis), now: () => NOW };
+    const found = await knownCustomers(parts, other.id, [written.id, 'cus_0000000009Z']);
+    expect([...found.keys()]).toEqual([written.id]);
+    await expect(knownCustomers(parts, other.id, [written.id, record.id])).rejects.toMatchObject({
+      code: 'internal_server_error',
+      retryAfterSeconds: 1,
+    });
   });
 });
 

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
+import { createMetCustomers } from '@waymark/event-queue';
 import { type App, authPlugin, createApp, createLogger } from '@waymark/http-kit';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { startRedis, waitFor } from '@waymark/test-kit';
@@ -38,7 +39,7 @@ beforeAll(async () => {
   });
   app.register(authPlugin, { catalog: query.catalog, rateLimiter });
   app.register(async (routes) => {
-    await eventRoutes(routes as App, { catalog: query.catalog, inTurn, now });
+    await eventRoutes(routes as App, { catalog: query.catalog, metCustomers: createMetCustomers(client), inTurn, now });
     for (const [path, sql] of [
       ['/slow', SLOW],
       ['/endless', ENDLESS],

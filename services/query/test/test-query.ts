@@ -11,6 +11,7 @@ import {
   parseResourceId,
   type Scope,
 } from '@waymark/contract';
+import { createMetCustomers } from '@waymark/event-queue';
 import { type App, createLogger } from '@waymark/http-kit';
 import { createRateLimiter } from '@waymark/rate-limit';
 import {
@@ -37,6 +38,7 @@ export interface TestQuery {
   readonly app: App;
   readonly catalog: Catalog;
   readonly database: TestDatabase;
+  readonly redis: Redis;
   close(): Promise<void>;
 }
 
@@ -59,13 +61,14 @@ export async function startQuery(
   const rateLimiter = createRateLimiter(client);
   const app = buildApp(
     { logger, docBase: DOC_BASE, trustedProxies: [] },
-    { catalog, clickhouse: database.client, rateLimiter, now, ...options },
+    { catalog, clickhouse: database.client, rateLimiter, metCustomers: createMetCustomers(client), now, ...options },
   );
   await app.ready();
   return {
     app,
     catalog,
     database,
+    redis: client,
     async close() {
       await app.close();
       await catalog.close();

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Catalog, createCatalog } from '@waymark/catalog';
 import { loadSettings } from '@waymark/config';
-import { createEventProducer, createEventWriter, createRecordedClaims } from '@waymark/event-queue';
+import { createEventProducer, createEventWriter, createMetCustomers, createRecordedClaims } from '@waymark/event-queue';
 import { type App, authPlugin, createApp, createLogger } from '@waymark/http-kit';
 import { buildLinkApp, createIngestDeps, trackRoutes } from '@waymark/ingest';
 import { managementRoutes } from '@waymark/management';
@@ -46,12 +46,13 @@ export async function startWholeApi(): Promise<WholeApi> {
   const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
   const outbound = createOutbound({ allowedRanges: [] });
   const claims = createRecordedClaims(redis);
+  const metCustomers = createMetCustomers(redis);
   const management = { catalog, claims, outbound, rateLimiter, notifier, defaultDomain: undefined, now: Date.now };
 
   const api = createApp({ logger, docBase: 'https://docs.example.com', trustedProxies: [] });
   api.register(authPlugin, { catalog, rateLimiter });
   api.register(async (routes) => managementRoutes(routes as App, management));
-  api.register(async (routes) => queryRoutes(routes as App, { catalog, clickhouse, now: Date.now }));
+  api.register(async (routes) => queryRoutes(routes as App, { catalog, clickhouse, metCustomers, now: Date.now }));
   api.register(async (routes) => trackRoutes(routes as App, ingest));
   await api.listen({ host: '127.0.0.1', port: 0 });
   const links = buildLinkApp({ logger, docBase: 'https://docs.example.com', trustedProxies: ['127.0.0.1/32'] }, ingest);

@@ -16,6 +16,8 @@ export interface Ledger {
   /** Redirects that were answered with anything but 302 while the http process lived. */
   readonly failedRedirects: string[];
   readonly failedTracks: string[];
+  /** Leads and sales that a page showed as those of a removed customer, though none was removed. */
+  readonly orphans: Set<string>;
 }
 
 function clientAddress(index: number): string {
@@ -45,6 +47,7 @@ export class Traffic {
       saleInvoices: new Set(),
       failedRedirects: [],
       failedTracks: [],
+      orphans: new Set(),
     };
     this.#links = new HttpCaller(stack.state.links, 64);
     this.#api = new HttpCaller(stack.state.api, 64);
@@ -57,7 +60,8 @@ export class Traffic {
       ...['workspace', 'create', '--name', 'Faults', '--slug', 'faults', '--plan', 'enterprise', '--domain', DOMAIN],
     );
     const workspace = made.workspace as { id: string };
-    await stack.waymark('workspace', 'update', workspace.id, '--requests-per-minute', '10000000');
+    const limits = ['--requests-per-minute', '10000000', '--analytics-per-second', '10000'];
+    await stack.waymark('workspace', 'update', workspace.id, ...limits);
     const traffic = new Traffic(stack, workspace.id, String(made.apiKey));
     for (let index = 0; index < LINK_COUNT; index++) {
       const link = { domain: DOMAIN, key: `link-${index}`, url: `https://example.com/${index}`, trackConversion: true };
@@ -74,6 +78,15 @@ export class Traffic {
         while (!this.#stopping) await this.#visit(this.#next++);
       }),
     );
+  }
+
+  /** Reads the newest leads and sales until `stop`, as a dashboard does. Resolves to how many pages were read. */
+  async watch(): Promise<number> {
+    let pages = 0;
+    while (!this.#stopping) {
+      for (const event of ['leads', 'sales']) pages += (await this.#readPage(event)) ? 1 : 0;
+    }
+    return pages;
   }
 
   /** Events answered with success so far. */
@@ -131,6 +144,21 @@ export class Traffic {
       if (!mayBreak && killsBefore === this.#httpKills) this.ledger.failedRedirects.push(`${index}: ${String(err)}`);
     }
     return undefined;
+  }
+
+  async #readPage(event: string): Promise<boolean> {
+    try {
+      const answer = await this.#api.call('GET', `/events?event=${event}`, { authorization: this.#authorization });
+      if (answer.status !== 200) return false;
+      const items = JSON.parse(answer.body) as { eventId: string; customer: { name: string } }[];
+      for (const { eventId, customer } of items) {
+        if (customer.name === 'Deleted Customer') this.ledger.orphans.add(eventId);
+      }
+      return true;
+    } catch {
+      // The process that answers, or a store, was killed.
+      return false;
+    }
   }
 
   /** Repeats a call that failed, as a customer's server would, until it is answered with success or refused for good. */

@@ -7,7 +7,14 @@ import {
   type LinkRecord,
 } from '@waymark/catalog';
 import type { EventRow } from '@waymark/clickhouse';
-import { CUSTOMER_CLAIM_MS, customerClaim, type FinalClaim, type QueuedRow } from '@waymark/event-queue';
+import {
+  CUSTOMER_CLAIM_MS,
+  customerClaim,
+  type FinalClaim,
+  metCustomer,
+  type QueuedRow,
+  type StateValue,
+} from '@waymark/event-queue';
 import type { Backlog } from './backlog.js';
 import type { ClaimHold } from './claim-hold.js';
 import { readClick } from './click-rows.js';
@@ -37,9 +44,12 @@ export interface TrackedCustomers {
   taken(record: CustomerRecord): FinalClaim;
 }
 
-/** The queue row that makes a new customer known to ClickHouse. */
-export function newCustomerRow(record: CustomerRecord): QueuedRow {
-  return { kind: 'customer', row: customerRow(record, FIRST_VERSION) };
+/** What a commit records of a new customer: its row for ClickHouse, and for whoever meets its id before that is written. */
+export function newCustomer(record: CustomerRecord): { readonly row: QueuedRow; readonly state: StateValue } {
+  return {
+    row: { kind: 'customer', row: customerRow(record, FIRST_VERSION) },
+    state: metCustomer(record.id, customerClaim(record.workspaceId, record.externalId)),
+  };
 }
 
 /** Customers as the track endpoints know them: first through their claim in Redis, then through the catalog. */

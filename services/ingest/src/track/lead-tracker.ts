@@ -5,7 +5,7 @@ import { ClaimHeldError, customerClaim, leadClaim } from '@waymark/event-queue';
 import { withClaims } from './claim-hold.js';
 import type { ClickFinder } from './click-finder.js';
 import { linkOfClick } from './click-link.js';
-import { newCustomerRow, type TrackedCustomers } from './customers.js';
+import { newCustomer, type TrackedCustomers } from './customers.js';
 import type { LatestLeads } from './latest-leads.js';
 import { leadRows } from './lead-rows.js';
 import type { TrackDeps } from './track-deps.js';
@@ -60,9 +60,10 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
     const { eventName, metadata = null, eventQuantity } = body;
     const isDeferred = body.mode === 'deferred';
     const lead = { click, customerId: customer.id, eventName, metadata, quantity: eventQuantity ?? 1 };
+    const news = isNew ? [newCustomer(customer)] : [];
     return {
-      rows: [...(isNew ? [newCustomerRow(customer)] : []), ...(isDeferred ? [] : leadRows(lead, now()))],
-      state: isDeferred ? [] : leads.state(customer, eventName, click),
+      rows: [...news.map(({ row }) => row), ...(isDeferred ? [] : leadRows(lead, now()))],
+      state: [...news.map(({ state }) => state), ...(isDeferred ? [] : leads.state(customer, eventName, click))],
     };
   }
 

@@ -13,7 +13,7 @@ import type { Backlog } from './backlog.js';
 import { type ClaimHold, withClaims } from './claim-hold.js';
 import type { ClickFinder } from './click-finder.js';
 import { linkOfClick } from './click-link.js';
-import { newCustomerRow, type TrackedCustomers } from './customers.js';
+import { newCustomer, type TrackedCustomers } from './customers.js';
 import type { LatestLeads } from './latest-leads.js';
 import { leadRows } from './lead-rows.js';
 import type { SaleStore } from './sale-store.js';
@@ -101,12 +101,13 @@ export function createSaleTracker(parts: SaleTrackerParts): SaleTracker {
     const customer = customers.draft(workspaceId, body, click, link);
     const eventName = body.leadEventName || DIRECT_LEAD_NAME;
     const lead = { click, customerId: customer.id, eventName, metadata: body.metadata ?? null, quantity: 1 };
+    const { row, state } = newCustomer(customer);
     return {
       customer,
       click,
       link,
-      rows: [newCustomerRow(customer), ...leadRows(lead, now())],
-      state: leads.state(customer, eventName, click),
+      rows: [row, ...leadRows(lead, now())],
+      state: [state, ...leads.state(customer, eventName, click)],
       isNewCustomer: true,
     };
   }

@@ -2,7 +2,7 @@ import type { Catalog, CustomerRecord, CustomerTotals, LinkCounters, LinkRecord,
 import { deletedCustomer, type EventKind, formatResourceId } from '@waymark/contract';
 import { type EventPageRow, eventText, type LinkTexts, linkTexts } from './event-text.js';
 import { type CounterReads, countersOf, shownOf } from './fresh-counters.js';
-import { knownCustomers } from './known-customers.js';
+import { type KnownCustomersParts, knownCustomers } from './known-customers.js';
 import { createMadeOf } from './made-of.js';
 import type { ValuesOf } from './read-ahead.js';
 
@@ -25,9 +25,8 @@ export function createPageTexts({ links, customers }: Pick<Catalog, 'links' | 'c
   };
 }
 
-export interface PageTextParts extends ReturnType<typeof createPageTexts> {
+export interface PageTextParts extends ReturnType<typeof createPageTexts>, KnownCustomersParts {
   readonly catalog: Catalog;
-  readonly now: () => number;
   readonly linkCounters: ValuesOf<LinkCounters>;
   readonly customerTotals: ValuesOf<CustomerTotals>;
 }
@@ -67,11 +66,12 @@ async function linksOf(
 }
 
 async function customersOf(
-  { catalog, now, customerTotals, textOfCustomer }: PageTextParts,
+  parts: PageTextParts,
   workspaceId: string,
   kind: EventKind,
   rows: readonly EventPageRow[],
 ): Promise<TextsByNumber<string>> {
+  const { catalog, now, customerTotals, textOfCustomer } = parts;
   const idByNumber = publicIds('customer', new Set(rows.flatMap(([, , , , , , number]) => number ?? [])));
   if (idByNumber.size === 0) return new Map();
   const ids = [...idByNumber.values()];
@@ -87,10 +87,7 @@ async function customersOf(
       return id === undefined ? [] : [[id, timestamp] as const];
     }),
   );
-  const [customers, totals] = await Promise.all([
-    knownCustomers(catalog, workspaceId, ids, now),
-    countersOf(reads, shown),
-  ]);
+  const [customers, totals] = await Promise.all([knownCustomers(parts, workspaceId, ids), countersOf(reads, shown)]);
   const texts = new Map<string, string>();
   for (const [number, id] of idByNumber) {
     const record = customers.get(id);

@@ -1,6 +1,7 @@
 import type { Catalog } from '@waymark/catalog';
 import { eventSchema, eventsQuerySchema } from '@waymark/contract';
 import { bind, checkDateRange, openCursor, parse, writeCursor } from '@waymark/event-query';
+import type { MetCustomers } from '@waymark/event-queue';
 import { type App, jsonArray, sendJsonText } from '@waymark/http-kit';
 import { z } from 'zod';
 import type { InTurn } from '../in-turn.js';
@@ -12,6 +13,7 @@ import { readPage } from './read-page.js';
 
 export interface EventRouteParts {
   readonly catalog: Catalog;
+  readonly metCustomers: MetCustomers;
   readonly inTurn: InTurn;
   readonly now: () => number;
 }
@@ -56,7 +58,7 @@ export async function eventRoutes(app: App, parts: EventRouteParts): Promise<voi
       if (last !== undefined) {
         reply.header('link', nextLink(query, writeCursor({ nowMs, after: positionOf(last) }, list)));
       }
-      const items = await pageItems({ catalog, now, ...texts, ...ahead }, workspace.id, parsed.kind, rows);
+      const items = await pageItems({ ...parts, ...texts, ...ahead }, workspace.id, parsed.kind, rows);
       return sendJsonText(reply, jsonArray(items));
     },
   );
