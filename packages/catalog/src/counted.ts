@@ -1,29 +1,21 @@
-import type { EventTableKind } from '@waymark/clickhouse';
+import { type EventTableKind, rowSubjects } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
 import type { Counted } from './invalidations.js';
 
 /** What an insert of 20,000 rows counts is told in pieces that hold up nobody who listens. */
 const IDS_PER_ANNOUNCEMENT = 1000;
 
-/** Workspace, time and id begin every row, then a click has its link; others have a name, the customer and the link. */
-const START = String.raw`^\["?(?<workspace>\d+)"?,\d+,"[0-9A-Za-z]+",`;
-const CONVERSION = new RegExp(String.raw`${START}"(?:[^"\\]+|\\.)*","?(?<customer>\d+)"?,"?(?<link>\d+)"?[,\]]`);
-const NUMBERS: Readonly<Record<EventTableKind, RegExp>> = {
-  click: new RegExp(String.raw`${START}"?(?<link>\d+)"?[,\]]`),
-  lead: CONVERSION,
-  sale: CONVERSION,
-};
-
 /** The links and customers that rows count for, by the number of their workspace. */
 function numbersOf(kind: EventTableKind, rows: readonly string[]) {
   const byWorkspace = new Map<string, { readonly links: Set<string>; readonly customers: Set<string> }>();
   for (const row of rows) {
-    const { workspace, link, customer } = NUMBERS[kind].exec(row)?.groups ?? {};
-    if (workspace === undefined || link === undefined) continue;
-    const numbers = byWorkspace.get(workspace) ?? { links: new Set(), customers: new Set() };
-    byWorkspace.set(workspace, numbers);
-    numbers.links.add(link);
-    if (customer !== undefined) numbers.customers.add(customer);
+    const subjects = rowSubjects(kind, row);
+    if (subjects === undefined) continue;
+    const { workspaceId, linkId, customerId } = subjects;
+    const numbers = byWorkspace.get(workspaceId) ?? { links: new Set(), customers: new Set() };
+    byWorkspace.set(workspaceId, numbers);
+    numbers.links.add(linkId);
+    if (customerId !== undefined) numbers.customers.add(customerId);
   }
   return byWorkspace;
 }

@@ -14,4 +14,5 @@ export {
 export { DURATION_BOUNDS_MS, OPS_TABLES, type OpsTable } from './ops-tables.js';
 export { applyQueryLogView } from './query-log-view.js';
 export { applyRetention, type Retention, type RetentionOptions } from './retention.js';
+export { type RowKey, type RowSubjects, rowKey, rowSubjects } from './row-text.js';
 export { type QueryCaller, type QueryReport, type RunQueryOptions, runCompiledQuery } from './run-query.js';

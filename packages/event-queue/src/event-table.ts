@@ -1,6 +1,12 @@
-import { type ClickHouseClient, EVENT_TABLES, type EventTableKind, insertLines } from '@waymark/clickhouse';
+import {
+  type ClickHouseClient,
+  EVENT_TABLES,
+  type EventTableKind,
+  insertLines,
+  type RowKey,
+  rowKey,
+} from '@waymark/clickhouse';
 import { joinRows } from './job-rows.js';
-import { type RowKey, rowKey } from './row-check.js';
 
 /** The table of one event kind, as the writer uses it. */
 export interface EventTable {

@@ -1,10 +1,9 @@
-import { type EventTableKind, isInfrastructureError } from '@waymark/clickhouse';
+import { type EventTableKind, isInfrastructureError, rowKey } from '@waymark/clickhouse';
 import type { EventTable } from './event-table.js';
 import type { GroupRows } from './group-rows.js';
 import type { Manifest, NewGroup } from './manifest.js';
 import type { Persistence } from './persistence.js';
 import type { QueueLogger } from './queue-logger.js';
-import { rowKey } from './row-check.js';
 import type { Inserted } from './stored-group.js';
 
 export interface GroupInserterOptions {

@@ -1,6 +1,7 @@
+import { rowKey } from '@waymark/clickhouse';
 import { splitRows } from './job-rows.js';
 import type { NewGroup } from './manifest.js';
-import { rowFault, rowKey } from './row-check.js';
+import { rowFault } from './row-check.js';
 
 /** A row that is not inserted but parked, and where it came from. */
 export interface FaultyRow {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { EventTableKind } from '@waymark/clickhouse';
+import { type EventTableKind, rowKey } from '@waymark/clickhouse';
 import type { Redis } from 'ioredis';
 import type { DeadLetter, DeadLetters } from './dead-letters.js';
 import type { EventTable } from './event-table.js';
@@ -12,7 +12,6 @@ import type { Persistence } from './persistence.js';
 import { rowsKey } from './queue-keys.js';
 import type { QueueLogger } from './queue-logger.js';
 import { isOutOfMemory } from './redis-connection.js';
-import { rowKey } from './row-check.js';
 import { type Inserted, outcomeOf, type StoredGroup, workspaceShares } from './stored-group.js';
 import type { WebhookJobsOf, WrittenGroup } from './webhook-jobs.js';
 

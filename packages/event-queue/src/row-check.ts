@@ -1,25 +1,9 @@
+import type { RowKey } from '@waymark/clickhouse';
 import { eventIdTime } from '@waymark/contract';
 
 /** A row's id may lie that far from the clock; outside, it is forged or much too late (architecture, section 4). */
 export const ROW_AGE_MS_MAX = 30 * 24 * 3_600_000;
 export const ROW_AHEAD_MS_MAX = 10 * 60_000;
-
-/** What identifies the row of an event. */
-export interface RowKey {
-  readonly workspaceId: string;
-  readonly timestampMs: number;
-  readonly eventId: string;
-}
-
-const ROW_START = /^\["?(\d+)"?,(\d+),"([^"\\]*)"/;
-
-/** Reads the key at the start of a row: workspace, milliseconds, id; undefined when it begins otherwise. */
-export function rowKey(row: string): RowKey | undefined {
-  const match = ROW_START.exec(row);
-  if (match === null) return undefined;
-  const [, workspaceId = '', timestamp = '', eventId = ''] = match;
-  return { workspaceId, timestampMs: Number(timestamp), eventId };
-}
 
 /** Why a row must not come near ClickHouse, or undefined when it may. `at`: the time it is judged by, epoch milliseconds. */
 export function rowFault(key: RowKey | undefined, at: number): string | undefined {

@@ -1,5 +1,4 @@
-import type { QueueKind } from '@waymark/clickhouse';
-import { rowKey } from './row-check.js';
+import { type QueueKind, rowKey } from '@waymark/clickhouse';
 
 /** What a workspace had in a group; times from an event to its being stored, milliseconds. */
 export interface WorkspaceShare {
