@@ -1,6 +1,7 @@
 import { type ClickHouseClient, createClickHouseClient } from '@waymark/clickhouse';
 import { Redis } from 'ioredis';
 import { type Catalog, createCatalog } from './catalog.js';
+import { SILENCE_MS_MAX } from './redis-connections.js';
 import type { CatalogLogger } from './unavailable.js';
 
 /** Where the stores of a service are. */
@@ -37,7 +38,11 @@ export function openStores(settings: StoreSettings, instanceKey: Buffer, logger:
   if (redisUrl === undefined || clickhouseUrl === undefined) {
     throw new Error('REDIS_URL and CLICKHOUSE_URL are required by a service that runs on its own');
   }
-  const redis = new Redis(redisUrl, { enableOfflineQueue: false, commandTimeout: COMMAND_TIMEOUT_MS });
+  const redis = new Redis(redisUrl, {
+    enableOfflineQueue: false,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    socketTimeout: SILENCE_MS_MAX,
+  });
   redis.on('error', (err) => logger.warn({ err }, 'redis'));
   const clickhouse = createClickHouseClient({
     url: clickhouseUrl,

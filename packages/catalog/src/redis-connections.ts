@@ -6,6 +6,8 @@ const READ_TIMEOUT_MS = 250;
 const WRITE_TIMEOUT_MS = 2000;
 /** After a timeout Redis is left alone for this long: a store that hangs must not slow every read down. */
 const PAUSE_MS = 500;
+/** A connection on which commands wait and nothing has come for that long is dead, though nobody says so. */
+export const SILENCE_MS_MAX = 5000;
 const READY_WAIT_MS = 2000;
 
 /** The catalog's own connections: one gives up early, one is patient, the third listens. */
@@ -24,6 +26,7 @@ const COMMON: RedisOptions = {
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,
   connectTimeout: 2000,
+  socketTimeout: SILENCE_MS_MAX,
   retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 5), 1000),
 };
 

@@ -1,4 +1,4 @@
-import { waitFor } from '@waymark/test-kit';
+import { startTcpProxy, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Catalog } from '../src/index.js';
@@ -105,6 +105,28 @@ describe.each(['refusing', 'hanging'] as const)('while Redis is %s', (state) => 
     await waitFor(create, { what: 'a create' });
     await close();
   });
+});
+
+it('connections to Redis that are dead without having ended are made anew, and changes are heard again', {
+  timeout: 60_000,
+}, async () => {
+  const { workspace, host, link } = await aLink('abandoned');
+  const proxy = await startTcpProxy(Number(new URL(stores.redis.url).port));
+  const client = new Redis(`redis://127.0.0.1:${proxy.port}`);
+  const timeless = Date.now();
+  const abandoned = await connected(stores.catalog({ redis: client, now: () => timeless }), stores.client);
+  const url = async () => (await abandoned.links.findByAddress(host, 'abandoned'))?.url;
+  await waitFor(abandoned.isHearing, { what: 'the catalog to hear' });
+  proxy.abandon();
+  await waitFor(() => !abandoned.isHearing(), { what: 'the catalog to notice' });
+  const create = () => abandoned.links.create(workspace.id, { domain: host, key: 'later', url: 'https://a.com' });
+  await waitFor(create, { what: 'a create', timeoutMs: 30_000 });
+  await waitFor(abandoned.isHearing, { what: 'the catalog to hear again', timeoutMs: 30_000 });
+  expect(await url()).toBe('https://one.com');
+  await catalog.links.update(workspace.id, link.id, (record) => ({ ...record, url: 'https://two.com' }));
+  await waitFor(async () => (await url()) === 'https://two.com', { what: 'the change' });
+  client.disconnect();
+  await proxy.stop();
 });
 
 describe.each(['refusing', 'hanging'] as const)('while ClickHouse is %s', (state) => {

@@ -20,6 +20,7 @@ export { type QueueDepth, queueDepths } from './queue-depths.js';
 export { DEAD_LETTER_QUEUE, QUEUE_KINDS, QUEUE_PREFIX, stateKey, WEBHOOK_QUEUE } from './queue-keys.js';
 export type { QueueLogger } from './queue-logger.js';
 export { createRecordedClaims, type RecordedClaims } from './recorded-claims.js';
+export { WORKER_SILENCE_MS_MAX } from './redis-connection.js';
 export type { Load } from './redis-health.js';
 export type { StoredGroup } from './stored-group.js';
 export type { StateValue } from './transaction.js';

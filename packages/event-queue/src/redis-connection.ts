@@ -3,6 +3,13 @@ import { type QueueLogger, throttled } from './queue-logger.js';
 
 const RETRY_MAX_MS = 500;
 const ERROR_LOG_INTERVAL_MS = 5000;
+/**
+ * A connection on which commands wait and nothing has come for that long is dead, though nobody says so: the other host is gone,
+ * or something between has forgotten it. Without this a quarter of an hour passes until the system gives up.
+ */
+const PRODUCER_SILENCE_MS_MAX = 10_000;
+/** Workers block for ten seconds at a time. */
+export const WORKER_SILENCE_MS_MAX = 20_000;
 
 function connect(url: string, options: RedisOptions, logger: QueueLogger): Redis {
   const redis = new Redis(url, {
@@ -25,6 +32,7 @@ export function connectProducer(url: string, logger: QueueLogger): Redis {
     url,
     {
       enableOfflineQueue: false,
+      socketTimeout: PRODUCER_SILENCE_MS_MAX,
       // Rejects everything unanswered at the first failed reconnect; without it such commands would hang for ever.
       maxRetriesPerRequest: 0,
       autoResendUnfulfilledCommands: false,
@@ -35,7 +43,7 @@ export function connectProducer(url: string, logger: QueueLogger): Redis {
 
 /** A writer's connection: its commands may be repeated, so they wait for Redis as long as it takes. BullMQ asks for this. */
 export function connectWriter(url: string, logger: QueueLogger): Redis {
-  return connect(url, { maxRetriesPerRequest: null }, logger);
+  return connect(url, { maxRetriesPerRequest: null, socketTimeout: WORKER_SILENCE_MS_MAX }, logger);
 }
 
 function saysOutOfMemory(err: unknown): boolean {

@@ -9,6 +9,8 @@ export interface TcpProxy {
   holdRequests(): void;
   /** Sends on whatever was kept back and passes everything again. */
   pass(): void;
+  /** From here on nothing passes through the connections that stand, and nobody is told. New ones are as ever. */
+  abandon(): void;
   /** Breaks every connection; what was kept back is lost. New ones are accepted. */
   cut(): void;
   /** Bytes of requests that reached the server so far. */
@@ -17,6 +19,7 @@ export interface TcpProxy {
 }
 
 interface Link {
+  isAbandoned: boolean;
   readonly client: Socket;
   readonly server: Socket;
   readonly answers: Buffer[];
@@ -31,9 +34,10 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
 
   const listener = createServer((client) => {
     const server = connect(targetPort, '127.0.0.1');
-    const link: Link = { client, server, answers: [], requests: [] };
+    const link: Link = { isAbandoned: false, client, server, answers: [], requests: [] };
     links.add(link);
     client.on('data', (data) => {
+      if (link.isAbandoned) return;
       if (holds === 'requests') {
         link.requests.push(data);
         return;
@@ -42,6 +46,7 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
       server.write(data);
     });
     server.on('data', (data) => {
+      if (link.isAbandoned) return;
       if (holds === 'nothing') client.write(data);
       else link.answers.push(data);
     });
@@ -69,6 +74,9 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     port: (listener.address() as AddressInfo).port,
     requestBytes: () => requestBytes,
     cut,
+    abandon() {
+      for (const link of links) link.isAbandoned = true;
+    },
     holdAnswers() {
       holds = 'answers';
     },

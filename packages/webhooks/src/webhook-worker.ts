@@ -1,6 +1,12 @@
 import type { Catalog } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import { createWebhookJobSender, QUEUE_PREFIX, type QueueLogger, WEBHOOK_QUEUE } from '@waymark/event-queue';
+import {
+  createWebhookJobSender,
+  QUEUE_PREFIX,
+  type QueueLogger,
+  WEBHOOK_QUEUE,
+  WORKER_SILENCE_MS_MAX,
+} from '@waymark/event-queue';
 import type { Outbound } from '@waymark/outbound';
 import { DelayedError, type Job, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
@@ -46,6 +52,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
   const { catalog, clickhouse, outbound, logger, now = Date.now, timeoutMs } = options;
   const redis = new Redis(options.redisUrl, {
     maxRetriesPerRequest: null,
+    socketTimeout: WORKER_SILENCE_MS_MAX,
     retryStrategy: (times) => Math.min(25 * times, RECONNECT_MS),
   });
   redis.on('error', (err: Error) => logger.debug({ err }, 'redis connection of webhooks'));
