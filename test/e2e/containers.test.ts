@@ -1,11 +1,17 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { environmentWith } from '@waymark/config';
-import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
+import {
+  createTestDatabase,
+  freePort,
+  startRedis,
+  type TestDatabase,
+  type TestRedis,
+  waitFor,
+} from '@waymark/test-kit';
 import { Dub } from 'dub';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -48,14 +54,6 @@ function hasNginx(): boolean {
     console.log('no nginx here: the proxy configuration of docker-compose.yml is not run');
     return false;
   }
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
-  return ports;
 }
 
 describe('docker-compose.yml', () => {
@@ -146,7 +144,7 @@ describe('the services of docker-compose.yml', { timeout: 120_000 }, () => {
     const password = /--requirepass,(\S+?)(,|$)/.exec(serviceOf('redis').command.join(','))?.[1] ?? '';
     const names = ['proxy api', 'proxy links', 'migrate api', 'migrate links', 'migrate health'];
     for (const name of SERVICES) names.push(`${name} api`, `${name} links`, `${name} health`);
-    const free = await freePorts(names.length);
+    const free = await Promise.all(names.map(() => freePort()));
     for (const [index, name] of names.entries()) ports.set(name, free[index] ?? 0);
     [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
     const client = new Redis(redis.url);

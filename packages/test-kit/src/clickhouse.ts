@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { embeddedThreads, startEmbeddedClickHouse } from '@waymark/clickhouse-embedded';
 import { environmentWith } from '@waymark/config';
-import { endProcess, freePort } from './child-process.js';
+import { endProcess } from './child-process.js';
+import { freePort } from './free-port.js';
 
 export interface TestClickHouseOptions {
   /** Kept when given; else a temporary one, removed by `stop`. */

@@ -1,6 +1,6 @@
 import type { TestProject } from 'vitest/node';
-import { freePort } from './child-process.js';
 import { startClickHouse } from './clickhouse.js';
+import { freePort } from './free-port.js';
 import { givenServers } from './given-servers.js';
 
 /** Starts the ClickHouse of a test run without holding up the tests that need none. */

@@ -1,5 +1,6 @@
 export { startClickHouse, type TestClickHouse, type TestClickHouseOptions } from './clickhouse.js';
 export { aClick, aLead, aSale, BUILDER_TIME_MS } from './event-builders.js';
+export { freePort } from './free-port.js';
 export { insertClicks, insertLeads, insertSales } from './insert-events.js';
 export {
   aCustomerRecord,

@@ -1,14 +1,21 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createCatalog } from '@waymark/catalog';
 import { environmentWith } from '@waymark/config';
 import { createEventId, formatResourceId } from '@waymark/contract';
 import { createEventProducer } from '@waymark/event-queue';
-import { aClick, createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
+import {
+  aClick,
+  createTestDatabase,
+  freePort,
+  startRedis,
+  type TestDatabase,
+  type TestRedis,
+  waitFor,
+} from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
@@ -26,14 +33,6 @@ afterEach(() => child?.kill('SIGKILL'));
 afterAll(async () => {
   await Promise.all([redis.stop(), database.drop()]);
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
 
 async function startWriterProcess(overrides: Record<string, string> = {}): Promise<ChildProcess> {
   child = fork(ENTRY, [], {

@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { environmentWith } from '@waymark/config';
+import { freePort } from '@waymark/test-kit';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 
@@ -12,15 +12,6 @@ export interface BenchProcess {
   readonly pid: number;
   readonly port: number;
   stop(): Promise<void>;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const address = server.address();
-  await new Promise((done) => server.close(done));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }
 
 function untilReady(child: ChildProcess): Promise<{ port?: number }> {

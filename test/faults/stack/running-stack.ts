@@ -1,26 +1,16 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { environmentWith, type RunState, readRunState } from '@waymark/config';
-import { waitFor } from '@waymark/test-kit';
+import { freePort, waitFor } from '@waymark/test-kit';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const run = promisify(execFile);
 
 /** A child of the stack that a test may kill. */
 export type StackProcess = 'http' | 'writer' | 'redis' | 'clickhouse';
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const address = server.address();
-  await new Promise((done) => server.close(done));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
-}
 
 function isRunning(pid: number): boolean {
   try {
