@@ -80,7 +80,10 @@ test.each([
   ['https://app.example/#/page?utm_source=x', ''],
   ['https://app.example/?utm_source=x#/page?utm_source=y', 'x'],
   ['https://app.example/?a=1#utm_source=y', ''],
-])('the query of a page inside the fragment is not that of the URL: %s', (url, source) => {
+  ['https://app.example/?a=1&utm%5Fsource=x', 'x'],
+  ['https://app.example/?%75tm_sourc%65=x', 'x'],
+  ['https://app.example/utm%5Fsource=x?a=%5F', ''],
+])('UTM values are those of the query, not of a fragment, however their names are written: %s', (url, source) => {
   expect(column('click', clickRow({ ...facts, url }), 'utm_source')).toBe(source);
 });
 
@@ -143,6 +146,11 @@ test('metadata pairs name every scalar by its whole path', () => {
   expect(metadataPairs({ plan: 'pro', seats: 25, trial: true, note: null, a: { 'b.c=d\\': [1, { e: 'f' }] } })).toEqual(
     ['plan=pro', 'seats=25', 'trial=true', 'note=null', 'a.b\\.c\\=d\\\\.0=1', 'a.b\\.c\\=d\\\\.1.e=f'],
   );
+});
+
+test('an empty object or list is below its path, and no key is written as what stands there', () => {
+  expect(metadataPairs({ a: {}, b: [[], { c: {} }], '': {} })).toEqual(['a.\\-=', 'b.0.\\-=', 'b.1.c.\\-=', '.\\-=']);
+  expect(metadataPairs({ a: { '\\-': '' } })).toEqual(['a.\\\\-=']);
 });
 
 test('two different paths never give the same pair', () => {

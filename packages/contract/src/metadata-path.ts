@@ -6,7 +6,7 @@ export function metadataPath(keys: readonly string[]): string {
   return keys.map((key) => metadataText(key).replace(/[\\.=]/g, (character) => `\\${character}`)).join('.');
 }
 
-/** A key or value as it is searched: half of a surrogate pair, which ClickHouse refuses, becomes U+FFFD. */
+/** A key or value as it is stored and searched: NUL and half of a surrogate pair become U+FFFD. */
 export function metadataText(text: string): string {
-  return /\p{Surrogate}/u.test(text) ? text.replace(/\p{Surrogate}/gu, '\ufffd') : text;
+  return text.replace(/[\p{Surrogate}\0]/gu, '\ufffd');
 }

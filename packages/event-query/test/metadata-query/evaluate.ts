@@ -17,16 +17,12 @@ function at(metadata: Metadata, keys: readonly string[]): Json | undefined {
   return place;
 }
 
-function hasScalar(value: Json): boolean {
-  return !isInner(value) || Object.values(value).some(hasScalar);
-}
-
 const DECIMAL = /^[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)(e[+-]?[0-9]+)?$/i;
 
 function meets(metadata: Metadata, condition: MetadataCondition): boolean {
   const value = at(metadata, condition.keys);
   if (value === undefined) return false;
-  if (condition.type === 'exists') return hasScalar(value);
+  if (condition.type === 'exists') return true;
   if (isInner(value)) return false;
   if (condition.type === 'equals') return String(value) === condition.text;
   const number = DECIMAL.test(String(value)) ? Number(value) : Number.NaN;
