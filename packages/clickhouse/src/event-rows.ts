@@ -128,14 +128,21 @@ function withoutQuery(url: string): string {
 
 const UTM_PARAMETERS = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content'] as const;
 
+const NO_UTM_VALUES = ['', '', '', '', ''];
+
+/** Whether to look: a name may be written with escapes. */
+function mayHaveUtm(url: string): boolean {
+  return url.includes('utm_') || /[?&][^=&?#]*%/.test(url);
+}
+
 /** Decoded UTM values of a URL's query, `''` for those it lacks. */
 function utmValues(url: string): string[] {
-  if (!url.includes('utm_')) return ['', '', '', '', ''];
+  if (!mayHaveUtm(url)) return NO_UTM_VALUES;
   // The router of a page may keep a query of its own behind the #.
   const fragment = url.indexOf('#');
   const address = fragment < 0 ? url : url.slice(0, fragment);
   const start = address.indexOf('?');
-  if (start < 0) return ['', '', '', '', ''];
+  if (start < 0) return NO_UTM_VALUES;
   const parameters = new URLSearchParams(address.slice(start + 1));
   return UTM_PARAMETERS.map((name) => parameters.get(name) ?? '');
 }
@@ -241,7 +248,7 @@ export function clickRowText(facts: ClickFacts): string {
     facts;
   const { region, referer } = facts;
   const refererUrl = withoutQuery(facts.refererUrl);
-  const utm = url.includes('utm_') ? JSON.stringify(utmValues(url)).slice(1, -1) : '"","","","",""';
+  const utm = mayHaveUtm(url) ? JSON.stringify(utmValues(url)).slice(1, -1) : '"","","","",""';
   const fullRegion = region === 'Unknown' ? 'Unknown' : `${country}-${region}`;
   return (
     `["${workspaceId}",${timestampMs},"${clickId}","${linkId}","${trigger}","${country}","${region}","${city}","${continent}"` +

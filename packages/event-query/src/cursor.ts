@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { EventsQuery } from '@waymark/contract';
 import { fault } from './fault.js';
 import { directionOf } from './page.js';
+import { DEFAULT_INTERVAL, DEFAULT_TIME_ZONE } from './time-range.js';
 
 /** An event's place in the order of time, which the id makes total. */
 export interface Position {
@@ -44,10 +45,13 @@ const MS_MAX = 2 ** 42 - 1;
 /** What a caller may change from page to page, or is part of the seal in another form. */
 const UNSEALED: ReadonlySet<string> = new Set(['cursor', 'page', 'limit', 'event', 'sortOrder', 'sortBy', 'order']);
 
+/** What a parameter says that is not there. */
+const DEFAULTS: Readonly<Record<string, unknown>> = { interval: DEFAULT_INTERVAL, timezone: DEFAULT_TIME_ZONE };
+
 /** A digest of the position and of everything that decides which events are listed, and in which order. */
 function sealOf(head: Buffer, { query, workspaceId }: CursorScope): Buffer {
   const parameters = Object.entries(query)
-    .filter(([name, value]) => value !== undefined && !UNSEALED.has(name))
+    .filter(([name, value]) => value !== undefined && value !== DEFAULTS[name] && !UNSEALED.has(name))
     .sort(([one], [other]) => (one < other ? -1 : 1));
   const request = JSON.stringify([workspaceId, query.event ?? 'clicks', directionOf(query), parameters]);
   return createHash('sha256').update(head).update(request).digest().subarray(0, SEAL_BYTES);

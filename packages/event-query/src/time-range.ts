@@ -25,7 +25,8 @@ export interface RangeParameters {
   readonly timezone?: string | undefined;
 }
 
-const DEFAULT_INTERVAL: Interval = '24h';
+export const DEFAULT_INTERVAL: Interval = '24h';
+export const DEFAULT_TIME_ZONE = 'UTC';
 const MONTHS_OF_YEAR = 12;
 const NOON_MS = DAY_MS / 2;
 
@@ -104,7 +105,7 @@ function datesRange(start: GivenDate, end: GivenDate, zone: Zone): TimeRange {
  * @throws ApiError 422 for a date that cannot be read
  */
 export function parseTimeRange(parameters: RangeParameters, nowMs: number): TimeRange {
-  const zone = zoneOf(parameters.timezone ?? 'UTC');
+  const zone = zoneOf(parameters.timezone ?? DEFAULT_TIME_ZONE);
   const start = parameters.start === undefined ? undefined : parseDate('start', parameters.start, nowMs);
   const end = parameters.end === undefined ? undefined : parseDate('end', parameters.end, nowMs);
   if (start !== undefined) return datesRange(start, end ?? { type: 'instant', ms: nowMs }, zone);

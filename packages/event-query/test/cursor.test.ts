@@ -100,6 +100,14 @@ describe('a cursor', () => {
     expect(openCursor(listOf({ ...query, order: 'desc', sortBy: 'timestamp', cursor: text }))).toBeDefined();
   });
 
+  test('goes with what is the default, said or not', () => {
+    const said = { interval: '24h', timezone: 'UTC' };
+    const plain = writeCursor({ nowMs: NOW, after: LAST }, listOf({ event: 'leads' }));
+    expect(openCursor(listOf({ event: 'leads', ...said, cursor: plain }))).toBeDefined();
+    const full = writeCursor({ nowMs: NOW, after: LAST }, listOf({ event: 'leads', ...said }));
+    expect(openCursor(listOf({ event: 'leads', cursor: full }))).toBeDefined();
+  });
+
   test.each([
     ['another event kind', { event: 'sales' }],
     ['the default event kind', { event: undefined }],

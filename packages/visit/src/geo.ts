@@ -60,7 +60,8 @@ function regionCode(raw: string | undefined, country: string): string {
 
 function cityName(raw: string | undefined): string {
   if (raw === undefined) return UNKNOWN;
-  const name = raw.trim();
+  // It may have come percent-encoded, and no store keeps a NUL well.
+  const name = raw.trim().replaceAll('\0', '\ufffd');
   return name === '' || name.length > CITY_CHARS_MAX ? UNKNOWN : name;
 }
 

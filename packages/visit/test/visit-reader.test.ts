@@ -105,6 +105,10 @@ describe('visit', () => {
       },
       { country: 'US', region: 'TX', city: 'Austin', continent: 'NA' },
     ],
+    [
+      { 'x-vercel-ip-country': 'US', 'x-vercel-ip-city': 'a%00b' },
+      { country: 'US', region: 'Unknown', city: 'a\ufffdb' },
+    ],
     [{ 'cf-ipcountry': 'XX' }, { country: 'Unknown', region: 'Unknown', city: 'Unknown', continent: '' }],
     [{ 'cf-ipcountry': 'T1' }, { country: 'Unknown', continent: '' }],
     [
