@@ -27,6 +27,8 @@ export default defineConfig(({ mode }) => {
       provide: { faultLength: isLong ? ('long' as const) : ('short' as const) },
       testTimeout: isLong ? 900_000 : 30_000,
       hookTimeout: 60_000,
+      // The end of the shared ClickHouse: it has had thousands of tables, whose files are removed.
+      teardownTimeout: 60_000,
       maxWorkers: isLong ? 1 : 2,
     },
   };
