@@ -40,6 +40,9 @@ export function openStores(settings: StoreSettings, instanceKey: Buffer, logger:
   }
   const redis = new Redis(redisUrl, {
     enableOfflineQueue: false,
+    // Nothing is sent twice behind our back: who was told that it failed may have gone on.
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
     commandTimeout: COMMAND_TIMEOUT_MS,
     socketTimeout: SILENCE_MS_MAX,
   });

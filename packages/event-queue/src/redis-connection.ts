@@ -8,7 +8,7 @@ const ERROR_LOG_INTERVAL_MS = 5000;
  * or something between has forgotten it. Without this a quarter of an hour passes until the system gives up.
  */
 const PRODUCER_SILENCE_MS_MAX = 10_000;
-/** Workers block for ten seconds at a time. */
+/** Workers block for ten seconds at most. */
 export const WORKER_SILENCE_MS_MAX = 20_000;
 
 function connect(url: string, options: RedisOptions, logger: QueueLogger): Redis {

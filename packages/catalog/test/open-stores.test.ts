@@ -1,0 +1,33 @@
+import { createTestDatabase, startRedis, waitFor } from '@waymark/test-kit';
+import { expect, it } from 'vitest';
+import { openStores } from '../src/index.js';
+
+it('a command that was told as failed while Redis stood still is carried out once at most', async () => {
+  // A process of its own: it is stopped.
+  const [redis, database] = await Promise.all([startRedis({ args: [] }), createTestDatabase()]);
+  const logger = { warn: () => undefined };
+  const settings = {
+    redisUrl: redis.url,
+    clickhouseUrl: database.url,
+    clickhouseDatabase: database.database,
+    clickhouseUser: undefined,
+    clickhousePassword: undefined,
+    clickhouseCluster: undefined,
+    baseUrl: 'https://api.example.com',
+  };
+  const stores = openStores(settings, Buffer.alloc(32, 1), logger);
+  try {
+    await waitFor(async () => (await stores.redis.ping()) === 'PONG', { what: 'the connection' });
+    const closed = new Promise<void>((resolve) => stores.redis.once('close', resolve));
+    process.kill(redis.pid, 'SIGSTOP');
+    await expect(stores.redis.incr('n')).rejects.toThrow();
+    await closed;
+    process.kill(redis.pid, 'SIGCONT');
+    await waitFor(async () => (await stores.redis.ping()) === 'PONG', { what: 'a new connection' });
+    expect(Number(await stores.redis.get('n'))).toBeLessThanOrEqual(1);
+  } finally {
+    process.kill(redis.pid, 'SIGCONT');
+    await stores.close();
+    await Promise.all([redis.stop(), database.drop()]);
+  }
+});
