@@ -24,7 +24,7 @@ export interface RowSubjects {
 
 const NUMBER = String.raw`"?(\d+)"?`;
 const KEY = String.raw`^\[${NUMBER},(\d+),"([^"\\]*)"`;
-const NAME = String.raw`"(?:[^"\\]+|\\.)*"`;
+const NAME = String.raw`"(?:[^"\\]|\\.)*"`;
 
 const ROW_KEY = new RegExp(KEY);
 const CLICK = new RegExp(String.raw`${KEY},${NUMBER}[,\]]`);
