@@ -1,3 +1,4 @@
+import { resourceIdTime } from '@waymark/contract';
 import type { Redis } from 'ioredis';
 import { CUSTOMER_CLAIM_MS } from './claim-names.js';
 import { claimState } from './claim-value.js';
@@ -20,12 +21,16 @@ export function metCustomer(id: string, claim: string): StateValue {
 /** Customers whose row may still be in the queue. */
 export interface MetCustomers {
   /**
-   * What their claims keep, by id. A customer that was removed or changed since, or never brought by an event, is not among
-   * them; an external id may belong to another customer by now.
+   * Their records as JSON, by id. Not among them are customers that no event brought, that were removed or changed since, or
+   * that are older than claims are kept.
    *
-   * @throws when Redis does not answer within a quarter of a second
+   * @throws when Redis does not answer within half a second
    */
-  read(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  read(ids: readonly string[], nowMs: number): Promise<ReadonlyMap<string, string>>;
+}
+
+function idIn(record: string): unknown {
+  return (JSON.parse(record) as { readonly id?: unknown }).id;
 }
 
 export function createMetCustomers(redis: Redis): MetCustomers {
@@ -33,9 +38,11 @@ export function createMetCustomers(redis: Redis): MetCustomers {
     withinMs(redis.mget(...keys), ANSWER_WITHIN_MS, 'reading new customers');
 
   return {
-    async read(ids) {
-      const notes = await valuesOf(ids.map(noteKey));
-      const noted = ids.flatMap((id, index) => {
+    async read(ids, nowMs) {
+      const young = ids.filter((id) => nowMs - (resourceIdTime('customer', id) ?? 0) < CUSTOMER_CLAIM_MS);
+      if (young.length === 0) return new Map();
+      const notes = await valuesOf(young.map(noteKey));
+      const noted = young.flatMap((id, index) => {
         const claim = notes[index];
         return typeof claim === 'string' ? [{ id, claim }] : [];
       });
@@ -44,7 +51,8 @@ export function createMetCustomers(redis: Redis): MetCustomers {
       return new Map(
         noted.flatMap(({ id }, index) => {
           const claim = claimState(held[index] ?? null);
-          return claim.state === 'final' ? [[id, claim.value] as const] : [];
+          // The external id may belong to another customer by now.
+          return claim.state === 'final' && idIn(claim.value) === id ? [[id, claim.value] as const] : [];
         }),
       );
     },

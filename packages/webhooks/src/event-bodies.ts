@@ -1,13 +1,7 @@
 import type { Catalog, CustomerRecord, CustomerTotals, LinkRecord, WebhookRecord } from '@waymark/catalog';
 import type { ClickHouseClient, EventTableKind } from '@waymark/clickhouse';
-import {
-  type Customer,
-  deletedCustomer,
-  type Link,
-  resourceIdTime,
-  type WebhookPartner,
-  type WebhookTrigger,
-} from '@waymark/contract';
+import { type Customer, deletedCustomer, type Link, type WebhookPartner, type WebhookTrigger } from '@waymark/contract';
+import type { MetCustomers } from '@waymark/event-queue';
 import { eventIdOf } from './event-id.js';
 import { TRIGGER_OF } from './follow-events.js';
 import { sealedLink } from './sealed-body.js';
@@ -18,6 +12,7 @@ import { readPartners } from './webhook-partners.js';
 export interface EventBodiesParts {
   readonly catalog: Catalog;
   readonly clickhouse: ClickHouseClient;
+  readonly metCustomers: MetCustomers;
   readonly now: () => number;
 }
 
@@ -25,9 +20,6 @@ export interface EventBodiesParts {
 export class NotYetThereError extends Error {
   override readonly name = 'NotYetThereError';
 }
-
-/** One that is older and missing was removed. */
-const CUSTOMER_YOUNG_MS = 60_000;
 
 const KIND_OF = new Map<WebhookTrigger, EventTableKind>(
   Object.entries(TRIGGER_OF).map(([kind, trigger]) => [trigger, kind as EventTableKind]),
@@ -45,7 +37,7 @@ function isInScope({ id, linkScope, folderIds }: WebhookRecord, { folderId, webh
 }
 
 /** The JSON texts of events that ClickHouse has, for one webhook. */
-export function createEventBodies({ catalog, clickhouse, now }: EventBodiesParts) {
+export function createEventBodies({ catalog, clickhouse, metCustomers, now }: EventBodiesParts) {
   async function linksOf(workspaceId: string, events: readonly StoredEvent[], isWanted: (link: LinkRecord) => boolean) {
     const found = await catalog.links.getMany(workspaceId, [...new Set(events.map(({ linkId }) => linkId))]);
     const records = [...found.values()].filter(isWanted);
@@ -63,9 +55,7 @@ export function createEventBodies({ catalog, clickhouse, now }: EventBodiesParts
     record: CustomerRecord | undefined,
     totals: CustomerTotals | undefined,
   ): Customer {
-    if (record !== undefined) return catalog.customers.toCustomer(record, totals);
-    if (now() - (resourceIdTime('customer', id) ?? 0) < CUSTOMER_YOUNG_MS) throw new NotYetThereError(id);
-    return deletedCustomer(id);
+    return record === undefined ? deletedCustomer(id) : catalog.customers.toCustomer(record, totals);
   }
 
   async function customersOf(workspaceId: string, events: readonly StoredEvent[]): Promise<Map<string, Customer>> {
@@ -75,6 +65,9 @@ export function createEventBodies({ catalog, clickhouse, now }: EventBodiesParts
       catalog.customers.getMany(workspaceId, ids),
       catalog.customers.counters(workspaceId, ids),
     ]);
+    const missing = ids.filter((id) => !records.has(id));
+    const [met] = missing.length === 0 ? [] : (await metCustomers.read(missing, now())).keys();
+    if (met !== undefined) throw new NotYetThereError(met);
     return new Map(ids.map((id) => [id, customerObject(id, records.get(id), totals.get(id))]));
   }
 

@@ -1,6 +1,7 @@
 import type { Catalog } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import {
+  createMetCustomers,
   createWebhookJobSender,
   QUEUE_PREFIX,
   type QueueLogger,
@@ -62,7 +63,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
   const deliver = createDeliverer({
     catalog,
     outbound,
-    bodies: createEventBodies({ catalog, clickhouse, now }),
+    bodies: createEventBodies({ catalog, clickhouse, metCustomers: createMetCustomers(redis), now }),
     log,
     failures: createFailureCounts(redis),
     sender: createWebhookJobSender(redis),

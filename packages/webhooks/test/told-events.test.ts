@@ -1,5 +1,8 @@
 import { createHmac } from 'node:crypto';
+import { customerRow, draftCustomer } from '@waymark/catalog';
+import { insertRows, QUEUE_TABLES } from '@waymark/clickhouse';
 import { type Partner, webhookEventSchema } from '@waymark/contract';
+import { CUSTOMER_CLAIM_MS, createRecordedClaims, customerClaim, metCustomer } from '@waymark/event-queue';
 import { waitFor } from '@waymark/test-kit';
 import {
   leadCreatedEventFromJSON,
@@ -131,6 +134,34 @@ describe('what webhooks are told', () => {
         metadata: null,
       },
     });
+  });
+
+  it('of a lead whose customer has waited in the queue for an hour: with the customer, once it is written', async () => {
+    const link = await fixture.aLink({ trackConversion: true });
+    const customer = draftCustomer(fixture.workspaceId, { externalId: 'queued', name: 'Ada' }, Date.now() - 3_600_000);
+    const claim = customerClaim(fixture.workspaceId, 'queued');
+    await createRecordedClaims(fixture.redis).record(claim, CUSTOMER_CLAIM_MS, async () => customer);
+    const note = metCustomer(customer.id, claim);
+    await fixture.redis.set(note.key, note.value);
+    await fixture.aHook(receiver.url, { triggers: ['lead.created'] });
+    await fixture.lead(await fixture.click(link), customer);
+    // Put off once at least.
+    await waitFor(async () => (await fixture.queue.getDelayedCount()) > 0, { what: 'the delivery to be put off' });
+    const { table, columns } = QUEUE_TABLES.customer;
+    const rows = [customerRow(customer, 1)];
+    await insertRows(fixture.database.client, { table, columns: columns[1], rows });
+    const [lead = expect.fail()] = (await untilReceived(1)).map(judged);
+    expect(lead.data).toMatchObject({ customer: { id: customer.id, name: 'Ada' } });
+  });
+
+  it('of a lead whose customer was removed: with a placeholder', async () => {
+    const link = await fixture.aLink({ trackConversion: true });
+    const customer = await fixture.aCustomer();
+    await fixture.catalog.customers.remove(fixture.workspaceId, customer.id);
+    await fixture.aHook(receiver.url, { triggers: ['lead.created'] });
+    await fixture.lead(await fixture.click(link), customer);
+    const [lead = expect.fail()] = (await untilReceived(1)).map(judged);
+    expect(lead.data).toMatchObject({ customer: { id: customer.id, name: 'Deleted Customer' } });
   });
 
   it('of a lead that counts for five: once, all five counted; of another with the same content: once more', async () => {

@@ -19,6 +19,6 @@ it.each([
   const customerExternalId = `of ${path} ${Object.keys(body)}`;
   expect((await ingest.post(path, { ...body, clickId, customerExternalId })).statusCode).toBe(200);
   const written = await ingest.customer(customerExternalId);
-  const met = await createMetCustomers(ingest.redisClient).read(['cus_0000000009Z', written.id]);
+  const met = await createMetCustomers(ingest.redisClient).read(['cus_0000000009Z', written.id], Date.now());
   expect([...met].map(([id, text]) => [id, JSON.parse(text)])).toEqual([[written.id, written]]);
 });

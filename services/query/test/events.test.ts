@@ -153,7 +153,7 @@ describe('what an event says', () => {
     return { record, forget: () => claims.forget([claim]) };
   }
 
-  test('a customer whose row is still in the queue is shown as it will be, however long its queue stands', async () => {
+  test('a customer whose row is still in the queue is shown as it will be, an hour later as well', async () => {
     const other = await aWorkspace(query);
     const click = other.click(await other.aLink({ key: 'a' }), 90);
     const met = await aCustomerInTheQueue(other, 'new');

@@ -84,7 +84,10 @@ export class Traffic {
   async watch(): Promise<number> {
     let pages = 0;
     while (!this.#stopping) {
-      for (const event of ['leads', 'sales']) pages += (await this.#readPage(event)) ? 1 : 0;
+      for (const event of ['leads', 'sales']) {
+        if (await this.#readPage(event)) pages += 1;
+        else await scheduler.wait(100);
+      }
     }
     return pages;
   }

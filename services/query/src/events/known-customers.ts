@@ -1,6 +1,5 @@
 import { type Catalog, type CustomerRecord, lookAgain, unavailable } from '@waymark/catalog';
-import { resourceIdTime } from '@waymark/contract';
-import { CUSTOMER_CLAIM_MS, type MetCustomers } from '@waymark/event-queue';
+import type { MetCustomers } from '@waymark/event-queue';
 
 /** A Redis that was started anew answers by then. */
 const REDIS_ANSWERS = { withinMs: 2000, everyMs: 50 };
@@ -11,12 +10,12 @@ export interface KnownCustomersParts {
   readonly now: () => number;
 }
 
-async function readPatiently(metCustomers: MetCustomers, ids: readonly string[]) {
+async function readPatiently({ metCustomers, now }: KnownCustomersParts, ids: readonly string[]) {
   let met: ReadonlyMap<string, string> | undefined;
   let cause: unknown;
   const look = async () => {
     try {
-      met = await metCustomers.read(ids);
+      met = await metCustomers.read(ids, now());
     } catch (err) {
       cause = err;
     }
@@ -34,17 +33,16 @@ async function readPatiently(metCustomers: MetCustomers, ids: readonly string[])
  * @throws ApiError 500 with `Retry-After` when Redis, which alone knows whether a young customer is gone, stays away
  */
 export async function knownCustomers(
-  { catalog, metCustomers, now }: KnownCustomersParts,
+  parts: KnownCustomersParts,
   workspaceId: string,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, CustomerRecord>> {
-  const found = await catalog.customers.getMany(workspaceId, ids);
-  const isYoung = (id: string) => now() - (resourceIdTime('customer', id) ?? 0) < CUSTOMER_CLAIM_MS;
-  const missing = ids.filter((id) => !found.has(id) && isYoung(id));
+  const found = await parts.catalog.customers.getMany(workspaceId, ids);
+  const missing = ids.filter((id) => !found.has(id));
   if (missing.length === 0) return found;
-  for (const [id, text] of await readPatiently(metCustomers, missing)) {
+  for (const [id, text] of await readPatiently(parts, missing)) {
     const record = JSON.parse(text) as CustomerRecord;
-    if (record.id === id && record.workspaceId === workspaceId) found.set(id, record);
+    if (record.workspaceId === workspaceId) found.set(id, record);
   }
   return found;
 }
