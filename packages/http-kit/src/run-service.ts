@@ -63,6 +63,8 @@ export async function runService(start: () => Promise<Service>, options: RunServ
     });
   }
   if (isForked) process.once('disconnect', () => stop('parent gone'));
+  // A parent that was killed while this process loaded its code will not be heard of any more.
+  if (isForked && !process.connected) return stop('parent gone');
 
   starting = startOrExit(start, logger);
   await starting;

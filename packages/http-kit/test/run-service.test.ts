@@ -181,6 +181,13 @@ it('a child stops when its parent is gone', async () => {
   expect(service.output()).toContain('closed');
 });
 
+it('a child whose parent went before its code was loaded stops without a start', async () => {
+  const service = run(`say('starting'); ${CLEAN}`, { forked: true });
+  service.child.disconnect();
+  expect(await service.exit).toBe(0);
+  expect(service.output()).not.toContain('starting');
+});
+
 it('a child leaves Ctrl-C to its parent, which decides the order', async () => {
   const service = run(CLEAN, { forked: true });
   await service.said('started');
