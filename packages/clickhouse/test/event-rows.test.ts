@@ -153,6 +153,10 @@ test('an empty object or list is below its path, and no key is written as what s
   expect(metadataPairs({ a: { '\\-': '' } })).toEqual(['a.\\\\-=']);
 });
 
+test('what metadata cannot keep is U+FFFD, in keys and in values', () => {
+  expect(metadataPairs({ 'a\0': 'x\0y', '\ud800': '\udc00' })).toEqual(['a\ufffd=x\ufffdy', '\ufffd=\ufffd']);
+});
+
 test('two different paths never give the same pair', () => {
   const key = fc.string({ unit: fc.constantFrom('a', '.', '=', '\\'), maxLength: 4 });
   const path = fc.array(key, { minLength: 1, maxLength: 3 });

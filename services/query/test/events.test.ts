@@ -166,19 +166,18 @@ describe('what an event says', () => {
     ]);
   });
 
-  test('a customer that was removed is not shown from the queue, nor another of its external id', async () => {
-    const other = await aWorkspace(query);
+  test('a customer that was removed is not shown from the queue, nor who has its external id now, nor anybody of another workspace', async () => {
+    const [other, stranger] = [await aWorkspace(query), await aWorkspace(query)];
     const click = other.click(await other.aLink({ key: 'a' }), 30);
     const removed = await aCustomerInTheQueue(other, 'removed');
     const replaced = await aCustomerInTheQueue(other, 'replaced');
     await Promise.all([removed.forget(), replaced.forget()]);
     await aCustomerInTheQueue(other, 'replaced');
-    await other.store({ leads: [other.lead(click, removed.record, 1), other.lead(click, replaced.record, 2)] });
+    const foreign = await aCustomerInTheQueue(stranger, 'foreign');
+    const unknown = [removed, replaced, foreign].map(({ record }) => record);
+    await other.store({ leads: unknown.map((record, index) => other.lead(click, record, index + 1)) });
     const { body } = await other.events({ event: 'leads' });
-    expect(body).toMatchObject([
-      { customer: { id: removed.record.id, name: 'Deleted Customer' } },
-      { customer: { id: replaced.record.id, name: 'Deleted Customer' } },
-    ]);
+    expect(body).toMatchObject(unknown.map(({ id }) => ({ customer: { id, name: 'Deleted Customer' } })));
   });
 
   test('with Redis away nobody is taken for gone: written customers are shown, for a young one without a row the caller is to come back', async () => {
