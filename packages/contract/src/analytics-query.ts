@@ -1,4 +1,5 @@
-import { z } from 'zod';
+import type { z } from 'zod';
+import { closedQuery } from './closed-query.js';
 import { EVENT_KINDS, eventFilterShape } from './events-query.js';
 import { queryEnum } from './query-values.js';
 
@@ -38,7 +39,7 @@ export const GROUPINGS = [
 export type Grouping = (typeof GROUPINGS)[number];
 
 /** Query string of `GET /analytics` (spec 3.1). */
-export const analyticsQuerySchema = z.object({
+export const analyticsQuerySchema = closedQuery({
   event: queryEnum(ANALYTICS_EVENTS),
   groupBy: queryEnum([...GROUPINGS, 'trigger']),
   ...eventFilterShape,

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { closedQuery } from './closed-query.js';
 import { pageShape, sortShape } from './paging.js';
+import { URL_CHARS_MAX, webAddress } from './parse-url.js';
 import { queryBoolean, queryText } from './query-values.js';
 
 /** The customer object of every response (spec 2.8): twelve fields, all present. */
@@ -62,19 +64,20 @@ export type ExpandedCustomer = z.infer<typeof expandedCustomerSchema>;
 const CUSTOMER_TEXT_CHARS_MAX = 100;
 const text = z.string().max(CUSTOMER_TEXT_CHARS_MAX);
 
+/** A caller's own id of a customer, in every body that names one: kept as given, with spaces and a leading `ext_`. */
+export const customerExternalIdSchema = text.min(1).regex(/\S/, 'must not be blank');
+
 /** Body of `PATCH /customers/{id}`; `null` clears. */
 export const updateCustomerBodySchema = z.object({
-  externalId: text.min(1).optional(),
+  externalId: customerExternalIdSchema.optional(),
   email: z.email().max(CUSTOMER_TEXT_CHARS_MAX).nullish(),
   name: text.nullish(),
-  avatar: z
-    .url({ protocol: /^https?$/ })
-    .max(32_000)
-    .nullish(),
+  avatar: webAddress(URL_CHARS_MAX).nullish(),
   stripeCustomerId: z.string().max(255).nullish(),
   country: z
     .string()
-    .regex(/^[A-Za-z]{2}$/, 'two letters')
+    .max(100)
+    .regex(/^[A-Za-z]{2}$/, 'must be two letters')
     .toUpperCase()
     .nullish(),
 });
@@ -82,7 +85,7 @@ export type UpdateCustomerBody = z.infer<typeof updateCustomerBodySchema>;
 
 /** Body of `POST /customers`. */
 export const createCustomerBodySchema = updateCustomerBodySchema.extend({
-  externalId: text.min(1),
+  externalId: customerExternalIdSchema,
   country: updateCustomerBodySchema.shape.country.unwrap().unwrap(),
 });
 export type CreateCustomerBody = z.infer<typeof createCustomerBodySchema>;
@@ -91,7 +94,7 @@ export type CreateCustomerBody = z.infer<typeof createCustomerBodySchema>;
 export const CUSTOMER_PAGES_MAX = 1000;
 
 /** Query of `GET /customers`: by creation, the newest first, unless said otherwise. */
-export const listCustomersQuerySchema = z.object({
+export const listCustomersQuerySchema = closedQuery({
   ...sortShape(['createdAt', 'saleAmount', 'firstSaleAt', 'subscriptionCanceledAt']),
   ...pageShape(),
   startingAfter: queryText,
@@ -108,4 +111,4 @@ export const listCustomersQuerySchema = z.object({
 export type ListCustomersQuery = z.infer<typeof listCustomersQuerySchema>;
 
 /** Query of `GET` and `PATCH /customers/{id}`. */
-export const expandedQuerySchema = z.object({ includeExpandedFields: queryBoolean });
+export const expandedQuerySchema = closedQuery({ includeExpandedFields: queryBoolean });

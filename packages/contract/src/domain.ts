@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { closedQuery } from './closed-query.js';
 import { pageShape, sortShape } from './paging.js';
+import { URL_CHARS_MAX } from './parse-url.js';
 import { queryBoolean, queryText } from './query-values.js';
 
 /** The domain object of every response (spec 5.1). */
@@ -29,7 +31,10 @@ export const domainSchema = z.strictObject({
 });
 export type Domain = z.infer<typeof domainSchema>;
 
-const URL_CHARS_MAX = 32_000;
+/** The longest body there is: what an image may have is said where it is read. */
+const IMAGE_CHARS_MAX = 1024 * 1024;
+/** Apple reads 128 kB. */
+const ASSOCIATION_CHARS_MAX = 128 * 1024;
 const url = z.string().max(URL_CHARS_MAX).nullish();
 
 /** Body of `PATCH /domains/{slug}` (spec 5.1): types and lengths. What the texts are is checked afterwards. */
@@ -39,9 +44,9 @@ export const updateDomainBodySchema = z.object({
   notFoundUrl: url,
   placeholder: z.string().max(100).nullish(),
   archived: z.boolean().optional(),
-  logo: z.string().nullish(),
-  assetLinks: z.string().nullish(),
-  appleAppSiteAssociation: z.string().nullish(),
+  logo: z.string().max(IMAGE_CHARS_MAX).nullish(),
+  assetLinks: z.string().max(ASSOCIATION_CHARS_MAX).nullish(),
+  appleAppSiteAssociation: z.string().max(ASSOCIATION_CHARS_MAX).nullish(),
 });
 export type UpdateDomainBody = z.infer<typeof updateDomainBodySchema>;
 
@@ -49,7 +54,7 @@ export type UpdateDomainBody = z.infer<typeof updateDomainBodySchema>;
 export const createDomainBodySchema = updateDomainBodySchema.required({ slug: true });
 
 /** Query of `GET /domains`: by creation, ascending, unless said otherwise. */
-export const listDomainsQuerySchema = z.object({
+export const listDomainsQuerySchema = closedQuery({
   ...sortShape(['createdAt', 'slug']),
   ...pageShape({ pageSizeDefault: 50 }),
   archived: queryBoolean,

@@ -1,5 +1,16 @@
-import { z } from 'zod';
-import { queryBoolean, queryEnum, queryInteger, queryList, queryText, queryTextUpTo } from './query-values.js';
+import type { z } from 'zod';
+import { closedQuery } from './closed-query.js';
+import {
+  DATE_CHARS_MAX,
+  DATE_FORMS,
+  queryBoolean,
+  queryEnum,
+  queryInteger,
+  queryList,
+  queryText,
+  queryTextUpTo,
+  queryValues,
+} from './query-values.js';
 
 export const EVENT_KINDS = ['clicks', 'leads', 'sales'] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
@@ -37,17 +48,25 @@ export const MULTI_VALUE_FILTERS = [
 ] as const;
 export type MultiValueFilter = (typeof MULTI_VALUE_FILTERS)[number];
 
-const multiValueShape = Object.fromEntries(MULTI_VALUE_FILTERS.map((name) => [name, queryText])) as Record<
+const multiValueShape = Object.fromEntries(MULTI_VALUE_FILTERS.map((name) => [name, queryValues])) as Record<
   MultiValueFilter,
-  typeof queryText
+  typeof queryValues
 >;
 
-/** Parameters that `GET /events` and `GET /analytics` share (spec 2.1). Unknown parameters are ignored. */
+/** Parameters that `GET /events` and `GET /analytics` share (spec 2.1). */
 export const eventFilterShape = {
-  interval: queryEnum(INTERVALS),
-  start: queryText,
-  end: queryText,
-  timezone: queryText,
+  interval: queryEnum(INTERVALS).describe(
+    'The range when no `start` is given: the last 24 hours by default, a number of days or a year up to the end of today, the month, quarter or year to date, or all of time.',
+  ),
+  start: queryTextUpTo(DATE_CHARS_MAX).describe(
+    `Where the range begins, in place of \`interval\`: ${DATE_FORMS}. A day or a longer period means its first moment, in \`timezone\`.`,
+  ),
+  end: queryTextUpTo(DATE_CHARS_MAX).describe(
+    `Where the range ends, now by default; ignored without \`start\`: ${DATE_FORMS}. A day or a longer period means its last moment, in \`timezone\`.`,
+  ),
+  timezone: queryText.describe(
+    'IANA name of the zone in which days and longer periods begin and end; UTC by default and when the name is unknown.',
+  ),
   ...multiValueShape,
   key: queryText,
   externalId: queryText,
@@ -61,7 +80,7 @@ export const eventFilterShape = {
 };
 
 /** Query string of `GET /events` (spec 2.1). */
-export const eventsQuerySchema = z.object({
+export const eventsQuerySchema = closedQuery({
   event: queryEnum(EVENT_KINDS),
   ...eventFilterShape,
   page: queryInteger({ min: 1, max: Number.MAX_SAFE_INTEGER, default: 1 }),

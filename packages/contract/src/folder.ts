@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { closedQuery } from './closed-query.js';
 import { pageShape, sortShape } from './paging.js';
 import { queryText } from './query-values.js';
 import { resourceName } from './tag-routes.js';
@@ -32,7 +33,7 @@ export type CreateFolderBody = z.infer<typeof createFolderBodySchema>;
 export const updateFolderBodySchema = createFolderBodySchema.partial();
 
 /** Query of `GET /folders`: by creation, ascending, unless said otherwise. */
-export const listFoldersQuerySchema = z.object({
+export const listFoldersQuerySchema = closedQuery({
   ...sortShape(['createdAt', 'name']),
   ...pageShape({ pageSizeDefault: 50 }),
   search: queryText,

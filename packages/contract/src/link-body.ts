@@ -1,13 +1,27 @@
 import { z } from 'zod';
 import { ERROR_STATUS, type ErrorCode } from './errors.js';
+import { linkSchema } from './link.js';
+import { URL_CHARS_MAX } from './parse-url.js';
+import { DATE_CHARS_MAX, DATE_FORMS } from './query-values.js';
 
-/** Longest URL anywhere in a link (spec 10.3). */
-export const URL_CHARS_MAX = 32_000;
+/** The longest body there is: what an image may have is said where it is read. */
+const IMAGE_CHARS_MAX = 1024 * 1024;
 
 const url = z.string().max(URL_CHARS_MAX);
 const text = z.string().max(URL_CHARS_MAX);
-const words = z.union([z.string(), z.array(z.string())]);
+const nameText = z.string().max(255);
+/** Most tags or webhooks that one link names. */
+const LISTED_MAX = 1000;
+/** A list as csv or as it is. */
+const words = z.union([z.string().max(URL_CHARS_MAX), z.array(nameText).max(LISTED_MAX)]);
 const utm = z.string().trim().max(255).nullish();
+const date = z
+  .string()
+  .max(DATE_CHARS_MAX)
+  .nullish()
+  .describe(
+    `${DATE_FORMS}, in UTC. A day means its noon, a longer period its first moment, \`in 7 days\` the exact time.`,
+  );
 
 /**
  * Body of `POST /links` (spec 4.2): types and lengths. What needs the workspace, its plan or other fields is checked
@@ -21,29 +35,29 @@ export const createLinkBodySchema = z.object({
   prefix: z.string().max(190).nullish(),
   externalId: z.string().min(1).max(255).nullish(),
   tenantId: z.string().max(255).nullish(),
-  programId: z.string().nullish(),
-  partnerId: z.string().nullish(),
+  programId: nameText.nullish(),
+  partnerId: nameText.nullish(),
   trackConversion: z.boolean().optional(),
   archived: z.boolean().optional(),
   publicStats: z.boolean().optional(),
   tagIds: words.nullish(),
   tagNames: words.nullish(),
-  tagId: z.string().nullish(),
-  folderId: z.string().nullish(),
+  tagId: nameText.nullish(),
+  folderId: nameText.nullish(),
   comments: text.nullish(),
-  expiresAt: z.string().nullish(),
+  expiresAt: date,
   expiredUrl: url.nullish(),
   password: z.string().max(1000).nullish(),
   proxy: z.boolean().optional(),
   title: text.nullish(),
   description: text.nullish(),
-  image: z.string().nullish(),
+  image: z.string().max(IMAGE_CHARS_MAX).nullish(),
   video: url.nullish(),
   rewrite: z.boolean().optional(),
   doIndex: z.boolean().optional(),
   ios: url.nullish(),
   android: url.nullish(),
-  geo: z.record(z.string(), url).nullish(),
+  geo: z.record(z.string().max(255), url).nullish(),
   utm_source: utm,
   utm_medium: utm,
   utm_campaign: utm,
@@ -55,9 +69,9 @@ export const createLinkBodySchema = z.object({
     .min(2)
     .max(4)
     .nullish(),
-  testStartedAt: z.string().nullish(),
-  testCompletedAt: z.string().nullish(),
-  webhookIds: z.array(z.string()).nullish(),
+  testStartedAt: date,
+  testCompletedAt: date,
+  webhookIds: z.array(nameText).max(LISTED_MAX).nullish(),
 });
 export type CreateLinkBody = z.infer<typeof createLinkBodySchema>;
 
@@ -71,15 +85,35 @@ export const BULK_LINKS_MAX = 100;
 /** Body of `POST /links/bulk` (spec 4.5). */
 export const bulkCreateLinksBodySchema = z.array(createLinkBodySchema).min(1).max(BULK_LINKS_MAX);
 
-/** A link of a bulk request that was not created, and why. */
-export const linkErrorSchema = z.strictObject({
-  link: createLinkBodySchema,
+/** Why a bulk request left one of its links out. */
+const bulkError = {
   error: z.string(),
   code: z.enum(Object.keys(ERROR_STATUS) as [ErrorCode, ...ErrorCode[]]),
-});
+};
+
+/** A link of a bulk request that was not created, and why. */
+export const linkErrorSchema = z.strictObject({ link: createLinkBodySchema, ...bulkError });
 export type LinkError = z.infer<typeof linkErrorSchema>;
 
-const references = z.array(z.string()).max(BULK_LINKS_MAX);
+/** A link of a bulk request that was not removed, and why. */
+const keptLinkSchema = z.strictObject({ link: z.strictObject({ id: z.string() }), ...bulkError });
+export type KeptLink = z.infer<typeof keptLinkSchema>;
+
+/** Answer of `DELETE /links/bulk`; `errors` only when there are any. */
+export const bulkDeleteAnswerSchema = z.strictObject({
+  deletedCount: z.number(),
+  errors: z.array(keptLinkSchema).optional(),
+});
+export type BulkDeleteAnswer = z.infer<typeof bulkDeleteAnswerSchema>;
+
+/**
+ * A link of a bulk request that was not changed, and why: the whole link as it is, because SDKs take every item of the answer for
+ * a link.
+ */
+export const unchangedLinkSchema = linkSchema.extend(keptLinkSchema.shape);
+export type UnchangedLink = z.infer<typeof unchangedLinkSchema>;
+
+const references = z.array(z.string().max(300)).max(BULK_LINKS_MAX);
 
 /** Body of `PATCH /links/bulk` (spec 4.7); `linkIds` wins. */
 export const bulkUpdateLinksBodySchema = z.object({

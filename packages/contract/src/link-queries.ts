@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { closedQuery } from './closed-query.js';
 import { pageShape, sortShape } from './paging.js';
 import { queryBoolean, queryEnum, queryList, queryText } from './query-values.js';
 
@@ -26,7 +27,7 @@ const linkFilters = {
 };
 
 /** Query of `GET /links` (spec 4.6): newest first unless said otherwise. */
-export const listLinksQuerySchema = z.object({
+export const listLinksQuerySchema = closedQuery({
   ...linkFilters,
   ...sortShape(['createdAt', 'clicks', 'saleAmount', 'lastClicked']),
   ...pageShape(),
@@ -37,7 +38,7 @@ export type ListLinksQuery = z.infer<typeof listLinksQuerySchema>;
 export type LinkFilterQuery = Pick<ListLinksQuery, keyof typeof linkFilters>;
 
 /** Query of `GET /links/count`. */
-export const countLinksQuerySchema = z.object({
+export const countLinksQuerySchema = closedQuery({
   ...linkFilters,
   groupBy: queryEnum(['domain', 'tagId', 'userId', 'folderId']),
 });

@@ -13,6 +13,9 @@ export const testVariantsSchema = z
   .min(2)
   .max(4);
 
+/** Stands for a password that a caller must not see. Sent back, it leaves the link's password as it is. */
+export const HIDDEN_PASSWORD = '********';
+
 const text = z.string().nullable();
 
 /** The link object of every response (spec 2.8): 51 fields, closed. */
@@ -30,7 +33,7 @@ export const linkSchema = z.strictObject({
   expiresAt: text,
   expiredUrl: text,
   disabledAt: text,
-  password: text,
+  password: text.describe(`\`${HIDDEN_PASSWORD}\` for callers without links.write`),
   proxy: z.boolean(),
   title: text,
   description: text,

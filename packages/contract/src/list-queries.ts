@@ -1,8 +1,9 @@
-import { z } from 'zod';
+import type { z } from 'zod';
+import { closedQuery } from './closed-query.js';
 import { queryText } from './query-values.js';
 
 /** Query of `GET /links/info` (spec 4.6): one of `linkId`, `externalId`, `domain` with or without `key`. */
-export const linkInfoQuerySchema = z.object({
+export const linkInfoQuerySchema = closedQuery({
   linkId: queryText,
   externalId: queryText,
   domain: queryText,

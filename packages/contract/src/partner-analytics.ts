@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { analyticsRowSchemas } from './analytics.js';
+import { closedQuery } from './closed-query.js';
 import { eventFilterShape } from './events-query.js';
 import { queryEnum, queryText } from './query-values.js';
 
 /** Query of `GET /partners/analytics` (spec 5.5); `partnerId` wins, and the interval is `all` unless said otherwise. */
-export const partnerAnalyticsQuerySchema = z.object({
+export const partnerAnalyticsQuerySchema = closedQuery({
   partnerId: queryText,
   tenantId: queryText,
   groupBy: queryEnum(['count', 'timeseries', 'top_links']),

@@ -1,9 +1,12 @@
 import { z } from 'zod';
-import { createLinkBodySchema, URL_CHARS_MAX } from './link-body.js';
+import { closedQuery } from './closed-query.js';
+import { createLinkBodySchema } from './link-body.js';
 import { pageShape, sortShape } from './paging.js';
+import { URL_CHARS_MAX } from './parse-url.js';
 import { queryEnum, queryList, queryText } from './query-values.js';
 
 const text = z.string().nullable();
+const idText = z.string().max(255);
 
 export const PARTNER_STATUSES = [
   'pending',
@@ -114,10 +117,11 @@ export const createPartnerBodySchema = z.object({
   username: z.string().trim().max(100).nullish(),
   image: z.string().max(URL_CHARS_MAX).nullish(),
   tenantId: z.string().max(255).nullish(),
-  groupId: z.string().nullish(),
+  groupId: idText.nullish(),
   country: z
     .string()
-    .regex(/^[A-Za-z]{2}$/, 'two letters')
+    .max(100)
+    .regex(/^[A-Za-z]{2}$/, 'must be two letters')
     .toUpperCase()
     .nullish(),
   description: z.string().max(5000).nullish(),
@@ -125,7 +129,7 @@ export const createPartnerBodySchema = z.object({
 });
 export type CreatePartnerBody = z.infer<typeof createPartnerBodySchema>;
 
-const whose = { partnerId: z.string().nullish(), tenantId: z.string().nullish() };
+const whose = { partnerId: idText.nullish(), tenantId: idText.nullish() };
 const partnerLink = {
   ...whose,
   key: z.string().max(190).nullish(),
@@ -141,10 +145,11 @@ export type CreatePartnerLinkBody = z.infer<typeof createPartnerLinkBodySchema>;
 export const upsertPartnerLinkBodySchema = z.object({ ...partnerLink, url: z.string().min(1).max(URL_CHARS_MAX) });
 
 /** Query of `GET /partners/links`; `partnerId` wins. */
-export const whosePartnerQuerySchema = z.object({ partnerId: queryText, tenantId: queryText });
+export const whosePartnerQuerySchema = closedQuery({ partnerId: queryText, tenantId: queryText });
 
 export const banPartnerBodySchema = z.object({ ...whose, reason: z.enum(BAN_REASONS) });
-export const deactivatePartnerBodySchema = z.object(whose);
+/** Body of `POST /partners/deactivate`, `reactivate` and `unban`; `partnerId` wins. */
+export const whosePartnerBodySchema = z.object(whose);
 export const partnerIdAnswerSchema = z.strictObject({ partnerId: z.string() });
 
 export const PARTNER_SORT_FIELDS = [
@@ -164,7 +169,7 @@ export const PARTNER_SORT_FIELDS = [
 ] as const;
 
 /** Query of `GET /partners`: by `totalSaleAmount`, descending, unless said otherwise. */
-export const listPartnersQuerySchema = z.object({
+export const listPartnersQuerySchema = closedQuery({
   ...sortShape(PARTNER_SORT_FIELDS),
   ...pageShape(),
   groupId: queryText,
@@ -197,17 +202,17 @@ export const partnerApplicationSchema = z.strictObject({
 export type PartnerApplication = z.infer<typeof partnerApplicationSchema>;
 
 /** Query of `GET /partners/applications`: the newest first, unless said otherwise. */
-export const listApplicationsQuerySchema = z.object({
+export const listApplicationsQuerySchema = closedQuery({
   ...sortShape(['createdAt']),
   ...pageShape(),
   country: queryList,
   groupId: queryText,
 });
 
-export const approveApplicationBodySchema = z.object({ partnerId: z.string(), groupId: z.string().nullish() });
+export const approveApplicationBodySchema = z.object({ partnerId: idText, groupId: idText.nullish() });
 
 export const rejectApplicationBodySchema = z.object({
-  partnerId: z.string(),
+  partnerId: idText,
   rejectionReason: z.enum(['needsMoreDetail', 'doesNotMeetRequirements', 'notTheRightFit', 'other']).nullish(),
   rejectionNote: z.string().max(5000).nullish(),
   reapplicationTimeframe: z.enum(['instant', 'standard', 'never']).default('standard'),

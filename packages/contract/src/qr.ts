@@ -1,10 +1,12 @@
 import { z } from 'zod';
-import { queryBoolean, queryEnum, queryInteger, queryText } from './query-values.js';
+import { URL_CHARS_MAX } from './parse-url.js';
+import { queryBoolean, queryEnum, queryInteger, queryTextUpTo } from './query-values.js';
 
 /** How much of a code may be covered or damaged: about 7, 15, 25 and 30 per cent. */
 export const QR_LEVELS = ['L', 'M', 'Q', 'H'] as const;
 export type QrLevel = (typeof QR_LEVELS)[number];
 
+const COLOR_CHARS_MAX = 9;
 const HEX = /^#?(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$/i;
 
 function lastValue(value: unknown): unknown {
@@ -12,11 +14,14 @@ function lastValue(value: unknown): unknown {
 }
 
 const color = (standard: string) =>
-  z.preprocess(lastValue, z.string().regex(HEX, 'a color of 3, 6 or 8 hexadecimal digits').default(standard));
+  z.preprocess(
+    lastValue,
+    z.string().max(COLOR_CHARS_MAX).regex(HEX, 'must be a color of 3, 6 or 8 hexadecimal digits').default(standard),
+  );
 
 /** Query of `GET /qr` (spec 5.6). */
 export const qrQuerySchema = z.object({
-  url: z.preprocess(lastValue, z.string().min(1).max(32_000)),
+  url: z.preprocess(lastValue, z.string().min(1).max(URL_CHARS_MAX)),
   /** Pixels, of a square. */
   size: queryInteger({ min: 16, max: 2048, default: 600 }),
   level: queryEnum(QR_LEVELS),
@@ -25,7 +30,7 @@ export const qrQuerySchema = z.object({
   /** Quiet zone in modules. */
   margin: queryInteger({ min: 0, max: 32, default: 2 }),
   /** Image in the middle; for short links of paid plans. */
-  logo: queryText,
+  logo: queryTextUpTo(URL_CHARS_MAX),
   hideLogo: queryBoolean,
   /** Deprecated and without effect. */
   includeMargin: queryBoolean,

@@ -14,18 +14,43 @@ function lastValue(value: unknown): unknown {
   return Array.isArray(value) ? value[value.length - 1] : value;
 }
 
-/** Free text; `x=` is the same as leaving it out. */
-export const queryText = z.preprocess((value) => absentWhenEmpty(lastValue(value)), z.string().optional());
+/** Longer than any id, name or key that a parameter can mean. */
+const TEXT_CHARS_MAX = 4096;
+/** A thousand ids, or one URL. */
+const LIST_CHARS_MAX = 32_000;
 
-/** Free text of bounded length. */
+/** Free text of bounded length; `x=` is the same as leaving it out. */
 export function queryTextUpTo(charsMax: number) {
   return z.preprocess((value) => absentWhenEmpty(lastValue(value)), z.string().max(charsMax).optional());
 }
 
+/** Free text: one id, name, key or search. */
+export const queryText = queryTextUpTo(TEXT_CHARS_MAX);
+
+/** A list in the multi-value syntax of filters. */
+export const queryValues = queryTextUpTo(LIST_CHARS_MAX);
+
+/** Longest date of a request, in any form. */
+export const DATE_CHARS_MAX = 100;
+
+/** What dates are read: the words are explained in `docs/reference/dates.md`. */
+export const DATE_FORMS =
+  'ISO 8601 (`2026-03-04`, `2026-03-04T12:30:00Z`, `2026-03`, `2026-W10`) or English words (`yesterday`, `7 days ago`, `last month`, `Q1 2026`, `jan 5`, `end of last quarter`)';
+
+/** Items of a list in a query: each may be a look-up. */
+const LIST_ITEMS_MAX = 1000;
+
 /** A list as csv, as repeated keys or both, made one csv text. */
 export const queryList = z.preprocess(
   (value) => absentWhenEmpty(Array.isArray(value) ? value.join(',') : value),
-  z.string().optional(),
+  z
+    .string()
+    .max(LIST_CHARS_MAX, { abort: true })
+    .check(({ value, issues }) => {
+      if (value.split(',', LIST_ITEMS_MAX + 1).length <= LIST_ITEMS_MAX) return;
+      issues.push({ code: 'too_big', origin: 'array', maximum: LIST_ITEMS_MAX, inclusive: true, input: value });
+    })
+    .optional(),
 );
 
 /** `true` or `false` in any case. */
@@ -41,12 +66,19 @@ function wholeNumber(digits: string): number {
   return Math.min(Math.max(Number(digits), -Number.MAX_VALUE), Number.MAX_VALUE);
 }
 
+/** Of a bound, the general words say more. */
+const wholeNumberWords: z.core.$ZodErrorMap = ({ code }) =>
+  code === 'invalid_type' ? 'must be a whole number' : undefined;
+
 /** A whole decimal number between the bounds; an empty string is an error. */
 export function queryInteger(bounds: { readonly min: number; readonly max: number; readonly default: number }) {
-  return z.preprocess((value) => {
-    const last = lastValue(value);
-    return typeof last === 'string' && /^[+-]?\d+$/.test(last) ? wholeNumber(last) : last;
-  }, z.number().min(bounds.min).max(bounds.max).default(bounds.default));
+  return z.preprocess(
+    (value) => {
+      const last = lastValue(value);
+      return typeof last === 'string' && /^[+-]?\d+$/.test(last) ? wholeNumber(last) : last;
+    },
+    z.number({ error: wholeNumberWords }).min(bounds.min).max(bounds.max).default(bounds.default),
+  );
 }
 
 /** One of the given words; an empty string is an error. */

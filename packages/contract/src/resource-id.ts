@@ -1,4 +1,5 @@
 import { BASE62_ALPHABET, base62DigitAt } from './base62.js';
+import { fieldError } from './field-error.js';
 import { randomUInt32 } from './random.js';
 
 /** Public prefix of every resource kind (spec 1.3). */
@@ -11,6 +12,7 @@ export const RESOURCE_PREFIX = {
   domain: 'dom_',
   partnerTag: 'ptag_',
   customer: 'cus_',
+  utmTemplate: 'utm_',
   webhook: 'wh_',
   partner: 'pn_',
   program: 'prog_',
@@ -23,6 +25,12 @@ export const RESOURCE_PREFIX = {
 
 /** What a caller's own ids begin with wherever an id is expected (spec 1.3). */
 export const EXTERNAL_ID_PREFIX = 'ext_';
+
+/** The caller's own id in the parameter `externalId`, by which a link is selected. @throws ApiError bad_request without its prefix */
+export function selectedExternalId(given: string): string {
+  if (given.startsWith(EXTERNAL_ID_PREFIX)) return given.slice(EXTERNAL_ID_PREFIX.length);
+  throw fieldError('invalid_format', 'externalId', `must begin with "${EXTERNAL_ID_PREFIX}"`, 'bad_request');
+}
 
 export type ResourceKind = keyof typeof RESOURCE_PREFIX;
 

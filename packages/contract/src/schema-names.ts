@@ -6,7 +6,9 @@ import { folderSchema } from './folder.js';
 import { jsonValueSchema } from './json-value.js';
 import { linkSchema, tagSchema } from './link.js';
 import { partnerSchema } from './partner.js';
+import { utmTemplateSchema } from './utm.js';
 import { webhookSchema } from './webhook.js';
+import { workspaceSchema } from './workspace.js';
 
 /**
  * Names of the schemas that the OpenAPI document describes once and refers to. Any JSON value has to be among them: a
@@ -24,7 +26,9 @@ const NAMED_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   Partner: partnerSchema,
   SaleEvent: saleEventSchema,
   Tag: tagSchema,
+  UtmTemplate: utmTemplateSchema,
   Webhook: webhookSchema,
+  Workspace: workspaceSchema,
 };
 
 for (const [id, schema] of Object.entries(NAMED_SCHEMAS)) z.globalRegistry.add(schema, { id });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { closedQuery } from './closed-query.js';
 import { TAG_COLORS } from './link.js';
 import { pageShape, sortShape } from './paging.js';
 import { queryList, queryText } from './query-values.js';
@@ -17,7 +18,7 @@ export const tagBodySchema = z.object({
 export type TagBody = z.infer<typeof tagBodySchema>;
 
 /** Query of `GET /tags`: by name, ascending, unless said otherwise. */
-export const listTagsQuerySchema = z.object({
+export const listTagsQuerySchema = closedQuery({
   ...sortShape(['name', 'createdAt']),
   ...pageShape(),
   search: queryText,

@@ -1,6 +1,9 @@
 import { z } from 'zod';
+import { customerExternalIdSchema } from './customer.js';
 import { paymentProcessorSchema } from './event.js';
 import { jsonValueSchema } from './json-value.js';
+import { parseUrl, URL_CHARS_MAX } from './parse-url.js';
+import { textForm } from './text-form.js';
 
 /** Longest metadata, as JSON text (spec 10.3). */
 export const METADATA_CHARS_MAX = 10_000;
@@ -8,14 +11,16 @@ export const METADATA_CHARS_MAX = 10_000;
 const metadata = z
   .record(z.string(), jsonValueSchema)
   .nullish()
-  .refine((value) => value == null || JSON.stringify(value).length <= METADATA_CHARS_MAX, {
-    message: `must be at most ${METADATA_CHARS_MAX} characters as JSON`,
+  .check(({ value, issues }) => {
+    if (value == null || JSON.stringify(value).length <= METADATA_CHARS_MAX) return;
+    const message = `must have at most ${METADATA_CHARS_MAX} characters as JSON`;
+    issues.push({ code: 'too_big', origin: 'string', maximum: METADATA_CHARS_MAX, input: value, message });
   });
 
 const customerFields = {
   customerName: z.string().max(100).nullish(),
   customerEmail: z.email().max(100).nullish(),
-  customerAvatar: z.string().nullish(),
+  customerAvatar: z.string().max(URL_CHARS_MAX).nullish(),
 };
 
 /** Moves the deprecated aliases `externalId` and `customerId` to `customerExternalId`, in that order (spec 6.4). */
@@ -27,9 +32,10 @@ function withAliases(body: unknown): unknown {
 }
 
 const host = z.string().min(1).max(2048);
-const referrer = z.string().max(32_000).nullish();
-const pageUrl = z.string().max(32_000);
-const isUrl = (text: string) => URL.canParse(text);
+const referrer = z.string().max(URL_CHARS_MAX).nullish();
+const pageUrl = z.string().max(URL_CHARS_MAX, { abort: true });
+const isUrl = textForm((text) => parseUrl(text) !== undefined, 'must be a URL');
+const clickId = z.string().trim().max(255);
 
 /** Body of `POST /track/click` (spec 6.2). */
 export const trackClickBodySchema = z.object({
@@ -43,25 +49,26 @@ export type TrackClickBody = z.infer<typeof trackClickBodySchema>;
 /** Body of `POST /track/open` (spec 6.3). */
 export const trackOpenBodySchema = z
   .object({
-    deepLink: pageUrl.refine(isUrl, { message: 'must be a URL' }).nullish(),
+    deepLink: pageUrl.check(isUrl).nullish(),
     dubDomain: host.nullish(),
   })
   .refine(({ deepLink, dubDomain }) => Boolean(deepLink) || Boolean(dubDomain), {
-    message: 'deepLink or dubDomain is required',
+    message: 'deepLink or dubDomain must be given',
+    path: ['deepLink'],
   });
 export type TrackOpenBody = z.infer<typeof trackOpenBodySchema>;
 
 /** Body of `POST /track/visit` (spec 6.6). */
 export const trackVisitBodySchema = z.object({
   domain: host,
-  url: pageUrl.refine(isUrl, { message: 'must be a URL' }),
+  url: pageUrl.check(isUrl),
   referrer,
 });
 export type TrackVisitBody = z.infer<typeof trackVisitBodySchema>;
 
 const leadFields = {
   eventName: z.string().trim().min(1).max(255),
-  customerExternalId: z.string().trim().min(1).max(100),
+  customerExternalId: customerExternalIdSchema,
   ...customerFields,
   mode: z.enum(['async', 'wait', 'deferred']).default('async'),
   eventQuantity: z.int().min(1).max(100).nullish(),
@@ -69,21 +76,18 @@ const leadFields = {
 };
 
 /** Body of `POST /track/lead` (spec 6.4). */
-export const trackLeadBodySchema = z.preprocess(
-  withAliases,
-  z.object({ clickId: z.string().trim().nullish(), ...leadFields }),
-);
+export const trackLeadBodySchema = z.preprocess(withAliases, z.object({ clickId: clickId.nullish(), ...leadFields }));
 export type TrackLeadBody = z.infer<typeof trackLeadBodySchema>;
 
 /** Body of `POST /track/lead/client`: no aliases, and the click has to be named (spec 6.7). */
-export const trackLeadClientBodySchema = z.object({ clickId: z.string().trim().min(1), ...leadFields });
+export const trackLeadClientBodySchema = z.object({ clickId: clickId.min(1), ...leadFields });
 
 /** Minor units. A fraction is no amount in minor units at all, so that it is of the wrong type (spec 6.5). */
 const amount = z
   .number()
   .superRefine((value, { addIssue }) => {
     if (Number.isInteger(value)) return;
-    const message = 'Invalid input: expected int, received number';
+    const message = 'must be a whole number';
     addIssue({ code: 'invalid_type', expected: 'number', input: value, message });
   })
   .int()
@@ -92,12 +96,14 @@ const amount = z
 const DEFAULT_SALE_NAME = 'Purchase';
 
 const saleSchema = z.object({
-  customerExternalId: z.string().trim().min(1).max(100),
+  customerExternalId: customerExternalIdSchema,
   amount,
   currency: z
     .string()
     .trim()
     .toLowerCase()
+
+    .max(100)
     .regex(/^[a-z]{3}$/, 'must be three letters')
     .default('usd'),
   eventName: z
@@ -110,7 +116,7 @@ const saleSchema = z.object({
   invoiceId: z.string().trim().max(255).nullish(),
   metadata,
   leadEventName: z.string().max(255).nullish(),
-  clickId: z.string().trim().nullish(),
+  clickId: clickId.nullish(),
   ...customerFields,
 });
 

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { closedQuery } from './closed-query.js';
 import { pageShape, sortShape } from './paging.js';
+import { webAddress } from './parse-url.js';
 import { queryText } from './query-values.js';
 
 /** What a webhook can be told of (spec 8.1). */
@@ -14,7 +16,7 @@ export const WEBHOOK_TRIGGERS = [
 ] as const;
 export type WebhookTrigger = (typeof WEBHOOK_TRIGGERS)[number];
 export const webhookTriggerSchema = z.enum(WEBHOOK_TRIGGERS);
-const triggers = z.array(webhookTriggerSchema).min(1);
+const triggers = z.array(webhookTriggerSchema).min(1).max(100);
 
 /** Of which links a webhook is told the clicks. */
 export const webhookLinkScopeSchema = z.enum(['workspace', 'folders', 'links']);
@@ -32,17 +34,18 @@ export const webhookSchema = z.strictObject({
 });
 export type Webhook = z.infer<typeof webhookSchema>;
 
+const idText = z.string().max(300);
 const LINKS_MAX = 1000;
 const FOLDERS_MAX = 100;
 
 /** Body of `POST /webhooks`. What the fields say together is checked afterwards. */
 export const createWebhookBodySchema = z.object({
   name: z.string().trim().min(1).max(40),
-  url: z.url({ protocol: /^https?$/ }).max(2048),
+  url: webAddress(2048),
   triggers,
   linkScope: webhookLinkScopeSchema.nullish(),
-  linkIds: z.array(z.string()).max(LINKS_MAX).nullish(),
-  folderIds: z.array(z.string()).max(FOLDERS_MAX).nullish(),
+  linkIds: z.array(idText).max(LINKS_MAX).nullish(),
+  folderIds: z.array(idText).max(FOLDERS_MAX).nullish(),
 });
 export type CreateWebhookBody = z.infer<typeof createWebhookBodySchema>;
 
@@ -51,7 +54,7 @@ export const updateWebhookBodySchema = createWebhookBodySchema.partial().extend(
 export type UpdateWebhookBody = z.infer<typeof updateWebhookBodySchema>;
 
 /** Query of `GET /webhooks`: by creation, the newest first, unless said otherwise. */
-export const listWebhooksQuerySchema = z.object({
+export const listWebhooksQuerySchema = closedQuery({
   ...sortShape(['createdAt', 'name']),
   ...pageShape(),
   search: queryText,

@@ -9,6 +9,7 @@ import {
   eventsQuerySchema,
   hasPermission,
   linkSchema,
+  listLinksQuerySchema,
   planAtLeast,
   trackLeadBodySchema,
   trackSaleBodySchema,
@@ -18,6 +19,12 @@ import {
 function firstIssueCode(result: { success: boolean; error?: { issues: { code: string }[] } }): string | undefined {
   return result.error?.issues[0]?.code;
 }
+
+test('a list in a query has at most 1000 items, each of which may be a look-up', () => {
+  const parse = (items: number) => listLinksQuerySchema.safeParse({ tagNames: 'a,'.repeat(items - 1) + 'a' });
+  expect(parse(1000).success).toBe(true);
+  expect(firstIssueCode(parse(1001))).toBe('too_big');
+});
 
 test('every error code has the anchor of its documentation with hyphens only', () => {
   for (const code of Object.keys(ERROR_STATUS) as ErrorCode[]) {

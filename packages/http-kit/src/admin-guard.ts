@@ -1,23 +1,20 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { ApiError } from '@waymark/contract';
-import type { RateLimiter } from '@waymark/rate-limit';
+import { limitedNetwork, type RateLimiter } from '@waymark/rate-limit';
 import fp from 'fastify-plugin';
 import { LRUCache } from 'lru-cache';
-import { isLocalPeer } from './local-peer.js';
 
 export interface AdminGuardOptions {
   /** Undefined = nobody has it: what it guards is closed. */
   readonly adminKey: string | undefined;
   readonly rateLimiter: Pick<RateLimiter, 'take'>;
-  /** Lets programs of this machine in without the key. */
-  readonly isOpenToLocalPeers?: boolean;
   readonly now?: () => number;
 }
 
 const BUCKET = 'admin-key';
 const TRIES_MAX = 10;
 const TRIES_WINDOW_SECONDS = 60;
-const ADDRESSES_KEPT = 10_000;
+const NETWORKS_KEPT = 10_000;
 /** Longer than any key; keeps strangers from having us hash a header of 100 kB. */
 const HEADER_CHARS_MAX = 1024;
 /** Makes browsers ask for the key. */
@@ -43,33 +40,33 @@ function givenKey(header: string | undefined): string | undefined {
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
 /**
- * Puts every route of the scope it is registered in behind the admin key: 401 without it, 429 for an address that tried wrong
- * keys too often. Register it before the routes.
+ * Puts every route of the scope it is registered in behind the admin key: 401 without it, 429 for a network (an IPv4
+ * address, an IPv6 `/64`) that tried wrong keys too often. Register it before the routes.
  */
 export const adminGuard = fp<AdminGuardOptions>(
-  async (app, { adminKey, rateLimiter, isOpenToLocalPeers = false, now = Date.now }) => {
+  async (app, { adminKey, rateLimiter, now = Date.now }) => {
     const expected = adminKey === undefined ? undefined : digest(adminKey);
-    /** Addresses that may not try for now, with the end of it: the right key opens nothing for them either. */
-    const refusedUntilMs = new LRUCache<string, number>({ max: ADDRESSES_KEPT });
+    /** Networks that may not try for now, with the end of it: the right key opens nothing for them either. */
+    const refusedUntilMs = new LRUCache<string, number>({ max: NETWORKS_KEPT });
 
-    const refuseTry = (address: string, retryAfterSeconds: number): never => {
-      refusedUntilMs.set(address, now() + retryAfterSeconds * 1000);
+    const refuseTry = (network: string, retryAfterSeconds: number): never => {
+      refusedUntilMs.set(network, now() + retryAfterSeconds * 1000);
       const message = `Too many wrong admin keys. Retry in ${retryAfterSeconds} s.`;
       throw new ApiError('rate_limit_exceeded', message, { retryAfterSeconds });
     };
 
     app.addHook('onRequest', async (request, reply) => {
-      if (isOpenToLocalPeers && isLocalPeer(request)) return;
-      const leftMs = (refusedUntilMs.get(request.ip) ?? 0) - now();
-      if (leftMs > 0) refuseTry(request.ip, Math.ceil(leftMs / 1000));
+      const network = limitedNetwork(request.ip);
+      const leftMs = (refusedUntilMs.get(network) ?? 0) - now();
+      if (leftMs > 0) refuseTry(network, Math.ceil(leftMs / 1000));
 
       const { authorization } = request.headers;
       const given = givenKey(authorization);
       if (given !== undefined && expected !== undefined && timingSafeEqual(digest(given), expected)) return;
       // Browsers ask without a key first.
       if (authorization !== undefined) {
-        const counted = await rateLimiter.take(request.ip, BUCKET, TRIES_MAX, TRIES_WINDOW_SECONDS);
-        if (!counted.allowed) refuseTry(request.ip, counted.retryAfterSeconds);
+        const counted = await rateLimiter.take(network, BUCKET, TRIES_MAX, TRIES_WINDOW_SECONDS);
+        if (!counted.allowed) refuseTry(network, counted.retryAfterSeconds);
       }
       reply.header('www-authenticate', CHALLENGE);
       throw new ApiError('unauthorized', 'This page needs the admin key.');

@@ -10,6 +10,7 @@ import Fastify, {
   type RawServerDefault,
 } from 'fastify';
 import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
+import { sizeFault } from './body-size.js';
 import { createClientErrorHandler } from './client-errors.js';
 import { closeConnections } from './close-connections.js';
 import { CROSS_ORIGIN_HEADERS } from './cross-origin.js';
@@ -69,11 +70,16 @@ export interface CreateAppOptions {
   readonly bodyBytesMax?: number;
   /** False leaves `/healthz`, `/readyz`, `/openapi.json` and `/docs` free: on the link port every path is a short link's. */
   readonly systemRoutes?: boolean;
+  /** Longest request line and headers together; left out, what the longest request of the API takes. */
+  readonly headerBytesMax?: number;
   /** Gives the router another target than the request's, which stays in `request.originalUrl`. */
   readonly rewriteUrl?: (request: IncomingMessage) => string;
   /** How long a client may take for its headers and its whole request. Tests shorten it. */
   readonly timeoutsMs?: { readonly headers: number; readonly request: number; readonly checkInterval: number };
 }
+
+/** Answers hold a workspace's data: no cache keeps one, and no browser guesses that it is a page. Routes may say otherwise. */
+const PRIVATE_ANSWER = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const;
 
 /** Asked from within, before there is a certificate. */
 const PLAIN_PATHS = ['/healthz', '/readyz', '/metrics', '/internal/domain-check'];
@@ -82,7 +88,7 @@ function addRequestHooks(app: App, requireHttps: boolean, plainPaths: readonly s
   const plain: ReadonlySet<string | undefined> = new Set([...PLAIN_PATHS, ...plainPaths]);
   app.addHook('onRequest', (request, reply, done) => {
     const { url, config } = request.routeOptions;
-    reply.header('x-request-id', request.id);
+    reply.header('x-request-id', request.id).headers(PRIVATE_ANSWER);
     // Before anything can refuse the request.
     if (config?.crossOrigin !== undefined) reply.headers(CROSS_ORIGIN_HEADERS[config.crossOrigin]);
     const isRefused = requireHttps && request.protocol !== 'https' && !plain.has(url);
@@ -95,8 +101,8 @@ function acceptJsonOnly(app: App): void {
   const parse = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    if (body.length === 0 || request.is404) done(null, undefined);
-    else parse(request, body as string, done);
+    if (body.length === 0 || request.is404) return done(null, undefined);
+    parse(request, body as string, (err, value) => done(err ?? sizeFault(value), value));
   });
 }
 
@@ -112,7 +118,7 @@ export function createApp(options: CreateAppOptions): App {
     checkInterval: TIMEOUT_CHECK_INTERVAL_MS,
   };
   const sendFrameworkError = (err: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    reply.header('x-request-id', request.id);
+    reply.header('x-request-id', request.id).headers(PRIVATE_ANSWER);
     sendError(docBase, err, request, reply);
   };
 
@@ -125,7 +131,7 @@ export function createApp(options: CreateAppOptions): App {
     trustProxy: [...options.trustedProxies],
     bodyLimit: options.bodyBytesMax ?? BODY_BYTES_MAX,
     http: {
-      maxHeaderSize: HEADER_BYTES_MAX,
+      maxHeaderSize: options.headerBytesMax ?? HEADER_BYTES_MAX,
       headersTimeout: timeouts.headers,
       requestTimeout: timeouts.request,
       connectionsCheckingInterval: timeouts.checkInterval,
@@ -135,7 +141,7 @@ export function createApp(options: CreateAppOptions): App {
     // While closing, requests on open connections are answered as ever: 503 is no status of this API.
     return503OnClosing: false,
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
-    clientErrorHandler: createClientErrorHandler(docBase),
+    clientErrorHandler: createClientErrorHandler(docBase, options.systemRoutes !== false),
     frameworkErrors: sendFrameworkError as never,
     ...(options.rewriteUrl === undefined ? {} : { rewriteUrl: options.rewriteUrl }),
   }).withTypeProvider<ZodTypeProvider>();

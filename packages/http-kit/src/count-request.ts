@@ -6,6 +6,8 @@ export interface RateLimit {
   readonly bucket: string;
   readonly limit: number;
   readonly windowSeconds: number;
+  /** Whom it limits, for the message, where that is not a key: `from one network`. */
+  readonly whose?: string;
 }
 
 function setHeaders(reply: FastifyReply, limit: number, remaining: number, resetEpochSeconds: number): void {
@@ -35,7 +37,11 @@ export async function countRequest(
   setHeaders(reply, result.limit, result.remaining, result.resetEpochSeconds);
   if (!result.allowed) {
     reply.request.isOverLimit = true;
-    const message = `Rate limit exceeded: ${rate.limit} requests in ${rate.windowSeconds} s. Retry in ${result.retryAfterSeconds} s.`;
+    const rule = [
+      `${rate.limit} requests in ${rate.windowSeconds} s`,
+      ...(rate.whose === undefined ? [] : [rate.whose]),
+    ];
+    const message = `Rate limit exceeded: ${rule.join(' ')}. Retry in ${result.retryAfterSeconds} s.`;
     throw new ApiError('rate_limit_exceeded', message, { retryAfterSeconds: result.retryAfterSeconds });
   }
 }

@@ -1,5 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { domainToASCII } from 'node:url';
-import type { Catalog } from '@waymark/catalog';
+import { API_READ, type Catalog } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
 import type { RateLimiter } from '@waymark/rate-limit';
 import { LRUCache } from 'lru-cache';
@@ -16,14 +17,16 @@ export interface DomainCheckDeps {
 const HOST = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const WWW = 'www.';
 
-const ANSWERS_KEPT = 10_000;
-/** Strangers choose what a proxy asks for: names nobody has are remembered for as long as the catalog does. */
+const NAMES_KEPT = 10_000;
+/** Strangers choose what a proxy asks for. A name is not counted again for as long as the catalog remembers that nobody has it. */
 const UNKNOWN_MS = 5_000;
 /** Names that were there lately are looked up without being counted. */
 const KNOWN_MS = 24 * 3_600_000;
 /** First questions for a name, of all processes together: each may be a read of ClickHouse. */
 const FIRST_QUESTIONS_MAX = 120;
 const WINDOW_SECONDS = 60;
+/** Beyond that names are looked up together, so often: a flood costs a read of ClickHouse, not one for each name. */
+const TOGETHER_EVERY_MS = 250;
 
 const querySchema = z.object({
   domain: z
@@ -34,33 +37,44 @@ const querySchema = z.object({
 });
 
 function createDomainCheck({ catalog, rateLimiter, defaultDomain }: DomainCheckDeps) {
-  const answers = new LRUCache<string, boolean>({ max: ANSWERS_KEPT });
+  const asked = new LRUCache<string, true>({ max: NAMES_KEPT });
   const ownHost = defaultDomain?.replace(/:\d+$/, '');
 
   /** As a visit finds its domain: without `www.`, or as it is. */
   async function isRegistered(host: string): Promise<boolean> {
     const bare = host.startsWith(WWW) ? host.slice(WWW.length) : host;
     if (ownHost !== undefined && (ownHost === bare || ownHost === host)) return true;
-    const { findBySlug } = catalog.domains;
-    const domain = (await findBySlug(bare)) ?? (bare === host ? undefined : await findBySlug(host));
+    const find = (slug: string) => catalog.domains.findBySlug(slug, API_READ);
+    const domain = (await find(bare)) ?? (bare === host ? undefined : await find(host));
     return domain !== undefined && !domain.archived;
   }
 
-  async function countFirstQuestion(): Promise<void> {
-    const counted = await rateLimiter.take('first-question', 'domain-check', FIRST_QUESTIONS_MAX, WINDOW_SECONDS);
-    if (counted.allowed) return;
-    throw new ApiError('rate_limit_exceeded', 'Too many names were asked for. Try again later.', {
-      retryAfterSeconds: counted.retryAfterSeconds,
+  let together: Promise<void> | undefined;
+  function nextTurn(): Promise<void> {
+    together ??= delay(TOGETHER_EVERY_MS).then(() => {
+      together = undefined;
     });
+    return together;
   }
 
-  /** @throws ApiError rate_limit_exceeded; internal_server_error while neither store can tell */
+  /**
+   * Names that are registered are never refused, only looked up together while others are asked for too often.
+   *
+   * @throws ApiError rate_limit_exceeded; internal_server_error while neither store can tell
+   */
   return async (host: string): Promise<boolean> => {
-    const known = answers.get(host);
-    if (known === false) return false;
-    if (known === undefined) await countFirstQuestion();
+    const first = asked.has(host)
+      ? undefined
+      : await rateLimiter.take('first-question', 'domain-check', FIRST_QUESTIONS_MAX, WINDOW_SECONDS);
+    const isFlood = first?.allowed === false;
+    if (isFlood) await nextTurn();
     const registered = await isRegistered(host);
-    answers.set(host, registered, { ttl: registered ? KNOWN_MS : UNKNOWN_MS });
+    if (isFlood && !registered) {
+      throw new ApiError('rate_limit_exceeded', 'Too many names were asked for. Try again later.', {
+        retryAfterSeconds: first.retryAfterSeconds,
+      });
+    }
+    asked.set(host, true, { ttl: registered ? KNOWN_MS : UNKNOWN_MS });
     return registered;
   };
 }

@@ -26,7 +26,7 @@ beforeAll(async () => {
     logger: { warn: () => {} },
     baseUrl: 'https://api.example.com',
   });
-  rateLimiter = createRateLimiter(redis, { commandTimeoutMs: 10_000 });
+  rateLimiter = createRateLimiter(redis, { instanceKey: Buffer.alloc(32), commandTimeoutMs: 10_000 });
   ({ app } = aTestApp());
   app.register(authPlugin, { catalog, rateLimiter });
   app.register(async (routes: App) => {

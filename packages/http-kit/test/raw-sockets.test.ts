@@ -50,6 +50,7 @@ function expectErrorBody(answer: string, message: string): void {
   expect(head).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
   expect(head.toLowerCase()).toContain('content-type: application/json');
   expect(head.toLowerCase()).toContain('connection: close');
+  expect(head.toLowerCase()).toContain('cache-control: no-store\r\nx-content-type-options: nosniff');
   expect(JSON.parse(body)).toEqual({
     error: { code: 'bad_request', message, doc_url: `${DOC_BASE}/api-reference/errors#bad-request` },
   });

@@ -3,17 +3,27 @@ import type { ExampleRequest } from './example-request.js';
 
 const tag = exampleId('tag', 1);
 const folder = exampleId('folder', 1);
+const template = exampleId('utmTemplate', 1);
 /** The two made in bulk: after the link itself and the one that the upsert makes. */
 const [june, july] = [exampleId('link', 3), exampleId('link', 4)];
 
-/** Tags, folders and the links in them. */
+/** The workspace, its tags, folders, UTM templates and links. */
 export const LINK_REQUESTS: readonly ExampleRequest[] = [
+  // Before anything is made: what it counts is up to half a minute old.
+  { route: 'GET /workspaces/{idOrSlug}', params: { idOrSlug: 'acme' } },
   { route: 'POST /tags', body: { name: 'newsletter', color: 'blue' } },
   { route: 'PATCH /tags/{id}', params: { id: tag }, body: { color: 'green' } },
   { route: 'GET /tags', query: { search: 'news' } },
+  { route: 'GET /tags/{id}', params: { id: tag } },
   { route: 'POST /folders', body: { name: 'Launch', description: 'Everything about the launch' } },
   { route: 'PATCH /folders/{id}', params: { id: folder }, body: { name: 'Summer launch' } },
   { route: 'GET /folders', query: { sortBy: 'name' } },
+  { route: 'GET /folders/{id}', params: { id: folder } },
+  { route: 'POST /utm', body: { name: 'Newsletter', utm_source: 'newsletter', utm_medium: 'email' } },
+  { route: 'PATCH /utm/{id}', params: { id: template }, body: { utm_campaign: 'summer' } },
+  { route: 'GET /utm', query: { search: 'news' } },
+  { route: 'GET /utm/{id}', params: { id: template } },
+  { route: 'DELETE /utm/{id}', params: { id: template } },
   {
     route: 'POST /links',
     body: {
@@ -50,5 +60,6 @@ export const LINK_REQUESTS: readonly ExampleRequest[] = [
   { route: 'GET /links/count', query: { folderId: folder } },
   { route: 'DELETE /links/bulk', query: { linkIds: june } },
   { route: 'DELETE /links/{linkId}', params: { linkId: july } },
+  { route: 'GET /links/metatags', query: { url: 'https://shop.example/spring-sale' } },
   { route: 'GET /qr', query: { url: 'https://go.acme.com/try', size: '300' } },
 ];

@@ -11,6 +11,7 @@ export const PROGRAM_REQUESTS: readonly ExampleRequest[] = [
     body: { email: 'linus@example.com', name: 'Linus', tenantId: 'partner-7', country: 'FI' },
   },
   { route: 'GET /partners', query: { tenantId: 'partner-7' } },
+  { route: 'GET /partners/{id}', params: { id: 'ext_partner-7' } },
   {
     route: 'POST /partners/links',
     body: { tenantId: 'partner-7', url: 'https://acme.com/offer', key: 'linus-offer' },
@@ -25,7 +26,9 @@ export const PROGRAM_REQUESTS: readonly ExampleRequest[] = [
   { route: 'POST /partners/applications/approve', body: { partnerId: welcome } },
   { route: 'POST /partners/applications/reject', body: { partnerId: unknown, rejectionReason: 'needsMoreDetail' } },
   { route: 'POST /partners/deactivate', body: { tenantId: 'partner-7' } },
+  { route: 'POST /partners/reactivate', body: { tenantId: 'partner-7' } },
   { route: 'POST /partners/ban', body: { partnerId: welcome, reason: 'spam' } },
+  { route: 'POST /partners/unban', body: { partnerId: welcome } },
   {
     route: 'POST /webhooks',
     body: { name: 'Orders', url: 'https://hooks.acme.com/waymark', triggers: ['lead.created', 'sale.created'] },
@@ -40,6 +43,7 @@ export const PROGRAM_REQUESTS: readonly ExampleRequest[] = [
   { route: 'DELETE /webhooks/{id}', params: { id: exampleId('webhook', 1) } },
   { route: 'POST /domains', body: { slug: 'links.acme.com', notFoundUrl: 'https://acme.com' } },
   { route: 'GET /domains', query: { search: 'links.' } },
+  { route: 'GET /domains/{slug}', params: { slug: 'links.acme.com' } },
   { route: 'PATCH /domains/{slug}', params: { slug: 'links.acme.com' }, body: { placeholder: 'https://acme.com/x' } },
   { route: 'POST /domains/{slug}/primary', params: { slug: 'links.acme.com' } },
   { route: 'DELETE /domains/{slug}', params: { slug: 'links.acme.com' } },

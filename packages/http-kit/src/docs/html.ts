@@ -32,8 +32,6 @@ export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): 
 
 /** Escapes a text and sets what it has between backquotes as code. */
 export function prose(text: string): Html {
-  const pieces = text
-    .split('`')
-    .map((piece, index) => (index % 2 === 0 ? html`${piece}` : html`<code>${piece}</code>`));
-  return html`${pieces}`;
+  const pieces = escapeHtml(text).split('`');
+  return new Html(pieces.map((piece, index) => (index % 2 === 0 ? piece : `<code>${piece}</code>`)).join(''));
 }

@@ -1,0 +1,25 @@
+import { ApiError } from '@waymark/contract';
+
+/** A bulk request of a hundred links, every field of each filled, has about 5,000. */
+const VALUES_MAX = 20_000;
+const LEVELS_MAX = 100;
+
+/** What is wrong with the size of a parsed body: schemas walk all of it, and some of them by recursion. */
+export function sizeFault(body: unknown): ApiError | null {
+  let values = 1;
+  let level = [body];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > LEVELS_MAX) return new ApiError('bad_request', `The request body has more than ${LEVELS_MAX} levels.`);
+    const next: unknown[] = [];
+    for (const value of level) {
+      if (typeof value !== 'object' || value === null) continue;
+      for (const inner of Object.values(value)) next.push(inner);
+      if (values + next.length > VALUES_MAX) {
+        return new ApiError('bad_request', `The request body holds more than ${VALUES_MAX} values.`);
+      }
+    }
+    values += next.length;
+    level = next;
+  }
+  return null;
+}
