@@ -1,7 +1,7 @@
 import { type EventKind, parseResourceId } from '@waymark/contract';
 import { type Demand, not, notInRead } from './conditions.js';
 import { eventDemand } from './event-filters.js';
-import { linkDemand, linkSets, removedLinks } from './link-filters.js';
+import { inNoHiddenFolder, linkDemand, linkSets, removedLinks } from './link-filters.js';
 import { withLinkIds } from './link-names.js';
 import { numbersOf } from './matchers.js';
 import type { Page, ParsedFilters, ParsedRequest } from './parsed-request.js';
@@ -18,6 +18,8 @@ export interface BindScope {
   readonly linkIdByName?: ReadonlyMap<string, string> | undefined;
   /** Id of the customer that the request refers to by external id; undefined = there is none. */
   readonly customerId?: string | undefined;
+  /** Events of links in folders that are hidden from members who are not owners are left out. */
+  readonly hidesFolders?: boolean | undefined;
 }
 
 /** A request in terms of tables: every table reference in it carries the workspace. */
@@ -86,9 +88,12 @@ export function bindFilters(parsed: ParsedFilters, scope: BindScope): BoundFilte
   const eventScope = { kind, workspace, customerId: scope.customerId };
   const listed = listedLinks({ ...parsed, filters }, scope.linkId);
   const among = idIn('id', listed);
+  const linkDemands = filters.flatMap(
+    (filter) => linkDemand(filter, { workspace, ownProgramId: scope.programId }) ?? [],
+  );
   const sets = linkSets(
     workspace,
-    filters.flatMap((filter) => linkDemand(filter, { workspace, ownProgramId: scope.programId }) ?? []),
+    scope.hidesFolders ? [...linkDemands, inNoHiddenFolder(workspace)] : linkDemands,
     among,
   );
   const conditions = [

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { EventsQuery } from '@waymark/contract';
-import { fault } from './fault.js';
+import { fieldError } from '@waymark/contract';
+import { DEFAULT_INTERVAL, DEFAULT_TIME_ZONE } from './dates/time-range.js';
 import { directionOf } from './page.js';
-import { DEFAULT_INTERVAL, DEFAULT_TIME_ZONE } from './time-range.js';
 
 /** An event's place in the order of time, which the id makes total. */
 export interface Position {
@@ -87,8 +87,8 @@ function decode(text: string, scope: CursorScope): Cursor | undefined {
 export function openCursor(scope: CursorScope): Cursor | undefined {
   const { cursor: text, page } = scope.query;
   if (text === undefined) return undefined;
-  if (page !== 1) throw fault('custom', 'cursor', 'cannot be used together with page');
+  if (page !== 1) throw fieldError('invalid_combination', 'cursor', 'cannot be used together with page');
   const cursor = decode(text, scope);
   if (cursor !== undefined) return cursor;
-  throw fault('custom', 'cursor', 'must be the cursor of a page of the same list: only limit may differ');
+  throw fieldError('invalid_value', 'cursor', 'must be the cursor of a page of the same list: only limit may differ');
 }

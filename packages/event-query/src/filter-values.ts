@@ -1,12 +1,13 @@
 import {
   CONTINENTS,
   EXTERNAL_ID_PREFIX,
+  fieldError,
   type MultiValueFilter,
   RESOURCE_PREFIX,
   type ResourceKind,
+  type RuleCode,
   TRIGGERS,
 } from '@waymark/contract';
-import { fault } from './fault.js';
 import { mapValues, type ValueLists } from './multi-value.js';
 
 /** Letters A-Z only, like ClickHouse's `lower`: both sides of a comparison have to fold alike. */
@@ -32,10 +33,10 @@ const REGION = /^(?:(?:[a-z]{2}|unknown)-)?(?:[a-z0-9]{1,3}|unknown)$/i;
 type Rule = (name: string, values: ValueLists) => ValueLists;
 
 /** A value that can be nobody's is refused: an empty answer would say that there are no such events. */
-function only(isPossible: (value: string) => boolean, what: string, issue = 'invalid_format'): Rule {
+function only(isPossible: (value: string) => boolean, what: string, issue: RuleCode = 'invalid_format'): Rule {
   return (name, values) => {
     if ([...values.include, ...values.exclude].every(isPossible)) return values;
-    throw fault(issue, name, `must be ${what}`);
+    throw fieldError(issue, name, `must be ${what}`);
   };
 }
 

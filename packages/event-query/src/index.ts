@@ -3,8 +3,9 @@ export { type BindScope, type BoundFilters, type BoundRequest, bind, bindFilters
 export { compile, type EventsRequest } from './compile.js';
 export { type Cursor, openCursor, type Position, writeCursor } from './cursor.js';
 export { checkDateRange } from './date-range-gate.js';
+export { parseInstant } from './dates/instant.js';
+export type { TimeRange } from './dates/time-range.js';
 export { type PageStart, planFirstEvent, planHead, planSlot } from './far-page.js';
-export { parseInstant } from './instant.js';
 export { linkNames } from './link-names.js';
 export { planLinkEvents } from './link-reads.js';
 export { parseMultiValue, type ValueLists } from './multi-value.js';
@@ -27,4 +28,3 @@ export {
 export { type CompiledQuery, print, printFact } from './print.js';
 export { printCount, printSlot } from './print-far-page.js';
 export type { QuerySettings } from './read-limits.js';
-export type { TimeRange } from './time-range.js';

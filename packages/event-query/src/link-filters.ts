@@ -65,6 +65,18 @@ export function linkDemand(filter: Filter, { workspace, ownProgramId }: LinkScop
   }
 }
 
+/** The link is in no folder that is hidden from members who are not owners. */
+export function inNoHiddenFolder(workspace: bigint): Demand {
+  const isHidden: Condition = {
+    type: 'compare',
+    column: 'access_level',
+    operator: '=',
+    value: { type: 'String', value: '' },
+  };
+  const read: TableRead = { table: 'folders', isFinal: true, workspace, columns: ['id'], where: [isHidden] };
+  return { unwanted: { type: 'inRead', columns: ['folder_id'], read } };
+}
+
 /** Which links can match, and which cannot. */
 export interface LinkSets {
   /** Ids of the only links whose events can match; removed links are never among them. */

@@ -1,4 +1,4 @@
-import { fault } from './fault.js';
+import { fieldError } from '@waymark/contract';
 
 /** Values to keep and values to leave out; together never empty. */
 export interface ValueLists {
@@ -29,7 +29,7 @@ export function parseMultiValue(parameter: string, text: string | undefined): Va
     count += 1;
     (isNegated || hasDash ? exclude : include).add(value);
   });
-  if (count > ITEMS_MAX) throw fault('too_big', parameter, `must have at most ${ITEMS_MAX} items`);
+  if (count > ITEMS_MAX) throw fieldError('too_big', parameter, `must have at most ${ITEMS_MAX} items`);
   return count === 0 ? undefined : { include: [...include], exclude: [...exclude] };
 }
 

@@ -1,18 +1,19 @@
 import {
   type EventsQuery,
   EXTERNAL_ID_PREFIX,
+  fieldError,
   MULTI_VALUE_FILTERS,
   type MultiValueFilter,
   RESOURCE_PREFIX,
+  selectedExternalId,
 } from '@waymark/contract';
 import type { Cursor } from './cursor.js';
-import { fault } from './fault.js';
+import { parseTimeRange } from './dates/time-range.js';
 import { normaliseValues } from './filter-values.js';
 import { parseMetadataQuery } from './metadata-query/parser.js';
 import { firstItem, parseMultiValue, type ValueLists } from './multi-value.js';
 import { parsePage } from './page.js';
 import type { CustomerReference, Filter, LinkReference, ParsedFilters, ParsedRequest } from './parsed-request.js';
-import { parseTimeRange } from './time-range.js';
 
 /** The parameters that filter; `/events` and `/analytics` share them. */
 export type FilterQuery = Omit<EventsQuery, 'page' | 'cursor' | 'limit' | 'sortOrder' | 'sortBy' | 'order'>;
@@ -37,13 +38,11 @@ function parseLists(query: FilterQuery): Lists {
 function parseLink(query: FilterQuery, lists: Lists): LinkReference | undefined {
   const domain = lists.get('domain')?.include[0];
   if (query.key !== undefined && domain === undefined) {
-    throw fault('custom', 'key', 'must be used together with domain', 'bad_request');
+    throw fieldError('invalid_combination', 'key', 'must be used together with domain', 'bad_request');
   }
   if (lists.has('linkId')) return undefined;
   if (query.externalId !== undefined) {
-    const hasPrefix = query.externalId.startsWith(EXTERNAL_ID_PREFIX);
-    const externalId = hasPrefix ? query.externalId.slice(EXTERNAL_ID_PREFIX.length) : query.externalId;
-    return { by: 'externalId', externalId, hasPrefix };
+    return { by: 'externalId', externalId: selectedExternalId(query.externalId) };
   }
   if (query.key !== undefined && domain !== undefined) return { by: 'address', domain, key: query.key };
   return undefined;
@@ -54,7 +53,11 @@ function customerOf(customerId: string): CustomerReference {
     return { by: 'externalId', externalId: customerId.slice(EXTERNAL_ID_PREFIX.length) };
   }
   if (customerId.startsWith(RESOURCE_PREFIX.customer)) return { by: 'id', id: customerId };
-  throw fault('invalid_format', 'customerId', `must begin with ${RESOURCE_PREFIX.customer} or ${EXTERNAL_ID_PREFIX}`);
+  throw fieldError(
+    'invalid_format',
+    'customerId',
+    `must begin with ${RESOURCE_PREFIX.customer} or ${EXTERNAL_ID_PREFIX}`,
+  );
 }
 
 /**

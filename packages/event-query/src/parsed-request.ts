@@ -1,8 +1,8 @@
 import type { EventKind, MultiValueFilter } from '@waymark/contract';
 import type { Position } from './cursor.js';
+import type { TimeRange } from './dates/time-range.js';
 import type { MetadataQuery } from './metadata-query/metadata-query.js';
 import type { ValueLists } from './multi-value.js';
-import type { TimeRange } from './time-range.js';
 
 /** A filter as the caller means it; values are in the form in which they are stored. */
 export type Filter =
@@ -20,7 +20,7 @@ export type CustomerReference =
 
 /** The one link that the request is about; it has to be looked up before the request can be bound (spec 2.2). */
 export type LinkReference =
-  | { readonly by: 'externalId'; readonly externalId: string; readonly hasPrefix: boolean }
+  | { readonly by: 'externalId'; readonly externalId: string }
   | { readonly by: 'address'; readonly domain: string; readonly key: string };
 
 /** What `/events` and `/analytics` have in common: which events are meant. */

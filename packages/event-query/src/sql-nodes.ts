@@ -46,6 +46,7 @@ export type ColumnName =
   | 'tenant_id'
   | 'tag_ids'
   | 'folder_id'
+  | 'access_level'
   | 'partner_id'
   | 'partner_tag_ids'
   | 'group_id'

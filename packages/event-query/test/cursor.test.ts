@@ -118,19 +118,23 @@ describe('a cursor', () => {
     ['another zone', { timezone: 'Asia/Kolkata' }],
     ['another value of a filter', { country: '-US' }],
     ['one filter more', { city: 'Paris' }],
-    ['a page number', { page: '2' }],
   ])('is refused by a list with %s', (_what, change) => {
     const changed = Object.fromEntries(Object.entries({ ...query, ...change }).filter(([, value]) => value));
-    expect(() => openCursor(listOf({ ...changed, cursor: text }))).toThrow(/^custom: cursor: /);
+    expect(() => openCursor(listOf({ ...changed, cursor: text }))).toThrow(/^invalid_value: cursor: /);
+  });
+
+  test('is refused together with a page number', () => {
+    const paged = listOf({ ...query, page: '2', cursor: text });
+    expect(() => openCursor(paged)).toThrow(/^invalid_combination: cursor: /);
   });
 
   test('is refused by another workspace', () => {
-    expect(() => openCursor(listOf({ ...query, cursor: text }, workspaceId(2)))).toThrow(/^custom: cursor: /);
+    expect(() => openCursor(listOf({ ...query, cursor: text }, workspaceId(2)))).toThrow(/^invalid_value: cursor: /);
   });
 
   test('that was changed anywhere, or never was one, is refused', () => {
     const refused = (cursor: string) => {
-      expect(() => openCursor(listOf({ ...query, cursor })), cursor).toThrow(/^custom: cursor: /);
+      expect(() => openCursor(listOf({ ...query, cursor })), cursor).toThrow(/^invalid_value: cursor: /);
     };
     for (let position = 0; position < text.length; position++) {
       refused(text.slice(0, position) + (text[position] === 'A' ? 'B' : 'A') + text.slice(position + 1));
@@ -151,7 +155,7 @@ describe('a cursor', () => {
     expect(sql({ timeMs: 0, id: 'zzzzzzzzzzzzzzzz' })).toBe(reference);
     expect(reference).not.toContain(LAST.id);
     // A seal is no secret, so a forger could get this far and no further.
-    expect(() => sql({ timeMs: 0, id: "' OR 1=1 --     " })).toThrow(/^custom: cursor: /);
-    expect(() => sql({ timeMs: 2 ** 42, id: LAST.id })).toThrow(/^custom: cursor: /);
+    expect(() => sql({ timeMs: 0, id: "' OR 1=1 --     " })).toThrow(/^invalid_value: cursor: /);
+    expect(() => sql({ timeMs: 2 ** 42, id: LAST.id })).toThrow(/^invalid_value: cursor: /);
   });
 });

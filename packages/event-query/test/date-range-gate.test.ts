@@ -1,7 +1,7 @@
 import type { Plan } from '@waymark/contract';
 import { expect, test } from 'vitest';
 import { checkDateRange } from '../src/date-range-gate.js';
-import { parseTimeRange, type RangeParameters } from '../src/time-range.js';
+import { parseTimeRange, type RangeParameters } from '../src/dates/time-range.js';
 
 const NOW = Date.parse('2026-11-21T14:30:00Z');
 const DAY_MS = 24 * 3_600_000;
@@ -32,6 +32,13 @@ test('ranges between dates are measured in whole days, rounded up, in any order'
   expect(isRefused('free', { start: '2026-10-01', end: '2026-11-01' })).toBe(false);
   expect(isRefused('pro', { start: '2025-01-01', end: '2026-01-02' })).toBe(false);
   expect(isRefused('pro', { start: '2025-01-01', end: '2026-01-03' })).toBe(true);
+});
+
+test('a period is as long as it is', () => {
+  expect(isRefused('free', { start: 'last month', end: 'last month' })).toBe(false);
+  expect(isRefused('free', { start: 'q3', end: 'q3' })).toBe(true);
+  expect(isRefused('pro', { start: '2024', end: '2024' })).toBe(false);
+  expect(isRefused('pro', { start: '2024', end: 'jan 2 2025' })).toBe(true);
 });
 
 test('an end that is not given is now', () => {

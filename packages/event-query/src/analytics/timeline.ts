@@ -1,6 +1,7 @@
-import { fault } from '../fault.js';
-import type { TimeRange } from '../time-range.js';
-import { DAY_MS, type Zone, zoneOf } from '../zone.js';
+import { fieldError } from '@waymark/contract';
+import { DAY_MS, midnightBefore } from '../dates/calendar.js';
+import type { TimeRange } from '../dates/time-range.js';
+import { type Zone, zoneOf } from '../dates/zone.js';
 
 /** The buckets of a time series: every hour, day or month of the zone that has a part in the range. */
 export interface Timeline {
@@ -20,12 +21,8 @@ const BUCKETS_MAX = 5000;
 const DAYS_BY_HOUR_MAX = 2;
 const DAYS_BY_DAY_MAX = 180;
 
-function midnightOf(localMs: number): number {
-  return Math.floor(localMs / DAY_MS) * DAY_MS;
-}
-
 function unitBetween(fromMs: number, toMs: number, zone: Zone): Unit {
-  const days = (midnightOf(zone.toLocal(toMs)) - midnightOf(zone.toLocal(fromMs))) / DAY_MS;
+  const days = (midnightBefore(zone.toLocal(toMs)) - midnightBefore(zone.toLocal(fromMs))) / DAY_MS;
   if (days <= DAYS_BY_HOUR_MAX) return 'hour';
   return days > DAYS_BY_DAY_MAX ? 'month' : 'day';
 }
@@ -63,14 +60,14 @@ function* hourStarts(fromMs: number, zone: Zone): Generator<number> {
 }
 
 function* dayStarts(fromMs: number, zone: Zone): Generator<number> {
-  for (let midnight = midnightOf(zone.toLocal(fromMs)); ; midnight += DAY_MS) {
+  for (let midnight = midnightBefore(zone.toLocal(fromMs)); ; midnight += DAY_MS) {
     // A zone may have left out a day.
     if (zone.dayEnd(midnight) >= zone.dayStart(midnight)) yield zone.dayStart(midnight);
   }
 }
 
 function* monthStarts(fromMs: number, zone: Zone): Generator<number> {
-  const first = new Date(midnightOf(zone.toLocal(fromMs)));
+  const first = new Date(midnightBefore(zone.toLocal(fromMs)));
   first.setUTCDate(1);
   for (;;) {
     yield zone.dayStart(first.getTime());
@@ -90,12 +87,12 @@ export function timelineOf(range: TimeRange, createdAtMs: number): Timeline {
   const zone = zoneOf(range.zone);
   const { origin } = range;
   const originMs = Math.min(createdAtMs, origin.type === 'interval' ? origin.nowMs : createdAtMs);
-  const fromMs = range.fromMs ?? zone.dayStart(midnightOf(zone.toLocal(originMs)));
+  const fromMs = range.fromMs ?? zone.dayStart(midnightBefore(zone.toLocal(originMs)));
   const starts: number[] = [];
   for (const start of STARTS[unitOf(range, fromMs, zone)](fromMs, zone)) {
     if (start > range.toMs && starts.length > 0) break;
     if (starts.length === BUCKETS_MAX) {
-      throw fault('too_big', 'start', `must lie at most ${BUCKETS_MAX} months before the end of the time series`);
+      throw fieldError('too_big', 'start', `must lie at most ${BUCKETS_MAX} months before the end of the time series`);
     }
     starts.push(start);
   }

@@ -1,4 +1,4 @@
-import { fault } from '../fault.js';
+import { fieldError } from '@waymark/contract';
 import type { MetadataCondition, MetadataKeys, MetadataQuery, SizeOperator } from './metadata-query.js';
 import { type Connector, Scanner } from './scanner.js';
 
@@ -10,7 +10,7 @@ const CONDITIONS_MAX = 50;
 const SIZE_OPERATORS: ReadonlySet<string> = new Set<SizeOperator>(['>', '>=', '<', '<=']);
 const EQUAL_OPERATORS: ReadonlySet<string> = new Set([':', '=', '!=']);
 
-const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 /** The number that a text writes in decimal, infinite beyond the range of a double; not a number for any other text. */
 function decimal(text: string): number {
@@ -66,7 +66,7 @@ class Parser {
     if (!scanner.takeWord('metadata')) throw scanner.expected("metadata['…'], NOT or (");
     this.#conditions += 1;
     if (this.#conditions > CONDITIONS_MAX) {
-      throw fault('too_big', 'query', `must have at most ${CONDITIONS_MAX} conditions`);
+      throw fieldError('too_big', 'query', `must have at most ${CONDITIONS_MAX} conditions`);
     }
     const keys = this.#keys();
     scanner.peek();

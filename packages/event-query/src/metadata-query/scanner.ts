@@ -1,5 +1,4 @@
-import type { ApiError } from '@waymark/contract';
-import { fault } from '../fault.js';
+import { type ApiError, fieldError } from '@waymark/contract';
 
 export type Connector = 'AND' | 'OR' | 'NOT';
 
@@ -119,7 +118,7 @@ export class Scanner {
   /** A fault that says what should stand at the offset. Positions count characters from 1. */
   expected(what: string, offset = this.offset): ApiError {
     const position = [...this.#text.slice(0, offset)].length + 1;
-    return fault('invalid_format', 'query', `at character ${position}: expected ${what}`);
+    return fieldError('invalid_format', 'query', `at character ${position}: expected ${what}`);
   }
 
   #isBehindSpace(): boolean {

@@ -35,7 +35,9 @@ export async function groupsOf(
   scope: BindScope,
   { createdAtMs = NOW, ...facts }: AnalyticsFacts & { readonly createdAtMs?: number } = {},
 ): Promise<Answer> {
-  const parsed = parseAnalytics(analyticsQuerySchema.parse(query), { nowMs: NOW, createdAtMs });
+  // Of a request for a page, what counting has no use for, and refuses, is left out.
+  const { page: _page, limit: _limit, sortOrder: _sortOrder, ...counting } = query;
+  const parsed = parseAnalytics(analyticsQuerySchema.parse(counting), { nowMs: NOW, createdAtMs });
   const request = bindAnalytics(parsed, scope);
   const statements: CompiledQuery[] = [];
   const run = async ({ sql, params, settings }: CompiledQuery) => {

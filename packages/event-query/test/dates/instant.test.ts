@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseInstant } from '../src/index.js';
+import { parseInstant } from '../../src/index.js';
 
 /** Saturday, 14:30. */
 const NOW = Date.parse('2026-01-31T14:30:00.000Z');
@@ -20,11 +20,28 @@ describe('an instant', () => {
     ['in one month', '2026-02-28T14:30:00.000Z'],
     ['13 months from now', '2027-02-28T14:30:00.000Z'],
     ['in 3 years', '2029-01-31T14:30:00.000Z'],
+    ['2 weeks and 3 hours from now', '2026-02-14T17:30:00.000Z'],
+    ['7 days ago', '2026-01-24T14:30:00.000Z'],
+    ['friday', '2026-02-06T12:00:00.000Z'],
+    ['jan 5', '2027-01-05T12:00:00.000Z'],
+    ['end of month', '2026-01-31T23:59:59.999Z'],
+    ['end of next month', '2026-02-28T23:59:59.999Z'],
+    ['next month', '2026-02-01T00:00:00.000Z'],
+    ['last month', '2025-12-01T00:00:00.000Z'],
+    ['Q2', '2026-04-01T00:00:00.000Z'],
+    ['2027', '2027-01-01T00:00:00.000Z'],
   ])('%s is %s', (text, expected) => {
     expect(instant(text)).toBe(expected);
   });
 
-  test.each(['never', 'in days', 'in 7', '7 days', 'in 7 days ago', '1767225600000', '2026-02-31', ''])(
+  test.each(['this week', 'january', '2026', 'last 7 days', 'next 7 days'])(
+    '%s is under way: which moment of it is meant has to be said',
+    (text) => {
+      expect(() => instant(text)).toThrow(/^invalid_format: expiresAt: .*end of this month/);
+    },
+  );
+
+  test.each(['never', 'in days', 'in 7', '7 days', 'in 7 days ago', '03/04/2026', '1767225600000', '2026-02-31', ''])(
     '%s is refused by the name of its field',
     (text) => {
       expect(() => instant(text)).toThrow(/^invalid_format: expiresAt: /);

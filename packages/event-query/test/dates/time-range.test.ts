@@ -1,7 +1,7 @@
 import { ApiError } from '@waymark/contract';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseTimeRange, type RangeParameters } from '../src/time-range.js';
+import { parseTimeRange, type RangeParameters } from '../../src/dates/time-range.js';
 
 /** A Saturday, 14:30 in UTC. */
 const NOW = Date.parse('2026-11-21T14:30:00.250Z');
@@ -108,7 +108,6 @@ test.each([
   '2026-03-04T12:30:00 Europe/Berlin',
   '2026-03-04T',
   '2026-03-04T12',
-  '2026-3-4',
   '03/04/2026',
   '2026-03-04; DROP TABLE click_events',
   "2026-03-04'",
@@ -122,6 +121,21 @@ test.each([
       }),
     );
   }
+});
+
+test('a period begins the range with its first moment and ends it with its last', () => {
+  expect(bounds({ start: 'last quarter', end: 'last month', timezone: 'Asia/Kolkata' })).toEqual([
+    '2026-06-30T18:30:00.000Z',
+    '2026-10-31T18:29:59.999Z',
+  ]);
+  expect(bounds({ start: 'last month', end: 'last quarter' })).toEqual(
+    bounds({ start: 'last quarter', end: 'last month' }),
+  );
+  expect(bounds({ start: 'this month' })).toEqual(['2026-11-01T00:00:00.000Z', new Date(NOW).toISOString()]);
+  expect(bounds({ start: 'start of last month', end: 'start of month' })).toEqual([
+    '2026-10-01T00:00:00.000Z',
+    '2026-11-01T00:00:00.000Z',
+  ]);
 });
 
 test('an unreadable end is refused also where it would be ignored', () => {

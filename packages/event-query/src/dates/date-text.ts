@@ -1,5 +1,6 @@
-import { fault } from './fault.js';
-import { type GivenDate, midnightOf } from './given-date.js';
+import { DATE_CHARS_MAX, fieldError } from '@waymark/contract';
+import { midnightOf } from './calendar.js';
+import type { GivenDate, Present } from './given-date.js';
 import { parseNaturalDate } from './natural-date.js';
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})/;
@@ -13,7 +14,7 @@ function timeOf(match: RegExpExecArray): number | undefined {
   return seconds * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0'));
 }
 
-/** Milliseconds that a local time is ahead of UTC; no offset means UTC (spec 1.8). */
+/** Milliseconds that a local time is ahead of UTC; no offset means UTC. */
 function offsetOf(text: string): number | undefined {
   if (text === '') return 0;
   const match = OFFSET.exec(text);
@@ -29,7 +30,7 @@ function parseIso(text: string): GivenDate | undefined {
   const midnightMs = midnightOf(Number(date[1]), Number(date[2]), Number(date[3]));
   if (midnightMs === undefined) return undefined;
   const rest = text.slice(date[0].length);
-  if (rest === '') return { type: 'day', midnightMs };
+  if (rest === '') return { type: 'days', firstMs: midnightMs, lastMs: midnightMs };
   const time = TIME.exec(rest);
   if (time === null) return undefined;
   const timeMs = timeOf(time);
@@ -38,18 +39,30 @@ function parseIso(text: string): GivenDate | undefined {
   return { type: 'instant', ms: midnightMs + timeMs - offsetMs };
 }
 
+/** `03/04/2026`, `3.4.2026`, `03-04-26`: another day in another country. Also where the day is above 12, or only some days would work. */
+const DIGITS_ONLY = /(?<![\d/.:-])\d{1,2}(?:\/\d{1,2}(?!\d)|([.-])\d{1,2}\1\d{2})/;
+
 /**
- * Reads an ISO 8601 date (`2026-03-04`) or date and time (`2026-03-04T12:30:45.678+01:00`; without an offset it is UTC), or a date
- * in English words (`7 days ago`), in UTC as well.
+ * Reads the date of a parameter or field: a day, a time or a period, in ISO 8601 or in English words, as `docs/reference/dates.md`
+ * lists them.
  *
  * @throws ApiError 422 for anything else
  */
-export function parseDate(parameter: string, text: string, nowMs: number): GivenDate {
-  const date = parseIso(text.trim()) ?? parseNaturalDate(text, nowMs);
+export function parseDate(parameter: string, text: string, present: Present): GivenDate {
+  if (text.length > DATE_CHARS_MAX)
+    throw fieldError('too_big', parameter, `must have at most ${DATE_CHARS_MAX} characters`);
+  if (DIGITS_ONLY.test(text)) {
+    throw fieldError(
+      'invalid_format',
+      parameter,
+      'is ambiguous: write the year first, as in 2026-03-04, or the name of the month, as in 4 mar 2026',
+    );
+  }
+  const date = parseIso(text.trim()) ?? parseNaturalDate(text, present);
   if (date !== undefined) return date;
-  throw fault(
+  throw fieldError(
     'invalid_format',
     parameter,
-    'must be an ISO 8601 date such as 2026-03-04 or 2026-03-04T12:30:00Z, or words such as yesterday, 7 days ago or last monday',
+    'must be a date such as 2026-03-04, 2026-03-04T12:30:00Z, yesterday, 7 days ago, last month, jan 5 or Q1 2026',
   );
 }

@@ -1,7 +1,8 @@
 import type { Interval } from '@waymark/contract';
+import { addUnits, DAY_MS, midnightBefore, startOfUnit } from './calendar.js';
 import { parseDate } from './date-text.js';
-import type { GivenDate } from './given-date.js';
-import { DAY_MS, type Zone, zoneOf } from './zone.js';
+import { firstInstant, type GivenDate, lastInstant } from './given-date.js';
+import { type Zone, zoneOf } from './zone.js';
 
 /** What the time of an event must lie in, both ends included, and what it was made from. */
 export interface TimeRange {
@@ -27,32 +28,10 @@ export interface RangeParameters {
 
 export const DEFAULT_INTERVAL: Interval = '24h';
 export const DEFAULT_TIME_ZONE = 'UTC';
-const MONTHS_OF_YEAR = 12;
 const NOON_MS = DAY_MS / 2;
-
-function midnightOf(localMs: number): number {
-  return Math.floor(localMs / DAY_MS) * DAY_MS;
-}
-
-/** First midnight of a month (from 0) of the local year. */
-function monthStart(localMs: number, month: number): number {
-  return Date.UTC(new Date(localMs).getUTCFullYear(), month, 1);
-}
-
-/** The same local time a year earlier; 29 February becomes 28. */
-function yearBefore(localMs: number): number {
-  const date = new Date(localMs);
-  const day = date.getUTCDate();
-  date.setUTCDate(1);
-  date.setUTCMonth(date.getUTCMonth() - MONTHS_OF_YEAR);
-  const lastDay = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0)).getUTCDate();
-  date.setUTCDate(Math.min(day, lastDay));
-  return date.getTime();
-}
 
 function intervalStart(interval: Interval, nowMs: number, zone: Zone): number | undefined {
   const localMs = zone.toLocal(nowMs);
-  const month = new Date(localMs).getUTCMonth();
   switch (interval) {
     case '24h':
       return nowMs - DAY_MS;
@@ -61,59 +40,55 @@ function intervalStart(interval: Interval, nowMs: number, zone: Zone): number | 
     case '90d':
       return zone.toInstant(localMs - Number.parseInt(interval, 10) * DAY_MS);
     case '1y':
-      return zone.toInstant(yearBefore(localMs));
+      return zone.toInstant(addUnits(localMs, 'year', -1));
     case 'mtd':
-      return zone.dayStart(monthStart(localMs, month));
+      return zone.dayStart(startOfUnit(localMs, 'month'));
     case 'qtd':
-      return zone.dayStart(monthStart(localMs, month - (month % 3)));
+      return zone.dayStart(startOfUnit(localMs, 'quarter'));
     case 'ytd':
-      return zone.dayStart(monthStart(localMs, 0));
+      return zone.dayStart(startOfUnit(localMs, 'year'));
     case 'all':
       return undefined;
   }
 }
 
-/** Where a given date stands when the length of a range is measured; a day stands for its noon (spec 1.8). */
-function placeOf(date: GivenDate): number {
-  return date.type === 'day' ? date.midnightMs + NOON_MS : date.ms;
-}
-
-function startOf(date: GivenDate, zone: Zone): number {
-  return date.type === 'day' ? zone.dayStart(date.midnightMs) : date.ms;
-}
-
-function endOf(date: GivenDate, zone: Zone): number {
-  return date.type === 'day' ? zone.dayEnd(date.midnightMs) : date.ms;
+/** Where the bounds of a range stand when its length is measured; a day stands for its noon. */
+function placesOf(first: GivenDate, last: GivenDate, zone: Zone): { startMs: number; endMs: number } {
+  return {
+    startMs: first.type === 'days' ? first.firstMs + NOON_MS : firstInstant(first, zone),
+    endMs: last.type === 'days' ? last.lastMs + NOON_MS : lastInstant(last, zone),
+  };
 }
 
 function datesRange(start: GivenDate, end: GivenDate, zone: Zone): TimeRange {
   // The dates are swapped, not the snapped bounds: days given in the wrong order mean the same days.
-  const isReversed = startOf(start, zone) > endOf(end, zone);
+  const isReversed = firstInstant(start, zone) > lastInstant(end, zone);
   const [first, last] = isReversed ? [end, start] : [start, end];
   return {
-    fromMs: startOf(first, zone),
-    toMs: endOf(last, zone),
+    fromMs: firstInstant(first, zone),
+    toMs: lastInstant(last, zone),
     zone: zone.name,
-    origin: { type: 'dates', startMs: placeOf(start), endMs: placeOf(end) },
+    origin: { type: 'dates', ...placesOf(first, last, zone) },
   };
 }
 
 /**
- * The range of spec 2.3. Days given without a time are whole days in the zone, given times are exact, `end` without `start`
- * is checked and then ignored.
+ * The range that the parameters mean (`docs/reference/dates.md`). Days and longer periods are whole in the zone, given times are
+ * exact, `end` without `start` is checked and then ignored.
  *
  * @throws ApiError 422 for a date that cannot be read
  */
 export function parseTimeRange(parameters: RangeParameters, nowMs: number): TimeRange {
   const zone = zoneOf(parameters.timezone ?? DEFAULT_TIME_ZONE);
-  const start = parameters.start === undefined ? undefined : parseDate('start', parameters.start, nowMs);
-  const end = parameters.end === undefined ? undefined : parseDate('end', parameters.end, nowMs);
+  const present = { nowMs, zone, nearest: 'past' } as const;
+  const start = parameters.start === undefined ? undefined : parseDate('start', parameters.start, present);
+  const end = parameters.end === undefined ? undefined : parseDate('end', parameters.end, present);
   if (start !== undefined) return datesRange(start, end ?? { type: 'instant', ms: nowMs }, zone);
 
   const interval = parameters.interval ?? DEFAULT_INTERVAL;
   return {
     fromMs: intervalStart(interval, nowMs, zone),
-    toMs: interval === '24h' ? nowMs : zone.dayEnd(midnightOf(zone.toLocal(nowMs))),
+    toMs: interval === '24h' ? nowMs : zone.dayEnd(midnightBefore(zone.toLocal(nowMs))),
     zone: zone.name,
     origin: { type: 'interval', interval, nowMs },
   };

@@ -1,3 +1,5 @@
+import { DAY_MS } from './calendar.js';
+
 /**
  * Wall-clock arithmetic in an IANA zone on top of Intl: where a day starts and ends, and what instant a local time is, on
  * both edges of daylight saving. A local time is held as the epoch milliseconds it would have in UTC.
@@ -16,7 +18,6 @@ export interface Zone {
   changeBetween(lowMs: number, highMs: number): number;
 }
 
-export const DAY_MS = 24 * 3_600_000;
 const ZONES_KEPT = 200;
 const zones = new Map<string, Zone>();
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { DAY_MS, zoneOf } from '../src/zone.js';
+import { DAY_MS } from '../../src/dates/calendar.js';
+import { zoneOf } from '../../src/dates/zone.js';
 
 /** Zones with DST at midnight, at other hours, by half an hour, with odd offsets, with a day left out, and without DST. */
 const ZONES = [

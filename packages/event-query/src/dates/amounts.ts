@@ -1,0 +1,103 @@
+import { addUnits, isInCalendar, midnightBefore } from './calendar.js';
+import type { GivenDate, Present } from './given-date.js';
+import { COUNT, countOf } from './words.js';
+
+/** A distance in time: parts of the calendar are counted on the clocks of the zone, parts of a day are exact. */
+interface Amount {
+  readonly months: number;
+  readonly days: number;
+  readonly ms: number;
+}
+
+const SECOND_MS = 1000;
+const UNITS: Readonly<Record<string, Amount>> = {
+  second: { months: 0, days: 0, ms: SECOND_MS },
+  minute: { months: 0, days: 0, ms: 60 * SECOND_MS },
+  hour: { months: 0, days: 0, ms: 3600 * SECOND_MS },
+  day: { months: 0, days: 1, ms: 0 },
+  week: { months: 0, days: 7, ms: 0 },
+  month: { months: 1, days: 0, ms: 0 },
+  quarter: { months: 3, days: 0, ms: 0 },
+  year: { months: 12, days: 0, ms: 0 },
+};
+/** Halves and fractions only of units that are always as long. */
+const PART = new RegExp(
+  `^(?:(?<count>${COUNT}) ?(?<unit>second|sec|minute|min|hour|hr|day|week|wk|month|mo|quarter|year|yr|[smhdwy])s?` +
+    String.raw`|(?<part>half an?|\d{1,4}\.\d{1,2}) ?(?<exact>minute|min|hour|hr|h)s?)(?:,? and |, ?| |$)`,
+);
+const LONG_UNITS: Readonly<Record<string, string>> = {
+  ...{ s: 'second', sec: 'second', m: 'minute', min: 'minute', h: 'hour', hr: 'hour', d: 'day' },
+  ...{ w: 'week', wk: 'week', mo: 'month', y: 'year', yr: 'year' },
+};
+const AGO = /^(?:(?<amount>.+) (?:ago|earlier|before now)|- ?(?<signed>.+))$/;
+const AHEAD = /^(?:in (?<amount>.+)|(?<later>.+) (?:from now|later)|\+ ?(?<signed>.+))$/;
+const SPAN = /^(?:the )?(?<side>last|past|previous|next) (?<amount>.+)$/;
+/** After `past` the number one may be left out, and after `last` and `next` as well where no calendar has a unit of that name. */
+const ONE_PAST = /^(?:second|minute|hour|day|week|month|quarter|year)$/;
+const ONE = /^(?:second|minute|hour|day)$/;
+
+/** `2 weeks and 3 days`; undefined unless all of the text is an amount. */
+function readAmount(text: string): Amount | undefined {
+  if (text === '') return undefined;
+  let amount: Amount = { months: 0, days: 0, ms: 0 };
+  for (let rest = text; rest !== ''; ) {
+    const part = PART.exec(rest);
+    if (part === null) return undefined;
+    const { count = '', unit: name = '', part: fraction, exact = '' } = part.groups ?? {};
+    const unit = UNITS[LONG_UNITS[name || exact] ?? (name || exact)];
+    if (unit === undefined) return undefined;
+    const times = fraction === undefined ? countOf(count) : Number.parseFloat(fraction) || 0.5;
+    amount = {
+      months: amount.months + times * unit.months,
+      days: amount.days + times * unit.days,
+      ms: amount.ms + times * unit.ms,
+    };
+    rest = rest.slice(part[0].length);
+  }
+  return amount;
+}
+
+/** Where an amount away from the present is: the local time and the instant; undefined beyond the calendar. */
+function away(amount: Amount, direction: 1 | -1, { nowMs, zone }: Present) {
+  const now = zone.toLocal(nowMs);
+  const localMs = addUnits(addUnits(now, 'month', direction * amount.months), 'day', direction * amount.days);
+  if (!isInCalendar(localMs)) return undefined;
+  const ms = (localMs === now ? nowMs : zone.toInstant(localMs)) + direction * amount.ms;
+  return { localMs, ms };
+}
+
+/** A day when only days and longer units are counted, else an instant. */
+function dateAway(text: string, direction: 1 | -1, present: Present): GivenDate | undefined {
+  const amount = readAmount(text);
+  const place = amount && away(amount, direction, present);
+  if (place === undefined) return undefined;
+  if (amount?.ms !== 0) return { type: 'instant', ms: place.ms };
+  const midnight = midnightBefore(place.localMs);
+  return { type: 'days', firstMs: midnight, lastMs: midnight, atMs: place.localMs };
+}
+
+function readSpan(phrase: string, present: Present): GivenDate | undefined {
+  const { side, amount: text = '' } = SPAN.exec(phrase)?.groups ?? {};
+  const amount = readAmount((side === 'past' ? ONE_PAST : ONE).test(text) ? `1 ${text}` : text);
+  const place = amount && away(amount, side === 'next' ? 1 : -1, present);
+  if (place === undefined) return undefined;
+  const { nowMs } = present;
+  return side === 'next'
+    ? { type: 'span', fromMs: nowMs, toMs: place.ms }
+    : { type: 'span', fromMs: place.ms, toMs: nowMs };
+}
+
+/**
+ * Reads dates that are counted from the present: `7 days ago`, `in 2 hours`, `a week and 3 days from now`, and the time up to or
+ * from it: `last 7 days`, `past hour`, `next 2 weeks`. Undefined for other phrases.
+ *
+ * @param phrase in lower case, with single spaces
+ */
+export function readAmountDate(phrase: string, present: Present): GivenDate | undefined {
+  const past = AGO.exec(phrase)?.groups ?? {};
+  const ago = past.amount ?? past.signed;
+  if (ago !== undefined) return dateAway(ago, -1, present);
+  const { amount, later, signed } = AHEAD.exec(phrase)?.groups ?? {};
+  const ahead = amount ?? later ?? signed;
+  return ahead === undefined ? readSpan(phrase, present) : dateAway(ahead, 1, present);
+}

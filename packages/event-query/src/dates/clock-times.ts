@@ -1,0 +1,49 @@
+const HOUR_MS = 3_600_000;
+
+/** The hour that a part of a day is taken for; a midnight belongs to two days and is not among them. */
+const PARTS_OF_DAY: Readonly<Record<string, number>> = { morning: 6, noon: 12, afternoon: 15, evening: 20, night: 22 };
+
+const CLOCK =
+  String.raw`(?:(?<hour12>1[0-2]|0?[1-9])(?::(?<minute12>[0-5]\d)(?::(?<second12>[0-5]\d))?)? ?(?<half>[ap])\.?m\.?` +
+  String.raw`|(?<hour>[01]?\d|2[0-3]):(?<minute>[0-5]\d)(?::(?<second>[0-5]\d))?|(?:in the )?(?<part>morning|noon|afternoon|evening|night))`;
+const ALONE = new RegExp(`^(?:at )?${CLOCK}$`);
+const LAST = new RegExp(`^(?<day>.+?)(?:,? at|,)? ${CLOCK}$`);
+const FIRST = new RegExp(`^(?:at )?${CLOCK}(?:,? on|,)? (?<day>.+)$`);
+const OF_TODAY = /^this (?=morning|afternoon|evening)/;
+
+/** A phrase taken apart: the words of a day and a time of that day. */
+export interface TimedPhrase {
+  readonly day: string;
+  /** Milliseconds after midnight. */
+  readonly timeMs: number;
+}
+
+function timeOf(parts: Readonly<Record<string, string | undefined>>): number {
+  const { hour12, half, hour = '0', part } = parts;
+  if (part !== undefined) return (PARTS_OF_DAY[part] ?? 0) * HOUR_MS;
+  const minute = Number(parts.minute12 ?? parts.minute ?? 0);
+  const second = Number(parts.second12 ?? parts.second ?? 0);
+  const hours = hour12 === undefined ? Number(hour) : (Number(hour12) % 12) + (half === 'p' ? 12 : 0);
+  return hours * HOUR_MS + minute * 60_000 + second * 1000;
+}
+
+/** Words that mean a day and a part of it at once. */
+function spelledOut(phrase: string): string {
+  if (phrase === 'tonight') return 'today night';
+  if (phrase === 'last night') return 'yesterday night';
+  return phrase.replace(OF_TODAY, 'today ');
+}
+
+/**
+ * Finds the time of day at either end of a phrase: `friday at 5pm`, `17:30 yesterday`, `tonight`; `5pm` alone is today's. Undefined
+ * when there is none, or only a bare number.
+ *
+ * @param phrase in lower case, with single spaces
+ */
+export function splitTime(phrase: string): TimedPhrase | undefined {
+  const whole = spelledOut(phrase);
+  const alone = ALONE.exec(whole)?.groups;
+  if (alone !== undefined) return { day: 'today', timeMs: timeOf(alone) };
+  const parts = LAST.exec(whole)?.groups ?? FIRST.exec(whole)?.groups;
+  return parts === undefined ? undefined : { day: parts.day ?? '', timeMs: timeOf(parts) };
+}

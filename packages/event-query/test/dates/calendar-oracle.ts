@@ -1,0 +1,57 @@
+/**
+ * Dates worked out in another way than the source does: a day is text (`2026-03-04`), found by asking Intl what an instant shows in
+ * the zone, and days are walked one at a time.
+ */
+
+const HOUR_MS = 3_600_000;
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatOf(zone: string): Intl.DateTimeFormat {
+  const format =
+    formats.get(zone) ??
+    new Intl.DateTimeFormat('en-CA', { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' });
+  formats.set(zone, format);
+  return format;
+}
+
+/** The day that it is in the zone. */
+export function dayAt(instantMs: number, zone: string): string {
+  return formatOf(zone).format(instantMs);
+}
+
+/** The smallest instant whose day in the zone is that one or a later one. */
+export function firstInstantOf(day: string, zone: string): number {
+  let low = Date.parse(`${day}T00:00:00Z`) - 30 * HOUR_MS;
+  let high = low + 60 * HOUR_MS;
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (dayAt(middle, zone) >= day) high = middle;
+    else low = middle;
+  }
+  return high;
+}
+
+export function lastInstantOf(day: string, zone: string): number {
+  return firstInstantOf(walk(day, 1), zone) - 1;
+}
+
+export function walk(day: string, days: number): string {
+  return new Date(Date.parse(`${day}T12:00:00Z`) + days * 24 * HOUR_MS).toISOString().slice(0, 10);
+}
+
+/** The nearest day in one direction, the given one included, that a condition holds for. */
+export function seek(from: string, step: 1 | -1, isMeant: (day: string) => boolean): string {
+  let day = from;
+  while (!isMeant(day)) day = walk(day, step);
+  return day;
+}
+
+/** `Monday` to `Sunday`. */
+export function weekdayName(day: string): string {
+  return new Date(`${day}T12:00:00Z`).toLocaleDateString('en-US', { weekday: 'long', timeZone: 'UTC' });
+}
+
+/** `January` to `December`. */
+export function monthName(day: string): string {
+  return new Date(`${day}T12:00:00Z`).toLocaleDateString('en-US', { month: 'long', timeZone: 'UTC' });
+}

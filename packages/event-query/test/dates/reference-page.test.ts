@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { parseInstant } from '../../src/dates/instant.js';
+import { parseTimeRange } from '../../src/dates/time-range.js';
+
+const PAGE = readFileSync(new URL('../../../../docs/reference/dates.md', import.meta.url), 'utf8');
+/** The day of the page's examples: Saturday 21 November 2026. */
+const NOW = Date.parse('2026-11-21T14:30:00Z');
+
+function section(title: string): string {
+  return PAGE.split(`## ${title}`)[1]?.split('\n## ')[0] ?? '';
+}
+
+function codeIn(text: string): string[] {
+  return [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
+}
+
+const rows = section('What is read')
+  .split('\n')
+  .filter((line) => line.startsWith('| '));
+const examples = rows.flatMap((row) => codeIn(row.split('|')[2] ?? ''));
+
+test('the page has an example of each form', () => {
+  expect(rows.length).toBeGreaterThan(15);
+  expect(examples.length).toBeGreaterThan(60);
+});
+
+test.each(examples)('%s is read, as the reference says', (text) => {
+  expect(() => parseTimeRange({ start: text, end: text }, NOW)).not.toThrow();
+});
+
+const REFUSED = [
+  ...['03/04/2026', '3.4.2026', '03-04-26', '31/12/2026', 'yesterday at 5', 'midnight', 'Tuesday, 4 March 2026'],
+  ...['jan 5 to jan 7', '1772600000'],
+];
+
+test.each(REFUSED)('%s is refused, as the reference says', (text) => {
+  expect(codeIn(section('What is refused'))).toContain(text);
+  expect(() => parseTimeRange({ start: text }, NOW)).toThrow(/^invalid_format: start: /);
+  expect(() => parseInstant('expiresAt', text, NOW)).toThrow(/^invalid_format: expiresAt: /);
+});
