@@ -19,10 +19,11 @@ export function asDatabaseException(err: unknown): DatabaseException {
   const text = (err instanceof Error ? err.message : String(err)).trim();
   const [, code, message = ''] = NATIVE_TEXT.exec(text) ?? [];
   if (code === undefined) return new DatabaseException(UNKNOWN_EXCEPTION, `${text} (UNKNOWN_EXCEPTION)`);
-  return new DatabaseException(Number(code), message.replace(/\s*\[\]$/, '').trim());
+  return new DatabaseException(Number(code), (message.endsWith('[]') ? message.slice(0, -2) : message).trim());
 }
 
 export const exceptions = {
+  accessDenied: (what: string) => new DatabaseException(497, `Not enough privileges: ${what}. (ACCESS_DENIED)`),
   cancelled: () => new DatabaseException(394, 'Query was cancelled. (QUERY_WAS_CANCELLED)'),
   notImplemented: (what: string) => new DatabaseException(48, `${what} (NOT_IMPLEMENTED)`),
   syntax: (what: string) => new DatabaseException(62, `Syntax error: ${what} (SYNTAX_ERROR)`),

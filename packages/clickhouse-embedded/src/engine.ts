@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { asDatabaseException, exceptions } from './database-exception.js';
 import type { NativeConnection, NativeEngine } from './native.js';
+import { mayReachOutside, reachOutside } from './outside-world.js';
 import { Slots } from './slots.js';
-import { leadingKeyword, mayHoldSeveral, onlyReads } from './sql-text.js';
+import { leadingKeyword, mayHoldSeveral, onlyReads, stringLiteral } from './sql-text.js';
 import { MARK_SETTING, prelude, type Statement, type StatementResult } from './statement.js';
 
 export interface EngineOptions {
@@ -90,6 +91,7 @@ export class Engine {
     const mark = randomUUID();
     await this.#assertSingle(connection, statement.sql);
     await this.#native.QueryAsyncConnection(connection, prelude(statement, mark), 'Null');
+    await this.#assertInside(connection, statement);
     signal.throwIfAborted();
     const ended = new AbortController();
     const kill = () => void this.#kill(mark, ended.signal);
@@ -107,6 +109,15 @@ export class Engine {
     if (!mayHoldSeveral(sql)) return;
     const { statementCount } = await this.#native.DurableClassifyAsync(connection, sql, null);
     if (statementCount > 1) throw exceptions.syntax('Multi-statements are not allowed.');
+  }
+
+  /** Refuses what reaches files, programs or addresses. The engine spells the statement, so that no writing hides it. */
+  async #assertInside(connection: NativeConnection, { sql, data }: Statement): Promise<void> {
+    if (!mayReachOutside(sql, data)) return;
+    const spell = `SELECT formatQuerySingleLine(${stringLiteral(sql + data.toString('utf8'))})`;
+    const { bytes } = await this.#native.QueryAsyncConnection(connection, spell, 'TSVRaw');
+    const found = reachOutside(bytes.toString('utf8'));
+    if (found !== undefined) throw exceptions.accessDenied(`${found.trim()} reaches outside of the database`);
   }
 
   async #execute(connection: NativeConnection, { sql, data, format }: Statement): Promise<StatementResult> {

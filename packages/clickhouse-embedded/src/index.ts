@@ -3,6 +3,8 @@ export {
   type EmbeddedClickHouseOptions,
   embeddedArguments,
   embeddedEntry,
-  embeddedThreads,
+  embeddedEnvironment,
+  embeddedUrl,
+  newEmbeddedPassword,
   startEmbeddedClickHouse,
 } from './launch.js';

@@ -1,6 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { EMBEDDED_PASSWORD } from '@waymark/config';
 
 export interface EmbeddedClickHouseOptions {
   readonly dataDir: string;
@@ -8,14 +10,13 @@ export interface EmbeddedClickHouseOptions {
   readonly port?: number;
   /** Statements that run at the same time. */
   readonly sessions?: number;
-  /** Environment of the process, which must hold `UV_THREADPOOL_SIZE` of `embeddedThreads()`; none: that of this process. */
+  /** Environment of the process, which must hold what `embeddedEnvironment()` says. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where its output goes; `inherit` by default. */
   readonly stdio?: 'inherit' | 'ignore';
 }
 
 export interface EmbeddedClickHouse {
-  readonly url: string;
   readonly port: number;
   readonly pid: number;
   readonly child: ChildProcess;
@@ -25,9 +26,22 @@ export interface EmbeddedClickHouse {
 
 const SESSIONS_DEFAULT = 8;
 
-/** Threads libuv needs for `sessions` statements and the kill of each. To be set as `UV_THREADPOOL_SIZE` before the start. */
-export function embeddedThreads(sessions = SESSIONS_DEFAULT): number {
-  return sessions + 4;
+/** Threads libuv needs beyond those of the statements: for kills. */
+const THREADS_EXTRA = 4;
+
+/** A password for one start of the server, that nobody guesses. */
+export function newEmbeddedPassword(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/** What the environment of the server process must say: in the command line every user of the machine would read it. */
+export function embeddedEnvironment(password: string, sessions = SESSIONS_DEFAULT): Record<string, string> {
+  return { [EMBEDDED_PASSWORD]: password, UV_THREADPOOL_SIZE: String(sessions + THREADS_EXTRA) };
+}
+
+/** Where the server on `port` is reached, with what it asks for. */
+export function embeddedUrl(port: number, password: string): string {
+  return `http://default:${password}@127.0.0.1:${port}`;
 }
 
 /** The entry file of the server process, for those who start it with their own hands. */
@@ -50,7 +64,7 @@ export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions
   const entry = embeddedEntry();
   const stdio = options.stdio ?? 'inherit';
   const child = fork(entry, embeddedArguments(options), {
-    execArgv: entry.endsWith('.ts') ? ['--import', 'tsx'] : [],
+    execArgv: entry.endsWith('.ts') ? ['--import', 'tsx', '--conditions=waymark-source'] : [],
     stdio: ['ignore', stdio, stdio, 'ipc'],
     env: options.env,
   });
@@ -61,7 +75,7 @@ export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions
     );
     child.once('message', (message) => resolve((message as { port: number }).port));
   });
-  return { url: `http://127.0.0.1:${port}`, port, pid: child.pid ?? 0, child, stop: () => stop(child) };
+  return { port, pid: child.pid ?? 0, child, stop: () => stop(child) };
 }
 
 function stop(child: ChildProcess): Promise<void> {

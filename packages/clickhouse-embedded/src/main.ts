@@ -2,6 +2,8 @@ import { mkdirSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { readEmbeddedPassword } from '@waymark/config';
+import { writeAccess } from './access.js';
 import { repairDeduplicationLogs } from './deduplication-log.js';
 import { Engine } from './engine.js';
 import { baseSettings, defaultMemoryBytes, engineArguments, REQUEST_BYTES_MAX } from './limits.js';
@@ -20,7 +22,8 @@ function fail(message: string, code = 1): never {
 function openEngine(dataDir: string, memoryBytes: number, concurrency: number): Engine {
   const onBroken = (err: unknown) => fail(`the engine is broken and ends: ${String(err)}`);
   try {
-    return new Engine(loadNativeEngine(), { dataDir, args: engineArguments(memoryBytes), concurrency, onBroken });
+    const args = [writeAccess(dataDir), ...engineArguments(memoryBytes)];
+    return new Engine(loadNativeEngine(), { dataDir, args, concurrency, onBroken });
   } catch (err) {
     // The engine holds a lock on the directory that ends with its process, however it ends. Its own line is above.
     return fail(`${dataDir} cannot be opened; another process may be using it (${String(err)})`);
@@ -45,6 +48,14 @@ async function readVersion(engine: Engine): Promise<string> {
   return result.bytes.toString('utf8').trim();
 }
 
+function readPassword(): string {
+  try {
+    return readEmbeddedPassword();
+  } catch (err) {
+    return fail(err instanceof Error ? err.message : String(err), 2);
+  }
+}
+
 const { values } = parseArgs({
   options: {
     'data-dir': { type: 'string' },
@@ -57,10 +68,12 @@ const dataDir = values['data-dir'];
 if (dataDir === undefined) {
   fail('usage: --data-dir DIRECTORY [--port PORT] [--sessions COUNT] [--memory-mb MEBIBYTES]', 2);
 }
+const password = readPassword();
 const memoryMb = values['memory-mb'];
 const memoryBytes = memoryMb === undefined ? defaultMemoryBytes() : Number(memoryMb) * 1024 * 1024;
 const engine = await openRepaired(resolve(dataDir), memoryBytes, Number(values.sessions));
 const server = createEmbeddedServer(engine, {
+  password,
   version: await readVersion(engine),
   requestBytesMax: REQUEST_BYTES_MAX,
   baseSettings: baseSettings(memoryBytes),

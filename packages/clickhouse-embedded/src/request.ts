@@ -87,7 +87,7 @@ function readMembers(members: URLSearchParams, { method, baseSettings }: Request
     if (name.startsWith(PARAMETER_PREFIX)) parameters.set(name.slice(PARAMETER_PREFIX.length), value);
     else if (!INTERFACE_MEMBERS.has(name)) settings.set(name, value);
   }
-  // As on the server, GET cannot change data.
-  if (method === 'GET' && (settings.get('readonly') ?? '0') === '0') settings.set('readonly', '2');
+  // As on the server, GET cannot change data. What the URL says of it does not count: zero has many spellings.
+  if (method !== 'POST') settings.set('readonly', settings.get('readonly') === '1' ? '1' : '2');
   return { settings, parameters };
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createAuthorization, isFromBrowser } from './authorization.js';
 import { asDatabaseException, exceptions } from './database-exception.js';
 import type { Engine } from './engine.js';
 import { readStatement } from './request.js';
@@ -8,6 +9,8 @@ import { sendAnswer, sendException, sendText } from './response.js';
 import { namedFormat } from './sql-text.js';
 
 export interface ServerOptions {
+  /** Without it nothing is answered. */
+  readonly password: string;
   readonly version: string;
   /** What a request body may have at most, decompressed. */
   readonly requestBytesMax: number;
@@ -22,7 +25,19 @@ const KEEP_ALIVE_MS = 30_000;
 /** ClickHouse's HTTP interface over one engine. */
 export function createEmbeddedServer(engine: Engine, options: ServerOptions): Server {
   const limits = { maxHeaderSize: HEADER_BYTES_MAX, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 };
-  return createServer(limits, (request, response) => void answer(engine, options, request, response));
+  const isAuthorized = createAuthorization(options.password);
+  return createServer(limits, (request, response) => {
+    if (isFromBrowser(request)) refuse(response, 403, 'Browsers are not served.\n');
+    else if (!isAuthorized(request)) refuse(response, 401, 'Authentication failed.\n');
+    else void answer(engine, options, request, response);
+  });
+}
+
+/** What is sent to strangers says nothing of the server, and their body is not read. */
+function refuse(response: ServerResponse, status: number, text: string): void {
+  response.setHeader('Connection', 'close');
+  if (status === 401) response.setHeader('WWW-Authenticate', 'Basic');
+  sendText(response, status, text);
 }
 
 async function answer(
@@ -36,8 +51,7 @@ async function answer(
   try {
     const url = new URL(request.url ?? '/', 'http://embedded');
     const { method = '' } = request;
-    if (isFromBrowser(request)) sendText(response, 403, 'Browsers are not served.\n');
-    else if (url.pathname === '/ping' || (method === 'GET' && url.search === '')) sendText(response, 200, 'Ok.\n');
+    if (url.pathname === '/ping' || (method === 'GET' && url.search === '')) sendText(response, 200, 'Ok.\n');
     else if (url.pathname !== '/') sendText(response, 404, `There is no handle ${url.pathname}\n`);
     else if (method === 'GET' || method === 'POST') await runStatement(engine, options, url, request, response);
     else sendText(response, 405, 'GET and POST only.\n');
@@ -71,15 +85,4 @@ async function runStatement(
     elapsedNs: process.hrtime.bigint() - start,
     mayCompress: statement.settings.get('enable_http_compression') !== '0',
   });
-}
-
-const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/i;
-
-/**
- * The server knows no users, so a page in a browser of this machine must not reach it: neither by a plain form (browsers add
- * `Origin` or `Sec-Fetch-Site`) nor under a name of its own that resolves to loopback.
- */
-function isFromBrowser({ headers }: IncomingMessage): boolean {
-  const isAnnounced = headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
-  return isAnnounced || !LOOPBACK_HOST.test(headers.host ?? '');
 }

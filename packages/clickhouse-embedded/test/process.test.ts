@@ -1,13 +1,16 @@
-import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
+import { environmentWith } from '@waymark/config';
 import { startClickHouse, waitFor } from '@waymark/test-kit';
 import { expect, onTestFinished, test } from 'vitest';
-import { embeddedArguments, embeddedEntry } from '../src/index.js';
+import { embeddedArguments, embeddedEntry, embeddedEnvironment, newEmbeddedPassword } from '../src/index.js';
+import { ask } from './ask.js';
 
-const execArgv = ['--import', 'tsx'];
+const execArgv = ['--import', 'tsx', '--conditions=waymark-source'];
+const env = environmentWith(embeddedEnvironment(newEmbeddedPassword()));
 
 function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'waymark-embedded-'));
@@ -72,6 +75,7 @@ test('a second process on one data directory is refused, and the first serves on
   onTestFinished(() => first.stop());
   const second = fork(embeddedEntry(), embeddedArguments({ dataDir }), {
     execArgv,
+    env,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   let said = '';
@@ -80,7 +84,7 @@ test('a second process on one data directory is refused, and the first serves on
   });
   expect(await ending(second)).toBe(1);
   expect(said).toContain('another process may be using it');
-  expect((await fetch(`${first.url}/ping`)).status).toBe(200);
+  expect((await ask(`${first.url}/ping`)).status).toBe(200);
 });
 
 test('it ends when its parent is killed, since its IPC channel closes', async () => {
@@ -90,6 +94,7 @@ test('it ends when its parent is killed, since its IPC channel closes', async ()
     const child = fork(process.argv[1], process.argv.slice(2), { execArgv: ${JSON.stringify(execArgv)} });
     child.on('message', () => console.log(child.pid));`;
   const parent = spawn(process.execPath, ['-e', program, embeddedEntry(), ...embeddedArguments({ dataDir })], {
+    env,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const pid = await new Promise<number>((resolve) => parent.stdout.once('data', (line) => resolve(Number(line))));
@@ -100,14 +105,36 @@ test('it ends when its parent is killed, since its IPC channel closes', async ()
 
 test('a stop lets the statement that runs end first', async () => {
   const server = await startClickHouse();
-  const running = fetch(`${server.url}/?${new URLSearchParams({ query: 'SELECT sleep(1)' })}`);
+  const running = ask(`${server.url}/?${new URLSearchParams({ query: 'SELECT sleep(1)' })}`);
   await waitFor(
     async () => {
       const query = "SELECT count() FROM system.processes WHERE query LIKE '%sleep(1)' FORMAT TSV";
-      return (await (await fetch(`${server.url}/?${new URLSearchParams({ query })}`)).text()) === '1\n';
+      return (await (await ask(`${server.url}/?${new URLSearchParams({ query })}`)).text()) === '1\n';
     },
     { what: 'the statement to run' },
   );
   await server.stop();
   expect(await (await running).text()).toBe('0\n');
+});
+
+test('it does not start without a password', async () => {
+  const child = fork(embeddedEntry(), embeddedArguments({ dataDir: temporaryDirectory() }), {
+    execArgv,
+    env: environmentWith({ WAYMARK_EMBEDDED_PASSWORD: '' }),
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  let said = '';
+  child.stderr?.on('data', (data) => {
+    said += data;
+  });
+  expect(await ending(child)).toBe(2);
+  expect(said).toContain('WAYMARK_EMBEDDED_PASSWORD');
+});
+
+test('nobody reads its password in the command line', async () => {
+  const server = await startClickHouse();
+  onTestFinished(() => server.stop());
+  const line = execFileSync('ps', ['-o', 'args=', '-p', String(server.pid)], { encoding: 'utf8' });
+  expect(line).toContain('--data-dir');
+  expect(line).not.toContain(new URL(server.url).password);
 });

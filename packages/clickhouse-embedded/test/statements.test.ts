@@ -5,6 +5,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import { createTestDatabase, type TestDatabase, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ask, authorizationOf, withoutPassword } from './ask.js';
 
 let db: TestDatabase;
 let client: ClickHouseClient;
@@ -29,22 +30,22 @@ async function one<T>(query: string, more: object = {}): Promise<T> {
 
 describe('over plain HTTP', () => {
   test('/ping and a bare GET answer Ok', async () => {
-    expect(await (await fetch(`${db.url}/ping`)).text()).toBe('Ok.\n');
-    expect(await (await fetch(`${db.url}/`)).text()).toBe('Ok.\n');
+    expect(await (await ask(`${db.url}/ping`)).text()).toBe('Ok.\n');
+    expect(await (await ask(`${db.url}/`)).text()).toBe('Ok.\n');
   });
 
   test('the statement may stand in the URL, in the body, or be continued from one in the other', async () => {
-    expect(await (await fetch(url({ query: 'SELECT 1' }))).text()).toBe('1\n');
-    expect(await (await fetch(url({}), { method: 'POST', body: 'SELECT 2' })).text()).toBe('2\n');
-    expect(await (await fetch(url({ query: 'SELECT 3' }), { method: 'POST', body: ', 4' })).text()).toBe('3\t4\n');
+    expect(await (await ask(url({ query: 'SELECT 1' }))).text()).toBe('1\n');
+    expect(await (await ask(url({}), { method: 'POST', body: 'SELECT 2' })).text()).toBe('2\n');
+    expect(await (await ask(url({ query: 'SELECT 3' }), { method: 'POST', body: ', 4' })).text()).toBe('3\t4\n');
   });
 
   test('the format comes from the statement, else from default_format, else from X-ClickHouse-Format', async () => {
-    const named = await fetch(url({ query: 'SELECT 1 AS n FORMAT JSONEachRow', default_format: 'CSV' }));
+    const named = await ask(url({ query: 'SELECT 1 AS n FORMAT JSONEachRow', default_format: 'CSV' }));
     expect([named.headers.get('x-clickhouse-format'), await named.text()]).toEqual(['JSONEachRow', '{"n":1}\n']);
-    const byDefault = await fetch(url({ query: "SELECT 'a,b'", default_format: 'CSV' }));
+    const byDefault = await ask(url({ query: "SELECT 'a,b'", default_format: 'CSV' }));
     expect(await byDefault.text()).toBe('"a,b"\n');
-    const byHeader = await fetch(url({ query: 'SELECT 1 AS n' }), {
+    const byHeader = await ask(url({ query: 'SELECT 1 AS n' }), {
       headers: { 'X-ClickHouse-Format': 'JSONEachRow' },
     });
     expect(await byHeader.text()).toBe('{"n":1}\n');
@@ -66,16 +67,33 @@ describe('over plain HTTP', () => {
     });
   });
 
-  test('GET changes nothing', async () => {
-    const response = await fetch(url({ query: 'CREATE TABLE by_get (n UInt8) ENGINE = Memory' }));
-    expect([response.status, response.headers.get('x-clickhouse-exception-code')]).toEqual([500, '164']);
+  test.each([
+    ['as it is', {}, ''],
+    ['with readonly=0', { readonly: '0' }, ''],
+    ['with another zero', { readonly: '00' }, ''],
+    ['with a word', { readonly: 'false' }, ''],
+    ['with a zero in the statement', {}, ' SETTINGS readonly = 0'],
+  ])('GET changes nothing, %s', async (_, members, more) => {
+    await ask(url({}), { method: 'POST', body: 'CREATE TABLE IF NOT EXISTS no_get (n UInt8) ENGINE = Memory' });
+    const statements = ['CREATE TABLE by_get (n UInt8) ENGINE = Memory', 'DROP TABLE no_get', 'TRUNCATE TABLE no_get'];
+    statements.push('INSERT INTO no_get SELECT 1', 'INSERT INTO no_get VALUES (1)');
+    for (const query of statements) {
+      const response = await ask(url({ ...members, query: query.startsWith('INSERT') ? query : query + more }));
+      expect([query, response.status]).not.toEqual([query, 200]);
+    }
+    const inserted = await ask(url({ ...members, query: `INSERT INTO no_get${more} SELECT 1` }));
+    expect(inserted.status).not.toBe(200);
+    const found = await ask(
+      url({ query: "SELECT count() FROM no_get UNION ALL SELECT count() FROM system.tables WHERE name = 'by_get'" }),
+    );
+    expect(await found.text()).toBe('0\n0\n');
   });
 
   test.each([
     ['a page of a browser, by its Origin', { origin: 'https://evil.example' }],
     ['a page of a browser, by Sec-Fetch-Site', { 'sec-fetch-site': 'cross-site' }],
   ])('%s is not served', async (_, headers) => {
-    expect((await fetch(url({ query: 'SELECT 1' }), { headers })).status).toBe(403);
+    expect((await ask(url({ query: 'SELECT 1' }), { headers })).status).toBe(403);
   });
 });
 
@@ -89,7 +107,7 @@ describe('errors', () => {
     ['SELECT 1; SELECT 2', 400, '62', 'SYNTAX_ERROR'],
     ['   ', 400, '62', 'SYNTAX_ERROR'],
   ])('%s answers %i with code %s', async (query, status, code, name) => {
-    const response = await fetch(url({}), { method: 'POST', body: query });
+    const response = await ask(url({}), { method: 'POST', body: query });
     const text = await response.text();
     expect([response.status, response.headers.get('x-clickhouse-exception-code')]).toEqual([status, code]);
     expect(text).toMatch(new RegExp(`^Code: ${code}\\. DB::Exception: [\\s\\S]*\\(${name}\\) \\(version 26\\.`));
@@ -110,25 +128,25 @@ describe('errors', () => {
     [{ session_id: 'mine' }, 501, '48'],
     [{ compress: '1' }, 501, '48'],
   ])('%o is refused', async (members, status, code) => {
-    const response = await fetch(url({ query: 'SELECT 1', ...(members as Record<string, string>) }));
+    const response = await ask(url({ query: 'SELECT 1', ...(members as Record<string, string>) }));
     expect([response.status, response.headers.get('x-clickhouse-exception-code')]).toEqual([status, code]);
   });
 
   test('a semicolon at the end or inside a text is no second statement', async () => {
-    expect(await (await fetch(url({ query: 'SELECT 1;\n' }))).text()).toBe('1\n');
-    expect(await (await fetch(url({ query: "SELECT ';' || '; SELECT 2'" }))).text()).toBe(';; SELECT 2\n');
+    expect(await (await ask(url({ query: 'SELECT 1;\n' }))).text()).toBe('1\n');
+    expect(await (await ask(url({ query: "SELECT ';' || '; SELECT 2'" }))).text()).toBe(';; SELECT 2\n');
   });
 });
 
 describe('what belongs to one statement', () => {
   test('ends with it: settings, parameters and the database of 300 statements on every connection', async () => {
     const given = { max_threads: '7', insert_deduplication_token: 'leaked', param_p: 'leaked', join_use_nulls: '1' };
-    const loud = () => fetch(url({ query: 'SELECT {p:String}', ...given }));
+    const loud = () => ask(url({ query: 'SELECT {p:String}', ...given }));
     const quiet = async () => {
       const probe = `SELECT currentDatabase(), getSetting('insert_deduplication_token'), getSetting('join_use_nulls')`;
-      const answer = await (await fetch(`${db.url}/?${new URLSearchParams({ query: probe })}`)).text();
+      const answer = await (await ask(`${db.url}/?${new URLSearchParams({ query: probe })}`)).text();
       expect(answer).toBe('default\t\tfalse\n');
-      const missing = await fetch(`${db.url}/?${new URLSearchParams({ query: 'SELECT {p:String}' })}`);
+      const missing = await ask(`${db.url}/?${new URLSearchParams({ query: 'SELECT {p:String}' })}`);
       expect(missing.headers.get('x-clickhouse-exception-code')).toBe('456');
     };
     await Promise.all(Array.from({ length: 300 }, (_, n) => (n % 2 === 0 ? loud() : quiet())));
@@ -198,7 +216,7 @@ describe('inserts and their summary', () => {
   });
 
   test('a gzip body is unpacked and a large answer is packed when asked for', async () => {
-    const insert = await fetch(url({ query: 'INSERT INTO rows FORMAT JSONEachRow' }), {
+    const insert = await ask(url({ query: 'INSERT INTO rows FORMAT JSONEachRow' }), {
       method: 'POST',
       body: gzipSync('{"id":7,"text":"packed"}'),
       headers: { 'Content-Encoding': 'gzip' },
@@ -206,7 +224,8 @@ describe('inserts and their summary', () => {
     expect(insert.status).toBe(200);
     const [encoding, body] = await new Promise<[string | undefined, Buffer]>((resolve, reject) => {
       const target = url({ query: 'SELECT number FROM numbers(10000)', enable_http_compression: '1' });
-      get(target, { headers: { 'Accept-Encoding': 'gzip' } }, async (response) => {
+      const headers = { 'Accept-Encoding': 'gzip', authorization: authorizationOf(target) };
+      get(withoutPassword(target), { headers }, async (response) => {
         const chunks: Buffer[] = [];
         for await (const chunk of response) chunks.push(chunk as Buffer);
         resolve([response.headers['content-encoding'], Buffer.concat(chunks)]);
@@ -217,7 +236,7 @@ describe('inserts and their summary', () => {
   });
 
   test('a broken gzip body inserts nothing and says so', async () => {
-    const response = await fetch(url({ query: 'INSERT INTO rows FORMAT JSONEachRow' }), {
+    const response = await ask(url({ query: 'INSERT INTO rows FORMAT JSONEachRow' }), {
       method: 'POST',
       body: gzipSync('{"id":8,"text":"cut"}').subarray(0, -6),
       headers: { 'Content-Encoding': 'gzip' },
@@ -260,7 +279,7 @@ describe('limits and cancellation', () => {
   });
 
   test('a request body that is too large is refused', async () => {
-    const response = await fetch(url({ query: 'INSERT INTO rows FORMAT JSONEachRow' }), {
+    const response = await ask(url({ query: 'INSERT INTO rows FORMAT JSONEachRow' }), {
       method: 'POST',
       body: gzipSync(Buffer.alloc(200 * 1024 * 1024, ' '), { level: 1 }),
       headers: { 'Content-Encoding': 'gzip' },

@@ -35,11 +35,20 @@ function daysOf(ttl: string | undefined): number | undefined {
   return days === undefined ? undefined : Number(days);
 }
 
+/** What stands between the first `start` and the `end` that follows; undefined without both. */
+function between(text: string, start: string, end: string): string | undefined {
+  const from = text.indexOf(start);
+  const to = from < 0 ? -1 : text.indexOf(end, from + start.length);
+  return to < 0 ? undefined : text.slice(from + start.length, to);
+}
+
 /** What a table's definition says, as ClickHouse prints it. */
 function readTtl(definition: string): CurrentTtl {
-  const column = /`ip` String TTL ([^,]*?\(\d+\))/.exec(definition)?.[1];
   const end = definition.slice(definition.indexOf('ENGINE ='));
-  return { addressDays: daysOf(column), eventDays: daysOf(/ TTL (.*?) SETTINGS /.exec(end)?.[1]) };
+  return {
+    addressDays: daysOf(between(definition, '`ip` String TTL ', ',')),
+    eventDays: daysOf(between(end, ' TTL ', ' SETTINGS ')),
+  };
 }
 
 async function currentTtls(client: ClickHouseClient, cluster: string | undefined): Promise<Map<string, CurrentTtl>> {

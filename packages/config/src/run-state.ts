@@ -32,7 +32,7 @@ export function readRunState(dataDir: string): RunState | undefined {
   }
 }
 
-/** Replaces the file in one step: a reader never sees half of it. It may hold a store's password, so it is private. */
+/** Replaces the file in one step: a reader never sees half of it. It holds the passwords of the stores, so it is private. */
 export function writeRunState(dataDir: string, state: RunState): void {
   const file = runStateFile(dataDir);
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });

@@ -49,6 +49,9 @@ const environmentSchema = z.object({
   OUTBOUND_ALLOWED_RANGES: addressRanges.prefault(''),
 
   GEO_DATABASE: readableFile.optional(),
+  GEO_EDGE: z
+    .enum(['vercel', 'cloudflare', 'cloudfront'], { error: 'must be vercel, cloudflare or cloudfront' })
+    .optional(),
   GEO_COUNTRY_HEADER: headerName.optional(),
   GEO_CITY_HEADER: headerName.optional(),
   GEO_REGION_HEADER: headerName.optional(),
@@ -76,10 +79,21 @@ type Environment = z.infer<typeof environmentSchema>;
 /** Every variable that is a setting. */
 export const SETTING_NAMES: readonly string[] = Object.keys(environmentSchema.shape);
 
+/** Variables that hold a secret, or an address with one. */
+const SECRET_NAMES = ['REDIS_URL', 'CLICKHOUSE_URL', 'CLICKHOUSE_PASSWORD', 'INSTANCE_KEY', 'ADMIN_KEY'] as const;
+/** What stands in the templates of this repository, where everybody reads it: `change-me`, or one digit again and again. */
+const PLACEHOLDER = /change-?me|^(.)\1{31,}$/i;
+
 /** Rules over several variables: what would be ignored or could not work is refused. */
 const consistentSchema = environmentSchema.superRefine((given, ctx) => {
   const refuse = (name: keyof Environment, message: string) =>
     ctx.addIssue({ code: 'custom', path: [name], message, input: undefined });
+
+  for (const name of SECRET_NAMES) {
+    const value = given[name];
+    if (value === undefined || !PLACEHOLDER.test(value)) continue;
+    refuse(name, 'still has the placeholder of a template, which everybody knows: put a secret of your own there');
+  }
 
   const ports = [given.API_PORT, given.LINK_PORT, given.WRITER_PORT].filter((number) => number !== 0);
   if (given.LINK_PORT !== 0 && given.LINK_PORT === given.API_PORT) refuse('LINK_PORT', 'must differ from API_PORT');
@@ -99,6 +113,12 @@ const consistentSchema = environmentSchema.superRefine((given, ctx) => {
     }
     if (password !== '' && given.CLICKHOUSE_PASSWORD !== undefined) {
       refuse('CLICKHOUSE_PASSWORD', 'is given twice: CLICKHOUSE_URL has a password');
+    }
+  }
+
+  if (given.GEO_EDGE === undefined && given.GEO_COUNTRY_HEADER === undefined) {
+    for (const name of ['GEO_CITY_HEADER', 'GEO_REGION_HEADER', 'GEO_CONTINENT_HEADER'] as const) {
+      if (given[name] !== undefined) refuse(name, 'needs GEO_EDGE or GEO_COUNTRY_HEADER');
     }
   }
 
@@ -145,7 +165,9 @@ function toSettings(env: Environment) {
     /** CIDR ranges that webhooks and logos may be fetched from although they are not public. */
     outboundAllowedRanges: env.OUTBOUND_ALLOWED_RANGES,
     geoDatabase: env.GEO_DATABASE,
-    /** Headers of the edge in front, beyond those known by name; lower case. */
+    /** The edge whose headers say where visitors are; undefined = none is believed but those of `geoHeaders`. */
+    geoEdge: env.GEO_EDGE,
+    /** Names that take the place of that edge's headers, or of one that is not known by name; lower case. */
     geoHeaders: {
       country: env.GEO_COUNTRY_HEADER,
       city: env.GEO_CITY_HEADER,

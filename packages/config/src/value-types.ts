@@ -39,13 +39,16 @@ export const readableFile = path.refine(isReadableFile, 'must be a file that can
 /** A URL with one of the given schemes, without a trailing slash. */
 export function url(...schemes: readonly string[]) {
   const allowed = schemes.map((scheme) => `${scheme}://`).join(' or ');
-  return z
-    .string()
-    .refine(
-      (value) => URL.canParse(value) && schemes.some((scheme) => value.startsWith(`${scheme}://`)),
-      `must be a URL starting ${allowed}`,
-    )
-    .transform((value) => value.replace(/\/+$/, ''));
+  return (
+    z
+      .string()
+      .refine(
+        (value) => URL.canParse(value) && schemes.some((scheme) => value.startsWith(`${scheme}://`)),
+        `must be a URL starting ${allowed}`,
+      )
+      // Looks at each run of slashes once.
+      .transform((value) => value.replace(/(?<!\/)\/+$/, ''))
+  );
 }
 
 /** A public address that paths are appended to: no query, no fragment, no credentials. */

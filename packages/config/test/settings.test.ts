@@ -12,6 +12,25 @@ function problems(env: Record<string, string>): readonly string[] {
   return [];
 }
 
+describe('placeholders of templates', () => {
+  const elsewhere = { CLICKHOUSE_URL: 'http://store:8123' };
+
+  it.each([
+    ['REDIS_URL', { REDIS_URL: 'redis://:change-me-redis@redis:6379' }],
+    ['REDIS_URL', { REDIS_URL: 'redis://:CHANGE-ME@redis:6379' }],
+    ['CLICKHOUSE_URL', { CLICKHOUSE_URL: 'http://waymark:changeme@store:8123' }],
+    ['CLICKHOUSE_PASSWORD', { ...elsewhere, CLICKHOUSE_PASSWORD: 'change-me-clickhouse' }],
+    ['INSTANCE_KEY', { INSTANCE_KEY: '0'.repeat(64) }],
+    ['INSTANCE_KEY', { INSTANCE_KEY: 'F'.repeat(64) }],
+    ['ADMIN_KEY', { ADMIN_KEY: 'change-me-change-me-change-me-change-me' }],
+  ])('%s with one is refused by name, and not repeated: %o', (name, env) => {
+    const [problem = '', ...others] = problems(env);
+    expect(problem).toMatch(new RegExp(`^${name}: .*placeholder`));
+    expect(problem).not.toMatch(/change-?me|0000/i);
+    expect(others).toEqual([]);
+  });
+});
+
 describe('loadSettings', () => {
   it('works with an empty environment', () => {
     expect(loadSettings({})).toEqual({
@@ -35,6 +54,7 @@ describe('loadSettings', () => {
       trustedProxies: ['127.0.0.0/8', '::1/128'],
       outboundAllowedRanges: [],
       geoDatabase: undefined,
+      geoEdge: undefined,
       geoHeaders: { country: undefined, city: undefined, region: undefined, continent: undefined },
       anonymisedAddresses: 'eu',
       addressRetentionDays: undefined,
@@ -61,6 +81,7 @@ describe('loadSettings', () => {
       DEFAULT_DOMAIN: 'Go.Acme.com',
       REQUIRE_HTTPS: 'TRUE',
       TRUSTED_PROXIES: ' 10.0.0.0/8, 192.168.1.7 ,fd00::/8',
+      GEO_EDGE: 'cloudflare',
       GEO_COUNTRY_HEADER: 'X-Country',
       ANONYMISE_ADDRESSES: 'all',
       ADDRESS_RETENTION_DAYS: '30',
@@ -75,6 +96,7 @@ describe('loadSettings', () => {
       defaultDomain: 'go.acme.com',
       requireHttps: true,
       trustedProxies: ['10.0.0.0/8', '192.168.1.7', 'fd00::/8'],
+      geoEdge: 'cloudflare',
       geoHeaders: { country: 'x-country' },
       anonymisedAddresses: 'all',
       addressRetentionDays: 30,
@@ -130,7 +152,9 @@ describe('loadSettings', () => {
     ['headers that are none', { OTEL_EXPORTER_OTLP_HEADERS: 'a=b,c' }, 'OTEL_EXPORTER_OTLP_HEADERS'],
     ['a header with a line break', { OTEL_EXPORTER_OTLP_HEADERS: 'a=b%0d%0ac:d' }, 'OTEL_EXPORTER_OTLP_HEADERS'],
     ['more than all requests', { OTEL_TRACES_SAMPLER_ARG: '1.5' }, 'OTEL_TRACES_SAMPLER_ARG'],
-    ['a header name with a line break', { GEO_CITY_HEADER: 'x\r\ny' }, 'GEO_CITY_HEADER'],
+    ['an edge that is not known', { GEO_EDGE: 'akamai' }, 'GEO_EDGE'],
+    ['the header of a city without a country', { GEO_CITY_HEADER: 'x-city' }, 'GEO_CITY_HEADER'],
+    ['a header name with a line break', { GEO_COUNTRY_HEADER: 'x\r\ny' }, 'GEO_COUNTRY_HEADER'],
   ])('refuses %s', (_what, env, variable) => {
     expect(problems(env)).toEqual([expect.stringContaining(`${variable}: `)]);
   });

@@ -1,7 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { embeddedThreads, startEmbeddedClickHouse } from '@waymark/clickhouse-embedded';
+import {
+  embeddedEnvironment,
+  embeddedUrl,
+  newEmbeddedPassword,
+  startEmbeddedClickHouse,
+} from '@waymark/clickhouse-embedded';
 import { environmentWith } from '@waymark/config';
 import { endProcess } from './child-process.js';
 import { freePort } from './free-port.js';
@@ -10,9 +15,12 @@ export interface TestClickHouseOptions {
   /** Kept when given; else a temporary one, removed by `stop`. */
   readonly dataDir?: string;
   readonly port?: number;
+  /** None: a new one. */
+  readonly password?: string;
 }
 
 export interface TestClickHouse {
+  /** With user and password. */
   readonly url: string;
   readonly port: number;
   /** Of the process that runs now. */
@@ -28,11 +36,12 @@ export interface TestClickHouse {
 export async function startClickHouse(options: TestClickHouseOptions = {}): Promise<TestClickHouse> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'waymark-clickhouse-'));
   const port = options.port ?? (await freePort());
-  const env = environmentWith({ UV_THREADPOOL_SIZE: String(embeddedThreads()) });
+  const password = options.password ?? newEmbeddedPassword();
+  const env = environmentWith(embeddedEnvironment(password));
   const launch = () => startEmbeddedClickHouse({ dataDir, port, env, stdio: 'inherit' });
   let server = await launch();
   return {
-    url: server.url,
+    url: embeddedUrl(port, password),
     port,
     dataDir,
     get pid() {

@@ -1,3 +1,4 @@
+import { embeddedUrl, newEmbeddedPassword } from '@waymark/clickhouse-embedded';
 import type { TestProject } from 'vitest/node';
 import { startClickHouse } from './clickhouse.js';
 import { freePort } from './free-port.js';
@@ -11,8 +12,9 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
     return undefined;
   }
   const port = await freePort();
-  project.provide('sharedClickHouseUrl', `http://127.0.0.1:${port}`);
-  const starting = startClickHouse({ port });
+  const password = newEmbeddedPassword();
+  project.provide('sharedClickHouseUrl', embeddedUrl(port, password));
+  const starting = startClickHouse({ port, password });
   starting.catch((err: unknown) => console.error('the ClickHouse of the test run did not start:', err));
   return async () => {
     const server = await starting.catch(() => undefined);

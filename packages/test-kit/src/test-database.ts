@@ -30,8 +30,8 @@ export interface TestDatabaseOptions {
 export async function createTestDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const url = options.url ?? inject('sharedClickHouseUrl');
   const database = `test_${randomBytes(6).toString('hex')}`;
-  await waitFor(async () => (await fetch(`${url}/ping`)).ok, { what: `ClickHouse at ${url}`, timeoutMs: 30_000 });
   const client = createClickHouseClient({ url, user: options.user, password: options.password, database });
+  await waitFor(async () => (await client.ping()).success, { what: 'the ClickHouse of the tests', timeoutMs: 30_000 });
   if (options.migrated ?? true) await migrate(client);
   return {
     url,

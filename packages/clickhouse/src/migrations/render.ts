@@ -9,7 +9,7 @@ const DEDUPLICATION_SECONDS = 7 * 24 * 3600;
 /** `{uuid}`, `{shard}` and `{replica}` are macros of the server. */
 const REPLICA_PATH = "'/clickhouse/tables/{uuid}/{shard}', '{replica}'";
 
-const TOKEN = /\$\{(\w+)(?::([^}]*))?\}/g;
+const TOKEN = /\$\{(\w+)(?::([^{}]*))?\}/g;
 
 /**
  * Fills in what differs between one node and a cluster. There every table `t` becomes `t_local`, replicated, on all nodes,
@@ -56,7 +56,8 @@ function quoted(identifier: string): string {
 }
 
 function replicated(engine: string): string {
-  const [name = '', args = ''] = engine.split(/\((.*)\)$/);
+  const start = engine.endsWith(')') ? engine.indexOf('(') : engine.length;
+  const [name, args] = [engine.slice(0, start), engine.slice(start + 1, -1)];
   return `Replicated${name}(${REPLICA_PATH}${args === '' ? '' : `, ${args}`})`;
 }
 

@@ -1,5 +1,6 @@
-/** Pieces of SQL inside which a semicolon ends nothing, or that are no SQL at all. */
-const PIECE = /'(?:[^'\\]|\\[\s\S]|'')*'|`(?:[^`\\]|\\[\s\S])*`|"(?:[^"\\]|\\[\s\S])*"|--[^\n]*|\/\*[\s\S]*?\*\/|;/g;
+/** Pieces of SQL inside which a semicolon ends nothing, or that are no SQL at all. One that is not closed is the rest. */
+const PIECE =
+  /'(?:[^'\\]|\\[\s\S]?|'')*(?:'|$)|`(?:[^`\\]|\\[\s\S]?)*(?:`|$)|"(?:[^"\\]|\\[\s\S]?)*(?:"|$)|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|;/g;
 
 /** The statements of a file without their semicolons; comments alone are no statement. */
 export function splitStatements(sql: string): string[] {

@@ -1,0 +1,309 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ask } from './ask.js';
+
+/** Who has the password can read and write tables, and nothing else of this machine or beyond it. */
+
+const SECRET = 'what-the-file-says';
+
+let db: TestDatabase;
+let directory: string;
+let network: Server;
+let knocks = 0;
+let host: string;
+
+beforeAll(async () => {
+  db = await createTestDatabase({ migrated: false });
+  directory = mkdtempSync(join(tmpdir(), 'waymark-outside-'));
+  writeFileSync(join(directory, 'secret'), `${SECRET}\n`);
+  network = createServer((socket) => {
+    knocks += 1;
+    socket.destroy();
+  });
+  await new Promise<void>((resolve) => network.listen(0, '127.0.0.1', resolve));
+  host = `127.0.0.1:${(network.address() as AddressInfo).port}`;
+  await ask(db.url, { method: 'POST', body: `CREATE DATABASE ${db.database}` });
+  await run('CREATE TABLE texts (a String) ENGINE = MergeTree ORDER BY a');
+  await run("INSERT INTO texts VALUES ('x'), ('file(1)')");
+});
+afterAll(async () => {
+  network.close();
+  rmSync(directory, { recursive: true, force: true });
+  await db.drop();
+});
+
+function filled(sql: string): string {
+  return sql.replaceAll('DIR', directory).replaceAll('HOST', host);
+}
+
+async function run(sql: string, settings: Record<string, string> = {}) {
+  const search = new URLSearchParams({ database: db.database, ...settings });
+  const answer = await ask(`${db.url}/?${search}`, { method: 'POST', body: filled(sql) });
+  return { status: answer.status, text: await answer.text() };
+}
+
+/** Nothing was read, nothing was written, nobody was asked. */
+async function expectRefused(sql: string, settings: Record<string, string> = {}): Promise<void> {
+  const { status, text } = await run(sql, settings);
+  expect(status, text).not.toBe(200);
+  expect(text).not.toContain(SECRET);
+  expect(readdirSync(directory)).toEqual(['secret']);
+  expect(knocks).toBe(0);
+}
+
+const SOURCES = [
+  "file('DIR/secret', 'LineAsString')",
+  "file('DIR/secret', 'LineAsString', 'a String')",
+  "fileCluster('default', 'DIR/secret', 'LineAsString', 'a String')",
+  "filesystem('DIR')",
+  "url('http://HOST/', 'LineAsString', 'a String')",
+  "urlCluster('default', 'http://HOST/', 'LineAsString', 'a String')",
+  "s3('http://HOST/bucket/key', 'LineAsString', 'a String')",
+  "s3Cluster('default', 'http://HOST/bucket/key', 'LineAsString', 'a String')",
+  "gcs('http://HOST/bucket/key', 'LineAsString', 'a String')",
+  "oss('http://HOST/bucket/key', 'LineAsString', 'a String')",
+  "cosn('http://HOST/bucket/key', 'LineAsString', 'a String')",
+  "remote('HOST', 'system', 'one')",
+  "remoteSecure('HOST', 'system', 'one')",
+  "cluster('default', 'system', 'one')",
+  "clusterAllReplicas('default', 'system', 'one')",
+  "mysql('HOST', 'd', 't', 'u', 'p')",
+  "postgresql('HOST', 'd', 't', 'u', 'p')",
+  "mongodb('HOST', 'd', 't', 'u', 'p', 'a String')",
+  "redis('HOST', 'k', 'k String, v String')",
+  "sqlite('DIR/secret', 't')",
+  "jdbc('jdbc:x://HOST', 'd', 't')",
+  "odbc('DSN=x', 'd', 't')",
+  "hdfs('hdfs://HOST/x', 'LineAsString', 'a String')",
+  "hdfsCluster('default', 'hdfs://HOST/x', 'LineAsString', 'a String')",
+  "azureBlobStorage('http://HOST/a', 'c', 'p', 'a', 'Zm9v', 'LineAsString', 'auto', 'a String')",
+  "azureBlobStorageCluster('default', 'http://HOST/a', 'c', 'p', 'a', 'Zm9v', 'LineAsString', 'auto', 'a String')",
+  "deltaLake('http://HOST/bucket/')",
+  "deltaLakeLocal('DIR')",
+  "deltaLakeAzure('http://HOST/a', 'c', 'p', 'a', 'Zm9v')",
+  "iceberg('http://HOST/bucket/')",
+  "icebergLocal('DIR')",
+  "icebergHDFS('hdfs://HOST/x')",
+  "icebergAzure('http://HOST/a', 'c', 'p', 'a', 'Zm9v')",
+  "hudi('http://HOST/bucket/')",
+  "paimon('http://HOST/bucket/')",
+  "paimonLocal('DIR')",
+  "ytsaurus('http://HOST', '//x', 'u', 'a String')",
+  "executable('secret', 'LineAsString', 'a String')",
+  "arrowstream('DIR/secret')",
+  "dictionary('d')",
+  "loop(file('DIR/secret', 'LineAsString'))",
+  "view(SELECT * FROM file('DIR/secret', 'LineAsString'))",
+  "eval($$SELECT file('DIR/secret')$$)",
+  "'DIR/secret'",
+  '`DIR/secret`',
+];
+
+describe.each(SOURCES)('%s is no source', (source) => {
+  test.each([
+    `SELECT * FROM ${source}`,
+    `DESCRIBE TABLE ${source}`,
+    `SELECT * FROM texts WHERE a IN (SELECT * FROM ${source})`,
+    `WITH s AS (SELECT * FROM ${source}) SELECT * FROM s`,
+    `INSERT INTO texts SELECT * FROM ${source}`,
+    `CREATE TABLE copied ENGINE = Memory AS SELECT * FROM ${source}`,
+  ])('%s', (sql) => expectRefused(sql));
+
+  test.skipIf(!/^\w+\(/.test(source))('and no target or definition', async () => {
+    await expectRefused(`INSERT INTO FUNCTION ${source} SELECT 'x'`);
+    await expectRefused(`CREATE TABLE defined AS ${source}`);
+  });
+});
+
+const ENGINES = [
+  "File(LineAsString, 'DIR/secret')",
+  'File(LineAsString)',
+  "URL('http://HOST/', LineAsString)",
+  "S3('http://HOST/bucket/key', 'LineAsString')",
+  "S3Queue('http://HOST/bucket/*', 'LineAsString') SETTINGS mode = 'unordered'",
+  "AzureBlobStorage('http://HOST/a', 'c', 'p')",
+  "MySQL('HOST', 'd', 't', 'u', 'p')",
+  "PostgreSQL('HOST', 'd', 't', 'u', 'p')",
+  "MongoDB('HOST', 'd', 't', 'u', 'p')",
+  "Redis('HOST') PRIMARY KEY a",
+  "SQLite('DIR/secret', 't')",
+  "ODBC('DSN=x', 'd', 't')",
+  "JDBC('jdbc:x://HOST', 'd', 't')",
+  "HDFS('hdfs://HOST/x', 'LineAsString')",
+  "Kafka('HOST', 't', 'g', 'LineAsString')",
+  "DeltaLake('http://HOST/bucket/')",
+  "DeltaLakeLocal('DIR')",
+  "Iceberg('http://HOST/bucket/')",
+  "IcebergLocal('DIR')",
+  "Hudi('http://HOST/bucket/')",
+  "PaimonLocal('DIR')",
+  "YTsaurus('http://HOST', '//x', 'u')",
+  "FileLog('DIR', 'LineAsString')",
+  "EmbeddedRocksDB(0, 'DIR/rocks') PRIMARY KEY a",
+  "Executable('secret', LineAsString)",
+  "ExecutablePool('secret', LineAsString)",
+  'Distributed(default, system, one)',
+  "Remote('HOST', 'system', 'one')",
+  "RemoteSecure('HOST', 'system', 'one')",
+  'Dictionary(d)',
+  "MergeTree ORDER BY a SETTINGS disk = disk(type = local, path = 'DIR/disk/')",
+  "MergeTree ORDER BY a SETTINGS disk = disk(type = object_storage, object_storage_type = web, endpoint = 'http://HOST/')",
+  "MergeTree ORDER BY a SETTINGS disk = disk(type = s3, endpoint = 'http://HOST/bucket/')",
+  "MergeTree ORDER BY a SETTINGS storage_policy = 'other'",
+];
+
+test.each(ENGINES)('no table has the engine %s', async (engine) => {
+  await expectRefused(`CREATE TABLE made (a String) ENGINE = ${engine}`);
+  await expectRefused(`CREATE TEMPORARY TABLE made (a String) ENGINE = ${engine}`);
+  await expectRefused(`ATTACH TABLE made (a String) ENGINE = ${engine}`);
+  await expectRefused(`CREATE MATERIALIZED VIEW made ENGINE = ${engine} AS SELECT a FROM texts`);
+});
+
+test.each([
+  "Filesystem('DIR')",
+  "SQLite('DIR/secret')",
+  "MySQL('HOST', 'd', 'u', 'p')",
+  "MaterializedMySQL('HOST', 'd', 'u', 'p')",
+  "PostgreSQL('HOST', 'd', 'u', 'p')",
+  "MaterializedPostgreSQL('HOST', 'd', 'u', 'p')",
+  "S3('http://HOST/bucket')",
+  "HDFS('hdfs://HOST')",
+  "Backup('default', File('DIR/secret'))",
+  "DataLakeCatalog('http://HOST') SETTINGS warehouse = 'x', catalog_type = 'rest', allow_database_iceberg = 1",
+  'Dictionary',
+  "Replicated('/x', 'a', 'b')",
+])('no database has the engine %s', (engine) => expectRefused(`CREATE DATABASE made_outside ENGINE = ${engine}`));
+
+test.each([
+  "FILE(path 'DIR/secret' format 'LineAsString')",
+  "HTTP(url 'http://HOST/' format 'LineAsString')",
+  "EXECUTABLE(command 'cat DIR/secret' format 'LineAsString')",
+  "CLICKHOUSE(host '127.0.0.1' port 1 table 'x')",
+  "MYSQL(host '127.0.0.1' port 1 user 'u' password 'p' db 'd' table 't')",
+  "POSTGRESQL(host '127.0.0.1' port 1 user 'u' password 'p' db 'd' table 't')",
+  "MONGODB(host '127.0.0.1' port 1 user '' password '' db 'd' collection 't')",
+  "REDIS(host '127.0.0.1' port 1)",
+  "ODBC(connection_string 'DSN=x' table 't')",
+  "LIBRARY(path 'DIR/secret')",
+  'NULL()',
+])('no dictionary reads from %s', (source) =>
+  expectRefused(
+    `CREATE DICTIONARY made (k UInt64, a String) PRIMARY KEY k SOURCE(${source}) LAYOUT(FLAT()) LIFETIME(0)`,
+  ),
+);
+
+test.each([
+  "SELECT file('DIR/secret')",
+  'SELECT "file"(\'DIR/secret\')',
+  "SELECT `fi\\x6ce`('DIR/secret')",
+  "SELECT `\\x66ile`('DIR/secret')",
+  "SELECT/**/file/**/('DIR/secret')",
+  "SELECT ['DIR/secret'] AS names, arrayMap(name -> file(name), names)",
+  "SELECT * APPLY(file) FROM (SELECT 'DIR/secret')",
+  "SELECT 1 WHERE file('DIR/secret') LIKE 'w%'",
+  "SELECT '\\'', file('DIR/secret'), '\\''",
+  "SELECT 'a''', file('DIR/secret')",
+  "SELECT $x$'$x$, file('DIR/secret')",
+  "SELECT /* ' */ file('DIR/secret') /* ' */",
+  "SELECT 1 -- '\n, file('DIR/secret') -- '",
+  "SELECT 1 AS `'`, file('DIR/secret') AS `'`",
+  "EXPLAIN SELECT file('DIR/secret')",
+  "CREATE VIEW seen AS SELECT file('DIR/secret')",
+  "CREATE TABLE seen (a String, b String DEFAULT file('DIR/secret')) ENGINE = Memory",
+  "ALTER TABLE texts ADD COLUMN b String DEFAULT file('DIR/secret')",
+  "ALTER TABLE texts UPDATE a = file('DIR/secret') WHERE 1",
+  "DELETE FROM texts WHERE file('DIR/secret') = ''",
+  "INSERT INTO texts VALUES (file('DIR/secret'))",
+  "INSERT INTO texts SELECT * FROM format(Values, 'a String', $$(file('DIR/secret'))$$)",
+  "INSERT INTO texts FROM INFILE 'DIR/secret' FORMAT LineAsString",
+  "SELECT 1 INTO OUTFILE 'DIR/out' FORMAT TSV",
+  "SELECT 1 INTO/**/OUTFILE 'DIR/out' TRUNCATE FORMAT TSV",
+  "BACKUP TABLE texts TO File('DIR/backup')",
+  "BACKUP TABLE texts TO Disk('default', 'backup')",
+  "BACKUP TABLE texts TO S3('http://HOST/bucket/x', 'a', 'b')",
+  "RESTORE TABLE texts FROM File('DIR/secret')",
+  "RESTORE ALL FROM S3('http://HOST/bucket/x', 'a', 'b')",
+  "ALTER TABLE texts MODIFY SETTING disk = disk(type = local, path = 'DIR/disk/')",
+  "ALTER TABLE texts FETCH PARTITION tuple() FROM '/x'",
+  "ATTACH TABLE made FROM 'DIR' (a String) ENGINE = MergeTree ORDER BY a",
+  'CREATE FUNCTION reader AS (x) -> file(x)',
+  'CREATE FUNCTION reader AS (x) -> x',
+  "CREATE NAMED COLLECTION outside AS url = 'http://HOST/'",
+  'CREATE USER outsider',
+  'CREATE ROLE outsider',
+  'GRANT ALL ON *.* TO default',
+  'GRANT READ ON FILE TO default',
+  "ALTER USER default IDENTIFIED BY 'x'",
+  'SYSTEM SHUTDOWN',
+  'SYSTEM RELOAD USERS',
+  'SYSTEM FLUSH LOGS',
+  "SELECT catboostEvaluate('DIR/secret', 1)",
+  "SELECT aiGenerate('x')",
+  'SELECT * FROM system.users',
+])('%s is refused', (sql) => expectRefused(sql));
+
+test('a statement continued from the address in the body is read as a whole', async () => {
+  for (const [query, body] of [
+    ['SELECT', "file('DIR/secret')"],
+    ['SELECT fi', "le('DIR/secret')"],
+    ['INSERT INTO texts', "SELECT file('DIR/secret')"],
+    ['INSERT INTO texts -- FORMAT TSV', "SELECT file('DIR/secret')"],
+    ['INSERT INTO texts FROM', "INFILE 'DIR/secret' FORMAT LineAsString"],
+    ['INSERT INTO texts FORMAT Values', "(file('DIR/secret'))"],
+  ] as const) {
+    const answer = await ask(`${db.url}/?${new URLSearchParams({ database: db.database, query })}`, {
+      method: 'POST',
+      body: filled(body),
+    });
+    expect([query, answer.status]).not.toEqual([query, 200]);
+    expect(await answer.text()).not.toContain(SECRET);
+  }
+  expect((await run('SELECT groupArray(a) FROM texts')).text).not.toContain(SECRET);
+});
+
+describe.each([
+  ['format_template_row', 'DIR/secret', 'SELECT 1 AS a FORMAT Template'],
+  ['format_template_resultset', 'DIR/secret', 'SELECT 1 AS a FORMAT Template'],
+  ['format_schema', 'DIR/secret:X', 'SELECT 1 AS a FORMAT Protobuf'],
+  ['format_schema_source', 'query', 'SELECT 1 AS a FORMAT Protobuf'],
+  ['format_avro_schema_registry_url', 'http://HOST/', "SELECT * FROM format(AvroConfluent, 'a String', 'x')"],
+  ['additional_result_filter', "file(\\'DIR/secret\\') = \\'\\'", 'SELECT 1 AS a'],
+  ['additional_table_filters', "{\\'texts\\': \\'file(1) = 1\\'}", 'SELECT a FROM texts'],
+  ['input_format_values_interpret_expressions', '1', 'INSERT INTO texts VALUES (1)'],
+  ['input_format_record_errors_file_path', 'DIR/errors', 'SELECT 1 AS a'],
+  ['dialect', 'kusto', 'SELECT 1 AS a'],
+  ['allow_experimental_eval_table_function', '1', 'SELECT 1 AS a'],
+  ['implicit_table_at_top_level', 'DIR/secret', 'SELECT 1 AS a'],
+])('the setting %s cannot be changed', (name, value, sql) => {
+  test('by the address', () => expectRefused(sql, { [name]: filled(value).replaceAll('\\', '') }));
+  test('by SET', () => expectRefused(`SET ${name} = '${value}'`));
+  test('by the statement', () => expectRefused(sql.replace(/( FORMAT \w+)?$/, ` SETTINGS ${name} = '${value}'$1`)));
+});
+
+test.each([
+  ["SELECT 'file(1)', 'INTO OUTFILE', $$FROM INFILE$$", 'file(1)\tINTO OUTFILE\tFROM INFILE\n'],
+  ["SELECT a FROM texts WHERE a = 'file(1)'", 'file(1)\n'],
+  ['SELECT 1 AS profile, 2 AS `disk`', '1\t2\n'],
+  ["SELECT 'it''s \\\\ a \\' backslash'", "it\\'s \\\\ a \\' backslash\n"],
+])('a text that looks like one is none: %s', async (sql, answer) => {
+  expect(await run(sql)).toEqual({ status: 200, text: answer });
+});
+
+test('rows with such texts are stored', async () => {
+  const search = new URLSearchParams({ database: db.database, query: 'INSERT INTO texts FORMAT JSONEachRow' });
+  const body = JSON.stringify({ a: "file('x') INTO OUTFILE disk(\\" });
+  expect((await ask(`${db.url}/?${search}`, { method: 'POST', body })).status).toBe(200);
+  expect((await run("SELECT count() FROM texts WHERE a LIKE 'file(%disk(%'")).text).toBe('1\n');
+});
+
+test('what was tried has left nothing in the tables', async () => {
+  expect(
+    (await run('SELECT count() FROM texts WHERE position(a, {secret:String}) > 0', { param_secret: SECRET })).text,
+  ).toBe('0\n');
+  expect((await run('SHOW TABLES')).text).toBe('texts\n');
+  expect(existsSync(join(directory, 'out'))).toBe(false);
+});

@@ -1,0 +1,17 @@
+import { type CustomerRecord, customerNameRow, customerRow, NAMES_TABLE } from '@waymark/catalog';
+import { type ClickHouseClient, insertRows, QUEUE_TABLES } from '@waymark/clickhouse';
+import { pendingCustomer } from '@waymark/event-queue';
+import type { Redis } from 'ioredis';
+
+/** Leaves a customer as the commit of an event does until the writer has written it. */
+export async function addPendingCustomer(redis: Redis, record: CustomerRecord): Promise<void> {
+  for (const { key, field = '', value } of pendingCustomer(customerRow(record, 1))) await redis.hset(key, field, value);
+}
+
+/** Inserts the rows of a customer as the writer does; it stays pending. */
+export async function writePendingCustomer(client: ClickHouseClient, record: CustomerRecord): Promise<void> {
+  const { table, columns } = QUEUE_TABLES.customer;
+  const row = customerRow(record, 1);
+  await insertRows(client, { table, columns: columns[1], rows: [row] });
+  await insertRows(client, { ...NAMES_TABLE, rows: [customerNameRow(row)] });
+}
