@@ -10,13 +10,15 @@ import { parseData } from './record-table.js';
 import type { WebhookRecord } from './records.js';
 
 const WORKSPACES_KEPT = 10_000;
-/** Changes are announced; this is for those that nobody announced. */
+/** Changes are announced; should all else fail, it is no older than that. */
 const KEPT_MS = 30_000;
 const WORKSPACES_PER_READ = 1_000;
 
 export interface ActiveWebhooksParts {
   readonly clickhouse: ClickHouseClient;
   readonly read: Readonly<Record<string, number>>;
+  /** Whether changes are told; until then nothing is remembered. */
+  readonly isHearing: () => boolean;
   readonly now: () => number;
 }
 
@@ -24,7 +26,7 @@ export interface ActiveWebhooksParts {
  * The webhooks of a workspace that are not disabled, kept in this process: whoever records events asks for every insert, and
  * almost always the answer is none.
  */
-export function createActiveWebhooks({ clickhouse, read, now }: ActiveWebhooksParts) {
+export function createActiveWebhooks({ clickhouse, read, isHearing, now }: ActiveWebhooksParts) {
   const kept = new LRUCache<string, { readonly webhooks: readonly WebhookRecord[]; readonly untilMs: number }>({
     max: WORKSPACES_KEPT,
   });
@@ -55,7 +57,7 @@ WHERE workspace_id IN ({workspaces:Array(UInt64)}) AND disabled = 0 ORDER BY wor
   return {
     async of(workspaceId: string): Promise<readonly WebhookRecord[]> {
       const known = kept.get(workspaceId);
-      if (known !== undefined && known.untilMs > now()) return known.webhooks;
+      if (isHearing() && known !== undefined && known.untilMs > now()) return known.webhooks;
       const [changesBefore, untilMs] = [changes, now() + KEPT_MS];
       const webhooks = (await look(workspaceId)) ?? [];
       if (changes === changesBefore) kept.set(workspaceId, { webhooks, untilMs });

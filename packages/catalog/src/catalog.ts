@@ -22,24 +22,34 @@ import {
   partnerTagKind,
   programKind,
   tagKind,
+  utmTemplateKind,
   webhookKind,
   workspaceKind,
 } from './kinds.js';
 import { createLinkChanges } from './link-changes.js';
 import { folderDetacher, tagDetacher, webhookLinks } from './link-references.js';
+import { createHiddenFolders } from './link-sight.js';
 import { createLinkTests } from './link-tests.js';
 import { createLinks } from './links.js';
 import { createLocalNames } from './local-cache.js';
 import { createLocks } from './locks.js';
 import { createNamesTable } from './names-table.js';
 import { createPartners } from './partners.js';
+import { createPendingCustomers } from './pending-customers.js';
 import { createQuotas } from './quotas.js';
 import type { ReadOptions } from './record-reader.js';
 import { createRecordStore, createTableCommit, REPLICATED, SINGLE_NODE, type StoreParts } from './record-store.js';
 import type { DomainRecord } from './records.js';
 import { createRedisCache } from './redis-cache.js';
 import { connectRedis } from './redis-connections.js';
-import { FOLDER_RULES, GROUP_RULES, PARTNER_TAG_RULES, PROGRAM_RULES, TAG_RULES } from './resource-rules.js';
+import {
+  FOLDER_RULES,
+  GROUP_RULES,
+  PARTNER_TAG_RULES,
+  PROGRAM_RULES,
+  TAG_RULES,
+  UTM_TEMPLATE_RULES,
+} from './resource-rules.js';
 import { createResources, type ResourceParts } from './resources.js';
 import { createSecretBox } from './secret-box.js';
 import type { CatalogLogger } from './unavailable.js';
@@ -64,6 +74,8 @@ export interface CatalogOptions {
 
 const REDIRECT_WAIT_MS = 1_000;
 const LINKS_KEPT = 50_000;
+/** A visit of a partner's link needs the partner. */
+const PARTNERS_KEPT = 50_000;
 const OTHERS_KEPT = 10_000;
 const NAMES_KEPT = 100_000;
 
@@ -77,14 +89,15 @@ export function createCatalog(options: CatalogOptions) {
       if (!isClosed) options.logger.warn(context, message);
     },
   };
-  const hotRead: ReadOptions = { limitMs: options.redirectWaitMs ?? REDIRECT_WAIT_MS };
+  const hotRead: ReadOptions = { limitMs: options.redirectWaitMs ?? REDIRECT_WAIT_MS, mayLag: true };
   const redis = connectRedis(options.redis, logger);
   const settings = options.isReplicated ? REPLICATED : SINGLE_NODE;
-  const activeWebhooks = createActiveWebhooks({ clickhouse, read: settings.read, now });
+  const isHearing = () => invalidations.isHearing();
+  const activeWebhooks = createActiveWebhooks({ clickhouse, read: settings.read, isHearing, now });
   const localNames = createLocalNames(NAMES_KEPT, now);
   const namesTable = createNamesTable(clickhouse, settings.read);
   const commitNames = createTableCommit(clickhouse, NAMES_TABLE.table, NAMES_TABLE.columns, settings, now);
-  const counters = createCounters(clickhouse, { isHearing: () => invalidations.isHearing(), now });
+  const counters = createCounters(clickhouse, { isHearing, now });
   const watchers = new Set<CatalogWatcher>([activeWebhooks, counters]);
   const invalidations = createInvalidations(
     redis,
@@ -111,6 +124,7 @@ export function createCatalog(options: CatalogOptions) {
     cache: createRedisCache(redis),
     localNames,
     announce: invalidations.announce,
+    mayUseCopies: ({ mayLag }) => isHearing() || (mayLag === true && redis.isAway()),
     logger,
     now,
   };
@@ -128,17 +142,19 @@ export function createCatalog(options: CatalogOptions) {
       return domain === undefined || isOrphanDomain(domain.record);
     },
   });
-  const customerStore = createRecordStore(customerKind, parts, { entriesMax: OTHERS_KEPT });
+  const pendingCustomers = createPendingCustomers(redis, now);
+  const customerStore = createRecordStore(customerKind, parts, { entriesMax: OTHERS_KEPT, pending: pendingCustomers });
   const tagStore = createRecordStore(tagKind, parts, { entriesMax: OTHERS_KEPT });
   const folderStore = createRecordStore(folderKind, parts, { entriesMax: OTHERS_KEPT });
   const groupStore = createRecordStore(groupKind, parts, { entriesMax: OTHERS_KEPT });
   const partnerTagStore = createRecordStore(partnerTagKind, parts, { entriesMax: OTHERS_KEPT });
-  const partnerStore = createRecordStore(partnerKind, parts, { entriesMax: OTHERS_KEPT });
+  const partnerStore = createRecordStore(partnerKind, parts, { entriesMax: PARTNERS_KEPT });
   const programStore = createRecordStore(programKind, parts, { entriesMax: OTHERS_KEPT });
+  const utmTemplateStore = createRecordStore(utmTemplateKind, parts, { entriesMax: OTHERS_KEPT });
   const webhookStore = createRecordStore(webhookKind, parts, { entriesMax: OTHERS_KEPT });
   const stores = [
     ...[workspaceStore, apiKeyStore, domainStore, linkStore, customerStore],
-    ...[tagStore, folderStore, groupStore, partnerTagStore, partnerStore, programStore, webhookStore],
+    ...[tagStore, folderStore, groupStore, partnerTagStore, partnerStore, programStore, utmTemplateStore, webhookStore],
   ];
 
   const secrets = createSecretBox(options.instanceKey);
@@ -154,6 +170,7 @@ export function createCatalog(options: CatalogOptions) {
       groups: groupStore,
     },
     parts,
+    hotRead,
   );
   return {
     workspaces,
@@ -173,13 +190,15 @@ export function createCatalog(options: CatalogOptions) {
       baseUrl: options.baseUrl,
       now,
     }),
-    customers: createCustomers(customerStore, { ...parts, quotas, counters }),
+    customers: createCustomers(customerStore, { ...parts, quotas, counters, pending: pendingCustomers }),
     tags: createResources(tagStore, TAG_RULES, resourceParts, { detach: tagDetacher(linkStore) }),
     folders: createResources(folderStore, FOLDER_RULES, resourceParts, { detach: folderDetacher(linkStore) }),
+    hiddenFolders: createHiddenFolders(folderStore),
     groups: createResources(groupStore, GROUP_RULES, resourceParts),
     partnerTags: createResources(partnerTagStore, PARTNER_TAG_RULES, resourceParts),
     partners: createPartners({ partners: partnerStore, links: linkStore }, { ...parts, quotas }),
     programs: createResources(programStore, PROGRAM_RULES, resourceParts),
+    utmTemplates: createResources(utmTemplateStore, UTM_TEMPLATE_RULES, resourceParts),
     webhooks: createWebhooks(webhookStore, activeWebhooks, webhookLinks(linkStore), secrets, resourceParts),
 
     linkTests: createLinkTests({
@@ -201,7 +220,7 @@ export function createCatalog(options: CatalogOptions) {
      */
     async announceCounted(kind: EventTableKind, rows: readonly string[]): Promise<void> {
       try {
-        for (const counted of countedBy(kind, rows)) await invalidations.announce({ counted });
+        for (const counted of countedBy(kind, rows)) await invalidations.tell({ counted });
       } catch (err) {
         logger.warn({ err }, 'new totals were not announced');
       }
@@ -217,7 +236,7 @@ export function createCatalog(options: CatalogOptions) {
     async close(): Promise<void> {
       await Promise.all([commitNames.close(), ...stores.map((store) => store.close())]);
       isClosed = true;
-      invalidations.close();
+      await invalidations.close();
       await redis.close();
     },
   };

@@ -28,7 +28,7 @@ export function changeAll<R extends CatalogRecord>(
   store: RecordStore<R>,
   workspaceId: string,
   conditions: readonly Condition[],
-  change: (record: R) => R,
+  change: (record: R) => R | Promise<R>,
 ): Promise<void> {
   return forEachPage(store, workspaceId, conditions, (ids) => store.updateMany(workspaceId, ids, change));
 }

@@ -10,10 +10,22 @@ const NOTHING: Condition = { sql: '0', values: {} };
  * of a sort a column.
  */
 
+/** A text of a record that has no column of its own. */
+export const dataText = (field: string): string => `JSONExtractString(data, '${field}')`;
+
 export function equals(column: string, value: string, parameter = `${column}_is`): Condition {
   // NUL cannot travel in a query parameter, and no stored text contains it.
   if (value.includes('\0')) return NOTHING;
   return { sql: `${column} = {${parameter}:String}`, values: { [parameter]: storableText(value) } };
+}
+
+/** As {@link equals}, in any case. */
+export function equalsInAnyCase(column: string, value: string, parameter = `${column}_is`): Condition {
+  if (value.includes('\0')) return NOTHING;
+  return {
+    sql: `lowerUTF8(${column}) = lowerUTF8({${parameter}:String})`,
+    values: { [parameter]: storableText(value) },
+  };
 }
 
 export function isOneOf(column: string, values: readonly string[], isExcluded = false): Condition {
@@ -27,6 +39,12 @@ export function contains(columns: readonly string[], text: string): Condition {
   if (text.includes('\0')) return NOTHING;
   const sql = columns.map((column) => `positionCaseInsensitiveUTF8(${column}, {search:String}) > 0`).join(' OR ');
   return { sql, values: { search: storableText(text) } };
+}
+
+/** One of the conditions holds. */
+export function anyOf(conditions: readonly Condition[]): Condition {
+  const sql = conditions.map((condition) => `(${condition.sql})`).join(' OR ');
+  return { sql, values: Object.assign({}, ...conditions.map(({ values }) => values)) };
 }
 
 /** The column is the number of one of those public ids; texts that are no ids match nothing. */

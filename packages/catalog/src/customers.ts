@@ -4,6 +4,7 @@ import { type Counters, type CustomerTotals, NO_CUSTOMER_TOTALS } from './counte
 import { type CustomerTraces, readCustomerTraces } from './customer-traces.js';
 import { nameRow, recordRow } from './kind.js';
 import { customerExternalId, customerKind } from './kinds.js';
+import type { PendingRecords } from './pending-records.js';
 import { readableName } from './readable-name.js';
 import type { RecordStore, TableSettings } from './record-store.js';
 import type { CustomerRecord } from './records.js';
@@ -43,13 +44,13 @@ export interface CustomersParts extends ResourceParts {
   readonly clickhouse: ClickHouseClient;
   readonly settings: TableSettings;
   readonly counters: Counters;
+  readonly pending: PendingRecords<CustomerRecord>;
 }
 
 export function createCustomers(store: RecordStore<CustomerRecord>, parts: CustomersParts) {
   return {
     ...createResources(store, CUSTOMER_RULES, parts),
 
-    /** Customers of the queue become findable here when the writer has written them. */
     findByExternalId(workspaceId: string, externalId: string): Promise<CustomerRecord | undefined> {
       return store.findByName(customerExternalId(workspaceId, externalId));
     },
@@ -57,6 +58,15 @@ export function createCustomers(store: RecordStore<CustomerRecord>, parts: Custo
     /** Whether no customer has that external id as far as ClickHouse knows: no copy is believed. */
     async isNew(workspaceId: string, externalId: string): Promise<boolean> {
       return (await parts.namesTable.claims(customerExternalId(workspaceId, externalId))).length === 0;
+    },
+
+    /**
+     * Whether the customer, and so perhaps the event that brought it, is not written yet.
+     *
+     * @throws ApiError 500 with `Retry-After` when Redis stays away
+     */
+    async isPending(workspaceId: string, id: string): Promise<boolean> {
+      return (await parts.pending.read(workspaceId, id)) !== undefined;
     },
 
     /** Under which names answers that mention the customer are remembered by the endpoints of `/track`. */

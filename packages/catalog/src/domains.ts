@@ -67,6 +67,9 @@ export function createDomains(
       return domains.findByName(domainHost(slug), options);
     },
 
+    /** What {@link findBySlug} finds without a look at a store; undefined when it needs one. */
+    freshBySlug: (slug: string): DomainRecord | undefined => domains.freshByName(domainHost(slug), hotRead),
+
     /** The domain that links get when they name none. */
     primary: createPrimaryDomains(domains),
 

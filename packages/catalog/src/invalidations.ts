@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { createAcknowledgements, createAcknowledger } from './acknowledgements.js';
+import { createCopyLease } from './copy-lease.js';
 import type { RedisConnections } from './redis-connections.js';
 import type { CatalogLogger } from './unavailable.js';
 
@@ -19,6 +21,8 @@ const changeSchema = z.object({
   counted: z.array(z.object({ workspaceId: z.string(), ids: z.array(z.string()) })).default([]),
 });
 export type CatalogChange = z.infer<typeof changeSchema>;
+/** Who announces, and the number by which it is to be acknowledged, if it is. Read by every version of this program. */
+const senderSchema = z.object({ from: z.string(), number: z.number().optional() });
 /** Links and customers of a workspace whose totals have changed. */
 export type Counted = CatalogChange['counted'][number];
 
@@ -29,76 +33,91 @@ export interface CatalogWatcher {
   missed(): void;
 }
 
-/** A ping that comes back says that what was announced before it was heard. */
-const PING_EVERY_MS = 500;
-const HEARD_MS_MAX = 1500;
+/** Others acknowledge to `<prefix><process>`, so that each hears only of its own. */
+const ACKNOWLEDGED_PREFIX = 'waymark:catalog:acknowledged:';
+const acknowledgedSchema = z.tuple([z.string(), z.array(z.number())]);
 
-/** Announces changes to every process, this one included, through Redis pub/sub. */
+/**
+ * Announces changes to every process, this one included, through Redis pub/sub. Once a change has been announced no process answers
+ * from a copy of before: each has dropped it and said so, or has lost its lease.
+ */
 export function createInvalidations(redis: RedisConnections, listener: CatalogWatcher, logger: CatalogLogger) {
   const { subscriber } = redis;
-  /** Up to when everything announced was heard. */
-  let heardUntilMs = Number.NEGATIVE_INFINITY;
-  let isSubscribed = false;
+  const lease = createCopyLease(redis);
+  const acknowledgements = createAcknowledgements();
+  const ownChannel = `${ACKNOWLEDGED_PREFIX}${lease.id}`;
 
-  subscriber.on('message', (_channel: string, text: string) => {
-    const change = parseChange(text);
+  const acknowledge = createAcknowledger((announcer, numbers) => {
+    const message = JSON.stringify([lease.id, numbers]);
+    // Unsaid, it costs the announcer the rest of the lease.
+    redis.insist((client) => client.publish(`${ACKNOWLEDGED_PREFIX}${announcer}`, message)).catch(() => undefined);
+  });
+
+  subscriber.on('message', (channel: string, text: string) => {
+    const message = parseJson(text);
+    if (channel === ownChannel) {
+      const said = acknowledgedSchema.safeParse(message).data;
+      if (said !== undefined) acknowledgements.note(...said);
+      return;
+    }
+    const sender = senderSchema.safeParse(message).data;
+    if (sender?.from === lease.id) return;
+    const change = changeSchema.safeParse(message).data;
     if (change === undefined) listener.missed();
     else listener.changed(change);
+    if (sender?.number !== undefined) acknowledge(sender.from, sender.number);
   });
 
   async function listen(): Promise<void> {
     try {
-      const askedMs = performance.now();
-      await subscriber.subscribe(CHANNEL);
+      await subscriber.subscribe(CHANNEL, ownChannel);
       // Only after the subscription stands: what changes between a clearing and it would be missed.
       listener.missed();
-      isSubscribed = true;
-      heardUntilMs = askedMs;
+      lease.subscribed();
     } catch (err) {
-      logger.warn({ err }, 'catalog could not subscribe to changes; caches rely on their second');
+      logger.warn({ err }, 'catalog could not subscribe to changes; it uses no copies of its own');
     }
   }
   subscriber.on('ready', () => void listen());
   if (subscriber.status === 'ready') void listen();
-  subscriber.on('close', () => {
-    isSubscribed = false;
-    heardUntilMs = Number.NEGATIVE_INFINITY;
-  });
+  subscriber.on('close', lease.unsubscribed);
 
-  let isPinging = false;
-  async function ping(): Promise<void> {
-    if (!isSubscribed || isPinging) return;
-    isPinging = true;
-    const askedMs = performance.now();
-    try {
-      await subscriber.ping();
-      if (isSubscribed) heardUntilMs = askedMs;
-    } catch {
-      // The connection is gone, which its end has told.
-    } finally {
-      isPinging = false;
-    }
+  /** Here at once, before anybody is answered. */
+  function changeHere(change: Partial<CatalogChange>): void {
+    listener.changed({ names: [], records: [], counted: [], ...change });
   }
-  const pinging = setInterval(() => void ping(), PING_EVERY_MS).unref();
 
   return {
+    /**
+     * Returns when nobody answers from older copies any more, a lease later at most.
+     *
+     * @throws ApiError 500 with `Retry-After` when it could not be announced
+     */
     async announce(change: Partial<CatalogChange>): Promise<void> {
-      // Here at once: whoever was answered may ask this process before its own message comes back to it.
-      listener.changed({ names: [], records: [], counted: [], ...change });
-      await redis.insist((client) => client.publish(CHANNEL, JSON.stringify(change)));
+      changeHere(change);
+      await acknowledgements.all(async (number) => {
+        const holders = await lease.publish(CHANNEL, JSON.stringify({ ...change, from: lease.id, number }));
+        return holders.filter(({ id }) => id !== lease.id);
+      });
     },
 
-    /** Whether announcements arrive: what is cleared by them alone may be believed. */
-    isHearing: (): boolean => performance.now() - heardUntilMs < HEARD_MS_MAX,
+    /** Tells the others and waits for nobody: for what may be seen a little later. */
+    async tell(change: Partial<CatalogChange>): Promise<void> {
+      changeHere(change);
+      await redis.insist((client) => client.publish(CHANNEL, JSON.stringify({ ...change, from: lease.id })));
+    },
 
-    close: () => clearInterval(pinging),
+    /** Whether copies of this process may be used: what changes is heard, and who changes it waits for that. */
+    isHearing: lease.isHeld,
+
+    close: lease.close,
   };
 }
 
-/** Undefined for what another version of this program may have sent. */
-function parseChange(text: string): CatalogChange | undefined {
+/** Undefined for what no version of this program has sent. */
+function parseJson(text: string): unknown {
   try {
-    return changeSchema.parse(JSON.parse(text));
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -30,14 +30,24 @@ export interface Kind<R extends CatalogRecord> {
   readonly remains?: (record: R) => R;
   /** How old a copy in this process may be served when neither Redis nor ClickHouse answers. */
   readonly staleMsMax: number;
-  /** Set for kinds whose rows also arrive past the catalog, through the queue: nobody would clear a cached "unknown". */
-  readonly isQueued?: true;
+  /** Set for kinds whose rows also arrive past the catalog, through the queue. */
+  readonly queued?: QueuedKind<R>;
+}
+
+/** How records of a kind are listed before they are in their table. */
+export interface QueuedKind<R extends CatalogRecord> {
+  /** ClickHouse types of the kind's filter columns. */
+  readonly columnTypes: Readonly<Record<string, 'String' | 'UInt64'>>;
+  /** The record without what no list looks at and anybody may make long. */
+  readonly listed: (record: R) => R;
 }
 
 /** A record and the version of its row. */
 export interface Stored<R> {
   readonly version: number;
   readonly record: R;
+  /** The row is in the queue and not in its table yet, nor are the rows of its names. */
+  readonly isPending?: true;
 }
 
 /** The UInt64 of a public id, as text; throws for text that is no id of that kind. */
@@ -59,7 +69,8 @@ export function recordColumns<R extends CatalogRecord>(kind: Kind<R>): string[] 
   return [...LEADING_COLUMNS, ...Object.keys(kind.columns), 'created_at', 'data'];
 }
 
-function columnValue(value: RowValue): RowValue {
+/** What ClickHouse stores of a column's value. */
+export function columnValue(value: RowValue): RowValue {
   return typeof value === 'string' ? storableText(value) : value;
 }
 

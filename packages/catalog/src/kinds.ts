@@ -22,6 +22,8 @@ import {
   programRecordSchema,
   type TagRecord,
   tagRecordSchema,
+  type UtmTemplateRecord,
+  utmTemplateRecordSchema,
   type WebhookRecord,
   type WorkspaceRecord,
   webhookRecordSchema,
@@ -52,6 +54,8 @@ const inWorkspace = (kind: string, workspaceId: string, name: string): Name => (
 const foldedName = (kind: string, workspaceId: string, name: string): Name =>
   inWorkspace(kind, workspaceId, name.normalize('NFC').toLowerCase());
 export const tagName = (workspaceId: string, name: string): Name => foldedName('tag', workspaceId, name);
+export const utmTemplateName = (workspaceId: string, name: string): Name =>
+  foldedName('utm-template', workspaceId, name);
 export const folderName = (workspaceId: string, name: string): Name => foldedName('folder', workspaceId, name);
 export const partnerTagName = (workspaceId: string, name: string): Name => foldedName('partner-tag', workspaceId, name);
 export const partnerEmail = (workspaceId: string, email: string): Name =>
@@ -97,6 +101,7 @@ export const domainKind: Kind<DomainRecord> = {
 
 export const LINKS_TABLE = 'links';
 export const PARTNERS_TABLE = 'partners';
+export const FOLDERS_TABLE = 'folders';
 
 export const linkKind: Kind<LinkRecord> = {
   resource: 'link',
@@ -136,7 +141,10 @@ export const customerKind: Kind<CustomerRecord> = {
   /** Personal data goes with the customer. */
   remains: (record) => ({ ...record, externalId: '', email: null, country: null }),
   staleMsMax: CREDENTIAL_STALE_MS,
-  isQueued: true,
+  queued: {
+    columnTypes: { external_id: 'String', email: 'String', country: 'String', link_id: 'UInt64' },
+    listed: (record) => ({ ...record, avatar: null }),
+  },
 };
 
 export const tagKind: Kind<TagRecord> = {
@@ -150,11 +158,20 @@ export const tagKind: Kind<TagRecord> = {
 
 export const folderKind: Kind<FolderRecord> = {
   resource: 'folder',
-  table: 'folders',
+  table: FOLDERS_TABLE,
   schema: folderRecordSchema,
   columns: { name: (record) => record.name, access_level: (record) => record.accessLevel ?? '' },
   names: (record) => [folderName(record.workspaceId, record.name)],
   staleMsMax: CREDENTIAL_STALE_MS,
+};
+
+export const utmTemplateKind: Kind<UtmTemplateRecord> = {
+  resource: 'utmTemplate',
+  table: 'utm_templates',
+  schema: utmTemplateRecordSchema,
+  columns: { name: (record) => record.name },
+  names: (record) => [utmTemplateName(record.workspaceId, record.name)],
+  staleMsMax: DAY_MS,
 };
 
 export const webhookKind: Kind<WebhookRecord> = {
@@ -222,7 +239,8 @@ export const partnerKind: Kind<PartnerRecord> = {
     ...(email === null ? [] : [partnerEmail(workspaceId, email)]),
     ...(tenantId === null ? [] : [partnerTenantId(workspaceId, tenantId)]),
   ],
-  staleMsMax: CREDENTIAL_STALE_MS,
+  // Visits of links need them.
+  staleMsMax: DAY_MS,
 };
 
 /** Whether the link answers for its bare domain. */

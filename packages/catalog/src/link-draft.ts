@@ -71,8 +71,13 @@ export function draftLink(workspaceId: string, input: LinkDraft, nowMs: number):
   };
 }
 
+/** A key behind a prefix; one slash at each end of the prefix is not counted. */
+export function prefixedKey(prefix: string | null | undefined, key: string): string {
+  const path = prefix?.replace(/^\/|\/$/g, '');
+  return path ? `${path}/${key}` : key;
+}
+
 /** The key of a link whose caller gave none (spec 4.2). */
 export function randomKey({ prefix, keyLength = RANDOM_KEY_CHARS }: Pick<NewLink, 'prefix' | 'keyLength'>): string {
-  const random = randomText(keyLength);
-  return prefix === undefined ? random : `${prefix.replace(/^\/|\/$/g, '')}/${random}`;
+  return prefixedKey(prefix, randomText(keyLength));
 }

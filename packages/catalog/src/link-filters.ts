@@ -1,5 +1,6 @@
 import { parseResourceId } from '@waymark/contract';
 import { contains, equals, hasId } from './conditions.js';
+import { IN_NO_HIDDEN_FOLDER } from './link-sight.js';
 import type { Condition } from './record-list.js';
 
 /** Which links a list shows (spec 4.6); what is left out is not asked for. */
@@ -17,6 +18,8 @@ export interface LinkFilters {
   readonly ids?: readonly string[] | undefined;
   /** Links with at least one tag. */
   readonly hasTags?: boolean | undefined;
+  /** Without those in folders that not every member may see. */
+  readonly hidesFolders?: boolean | undefined;
   /** Archived ones as well. */
   readonly showArchived: boolean;
 }
@@ -55,7 +58,11 @@ export const NOT_ARCHIVED: Condition = { sql: 'archived = 0', values: {} };
 
 /** Everything that a listed link must be. */
 export function linkConditions(filters: LinkFilters): Condition[] {
-  return [...narrowing(filters), ...(filters.showArchived ? [] : [NOT_ARCHIVED])];
+  return [
+    ...narrowing(filters),
+    ...(filters.hidesFolders ? [IN_NO_HIDDEN_FOLDER] : []),
+    ...(filters.showArchived ? [] : [NOT_ARCHIVED]),
+  ];
 }
 
 /** Only links of the newest rows: a list of all that starts with the newest need not look at the rest. */

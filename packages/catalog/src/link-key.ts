@@ -1,12 +1,12 @@
 /// <reference path="./punycode.d.ts" />
-import { ApiError, ROOT_KEY } from '@waymark/contract';
+import { ApiError, fieldError, ROOT_KEY, withoutOuter } from '@waymark/contract';
 import punycode from 'punycode/punycode.js';
 
 const ASCII = /^[^\u0080-\uffff]*$/;
 
 // Digits, `#` and `*` are \p{Emoji} too, so emoji are named by the properties that hold nothing else.
 const ALLOWED =
-  /^(?:[\w\-/.\u0080-\ud7ff\ue000-\uffff\u{e0020}-\u{e007f}]|\p{Extended_Pictographic}|\p{Emoji_Modifier}|\p{Regional_Indicator})*$/u;
+  /^[\w\-/.\u0080-\ud7ff\ue000-\uffff\u{e0020}-\u{e007f}\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}]*$/u;
 
 /** Spec 10.3. A random key may come to more: its prefix and its length are bounded each on its own. */
 const KEY_CHARS_MAX = 190;
@@ -20,12 +20,14 @@ const RESERVED: ReadonlySet<string> = new Set([
   'apple-app-site-association',
 ]);
 
-function withoutOuterSlashes(text: string): string {
-  return text.replace(/^\/+|\/+$/g, '');
-}
+/**
+ * Longer than any key is, with room for punycode, whose encoder takes quadratic time: longer texts are no keys, and stay as they are.
+ */
+const CONVERTED_CHARS_MAX = 1024;
 
 /** Applies `change` to every part between slashes and dots, each of which is a punycode label of its own. */
 function mapLabels(key: string, change: (label: string) => string): string {
+  if (key.length > CONVERTED_CHARS_MAX) return key;
   return key
     .split(/([/.])/)
     .map((part) => (part === '/' || part === '.' ? part : change(part)))
@@ -60,14 +62,14 @@ function foldLabel(label: string): string {
  * key. Takes a decoded URL path, what a caller gave, or a stored key alike.
  */
 export function normaliseKey(key: string): string {
-  const trimmed = withoutOuterSlashes(key);
+  const trimmed = withoutOuter(key, '/');
   if (trimmed === '') return ROOT_KEY;
   return ASCII.test(trimmed) && !/xn--/i.test(trimmed) ? trimmed.toLowerCase() : mapLabels(trimmed, foldLabel);
 }
 
 /** The form of a key that is stored and shown: as given, without outer slashes, non-ASCII parts in punycode. */
 export function storedKey(key: string): string {
-  const trimmed = withoutOuterSlashes(key);
+  const trimmed = withoutOuter(key, '/');
   if (trimmed === '' || trimmed.toLowerCase() === ROOT_KEY) return ROOT_KEY;
   return mapLabels(trimmed, (label) => encodeLabel(label.normalize('NFC')));
 }
@@ -75,18 +77,27 @@ export function storedKey(key: string): string {
 /**
  * Refuses keys that no short link may have (spec 4.2).
  *
+ * @param field what the caller gave it as
  * @throws ApiError 422 for a malformed key, 403 for a reserved one
  */
-export function checkKey(key: string): void {
+export function checkKey(key: string, field = 'key'): void {
   if (key.length > KEY_CHARS_MAX) {
-    throw new ApiError(
-      'unprocessable_entity',
-      `too_big: key: must be at most ${KEY_CHARS_MAX} characters, its prefix included`,
+    throw fieldError('too_big', field, `must have at most ${KEY_CHARS_MAX} characters, its prefix included`);
+  }
+  if (!ALLOWED.test(key)) {
+    throw fieldError(
+      'invalid_format',
+      field,
+      'must have no other characters than letters, digits, emoji, "-", "_", "." and "/"',
     );
   }
-  const lookup = ALLOWED.test(key) ? normaliseKey(key) : undefined;
-  if (lookup === undefined || hasForbiddenForm(lookup)) throw new ApiError('unprocessable_entity', 'Invalid key.');
-  if (RESERVED.has(lookup)) throw new ApiError('forbidden', `The key "${lookup}" is reserved.`);
+  const lookup = normaliseKey(key);
+  if (hasForbiddenForm(lookup)) {
+    const rule =
+      'must not begin with "_" or ".well-known", end with ".php" or ".php7", or have "." or ".." as a part of its path';
+    throw fieldError('invalid_format', field, rule);
+  }
+  if (RESERVED.has(lookup)) throw new ApiError('forbidden', `The ${field} "${lookup}" is reserved.`);
 }
 
 function hasForbiddenForm(lookup: string): boolean {

@@ -3,6 +3,7 @@ import { formatResourceId, type SortOrder } from '@waymark/contract';
 import { equals } from './conditions.js';
 import { numberOf } from './kind.js';
 import { type LinkFilters, linkConditions, narrowing, newestRows } from './link-filters.js';
+import { IN_NO_HIDDEN_FOLDER, type LinkSight } from './link-sight.js';
 import { createLinkTops, isTotalSort, type LinkSort, TOTAL_COLUMNS } from './link-tops.js';
 import { queryRows } from './query-rows.js';
 import { BY_CREATION, type Condition, type SortRule } from './record-list.js';
@@ -99,7 +100,8 @@ export function createLinkList({ store, clickhouse, settings }: LinkListParts) {
     async list(workspaceId: string, page: LinkPage): Promise<LinkRecord[]> {
       const { filters, sortBy, sortOrder: order, limit, offset } = page;
       if (!isTotalSort(sortBy)) return byCreation(workspaceId, page);
-      if (!isNarrow(filters)) {
+      // These pages are put together from totals, which know of no folders.
+      if (!isNarrow(filters) && !filters.hidesFolders) {
         const records = await tops.find(workspaceId, { ...page, sortBy });
         if (records !== undefined) return records;
       }
@@ -147,10 +149,11 @@ GROUP BY value ORDER BY links DESC, value LIMIT ${GROUPS_MAX}`,
       return rows.map(([value, count]) => ({ value: groupValue(group, value), count: Number(count) }));
     },
 
-    /** The oldest link with that destination. */
-    async findByUrl(workspaceId: string, url: string): Promise<LinkRecord | undefined> {
+    /** The oldest link with that destination that the caller may see. */
+    async findByUrl(workspaceId: string, url: string, { hidesFolders }: LinkSight): Promise<LinkRecord | undefined> {
       const request = { sort: BY_CREATION, order: 'asc', limit: 1, offset: 0 } as const;
-      return (await lists.list(workspaceId, { ...request, conditions: [equals('url', url)] }))[0];
+      const conditions = [equals('url', url), ...(hidesFolders ? [IN_NO_HIDDEN_FOLDER] : [])];
+      return (await lists.list(workspaceId, { ...request, conditions }))[0];
     },
   };
 }

@@ -1,3 +1,4 @@
+import { parseUrl, URL_CHARS_MAX } from '@waymark/contract';
 import { storableText } from './storable-text.js';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
@@ -8,17 +9,17 @@ const CONTROL = /[\u0000-\u001f\u007f]/;
  * one (spec 4.2). Undefined when it is no URL either way.
  */
 export function normaliseUrl(text: string): string | undefined {
+  if (text.length > URL_CHARS_MAX) return undefined;
   // What URL parsers skip anyway, and what a Location header must not contain.
   const clean = storableText(text.trim().replace(/[\t\n\r]/g, ''));
-  const url = URL.canParse(clean) ? clean : withHttps(clean);
-  if (url === undefined) return undefined;
-  return CONTROL.test(url) ? new URL(url).href : url;
-}
-
-function withHttps(text: string): string | undefined {
-  if (!text.includes('.') || text.includes(' ')) return undefined;
-  const url = `https://${text}`;
-  return URL.canParse(url) ? url : undefined;
+  const mayLackScheme = clean.includes('.') && !clean.includes(' ');
+  for (const url of mayLackScheme ? [clean, `https://${clean}`] : [clean]) {
+    const parsed = parseUrl(url);
+    if (parsed === undefined) continue;
+    const stored = CONTROL.test(url) ? parsed.href : url;
+    return stored.length > URL_CHARS_MAX ? undefined : stored;
+  }
+  return undefined;
 }
 
 const UTM_FIELDS = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content'] as const;
@@ -31,8 +32,8 @@ export type UtmChanges = Readonly<Partial<Record<(typeof QUERY_FIELDS)[number], 
 /** The destination with the query parameters that the request names; re-serialised only when it names any. */
 export function mergeUtm(url: string, changes: UtmChanges): string {
   const touched = QUERY_FIELDS.filter((field) => changes[field] !== undefined);
-  if (touched.length === 0 || url === '') return url;
-  const parsed = new URL(url);
+  const parsed = touched.length === 0 ? undefined : parseUrl(url);
+  if (parsed === undefined) return url;
   for (const field of touched) {
     const value = changes[field];
     if (value === undefined || value === null || value === '') parsed.searchParams.delete(field);
@@ -41,9 +42,27 @@ export function mergeUtm(url: string, changes: UtmChanges): string {
   return parsed.href;
 }
 
+/** The `utm_*` fields of a link. */
+export type UtmValues = Readonly<Record<UtmField, string | null>>;
+
+/** Destinations such as `mailto:` and `tel:` addresses have none, and a parameter would become a part of the address. */
+const HAS_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\//i;
+
+/** The destination with those of the values whose parameter it does not have; re-serialised only when there are any. */
+export function keepUtm(url: string, values: UtmValues): string {
+  const parsed = HAS_AUTHORITY.test(url) ? parseUrl(url) : undefined;
+  if (parsed === undefined) return url;
+  const kept = UTM_FIELDS.flatMap((field) => {
+    const value = values[field];
+    return value === null || parsed.searchParams.has(field) ? [] : [{ field, value }];
+  });
+  for (const { field, value } of kept) parsed.searchParams.set(field, value);
+  return kept.length === 0 ? url : parsed.href;
+}
+
 /** The link's `utm_*` fields: what its destination's query says. */
-export function readUtm(url: string): Record<UtmField, string | null> {
-  const parameters = url === '' ? new URLSearchParams() : new URL(url).searchParams;
+export function readUtm(url: string): UtmValues {
+  const parameters = parseUrl(url)?.searchParams ?? new URLSearchParams();
   const values = UTM_FIELDS.map((field) => [field, parameters.get(field) || null]);
-  return Object.fromEntries(values) as Record<UtmField, string | null>;
+  return Object.fromEntries(values) as UtmValues;
 }

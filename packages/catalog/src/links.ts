@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import { EXTERNAL_ID_PREFIX, type Link } from '@waymark/contract';
+import { EXTERNAL_ID_PREFIX, HIDDEN_PASSWORD, type Link } from '@waymark/contract';
 import { createBatchLoader } from './batch-loader.js';
 import type { Counters, LinkCounters } from './counters.js';
 import { linkAddress, linkExternalId, partnerTenantId } from './kinds.js';
@@ -7,7 +7,9 @@ import { createLinkChanges } from './link-changes.js';
 import { createLinkCreation } from './link-creation.js';
 import { createLinkList } from './link-list.js';
 import { linkObject } from './link-object.js';
+import type { LinkSight } from './link-sight.js';
 import type { Locks } from './locks.js';
+import { createPartnerState } from './partner-state.js';
 import type { ReadOptions } from './record-reader.js';
 import type { RecordStore } from './record-store.js';
 import type { LinkRecord, PartnerRecord, TagRecord } from './records.js';
@@ -16,10 +18,13 @@ import { hashToken } from './tokens.js';
 
 const COUNTS_AT_ONCE = 4;
 
+/** Partners who have, or had, links of their own; applications and invitations have not. */
+const ENROLLED: ReadonlySet<PartnerRecord['status']> = new Set(['approved', 'deactivated', 'banned', 'archived']);
+
 export interface LinksParts {
   readonly store: RecordStore<LinkRecord>;
   readonly tags: Pick<RecordStore<TagRecord>, 'getMany'>;
-  readonly partners: Pick<RecordStore<PartnerRecord>, 'findByName'>;
+  readonly partners: Pick<RecordStore<PartnerRecord>, 'findByName' | 'get' | 'getMany'>;
   readonly clickhouse: ClickHouseClient;
   /** Settings of every read. */
   readonly settings: Readonly<Record<string, number>>;
@@ -38,14 +43,24 @@ interface Period {
 
 export function createLinks(parts: LinksParts) {
   const { store, hotRead, counters, secrets, baseUrl, now } = parts;
+  const partnerState = createPartnerState(parts.partners);
 
   function passwordOf(record: Pick<LinkRecord, 'id' | 'encryptedPassword'>): string | null {
     return record.encryptedPassword === null ? null : secrets.open(record.encryptedPassword, record.id);
   }
 
-  function toLink(record: LinkRecord, linkCounters?: LinkCounters, tagRecords: readonly TagRecord[] = []): Link {
+  function shownPassword(record: LinkRecord, { hidesPasswords }: Pick<LinkSight, 'hidesPasswords'>): string | null {
+    return hidesPasswords && record.encryptedPassword !== null ? HIDDEN_PASSWORD : passwordOf(record);
+  }
+
+  function toLink(
+    record: LinkRecord,
+    sight: Pick<LinkSight, 'hidesPasswords'>,
+    linkCounters?: LinkCounters,
+    tagRecords: readonly TagRecord[] = [],
+  ): Link {
     const tags = tagRecords.map(({ id, name, color }) => ({ id, name, color }));
-    return linkObject(record, { baseUrl, password: passwordOf(record), counters: linkCounters, tags });
+    return linkObject(record, { baseUrl, password: shownPassword(record, sight), counters: linkCounters, tags });
   }
 
   /** Reads the tags of these links. @returns those of one of them, in its order */
@@ -82,17 +97,21 @@ export function createLinks(parts: LinksParts) {
     ...createLinkList(parts),
 
     /**
-     * Redirect path: this process, Redis, ClickHouse; a stale copy rather than an error.
+     * Redirect path: this process, Redis, ClickHouse; a stale copy rather than an error. As its partner's state has it, unless
+     * the partner cannot be read.
      *
      * @param domain lower case, without `www.`
      * @param key as `normaliseKey` gives it
      * @param options.limitMs a second unless the caller has more time than a redirect
      */
-    findByAddress(domain: string, key: string, options: ReadOptions = hotRead): Promise<LinkRecord | undefined> {
-      return store.findByName(linkAddress(domain, key), options);
+    async findByAddress(domain: string, key: string, options: ReadOptions = hotRead): Promise<LinkRecord | undefined> {
+      const link = await store.findByName(linkAddress(domain, key), options);
+      if (link === undefined || link.partnerId === null) return link;
+      // The reader has logged why; a redirect does not fail for it.
+      return partnerState.of(link, options).catch(() => link);
     },
 
-    /** @param externalId bare, without `ext_` */
+    /** @param externalId as bodies give it, without the `ext_` of a selector */
     findByExternalId,
 
     /** By `link_…` id or `ext_…` external id. */
@@ -116,13 +135,21 @@ export function createLinks(parts: LinksParts) {
       return [...new Map(found.flatMap((link) => (link === undefined ? [] : [[link.id, link] as const]))).values()];
     },
 
-    get: store.get,
+    /** As its partner's state has it. */
+    async get(workspaceId: string, id: string, options?: ReadOptions): Promise<LinkRecord | undefined> {
+      return partnerState.of(await store.get(workspaceId, id, options), options);
+    },
+
+    /** As they are stored: what is to be shown of them goes through `inPartnerState`. */
     getMany: store.getMany,
 
-    /** The partner that the workspace's program has for a tenant. */
+    /** Links of one workspace as the states of their partners have them, in the order given. */
+    inPartnerState: partnerState.ofMany,
+
+    /** The partner that is, or was, enrolled in the workspace's program for a tenant: links of one who is out are out with them. */
     async partnerOfTenant(workspaceId: string, tenantId: string): Promise<PartnerRecord | undefined> {
       const partner = await parts.partners.findByName(partnerTenantId(workspaceId, tenantId));
-      return partner?.status === 'approved' ? partner : undefined;
+      return partner !== undefined && ENROLLED.has(partner.status) ? partner : undefined;
     },
 
     /** Links made since then, root links apart, removed ones included: what counts against the plan (spec 9). */
@@ -154,18 +181,26 @@ export function createLinks(parts: LinksParts) {
     toLink,
 
     /**
-     * The link objects of every response (spec 2.8), with the counters of the moment and their tags.
+     * The link objects of every response, with the counters of the moment and their tags, as the states of their partners have
+     * them.
      *
+     * @param records links that the caller may see
      * @param areNew links that were just created have no counters to look for
      */
-    async objects(workspaceId: string, records: readonly LinkRecord[], areNew = false): Promise<Link[]> {
+    async objects(
+      workspaceId: string,
+      records: readonly LinkRecord[],
+      sight: Pick<LinkSight, 'hidesPasswords'>,
+      areNew = false,
+    ): Promise<Link[]> {
       if (records.length === 0) return [];
       const ids = records.map(({ id }) => id);
-      const [totals, tagsOfLink] = await Promise.all([
+      const [totals, tagsOfLink, shown] = await Promise.all([
         areNew ? new Map<string, LinkCounters>() : counters.links(workspaceId, ids),
         tagsOf(workspaceId, records),
+        partnerState.ofMany(workspaceId, records),
       ]);
-      return records.map((record) => toLink(record, totals.get(record.id), tagsOfLink(record)));
+      return shown.map((record) => toLink(record, sight, totals.get(record.id), tagsOfLink(record)));
     },
 
     tagsOf,

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Stored } from './kind.js';
 import type { NameOwner } from './redis-cache.js';
 
-/** How long a copy in this process is served without a look at Redis. */
+/** How long a copy in this process is served without a look at Redis: should all else fail, it is no older than that. */
 const FRESH_MS = 1_000;
 
 interface RecordEntry<R> {
@@ -52,7 +52,7 @@ export function createLocalRecords<R>({ entriesMax, staleMsMax, now }: LocalReco
       entries.set(key, { stored, floor: stored.version, freshUntilMs: readAtMs + FRESH_MS, epoch });
     },
 
-    /** A newer version exists: the copy is not served as fresh, and nothing older is kept. */
+    /** A newer version exists: the copy is the last resort, and nothing older is kept. */
     raise(key: string, version: number): void {
       const entry = entries.peek(key);
       if (entry === undefined || entry.floor >= version) return;
@@ -89,18 +89,14 @@ export function createLocalNames(entriesMax: number, now: () => number) {
       return entry !== undefined && entry.epoch === epoch && entry.freshUntilMs > now() ? entry : undefined;
     },
 
-    /** The entry whatever its age: to replace exactly that one, or to fall back on. */
+    /** The entry whatever its age, to fall back on. */
     peek(key: string): NameEntry | undefined {
       return entries.peek(key);
     },
 
-    /** Keeps what was read, unless a writer changed the entry since the reader `saw` it. */
-    replace(key: string, saw: NameEntry | undefined, owner: NameOwner | undefined, readAtMs: number): void {
-      if (entries.peek(key) === saw) entries.set(key, { owner, freshUntilMs: readAtMs + FRESH_MS, epoch });
-    },
-
-    put(key: string, owner: NameOwner): void {
-      entries.set(key, { owner, freshUntilMs: now() + FRESH_MS, epoch });
+    /** @param readAtMs when the read began that found it */
+    put(key: string, owner: NameOwner | undefined, readAtMs: number): void {
+      entries.set(key, { owner, freshUntilMs: readAtMs + FRESH_MS, epoch });
     },
 
     delete(key: string): void {

@@ -1,17 +1,21 @@
-import { contains, equals, given, hasId, isOneOf } from './conditions.js';
+import { anyOf, contains, dataText, equals, equalsInAnyCase, given, hasId, isOneOf } from './conditions.js';
 import { PARTNER_SORTS, type PartnerSort } from './partner-totals.js';
 import type { PartnerRecord } from './records.js';
 import type { New, ResourceRules } from './resources.js';
 
 export type NewPartner = New<PartnerRecord, 'name'>;
 
+const SEARCHED = ['name', 'email', 'tenant_id', dataText('username')];
+
 export interface PartnerFilters {
   readonly groupId?: string | undefined;
   /** Empty `include` = any that is not excluded. */
   readonly countries?: { readonly include: readonly string[]; readonly exclude: readonly string[] } | undefined;
   readonly status?: PartnerRecord['status'] | undefined;
+  /** In any case. */
   readonly email?: string | undefined;
   readonly tenantId?: string | undefined;
+  /** A whole id, or part of one of {@link SEARCHED} in any case. */
   readonly search?: string | undefined;
 }
 
@@ -41,9 +45,9 @@ export const PARTNER_RULES: ResourceRules<PartnerRecord, NewPartner, PartnerFilt
     ...given(countries?.include.length ? countries.include : undefined, (list) => isOneOf('country', list)),
     ...given(countries?.exclude, (list) => isOneOf('country', list, true)),
     ...given(status, (value) => equals('status', value)),
-    ...given(email, (value) => equals('email', value)),
+    ...given(email, (value) => equalsInAnyCase('email', value)),
     ...given(tenantId, (value) => equals('tenant_id', value)),
-    ...given(search, (text) => contains(['name', 'email'], text)),
+    ...given(search, (text) => anyOf([contains(SEARCHED, text), hasId('id', 'partner', [text])])),
   ],
   sorts: PARTNER_SORTS,
 };

@@ -2,8 +2,9 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { changeAll } from './change-all.js';
 import { equals, hasId } from './conditions.js';
 import { partnerEmail, partnerTenantId } from './kinds.js';
+import { IN_NO_HIDDEN_FOLDER, type LinkSight } from './link-sight.js';
 import { PARTNER_RULES } from './partner-rules.js';
-import { type PartnerTotals, readPartnerTotals } from './partner-totals.js';
+import { type PartnerTotals, readPartnerTotals, SEEN_PARTNER_SORTS } from './partner-totals.js';
 import { BY_CREATION } from './record-list.js';
 import type { RecordStore, TableSettings } from './record-store.js';
 import type { LinkRecord, PartnerRecord } from './records.js';
@@ -21,9 +22,18 @@ export function createPartners(
 ) {
   const { partners, links } = stores;
   const linksOf = (id: string) => [hasId('partner_id', 'partner', [id])];
+  const seenLinksOf = (id: string, hidesFolders: boolean) =>
+    hidesFolders ? [...linksOf(id), IN_NO_HIDDEN_FOLDER] : linksOf(id);
+
+  const resources = createResources(partners, PARTNER_RULES, parts);
+  const seen = createResources(partners, { ...PARTNER_RULES, sorts: SEEN_PARTNER_SORTS }, parts);
 
   return {
-    ...createResources(partners, PARTNER_RULES, parts),
+    ...resources,
+
+    /** @param hidesFolders totals that partners are sorted by are those of links that the caller may see */
+    list: (workspaceId: string, request: Parameters<typeof resources.list>[1], hidesFolders: boolean) =>
+      (hidesFolders ? seen : resources).list(workspaceId, request),
 
     /** As the tables have it at or after the call: who decides by it must not be told of before. */
     async findByEmail(workspaceId: string, email: string): Promise<PartnerRecord | undefined> {
@@ -36,26 +46,40 @@ export function createPartners(
     },
 
     /** What the links of each partner came to; partners without events are absent. */
-    totals: (workspaceId: string, ids: readonly string[]): Promise<Map<string, PartnerTotals>> =>
-      readPartnerTotals(parts.clickhouse, parts.settings.read, workspaceId, ids),
+    totals: (workspaceId: string, ids: readonly string[], hidesFolders = false): Promise<Map<string, PartnerTotals>> =>
+      readPartnerTotals(parts.clickhouse, parts.settings.read, workspaceId, ids, hidesFolders),
 
     /** Links of a partner, the oldest first. */
-    links: (workspaceId: string, id: string, limit: number): Promise<LinkRecord[]> =>
-      links.lists.list(workspaceId, { conditions: linksOf(id), sort: BY_CREATION, order: 'asc', limit, offset: 0 }),
+    links: (workspaceId: string, id: string, limit: number, hidesFolders = false): Promise<LinkRecord[]> =>
+      links.lists.list(workspaceId, {
+        conditions: seenLinksOf(id, hidesFolders),
+        ...{ sort: BY_CREATION, order: 'asc', limit, offset: 0 },
+      }),
 
     /** Up to so many links of each of several partners, the oldest first. */
-    async linksOfMany(workspaceId: string, ids: readonly string[], each: number): Promise<Map<string, LinkRecord[]>> {
+    async linksOfMany(
+      workspaceId: string,
+      ids: readonly string[],
+      each: number,
+      hidesFolders: boolean,
+    ): Promise<Map<string, LinkRecord[]>> {
       const { sql, values } = hasId('partner_id', 'partner', ids);
-      const tail = `AND ${sql} ORDER BY id LIMIT {each:UInt32} BY partner_id`;
+      const seen = hidesFolders ? `AND ${IN_NO_HIDDEN_FOLDER.sql}` : '';
+      const tail = `AND ${sql} ${seen} ORDER BY id LIMIT {each:UInt32} BY partner_id`;
       const found = await links.table.select(workspaceId, tail, { ...values, each });
       const byPartner = new Map<string, LinkRecord[]>(ids.map((id) => [id, []]));
       for (const { record } of found) byPartner.get(record.partnerId ?? '')?.push(record);
       return byPartner;
     },
 
-    /** The partner's link with that very destination. */
-    async linkByUrl(workspaceId: string, id: string, url: string): Promise<LinkRecord | undefined> {
-      const conditions = [...linksOf(id), equals('url', url)];
+    /** The partner's link with that very destination that the caller may see. */
+    async linkByUrl(
+      workspaceId: string,
+      id: string,
+      url: string,
+      { hidesFolders }: LinkSight,
+    ): Promise<LinkRecord | undefined> {
+      const conditions = [...seenLinksOf(id, hidesFolders), equals('url', url)];
       const request = { conditions, sort: BY_CREATION, order: 'asc', limit: 1, offset: 0 } as const;
       return (await links.lists.list(workspaceId, request))[0];
     },
@@ -66,8 +90,19 @@ export function createPartners(
       return (await links.lists.count(workspaceId, [equals('domain', domain), isPartners])) > 0;
     },
 
-    /** Changes every link of a partner. */
-    changeLinks: (workspaceId: string, id: string, change: (link: LinkRecord) => LinkRecord): Promise<void> =>
-      changeAll(links, workspaceId, linksOf(id), change),
+    /** Gives every link of a partner its tenantId. */
+    tenantToLinks: (workspaceId: string, id: string, tenantId: string): Promise<void> =>
+      changeAll(links, workspaceId, linksOf(id), (link) => (link.tenantId === tenantId ? link : { ...link, tenantId })),
+
+    /**
+     * Disables the links of a banned partner, and enables those of one that is not. Of several calls at once the last one to
+     * change a link reads the status after all of them have written theirs: it is read while the link is locked.
+     */
+    banToLinks: (workspaceId: string, id: string): Promise<void> =>
+      changeAll(links, workspaceId, linksOf(id), async (link) => {
+        const partner = await partners.table.get(workspaceId, id);
+        const disabledAt = partner?.record.status === 'banned' ? partner.record.bannedAt : null;
+        return link.disabledAt === disabledAt ? link : { ...link, disabledAt };
+      }),
   };
 }

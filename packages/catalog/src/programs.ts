@@ -24,5 +24,5 @@ export function draftProgram(
     color: null,
     programId: id,
   };
-  return { program: { ...common, ...input, id, defaultGroupId: group.id }, group };
+  return { program: { ...common, ...input, id, defaultFolderId: null, defaultGroupId: group.id }, group };
 }

@@ -29,7 +29,7 @@ export function createChanger<R extends CatalogRecord>(
   parts: WriteParts,
   own: RecordParts<R>,
   checkOwners: NameOwners,
-  { remember, forget, tryAll }: RecordMemory<R>,
+  { remember, forget, announceWritten, announceRemoved, tryAll }: RecordMemory<R>,
 ) {
   const { kind, table, commit } = own;
 
@@ -68,7 +68,8 @@ export function createChanger<R extends CatalogRecord>(
     if (changed === current.record) return undefined;
     const { id, workspaceId, createdAt } = current.record;
     const record = kind.schema.parse({ ...changed, id, workspaceId, createdAt });
-    const before = new Set(kind.names(current.record).map(nameKey));
+    // What is still in the queue has no rows of names: those that come later have an older version.
+    const before = new Set(current.isPending ? [] : kind.names(current.record).map(nameKey));
     const names = kind.names(record);
     const after = new Set(names.map(nameKey));
     return {
@@ -107,47 +108,51 @@ export function createChanger<R extends CatalogRecord>(
    *
    * @returns the records that exist, as they are afterwards, in the order of `ids`
    */
-  function updateMany(
+  async function updateMany(
     workspaceId: string,
     ids: readonly string[],
     change: (record: R) => R | Promise<R>,
   ): Promise<R[]> {
-    return whileHeld(workspaceId, ids, async (found, lock) => {
+    const { records, written } = await whileHeld(workspaceId, ids, async (found, lock) => {
       const changes = await Promise.all(found.map((current) => changeOf(current, change)));
-      const written = changes.filter((one) => one !== undefined);
-      if (written.length > 0) await write(workspaceId, written, lock);
-      return found.map(({ record }, index) => changes[index]?.stored.record ?? record);
+      const changed = changes.filter((one) => one !== undefined);
+      if (changed.length > 0) await write(workspaceId, changed, lock);
+      return { records: found.map(({ record }, index) => changes[index]?.stored.record ?? record), written: changed };
     });
+    await announceWritten(written);
+    return records;
   }
 
   /**
    * @param mayRemove throws to refuse all, returns false to leave one
    * @returns the records that were there and were removed
    */
-  function removeMany(
+  async function removeMany(
     workspaceId: string,
     ids: readonly string[],
     mayRemove: (record: R) => boolean | Promise<boolean> = () => true,
   ): Promise<R[]> {
-    return whileHeld(workspaceId, ids, async (found, lock) => {
+    const removed = await whileHeld(workspaceId, ids, async (found, lock) => {
       const allowed = await Promise.all(found.map(({ record }) => mayRemove(record)));
-      const removed = found
+      const marked = found
         .filter((_stored, index) => allowed[index])
         .map(({ record, version }) => ({
           stored: { record, version: version + 1 },
           gained: [],
           lost: kind.names(record),
         }));
-      if (removed.length === 0) return [];
-      await mark(workspaceId, removed);
+      if (marked.length === 0) return [];
+      await mark(workspaceId, marked);
       await commit.add(
-        removed.map(({ stored }) => recordRow(kind, stored, true)),
+        marked.map(({ stored }) => recordRow(kind, stored, true)),
         lock.workUntilMs,
       );
-      await dropNames(removed, lock);
-      await forget(workspaceId, removed);
-      return removed.map(({ stored }) => stored.record);
+      await dropNames(marked, lock);
+      await forget(marked);
+      return marked;
     });
+    await announceRemoved(removed);
+    return removed.map(({ stored }) => stored.record);
   }
 
   return {

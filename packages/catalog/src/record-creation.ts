@@ -28,6 +28,7 @@ export interface Creation {
   nameRows(): EventRow[];
   insert(lock: Lock): Promise<void>;
   remember(): Promise<void>;
+  announce(): Promise<void>;
 }
 
 /** A record to be created. */
@@ -73,6 +74,7 @@ export async function createRecords(parts: WriteParts, creations: readonly Creat
     for (const creation of creations) await creation.insert(lock);
     await Promise.all(creations.map((creation) => creation.remember()));
   });
+  await Promise.all(creations.map((creation) => creation.announce()));
 }
 
 /** Somebody holds one of the names that are to be created together. */
@@ -111,13 +113,14 @@ export function createCreator<R extends CatalogRecord>(
   parts: WriteParts,
   own: RecordParts<R>,
   checkOwners: NameOwners,
-  { remember }: RecordMemory<R>,
+  { remember, announceWritten }: RecordMemory<R>,
 ) {
   const { kind, commit } = own;
 
   function prepare(record: R, areNamesDrawn = false): Creation {
     const stored = { record: kind.schema.parse(record), version: 1 };
     const names = kind.names(record);
+    const written = [{ stored, gained: names, lost: [] }];
     return {
       names,
       areNamesDrawn,
@@ -136,7 +139,8 @@ export function createCreator<R extends CatalogRecord>(
       },
       nameRows: () => names.map((name) => nameRow(name, rowOwner(kind, record), stored.version)),
       insert: (lock) => commit.add([recordRow(kind, stored)], lock.workUntilMs),
-      remember: () => remember(record.workspaceId, [{ stored, gained: names, lost: [] }]),
+      remember: () => remember(record.workspaceId, written),
+      announce: () => announceWritten(written),
     };
   }
 
@@ -158,7 +162,7 @@ export function createCreator<R extends CatalogRecord>(
         faults[index] = err;
       }
     };
-    await underLock(lock, async () => {
+    const written = await underLock(lock, async () => {
       const wanted = creations.filter((_creation, index) => faults[index] === undefined);
       await checkAndName(parts, wanted, lock, () => Promise.all(creations.map(check)));
       const made = creations.filter((_creation, index) => faults[index] === undefined);
@@ -168,9 +172,11 @@ export function createCreator<R extends CatalogRecord>(
         stored.map((one) => recordRow(kind, one)),
         lock.workUntilMs,
       );
-      const written = stored.map((one) => ({ stored: one, gained: kind.names(one.record), lost: [] }));
-      if (written.length > 0) await remember(workspaceId, written);
+      const rows = stored.map((one) => ({ stored: one, gained: kind.names(one.record), lost: [] }));
+      if (rows.length > 0) await remember(workspaceId, rows);
+      return rows;
     });
+    await announceWritten(written);
     return faults;
   }
 

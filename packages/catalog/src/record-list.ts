@@ -1,6 +1,8 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import type { SortOrder } from '@waymark/contract';
 import { type CatalogRecord, type Kind, numberOf } from './kind.js';
+import { pendingStatements } from './pending-list.js';
+import type { PendingRecords } from './pending-records.js';
 import { type QueryParameters, queryRows } from './query-rows.js';
 import type { RecordTable } from './record-table.js';
 
@@ -12,6 +14,7 @@ export interface Condition {
 
 /** An order of a list. `join` brings in what the kind's own columns do not say, such as totals. */
 export interface SortRule {
+  /** Of a record that is not in its table yet only `id` and what `join` brings is known; its `data` is empty. */
   readonly by: string;
   readonly join?: string;
 }
@@ -33,6 +36,7 @@ export function createRecordList<R extends CatalogRecord>(
   table: RecordTable<R>,
   clickhouse: ClickHouseClient,
   settings: Readonly<Record<string, number>>,
+  pending?: PendingRecords<R>,
 ) {
   const from = (join: string, conditions: readonly Condition[]) =>
     `FROM ${kind.table} AS record FINAL ${join}
@@ -43,14 +47,44 @@ WHERE workspace_id = {workspace:UInt64} ${conditions.map(({ sql }) => `AND (${sq
     workspace: numberOf('workspace', workspaceId),
   });
 
+  /** Ids of the records that are not in the table yet and are to be listed. */
+  async function pendingIds(workspaceId: string, conditions: readonly Condition[]): Promise<bigint[]> {
+    const records = [...((await pending?.readAll(workspaceId)) ?? new Map<string, R>()).values()];
+    if (kind.queued === undefined || records.length === 0) return [];
+    const statements = pendingStatements(kind, kind.queued, workspaceId, records, conditions);
+    const ids: bigint[] = [];
+    for (const statement of statements) {
+      const rows = await queryRows<[string]>(clickhouse, { ...statement, settings });
+      ids.push(...rows.map(([number]) => BigInt(number)));
+    }
+    return ids;
+  }
+
+  /** The table's ids with those of records that are not in it yet. One that is written meanwhile is in both. */
+  function withPendingIds({ by, join = '' }: SortRule, conditions: readonly Condition[]): string {
+    return `(SELECT id, ${by} AS sorted_by ${from(join, conditions)}
+UNION ALL
+SELECT id, ${by} AS sorted_by FROM (SELECT arrayJoin({pending:Array(UInt64)}) AS id, '' AS data) AS record ${join})`;
+  }
+
   async function listIds(workspaceId: string, request: ListRequest): Promise<string[]> {
     const { conditions, sort, order, limit, offset } = request;
     const direction = order === 'asc' ? 'ASC' : 'DESC';
-    const keys = sort.by === 'id' ? `id ${direction}` : `${sort.by} ${direction}, id ${direction}`;
+    const keys = (by: string) => (by === 'id' ? `id ${direction}` : `${by} ${direction}, id ${direction}`);
+    // Before the table is read: what is written in between is found there.
+    const ids = await pendingIds(workspaceId, conditions);
+    const source =
+      ids.length === 0
+        ? `${from(sort.join ?? '', conditions)} ORDER BY ${keys(sort.by)}`
+        : `FROM ${withPendingIds(sort, conditions)} ORDER BY ${keys('sorted_by')} LIMIT 1 BY id`;
     const rows = await queryRows<[string]>(clickhouse, {
-      query: `SELECT id ${from(sort.join ?? '', conditions)}
-ORDER BY ${keys} LIMIT {limit:UInt32} OFFSET {offset:UInt64}`,
-      parameters: { ...parametersOf(workspaceId, conditions), limit, offset },
+      query: `SELECT id ${source} LIMIT {limit:UInt32} OFFSET {offset:UInt64}`,
+      parameters: {
+        ...parametersOf(workspaceId, conditions),
+        ...(ids.length === 0 ? {} : { pending: ids }),
+        limit,
+        offset,
+      },
       settings,
     });
     return rows.map(([number]) => table.publicId(number));

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type CatalogRecord, type Name, nameKey, type Stored } from './kind.js';
 import type { RecordParts, WriteParts } from './write-parts.js';
 
@@ -8,12 +9,29 @@ export interface Written<R extends CatalogRecord> {
   readonly lost: readonly Name[];
 }
 
+/** Redis may restart in between: a lock's holder has the time. */
+const TELL_MS_MAX = 5_000;
+const PAUSE_MS = 50;
+
+/** Until it is done. What is repeated must be harmless. @throws what the last try throws */
+async function surely(work: () => Promise<unknown>): Promise<void> {
+  for (const untilMs = performance.now() + TELL_MS_MAX; ; ) {
+    try {
+      await work();
+      return;
+    } catch (err) {
+      if (performance.now() > untilMs) throw err;
+      await delay(PAUSE_MS);
+    }
+  }
+}
+
 /**
- * Tells the caches, here, in Redis and, by announcement, everywhere, what was written: as many round trips for a hundred
- * records of a workspace as for one. Failing costs freshness only.
+ * Tells the caches what was written: Redis while the locks are held, then, by announcement, every process. As many round trips for a
+ * hundred records of a workspace as for one. Once both are done no process answers as before; until then nobody is told of success.
  */
 export function createRecordMemory<R extends CatalogRecord>(parts: WriteParts, { kind, localRecords }: RecordParts<R>) {
-  const { cache, localNames, now } = parts;
+  const { cache, now } = parts;
 
   async function tryAll(work: readonly Promise<unknown>[]): Promise<void> {
     for (const outcome of await Promise.allSettled(work)) {
@@ -22,48 +40,51 @@ export function createRecordMemory<R extends CatalogRecord>(parts: WriteParts, {
   }
 
   async function announce(written: readonly Written<R>[], isRemoved: boolean): Promise<void> {
+    if (written.length === 0) return;
     const names = written.flatMap(({ gained, lost }) => [...gained, ...lost].map(nameKey));
     const records = written.map(({ stored: { record, version } }) => ({
       ...{ table: kind.table, workspaceId: record.workspaceId, id: record.id },
       ...{ version, isRemoved },
     }));
-    await tryAll([parts.announce({ names, records })]);
+    await surely(() => parts.announce({ names, records }));
   }
 
   return {
     tryAll,
 
-    /** @param written records of one workspace, in the table already */
+    /**
+     * @param written records of one workspace, in the table already
+     * @throws ApiError 500 with `Retry-After` when Redis stays away
+     */
     async remember(workspaceId: string, written: readonly Written<R>[]): Promise<void> {
-      const work: Promise<unknown>[] = [];
-      for (const { stored, gained, lost } of written) {
-        const owner = { workspaceId, id: stored.record.id };
-        localRecords.put(`${workspaceId}/${owner.id}`, stored, now());
-        for (const name of gained) {
-          localNames.put(nameKey(name), owner);
-          work.push(cache.putName(name, owner));
-        }
-        for (const name of lost) {
-          localNames.delete(nameKey(name));
-          work.push(cache.dropName(name));
-        }
-      }
+      for (const { stored } of written) localRecords.put(`${workspaceId}/${stored.record.id}`, stored, now());
       const entries = written.map(({ stored: { record, version } }) => ({
         ...{ id: record.id, version },
         data: JSON.stringify(record),
       }));
-      await tryAll([cache.putRecords(kind.table, workspaceId, entries), ...work]);
-      await announce(written, false);
+      await surely(() =>
+        Promise.all([
+          cache.putRecords(kind.table, workspaceId, entries),
+          ...written.flatMap(({ stored: { record }, gained }) =>
+            gained.map((name) => cache.putName(name, { workspaceId, id: record.id })),
+          ),
+          ...written.flatMap(({ lost }) => lost.map(cache.dropName)),
+        ]),
+      );
     },
 
-    /** @param removed records of one workspace, marked in the table already */
-    async forget(workspaceId: string, removed: readonly Written<R>[]): Promise<void> {
-      const names = removed.flatMap(({ lost }) => lost);
-      for (const { stored } of removed) localRecords.delete(`${workspaceId}/${stored.record.id}`);
-      for (const name of names) localNames.delete(nameKey(name));
-      await tryAll(names.map((name) => cache.dropName(name)));
-      await announce(removed, true);
-    },
+    /** To be awaited before the answer. */
+    announceWritten: (written: readonly Written<R>[]) => announce(written, false),
+
+    /**
+     * @param removed records of one workspace, marked in the table already
+     * @throws ApiError 500 with `Retry-After` when Redis stays away
+     */
+    forget: (removed: readonly Written<R>[]): Promise<void> =>
+      surely(() => Promise.all(removed.flatMap(({ lost }) => lost.map(cache.dropName)))),
+
+    /** To be awaited before the answer. */
+    announceRemoved: (removed: readonly Written<R>[]) => announce(removed, true),
   };
 }
 export type RecordMemory<R extends CatalogRecord> = ReturnType<typeof createRecordMemory<R>>;

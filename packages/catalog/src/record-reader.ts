@@ -1,7 +1,8 @@
 import { formatResourceId, parseResourceId } from '@waymark/contract';
 import { type CatalogRecord, isPossibleName, type Kind, type Name, nameKey, type Stored } from './kind.js';
 import type { LocalNames, LocalRecords } from './local-cache.js';
-import type { NamesTable } from './names-table.js';
+import type { NameClaim, NamesTable } from './names-table.js';
+import type { PendingRecords } from './pending-records.js';
 import { parseData, type RecordTable } from './record-table.js';
 import type { NameOwner, RedisCache } from './redis-cache.js';
 import { type CatalogLogger, unavailable, within } from './unavailable.js';
@@ -16,6 +17,10 @@ export interface ReaderParts<R extends CatalogRecord> {
   readonly cache: RedisCache;
   readonly localRecords: LocalRecords<R>;
   readonly localNames: LocalNames;
+  /** Of kinds whose rows also come through the queue. */
+  readonly pending: PendingRecords<R> | undefined;
+  /** Whether copies of this process, of the last second, may answer: nothing can have changed that it was not told of. */
+  readonly mayUseCopies: (options: ReadOptions) => boolean;
   readonly logger: CatalogLogger;
   readonly now: () => number;
 }
@@ -23,6 +28,8 @@ export interface ReaderParts<R extends CatalogRecord> {
 export interface ReadOptions {
   /** After this a stale copy is served, or an error. */
   readonly limitMs?: number;
+  /** While Redis is away a copy of the last second will do: redirects rather are fast than wait for ClickHouse. */
+  readonly mayLag?: boolean;
 }
 
 /** Which copies of this process will do; see local-cache.ts. */
@@ -49,8 +56,10 @@ function saysName<R extends CatalogRecord>(kind: Kind<R>, record: R, name: Name)
  * its second still beats an error.
  */
 export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R>) {
-  const { kind, table, namesTable, cache, localRecords, localNames, now } = parts;
+  const { kind, table, namesTable, cache, localRecords, localNames, pending, mayUseCopies, now } = parts;
   const flights = new Map<string, Promise<R | undefined>>();
+  /** What a read finds that began before a change is not kept after it. */
+  let changes = 0;
 
   /** Records looked up, by what answered. Counted in place: redirects pass here. */
   const lookups = { memory: 0, redis: 0, clickhouse: 0 };
@@ -62,28 +71,43 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
   function fly(key: string, start: () => Promise<R | undefined>): Promise<R | undefined> {
     const known = flights.get(key);
     if (known !== undefined) return known;
-    const flight = start().finally(() => flights.delete(key));
+    const flight: Promise<R | undefined> = start().finally(() => {
+      if (flights.get(key) === flight) flights.delete(key);
+    });
     flights.set(key, flight);
     return flight;
   }
 
+  /** For a read that begins now: keeps what it finds in this process, unless something has changed by then. */
+  function beginning() {
+    const [startedMs, changesBefore] = [now(), changes];
+    return {
+      record(workspaceId: string, stored: Stored<R>): void {
+        if (changes === changesBefore) localRecords.put(localKey(workspaceId, stored.record.id), stored, startedMs);
+      },
+      name(key: string, owner: NameOwner | undefined): void {
+        if (changes === changesBefore) localNames.put(key, owner, startedMs);
+      },
+    };
+  }
+
   /** Keeps what ClickHouse answered in both caches. */
-  function keep(workspaceId: string, read: readonly Stored<R>[], startedMs: number): void {
-    for (const stored of read) localRecords.put(localKey(workspaceId, stored.record.id), stored, startedMs);
+  function keep(workspaceId: string, read: readonly Stored<R>[], here: ReturnType<typeof beginning>): void {
+    for (const stored of read) here.record(workspaceId, stored);
     const fills = read.map(({ version, record }) => ({ id: record.id, version, data: JSON.stringify(record) }));
     void cache.fillRecords(kind.table, workspaceId, fills);
   }
 
   /** From Redis, the rest from ClickHouse. */
   async function load(workspaceId: string, ids: readonly string[]): Promise<Map<string, R>> {
-    const startedMs = now();
+    const here = beginning();
     const found = new Map<string, R>();
     const cached = await cache.readRecords(kind.table, workspaceId, ids);
     ids.forEach((id, index) => {
       const entry = cached?.[index];
       if (entry?.data === undefined) return;
       const record = parseData(kind, entry.data);
-      localRecords.put(localKey(workspaceId, id), { version: entry.version, record }, startedMs);
+      here.record(workspaceId, { version: entry.version, record });
       found.set(id, record);
     });
     lookups.redis += found.size;
@@ -92,20 +116,24 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
     if (missing.length === 0) return found;
     const answers = await Promise.all(missing.map((id) => table.get(workspaceId, id)));
     const read = answers.filter((stored) => stored !== undefined);
-    keep(workspaceId, read, startedMs);
+    keep(workspaceId, read, here);
     for (const { record } of read) found.set(record.id, record);
     for (const id of missing) if (!found.has(id)) localRecords.delete(localKey(workspaceId, id));
     return found;
   }
 
+  /** The copy that {@link get} would answer with, without waiting; undefined when it would have to ask a store. */
+  function fresh(workspaceId: string, id: string, options: ReadOptions): R | undefined {
+    const record = mayUseCopies(options) ? localRecords.fresh(localKey(workspaceId, id))?.record : undefined;
+    if (record !== undefined) lookups.memory += 1;
+    return record;
+  }
+
   async function get(workspaceId: string, id: string, options: ReadOptions = {}): Promise<R | undefined> {
+    const copy = fresh(workspaceId, id, options);
+    if (copy !== undefined) return copy;
     if (!isId(id)) return undefined;
     const key = localKey(workspaceId, id);
-    const fresh = localRecords.fresh(key);
-    if (fresh !== undefined) {
-      lookups.memory += 1;
-      return fresh.record;
-    }
     const read = () => fly(key, async () => (await load(workspaceId, [id])).get(id));
     return readOr((age) => localRecords[age](key)?.record, options.limitMs, `${kind.table} by id`, read);
   }
@@ -135,9 +163,9 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
     troubleUntilMs = now() + TROUBLE_MS;
   }
 
-  /** The record that owns a name as the tables say it; several claims: the oldest id wins. */
-  async function ownerInTables(name: Name): Promise<Stored<R> | undefined> {
-    for (const claim of await namesTable.claims(name)) {
+  /** The record that owns a name; several claims: the oldest id wins. */
+  async function ownerAmong(claims: readonly NameClaim[], name: Name): Promise<Stored<R> | undefined> {
+    for (const claim of claims) {
       const stored = await table.get(
         formatResourceId('workspace', claim.workspaceNumber),
         table.publicId(claim.number),
@@ -147,6 +175,16 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
     return undefined;
   }
 
+  /** The record that owns a name as the tables say it, and the queue, which is read before them. */
+  async function ownerInTables(name: Name): Promise<Stored<R> | undefined> {
+    const glance = await pending?.glanceByName(name);
+    const owner = await ownerAmong(await namesTable.claims(name), name);
+    if (owner !== undefined || pending === undefined) return owner;
+    const claim = glance === undefined ? await pending.readByName(name) : glance.found;
+    if (claim !== undefined) return ownerAmong([claim], name);
+    return glance === undefined ? ownerAmong(await namesTable.claims(name), name) : undefined;
+  }
+
   async function recordOf(owner: NameOwner, name: Name): Promise<R | undefined> {
     const record = await get(owner.workspaceId, owner.id);
     return record !== undefined && saysName(kind, record, name) ? record : undefined;
@@ -154,46 +192,51 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
 
   async function resolve(name: Name): Promise<R | undefined> {
     const key = nameKey(name);
-    const startedMs = now();
-    const seenHere = localNames.peek(key);
+    const here = beginning();
     const cached = await cache.readName(name);
     if (cached?.owner === 'nobody') {
       lookups.redis += 1;
-      localNames.replace(key, seenHere, undefined, startedMs);
+      here.name(key, undefined);
       return undefined;
     }
     if (cached?.owner !== undefined) {
       const record = await recordOf(cached.owner, name);
       if (record !== undefined) {
-        localNames.replace(key, seenHere, cached.owner, startedMs);
+        here.name(key, cached.owner);
         return record;
       }
     }
     lookups.clickhouse += 1;
     const stored = await ownerInTables(name);
     const owner = stored && { workspaceId: stored.record.workspaceId, id: stored.record.id };
-    if (stored !== undefined) keep(stored.record.workspaceId, [stored], startedMs);
-    else if (kind.isQueued) return undefined;
-    localNames.replace(key, seenHere, owner, startedMs);
+    if (stored !== undefined) keep(stored.record.workspaceId, [stored], here);
+    // Nobody would evict a cached "unknown" when one comes through the queue.
+    else if (kind.queued !== undefined) return undefined;
+    here.name(key, owner);
     if (cached !== undefined) void cache.fillName(name, cached.seen, owner);
     return stored?.record;
   }
 
+  /** As {@link fresh}, by name. */
+  function freshByName(name: Name, options: ReadOptions): R | undefined {
+    const owner = mayUseCopies(options) ? localNames.fresh(nameKey(name))?.owner : undefined;
+    if (owner === undefined) return undefined;
+    const record = localRecords.fresh(localKey(owner.workspaceId, owner.id))?.record;
+    if (record === undefined || !saysName(kind, record, name)) return undefined;
+    lookups.memory += 1;
+    return record;
+  }
+
   /** @param options.limitMs covers the whole look-up */
   async function findByName(name: Name, options: ReadOptions = {}): Promise<R | undefined> {
+    const copy = freshByName(name, options);
+    if (copy !== undefined) return copy;
     if (!isPossibleName(name)) return undefined;
     const key = nameKey(name);
-    const known = localNames.fresh(key);
+    const known = mayUseCopies(options) ? localNames.fresh(key) : undefined;
     if (known !== undefined && known.owner === undefined) {
       lookups.memory += 1;
       return undefined;
-    }
-    if (known?.owner !== undefined) {
-      const fresh = localRecords.fresh(localKey(known.owner.workspaceId, known.owner.id));
-      if (fresh !== undefined && saysName(kind, fresh.record, name)) {
-        lookups.memory += 1;
-        return fresh.record;
-      }
     }
     const read = () => fly(key, () => resolve(name));
     return readOr((age) => copyByName(name, age), options.limitMs, `${kind.table} by name`, read);
@@ -208,7 +251,7 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
 
   async function getMany(workspaceId: string, ids: readonly string[]): Promise<Map<string, R>> {
     const found = new Map<string, R>();
-    for (const id of ids) {
+    for (const id of mayUseCopies({}) ? ids : []) {
       const fresh = localRecords.fresh(localKey(workspaceId, id));
       if (fresh !== undefined) found.set(id, fresh.record);
     }
@@ -238,6 +281,20 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
     }
   }
 
-  return { get, getMany, findByName, ownerInTables, lookups };
+  return {
+    fresh,
+    freshByName,
+    get,
+    getMany,
+    findByName,
+    ownerInTables,
+    lookups,
+
+    /** Something has changed: nobody joins a read that began before. */
+    outdate(): void {
+      changes += 1;
+      flights.clear();
+    },
+  };
 }
 export type RecordReader<R extends CatalogRecord> = ReturnType<typeof createRecordReader<R>>;

@@ -4,8 +4,9 @@ import { createGroupCommit, type GroupCommit } from './group-commit.js';
 import type { CatalogChange } from './invalidations.js';
 import { type CatalogRecord, type Kind, recordColumns } from './kind.js';
 import { createLocalRecords } from './local-cache.js';
+import { type PendingRecords, withPending } from './pending-records.js';
 import { createRecordList, type RecordList } from './record-list.js';
-import { createRecordReader, type RecordReader } from './record-reader.js';
+import { createRecordReader, type ReadOptions, type RecordReader } from './record-reader.js';
 import { createRecordTable, type RecordTable } from './record-table.js';
 import { createRecordWriter, type RecordWriter } from './record-writer.js';
 import type { WriteParts } from './write-parts.js';
@@ -17,6 +18,8 @@ const FEW_ROWS = { max_threads: 1, input_format_parallel_parsing: 0 } as const;
 
 export interface StoreParts extends WriteParts {
   readonly clickhouse: ClickHouseClient;
+  /** See the reader's. */
+  readonly mayUseCopies: (options: ReadOptions) => boolean;
   readonly settings: TableSettings;
 }
 
@@ -60,6 +63,8 @@ export interface StoreOptions<R extends CatalogRecord> {
   /** Records this process keeps. */
   readonly entriesMax: number;
   readonly isOrphan?: (record: R) => Promise<boolean>;
+  /** Records that are in the queue and not in their table yet; none unless given. */
+  readonly pending?: PendingRecords<R>;
 }
 
 /** Everything one kind of resource can do: reads through the caches, writes under locks. */
@@ -101,10 +106,12 @@ export function createRecordStore<R extends CatalogRecord>(
   options: StoreOptions<R>,
 ): RecordStore<R> {
   const { clickhouse, settings, now } = parts;
-  const table = createRecordTable(kind, clickhouse, settings.read);
+  const { pending } = options;
+  const written = createRecordTable(kind, clickhouse, settings.read);
+  const table = pending === undefined ? written : withPending(kind, written, parts.namesTable, pending);
   const localRecords = createLocalRecords<R>({ entriesMax: options.entriesMax, staleMsMax: kind.staleMsMax, now });
   const commit = createTableCommit(clickhouse, kind.table, recordColumns(kind), settings, now);
-  const reader = createRecordReader({ ...parts, kind, table, localRecords });
+  const reader = createRecordReader({ ...parts, kind, table, localRecords, pending });
   const writer = createRecordWriter(parts, {
     kind,
     table,
@@ -118,13 +125,20 @@ export function createRecordStore<R extends CatalogRecord>(
     ...writer,
     kind,
     table,
-    lists: createRecordList(kind, table, clickhouse, settings.read),
-    changed(change) {
-      for (const { table: name, workspaceId, id, version } of change.records) {
-        if (name === kind.table) localRecords.raise(`${workspaceId}/${id}`, version);
+    lists: createRecordList(kind, table, clickhouse, settings.read, pending),
+    changed({ records }) {
+      const own = records.filter((record) => record.table === kind.table);
+      for (const { workspaceId, id, version, isRemoved } of own) {
+        const key = `${workspaceId}/${id}`;
+        if (isRemoved) localRecords.delete(key);
+        else localRecords.raise(key, version);
       }
+      if (own.length > 0) reader.outdate();
     },
-    missed: localRecords.expireAll,
+    missed() {
+      localRecords.expireAll();
+      reader.outdate();
+    },
     close: commit.close,
   };
 }

@@ -167,11 +167,25 @@ export const programRecordSchema = z.strictObject({
   name: z.string(),
   /** Where links of partners are made; null = where links are made that name no domain. */
   domainId: text,
+  /** Where links of partners are put that name no folder; null = in none. */
+  defaultFolderId: text.default(null),
   /** Where links of partners lead that name no destination; null = the program's domain itself. */
   url: text,
   defaultGroupId: z.string(),
 });
 export type ProgramRecord = z.infer<typeof programRecordSchema>;
+
+export const utmTemplateRecordSchema = z.strictObject({
+  ...common,
+  name: z.string(),
+  utm_source: text,
+  utm_medium: text,
+  utm_campaign: text,
+  utm_term: text,
+  utm_content: text,
+  ref: text,
+});
+export type UtmTemplateRecord = z.infer<typeof utmTemplateRecordSchema>;
 
 /** A group of partners. */
 export const groupRecordSchema = z.strictObject({
@@ -202,6 +216,7 @@ export const partnerRecordSchema = z.strictObject({
   partnerTagIds: z.array(z.string()),
   networkStatus: z.enum(['draft', 'submitted', 'approved', 'rejected', 'trusted']),
   status: z.enum(['pending', 'approved', 'rejected', 'invited', 'declined', 'deactivated', 'banned', 'archived']),
+  /** Since when it is banned or, of one that is deactivated, deactivated. */
   bannedAt: time.nullable(),
   bannedReason: text,
   /** What an applicant answered. */

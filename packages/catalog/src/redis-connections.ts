@@ -14,6 +14,8 @@ const READY_WAIT_MS = 2000;
 export interface RedisConnections {
   /** The answer, or undefined when Redis is away, slow or failing. Never throws, never waits long: for caches. */
   attempt<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined>;
+  /** Whether an attempt made now would not even be tried: Redis is known to be away, slow or failing. */
+  isAway(): boolean;
   /** @throws ApiError 500 with `Retry-After` when Redis does not do it */
   insist<T>(command: (redis: Redis) => Promise<T>): Promise<T>;
   readonly subscriber: Redis;
@@ -64,18 +66,30 @@ export function connectRedis(template: Redis, logger: CatalogLogger): RedisConne
   const connections = [reader, writer, subscriber];
   for (const redis of connections) watch(redis, logger);
   const writerReady = readiness(writer);
-  let pausedUntilMs = 0;
+  /** Until when Redis is left alone after a failure; the first attempt after that keeps the others from it. */
+  let pausedUntilMs = Number.NEGATIVE_INFINITY;
+  let hasFailed = false;
+  let isTrying = false;
+
+  const isAway = () => reader.status !== 'ready' || (hasFailed && (isTrying || performance.now() < pausedUntilMs));
 
   return {
     subscriber,
+    isAway,
     async attempt(command) {
-      if (reader.status !== 'ready' || performance.now() < pausedUntilMs) return undefined;
+      if (isAway()) return undefined;
+      isTrying = hasFailed;
       try {
-        return await command(reader);
+        const answer = await command(reader);
+        hasFailed = false;
+        return answer;
       } catch (err) {
+        hasFailed = true;
         pausedUntilMs = performance.now() + PAUSE_MS;
         logger.warn({ err }, 'catalog cache read failed; reading ClickHouse instead');
         return undefined;
+      } finally {
+        isTrying = false;
       }
     },
     async insist(command) {

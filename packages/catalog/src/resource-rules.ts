@@ -1,6 +1,6 @@
-import { contains, equals, given, hasId, isOneOf } from './conditions.js';
+import { contains, dataText, equals, equalsInAnyCase, given, hasId, isOneOf } from './conditions.js';
 import { numberOf } from './kind.js';
-import { folderName, partnerTagName, tagName, webhookUrl } from './kinds.js';
+import { folderName, partnerTagName, tagName, utmTemplateName, webhookUrl } from './kinds.js';
 import { BY_CREATION, type SortRule } from './record-list.js';
 import type {
   CustomerRecord,
@@ -10,6 +10,7 @@ import type {
   PartnerTagRecord,
   ProgramRecord,
   TagRecord,
+  UtmTemplateRecord,
   WebhookRecord,
 } from './records.js';
 import type { New, ResourceRules } from './resources.js';
@@ -21,6 +22,7 @@ export type NewFolder = New<FolderRecord, 'name'>;
 export type NewGroup = New<GroupRecord, 'name' | 'slug'>;
 export type NewPartnerTag = New<PartnerTagRecord, 'name'>;
 export type NewProgram = New<ProgramRecord, 'name' | 'defaultGroupId'>;
+export type NewUtmTemplate = New<UtmTemplateRecord, 'name'>;
 export type NewWebhook = New<WebhookRecord, 'name' | 'url' | 'encryptedSecret' | 'triggers'>;
 
 /** What lists of things with a name can be asked for. */
@@ -34,7 +36,9 @@ export interface NamedFilters {
 const NAMED_SORTS = { name: { by: 'lowerUTF8(name)' }, createdAt: BY_CREATION } as const;
 type NamedSort = keyof typeof NAMED_SORTS;
 
-function namedConditions(resource: 'tag' | 'folder' | 'partnerGroup' | 'partnerTag' | 'program' | 'webhook') {
+function namedConditions(
+  resource: 'tag' | 'folder' | 'partnerGroup' | 'partnerTag' | 'program' | 'utmTemplate' | 'webhook',
+) {
   return ({ search, ids }: NamedFilters) => [
     ...given(search, (text) => contains(['name'], text)),
     ...given(ids, (list) => hasId('id', resource, list)),
@@ -94,8 +98,6 @@ export interface CustomerFilters {
   readonly afterId?: string | undefined;
 }
 
-const dataText = (field: string) => `JSONExtractString(data, '${field}')`;
-
 function customerTotals(column: string, aggregate: string): SortRule {
   const totals = `SELECT customer_id AS id, ${aggregate} AS ${column} FROM customer_totals
 WHERE workspace_id = {workspace:UInt64} GROUP BY customer_id`;
@@ -124,11 +126,11 @@ export const CUSTOMER_RULES: ResourceRules<
     ...input,
   }),
   conditions: ({ email, externalId, search, country, linkId, programId, partnerId, beforeId, afterId }) => [
-    ...given(email, (value) => equals('email', value)),
+    ...given(email, (value) => equalsInAnyCase('email', value)),
     ...given(externalId, (value) => equals('external_id', value)),
     ...given(search, (text) =>
       text.includes('@')
-        ? equals('email', text, 'searched_email')
+        ? equalsInAnyCase('email', text, 'searched_email')
         : contains(['email', 'external_id', dataText('name')], text),
     ),
     ...given(country, (value) => equals('country', value)),
@@ -181,8 +183,19 @@ export const PARTNER_TAG_RULES: ResourceRules<PartnerTagRecord, NewPartnerTag, N
 
 export const PROGRAM_RULES: ResourceRules<ProgramRecord, NewProgram, NamedFilters, NamedSort> = {
   title: 'program',
-  complete: (input) => ({ domainId: null, url: null, ...input }),
+  complete: (input) => ({ domainId: null, defaultFolderId: null, url: null, ...input }),
   conditions: namedConditions('program'),
+  sorts: NAMED_SORTS,
+};
+
+export const UTM_TEMPLATE_RULES: ResourceRules<UtmTemplateRecord, NewUtmTemplate, NamedFilters, NamedSort> = {
+  title: 'UTM template',
+  complete: (input) => ({
+    ...{ utm_source: null, utm_medium: null, utm_campaign: null, utm_term: null, utm_content: null, ref: null },
+    ...input,
+  }),
+  nameOf: utmTemplateName,
+  conditions: namedConditions('utmTemplate'),
   sorts: NAMED_SORTS,
 };
 

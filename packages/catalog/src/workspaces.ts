@@ -13,6 +13,7 @@ import { groupSlug, workspaceSlug } from './kinds.js';
 import { draftLink } from './link-draft.js';
 import { DEFAULT_GROUP, draftProgram } from './programs.js';
 import { type Creation, createRecords } from './record-creation.js';
+import type { ReadOptions } from './record-reader.js';
 import type { RecordStore } from './record-store.js';
 import type { ApiKeyRecord, DomainRecord, GroupRecord, LinkRecord, ProgramRecord, WorkspaceRecord } from './records.js';
 import { NameTakenError, type WriteParts } from './write-parts.js';
@@ -86,7 +87,7 @@ export function workspaceLimits(workspace: WorkspaceRecord): PlanLimits {
   };
 }
 
-export function createWorkspaces(stores: WorkspaceStores, parts: WriteParts) {
+export function createWorkspaces(stores: WorkspaceStores, parts: WriteParts, hotRead: ReadOptions) {
   const { workspaces } = stores;
 
   function draft(
@@ -138,6 +139,12 @@ export function createWorkspaces(stores: WorkspaceStores, parts: WriteParts) {
 
   return {
     get: (id: string): Promise<WorkspaceRecord | undefined> => workspaces.get(id, id),
+
+    /** Whether it exists, as far as that needs no look at a store: redirects wait for nothing they need not wait for. */
+    isFresh: (id: string): boolean => workspaces.fresh(id, id, hotRead) !== undefined,
+
+    /** Redirect path: a stale copy rather than an error. */
+    exists: async (id: string): Promise<boolean> => (await workspaces.get(id, id, hotRead)) !== undefined,
 
     findBySlug: (slug: string): Promise<WorkspaceRecord | undefined> => workspaces.findByName(workspaceSlug(slug)),
 

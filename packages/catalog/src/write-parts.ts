@@ -1,5 +1,5 @@
 import { isInfrastructureError } from '@waymark/clickhouse';
-import { ApiError } from '@waymark/contract';
+import { ApiError, fieldError } from '@waymark/contract';
 import type { GroupCommit } from './group-commit.js';
 import type { CatalogChange } from './invalidations.js';
 import { type CatalogRecord, isPossibleName, type Kind, type Name, nameKey, numberOf } from './kind.js';
@@ -64,7 +64,7 @@ const MEMBERS: Readonly<Record<string, string>> = {
 export function checkPossible(name: Name): void {
   if (isPossibleName(name)) return;
   const member = MEMBERS[name.kind] ?? 'name';
-  throw new ApiError('unprocessable_entity', `custom: ${member}: is too long or contains a NUL character`);
+  throw fieldError('invalid_format', member, 'must not be too long or contain a NUL character');
 }
 
 /** Whose name it is, as the rows of `names` say it. */

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { startStores } from './test-catalog.js';
 
-it('a catalog closed at any moment of its connecting warns of nothing', async () => {
+it('a catalog closed at any moment of its connecting warns of nothing', { timeout: 60_000 }, async () => {
   const stores = await startStores();
   try {
     for (let turns = 0; turns < 60; turns++) {

@@ -1,6 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mergeUtm, normaliseUrl, readUtm } from '../src/index.js';
+import { keepUtm, mergeUtm, normaliseUrl, readUtm } from '../src/index.js';
+
+/** No two neighbours alike: encoders of international names take the longer, the more characters differ. */
+const ideographs = (chars: number) =>
+  Array.from({ length: chars }, (_, index) => String.fromCharCode(0x4e00 + (index % 8_000))).join('');
 
 describe('a destination', () => {
   it.each([
@@ -62,5 +66,16 @@ describe('UTM fields', () => {
   it('of no destination are none', () => {
     expect(Object.values(readUtm(''))).toEqual([null, null, null, null, null]);
     expect(mergeUtm('', { utm_source: 'x' })).toBe('');
+  });
+
+  it.each([
+    ['a host of 31,000 ideographs', `https://${ideographs(31_000)}/`],
+    ['more characters than a URL may have', `https://a.com/${'a'.repeat(32_000)}`],
+  ])('leave %s as it is, in a moment', (_what, url) => {
+    const before = process.cpuUsage();
+    expect(mergeUtm(url, { utm_source: 'x' })).toBe(url);
+    expect(keepUtm(url, { ...readUtm(url), utm_source: 'x' })).toBe(url);
+    expect(readUtm(url).utm_source).toBeNull();
+    expect(process.cpuUsage(before).user).toBeLessThan(500_000);
   });
 });

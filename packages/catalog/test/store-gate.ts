@@ -48,7 +48,7 @@ export async function startGate(targetUrl: string): Promise<StoreGate> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
-    url: `${target.protocol}//127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: Object.assign(new URL(targetUrl), { port: (server.address() as AddressInfo).port }).href.replace(/\/$/, ''),
     set(next) {
       state = next;
       if (next === 'refusing') for (const socket of sockets) socket.destroy();

@@ -61,8 +61,8 @@ return struck
  * KEYS: jobs, that of the clicks first; marker and claims of the clicks if there are any; each entry's claims and state keys.
  * ARGV: number of jobs, number of entries, number of clicks; with clicks bit of the marker, milliseconds it lasts, milliseconds
  * a claim lasts, click ids; per entry: 1 if its caller was already told that it failed,
- * number of claims, per claim pending value (empty: free), final value, milliseconds; number of state keys, per key value, milliseconds;
- * number of rows, per row its job's number and its place in it.
+ * number of claims, per claim pending value (empty: free), final value, milliseconds; number of state keys, per key 1 if it is a hash,
+ * its field, value, milliseconds; number of rows, per row its job's number and its place in it.
  * Answers the numbers of the entries that came too late, and of the clicks counted before, each followed by the id it has.
  */
 export const FINALIZE = `
@@ -117,8 +117,13 @@ for entry = 1, entryCount do
   arg = arg + 1
   for _ = 1, tonumber(ARGV[arg]) do
     key = key + 1
-    if counts then redis.call('SET', KEYS[key], ARGV[arg + 1], 'PX', ARGV[arg + 2]) end
-    arg = arg + 2
+    if counts and ARGV[arg + 1] == '1' then
+      redis.call('HSET', KEYS[key], ARGV[arg + 2], ARGV[arg + 3])
+      redis.call('PEXPIRE', KEYS[key], ARGV[arg + 4])
+    elseif counts then
+      redis.call('SET', KEYS[key], ARGV[arg + 3], 'PX', ARGV[arg + 4])
+    end
+    arg = arg + 4
   end
   arg = arg + 1
   for _ = 1, tonumber(ARGV[arg]) do

@@ -6,6 +6,7 @@ import { isBadData } from './group-inserter.js';
 import { type GroupRows, layOutRows } from './group-rows.js';
 import type { WriterJob } from './group-writer.js';
 import { joinRows } from './job-rows.js';
+import { type PendingCustomer, removePendingCustomers } from './pending-customers.js';
 import type { Persistence } from './persistence.js';
 import { rowsKey } from './queue-keys.js';
 import type { QueueLogger } from './queue-logger.js';
@@ -50,9 +51,16 @@ function nameRow(row: string): (string | number)[] {
   return [KIND, workspaceId, externalId, id, workspaceId, version, deleted];
 }
 
+function identityOf(row: string): PendingCustomer[] {
+  const customer = parseRow(row);
+  if (customer === undefined) return [];
+  const [workspace, number, , , externalId] = customer;
+  return [{ workspace, number, externalId }];
+}
+
 /**
  * Writes customers and their names. Rows replace older versions of themselves, so writing one again is harmless and needs
- * neither manifest nor token. The name makes a customer visible and is written last.
+ * neither manifest nor token. The name makes a customer visible and is written last; then it is not pending any more.
  */
 export function createCustomerWriter(options: CustomerWriterOptions) {
   const { redis, client, deadLetters, persistence, logger, now } = options;
@@ -128,6 +136,7 @@ export function createCustomerWriter(options: CustomerWriterOptions) {
       const since = now();
       const inserted = await insertPart(version, rows, 0, rows.texts.length);
       const storedAt = now();
+      await insist('removing pending customers', () => removePendingCustomers(redis, rows.texts.flatMap(identityOf)));
       options.onStored?.({
         kind: KIND,
         outcome: outcomeOf({ ...inserted, parked: inserted.parked + rows.faulty.length }),

@@ -1,6 +1,7 @@
 import { QUEUE_TABLES, type QueueKind } from '@waymark/clickhouse';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
+import { DiscardedTransactionError } from './execute.js';
 import { createJobAdder } from './job-adder.js';
 import { rowJobId } from './job-id.js';
 import { DEAD_LETTER_QUEUE, jobGroupKey, jobKey, queueKey } from './queue-keys.js';
@@ -50,12 +51,7 @@ export function createDeadLetters(redis: Redis): DeadLetters {
           adder.addTo(multi, DEAD_LETTER_QUEUE, rowJobId(letter.jobId, letter.index), JSON.stringify(letter)),
         ),
       );
-      const results = await multi.exec();
-      const failed = results?.find(([err]) => err !== null)?.[0];
-      if (failed !== undefined && failed !== null) {
-        await adder.loadScripts();
-        throw failed;
-      }
+      await adder.run(multi);
     },
   };
 }
@@ -86,11 +82,12 @@ export async function listDeadLetters(
 }
 
 /**
- * Lets a letter go, provided that the job that replays it is there, and lets the writer forget what became of an earlier
- * replay. KEYS: that job, the list of letters, the letter, the job's entry in the manifest.
+ * Removes a letter, provided that the job that replays it was put into its queue just before, and the manifest's entry of an
+ * earlier replay. KEYS: the list that the job is in, the list of letters, the letter, the job's entry in the manifest. ARGV: the
+ * id of the letter and of the job.
  */
 const RELEASE_LETTER = `
-if redis.call('EXISTS', KEYS[1]) == 0 then return redis.error_reply('JOBMISSING the replay was not added') end
+if redis.call('LINDEX', KEYS[1], 0) ~= ARGV[1] then return redis.error_reply('JOBMISSING the replay was not added') end
 redis.call('LREM', KEYS[2], 1, ARGV[1])
 redis.call('DEL', KEYS[3], KEYS[4])
 return 0
@@ -102,6 +99,7 @@ return 0
  * yet keeps its letter for the next time. Answers how many were put back.
  *
  * @param redis a connection that nobody else uses meanwhile
+ * @throws PartialTransactionError or ReplyError when Redis did not take one, which keeps its letter
  */
 export async function replayDeadLetters(
   redis: Redis,
@@ -118,12 +116,16 @@ export async function replayDeadLetters(
     }
     const multi = await adder.transaction();
     await adder.add(multi, { kind, jobId: id, version, rowCount: 1, rows: row });
-    multi.eval(RELEASE_LETTER, 4, job, wait, jobKey(DEAD_LETTER_QUEUE, id), jobGroupKey(id), id);
-    const results = await multi.exec();
-    if (results === null) return false;
-    const failed = results.find(([err]) => err !== null)?.[0];
-    if (failed !== undefined && failed !== null) throw failed;
-    return true;
+    const keys = [queueKey(kind, 'wait'), wait, jobKey(DEAD_LETTER_QUEUE, id), jobGroupKey(id)];
+    multi.eval(RELEASE_LETTER, keys.length, ...keys, id);
+    try {
+      await adder.run(multi);
+      return true;
+    } catch (err) {
+      // Somebody else added the job meanwhile.
+      if (err instanceof DiscardedTransactionError) return false;
+      throw err;
+    }
   };
 
   // A row that is refused again comes back to the end of the list: it is not replayed twice by one command.

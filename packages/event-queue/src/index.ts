@@ -13,8 +13,15 @@ export {
 } from './event-producer.js';
 export type { WriterLimits } from './event-worker.js';
 export { createEventWriter, type EventWriter, type EventWriterOptions } from './event-writer.js';
+export { execute } from './execute.js';
 export { createGenerations, type Generations, type GenerationsOptions } from './generations.js';
-export { createMetCustomers, type MetCustomers, metCustomer } from './met-customers.js';
+export {
+  findPendingCustomer,
+  PENDING_MS_MAX,
+  pendingCustomer,
+  readAllPendingCustomers,
+  readPendingCustomers,
+} from './pending-customers.js';
 export { oldestQueuedMs } from './queue-age.js';
 export { type QueueDepth, queueDepths } from './queue-depths.js';
 export { DEAD_LETTER_QUEUE, QUEUE_KINDS, QUEUE_PREFIX, stateKey, WEBHOOK_QUEUE } from './queue-keys.js';
@@ -22,6 +29,7 @@ export type { QueueLogger } from './queue-logger.js';
 export { createRecordedClaims, type RecordedClaims } from './recorded-claims.js';
 export { WORKER_SILENCE_MS_MAX } from './redis-connection.js';
 export type { Load } from './redis-health.js';
+export { checkRedisSettings, warnOfRedisSettings } from './redis-settings.js';
 export type { StoredGroup } from './stored-group.js';
 export type { StateValue } from './transaction.js';
 export * from './webhook-jobs.js';

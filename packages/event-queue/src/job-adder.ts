@@ -1,6 +1,7 @@
 import type { QueueKind } from '@waymark/clickhouse';
 import { createRedisBackend, type IRedisTransaction, type JobsOptions, type RedisQueueBackend } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { DiscardedTransactionError, execute, PartialTransactionError } from './execute.js';
 import type { JobData } from './job-rows.js';
 import { QUEUE_PREFIX, type QueueName, queueKeys, rowsKey } from './queue-keys.js';
 
@@ -31,8 +32,14 @@ export interface JobAdder {
   add(transaction: Transaction, job: JobDraft): Promise<void>;
   /** A job with data of its own. */
   addTo(transaction: Transaction, queue: QueueName, jobId: string, data: string, options?: JobsOptions): Promise<void>;
-  /** Teaches Redis BullMQ's scripts anew: a transaction cannot recover by itself when Redis has forgotten them. */
-  loadScripts(): Promise<void>;
+  /**
+   * Runs a transaction to the end. When Redis has lost BullMQ's scripts, which a transaction cannot recover from by itself, it
+   * fails and the scripts are loaded for the next one.
+   *
+   * @returns the answer of each command, in order
+   * @throws as `execute` does
+   */
+  run(transaction: Transaction): Promise<readonly unknown[]>;
 }
 
 /** Scripts that ioredis copies onto every transaction it makes. */
@@ -47,6 +54,17 @@ function transactionScripts(redis: Redis): Record<string, { readonly lua: string
 export function keepAddingScripts(redis: Redis): void {
   const scripts = transactionScripts(redis);
   for (const name of Object.keys(scripts)) if (!name.startsWith('addStandardJob')) delete scripts[name];
+}
+
+/** Whether Redis may lack a script that ioredis takes for loaded: it sends the text once, with the first transaction. */
+function mayLackScripts(err: unknown): boolean {
+  if (err instanceof DiscardedTransactionError) return true;
+  return err instanceof PartialTransactionError && (err.cause as Error).message.startsWith('NOSCRIPT');
+}
+
+async function loadScripts(redis: Redis): Promise<void> {
+  const scripts = Object.values(transactionScripts(redis));
+  await Promise.all(scripts.map(({ lua }) => redis.script('LOAD', lua)));
 }
 
 /** BullMQ's own backend on our connection, without a queue object of each kind: it only has to put its script into a transaction. */
@@ -87,9 +105,13 @@ export function createJobAdder(redis: Redis): JobAdder {
       transaction.set(rowsKey(kind, jobId), rows);
     },
 
-    async loadScripts() {
-      const scripts = Object.values(transactionScripts(redis));
-      await Promise.all(scripts.map(({ lua }) => redis.script('LOAD', lua)));
+    async run(transaction) {
+      try {
+        return await execute(transaction);
+      } catch (err) {
+        if (mayLackScripts(err)) await loadScripts(redis);
+        throw err;
+      }
     },
   };
 }

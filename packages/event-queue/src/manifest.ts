@@ -123,11 +123,7 @@ export function createManifest(redis: Redis): Manifest {
       await addWebhookJobs(adder, multi, webhookJobs);
       const keyCount = keys.length + following.length;
       multi.eval(ACKNOWLEDGE_GROUP, keyCount, ...keys, ...following, MANIFEST_MS, following.length);
-      const results = await multi.exec();
-      const failed = results === null ? new Error('the transaction was discarded') : results.find(([err]) => err)?.[0];
-      if (!failed) return;
-      await adder.loadScripts();
-      throw failed;
+      await adder.run(multi);
     },
 
     async forget(jobIds) {

@@ -39,12 +39,6 @@ export interface RecordedClaims {
    */
   record<T>(name: string, ttlMs: number, work: () => Promise<T>): Promise<T | undefined>;
   /**
-   * Whether something was recorded under the claim, and nobody is at work under it any more.
-   *
-   * @throws ApiError 500 when Redis is away
-   */
-  isRecorded(name: string): Promise<boolean>;
-  /**
    * Forgets what was recorded under the claims. A request under way may have read what was changed and record it again: such
    * are waited for.
    *
@@ -98,10 +92,6 @@ export function createRecordedClaims(redis: Redis): RecordedClaims {
         // What is not ended expires by itself; the record is found without its claim.
         await redis.eval(END_CLAIM, 1, key, mine, stored, ttlMs).catch(() => undefined);
       }
-    },
-
-    async isRecorded(name) {
-      return claimState(await ask(redis.get(claimKey(name)), 'reading a claim')).state === 'final';
     },
 
     async forget(names) {

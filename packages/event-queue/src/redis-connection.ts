@@ -1,4 +1,5 @@
 import { Redis, type RedisOptions } from 'ioredis';
+import { DiscardedTransactionError, PartialTransactionError } from './execute.js';
 import { type QueueLogger, throttled } from './queue-logger.js';
 
 const RETRY_MAX_MS = 500;
@@ -53,16 +54,19 @@ function saysOutOfMemory(err: unknown): boolean {
 /** Redis refused for lack of memory: nothing was done, and repeating at once would not help. */
 export function isOutOfMemory(err: unknown): boolean {
   if (saysOutOfMemory(err)) return true;
+  if (err instanceof PartialTransactionError) return saysOutOfMemory(err.cause);
   // A discarded transaction lists why. Not recursive: a broken connection is listed as a cause of itself.
   const previous: unknown = err instanceof Error && 'previousErrors' in err ? err.previousErrors : undefined;
   return Array.isArray(previous) && previous.some(saysOutOfMemory);
 }
 
 /**
- * Whether the command certainly had no effect: it was never sent, or Redis answered with an error. Anything else, above all
+ * Whether the command certainly had no effect: it was never sent, or Redis answered that it did nothing. Anything else, above all
  * a connection that closed before the answer, leaves open whether it was carried out.
  */
 export function isRefusal(err: unknown): boolean {
   if (!(err instanceof Error)) return false;
-  return err.name === 'ReplyError' || err.message.includes('enableOfflineQueue');
+  return (
+    err.name === 'ReplyError' || err instanceof DiscardedTransactionError || err.message.includes('enableOfflineQueue')
+  );
 }

@@ -78,14 +78,7 @@ export function createSpoolReplayer(options: SpoolReplayerOptions): { close(): P
     const multi = await adder.transaction();
     await Promise.all(jobs.map((job) => adder.add(multi, job)));
     addMore?.(multi);
-    const results = await multi.exec();
-    if (results === null) throw new Error('the transaction was discarded');
-    const failed = results.find(([err]) => err !== null)?.[0];
-    if (failed !== undefined && failed !== null) {
-      await adder.loadScripts();
-      throw failed;
-    }
-    return results.at(-1)?.[1];
+    return (await adder.run(multi)).at(-1);
   };
 
   const send = async (entries: readonly SpoolEntry[]) => {

@@ -15,6 +15,8 @@ export interface EntryFinal {
 /** A key that other rooms read, set with the event. */
 export interface StateValue {
   readonly key: string;
+  /** The key is a hash and the value one of its fields. */
+  readonly field?: string;
   readonly value: string;
   readonly ttlMs: number;
 }
@@ -57,11 +59,6 @@ export interface TransactionResult {
   readonly known: ReadonlyMap<number, string>;
 }
 
-/** The transaction was carried out in part; repeating it under the same job ids completes it. */
-export class PartialTransactionError extends Error {
-  override readonly name = 'PartialTransactionError';
-}
-
 function finalizeCall({ jobs, clicks, marker, entries }: TransactionPlan): {
   keys: string[];
   args: (string | number)[];
@@ -83,18 +80,14 @@ function finalizeCall({ jobs, clicks, marker, entries }: TransactionPlan): {
       args.push(pending, final, ttlMs);
     }
     args.push(entry.state.length);
-    for (const { key, value, ttlMs } of entry.state) {
+    for (const { key, field, value, ttlMs } of entry.state) {
       keys.push(key);
-      args.push(value, ttlMs);
+      args.push(field === undefined ? 0 : 1, field ?? '', value, ttlMs);
     }
     args.push(entry.rows.length);
     for (const { job, index } of entry.rows) args.push(job + 1, index);
   }
   return { keys, args };
-}
-
-function isScriptMissing(err: unknown): boolean {
-  return err instanceof Error && err.message.includes('NOSCRIPT');
 }
 
 function readResult(answer: unknown): TransactionResult {
@@ -105,23 +98,17 @@ function readResult(answer: unknown): TransactionResult {
 }
 
 /**
- * Adds a batch's jobs, takes its clicks' claims and makes the others final, in one transaction. The finalizing script is sent whole each time, so that
- * it runs even if Redis has forgotten every script: it is what keeps claims of missing jobs from becoming final.
+ * Adds a batch's jobs, takes its clicks' claims and makes the others final, in one transaction. The finalizing script is sent
+ * whole each time, so that it runs even if Redis has lost every script: it is what keeps claims of missing jobs from becoming
+ * final.
  *
- * @throws whatever kept it from being carried out, or from being known to be
+ * @throws PartialTransactionError when a part of it failed: repeating it under the same job ids completes it
+ * @throws whatever else kept it from being carried out, or from being known to be
  */
 export async function runTransaction(adder: JobAdder, plan: TransactionPlan): Promise<TransactionResult> {
   const multi = await adder.transaction();
   await Promise.all(plan.jobs.map((job) => adder.add(multi, job)));
   const { keys, args } = finalizeCall(plan);
   multi.eval(FINALIZE, keys.length, ...keys, ...args);
-  const results = await multi.exec();
-  if (results === null) throw new PartialTransactionError('the transaction was discarded');
-
-  const failed = results.find(([err]) => err !== null)?.[0];
-  if (failed !== undefined && failed !== null) {
-    if (isScriptMissing(failed)) await adder.loadScripts();
-    throw new PartialTransactionError('a part of the transaction failed', { cause: failed });
-  }
-  return readResult(results.at(-1)?.[1]);
+  return readResult((await adder.run(multi)).at(-1));
 }

@@ -63,11 +63,7 @@ export function createWebhookJobSender(redis: Redis): WebhookJobSender {
       if (jobs.length === 0) return;
       const multi = await adder.transaction();
       await addWebhookJobs(adder, multi, jobs);
-      const results = await multi.exec();
-      const failed = results === null ? new Error('the transaction was discarded') : results.find(([err]) => err)?.[0];
-      if (!failed) return;
-      await adder.loadScripts();
-      throw failed;
+      await adder.run(multi);
     },
   };
 }

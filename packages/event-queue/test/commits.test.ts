@@ -1,6 +1,15 @@
 import { aClick, aLead, aSale, waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { ClaimHeldError, type CommitRequest, invoiceClaim, leadClaim, stateKey } from '../src/index.js';
+import {
+  ClaimHeldError,
+  type CommitRequest,
+  findPendingCustomer,
+  invoiceClaim,
+  leadClaim,
+  pendingCustomer,
+  readPendingCustomers,
+  stateKey,
+} from '../src/index.js';
 import { claimKey } from '../src/queue-keys.js';
 import { aVisit, type QueueFixture, startQueueFixture } from './queue-fixture.js';
 
@@ -65,6 +74,25 @@ describe('claims', () => {
 });
 
 describe('commits', () => {
+  it('of a new customer leave it pending, for a day at most, unless they come too late', async () => {
+    const producer = await queue.aProducer();
+    const row = ['7', '77', 1, 0, 'ext_1', '', 'FR', '2', 0, '{"id":"cus_1"}'];
+    const commit = (number: string, owner: string) => ({
+      rows: [{ kind: 'customer' as const, row: row.with(1, number) }],
+      finals: [{ name: invoiceClaim('ws_1', 'in_1'), owner, value: owner, ttlMs: DAY_MS }],
+      state: pendingCustomer(row.with(1, number)),
+    });
+    await producer.claims.take([invoiceClaim('ws_1', 'in_1')], 'one');
+    await producer.commit(commit('77', 'one'));
+    await expect(producer.commit(commit('78', 'two'))).rejects.toThrow();
+    expect(await readPendingCustomers(queue.admin, '7', ['77', '78'])).toEqual(new Map([['77', '{"id":"cus_1"}']]));
+    expect(await findPendingCustomer(queue.admin, '7', 'ext_1')).toBe('77');
+    for (const { key } of commit('77', 'one').state) {
+      expect(await queue.admin.pttl(key)).toBeGreaterThan(DAY_MS - 60_000);
+      expect(await queue.admin.pttl(key)).toBeLessThanOrEqual(DAY_MS);
+    }
+  });
+
   it('make rows of several kinds, final claims and state visible together', async () => {
     const producer = await queue.aProducer();
     const name = invoiceClaim('ws_1', 'in_1');

@@ -1,7 +1,7 @@
 import { createEventId } from '@waymark/contract';
 import { aClick, aLead, aSale, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { listDeadLetters } from '../src/index.js';
+import { findPendingCustomer, listDeadLetters, pendingCustomer, readPendingCustomers } from '../src/index.js';
 import { createJobId } from '../src/job-id.js';
 import { createManifest, MANIFEST_MS } from '../src/manifest.js';
 import { groupKey, jobGroupKey, jobKey, queueKey, rowsKey } from '../src/queue-keys.js';
@@ -107,6 +107,25 @@ describe('the writer', () => {
     expect((await listDeadLetters(fixture.admin)).letters).toContainEqual(
       expect.objectContaining({ kind: 'customer', row: 'not a row' }),
     );
+  });
+
+  it('ends what is pending of customers with their rows, written or parked, unless another has the external id', async () => {
+    workspace += 1;
+    const w = String(workspace);
+    const row = (id: string, externalId: string, link = '2') => [
+      ...[w, id, 1, 0, externalId, '', 'FR', link, Date.now(), `{"id":"${id}"}`],
+    ];
+    const written = [row('81', 'written'), row('82', 'refused', 'not a number'), row('83', 'again')];
+    for (const one of [...written, row('84', 'again')]) {
+      for (const { key, field = '', value } of pendingCustomer(one)) await fixture.admin.hset(key, field, value);
+    }
+    const numbers = ['81', '82', '83', '84'];
+    expect((await readPendingCustomers(fixture.admin, w, numbers)).size).toBe(4);
+    await fixture.add('customer', written);
+    await fixture.untilDrained();
+    expect([...(await readPendingCustomers(fixture.admin, w, numbers)).keys()]).toEqual(['84']);
+    expect(await findPendingCustomer(fixture.admin, w, 'again')).toBe('84');
+    expect(await findPendingCustomer(fixture.admin, w, 'written')).toBeUndefined();
   });
 
   it('leaves out the rows that their own transaction has struck', async () => {

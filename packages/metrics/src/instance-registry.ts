@@ -1,3 +1,4 @@
+import { execute } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 
@@ -75,12 +76,6 @@ return 1
 
 /** What processes write about themselves in Redis, so that each of them knows of all. */
 export function createInstanceRegistry(redis: Redis) {
-  async function run(multi: ReturnType<Redis['multi']>): Promise<void> {
-    const results = await multi.exec();
-    const failed = results?.find(([err]) => err !== null)?.[0];
-    if (failed !== undefined && failed !== null) throw failed;
-  }
-
   function beatIn(multi: ReturnType<Redis['multi']>, instance: Instance): void {
     const text = JSON.stringify(instance);
     multi
@@ -98,20 +93,20 @@ export function createInstanceRegistry(redis: Redis) {
         .ltrim(KEYS.turns, 0, TURNS_KEPT - 1);
       multi.hincrby(KEYS.starts, service, 1);
       beatIn(multi, instance);
-      await run(multi);
+      await execute(multi);
     },
 
     async beat(instance: Instance): Promise<void> {
       const multi = redis.multi();
       beatIn(multi, instance);
-      await run(multi);
+      await execute(multi);
     },
 
     /** Says goodbye. */
     async stopped({ service, instance, pid }: Instance, at: number): Promise<void> {
       const turn = JSON.stringify({ at, event: 'stopped', service, instance, pid } satisfies Turn);
       const field = fieldOf({ service, instance });
-      await run(
+      await execute(
         redis
           .multi()
           .del(heartbeatKey(field))

@@ -44,11 +44,11 @@ export interface MetricsRouteOptions extends Pick<AdminGuardOptions, 'adminKey' 
   readonly operations: Pick<Operations, 'registry'>;
 }
 
-/** `GET /metrics` for Prometheus: open to programs of this machine, else behind the admin key. */
+/** `GET /metrics` for Prometheus, behind the admin key: a caller on this machine may be any of its users, or a proxy. */
 export async function metricsRoute(app: FastifyInstance, options: MetricsRouteOptions): Promise<void> {
   const { adminKey, rateLimiter, operations } = options;
   const { registry } = operations;
-  await app.register(adminGuard, { adminKey, rateLimiter, isOpenToLocalPeers: true });
+  await app.register(adminGuard, { adminKey, rateLimiter });
   app.get('/metrics', { schema: { hide: true } }, async (_request, reply) => {
     return reply.type(registry.contentType).send(await registry.metrics());
   });

@@ -1,5 +1,5 @@
 import type { ClickHouseClient, QueryCaller, QueryReport } from '@waymark/clickhouse';
-import type { StoredGroup } from '@waymark/event-queue';
+import { type StoredGroup, warnOfRedisSettings } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import type { Registry } from 'prom-client';
 import { type ComponentWatch, startComponentWatch } from './component-watch.js';
@@ -66,6 +66,7 @@ function addRequests(opsLog: OpsLog, requests: RequestCounts, service: string, n
   return isBusy;
 }
 
+/** Starts what every process does for its operators; a Redis that may lose events is complained of in the log. */
 export function startOperations(options: OperationsOptions): Operations {
   const {
     service,
@@ -79,6 +80,7 @@ export function startOperations(options: OperationsOptions): Operations {
     intervalMs,
   } = options;
   const isWriter = options.isWriter === true;
+  warnOfRedisSettings(redis, logger);
   const components = startComponentWatch({
     redis,
     clickhouse,

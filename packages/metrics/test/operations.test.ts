@@ -84,8 +84,10 @@ afterAll(async () => {
 
 const ask = (path: string) => fetch(`${url}${path}`, { headers: { authorization: `Bearer ${KEY}` } });
 
+const scrape = () => fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${ADMIN_KEY}` } });
+
 async function metrics(): Promise<MetricLine[]> {
-  const response = await fetch(`${url}/metrics`);
+  const response = await scrape();
   expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
   return parseMetrics(await response.text());
 }
@@ -122,7 +124,7 @@ describe('/metrics', () => {
       await ask(path);
     }
     await fetch(`${url}/links/secret-5`);
-    const text = await (await fetch(`${url}/metrics`)).text();
+    const text = await (await scrape()).text();
     expect(text).not.toContain('secret');
     const counts = await values('waymark_http_request_duration_seconds_count', 'method', 'route', 'status');
     expect(counts).toMatchObject({
@@ -192,12 +194,12 @@ describe('/metrics', () => {
     expect(await values('waymark_writer_insert_duration_seconds_sum', 'kind')).toEqual({ click: 0.93 });
   });
 
-  it('is for programs of this machine, and for others with the admin key', async () => {
-    const elsewhere = { remoteAddress: '203.0.113.9', url: '/metrics' };
-    expect((await app.inject(elsewhere)).statusCode).toBe(401);
+  it.each(['127.0.0.1', '203.0.113.9'])('is for those with the admin key, from %s', async (remoteAddress) => {
+    const from = { remoteAddress, url: '/metrics' };
+    expect((await app.inject(from)).statusCode).toBe(401);
     const authorization = `Bearer ${ADMIN_KEY}`;
-    expect((await app.inject({ ...elsewhere, headers: { authorization } })).statusCode).toBe(200);
-    expect((await app.inject({ ...elsewhere, headers: { authorization: `Bearer ${KEY}` } })).statusCode).toBe(401);
+    expect((await app.inject({ ...from, headers: { authorization } })).statusCode).toBe(200);
+    expect((await app.inject({ ...from, headers: { authorization: `Bearer ${KEY}` } })).statusCode).toBe(401);
   });
 });
 

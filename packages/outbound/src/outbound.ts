@@ -26,6 +26,8 @@ export interface OutboundRequest {
 export interface OutboundAnswer {
   readonly status: number;
   readonly contentType: string | undefined;
+  /** Where a redirect leads: as it was sent, perhaps relative, and not checked. */
+  readonly location: string | undefined;
   readonly body: Buffer;
   /** The body was longer than `answerBytesMax`. */
   readonly isCut: boolean;
@@ -52,8 +54,8 @@ function readAnswer(response: IncomingMessage, bytesMax: number): Promise<Outbou
     let bytes = 0;
     const finish = (isCut: boolean) => {
       const status = response.statusCode ?? 0;
-      const contentType = response.headers['content-type'];
-      resolve({ status, contentType, body: Buffer.concat(chunks).subarray(0, bytesMax), isCut });
+      const { 'content-type': contentType, location } = response.headers;
+      resolve({ status, contentType, location, body: Buffer.concat(chunks).subarray(0, bytesMax), isCut });
     };
     response.on('data', (chunk: Buffer) => {
       chunks.push(chunk);

@@ -1,1 +1,2 @@
+export * from './limited-network.js';
 export * from './rate-limiter.js';

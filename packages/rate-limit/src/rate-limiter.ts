@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
 
@@ -18,10 +19,11 @@ export interface RateLimiter {
    * Counts one request of `key` in a fixed window that starts with the first one counted. Never rejects: while Redis is
    * away this process counts for itself.
    *
-   * @param key what is limited: the hash of an API key, an address, a link id; never a secret itself
+   * @param key what is limited: the hash of an API key, an address, a link id. Redis is told a keyed digest of it
    * @param bucket which of its limits, such as `standard` or `analytics`
+   * @param points what the request counts for, where one may do the work of several; at least 1
    */
-  take(key: string, bucket: string, limit: number, windowSeconds: number): Promise<RateLimitResult>;
+  take(key: string, bucket: string, limit: number, windowSeconds: number, points?: number): Promise<RateLimitResult>;
   /**
    * What a `take` would be told, without counting; a window may begin with it. It waits its turn behind every `take` before
    * it: no request gets past a limit by being quicker than the counts of those before it. Never rejects.
@@ -32,6 +34,8 @@ export interface RateLimiter {
 }
 
 export interface RateLimiterOptions {
+  /** Of the installation, shared by all its processes: without it nobody who reads Redis learns whose requests were counted. */
+  readonly instanceKey: Buffer;
   readonly now?: () => number;
   /** A Redis slower than this counts as away. */
   readonly commandTimeoutMs?: number;
@@ -56,11 +60,11 @@ interface Window {
   readonly inMemory: RateLimiterMemory;
 }
 
-/** @param points what was counted just now: 1, or 0 by a look, which answers for the request that would be next */
-function toResult(counted: RateLimiterRes, points: 0 | 1, limit: number, nowMs: number): RateLimitResult {
+/** @param next what the request will count for that is answered; 0 when that is counted already */
+function toResult(counted: RateLimiterRes, next: 0 | 1, limit: number, nowMs: number): RateLimitResult {
   const leftMs = Math.max(counted.msBeforeNext, 0);
   return {
-    allowed: counted.consumedPoints + 1 - points <= limit,
+    allowed: counted.consumedPoints + next <= limit,
     limit,
     remaining: Math.max(limit - counted.consumedPoints, 0),
     resetEpochSeconds: Math.ceil((nowMs + leftMs) / 1000),
@@ -80,7 +84,7 @@ function firstConnection(client: Redis, timeoutMs: number): Promise<void> {
 }
 
 /** Rate limits in Redis, one round trip each; opens a connection of its own from the settings of `redis`. */
-export function createRateLimiter(redis: Redis, options: RateLimiterOptions = {}): RateLimiter {
+export function createRateLimiter(redis: Redis, options: RateLimiterOptions): RateLimiter {
   const { now = Date.now, commandTimeoutMs = COMMAND_TIMEOUT_MS, logger } = options;
   const client = redis.duplicate({
     commandTimeout: commandTimeoutMs,
@@ -92,6 +96,9 @@ export function createRateLimiter(redis: Redis, options: RateLimiterOptions = {}
   });
   // Without a listener ioredis writes every refused connection to the console; requests tell us soon enough.
   client.on('error', () => {});
+
+  const secret = createHmac('sha256', options.instanceKey).update('rate limits').digest();
+  const storedKey = (key: string) => createHmac('sha256', secret).update(key).digest('base64url');
 
   let connecting: Promise<void> | undefined = firstConnection(client, commandTimeoutMs).finally(() => {
     connecting = undefined;
@@ -130,7 +137,8 @@ export function createRateLimiter(redis: Redis, options: RateLimiterOptions = {}
   }
 
   /** Nothing is counted as nothing, by the same command: another one would not keep its place among the counts. */
-  async function count(key: string, points: 0 | 1, window: Window): Promise<RateLimiterRes> {
+  async function count(name: string, points: number, window: Window): Promise<RateLimiterRes> {
+    const key = storedKey(name);
     if (connecting !== undefined) await connecting;
     if (mayAskRedis()) {
       try {
@@ -145,11 +153,11 @@ export function createRateLimiter(redis: Redis, options: RateLimiterOptions = {}
   }
 
   return {
-    async take(key, bucket, limit, windowSeconds) {
-      return toResult(await count(key, 1, windowOf(bucket, windowSeconds)), 1, limit, now());
+    async take(key, bucket, limit, windowSeconds, points = 1) {
+      return toResult(await count(key, points, windowOf(bucket, windowSeconds)), 0, limit, now());
     },
     async look(key, bucket, limit, windowSeconds) {
-      return toResult(await count(key, 0, windowOf(bucket, windowSeconds)), 0, limit, now());
+      return toResult(await count(key, 0, windowOf(bucket, windowSeconds)), 1, limit, now());
     },
     async close() {
       client.disconnect();

@@ -3,6 +3,8 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createRateLimiter, type RateLimiter, type RateLimiterOptions } from '../src/index.js';
 
+const INSTANCE_KEY = Buffer.alloc(32, 5);
+
 let server: Awaited<ReturnType<typeof startRedis>>;
 let redis: Redis;
 const limiters: RateLimiter[] = [];
@@ -22,8 +24,8 @@ afterAll(async () => {
 });
 
 /** Patient by default, so that a busy machine is not taken for a Redis that is away. */
-function aLimiter(options: RateLimiterOptions = {}): RateLimiter {
-  const limiter = createRateLimiter(redis, { commandTimeoutMs: 10_000, ...options });
+function aLimiter(options: Partial<RateLimiterOptions> = {}): RateLimiter {
+  const limiter = createRateLimiter(redis, { instanceKey: INSTANCE_KEY, commandTimeoutMs: 10_000, ...options });
   limiters.push(limiter);
   return limiter;
 }
@@ -148,6 +150,29 @@ describe('with Redis', () => {
   });
 });
 
+describe('what is counted', () => {
+  it('a request may count for several, and is refused when they do not fit', async () => {
+    const limiter = aLimiter();
+    const key = aKey();
+    expect(await limiter.take(key, 'standard', 10, 60, 7)).toMatchObject({ allowed: true, remaining: 3 });
+    expect((await limiter.take(key, 'standard', 10, 60, 4)).allowed).toBe(false);
+    expect((await limiter.take(key, 'standard', 10, 60)).allowed).toBe(false);
+  });
+
+  it('is not told to who reads Redis, and is the same for every process of the installation alone', async () => {
+    const bucket = 'hidden';
+    for (const address of ['198.51.100.7', '2001:db8:1:2::/64']) {
+      await aLimiter().take(address, bucket, 10, 60);
+      expect(await aLimiter().take(address, bucket, 10, 60)).toMatchObject({ remaining: 8 });
+      const others = aLimiter({ instanceKey: Buffer.alloc(32, 6) });
+      expect(await others.take(address, bucket, 10, 60)).toMatchObject({ remaining: 9 });
+    }
+    const names = await redis.keys(`waymark:limit:${bucket}:*`);
+    expect(names).toHaveLength(4);
+    expect(names.join()).not.toMatch(/198\.51|2001/);
+  });
+});
+
 describe('without Redis', () => {
   it('requests go on, limited within the process, and come back to the shared count when Redis does', async () => {
     const lines: string[] = [];
@@ -167,8 +192,8 @@ describe('without Redis', () => {
     const other = aKey();
     await waitFor(
       async () => {
-        await limiter.take(other, 'standard', 1000, 60);
-        return (await redis.exists(`waymark:limit:standard:60:${other}`)) === 1;
+        await limiter.take(other, 'again', 1000, 60);
+        return (await redis.keys('waymark:limit:again:*')).length === 1;
       },
       { timeoutMs: 10_000, what: 'counting in Redis again' },
     );
@@ -210,7 +235,7 @@ describe('without Redis', () => {
 
   it('a Redis that is away from the start costs its first requests the time-out only', async () => {
     const nowhere = new Redis('redis://127.0.0.1:1', { lazyConnect: true });
-    const limiter = createRateLimiter(nowhere);
+    const limiter = createRateLimiter(nowhere, { instanceKey: INSTANCE_KEY });
     limiters.push(limiter);
     const startedAt = performance.now();
     const results = await Promise.all(Array.from({ length: 5 }, () => limiter.take(aKey(), 'standard', 3, 60)));

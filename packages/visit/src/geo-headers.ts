@@ -9,21 +9,28 @@ export interface GeoHeaderNames {
   readonly continent?: string | undefined;
 }
 
-/** Edges known by name. The country header tells which one is in front. */
-const KNOWN_EDGES: readonly GeoHeaderNames[] = [
-  {
+/** Edges whose headers are known. */
+export type GeoEdge = 'vercel' | 'cloudflare' | 'cloudfront';
+
+const EDGE_HEADERS: Readonly<Record<GeoEdge, GeoHeaderNames>> = {
+  vercel: {
     country: 'x-vercel-ip-country',
     region: 'x-vercel-ip-country-region',
     city: 'x-vercel-ip-city',
     continent: 'x-vercel-ip-continent',
   },
-  { country: 'cf-ipcountry', region: 'cf-region-code', city: 'cf-ipcity', continent: 'cf-ipcontinent' },
-  {
+  cloudflare: {
+    country: 'cf-ipcountry',
+    region: 'cf-region-code',
+    city: 'cf-ipcity',
+    continent: 'cf-ipcontinent',
+  },
+  cloudfront: {
     country: 'cloudfront-viewer-country',
     region: 'cloudfront-viewer-country-region',
     city: 'cloudfront-viewer-city',
   },
-];
+};
 
 function headerText(headers: IncomingHttpHeaders, name: string | undefined): string | undefined {
   if (name === undefined) return undefined;
@@ -62,18 +69,17 @@ function readEdge(headers: IncomingHttpHeaders, names: GeoHeaderNames): RawPlace
 
 /**
  * Reads the place from the headers of the edge in front, undefined when it sent none. The caller has made sure that they come
- * from a trusted proxy. A configured name replaces the known ones for its field: the operator knows which edge is in front,
- * and another edge's header would then be the visitor's own invention.
+ * from a trusted proxy; that is not enough, as a proxy passes on what its visitors send. So only the headers of the edge that
+ * the operator says is in front are read: any other's would be a visitor's own invention.
+ *
+ * @param configured names that take the place of the edge's, field by field, or are those of an edge not known here
  */
 export function createGeoHeaderReader(
+  edge: GeoEdge | undefined,
   configured: GeoHeaderNames = {},
 ): (headers: IncomingHttpHeaders) => Place | undefined {
   const own = Object.fromEntries(Object.entries(configured).filter(([, name]) => name !== undefined)) as GeoHeaderNames;
-  const edges = KNOWN_EDGES.map((edge) => ({ ...edge, ...own }));
-  return (headers) => {
-    for (const edge of edges) {
-      if (headerText(headers, edge.country) !== undefined) return toPlace(readEdge(headers, edge));
-    }
-    return undefined;
-  };
+  const names = { ...(edge === undefined ? {} : EDGE_HEADERS[edge]), ...own };
+  return (headers) =>
+    headerText(headers, names.country) === undefined ? undefined : toPlace(readEdge(headers, names));
 }

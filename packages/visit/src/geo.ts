@@ -84,7 +84,7 @@ const ANONYMOUS_COUNTRIES: ReadonlySet<string> = new Set(
   'AT BE BG CY CZ DE DK EE ES FI FR GB GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK'.split(' '),
 );
 
-/** Whether an address from this country may be stored. */
+/** Whether an address from this country may be stored. One from an unknown country may be from any of those. */
 export function mayKeepAddress(country: string): boolean {
-  return !ANONYMOUS_COUNTRIES.has(country);
+  return country !== UNKNOWN && !ANONYMOUS_COUNTRIES.has(country);
 }

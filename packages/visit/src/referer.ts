@@ -1,3 +1,5 @@
+import { parseUrl } from '@waymark/contract';
+
 export const DIRECT = '(direct)';
 
 /** Browsers cut a Referer at 4096; what we keep is its path, and rows are bounded. */
@@ -19,12 +21,8 @@ export function withoutWww(host: string): string {
 }
 
 function hostOf(url: string): string | undefined {
-  try {
-    const host = new URL(url).hostname;
-    return host === '' ? undefined : withoutWww(host);
-  } catch {
-    return undefined;
-  }
+  const host = parseUrl(url)?.hostname;
+  return host ? withoutWww(host) : undefined;
 }
 
 /** What a Referer header, or the `document.referrer` of a script, says. */

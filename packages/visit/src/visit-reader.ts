@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { createClientAddressReader } from './client-address.js';
 import { mayKeepAddress, type Place, UNKNOWN, UNKNOWN_PLACE } from './geo.js';
 import { type GeoDatabaseOptions, openGeoDatabase } from './geo-database.js';
-import { createGeoHeaderReader, type GeoHeaderNames } from './geo-headers.js';
+import { createGeoHeaderReader, type GeoEdge, type GeoHeaderNames } from './geo-headers.js';
 import { ownText } from './own-text.js';
 import { readReferer } from './referer.js';
 import { createAgentReader } from './user-agent.js';
@@ -13,8 +13,10 @@ export interface VisitReaderOptions extends GeoDatabaseOptions {
   readonly trustedProxies: readonly string[];
   /** Path of an mmdb file, asked when the edge sends no country. */
   readonly geoDatabase?: string | undefined;
+  /** The edge in front of the trusted proxies, or that is one; no other's headers are read. */
+  readonly geoEdge?: GeoEdge | undefined;
   readonly geoHeaders?: GeoHeaderNames | undefined;
-  /** Whose addresses are not to be stored: visitors' from the EU and GB (spec 7.4), or everybody's. */
+  /** Whose addresses are not to be stored: visitors' from the EU and GB, or perhaps from there (spec 7.4), or everybody's. */
   readonly anonymisedAddresses?: 'eu' | 'all' | undefined;
   /** Secret of the installation: without it nobody can find out an address from its identity. */
   readonly identitySalt: string;
@@ -41,6 +43,8 @@ export interface Visit {
   readonly isBot: boolean;
   /** The browser only makes ready for a visit that may never come. */
   readonly isPrefetch: boolean;
+  /** The visitor's connection is encrypted, by the word of the nearest proxy that is trusted. */
+  readonly isSecure: boolean;
   readonly device: string;
   readonly browser: string;
   readonly os: string;
@@ -76,6 +80,19 @@ function isPrefetch(headers: IncomingHttpHeaders): boolean {
   return saysPrefetch(headers['sec-purpose']) || saysPrefetch(headers.purpose) || saysPrefetch(headers['x-moz']);
 }
 
+/** Each proxy adds its word behind those before it, or replaces them. */
+function saysHttps(headers: IncomingHttpHeaders): boolean {
+  const value = headers['x-forwarded-proto'];
+  const said = Array.isArray(value) ? value.at(-1) : value;
+  if (said === undefined || said === 'https') return said !== undefined;
+  return (
+    said
+      .slice(said.lastIndexOf(',') + 1)
+      .trim()
+      .toLowerCase() === 'https'
+  );
+}
+
 function readForwardedFor(headers: IncomingHttpHeaders): string | undefined {
   const value: string | string[] | undefined = headers['x-forwarded-for'];
   return Array.isArray(value) ? value.join(',') : value;
@@ -84,7 +101,7 @@ function readForwardedFor(headers: IncomingHttpHeaders): string | undefined {
 /** Reads visits; made once a process. */
 export function createVisitReader(options: VisitReaderOptions): VisitReader {
   const readClientAddress = createClientAddressReader(options.trustedProxies);
-  const readGeoHeaders = createGeoHeaderReader(options.geoHeaders);
+  const readGeoHeaders = createGeoHeaderReader(options.geoEdge, options.geoHeaders);
   const readAgent = createAgentReader();
   const database = options.geoDatabase === undefined ? undefined : openGeoDatabase(options.geoDatabase, options);
   const { identitySalt } = options;
@@ -108,6 +125,7 @@ export function createVisitReader(options: VisitReaderOptions): VisitReader {
       ip: !keepsNone && mayKeepAddress(place.country) ? address : '',
       isBot: agent.isBot || facts.method === 'HEAD' || (facts.botParameter ?? '') !== '',
       isPrefetch: isPrefetch(headers),
+      isSecure: isForwarded && saysHttps(headers),
       device: agent.device,
       browser: agent.browser,
       os: agent.os,

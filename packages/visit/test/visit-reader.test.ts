@@ -3,13 +3,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { createVisitReader, type Visit, type VisitFacts } from '../src/index.js';
+import { createVisitReader, type GeoEdge, type Visit, type VisitFacts } from '../src/index.js';
 import { mmdbFile } from './mmdb-file.js';
 
 const CHROME =
   'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 Safari/537.36';
 const options = { trustedProxies: ['127.0.0.0/8', '::1/128'], identitySalt: 'salt' };
-const reader = createVisitReader(options);
+const reader = createVisitReader({ ...options, geoEdge: 'cloudflare' });
 const directory = mkdtempSync(join(tmpdir(), 'visit-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
@@ -17,11 +17,13 @@ function visit(headers: IncomingHttpHeaders, facts: Partial<VisitFacts> = {}, re
   return read({ remoteAddress: '127.0.0.1', method: 'GET', headers: { 'user-agent': CHROME, ...headers }, ...facts });
 }
 
+const NOWHERE = { country: 'Unknown', region: 'Unknown', city: 'Unknown', continent: '' };
+
 describe('visit', () => {
   it('has a final text for everything that is not known', () => {
     expect(visit({ 'user-agent': undefined })).toMatchObject({
       clientAddress: '127.0.0.1',
-      ip: '127.0.0.1',
+      ip: '',
       isBot: true,
       isPrefetch: false,
       device: 'Desktop',
@@ -70,7 +72,7 @@ describe('visit', () => {
   });
 
   it('believes nothing of proxies that are not trusted', () => {
-    const headers = { 'x-forwarded-for': '1.2.3.4', 'x-vercel-ip-country': 'US' };
+    const headers = { 'x-forwarded-for': '1.2.3.4', 'cf-ipcountry': 'US' };
     expect(visit(headers, { remoteAddress: '203.0.113.9' })).toMatchObject({
       clientAddress: '203.0.113.9',
       country: 'Unknown',
@@ -78,8 +80,9 @@ describe('visit', () => {
     expect(visit(headers)).toMatchObject({ clientAddress: '1.2.3.4', country: 'US' });
   });
 
-  it.each([
+  it.each<[GeoEdge, IncomingHttpHeaders, Partial<Visit>]>([
     [
+      'vercel',
       {
         'x-vercel-ip-country': 'BR',
         'x-vercel-ip-country-region': 'SP',
@@ -89,6 +92,7 @@ describe('visit', () => {
       { country: 'BR', region: 'SP', city: 'São Paulo', continent: 'SA' },
     ],
     [
+      'cloudflare',
       {
         'cf-ipcountry': 'BR',
         'cf-region-code': 'SP',
@@ -98,6 +102,7 @@ describe('visit', () => {
       { country: 'BR', region: 'SP', city: 'São Paulo', continent: 'SA' },
     ],
     [
+      'cloudfront',
       {
         'cloudfront-viewer-country': 'us',
         'cloudfront-viewer-country-region': 'TX',
@@ -106,46 +111,53 @@ describe('visit', () => {
       { country: 'US', region: 'TX', city: 'Austin', continent: 'NA' },
     ],
     [
+      'vercel',
       { 'x-vercel-ip-country': 'US', 'x-vercel-ip-city': 'a%00b' },
       { country: 'US', region: 'Unknown', city: 'a\ufffdb' },
     ],
-    [{ 'cf-ipcountry': 'XX' }, { country: 'Unknown', region: 'Unknown', city: 'Unknown', continent: '' }],
-    [{ 'cf-ipcountry': 'T1' }, { country: 'Unknown', continent: '' }],
+    ['cloudflare', { 'cf-ipcountry': 'XX' }, { country: 'Unknown', region: 'Unknown', city: 'Unknown', continent: '' }],
+    ['cloudflare', { 'cf-ipcountry': 'T1' }, { country: 'Unknown', continent: '' }],
     [
+      'cloudflare',
       { 'cf-ipcountry': 'US', 'cf-region-code': 'US-CA', 'cf-ipcity': '100%' },
       { country: 'US', region: 'CA', city: '100%' },
     ],
-    [
-      { 'cf-ipcountry': '<script>', 'cf-ipcity': 'x' },
-      { country: 'Unknown', city: 'Unknown' },
-    ],
-    [{ 'cf-ipcountry': 'US', 'cf-ipcontinent': 'Atlantis' }, { continent: 'NA' }],
-  ])('reads the place from %j', (headers, place) => {
-    expect(visit(headers)).toMatchObject(place);
+    ['cloudflare', { 'cf-ipcountry': '<script>', 'cf-ipcity': 'x' }, { country: 'Unknown', city: 'Unknown' }],
+    ['cloudflare', { 'cf-ipcountry': 'US', 'cf-ipcontinent': 'Atlantis' }, { continent: 'NA' }],
+  ])('%s in front: the place is read from %j, which nobody else is believed', (geoEdge, headers, place) => {
+    const behind = (edge: GeoEdge | undefined) => visit(headers, {}, createVisitReader({ ...options, geoEdge: edge }));
+    expect(behind(geoEdge)).toMatchObject(place);
+    const others = (['vercel', 'cloudflare', 'cloudfront', undefined] as const).filter((edge) => edge !== geoEdge);
+    for (const other of others) expect(behind(other)).toMatchObject(NOWHERE);
   });
 
-  it('reads configured headers, and then no others for the same field', () => {
-    const read = createVisitReader({ ...options, geoHeaders: { country: 'x-country', city: 'x-city' } });
-    const headers = {
-      'x-country': 'CA',
-      'x-city': 'Toronto',
-      'x-vercel-ip-country-region': 'ON',
-      'cf-ipcity': 'Paris',
-    };
+  it('reads configured headers, and of the same field no others', () => {
+    const geoHeaders = { country: 'x-country', city: 'x-city' };
+    const headers = { 'x-country': 'CA', 'x-city': 'Toronto', 'cf-region-code': 'ON', 'cf-ipcity': 'Paris' };
+    const read = createVisitReader({ ...options, geoEdge: 'cloudflare', geoHeaders });
     expect(visit(headers, {}, read)).toMatchObject({ country: 'CA', region: 'ON', city: 'Toronto' });
-    expect(visit({ 'cf-ipcountry': 'FR' }, {}, read).country).toBe('Unknown');
+    expect(visit({ 'cf-ipcountry': 'FR' }, {}, read)).toMatchObject(NOWHERE);
+    const alone = createVisitReader({ ...options, geoHeaders });
+    expect(visit(headers, {}, alone)).toMatchObject({ country: 'CA', region: 'Unknown', city: 'Toronto' });
+  });
+
+  it('keeps no address where nothing tells the country: it may be one of the EU', () => {
+    for (const headers of [{ 'cf-ipcountry': 'US' }, { 'x-vercel-ip-country': 'US' }, {}]) {
+      const read = visit({ 'x-forwarded-for': '1.2.3.4', ...headers }, {}, createVisitReader(options));
+      expect(read).toMatchObject({ ...NOWHERE, ip: '', clientAddress: '1.2.3.4' });
+    }
   });
 
   it('does not keep addresses from the EU and GB, and keeps those of their neighbours', () => {
     const from = (country: string) => visit({ 'x-forwarded-for': '1.2.3.4', 'cf-ipcountry': country });
-    for (const country of ['DE', 'FR', 'GB', 'IE', 'SK']) {
+    for (const country of ['DE', 'FR', 'GB', 'IE', 'SK', 'XX', 'T1']) {
       expect(from(country)).toMatchObject({ ip: '', clientAddress: '1.2.3.4' });
     }
-    for (const country of ['US', 'CH', 'NO', 'IS', 'LI', 'XX']) expect(from(country).ip).toBe('1.2.3.4');
+    for (const country of ['US', 'CH', 'NO', 'IS', 'LI']) expect(from(country).ip).toBe('1.2.3.4');
   });
 
   it('keeps no address at all where the installation says so', () => {
-    const read = createVisitReader({ ...options, anonymisedAddresses: 'all' });
+    const read = createVisitReader({ ...options, geoEdge: 'cloudflare', anonymisedAddresses: 'all' });
     const from = (country: string) => visit({ 'x-forwarded-for': '1.2.3.4', 'cf-ipcountry': country }, {}, read);
     expect(from('US')).toMatchObject({ ip: '', clientAddress: '1.2.3.4', country: 'US' });
   });
@@ -177,7 +189,7 @@ describe('geo database', () => {
     city: { names: { en: 'Austin' } },
   };
   const place = (file: string, address: string, headers: IncomingHttpHeaders = {}) => {
-    const read = createVisitReader({ ...options, geoDatabase: file });
+    const read = createVisitReader({ ...options, geoEdge: 'cloudflare', geoDatabase: file });
     try {
       return visit({ 'x-forwarded-for': address, ...headers }, {}, read);
     } finally {
@@ -190,7 +202,7 @@ describe('geo database', () => {
     writeFileSync(file, mmdbFile({ '192.0.2.0/24': austin, '198.51.100.0/24': { country: { iso_code: 'FR' } } }));
     expect(place(file, '192.0.2.77')).toMatchObject({ country: 'US', region: 'TX', city: 'Austin', continent: 'NA' });
     expect(place(file, '198.51.100.1')).toMatchObject({ country: 'FR', region: 'Unknown', continent: 'EU', ip: '' });
-    expect(place(file, '203.0.113.1').country).toBe('Unknown');
+    expect(place(file, '203.0.113.1')).toMatchObject({ country: 'Unknown', ip: '' });
     expect(place(file, '2001:db8::1').country).toBe('Unknown');
     expect(place(file, '192.0.2.77', { 'cf-ipcountry': 'JP' })).toMatchObject({ country: 'JP', city: 'Unknown' });
   });
@@ -215,5 +227,23 @@ describe('geo database', () => {
 
   it('refuses to start with a file that is none', () => {
     expect(() => createVisitReader({ ...options, geoDatabase: join(directory, 'absent.mmdb') })).toThrow();
+  });
+});
+
+describe('a visit over HTTPS', () => {
+  it.each([
+    [{ 'x-forwarded-proto': 'https' }, true],
+    [{ 'x-forwarded-proto': 'HTTPS' }, true],
+    [{ 'x-forwarded-proto': 'http, https' }, true],
+    [{ 'x-forwarded-proto': 'https,http' }, false],
+    [{ 'x-forwarded-proto': 'http' }, false],
+    [{ 'x-forwarded-proto': '' }, false],
+    [{}, false],
+  ])('is what the nearest proxy says: %j', (headers, isSecure) => {
+    expect(visit(headers).isSecure).toBe(isSecure);
+  });
+
+  it('is not what a stranger says', () => {
+    expect(visit({ 'x-forwarded-proto': 'https' }, { remoteAddress: '203.0.113.9' }).isSecure).toBe(false);
   });
 });

@@ -1,13 +1,11 @@
-import type { Catalog, WebhookRecord } from '@waymark/catalog';
+import type { WebhookRecord } from '@waymark/catalog';
 import type { WebhookTrigger } from '@waymark/contract';
 import type { Outbound } from '@waymark/outbound';
 import type { Delivery } from './delivery-log.js';
-import { openBody } from './sealed-body.js';
 import { SIGNATURE_HEADER, signatureOf } from './signature.js';
 import type { ToldEvent } from './webhook-job.js';
 
 export interface AttemptParts {
-  readonly catalog: Pick<Catalog, 'links'>;
   readonly outbound: Outbound;
   readonly now: () => number;
   readonly timeoutMs?: number;
@@ -28,12 +26,12 @@ const NO_ANSWER = 503;
 
 /** Sends one event to a webhook once. Never throws for what the receiver does. */
 export async function attemptDelivery(
-  { catalog, outbound, now, timeoutMs = TIMEOUT_MS }: AttemptParts,
+  { outbound, now, timeoutMs = TIMEOUT_MS }: AttemptParts,
   { webhook, secret }: SignedWebhook,
   told: ToldEvent,
   { event, attempt }: { readonly event: WebhookTrigger; readonly attempt: number },
 ): Promise<Delivery> {
-  const body = openBody(catalog.links, told.body);
+  const { body } = told;
   const at = now();
   const began = performance.now();
   const delivery = (status: number, error: string, responseBody: string): Delivery => ({
@@ -47,7 +45,7 @@ export async function attemptDelivery(
     status,
     elapsedMs: performance.now() - began,
     error,
-    requestBody: told.body,
+    requestBody: body,
     responseBody,
   });
   try {

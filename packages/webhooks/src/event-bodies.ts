@@ -1,10 +1,15 @@
-import type { Catalog, CustomerRecord, CustomerTotals, LinkRecord, WebhookRecord } from '@waymark/catalog';
+import {
+  type Catalog,
+  type CustomerRecord,
+  type CustomerTotals,
+  type LinkRecord,
+  WEBHOOK_SIGHT,
+  type WebhookRecord,
+} from '@waymark/catalog';
 import type { ClickHouseClient, EventTableKind } from '@waymark/clickhouse';
 import { type Customer, deletedCustomer, type Link, type WebhookPartner, type WebhookTrigger } from '@waymark/contract';
-import type { MetCustomers } from '@waymark/event-queue';
 import { eventIdOf } from './event-id.js';
 import { TRIGGER_OF } from './follow-events.js';
-import { sealedLink } from './sealed-body.js';
 import { readStoredEvents, type StoredEvent } from './stored-events.js';
 import type { ToldEvent } from './webhook-job.js';
 import { readPartners } from './webhook-partners.js';
@@ -12,20 +17,13 @@ import { readPartners } from './webhook-partners.js';
 export interface EventBodiesParts {
   readonly catalog: Catalog;
   readonly clickhouse: ClickHouseClient;
-  readonly metCustomers: MetCustomers;
-  readonly now: () => number;
-}
-
-/** A customer travels in another queue than its lead and is not there yet. */
-export class NotYetThereError extends Error {
-  override readonly name = 'NotYetThereError';
 }
 
 const KIND_OF = new Map<WebhookTrigger, EventTableKind>(
   Object.entries(TRIGGER_OF).map(([kind, trigger]) => [trigger, kind as EventTableKind]),
 );
 
-/** The JSON text of an event as it is told, its password still encrypted. */
+/** The JSON text of an event as it is told. */
 export function toldEvent(id: string, event: WebhookTrigger, createdAtMs: number, data: object): ToldEvent {
   return { id, body: JSON.stringify({ id, event, createdAt: new Date(createdAtMs).toISOString(), data }) };
 }
@@ -37,17 +35,12 @@ function isInScope({ id, linkScope, folderIds }: WebhookRecord, { folderId, webh
 }
 
 /** The JSON texts of events that ClickHouse has, for one webhook. */
-export function createEventBodies({ catalog, clickhouse, metCustomers, now }: EventBodiesParts) {
+export function createEventBodies({ catalog, clickhouse }: EventBodiesParts) {
   async function linksOf(workspaceId: string, events: readonly StoredEvent[], isWanted: (link: LinkRecord) => boolean) {
     const found = await catalog.links.getMany(workspaceId, [...new Set(events.map(({ linkId }) => linkId))]);
     const records = [...found.values()].filter(isWanted);
-    const objects = await catalog.links.objects(workspaceId, records);
-    return new Map(
-      records.flatMap((record, index) => {
-        const link = objects[index];
-        return link === undefined ? [] : [[record.id, sealedLink(link, record)] as const];
-      }),
-    );
+    const objects = await catalog.links.objects(workspaceId, records, WEBHOOK_SIGHT);
+    return new Map(objects.map((link) => [link.id, link]));
   }
 
   function customerObject(
@@ -65,9 +58,6 @@ export function createEventBodies({ catalog, clickhouse, metCustomers, now }: Ev
       catalog.customers.getMany(workspaceId, ids),
       catalog.customers.counters(workspaceId, ids),
     ]);
-    const missing = ids.filter((id) => !records.has(id));
-    const [met] = missing.length === 0 ? [] : (await metCustomers.read(missing, now())).keys();
-    if (met !== undefined) throw new NotYetThereError(met);
     return new Map(ids.map((id) => [id, customerObject(id, records.get(id), totals.get(id))]));
   }
 
@@ -77,11 +67,7 @@ export function createEventBodies({ catalog, clickhouse, metCustomers, now }: Ev
   }
 
   return {
-    /**
-     * The events a job names, in their order. Those whose link is gone, or in none of the webhook's folders by now, are left out.
-     *
-     * @throws NotYetThereError when a customer is still on its way
-     */
+    /** The events a job names, in their order. Those whose link is gone, or in none of the webhook's folders by now, are left out. */
     async read(webhook: WebhookRecord, event: WebhookTrigger, ids: readonly string[]): Promise<ToldEvent[]> {
       const kind = KIND_OF.get(event);
       if (kind === undefined || ids.length === 0) return [];

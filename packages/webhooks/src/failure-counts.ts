@@ -1,5 +1,5 @@
 import type { WebhookRecord } from '@waymark/catalog';
-import { stateKey } from '@waymark/event-queue';
+import { execute, stateKey } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { FAILURES_MAX } from './delivery-plan.js';
 
@@ -12,7 +12,10 @@ type CountedWebhook = Pick<WebhookRecord, 'id' | 'updatedAt'>;
  */
 export interface FailureCounts {
   read(webhook: CountedWebhook): Promise<number>;
-  /** @returns how many there are with this one */
+  /**
+   * @returns how many there are with this one
+   * @throws when Redis did not count it
+   */
   add(webhook: CountedWebhook): Promise<number>;
   /** After a success. A count that is full stays: the webhook is being disabled, and everybody is to know. */
   reset(webhook: CountedWebhook): Promise<void>;
@@ -36,8 +39,8 @@ export function createFailureCounts(redis: Redis): FailureCounts {
     },
     async add(webhook) {
       const key = keyOf(webhook);
-      const results = await redis.multi().incr(key).pexpire(key, KEPT_MS).exec();
-      return Number(results?.[0]?.[1] ?? 0);
+      const [count] = await execute(redis.multi().incr(key).pexpire(key, KEPT_MS));
+      return Number(count);
     },
     async reset(webhook) {
       await redis.eval(RESET, 1, keyOf(webhook), FAILURES_MAX);

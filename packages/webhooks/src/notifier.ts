@@ -1,10 +1,9 @@
-import type { Catalog, LinkRecord } from '@waymark/catalog';
+import { type Catalog, type LinkRecord, WEBHOOK_SIGHT } from '@waymark/catalog';
 import type { Partner, WebhookTrigger } from '@waymark/contract';
 import { createWebhookJobSender, type QueueLogger } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { toldEvent } from './event-bodies.js';
 import { createWebhookEventId } from './event-id.js';
-import { sealedLink } from './sealed-body.js';
 import { jobText, webhookJobId } from './webhook-job.js';
 
 export interface WebhookNotifierParts {
@@ -56,8 +55,8 @@ export function createWebhookNotifier({ catalog, redis, logger, now }: WebhookNo
   return {
     linkChanged: (event, link) =>
       tell(link.workspaceId, event, async () => {
-        const [object] = await catalog.links.objects(link.workspaceId, [link]);
-        return object && sealedLink(object, link);
+        const [object] = await catalog.links.objects(link.workspaceId, [link], WEBHOOK_SIGHT);
+        return object;
       }),
 
     partnerEnrolled: (workspaceId, partner) => tell(workspaceId, 'partner.enrolled', async () => partner),

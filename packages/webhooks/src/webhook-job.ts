@@ -5,7 +5,7 @@ import { z } from 'zod';
 const toldEventSchema = z.object({
   /** `evt_…` */
   id: z.string(),
-  /** The JSON text to be sent, its password still encrypted (sealed-body.ts). */
+  /** The JSON text to be sent. */
   body: z.string(),
 });
 export type ToldEvent = z.infer<typeof toldEventSchema>;

@@ -1,7 +1,6 @@
 import type { Catalog } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import {
-  createMetCustomers,
   createWebhookJobSender,
   QUEUE_PREFIX,
   type QueueLogger,
@@ -13,7 +12,7 @@ import { DelayedError, type Job, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { createDeliverer } from './deliverer.js';
 import { createDeliveryLog } from './delivery-log.js';
-import { createEventBodies, NotYetThereError } from './event-bodies.js';
+import { createEventBodies } from './event-bodies.js';
 import { createFailureCounts } from './failure-counts.js';
 import { createTurns } from './turns.js';
 import { readJobData } from './webhook-job.js';
@@ -45,7 +44,6 @@ const STALLED_CHECK_MS = 5_000;
 const STALLED_MAX = 1_000_000_000;
 const RECONNECT_MS = 500;
 const CLOSE_MS = 5_000;
-const CUSTOMER_WAIT_MS = 500;
 /** Made by a newer version, which will take it. */
 const NOT_UNDERSTOOD_MS = 15_000;
 
@@ -63,7 +61,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
   const deliver = createDeliverer({
     catalog,
     outbound,
-    bodies: createEventBodies({ catalog, clickhouse, metCustomers: createMetCustomers(redis), now }),
+    bodies: createEventBodies({ catalog, clickhouse }),
     log,
     failures: createFailureCounts(redis),
     sender: createWebhookJobSender(redis),
@@ -88,9 +86,6 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
     if (waitMs > 0) return postpone(job, token, waitMs);
     try {
       await deliver(data, job.id ?? '');
-    } catch (err) {
-      if (err instanceof NotYetThereError) return await postpone(job, token, CUSTOMER_WAIT_MS);
-      throw err;
     } finally {
       turns.leave(data.webhookId);
     }

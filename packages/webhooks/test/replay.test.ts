@@ -51,7 +51,7 @@ describe('deliveries that are replayed', () => {
     await waitFor(() => receiver.received.length === 3, { what: 'the replay' });
     const [, first, again] = receiver.received;
     expect(again?.text).toBe(first?.text);
-    expect(again?.text).toContain('open sesame');
+    expect(again?.text).not.toContain('open sesame');
     expect(again?.headers['dub-signature']).toBe(first?.headers['dub-signature']);
     await waitFor(async () => (await attempts({ webhookId, isFailed: true })).length === 0, { what: 'the log' });
     expect((await attempts({ webhookId })).map(({ eventId, attempt, status }) => [eventId, attempt, status])).toEqual([
