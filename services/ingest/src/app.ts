@@ -8,6 +8,9 @@ import { trackRoutes } from './track/track-routes.js';
 /** Patterns of the routes of visits and of the form that opens a link. HTTPS is required of the API only (spec 1.1). */
 const VISIT_PATHS = ['/', '/*'];
 
+/** What browsers and proxies send is far below; visitors are strangers. */
+const VISIT_HEADER_BYTES_MAX = 16 * 1024;
+
 /** The app of the link port: every path is a short link's, except that browsers report clicks here as well. */
 export function buildLinkApp(
   options: CreateAppOptions,
@@ -18,6 +21,7 @@ export function buildLinkApp(
     title: 'Waymark links',
     ...options,
     systemRoutes: false,
+    headerBytesMax: VISIT_HEADER_BYTES_MAX,
     rewriteUrl: routerTarget,
     plainPaths: VISIT_PATHS,
   });

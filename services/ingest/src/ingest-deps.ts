@@ -7,15 +7,19 @@ import type { Logger } from '@waymark/http-kit';
 import type { RateLimiter } from '@waymark/rate-limit';
 import { createVisitReader } from '@waymark/visit';
 import type { Redis } from 'ioredis';
+import { createAdmission } from './admission.js';
 import { createAppOpens } from './app-opens.js';
 import { createFreshClicks } from './fresh-clicks.js';
 import { createPasswordGate } from './redirect/password-gate.js';
+import { createPasswordTries } from './redirect/password-tries.js';
 import type { RedirectDeps } from './redirect/redirector.js';
 import { createCurrencyConverter } from './track/currencies.js';
 import type { TrackDeps } from './track/track-deps.js';
 
 /** What all routes of this service work on. */
-export interface IngestDeps extends Omit<RedirectDeps, 'catalog' | 'producer' | 'appOpens' | 'freshClicks'>, TrackDeps {
+export interface IngestDeps
+  extends Omit<RedirectDeps, 'catalog' | 'producer' | 'admission' | 'appOpens' | 'freshClicks'>,
+    TrackDeps {
   /** Stops following the files that were opened; the stores stay open. */
   close(): void;
 }
@@ -23,7 +27,13 @@ export interface IngestDeps extends Omit<RedirectDeps, 'catalog' | 'producer' | 
 export interface IngestDepsOptions {
   readonly settings: Pick<
     Settings,
-    'trustedProxies' | 'geoDatabase' | 'geoHeaders' | 'anonymisedAddresses' | 'currencyRatesFile' | 'defaultDomain'
+    | 'trustedProxies'
+    | 'geoDatabase'
+    | 'geoEdge'
+    | 'geoHeaders'
+    | 'anonymisedAddresses'
+    | 'currencyRatesFile'
+    | 'defaultDomain'
   >;
   readonly instanceKey: Buffer;
   readonly catalog: Catalog;
@@ -45,11 +55,19 @@ export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
   const readVisit = createVisitReader({
     trustedProxies: settings.trustedProxies,
     geoDatabase: settings.geoDatabase,
+    geoEdge: settings.geoEdge,
     geoHeaders: settings.geoHeaders,
     anonymisedAddresses: settings.anonymisedAddresses,
     identitySalt: secretFor('visitor identity').toString('hex'),
     onReloadError: onReloadError('the geo database'),
   });
+  const { geoDatabase, geoEdge, geoHeaders } = settings;
+  if (geoDatabase === undefined && geoEdge === undefined && geoHeaders.country === undefined) {
+    logger.warn(
+      {},
+      'no source tells where visitors are (GEO_DATABASE, GEO_EDGE): their country is Unknown, and their addresses are not stored, as those from the EU are not',
+    );
+  }
   const currencies = createCurrencyConverter({
     ratesFile: settings.currencyRatesFile,
     onUnknown: (currency) =>
@@ -59,17 +77,19 @@ export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
       ),
     onReloadError: onReloadError('the file of currency rates'),
   });
+  const passwords = createPasswordGate({
+    secret: secretFor('link passwords'),
+    passwordOf: catalog.links.passwordOf,
+    tries: createPasswordTries(rateLimiter),
+  });
   return {
     catalog,
     producer,
     clickhouse,
     readState: async (keys) => (await redis.mget(...keys)).map((value) => value ?? undefined),
     readVisit,
-    passwords: createPasswordGate({
-      secret: secretFor('link passwords'),
-      passwordOf: catalog.links.passwordOf,
-      limiter: rateLimiter,
-    }),
+    admission: createAdmission({ catalog, passwords, defaultDomain: settings.defaultDomain, now }),
+    passwords,
     appOpens: createAppOpens({ redis, secret: secretFor('app opens'), logger }),
     freshClicks: createFreshClicks(now),
     rateLimiter,

@@ -25,7 +25,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
     catalogLookups,
     logger,
   });
-  const rateLimiter = createRateLimiter(redis, { logger });
+  const rateLimiter = createRateLimiter(redis, { instanceKey, logger });
   const deps = createIngestDeps({ settings, instanceKey, catalog, producer, clickhouse, redis, rateLimiter, logger });
 
   const options: CreateAppOptions = {

@@ -143,7 +143,16 @@ describe('redir_url', () => {
 
   it('replaces a target on the same host', () => {
     expect(redirectTarget(target, 'https://acme.com/other?x=1')).toBe('https://acme.com/other?x=1');
-    expect(redirectTarget(target, 'http://acme.com/other')).toBe('http://acme.com/other');
+  });
+
+  it('does not lead from https to http, though it may lead the other way', () => {
+    expect(redirectTarget(target, 'http://acme.com/other')).toBe(target);
+    expect(redirectTarget('http://acme.com/', 'http://acme.com/other')).toBe('http://acme.com/other');
+    expect(redirectTarget('http://acme.com/', 'https://acme.com/other')).toBe('https://acme.com/other');
+  });
+
+  it('does not lead from an app to a web site that has its name', () => {
+    expect(redirectTarget('myapp://acme.com/open', 'https://acme.com/')).toBe('myapp://acme.com/open');
   });
 
   it.each([
@@ -159,6 +168,8 @@ describe('redir_url', () => {
     'https:\\\\evil.com/acme.com',
     'javascript://acme.com/%0aalert(1)',
     'data:text/html,acme.com',
+    'https://ada:secret@acme.com/',
+    'https://ada@acme.com/',
   ])('is ignored when it is %s', (redirUrl) => {
     expect(redirectTarget(target, redirUrl)).toBe(target);
   });

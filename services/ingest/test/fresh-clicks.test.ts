@@ -90,9 +90,9 @@ describe('a lead right after its click', () => {
       const visited = await ingest.visit(`/${link.key}?qr=1&x=%F0%9F%98%80`, {
         'user-agent': `${BROWSER} "quoted" \\ \u00ff`,
         'x-forwarded-for': '198.51.103.2',
-        'x-vercel-ip-country': country,
-        'x-vercel-ip-country-region': 'NW',
-        'x-vercel-ip-city': encodeURIComponent(city),
+        'cf-ipcountry': country,
+        'cf-region-code': 'NW',
+        'cf-ipcity': encodeURIComponent(city),
         referer: 'https://www.news.example/päge?session=1',
       });
       const clickId = new URL(String(visited.headers.location)).searchParams.get('dub_id') ?? '';

@@ -8,8 +8,12 @@ import { buildLinkApp } from '../src/index.js';
 import { BROWSER, DOMAIN, startIngest, type TestIngest } from './test-ingest.js';
 
 let ingest: TestIngest;
+/** Of its link app. */
+let port: number;
 beforeAll(async () => {
   ingest = await startIngest();
+  await ingest.linkApp.listen({ host: '127.0.0.1', port: 0 });
+  port = (ingest.linkApp.server.address() as AddressInfo).port;
 }, 60_000);
 afterAll(() => ingest.stop());
 
@@ -97,8 +101,6 @@ describe('over a socket', () => {
   });
 
   it('takes bytes no browser sends', async () => {
-    await ingest.linkApp.listen({ host: '127.0.0.1', port: 0 });
-    const { port } = ingest.linkApp.server.address() as AddressInfo;
     const ask = (target: string) =>
       exchange(
         port,
@@ -133,4 +135,47 @@ describe('over a socket', () => {
       expect((await ingest.visit('/under/taken')).headers.location).toBe('https://acme.com/kept');
     }
   });
+});
+
+describe('cookies', () => {
+  const variants = [
+    { url: 'https://acme.com/a', percentage: 50 },
+    { url: 'https://acme.com/b', percentage: 50 },
+  ];
+
+  /** The `Set-Cookie` headers of an answer. */
+  async function cookiesOf(head: string, proto: string | undefined, body = ''): Promise<string[]> {
+    const lines = [
+      `${head} HTTP/1.1`,
+      `Host: ${DOMAIN}`,
+      `User-Agent: ${BROWSER}`,
+      'Connection: close',
+      ...(proto === undefined ? [] : [`X-Forwarded-Proto: ${proto}`]),
+      ...(body === '' ? [] : ['Content-Type: application/x-www-form-urlencoded', `Content-Length: ${body.length}`]),
+    ];
+    const text = await exchange(port, `${lines.join('\r\n')}\r\n\r\n${body}`);
+    return [...text.matchAll(/^set-cookie: (.*)\r$/gim)].map(([, cookie = '']) => cookie);
+  }
+
+  it.each([
+    ['https', true],
+    ['http, https', true],
+    ['http', false],
+    ['https, http', false],
+    [undefined, false],
+  ])(
+    'are all Secure when the trusted proxy says that the visit came over HTTPS, else none is: %s',
+    async (proto, isSecure) => {
+      const testCompletedAt = new Date(Date.now() + 3_600_000).toISOString();
+      const { key } = await ingest.link({ password: 'x', testVariants: variants, testCompletedAt });
+      const cookies = [
+        ...(await cookiesOf(`POST /${key}`, proto, 'password=x')),
+        ...(await cookiesOf(`GET /${key}?pw=x`, proto)),
+        ...(await cookiesOf('GET /', proto)),
+      ];
+      const names = ['dub_password_link_', `dub_id_${DOMAIN}_${key}=`, 'dub_test_url=', `dub_id_${DOMAIN}__root=`];
+      expect(cookies.map((cookie, index) => cookie.startsWith(names[index]!))).toEqual(Array(4).fill(true));
+      expect(cookies.map((cookie) => cookie.split('; ').includes('Secure'))).toEqual(Array(4).fill(isSecure));
+    },
+  );
 });

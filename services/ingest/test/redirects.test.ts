@@ -167,9 +167,9 @@ describe('redirect', () => {
     await visit(`/${link.key}?qr=1&x=y`, {
       'x-forwarded-for': '198.51.100.9',
       referer: 'https://www.news.example/page?session=1',
-      'x-vercel-ip-country': 'US',
-      'x-vercel-ip-country-region': 'TX',
-      'x-vercel-ip-city': 'San%20Antonio',
+      'cf-ipcountry': 'US',
+      'cf-region-code': 'TX',
+      'cf-ipcity': 'San%20Antonio',
     });
     const [click] = await ingest.rowsWhen(1, 'click_events', 'link_id = {link:UInt64}', { link: numberOf(link) });
     expect(click).toMatchObject({

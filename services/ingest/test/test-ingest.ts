@@ -93,12 +93,14 @@ export async function startIngest(
   const settings = {
     trustedProxies: ['127.0.0.0/8', '::1/128'],
     geoDatabase: undefined,
+    geoEdge: 'cloudflare' as const,
     geoHeaders: { country: undefined, city: undefined, region: undefined, continent: undefined },
     anonymisedAddresses: 'eu' as const,
     currencyRatesFile: undefined,
     defaultDomain: undefined,
   };
-  const rateLimiter = createRateLimiter(client);
+  // A busy machine is not a Redis that is away.
+  const rateLimiter = createRateLimiter(client, { instanceKey, commandTimeoutMs: 10_000 });
   const own = createIngestDeps({
     settings,
     instanceKey,

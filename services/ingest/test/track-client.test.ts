@@ -123,12 +123,15 @@ describe('conversions reported by pages', () => {
       role: 'owner',
       scopes: [],
     });
-    const headers = { authorization: `Bearer ${token}` };
-    for (let batch = 0; batch < 6; batch++) {
-      await Promise.all(Array.from({ length: 100 }, () => post('sale', {}, headers)));
+    const from = (network: number) => ({
+      ...{ authorization: `Bearer ${token}`, 'x-forwarded-for': `198.51.100.${network}` },
+    });
+    for (let network = 0; network < 6; network++) {
+      await Promise.all(Array.from({ length: 100 }, () => post('sale', {}, from(network))));
     }
-    const answer = await post('sale', {}, headers);
+    const answer = await post('sale', {}, from(7));
     expect(answer.statusCode).toBe(429);
+    expect(answer.body).toContain('600 requests in 60 s.');
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
   });
 

@@ -29,7 +29,7 @@ const leadsOf = (clickId: string, count: number) =>
 describe('POST /track/lead', () => {
   it('records a lead with all that is known of its click, and makes the customer', async () => {
     const link = await ingest.link({ trackConversion: true, externalId: 'ext-1', tenantId: 'tenant-1' });
-    const clickId = await ingest.click(link, { 'x-vercel-ip-country': 'US', 'x-vercel-ip-city': 'Austin' });
+    const clickId = await ingest.click(link, { 'cf-ipcountry': 'US', 'cf-ipcity': 'Austin' });
     const externalId = someone();
     const answer = await lead({
       clickId,

@@ -47,7 +47,8 @@ function buildHealthApp({ settings, logger, clickhouse, writer }: HealthDeps): A
  */
 export async function startWriter(settings: Settings, logger: Logger): Promise<Service> {
   checkStores(settings);
-  const stores = openStores(settings, readInstanceKey(settings), logger);
+  const instanceKey = readInstanceKey(settings);
+  const stores = openStores(settings, instanceKey, logger);
   const { redisUrl, redis, clickhouse, catalog } = stores;
   const closeMs = settings.shutdownDeadlineMs * CLOSE_SHARE;
   const webhookJobsOf = createEventFollower({ catalog });
@@ -65,7 +66,7 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const onInserted = ({ kind, rows }: WrittenGroup) => void catalog.announceCounted(kind, rows);
   const onStored = operations.countGroup;
   const writer = createEventWriter({ redisUrl, clickhouse, logger, closeMs, webhookJobsOf, onInserted, onStored });
-  const rateLimiter = createRateLimiter(redis, { logger });
+  const rateLimiter = createRateLimiter(redis, { instanceKey, logger });
   const deliveries = startDeliveries(logger, settings.shutdownDeadlineMs * DELIVERIES_SHARE);
   const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
   const onChanged = (link: LinkRecord) => notifier.linkChanged('link.updated', link);

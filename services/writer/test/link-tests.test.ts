@@ -15,6 +15,8 @@ import { startLinkTests } from '../src/link-tests.js';
 
 const HOUR_MS = 3_600_000;
 const HOST = 'go.tests.example';
+/** Where links lead before their test ends. */
+const BEFORE = 'https://acme.com/before?utm_medium=mail';
 const A = 'https://acme.com/a?utm_source=a';
 const B = 'https://acme.com/b?x=1';
 
@@ -57,7 +59,7 @@ async function aTest(endedHoursAgo: number, leads: Readonly<Record<string, numbe
   const link = await catalog.links.create(workspaceId, {
     domain: HOST,
     key: `test-${keys}`,
-    url: 'https://acme.com/before',
+    url: BEFORE,
     trackConversion: true,
     testVariants: [
       { url: A, percentage: 50 },
@@ -106,12 +108,12 @@ const urlOf = async (link: LinkRecord) => (await catalog.links.get(workspaceId, 
 const earlier = () => client.set('waymark:link-tests:until', String(Date.now() - 3 * HOUR_MS));
 
 describe('a test whose time has come', () => {
-  it('leads to the variant with the most leads, with its UTM values, and is told of once', async () => {
-    const link = await aTest(1, { [A]: 5, [B]: 2, 'https://acme.com/before': 9 });
+  it('leads to the variant with the most leads, with its UTM values and no others, and is told of once', async () => {
+    const link = await aTest(1, { [A]: 5, [B]: 2, [BEFORE]: 9 });
     await earlier();
     await run();
     expect(changed.map(({ id, url }) => [id, url])).toEqual([[link.id, A]]);
-    expect(await catalog.links.get(workspaceId, link.id)).toMatchObject({ url: A, utm_source: 'a' });
+    expect(await catalog.links.get(workspaceId, link.id)).toMatchObject({ url: A, utm_source: 'a', utm_medium: null });
     await client.del('waymark:link-tests:turn');
     await run();
     expect(changed).toHaveLength(1);
@@ -122,7 +124,7 @@ describe('a test whose time has come', () => {
     const tie = await aTest(1, { [A]: 2, [B]: 2 });
     await earlier();
     await run({ random: () => 0.9 });
-    expect(await urlOf(none)).toBe('https://acme.com/before');
+    expect(await urlOf(none)).toBe(BEFORE);
     expect(await urlOf(tie)).toBe(B);
   });
 
@@ -131,13 +133,13 @@ describe('a test whose time has come', () => {
     const justNow = await aTest(0, { [A]: 3 });
     await earlier();
     await run();
-    expect([await urlOf(running), await urlOf(justNow)]).toEqual(Array(2).fill('https://acme.com/before'));
+    expect([await urlOf(running), await urlOf(justNow)]).toEqual(Array(2).fill(BEFORE));
   });
 
   it('is left as people have made it since, when Redis does not remember the last run', async () => {
     const touched = await aTest(1, { [A]: 3 });
     await run();
-    expect(await urlOf(touched)).toBe('https://acme.com/before');
+    expect(await urlOf(touched)).toBe(BEFORE);
   });
 
   it('is ended by one writer', async () => {

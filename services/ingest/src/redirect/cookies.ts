@@ -1,3 +1,11 @@
+/**
+ * The attribute that keeps a cookie from plain HTTP, to be put last; nothing for a visit over plain HTTP, whose browser would
+ * not keep such a cookie.
+ */
+export function secureAttribute({ isSecure }: { readonly isSecure: boolean }): string {
+  return isSecure ? '; Secure' : '';
+}
+
 /** Value of a cookie in a `Cookie` header as it stands there; undefined when there is none of that name. */
 export function readCookie(header: string | undefined, name: string): string | undefined {
   if (header === undefined) return undefined;

@@ -5,28 +5,38 @@ import type { LockState } from './password-page.js';
 import type { Follow } from './targets.js';
 import type { VariantVisit } from './variants.js';
 
-/** What is to be done with a visit that does not go to a destination (spec 7.1). */
+/** What a visitor gets that is not let through to a link; never a click (rows 1 to 6 of docs/reference/redirects.md). */
 export type Refusal =
-  /** To a fixed address; no click. */
+  /** A fixed address. */
   | { readonly action: 'send'; readonly to: string }
-  /** To the address the domain has for such cases, else the page; no click. */
+  /** The address the domain has for such cases, else the page. */
   | { readonly action: 'fall-back'; readonly to: 'notFoundUrl' | 'expiredUrl'; readonly otherwise: Page }
-  /** The domain's file of that name; no click. */
+  /** The domain's file of that name. */
   | { readonly action: 'file'; readonly file: 'appleAppSiteAssociation' | 'assetLinks' }
-  /** `isVisit`: it came as far as the link itself (rows 7 and 8), and counts unless it is a bot's. */
-  | { readonly action: 'page'; readonly page: Page; readonly isVisit: boolean };
+  | { readonly action: 'page'; readonly page: Page };
 
-/** What is to be done with a visit (spec 7.1). */
-export type Decision = Follow | Refusal;
+/** What a visitor gets that is let through; a click, unless it is a bot's (rows 7 to 14). */
+export type Arrival =
+  | Follow
+  /** The link's own page (rows 7 and 8). */
+  | { readonly action: 'show'; readonly page: Page };
 
-/** A visit to a link, as the rules see it. */
-export interface LinkVisit extends VariantVisit {
-  readonly visit: Visit;
-  /** Worked out for links that have a password; others are `open`. */
+/** What decides whether a visit is let through. */
+export interface Entry {
+  readonly nowMs: number;
+  /** Of a link without password it is `open`. */
   readonly lock: LockState;
 }
 
-export type LinkRule = (visit: LinkVisit) => Decision | undefined;
+/** A visit that is let through. */
+export interface LinkVisit extends VariantVisit {
+  readonly visit: Visit;
+}
+
+/** Refuses a visit, or leaves it to the next rule. */
+export type EntryRule = (entry: Entry) => Refusal | undefined;
+/** Says where a visit leads, or leaves it to the next rule. */
+export type LinkRule = (visit: LinkVisit) => Arrival | undefined;
 type PathRule = (path: string) => Refusal | undefined;
 
 const DOMAIN_FILES: Readonly<Record<string, Refusal>> = {
@@ -51,14 +61,26 @@ export function decidePath(path: string): Refusal | undefined {
 /** Rows 3 and 5: nobody has this address. */
 export const NOT_FOUND: Refusal = { action: 'fall-back', to: 'notFoundUrl', otherwise: NOT_FOUND_PAGE };
 
-/** Rows 4 to 14: the first rule that decides, does. */
-export function decideLink(
-  { rules, otherwise }: { readonly rules: readonly LinkRule[]; readonly otherwise: Decision },
+/** Rows 4 to 6: the first rule that refuses, does. Undefined = the visit is let through. */
+export function refusalOf(
+  { entryRules }: { readonly entryRules: readonly EntryRule[] },
+  entry: Entry,
+): Refusal | undefined {
+  for (const rule of entryRules) {
+    const refusal = rule(entry);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
+}
+
+/** Rows 7 to 14, for a visit that is let through: the first rule that decides, does. */
+export function arrivalOf(
+  { rules, otherwise }: { readonly rules: readonly LinkRule[]; readonly otherwise: Arrival },
   visit: LinkVisit,
-): Decision {
+): Arrival {
   for (const rule of rules) {
-    const decision = rule(visit);
-    if (decision !== undefined) return decision;
+    const arrival = rule(visit);
+    if (arrival !== undefined) return arrival;
   }
   return otherwise;
 }

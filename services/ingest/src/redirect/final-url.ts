@@ -1,3 +1,4 @@
+import { parseUrl, withoutTrailing } from '@waymark/contract';
 import {
   joinUrl,
   pieceName,
@@ -130,12 +131,26 @@ export function finalDestination(target: string, visit: PassThrough): Destinatio
   return touched({ ...split, pieces }, incoming);
 }
 
-/** The target that `redir_url` names, if it may: same host, web scheme. Anything else would be an open redirect. */
+/** Schemes that `redir_url` may have, by that of the target: what is encrypted stays so. */
+const SCHEMES_FROM: Readonly<Record<string, readonly string[]>> = {
+  'https:': ['https:'],
+  'http:': ['http:', 'https:'],
+};
+
+/**
+ * The target that `redir_url` names, if it may: another page of the same web site, without a user's name in its address.
+ * Anything else would be an open redirect.
+ */
 export function redirectTarget(target: string, redirUrl: string | null): string {
-  if (redirUrl === null || !URL.canParse(redirUrl) || !URL.canParse(target)) return target;
-  const wanted = new URL(redirUrl);
-  const isWeb = wanted.protocol === 'https:' || wanted.protocol === 'http:';
-  return isWeb && wanted.host === new URL(target).host ? wanted.href : target;
+  const wanted = parseUrl(redirUrl ?? '');
+  const own = parseUrl(target);
+  if (wanted === undefined || own === undefined) return target;
+  const isAllowed =
+    SCHEMES_FROM[own.protocol]?.includes(wanted.protocol) === true &&
+    wanted.host === own.host &&
+    wanted.username === '' &&
+    wanted.password === '';
+  return isAllowed ? wanted.href : target;
 }
 
 const INTERNATIONAL_HOST = /^[a-z][a-z0-9+.-]*:[\\/]{2}[^/?#\\]*[^\x21-\x7e/?#\\]/i;
@@ -143,7 +158,7 @@ const INTERNATIONAL_HOST = /^[a-z][a-z0-9+.-]*:[\\/]{2}[^/?#\\]*[^\x21-\x7e/?#\\
 /** An address as it may stand in a header: ASCII without spaces stays as it is, the rest is encoded. */
 export function headerUrl(url: string): string {
   if (/^[\x21-\x7e]*$/.test(url)) return url;
-  const ascii = INTERNATIONAL_HOST.test(url) && URL.canParse(url) ? new URL(url).href : url;
+  const ascii = INTERNATIONAL_HOST.test(url) ? (parseUrl(url)?.href ?? url) : url;
   // Through UTF-8, because half a surrogate pair cannot be encoded.
   return ascii.replace(/[^\x21-\x7e]+/g, (run) => encodeURI(Buffer.from(run).toString('utf8')));
 }
@@ -154,10 +169,8 @@ const RECORDED_BYTES_MAX = 24_000;
 /** The address as it is recorded: one that would not fit into a row is cut at a parameter. */
 export function recordedUrl(url: string): string {
   if (url.length * 3 <= RECORDED_BYTES_MAX || Buffer.byteLength(url) <= RECORDED_BYTES_MAX) return url;
-  const cut = Buffer.from(url)
-    .subarray(0, RECORDED_BYTES_MAX)
-    .toString('utf8')
-    .replace(/\ufffd+$/, '');
+  // The last character may be cut in two.
+  const cut = withoutTrailing(Buffer.from(url).subarray(0, RECORDED_BYTES_MAX).toString('utf8'), '\ufffd');
   const end = cut.lastIndexOf('&');
   return end > 0 ? cut.slice(0, end) : cut;
 }

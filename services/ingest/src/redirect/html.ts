@@ -22,14 +22,18 @@ const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 export interface PageNeeds {
   /** Sources of frames. */
   readonly frames?: string;
-  /** Where forms may lead to, redirects included. */
-  readonly forms?: string;
+  /**
+   * The page has a form. Browsers hold the redirects after a form to `form-action`, too, which would have to name the scheme
+   * of wherever they lead; a page whose markup is fixed does without the directive.
+   */
+  readonly hasForm?: boolean;
 }
 
 /** Nothing is loaded, run or framed that is not named here; the style is allowed by its hash. */
-function policyOf({ frames = "'none'", forms = "'none'" }: PageNeeds): string {
+function policyOf({ frames = "'none'", hasForm = false }: PageNeeds): string {
+  const forms = hasForm ? '' : "form-action 'none'; ";
   return (
-    `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; frame-src ${frames}; form-action ${forms}; ` +
+    `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; frame-src ${frames}; ${forms}` +
     `base-uri 'none'; frame-ancestors 'none'`
   );
 }

@@ -1,52 +1,55 @@
 import type { LinkRecord } from '@waymark/catalog';
-import { type Decision, type LinkRule, NOT_FOUND } from './decision.js';
+import { type Arrival, type EntryRule, type LinkRule, NOT_FOUND, type Refusal } from './decision.js';
 import { previewPage } from './link-pages.js';
 import { EXPIRED_PAGE, PLACEHOLDER_PAGE } from './pages.js';
-import { passwordPage } from './password-page.js';
+import { PASSWORD_PAGES } from './password-page.js';
 import { leadTo, redirectTo } from './targets.js';
 import { variantChooser } from './variants.js';
 
-/** The rules of spec 7.1 that a link has use for, in their order, and what happens when none decides. */
+/** The rules of docs/reference/redirects.md that a link has use for, in their order. */
 export interface LinkRules {
+  /** Who is let through; everybody when there are none. */
+  readonly entryRules: readonly EntryRule[];
+  /** Where those lead who are let through, and what happens when none decides. */
   readonly rules: readonly LinkRule[];
-  readonly otherwise: Decision;
+  readonly otherwise: Arrival;
 }
 
 /** Makes a link's rule; undefined when the link has nothing that it could decide. */
-type RuleMaker = (link: LinkRecord) => LinkRule | undefined;
+type RuleMaker<Rule> = (link: LinkRecord) => Rule | undefined;
 
 /** Row 4. A link with a password never leads on without it. */
-const locked: RuleMaker = (link) =>
+const locked: RuleMaker<EntryRule> = (link) =>
   link.encryptedPassword === null
     ? undefined
-    : ({ lock }) => (lock === 'open' ? undefined : { action: 'page', page: passwordPage(link, lock), isVisit: false });
+    : ({ lock }) => (lock === 'open' ? undefined : { action: 'page', page: PASSWORD_PAGES[lock] });
 
 /** Row 5. */
-const disabled: RuleMaker = ({ disabledAt }) => (disabledAt === null ? undefined : () => NOT_FOUND);
+const disabled: RuleMaker<EntryRule> = ({ disabledAt }) => (disabledAt === null ? undefined : () => NOT_FOUND);
 
 /** Row 6. */
-const expired: RuleMaker = ({ expiresAt, expiredUrl }) => {
+const expired: RuleMaker<EntryRule> = ({ expiresAt, expiredUrl }) => {
   if (expiresAt === null) return undefined;
   const expiresAtMs = Date.parse(expiresAt);
-  const decision: Decision = expiredUrl
+  const refusal: Refusal = expiredUrl
     ? { action: 'send', to: expiredUrl }
     : { action: 'fall-back', to: 'expiredUrl', otherwise: EXPIRED_PAGE };
-  return ({ nowMs }) => (expiresAtMs > nowMs ? undefined : decision);
+  return ({ nowMs }) => (expiresAtMs > nowMs ? undefined : refusal);
 };
 
 /** Row 7. */
-const withoutDestination: RuleMaker = ({ url }) =>
-  url === '' ? () => ({ action: 'page', page: PLACEHOLDER_PAGE, isVisit: true }) : undefined;
+const withoutDestination: RuleMaker<LinkRule> = ({ url }) =>
+  url === '' ? () => ({ action: 'show', page: PLACEHOLDER_PAGE }) : undefined;
 
 /** Row 8. */
-const previewed: RuleMaker = (link) => {
+const previewed: RuleMaker<LinkRule> = (link) => {
   if (!link.proxy) return undefined;
-  const decision: Decision = { action: 'page', page: previewPage(link), isVisit: true };
-  return ({ visit }) => (visit.isBot ? decision : undefined);
+  const preview: Arrival = { action: 'show', page: previewPage(link) };
+  return ({ visit }) => (visit.isBot ? preview : undefined);
 };
 
 /** Rows 9, 10 and 14, where a test may lead to a variant, and between them 11 to 13, which lead away from a redirect only. */
-const elsewhere: RuleMaker = (link) => {
+const elsewhere: RuleMaker<LinkRule> = (link) => {
   const choose = variantChooser(link);
   const plain = leadTo(link.url, link.rewrite);
   const ios = link.ios ? redirectTo(link.ios) : undefined;
@@ -62,10 +65,18 @@ const elsewhere: RuleMaker = (link) => {
   };
 };
 
-const RULE_MAKERS: readonly RuleMaker[] = [locked, disabled, expired, withoutDestination, previewed, elsewhere];
+const ENTRY_RULE_MAKERS = [locked, disabled, expired];
+const RULE_MAKERS = [withoutDestination, previewed, elsewhere];
+
+function rulesOf<Rule>(makers: readonly RuleMaker<Rule>[], link: LinkRecord): Rule[] {
+  return makers.map((make) => make(link)).filter((rule) => rule !== undefined);
+}
 
 /** A plain link has no rules at all. */
 export function linkRules(link: LinkRecord): LinkRules {
-  const rules = RULE_MAKERS.map((make) => make(link)).filter((rule) => rule !== undefined);
-  return { rules, otherwise: leadTo(link.url, link.rewrite) };
+  return {
+    entryRules: rulesOf(ENTRY_RULE_MAKERS, link),
+    rules: rulesOf(RULE_MAKERS, link),
+    otherwise: leadTo(link.url, link.rewrite),
+  };
 }

@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { LinkRecord } from '@waymark/catalog';
-import type { RateLimiter } from '@waymark/rate-limit';
 import { readCookie } from './cookies.js';
 import type { LockState } from './password-page.js';
+import type { PasswordTries } from './password-tries.js';
 
 /** What of a visit may open a link. */
 export interface Keys {
@@ -10,6 +10,8 @@ export interface Keys {
   readonly cookies: string | undefined;
   /** A password, as `pw` in the query or from the form; `''` counts as none. */
   readonly given: string | null;
+  /** The visitor's address, whose tries are counted. */
+  readonly address: string;
 }
 
 export interface Unlocking {
@@ -28,24 +30,23 @@ export interface PasswordGate {
    * `Set-Cookie` that opens the link from now on, as long as it keeps its password.
    *
    * @param path where the browser shall send it
+   * @param secure as `secureAttribute` gives it
    */
-  cookie(link: LinkRecord, path: string): string;
+  cookie(link: LinkRecord, path: string, secure: string): string;
 }
 
 export interface PasswordGateOptions {
   /** Secret of the installation: what cookies hold says nothing about passwords without it. */
   readonly secret: Buffer;
   readonly passwordOf: (link: LinkRecord) => string | null;
-  readonly limiter: Pick<RateLimiter, 'take' | 'look'>;
+  readonly tries: PasswordTries;
 }
 
-const BUCKET = 'link-password';
-const TRIES_MAX = 30;
-const TRIES_WINDOW_SECONDS = 600;
+const COOKIE_SECONDS = 7 * 24 * 3600;
 
 const cookieName = (link: LinkRecord) => `dub_password_${link.id}`;
 
-export function createPasswordGate({ secret, passwordOf, limiter }: PasswordGateOptions): PasswordGate {
+export function createPasswordGate({ secret, passwordOf, tries }: PasswordGateOptions): PasswordGate {
   // The password itself is not kept: a record lives in memory much longer than a request.
   const tokens = new WeakMap<LinkRecord, string>();
 
@@ -70,30 +71,27 @@ export function createPasswordGate({ secret, passwordOf, limiter }: PasswordGate
 
   /**
    * Only wrong passwords are tries: whoever knows the right one is not in anybody's way. Of guesses at the same moment the
-   * right one opens nothing either once too many wrong ones came before it, since it is looked up behind their counts.
+   * right one opens nothing either once too many wrong ones of its network came before it.
    */
-  async function tryPassword(link: LinkRecord, given: string): Promise<Unlocking> {
+  async function tryPassword(link: LinkRecord, given: string, address: string): Promise<Unlocking> {
     const isRight = isToken(link, tokenFor(link, given));
-    const tries = isRight
-      ? await limiter.look(link.id, BUCKET, TRIES_MAX, TRIES_WINDOW_SECONDS)
-      : await limiter.take(link.id, BUCKET, TRIES_MAX, TRIES_WINDOW_SECONDS);
-    if (!tries.allowed) {
-      return { lock: 'blocked', isPasswordRight: false, retryAfterSeconds: tries.retryAfterSeconds };
-    }
+    const retryAfterSeconds = await tries.take(link.id, address, isRight);
+    if (retryAfterSeconds !== undefined) return { lock: 'blocked', isPasswordRight: false, retryAfterSeconds };
     return { lock: isRight ? 'open' : 'wrong', isPasswordRight: isRight };
   }
 
   return {
-    async unlock(link, { cookies, given }) {
+    async unlock(link, { cookies, given, address }) {
       const cookie = readCookie(cookies, cookieName(link));
       if (cookie !== undefined && isToken(link, cookie)) {
         const isPasswordRight = given !== null && given !== '' && isToken(link, tokenFor(link, given));
         return { lock: 'open', isPasswordRight };
       }
-      return given === null || given === '' ? { lock: 'closed', isPasswordRight: false } : tryPassword(link, given);
+      if (given === null || given === '') return { lock: 'closed', isPasswordRight: false };
+      return tryPassword(link, given, address);
     },
 
-    cookie: (link, path) =>
-      `${cookieName(link)}=${tokenOf(link)}; Path=${path}; Max-Age=${7 * 24 * 3600}; HttpOnly; Secure; SameSite=Lax`,
+    cookie: (link, path, secure) =>
+      `${cookieName(link)}=${tokenOf(link)}; Path=${path}; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Lax${secure}`,
   };
 }

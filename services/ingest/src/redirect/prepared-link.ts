@@ -28,9 +28,9 @@ function cookieTailAt(path: string): string {
   return `; Path=${path}; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Lax`;
 }
 
-/** `Set-Cookie` with the click that stands for a visit of the path. */
-export function clickCookie(prepared: PreparedLink, clickId: string, path: string): string {
-  return prepared.cookieHead + clickId + (path === prepared.path ? prepared.cookieTail : cookieTailAt(path));
+/** `Set-Cookie` with the click that stands for a visit of the path. @param secure as `secureAttribute` gives it */
+export function clickCookie(prepared: PreparedLink, clickId: string, path: string, secure: string): string {
+  return prepared.cookieHead + clickId + (path === prepared.path ? prepared.cookieTail : cookieTailAt(path)) + secure;
 }
 
 function numberOf(kind: 'link' | 'workspace', id: string): string {

@@ -3,18 +3,19 @@ import type { Catalog, LinkRecord } from '@waymark/catalog';
 import type { EventProducer } from '@waymark/event-queue';
 import { requestId } from '@waymark/http-kit';
 import type { VisitReader } from '@waymark/visit';
+import type { Admission } from '../admission.js';
 import type { AppOpens } from '../app-opens.js';
 import type { FreshClicks } from '../fresh-clicks.js';
 import { linkAt } from '../link-at.js';
 import { fileAnswer, type LinkAnswer, pageAnswer, sendAnswer } from './answers.js';
 import { createClickCounter } from './click-counter.js';
-import { decideLink, decidePath, NOT_FOUND, type Refusal } from './decision.js';
+import { secureAttribute } from './cookies.js';
+import { arrivalOf, decidePath, NOT_FOUND, type Refusal } from './decision.js';
 import { finalDestination, headerUrl, redirectTarget } from './final-url.js';
 import { framePage, launchPage } from './link-pages.js';
 import { visitedPath } from './link-path.js';
 import { NOT_FOUND_PAGE, UNAVAILABLE_PAGE } from './pages.js';
-import type { PasswordGate, Unlocking } from './password-gate.js';
-import { passwordPage } from './password-page.js';
+import type { PasswordGate } from './password-gate.js';
 import { clickCookie, preparedLink } from './prepared-link.js';
 import { queryWithout } from './query-pieces.js';
 import { readShortAddress, type ShortAddress } from './short-address.js';
@@ -26,7 +27,8 @@ export interface RedirectDeps {
   };
   readonly producer: Pick<EventProducer, 'recordClick'>;
   readonly readVisit: VisitReader;
-  readonly passwords: PasswordGate;
+  readonly admission: Pick<Admission, 'decide'>;
+  readonly passwords: Pick<PasswordGate, 'cookie'>;
   readonly appOpens: Pick<AppOpens, 'remember'>;
   readonly freshClicks: Pick<FreshClicks, 'add'>;
   /** Shared by all workspaces; search engines may index it. */
@@ -54,11 +56,10 @@ export interface Redirector {
 }
 
 const NO_PARAMETERS = new URLSearchParams();
-const OPEN: Unlocking = { lock: 'open', isPasswordRight: false };
 
 /** Answers visits of short links: every path of every domain. */
 export function createRedirector(deps: RedirectDeps): Redirector {
-  const { readVisit, passwords, defaultDomain, logger, now, random } = deps;
+  const { readVisit, admission, passwords, defaultDomain, logger, now, random } = deps;
   const { links, domains } = deps.catalog;
   const count = createClickCounter(deps);
 
@@ -85,6 +86,11 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     }
   }
 
+  function refuse(refusal: Refusal, address: ShortAddress, headers: string[], retryAfterSeconds: number | undefined) {
+    if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds));
+    return carryOut(refusal, address, headers);
+  }
+
   async function visitLink(
     request: LinkRequest,
     address: ShortAddress,
@@ -102,35 +108,37 @@ export function createRedirector(deps: RedirectDeps): Redirector {
       method: request.method,
       botParameter: parameters.get('bot') ?? undefined,
     });
-    const { lock, isPasswordRight, retryAfterSeconds } =
-      link.encryptedPassword === null ? OPEN : await passwords.unlock(link, { cookies, given: parameters.get('pw') });
+    const { refusal, isPasswordRight, retryAfterSeconds } = await admission.decide(link, {
+      cookies,
+      given: parameters.get('pw'),
+      address: visit.clientAddress,
+    });
+    if (refusal !== undefined) return refuse(refusal, address, headers, retryAfterSeconds);
     const isUntracked = parameters.has('dub-no-track');
     const isTracked = !isUntracked && request.headers['dub-no-track'] === undefined;
     const counted = { prepared, visit, nowMs, isTracked, isScan: parameters.get('qr') === '1' };
     const path = address.rawPath === prepared.rawPath ? prepared.path : visitedPath(link, address.rawPath);
-    if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds));
+    const secure = secureAttribute(visit);
 
-    const decision = decideLink(prepared, { visit, nowMs, lock, cookies, random });
-    if (decision.action !== 'follow') {
-      if (decision.action === 'page' && decision.isVisit) {
-        const { clickId } = await count({ ...counted, url: link.url });
-        if (isTracked) headers.push('set-cookie', clickCookie(prepared, clickId, path));
-      }
-      return carryOut(decision, address, headers);
+    const arrival = arrivalOf(prepared, { visit, nowMs, cookies, random });
+    if (arrival.action === 'show') {
+      const { clickId } = await count({ ...counted, url: link.url });
+      if (isTracked) headers.push('set-cookie', clickCookie(prepared, clickId, path, secure));
+      return pageAnswer(arrival.page, headers);
     }
 
-    const target = redirectTarget(decision.target, parameters.get('redir_url'));
+    const target = redirectTarget(arrival.target, parameters.get('redir_url'));
     const destination = finalDestination(target, { query, via: prepared.via, isPasswordRight });
     const { clickId, isKept } = await count({ ...counted, url: destination.recorded });
     // Whether the visit counts or not (spec 7.4): the cookie is never believed. Only who asks not to be tracked gets none.
-    if (isTracked) headers.push('set-cookie', clickCookie(prepared, clickId, path));
-    if (decision.cookie !== undefined) headers.push('set-cookie', `${decision.cookie}; Path=${path}`);
-    if (decision.isAppStore && isKept) deps.appOpens.remember(link, visit.clientAddress, clickId);
+    if (isTracked) headers.push('set-cookie', clickCookie(prepared, clickId, path, secure));
+    if (arrival.cookie !== undefined) headers.push('set-cookie', `${arrival.cookie}; Path=${path}${secure}`);
+    if (arrival.isAppStore && isKept) deps.appOpens.remember(link, visit.clientAddress, clickId);
     // Apps would take the id for a part of the number or message.
-    const isPassed = prepared.passesClickId && !isUntracked && decision.manner !== 'launch';
+    const isPassed = prepared.passesClickId && !isUntracked && arrival.manner !== 'launch';
     const url = isPassed ? destination.withClickId(clickId) : destination.url;
-    if (decision.manner === 'redirect') return sendAnswer(prepared.status, url, headers);
-    const page = decision.manner === 'launch' ? launchPage(headerUrl(url)) : framePage(link, headerUrl(url));
+    if (arrival.manner === 'redirect') return sendAnswer(prepared.status, url, headers);
+    const page = arrival.manner === 'launch' ? launchPage(headerUrl(url)) : framePage(link, headerUrl(url));
     return pageAnswer(page, headers);
   }
 
@@ -142,14 +150,14 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     password: string,
     headers: string[],
   ): Promise<LinkAnswer> {
+    const { method, headers: sent, remoteAddress } = request;
+    const visit = readVisit({ remoteAddress, headers: sent, method });
+    const keys = { cookies: sent.cookie, given: password, address: visit.clientAddress };
+    const { refusal, retryAfterSeconds } = await admission.decide(link, keys);
+    if (refusal !== undefined) return refuse(refusal, address, headers, retryAfterSeconds);
     const path = visitedPath(link, address.rawPath);
-    if (link.encryptedPassword !== null) {
-      const { cookie: cookies } = request.headers;
-      const { lock, retryAfterSeconds } = await passwords.unlock(link, { cookies, given: password });
-      if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds));
-      if (lock !== 'open') return pageAnswer(passwordPage(link, lock), headers);
-      headers.push('set-cookie', passwords.cookie(link, path));
-    }
+    const { encryptedPassword } = link;
+    if (encryptedPassword !== null) headers.push('set-cookie', passwords.cookie(link, path, secureAttribute(visit)));
     const query = queryWithout(address.query, 'pw');
     return sendAnswer(303, path + (query === '' ? '' : `?${query}`), headers);
   }

@@ -1,12 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { ApiError } from '@waymark/contract';
+import { ApiError, parseUrl } from '@waymark/contract';
 import { withoutWww } from '@waymark/visit';
 
 /** Host of the page that calls: of `Referer`, else of `Origin`, without `www.`. */
 function sourceHost(headers: IncomingHttpHeaders): string | undefined {
   for (const header of [headers.referer, headers.origin]) {
-    if (header === undefined || header === '' || !URL.canParse(header)) continue;
-    const host = withoutWww(new URL(header).hostname);
+    const host = withoutWww(parseUrl(header ?? '')?.hostname ?? '');
     if (host !== '') return host;
   }
   return undefined;

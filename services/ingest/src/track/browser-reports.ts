@@ -3,6 +3,7 @@ import { type LinkRecord, normaliseKey } from '@waymark/catalog';
 import {
   ApiError,
   createEventId,
+  parseUrl,
   type TrackClickBody,
   type TrackClickResponse,
   type TrackOpenBody,
@@ -19,6 +20,7 @@ import { finalDestination } from '../redirect/final-url.js';
 import { preparedLink } from '../redirect/prepared-link.js';
 import { type HostNames, readHost, readShortAddress } from '../redirect/short-address.js';
 import { checkHostname } from './allowed-hostnames.js';
+import type { NetworkLimits } from './network-limits.js';
 import type { TrackDeps } from './track-deps.js';
 import { orUnavailable } from './unavailable.js';
 
@@ -51,10 +53,24 @@ interface Report {
   readonly isFromApp?: boolean;
 }
 
+const linkNotFound = () => new ApiError('not_found', 'Link not found.');
+
+/** The address in a report. @throws ApiError not_found for what is none: no link is there */
+function parsedAddress(address: string): URL {
+  const url = parseUrl(address);
+  if (url === undefined) throw linkNotFound();
+  return url;
+}
+
+/** The key in an address: that of a page, too, where a site's own domain is a short domain. */
+function keyIn({ pathname }: URL): string | undefined {
+  return readShortAddress(undefined, pathname.startsWith('/') ? pathname : `/${pathname}`).key;
+}
+
 /** A domain as scripts give it: a host, or any URL on it. */
 function hostNames(domain: string): HostNames {
   const text = domain.includes('://') ? domain : `https://${domain}`;
-  return readHost(URL.canParse(text) ? new URL(text).host : undefined);
+  return readHost(parseUrl(text)?.host);
 }
 
 /** Without the click id of an earlier visit, which a page's own address may carry. */
@@ -62,19 +78,22 @@ function withoutClickId(url: string): string {
   return finalDestination(url, { query: '', via: undefined, isPasswordRight: false }).recorded;
 }
 
-export function createBrowserReports(deps: TrackDeps): BrowserReports {
-  const { catalog, producer, freshClicks, readVisit, now } = deps;
+export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits, 'takeShare'>): BrowserReports {
+  const { catalog, producer, admission, freshClicks, readVisit, now } = deps;
 
-  async function findLink(names: HostNames, key: string | undefined): Promise<LinkRecord> {
+  /** A link that a visit with this password would not be let through to is not found. */
+  async function findLink(
+    names: HostNames,
+    key: string | undefined,
+    request: ReportRequest,
+    password: string | null = null,
+  ): Promise<LinkRecord> {
     const link = await orUnavailable('link look-up', linkAt(catalog.links, names, key));
-    if (link === undefined || link.disabledAt !== null) throw new ApiError('not_found', 'Link not found.');
+    if (link === undefined) throw linkNotFound();
+    const address = link.encryptedPassword === null ? '' : readReport(request, undefined).clientAddress;
+    const { refusal } = await admission.decide(link, { cookies: undefined, given: password, address });
+    if (refusal !== undefined) throw linkNotFound();
     return link;
-  }
-
-  /** The link at an address; the address of a page, too, where a site's own domain is a short domain. */
-  function findLinkAt(names: HostNames, url: string): Promise<LinkRecord> {
-    const { pathname } = new URL(url);
-    return findLink(names, readShortAddress(undefined, pathname.startsWith('/') ? pathname : `/${pathname}`).key);
   }
 
   function readReport(request: ReportRequest, referrer: string | null | undefined): Visit {
@@ -87,17 +106,12 @@ export function createBrowserReports(deps: TrackDeps): BrowserReports {
     });
   }
 
-  async function checkOrigin(link: LinkRecord, headers: IncomingHttpHeaders): Promise<void> {
+  /** Refuses a report that the workspace does not take from this page or, for today, this network. */
+  async function mayRecord({ link, isFromApp = false }: Report, request: ReportRequest, visit: Visit): Promise<void> {
     const workspace = await orUnavailable('workspace look-up', catalog.workspaces.get(link.workspaceId));
-    if (workspace === undefined) throw new ApiError('not_found', 'Link not found.');
-    checkHostname(workspace.allowedHostnames, headers);
-  }
-
-  /** The click that counts for this visitor already, when a new one may not be recorded. */
-  async function rememberedOr(refusal: unknown, link: LinkRecord, visit: Visit): Promise<string> {
-    const clickId = await producer.rememberedClick(visitClaim(preparedLink(link), visit));
-    if (clickId === undefined) throw refusal;
-    return clickId;
+    if (workspace === undefined) throw linkNotFound();
+    if (!isFromApp) checkHostname(workspace.allowedHostnames, request.headers);
+    await limits.takeShare(workspace, visit.clientAddress, 1);
   }
 
   /** The id of the click that stands for the report. */
@@ -107,15 +121,13 @@ export function createBrowserReports(deps: TrackDeps): BrowserReports {
     const read = readReport(request, report.referrer);
     const visit = isFromApp ? { ...read, isBot: false } : read;
     if (!isCountable(visit, request.isTracked)) return createEventId(nowMs);
-    if (!isFromApp) {
-      try {
-        await checkOrigin(link, request.headers);
-      } catch (err) {
-        return rememberedOr(err, link, visit);
-      }
-    }
+    const prepared = preparedLink(link);
+    // While Redis is away the click is kept on disk, as one that nobody remembers.
+    const remembered = await producer.rememberedClick(visitClaim(prepared, visit)).catch(() => undefined);
+    if (remembered !== undefined) return remembered;
+    await mayRecord(report, request, visit);
     const details = { trigger, url: withoutClickId(report.url), nowMs };
-    const recording = recordVisit(producer, preparedLink(link), visit, details);
+    const recording = recordVisit(producer, prepared, visit, details);
     const { clickId, recorded } = await recording.click;
     if (recorded) freshClicks.add(clickId, recording.rowText);
     return clickId;
@@ -145,31 +157,34 @@ export function createBrowserReports(deps: TrackDeps): BrowserReports {
     const { clientAddress } = readReport(request, undefined);
     const click = await orUnavailable('click to an app store', storeClick(names, clientAddress));
     const link = click && (await orUnavailable('link look-up', catalog.links.get(click.workspaceId, click.linkId)));
-    return click === undefined || link === undefined
-      ? { clickId: null, link: null }
-      : { clickId: click.clickId, link: openedLink(link) };
+    // It may have been locked, disabled or expired since the click.
+    const isOpen = link !== undefined && (await admission.isOpen(link));
+    return click !== undefined && isOpen
+      ? { clickId: click.clickId, link: openedLink(link) }
+      : { clickId: null, link: null };
   }
 
   const openedLink = ({ id, domain, key, url }: LinkRecord) => ({ id, domain, key, url });
 
   return {
     async click(body, request) {
-      const link = await findLink(hostNames(body.domain), normaliseKey(body.key));
+      const link = await findLink(hostNames(body.domain), normaliseKey(body.key), request);
       const partner = await partnerOf(link);
-      const url = body.url && URL.canParse(body.url) ? body.url : link.url;
+      const url = body.url && parseUrl(body.url) !== undefined ? body.url : link.url;
       const clickId = await record({ link, trigger: 'link', url, referrer: body.referrer }, request);
       return { clickId, ...partner };
     },
 
     async open({ deepLink, dubDomain }, request) {
       if (!deepLink) return firstOpen(hostNames(dubDomain ?? ''), request);
-      const link = await findLinkAt(hostNames(deepLink), deepLink);
+      const opened = parsedAddress(deepLink);
+      const link = await findLink(hostNames(deepLink), keyIn(opened), request, opened.searchParams.get('pw'));
       const clickId = await record({ link, trigger: 'deeplink', url: link.url, isFromApp: true }, request);
       return { clickId, link: openedLink(link) };
     },
 
     async visit({ domain, url, referrer }, request) {
-      const link = await findLinkAt(hostNames(domain), url);
+      const link = await findLink(hostNames(domain), keyIn(parsedAddress(url)), request);
       return { clickId: await record({ link, trigger: 'pageview', url, referrer }, request) };
     },
   };

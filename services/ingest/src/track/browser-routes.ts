@@ -9,6 +9,7 @@ import {
 import type { App } from '@waymark/http-kit';
 import type { FastifyRequest } from 'fastify';
 import { createBrowserReports, type ReportRequest } from './browser-reports.js';
+import { createNetworkLimits } from './network-limits.js';
 import { answerPreflights, FROM_PAGES } from './preflights.js';
 import { storableBody } from './storable-body.js';
 import type { TrackDeps } from './track-deps.js';
@@ -33,13 +34,14 @@ function reportRequest(request: Pick<FastifyRequest, 'raw' | 'headers' | 'query'
 
 /** `POST /track/click`, `/track/open` and `/track/visit` with their preflights. */
 export async function browserRoutes(app: App, deps: TrackDeps): Promise<void> {
-  const reports = createBrowserReports(deps);
+  const limits = createNetworkLimits(deps);
+  const reports = createBrowserReports(deps, limits);
+  const shared = { ...FROM_PAGES, bodyLimit: BODY_BYTES_MAX, onRequest: limits.countBrowserCall };
   answerPreflights(app, ['/track/click', '/track/open', '/track/visit']);
   app.post(
     '/track/click',
     {
-      ...FROM_PAGES,
-      bodyLimit: BODY_BYTES_MAX,
+      ...shared,
       schema: {
         summary: 'Record a click from a browser',
         tags: ['Track'],
@@ -52,8 +54,7 @@ export async function browserRoutes(app: App, deps: TrackDeps): Promise<void> {
   app.post(
     '/track/open',
     {
-      ...FROM_PAGES,
-      bodyLimit: BODY_BYTES_MAX,
+      ...shared,
       schema: {
         summary: 'Record that an app was opened by a link, or find the click that led to its installation',
         tags: ['Track'],
@@ -66,8 +67,7 @@ export async function browserRoutes(app: App, deps: TrackDeps): Promise<void> {
   app.post(
     '/track/visit',
     {
-      ...FROM_PAGES,
-      bodyLimit: BODY_BYTES_MAX,
+      ...shared,
       schema: {
         summary: 'Record a page view',
         tags: ['Track'],

@@ -1,6 +1,7 @@
 import type { Catalog, LinkRecord } from '@waymark/catalog';
 import type { EventRow } from '@waymark/clickhouse';
 import { ApiError, formatResourceId } from '@waymark/contract';
+import type { ClickFinder } from './click-finder.js';
 import { readClick } from './click-rows.js';
 import { orUnavailable } from './unavailable.js';
 
@@ -12,4 +13,15 @@ export async function linkOfClick(catalog: Catalog, workspaceId: string, click: 
     throw new ApiError('not_found', `Link not found for the click "${readClick(click).clickId}".`);
   }
   return link;
+}
+
+/** The click that a caller names, and its link. @throws ApiError not_found */
+export async function clickedLink(
+  catalog: Catalog,
+  clicks: ClickFinder,
+  workspaceId: string,
+  clickId: string,
+): Promise<{ readonly click: EventRow; readonly link: LinkRecord }> {
+  const click = await clicks.find(workspaceId, clickId);
+  return { click, link: await linkOfClick(catalog, workspaceId, click) };
 }

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { ApiError } from '@waymark/contract';
+import { fieldError } from '@waymark/contract';
 import { z } from 'zod';
 
 /** An amount in minor units of its currency; in whole units where the currency has no smaller ones. */
@@ -38,7 +38,7 @@ export function convertToUsd({ amount, currency }: Money, rates: Rates): Money {
   if (rate === undefined) return { amount, currency };
   const cents = Math.round((amount / rate) * (ZERO_DECIMAL.has(currency) ? 100 : 1));
   if (!Number.isSafeInteger(cents)) {
-    throw new ApiError('unprocessable_entity', 'too_big: amount: the amount is too large to be converted to USD');
+    throw fieldError('too_big', 'amount', 'must be small enough to be converted to USD');
   }
   return { amount: cents, currency: 'usd' };
 }

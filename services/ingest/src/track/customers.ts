@@ -11,7 +11,7 @@ import {
   CUSTOMER_CLAIM_MS,
   customerClaim,
   type FinalClaim,
-  metCustomer,
+  pendingCustomer,
   type QueuedRow,
   type StateValue,
 } from '@waymark/event-queue';
@@ -44,12 +44,13 @@ export interface TrackedCustomers {
   taken(record: CustomerRecord): FinalClaim;
 }
 
-/** What a commit records of a new customer: its row for ClickHouse, and for whoever meets its id before that is written. */
-export function newCustomer(record: CustomerRecord): { readonly row: QueuedRow; readonly state: StateValue } {
-  return {
-    row: { kind: 'customer', row: customerRow(record, FIRST_VERSION) },
-    state: metCustomer(record.id, customerClaim(record.workspaceId, record.externalId)),
-  };
+/** What a commit records of a new customer: its row for ClickHouse, and the same for reads until that is written. */
+export function newCustomer(record: CustomerRecord): {
+  readonly row: QueuedRow;
+  readonly state: readonly StateValue[];
+} {
+  const row = customerRow(record, FIRST_VERSION);
+  return { row: { kind: 'customer', row }, state: pendingCustomer(row) };
 }
 
 /** Customers as the track endpoints know them: first through their claim in Redis, then through the catalog. */

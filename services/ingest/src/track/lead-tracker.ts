@@ -1,10 +1,10 @@
 import { type CustomerRecord, customerName, type LinkRecord, shortLinkOf } from '@waymark/catalog';
 import type { EventRow } from '@waymark/clickhouse';
-import { ApiError, type TrackLeadBody, type TrackLeadResponse } from '@waymark/contract';
+import { ApiError, fieldError, type TrackLeadBody, type TrackLeadResponse } from '@waymark/contract';
 import { ClaimHeldError, customerClaim, leadClaim } from '@waymark/event-queue';
 import { withClaims } from './claim-hold.js';
 import type { ClickFinder } from './click-finder.js';
-import { linkOfClick } from './click-link.js';
+import { clickedLink } from './click-link.js';
 import { newCustomer, type TrackedCustomers } from './customers.js';
 import type { LatestLeads } from './latest-leads.js';
 import { leadRows } from './lead-rows.js';
@@ -50,11 +50,6 @@ function storedAnswer(answer: TrackLeadResponse): string {
 export function createLeadTracker({ deps, customers, clicks, leads }: LeadTrackerParts): LeadTracker {
   const { catalog, producer, now } = deps;
 
-  async function clickAndLink(workspaceId: string, clickId: string): Promise<{ click: EventRow; link: LinkRecord }> {
-    const click = await clicks.find(workspaceId, clickId);
-    return { click, link: await linkOfClick(catalog, workspaceId, click) };
-  }
-
   /** What is recorded of a lead besides its claims. */
   function toRecord(body: TrackLeadBody, customer: CustomerRecord, isNew: boolean, click: EventRow) {
     const { eventName, metadata = null, eventQuantity } = body;
@@ -63,7 +58,7 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
     const news = isNew ? [newCustomer(customer)] : [];
     return {
       rows: [...news.map(({ row }) => row), ...(isDeferred ? [] : leadRows(lead, now()))],
-      state: [...news.map(({ state }) => state), ...(isDeferred ? [] : leads.state(customer, eventName, click))],
+      state: [...news.flatMap(({ state }) => state), ...(isDeferred ? [] : leads.state(customer, eventName, click))],
     };
   }
 
@@ -73,7 +68,7 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
    */
   async function trackNew(workspaceId: string, body: TrackLeadBody): Promise<TrackLeadResponse | undefined> {
     if (!body.clickId) return undefined;
-    const finding = clickAndLink(workspaceId, body.clickId);
+    const finding = clickedLink(catalog, clicks, workspaceId, body.clickId);
     finding.catch(() => undefined);
     if (!(await customers.isNew(workspaceId, body.customerExternalId))) return undefined;
     const leadName = leadClaim(workspaceId, body.customerExternalId, body.eventName);
@@ -105,12 +100,12 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
       const known = await customers.find(hold, workspaceId, body.customerExternalId);
       const clickId = body.clickId || known?.clickId;
       if (!clickId) {
-        throw new ApiError('bad_request', 'clickId is required: the customer is not known, or has no click.');
+        throw fieldError('required', 'clickId', 'is required: the customer is not known, or has no click');
       }
       const first = hold.finalValue(leadName);
       if (first !== undefined) return JSON.parse(first) as TrackLeadResponse;
 
-      const { click, link } = await clickAndLink(workspaceId, clickId);
+      const { click, link } = await clickedLink(catalog, clicks, workspaceId, clickId);
       const customer = known ?? customers.draft(workspaceId, body, click, link);
       const answer = answerOf(clickId, link, customer);
       const { rows, state } = toRecord(body, customer, known === undefined, click);

@@ -12,7 +12,7 @@ import { customerClaim, firstSaleClaim, invoiceClaim, type QueuedRow, type State
 import type { Backlog } from './backlog.js';
 import { type ClaimHold, withClaims } from './claim-hold.js';
 import type { ClickFinder } from './click-finder.js';
-import { linkOfClick } from './click-link.js';
+import { clickedLink, linkOfClick } from './click-link.js';
 import { newCustomer, type TrackedCustomers } from './customers.js';
 import type { LatestLeads } from './latest-leads.js';
 import { leadRows } from './lead-rows.js';
@@ -96,8 +96,7 @@ export function createSaleTracker(parts: SaleTrackerParts): SaleTracker {
 
   /** Direct sale tracking: the click brings the customer, and a lead is recorded first. */
   async function attributeNew(workspaceId: string, body: TrackSaleBody, clickId: string): Promise<Attribution> {
-    const click = await clicks.find(workspaceId, clickId);
-    const link = await linkOfClick(catalog, workspaceId, click);
+    const { click, link } = await clickedLink(catalog, clicks, workspaceId, clickId);
     const customer = customers.draft(workspaceId, body, click, link);
     const eventName = body.leadEventName || DIRECT_LEAD_NAME;
     const lead = { click, customerId: customer.id, eventName, metadata: body.metadata ?? null, quantity: 1 };
@@ -107,7 +106,7 @@ export function createSaleTracker(parts: SaleTrackerParts): SaleTracker {
       click,
       link,
       rows: [row, ...leadRows(lead, now())],
-      state: [state, ...leads.state(customer, eventName, click)],
+      state: [...state, ...leads.state(customer, eventName, click)],
       isNewCustomer: true,
     };
   }

@@ -3,6 +3,7 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import type { EventProducer } from '@waymark/event-queue';
 import type { RateLimiter } from '@waymark/rate-limit';
 import type { VisitReader } from '@waymark/visit';
+import type { Admission } from '../admission.js';
 import type { AppOpens } from '../app-opens.js';
 import type { FreshClicks } from '../fresh-clicks.js';
 import type { CurrencyConverter } from './currencies.js';
@@ -15,6 +16,7 @@ export interface TrackDeps {
   /** Values of keys that commits have set; undefined for those that are not there. */
   readonly readState: (keys: readonly string[]) => Promise<(string | undefined)[]>;
   readonly readVisit: VisitReader;
+  readonly admission: Admission;
   readonly appOpens: AppOpens;
   readonly freshClicks: FreshClicks;
   readonly rateLimiter: RateLimiter;

@@ -1,26 +1,27 @@
+import { linkSight } from '@waymark/catalog';
 import {
   ApiError,
   type TrackLeadBody,
+  type TrackLeadResponse,
   type TrackSaleBody,
   trackLeadBodySchema,
-  trackLeadClientBodySchema,
   trackLeadResponseSchema,
   trackSaleBodySchema,
-  trackSaleClientBodySchema,
   trackSaleResponseSchema,
 } from '@waymark/contract';
 import type { EventProducer } from '@waymark/event-queue';
 import type { App } from '@waymark/http-kit';
+import type { FastifyRequest } from 'fastify';
 import { createBacklog } from './backlog.js';
 import { browserRoutes } from './browser-routes.js';
-import { createClickFinder } from './click-finder.js';
+import { type ClickFinder, createClickFinder } from './click-finder.js';
+import { clientRoutes } from './client-routes.js';
+import { createClientTrackers, type Trackers } from './client-trackers.js';
 import { createTrackedCustomers } from './customers.js';
 import { createLatestLeads } from './latest-leads.js';
-import { createLeadTracker, type LeadTracker } from './lead-tracker.js';
-import { answerPreflights, FROM_PAGES } from './preflights.js';
-import { authenticatePublishable } from './publishable-key.js';
+import { createLeadTracker } from './lead-tracker.js';
 import { createSaleStore } from './sale-store.js';
-import { createSaleTracker, type SaleTracker } from './sale-tracker.js';
+import { createSaleTracker } from './sale-tracker.js';
 import { storableBody } from './storable-body.js';
 import type { TrackDeps } from './track-deps.js';
 
@@ -42,15 +43,9 @@ function shedding(producer: Pick<EventProducer, 'load'>) {
   };
 }
 
-interface Trackers {
-  readonly leads: LeadTracker;
-  readonly sales: SaleTracker;
-}
-
-function createTrackers(deps: TrackDeps): Trackers {
-  const { catalog, producer, clickhouse, freshClicks, readState, now } = deps;
+function createTrackers(deps: TrackDeps, clicks: ClickFinder): Trackers {
+  const { catalog, producer, clickhouse, readState, now } = deps;
   const backlog = createBacklog(producer, now);
-  const clicks = createClickFinder({ clickhouse, producer, freshClicks, now });
   const customers = createTrackedCustomers(catalog, backlog, now);
   const leads = createLatestLeads({ clickhouse, readState, clicks, backlog });
   const sales = createSaleStore(clickhouse);
@@ -60,44 +55,28 @@ function createTrackers(deps: TrackDeps): Trackers {
   };
 }
 
-/** `POST /track/lead/client` and `/track/sale/client`: the same from a page, with a publishable key (spec 6.7). */
-async function clientRoutes(app: App, deps: TrackDeps, { leads, sales }: Trackers): Promise<void> {
-  answerPreflights(app, ['/track/lead/client', '/track/sale/client']);
-  const shared = { ...FROM_PAGES, onRequest: authenticatePublishable(deps), preHandler: shedding(deps.producer) };
-  app.post(
-    '/track/lead/client',
-    {
-      ...shared,
-      schema: {
-        summary: 'Track a lead from a page',
-        tags: ['Track'],
-        body: trackLeadClientBodySchema,
-        response: { 200: trackLeadResponseSchema },
-      },
-    },
-    (request) => leads.track(request.workspace.id, storableBody<TrackLeadBody>(request.body)),
-  );
-  app.post(
-    '/track/sale/client',
-    {
-      ...shared,
-      schema: {
-        summary: 'Track a sale from a page',
-        tags: ['Track'],
-        body: trackSaleClientBodySchema,
-        response: { 200: trackSaleResponseSchema },
-      },
-    },
-    (request) => sales.track(request.workspace.id, storableBody<TrackSaleBody>(request.body)),
-  );
+/** The answer without its link when that is in a folder that the caller must not see. */
+async function shownTo(
+  { catalog }: TrackDeps,
+  { workspace, apiKey }: Pick<FastifyRequest, 'workspace' | 'apiKey'>,
+  answer: TrackLeadResponse,
+): Promise<TrackLeadResponse> {
+  const sight = linkSight(apiKey);
+  if (answer.link === null || !sight.hidesFolders) return answer;
+  const link = await catalog.links.get(workspace.id, answer.link.id);
+  const seen = await catalog.hiddenFolders.seen(workspace.id, sight, link === undefined ? [] : [link]);
+  return seen.length === 0 ? { ...answer, link: null } : answer;
 }
 
 /** Every `/track` route; the app must have `authPlugin`. */
 export async function trackRoutes(app: App, deps: TrackDeps): Promise<void> {
-  const trackers = createTrackers(deps);
-  const hooks = { onRequest: app.authenticate(REQUIREMENTS), preHandler: shedding(deps.producer) };
+  const { clickhouse, producer, freshClicks, now } = deps;
+  const clicks = createClickFinder({ clickhouse, producer, freshClicks, now });
+  const trackers = createTrackers(deps, clicks);
+  const shed = shedding(producer);
+  const hooks = { onRequest: app.authenticate(REQUIREMENTS), preHandler: shed };
   await browserRoutes(app, deps);
-  await clientRoutes(app, deps, trackers);
+  await clientRoutes(app, deps, createClientTrackers(deps, clicks, trackers), shed);
 
   app.post(
     '/track/lead',
@@ -110,7 +89,10 @@ export async function trackRoutes(app: App, deps: TrackDeps): Promise<void> {
         response: { 200: trackLeadResponseSchema },
       },
     },
-    (request) => trackers.leads.track(request.workspace.id, storableBody<TrackLeadBody>(request.body)),
+    async (request) => {
+      const answer = await trackers.leads.track(request.workspace.id, storableBody<TrackLeadBody>(request.body));
+      return shownTo(deps, request, answer);
+    },
   );
 
   app.post(

@@ -1,4 +1,4 @@
-import { createMetCustomers } from '@waymark/event-queue';
+import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startIngest, type TestIngest } from './test-ingest.js';
 
@@ -14,11 +14,18 @@ it.each([
   ['a lead', '/track/lead', BY_LEAD],
   ['a deferred lead', '/track/lead', { ...BY_LEAD, mode: 'deferred' }],
   ['a direct sale', '/track/sale', { amount: 2900, customerName: 'Ada' }],
-])('a customer that %s brings is found by its id in Redis, as it is written', async (_what, path, body) => {
+])('a customer that %s brings is found before it is written, as it is written', async (_what, path, body) => {
+  const { catalog, workspaceId } = ingest;
   const clickId = await ingest.click(await ingest.link({ trackConversion: true }));
+  await ingest.stopWriter();
   const customerExternalId = `of ${path} ${Object.keys(body)}`;
   expect((await ingest.post(path, { ...body, clickId, customerExternalId })).statusCode).toBe(200);
-  const written = await ingest.customer(customerExternalId);
-  const met = await createMetCustomers(ingest.redisClient).read(['cus_0000000009Z', written.id], Date.now());
-  expect([...met].map(([id, text]) => [id, JSON.parse(text)])).toEqual([[written.id, written]]);
+  const pending = await catalog.customers.findByExternalId(workspaceId, customerExternalId);
+  expect(pending).toMatchObject({ externalId: customerExternalId, name: 'Ada', clickId });
+  ingest.startWriter();
+  const [row] = await ingest.rowsWhen(1, 'customers', 'external_id = {id:String}', { id: customerExternalId });
+  expect(JSON.parse(String(row?.data))).toEqual(pending);
+  await waitFor(async () => (await ingest.redisClient.keys('*pending-customer*')).length === 0, {
+    what: 'nothing to be pending',
+  });
 });

@@ -1,0 +1,75 @@
+import type { Catalog, LinkRecord } from '@waymark/catalog';
+import { NOT_FOUND, type Refusal, refusalOf } from './redirect/decision.js';
+import type { Keys, PasswordGate, Unlocking } from './redirect/password-gate.js';
+import { preparedLink } from './redirect/prepared-link.js';
+
+/** Whether a visit is let through to its link. */
+export interface Admitted {
+  /** What the visitor gets instead of the destination; undefined when the visit is let through. */
+  readonly refusal: Refusal | undefined;
+  /** The password given is the link's. */
+  readonly isPasswordRight: boolean;
+  /** When a visitor who tried too many passwords may try again. */
+  readonly retryAfterSeconds?: number;
+}
+
+/**
+ * The rules of a visit (docs/reference/redirects.md), for every way that leads to a link's destination or says something of
+ * it: short links, QR codes and previews, opened apps, reports of browsers, answers to pages.
+ */
+export interface Admission {
+  /** Never rejects because a store is away. */
+  decide(link: LinkRecord, keys: Keys): Promise<Admitted>;
+  /** Whether somebody who brings neither password nor cookie would be let through. */
+  isOpen(link: LinkRecord): Promise<boolean>;
+}
+
+export interface AdmissionOptions {
+  readonly catalog: {
+    readonly domains: Pick<Catalog['domains'], 'findBySlug' | 'freshBySlug'>;
+    readonly workspaces: Pick<Catalog['workspaces'], 'exists' | 'isFresh'>;
+  };
+  readonly passwords: Pick<PasswordGate, 'unlock'>;
+  /** Shared by all workspaces: none of them can take it out of service. */
+  readonly defaultDomain: string | undefined;
+  readonly now: () => number;
+}
+
+const WITHOUT_PASSWORD: Unlocking = { lock: 'open', isPasswordRight: false };
+const NOT_SERVED: Admitted = { refusal: NOT_FOUND, isPasswordRight: false };
+const NO_KEYS: Keys = { cookies: undefined, given: null, address: '' };
+
+export function createAdmission({ catalog, passwords, defaultDomain, now }: AdmissionOptions): Admission {
+  /** As {@link isServed}, from copies of this process, which nearly every visit finds; undefined without them. */
+  function isServedByCopies({ domain, workspaceId }: LinkRecord): boolean | undefined {
+    if (!catalog.workspaces.isFresh(workspaceId)) return undefined;
+    if (domain === defaultDomain) return true;
+    const record = catalog.domains.freshBySlug(domain);
+    return record === undefined ? undefined : !record.archived;
+  }
+
+  /** A link goes out of service with its domain and its workspace. */
+  async function isServed({ domain, workspaceId }: LinkRecord): Promise<boolean> {
+    try {
+      const [record, hasWorkspace] = await Promise.all([
+        domain === defaultDomain ? undefined : catalog.domains.findBySlug(domain),
+        catalog.workspaces.exists(workspaceId),
+      ]);
+      return hasWorkspace && record?.archived !== true;
+    } catch {
+      // The catalog has logged it. A store that is away takes no link out of service.
+      return true;
+    }
+  }
+
+  async function decide(link: LinkRecord, keys: Keys): Promise<Admitted> {
+    if (!(isServedByCopies(link) ?? (await isServed(link)))) return NOT_SERVED;
+    const unlocking = link.encryptedPassword === null ? WITHOUT_PASSWORD : await passwords.unlock(link, keys);
+    return { ...unlocking, refusal: refusalOf(preparedLink(link), { lock: unlocking.lock, nowMs: now() }) };
+  }
+
+  return {
+    decide,
+    isOpen: async (link) => (await decide(link, NO_KEYS)).refusal === undefined,
+  };
+}
