@@ -47,6 +47,7 @@ cli
   .option('--slug <slug>', 'Its short name')
   .option('--plan <plan>', PLAN_OPTION)
   .option('--program-url <url>', `${PROGRAM_URL_OPTION}; "" allows any site`)
+  .option('--program-folder <folder>', 'Folder of links that are made for partners, by its id; "" for none')
   .option('--allowed-hostnames <hosts>', 'Hosts that may call the browser endpoints, comma separated; "" allows all')
   .option('--requests-per-minute <number>', 'Rate limit of a key, or "plan"')
   .option('--analytics-per-second <number>', 'Rate limit of a key on /events and /analytics, or "plan"')
@@ -117,7 +118,7 @@ cli
 
 cli.command('status', 'Show what runs and what is queued').action(printing(showStatus));
 cli
-  .command('demo', 'Send realistic traffic through the HTTP endpoints')
+  .command('demo', 'Send realistic traffic through the HTTP endpoints, from countries with GEO_EDGE=vercel')
   .option('--seconds <number>', 'How long', { default: 10 })
   .option('--rate <number>', 'Clicks per second', { default: 40 })
   .option('--workspace <workspace>', WORKSPACE_OPTION, { default: 'default' })

@@ -122,6 +122,13 @@ describe('waymark', { timeout: 120_000 }, () => {
     expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('--program-url is a URL')]);
   });
 
+  it('sets the folder of the partner program, and knows what is none', async () => {
+    await json('workspace', 'create', '--slug', 'folders');
+    const unknown = await waymark('workspace', 'update', 'folders', '--program-folder', 'fold_00000000000');
+    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('Folder not found')]);
+    await json('workspace', 'update', 'folders', '--program-folder', '');
+  });
+
   it('changes plan, hostnames, limits and quotas, and goes back to those of the plan', async () => {
     const { workspace } = await json<Created>('workspace', 'create', '--slug', 'limits', '--plan', 'free');
     const changed = await json<{ workspace: Record<string, unknown> }>(

@@ -10,13 +10,16 @@ import { registrarRoutes } from './domains/registrar-route.js';
 import { domainRoutes } from './domains/route.js';
 import { folderRoutes } from './folders/route.js';
 import { linkRoutes } from './links/route.js';
+import { metatagsRoutes } from './metatags/route.js';
 import { applicationRoutes } from './partners/application-routes.js';
 import { partnerLinkRoutes } from './partners/link-routes.js';
 import { partnerRoutes } from './partners/route.js';
 import { programExtraRoutes } from './program-extras/route.js';
 import { qrRoutes } from './qr/route.js';
 import { tagRoutes } from './tags/route.js';
+import { utmRoutes } from './utm/route.js';
 import { webhookRoutes } from './webhooks/route.js';
+import { workspaceRoutes } from './workspaces/route.js';
 
 /** What the routes of this service work on. */
 export interface ManagementDeps {
@@ -46,6 +49,9 @@ export async function managementRoutes(app: App, deps: ManagementDeps): Promise<
   await partnerLinkRoutes(app, deps);
   await applicationRoutes(app, deps);
   await programExtraRoutes(app);
+  await metatagsRoutes(app, deps);
+  await utmRoutes(app, deps);
+  await workspaceRoutes(app, deps);
   await qrRoutes(app, deps);
   await domainCheckRoutes(app, deps);
 }

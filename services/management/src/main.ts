@@ -10,9 +10,10 @@ import { buildApp } from './app.js';
 import { opsRoutes } from './ops/route.js';
 
 async function start(settings: Settings, logger: Logger): Promise<Service> {
-  const stores = openStores(settings, readInstanceKey(settings), logger);
+  const instanceKey = readInstanceKey(settings);
+  const stores = openStores(settings, instanceKey, logger);
   const { redis, clickhouse, catalog } = stores;
-  const rateLimiter = createRateLimiter(redis, { logger });
+  const rateLimiter = createRateLimiter(redis, { instanceKey, logger });
   const catalogLookups = catalog.lookups;
   const tracing = await startTracing({ service: 'management', settings, logger });
   const operations = startOperations({ service: 'management', tracing, redis, clickhouse, catalogLookups, logger });

@@ -68,7 +68,7 @@ describe('POST /links/bulk', () => {
       { url: 'nonsense' },
       { url: URL_A, key: 'First' },
       { url: URL_A, key: 'THERE' },
-      { url: URL_A, externalId: 'ext_there' },
+      { url: URL_A, externalId: 'there' },
       { url: URL_A, tagNames: ['unknown'] },
       { url: URL_A, folderId: 'fold_x' },
       { url: URL_A, domain: 'elsewhere.example' },
@@ -184,7 +184,8 @@ describe('PATCH /links/bulk', () => {
       ['3', 'all'],
       ['1', 'all'],
     ]);
-    const external = await bulkPatch({ externalIds: ['patch-2', 'ext_patch-3', 'none'], data: { archived: true } });
+    const externalIds = ['patch-2', 'patch-3', 'ext_patch-1', 'none'];
+    const external = await bulkPatch({ externalIds, data: { archived: true } });
     expect(external.body.map(({ id, archived }) => [id, archived])).toEqual([
       [two, true],
       [three, true],
@@ -229,6 +230,54 @@ describe('PATCH /links/bulk', () => {
       const { body } = await acme.get(`/links/${id}`);
       expect(body).toMatchObject({ title: 'title', comments: 'comments', description: 'description' });
     }
+  });
+});
+
+describe('links in folders that the caller may not write', () => {
+  let member: Caller;
+  let folderId: string;
+  beforeAll(async () => {
+    member = await withKey(management, acme, 'member');
+    const folder = { name: 'Read only', accessLevel: 'read' as const };
+    folderId = (await management.catalog.folders.create(acme.workspaceId, folder)).id;
+  });
+  const fault = (link: Link) => ({
+    link: { id: link.id },
+    error: 'You are not allowed to change links of the folder "Read only".',
+    code: 'forbidden',
+  });
+
+  it('are told in the answer of a bulk update, each as it is, after the others, which are changed', async () => {
+    const [closed, open, other] = [await aLink({ folderId }), await aLink(), await aLink({ folderId })];
+    const linkIds = [closed, open, other].map(({ id }) => id);
+    const { status, body } = await bulkPatch({ linkIds, data: { comments: 'all' } }, member);
+    expect(status).toBe(200);
+    expect(body).toEqual([
+      { ...open, comments: 'all', updatedAt: expect.any(String) },
+      { ...closed, ...fault(closed) },
+      { ...other, ...fault(other) },
+    ]);
+    for (const link of [closed, other]) expect((await acme.get(`/links/${link.id}`)).body).toEqual(link);
+    const none = await bulkPatch({ linkIds: [closed.id], data: { comments: 'all' } }, member);
+    expect(none).toEqual({ status: 200, body: [{ ...closed, ...fault(closed) }] });
+  });
+
+  it('refuse a bulk update that would move links into one', async () => {
+    const open = await aLink();
+    expect(codeOf(await bulkPatch({ linkIds: [open.id], data: { folderId } }, member))).toEqual([403, 'forbidden']);
+    expect((await acme.get(`/links/${open.id}`)).body).toEqual(open);
+  });
+
+  it('stay, and are told in the answer of a bulk deletion; the others go', async () => {
+    const [closed, open] = [await aLink({ folderId }), await aLink()];
+    const query = `?linkIds=${closed.id},${open.id},link_zzzzzzzzzzz`;
+    expect(await bulkDelete(query, member)).toEqual({
+      status: 200,
+      body: { deletedCount: 1, errors: [fault(closed)] },
+    });
+    expect((await acme.get(`/links/${open.id}`)).status).toBe(404);
+    expect((await acme.get(`/links/${closed.id}`)).body).toEqual(closed);
+    expect(await bulkDelete(query)).toEqual({ status: 200, body: { deletedCount: 1 } });
   });
 });
 

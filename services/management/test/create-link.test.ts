@@ -74,7 +74,7 @@ describe('POST /links', () => {
       url: 'https://acme.com/deal?utm_source=newsletter&ref=friend',
       domain: acme.host,
       key: 'Every/Field',
-      externalId: 'ref-1',
+      externalId: 'ext_ref-1',
       tenantId: 'tenant-1',
       trackConversion: true,
       archived: true,

@@ -1,3 +1,4 @@
+import { draftCustomer } from '@waymark/catalog';
 import {
   type Customer,
   customerSchema,
@@ -6,7 +7,16 @@ import {
   parseResourceId,
 } from '@waymark/contract';
 import { customerClaim, invoiceClaim, leadClaim, QUEUE_PREFIX } from '@waymark/event-queue';
-import { aClick, aLead, aSale, insertLeads, insertSales, waitFor } from '@waymark/test-kit';
+import {
+  aClick,
+  addPendingCustomer,
+  aLead,
+  aSale,
+  insertLeads,
+  insertSales,
+  waitFor,
+  writePendingCustomer,
+} from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   type Answer,
@@ -39,7 +49,7 @@ async function remember(name: string, value: string): Promise<string> {
 }
 
 describe('POST /customers', () => {
-  it('answers 201 with the customer, `ext_` left out of its external id', async () => {
+  it('answers 201 with the customer, its external id as given', async () => {
     const { status, body } = await create(acme, {
       externalId: 'ext_u1',
       email: 'ada@acme.com',
@@ -48,7 +58,7 @@ describe('POST /customers', () => {
     });
     expect(status).toBe(201);
     expect(customerSchema.parse(body)).toMatchObject({
-      externalId: 'u1',
+      externalId: 'ext_u1',
       email: 'ada@acme.com',
       name: 'Ada',
       country: 'FR',
@@ -60,7 +70,7 @@ describe('POST /customers', () => {
     ['no externalId', { externalId: undefined }, 400],
     ['no country', { externalId: 'x', country: undefined }, 400],
     ['an email that is none', { externalId: 'x', email: 'nonsense' }, 422],
-    ['nothing but the prefix', { externalId: 'ext_' }, 422],
+    ['a blank externalId', { externalId: ' ' }, 422],
     ['an avatar that is no URL', { externalId: 'x', avatar: 'nonsense' }, 422],
   ])('%s answers %i', async (_what, body, status) => {
     expect((await create(acme, body)).status).toBe(status);
@@ -92,7 +102,7 @@ describe('GET /customers', () => {
       ['b2', 'Bob', 'US'],
       ['c3', 'Cleo', 'FR'],
     ]) {
-      ids.push((await create(caller, { externalId, name, email: `${name}@acme.com`.toLowerCase(), country })).body.id);
+      ids.push((await create(caller, { externalId, name, email: `${name}@acme.com`, country })).body.id);
     }
     const click = aClick({ workspaceId: parseResourceId('workspace', caller.workspaceId) ?? '' });
     const sale = (index: number, amount: number, day: number) =>
@@ -128,6 +138,8 @@ describe('GET /customers', () => {
     ['?sortBy=firstSaleAt&sortOrder=asc', ['a1', 'b2', 'c3']],
     ['?sortBy=subscriptionCanceledAt', ['c3', 'b2', 'a1']],
     ['?email=bob@acme.com&search=ada', ['b2']],
+    ['?email=BOB@Acme.com', ['b2']],
+    ['?search=ADA@acme.com', ['a1']],
     ['?email=bob@acme.com&externalId=a1', ['b2']],
     ['?externalId=c3', ['c3']],
     ['?search=ada@acme.com', ['a1']],
@@ -250,13 +262,43 @@ describe('GET, PATCH and DELETE /customers/{id}', () => {
     }
   });
 
-  it('find one that an event has just brought as soon as it is written', async () => {
-    const key = await remember(customerClaim(acme.workspaceId, 'on-its-way'), 'f:{}');
-    const deletion = acme.call<{ id: string }>('DELETE', '/customers/ext_on-its-way');
-    const written = await management.catalog.customers.create(acme.workspaceId, { externalId: 'on-its-way' });
-    expect((await deletion).body).toEqual({ id: written.id });
+  it('find one that an event has just brought and nobody has written yet', async () => {
+    const brought = draftCustomer(acme.workspaceId, { externalId: 'on-its-way', name: 'Ada' }, Date.now());
+    await addPendingCustomer(management.redis, brought);
+    const key = await remember(customerClaim(acme.workspaceId, 'on-its-way'), `f:${JSON.stringify(brought)}`);
+    const { id } = brought;
+    for (const path of ['/customers/ext_on-its-way', `/customers/${id}`]) {
+      const found = await acme.call<Customer>('GET', path);
+      expect([found.status, found.body.id, found.body.name]).toEqual([200, id, 'Ada']);
+    }
+    const list = await acme.call<Customer[]>('GET', '/customers?externalId=on-its-way');
+    expect(list.body.map((customer) => customer.id)).toEqual([id]);
+    expect((await acme.call('GET', `/customers?startingAfter=${id}`)).status).toBe(200);
+    const changed = await acme.call<Customer>('PATCH', '/customers/ext_on-its-way', { name: 'Grace' });
+    expect([changed.status, changed.body.name]).toEqual([200, 'Grace']);
+    expect((await acme.call<Customer>('GET', `/customers/${id}`)).body.name).toBe('Grace');
+    expect((await acme.call<{ id: string }>('DELETE', '/customers/ext_on-its-way')).body).toEqual({ id });
     expect(await management.redis.exists(key)).toBe(0);
-    expect((await acme.call('GET', '/customers/ext_on-its-way')).status).toBe(404);
+    for (const path of ['/customers/ext_on-its-way', `/customers/${id}`]) {
+      expect((await acme.call('GET', path)).status).toBe(404);
+    }
+  });
+
+  it('a deletion waits for the events that brought the customer, which say what else is kept of it', async () => {
+    const brought = draftCustomer(acme.workspaceId, { externalId: 'with-lead' }, Date.now());
+    await addPendingCustomer(management.redis, brought);
+    const key = await remember(leadClaim(acme.workspaceId, 'with-lead', 'Sign up'), 'f:secret@acme.com');
+    const deletion = acme.call<{ id: string }>('DELETE', '/customers/ext_with-lead');
+    const click = aClick({ workspaceId: parseResourceId('workspace', acme.workspaceId) ?? '' });
+    const customerId = parseResourceId('customer', brought.id) ?? '';
+    await insertLeads(management.database.client, [
+      aLead({ click, customerId, eventName: 'Sign up', timestampMs: Date.now() }),
+    ]);
+    await writePendingCustomer(management.database.client, brought);
+    const workspace = parseResourceId('workspace', acme.workspaceId) ?? '';
+    await management.redis.del(`{waymark}:state:pending-customers:${workspace}`);
+    expect((await deletion).body).toEqual({ id: brought.id });
+    expect(await management.redis.exists(key)).toBe(0);
   });
 
   it('deleting leaves nothing personal that can be read', async () => {

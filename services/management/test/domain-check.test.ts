@@ -66,7 +66,16 @@ describe('GET /internal/domain-check', () => {
     expect([400, 422]).toContain((await check(query)).status);
   });
 
-  it('an archived domain is refused within seconds, and a removed one', async () => {
+  it('a domain is known as soon as its creation was answered, though it was asked for before', async () => {
+    for (let round = 0; round < 5; round++) {
+      const slug = `new-${round}.${acme.host}`;
+      expect(await statusOf(slug)).toBe(404);
+      await acme.call('POST', '/domains', { slug });
+      expect(await statusOf(slug)).toBe(200);
+    }
+  });
+
+  it('an archived domain is refused at once, and a removed one', async () => {
     for (const [method, body] of [['PATCH', { archived: true }], ['DELETE']] as const) {
       const slug = `${method.toLowerCase()}.${acme.host}`;
       await acme.call('POST', '/domains', { slug });
@@ -85,5 +94,17 @@ describe('GET /internal/domain-check', () => {
     expect(await statusOf(acme.host)).toBe(200);
     const refused = await check('?domain=one-more.example');
     expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true]);
+  });
+
+  it('registered names pass, however many and however often, while made-up ones are refused', async () => {
+    const slugs = Array.from({ length: 15 }, (_, index) => `known-${index}.${acme.host}`);
+    for (const slug of slugs) expect((await acme.call('POST', '/domains', { slug })).status).toBe(201);
+    const madeUp = await Promise.all(Array.from({ length: 300 }, (_, index) => statusOf(`made-up-${index}.example`)));
+    expect(madeUp).toContain(429);
+    // Nothing is remembered of them: they are first questions, too.
+    const keys = await management.redis.keys('waymark:cache:*');
+    await management.redis.del(keys);
+    const checks = Array.from({ length: 300 }, (_, index) => slugs[index % slugs.length] ?? '');
+    expect(new Set(await Promise.all(checks.map(statusOf)))).toEqual(new Set([200]));
   });
 });

@@ -58,6 +58,24 @@ it('creates, updates and deletes many, with a word for each that cannot be', asy
   expect(await dub.links.deleteMany({ linkIds: [id, 'ext_none'] })).toEqual({ deletedCount: 1 });
 });
 
+it('changes and deletes many although some are in a folder that the caller may not write', async () => {
+  const folder = await management.catalog.folders.create(caller.workspaceId, { name: 'Read', accessLevel: 'read' });
+  const closed = await dub.links.create({ url: 'https://f.com', folderId: folder.id });
+  const open = await dub.links.create({ url: 'https://f.com' });
+  const { token } = await management.catalog.keys.create({
+    ...{ workspaceId: caller.workspaceId, name: 'member', kind: 'secret', role: 'member', scopes: [] },
+  });
+  const member = new Dub({ token, serverURL: dub._baseURL?.toString() });
+  const linkIds = [closed.id, open.id];
+  const updated = await member.links.updateMany({ linkIds, data: { comments: 'all' } });
+  expect(updated.map(({ id, comments }) => [id, comments])).toEqual([
+    [open.id, 'all'],
+    [closed.id, null],
+  ]);
+  expect(await member.links.deleteMany({ linkIds })).toEqual({ deletedCount: 1 });
+  expect(await dub.links.get({ linkId: closed.id })).toEqual(closed);
+});
+
 it('meets its own typed errors', async () => {
   const { id } = await dub.links.create({ url: 'https://e.com', key: 'e' });
   const other = await dub.links.create({ url: 'https://e.com' });

@@ -143,6 +143,15 @@ describe('GET /qr', () => {
     expect(statuses).toEqual([...Array(10).fill(200), 429]);
     expect((await getQr({ url: 'acme.com' }, '10.9.9.8')).status).toBe(200);
   });
+
+  it('counts the addresses of an IPv6 /64 as one', async () => {
+    const statuses: number[] = [];
+    for (let count = 0; count < 11; count++) {
+      statuses.push((await getQr({ url: 'acme.com' }, `2001:db8:9:9::${count}`)).status);
+    }
+    expect(statuses).toEqual([...Array(10).fill(200), 429]);
+    expect((await getQr({ url: 'acme.com' }, '2001:db8:9:8::1')).status).toBe(200);
+  });
 });
 
 describe('a logo', () => {
@@ -196,6 +205,9 @@ describe('a logo', () => {
     'http://localhost.:1/x.png',
   ])('at %s is not fetched, and the answer does not say why', async (logo) => {
     const { status, image } = await getQr({ url: shortLink, logo });
-    expect([status, JSON.parse(image.toString()).error.message]).toEqual([422, 'custom: logo: could not be fetched']);
+    expect([status, JSON.parse(image.toString()).error.message]).toEqual([
+      422,
+      'invalid_value: logo: could not be fetched',
+    ]);
   });
 });

@@ -71,6 +71,7 @@ describe('the OpenAPI document', () => {
       'get /links',
       'get /links/count',
       'get /links/info',
+      'get /links/metatags',
       'get /links/{linkId}',
       'patch /links/bulk',
       'patch /links/{linkId}',

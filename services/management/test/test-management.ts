@@ -60,7 +60,7 @@ export async function startManagement(now: () => number = Date.now): Promise<Tes
     return opened;
   }
   const catalog = openCatalog();
-  const rateLimiter = createRateLimiter(client);
+  const rateLimiter = createRateLimiter(client, { instanceKey: Buffer.alloc(32) });
   const notifier = createWebhookNotifier({ catalog, redis: client, logger, now });
   const outbound = createOutbound({ allowedRanges: ['127.0.0.1'] });
   const app = buildApp(

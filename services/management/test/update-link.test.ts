@@ -80,7 +80,7 @@ describe('PATCH /links/{linkId}', () => {
       utm_medium: null,
     });
     const { body: next } = await patch(link, { url: 'https://acme.com/?utm_campaign=c' });
-    expect(next).toMatchObject({ utm_source: null, utm_campaign: 'c' });
+    expect(next).toMatchObject({ utm_source: 'new', utm_campaign: 'c' });
   });
 
   it('a change that changes nothing leaves the link as it was', async () => {
@@ -110,7 +110,7 @@ describe('PATCH /links/{linkId}', () => {
 
   it.each([
     ['a taken key', { key: 'TAKEN' }, 409, 'conflict'],
-    ['a taken externalId', { externalId: 'ext_taken' }, 409, 'conflict'],
+    ['a taken externalId', { externalId: 'taken' }, 409, 'conflict'],
     ['a bad key', { key: 'a b' }, 422, 'unprocessable_entity'],
     ['a reserved key', { key: 'robots.txt' }, 403, 'forbidden'],
     ['a foreign domain', { domain: 'elsewhere.example' }, 403, 'forbidden'],

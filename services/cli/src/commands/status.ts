@@ -1,4 +1,5 @@
 import { migrationStatus } from '@waymark/clickhouse';
+import { maskUrl, type RunState } from '@waymark/config';
 import { type QueueDepth, queueDepths } from '@waymark/event-queue';
 import { type CommandResult, table } from '../output.js';
 import { connectClickHouse, connectRedis, findTarget, type Target } from '../stores.js';
@@ -67,6 +68,11 @@ function word(result: { readonly ok: boolean; readonly error?: string }, detail:
   return result.ok ? detail : `not well: ${result.error}`;
 }
 
+/** Where the stack is, without what opens its stores: this is printed. */
+function masked(stack: RunState | undefined): RunState | null {
+  return stack === undefined ? null : { ...stack, redis: maskUrl(stack.redis), clickhouse: maskUrl(stack.clickhouse) };
+}
+
 /** Whether everything runs, and what waits in the queue. Fails when something does not. */
 export async function showStatus(): Promise<CommandResult> {
   const target = findTarget();
@@ -74,7 +80,7 @@ export async function showStatus(): Promise<CommandResult> {
   const queue: Readonly<Record<string, QueueDepth>> = redis.ok ? redis.queue : {};
   const megabytes = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MB`;
   return {
-    data: { stack: target.stack ?? null, api, redis, clickhouse },
+    data: { stack: masked(target.stack), api, redis, clickhouse },
     failed: !(api.ok && redis.ok && clickhouse.ok),
     lines: [
       `api         ${word(api, api.ok ? api.url : '')}`,

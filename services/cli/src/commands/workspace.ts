@@ -66,10 +66,18 @@ export function createWorkspace(options: CreateOptions): Promise<CommandResult> 
   });
 }
 
-/** Where links of partners lead that name no destination, and the only site that they may lead to; null = any. */
-async function setProgramUrl(catalog: Catalog, { id }: WorkspaceRecord, url: string | null) {
+/** What of a workspace's program an operator may change. */
+interface ProgramPatch {
+  /** Where links of partners lead that name no destination, and the only site that they may lead to; null = any. */
+  readonly url?: string | null;
+  /** Where links of partners are put that name no folder. */
+  readonly defaultFolderId?: string | null;
+}
+
+async function updateProgram(catalog: Catalog, { id }: WorkspaceRecord, patch: ProgramPatch): Promise<void> {
+  if (patch.defaultFolderId) await catalog.folders.require(id, patch.defaultFolderId);
   const { defaultProgramId } = await catalog.workspaces.withProgram(id);
-  if (defaultProgramId !== null) await catalog.programs.update(id, defaultProgramId, () => ({ url }));
+  if (defaultProgramId !== null) await catalog.programs.update(id, defaultProgramId, () => patch);
 }
 
 export interface UpdateOptions {
@@ -78,6 +86,7 @@ export interface UpdateOptions {
   readonly slug?: RawOption;
   readonly plan?: RawOption;
   readonly programUrl?: RawOption;
+  readonly programFolder?: RawOption;
   readonly allowedHostnames?: RawOption;
   readonly requestsPerMinute?: RawOption;
   readonly analyticsPerSecond?: RawOption;
@@ -96,18 +105,28 @@ function workspacePatch(options: UpdateOptions, current: WorkspaceRecord): Works
     quotas: applyQuotas(options.quotas, current.quotas),
   };
   const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
-  if (Object.keys(given).length === 0 && options.programUrl === undefined)
-    throw new CommandError('nothing to change: waymark workspace update --help');
   return given;
+}
+
+function programPatch(options: UpdateOptions): ProgramPatch {
+  const url = urlOption('program-url', options.programUrl);
+  const folder = options.programFolder === '' ? '' : optionalText('program-folder', options.programFolder);
+  return {
+    ...(url === undefined ? {} : { url: url || null }),
+    ...(folder === undefined ? {} : { defaultFolderId: folder || null }),
+  };
 }
 
 export function updateWorkspace(idOrSlug: string | undefined, options: UpdateOptions): Promise<CommandResult> {
   const wanted = idOrSlug ?? requiredText('workspace', options.workspace);
   return withCatalog(async (catalog) => {
     const current = await findWorkspace(catalog, wanted);
-    const patch = workspacePatch(options, current);
-    const programUrl = urlOption('program-url', options.programUrl);
-    if (programUrl !== undefined) await setProgramUrl(catalog, current, programUrl || null);
+    const [patch, ofProgram] = [workspacePatch(options, current), programPatch(options)];
+    const isProgramChanged = Object.keys(ofProgram).length > 0;
+    if (Object.keys(patch).length === 0 && !isProgramChanged) {
+      throw new CommandError('nothing to change: waymark workspace update --help');
+    }
+    if (isProgramChanged) await updateProgram(catalog, current, ofProgram);
     const workspace = describeWorkspace(await catalog.workspaces.update(current.id, patch));
     return {
       data: { workspace },

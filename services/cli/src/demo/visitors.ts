@@ -62,7 +62,7 @@ export function newVisitor(): Visitor {
   return { userAgent: anyOf(BROWSERS), ip: address(), referer: anyOf(REFERERS), ...anyOf(PLACES) };
 }
 
-/** The headers such a visitor sends, and those an edge in front would add. */
+/** The headers such a visitor sends, and those that Vercel's edge in front would add: read with `GEO_EDGE=vercel` only. */
 export function visitorHeaders(visitor: Visitor): Record<string, string> {
   return {
     'user-agent': visitor.userAgent,

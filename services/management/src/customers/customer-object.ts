@@ -1,5 +1,7 @@
 import { type Catalog, type CustomerRecord, shortLinkOf } from '@waymark/catalog';
 import type { Customer, ExpandedCustomer } from '@waymark/contract';
+import { seenLinks } from '../links/find-link.js';
+import type { LinkCaller } from '../links/link-parts.js';
 
 /** The customer objects of a response, with their totals (spec 2.8). */
 export async function customerObjects(
@@ -17,14 +19,17 @@ const present = (ids: readonly (string | null)[]) => ids.filter((id) => id !== n
 /** As {@link customerObjects}, with links, programs and partners (spec 5.4). */
 export async function expandedCustomers(
   catalog: Catalog,
-  workspaceId: string,
+  caller: LinkCaller,
   records: readonly CustomerRecord[],
 ): Promise<ExpandedCustomer[]> {
-  const [customers, links, partners] = await Promise.all([
+  const workspaceId = caller.workspace.id;
+  const [customers, found, partners] = await Promise.all([
     customerObjects(catalog, workspaceId, records),
     catalog.links.getMany(workspaceId, present(records.map(({ linkId }) => linkId))),
     catalog.partners.getMany(workspaceId, present(records.map(({ partnerId }) => partnerId))),
   ]);
+  const seen = await seenLinks(catalog, caller, [...found.values()]);
+  const links = new Map(seen.map((link) => [link.id, link]));
   return customers.map((customer, index) => {
     const { linkId = null, partnerId = null, programId = null } = records[index] ?? {};
     const link = linkId === null ? undefined : links.get(linkId);

@@ -2,7 +2,7 @@ import { type Catalog, type CustomerRecord, lookAgain } from '@waymark/catalog';
 import { ApiError, type CreateCustomerBody, EXTERNAL_ID_PREFIX, type UpdateCustomerBody } from '@waymark/contract';
 import { CUSTOMER_CLAIM_MS, customerClaim, invoiceClaim, leadClaim, type RecordedClaims } from '@waymark/event-queue';
 
-/** When the writer is well. */
+/** When the writer is well, what came with a customer is written by then. */
 const WRITTEN = { withinMs: 2000, everyMs: 50 };
 
 export interface CustomerParts {
@@ -11,32 +11,10 @@ export interface CustomerParts {
   readonly claims: RecordedClaims;
 }
 
-function bareExternalId(externalId: string): string {
-  const bare = externalId.startsWith(EXTERNAL_ID_PREFIX) ? externalId.slice(EXTERNAL_ID_PREFIX.length) : externalId;
-  if (bare === '') throw new ApiError('unprocessable_entity', 'too_small: externalId: at least one character');
-  return bare;
-}
-
-/** A customer that an event brought is written a moment after the event was answered: it is waited for, not taken for unknown. */
-async function findByExternalId(
-  { catalog, claims }: CustomerParts,
-  workspaceId: string,
-  externalId: string,
-): Promise<CustomerRecord | undefined> {
-  const find = () => catalog.customers.findByExternalId(workspaceId, externalId);
-  let found = await find();
-  if (found !== undefined || !(await claims.isRecorded(customerClaim(workspaceId, externalId)))) return found;
-  await lookAgain(async () => {
-    found = await find();
-    return found !== undefined;
-  }, WRITTEN);
-  return found;
-}
-
 /** By `cus_…` id or `ext_…` external id. @throws ApiError not_found */
-export async function findCustomer(parts: CustomerParts, workspaceId: string, id: string): Promise<CustomerRecord> {
-  if (!id.startsWith(EXTERNAL_ID_PREFIX)) return parts.catalog.customers.require(workspaceId, id);
-  const found = await findByExternalId(parts, workspaceId, id.slice(EXTERNAL_ID_PREFIX.length));
+export async function findCustomer(catalog: Catalog, workspaceId: string, id: string): Promise<CustomerRecord> {
+  if (!id.startsWith(EXTERNAL_ID_PREFIX)) return catalog.customers.require(workspaceId, id);
+  const found = await catalog.customers.findByExternalId(workspaceId, id.slice(EXTERNAL_ID_PREFIX.length));
   if (found === undefined) throw new ApiError('not_found', 'Customer not found.');
   return found;
 }
@@ -47,8 +25,7 @@ export async function createCustomer(
   workspaceId: string,
   body: CreateCustomerBody,
 ): Promise<CustomerRecord> {
-  const externalId = bareExternalId(body.externalId);
-  const { email = null, name = null, avatar = null, stripeCustomerId = null, country } = body;
+  const { externalId, email = null, name = null, avatar = null, stripeCustomerId = null, country } = body;
   const create = () =>
     catalog.customers.create(workspaceId, { externalId, email, name, avatar, stripeCustomerId, country });
   // Under the claim of the external id, as leads and sales make customers.
@@ -69,11 +46,11 @@ export async function updateCustomer(
   body: UpdateCustomerBody,
 ): Promise<CustomerRecord> {
   const { catalog, claims } = parts;
-  const before = await findCustomer(parts, workspaceId, id);
-  const externalId = body.externalId === undefined ? before.externalId : bareExternalId(body.externalId);
+  const before = await findCustomer(catalog, workspaceId, id);
+  const externalId = body.externalId ?? before.externalId;
   const update = () =>
     catalog.customers.update(workspaceId, before.id, (customer) => ({
-      externalId: body.externalId === undefined ? customer.externalId : externalId,
+      externalId: body.externalId ?? customer.externalId,
       email: body.email === undefined ? customer.email : body.email,
       name: body.name === undefined ? customer.name : body.name,
       avatar: body.avatar === undefined ? customer.avatar : body.avatar,
@@ -101,7 +78,10 @@ export async function updateCustomer(
  */
 export async function deleteCustomer(parts: CustomerParts, workspaceId: string, id: string): Promise<string> {
   const { catalog, claims } = parts;
-  const customer = await findCustomer(parts, workspaceId, id);
+  const customer = await findCustomer(catalog, workspaceId, id);
+  // The events that brought it tell under which names answers are kept that mention it.
+  const isWritten = async () => !(await catalog.customers.isPending(workspaceId, customer.id));
+  if (!(await isWritten())) await lookAgain(isWritten, WRITTEN);
   const { eventNames, invoiceIds } = await catalog.customers.traces(workspaceId, customer.id);
   const forget = (externalId: string) =>
     claims.forget([

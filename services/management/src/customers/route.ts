@@ -11,6 +11,7 @@ import {
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
 import { idAnswerSchema, idParamsSchema } from '../id-params.js';
+import type { LinkCaller } from '../links/link-parts.js';
 import { customerObjects, expandedCustomers } from './customer-object.js';
 import { type CustomerParts, createCustomer, deleteCustomer, findCustomer, updateCustomer } from './customers.js';
 import { listCustomers } from './list-customers.js';
@@ -26,9 +27,14 @@ export async function customerRoutes(app: App, parts: CustomerParts): Promise<vo
   const params = idParamsSchema;
 
   /** The only customer object of one record. */
-  async function oneCustomer(record: CustomerRecord, isExpanded = false): Promise<ExpandedCustomer> {
-    const objects = isExpanded ? expandedCustomers : customerObjects;
-    const [customer] = await objects(catalog, record.workspaceId, [record]);
+  async function oneCustomer(
+    caller: LinkCaller,
+    record: CustomerRecord,
+    isExpanded = false,
+  ): Promise<ExpandedCustomer> {
+    const [customer] = isExpanded
+      ? await expandedCustomers(catalog, caller, [record])
+      : await customerObjects(catalog, record.workspaceId, [record]);
     if (customer === undefined) throw new TypeError('an object a record');
     return customer;
   }
@@ -44,10 +50,11 @@ export async function customerRoutes(app: App, parts: CustomerParts): Promise<vo
         response: { 200: z.array(expandedCustomerSchema) },
       },
     },
-    async ({ query, workspace }) => {
-      const found = await listCustomers(catalog, workspace.id, query);
+    async (request) => {
+      const { query, workspace } = request;
+      const found = await listCustomers(catalog, request, query);
       return query.includeExpandedFields === true
-        ? expandedCustomers(catalog, workspace.id, found)
+        ? expandedCustomers(catalog, request, found)
         : customerObjects(catalog, workspace.id, found);
     },
   );
@@ -74,8 +81,10 @@ export async function customerRoutes(app: App, parts: CustomerParts): Promise<vo
         response: { 200: expandedCustomerSchema },
       },
     },
-    async ({ params: { id }, query, workspace }) =>
-      oneCustomer(await findCustomer(parts, workspace.id, id), query.includeExpandedFields),
+    async (request) => {
+      const { params, query, workspace } = request;
+      return oneCustomer(request, await findCustomer(catalog, workspace.id, params.id), query.includeExpandedFields);
+    },
   );
 
   app.patch(
@@ -91,8 +100,11 @@ export async function customerRoutes(app: App, parts: CustomerParts): Promise<vo
         response: { 200: expandedCustomerSchema },
       },
     },
-    async ({ body, params: { id }, query, workspace }) =>
-      oneCustomer(await updateCustomer(parts, workspace.id, id, body), query.includeExpandedFields),
+    async (request) => {
+      const { body, params, query, workspace } = request;
+      const updated = await updateCustomer(parts, workspace.id, params.id, body);
+      return oneCustomer(request, updated, query.includeExpandedFields);
+    },
   );
 
   app.delete(

@@ -1,6 +1,6 @@
 import { domainToASCII } from 'node:url';
 import { type DomainRecord, normaliseUrl } from '@waymark/catalog';
-import { ApiError, type Plan, planAtLeast, type UpdateDomainBody } from '@waymark/contract';
+import { ApiError, fieldError, type Plan, planAtLeast, type UpdateDomainBody } from '@waymark/contract';
 
 const SLUG = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?:[a-z]{2,63}|xn--[a-z0-9-]{1,59})$/;
 const DATA_URL = /^data:image\/(?:png|jpe?g|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/;
@@ -11,32 +11,36 @@ const GATED_FIELDS = ['logo', 'expiredUrl', 'notFoundUrl', 'assetLinks', 'appleA
 
 type DomainFields = Partial<Pick<DomainRecord, (typeof GATED_FIELDS)[number] | 'slug' | 'placeholder' | 'archived'>>;
 
-function invalid(field: string, reason: string): ApiError {
-  return new ApiError('unprocessable_entity', `custom: ${field}: ${reason}`);
-}
+/** Longer ones are no domain names, however they are spelt. */
+const GIVEN_CHARS_MAX = 1024;
 
 /** Lower case, in punycode. @throws ApiError unprocessable_entity */
 export function domainSlug(given: string): string {
-  const slug = domainToASCII(given.trim().toLowerCase());
-  if (!SLUG.test(slug) || slug.length > 190) throw invalid('slug', 'not a domain name, such as go.example.com');
-  if (slug.startsWith('www.')) throw invalid('slug', 'without "www.", please: it is left out of every address');
+  // Converting an international name takes quadratic time.
+  const slug = given.length > GIVEN_CHARS_MAX ? '' : domainToASCII(given.trim().toLowerCase());
+  if (!SLUG.test(slug) || slug.length > 190)
+    throw fieldError('invalid_format', 'slug', 'must be a domain name, such as go.example.com');
+  if (slug.startsWith('www.'))
+    throw fieldError('invalid_format', 'slug', 'must not begin with "www.": it is left out of every address');
   return slug;
 }
 
 function urlOf(field: string, text: string | null): string | null {
   if (!text) return null;
   const url = normaliseUrl(text);
-  if (url === undefined) throw invalid(field, 'not a valid URL');
+  if (url === undefined) throw fieldError('invalid_format', field, 'must be a URL');
   return url;
 }
 
 function logoOf(text: string | null): string | null {
   if (!text) return null;
   if (!DATA_URL.test(text)) {
-    if (!/^https?:\/\//i.test(text)) throw invalid('logo', 'an image as data URL, or its http(s) URL');
+    if (!/^https?:\/\//i.test(text))
+      throw fieldError('invalid_format', 'logo', 'must be an image as data URL, or an http or https URL');
     return urlOf('logo', text);
   }
-  if (text.length > DATA_URL_CHARS_MAX) throw invalid('logo', `at most ${DATA_URL_CHARS_MAX} characters as data URL`);
+  if (text.length > DATA_URL_CHARS_MAX)
+    throw fieldError('too_big', 'logo', `must have at most ${DATA_URL_CHARS_MAX} characters as data URL`);
   return text;
 }
 
@@ -45,7 +49,7 @@ function jsonOf(field: string, text: string | null): string | null {
   try {
     JSON.parse(text);
   } catch {
-    throw invalid(field, 'not valid JSON');
+    throw fieldError('invalid_format', field, 'must be JSON');
   }
   return text;
 }

@@ -22,6 +22,13 @@ export async function ownDomain(catalog: Catalog, workspaceId: string, slug: str
   throw new ApiError('forbidden', `The domain "${slug}" does not belong to this workspace.`);
 }
 
+/** As {@link ownDomain}, but a read does not tell whether others have the domain. @throws ApiError not_found */
+export async function seenDomain(catalog: Catalog, workspaceId: string, slug: string): Promise<DomainRecord> {
+  const domain = await catalog.domains.findBySlug(domainName(slug), API_READ);
+  if (domain?.workspaceId !== workspaceId) throw new ApiError('not_found', 'Domain not found.');
+  return domain;
+}
+
 /** @throws ApiError forbidden (plan, quota), unprocessable_entity, conflict */
 export function createDomain(
   parts: DomainParts,

@@ -6,20 +6,22 @@ import {
 } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
-import { createDomain, type DomainParts, deleteDomain, ownDomain, updateDomain } from './domains.js';
+import { PARAM_CHARS_MAX } from '../id-params.js';
+import { createDomain, type DomainParts, deleteDomain, ownDomain, seenDomain, updateDomain } from './domains.js';
 
 const tags = ['Domains'];
-const slugParamsSchema = z.object({ slug: z.string() });
+const slugParamsSchema = z.object({ slug: z.string().max(PARAM_CHARS_MAX) });
 
-/** `GET|POST /domains`, `PATCH|DELETE /domains/{slug}`, `POST /domains/{slug}/primary` (spec 5.1). */
+/** `GET|POST /domains`, `GET|PATCH|DELETE /domains/{slug}`, `POST /domains/{slug}/primary` (spec 5.1). */
 export async function domainRoutes(app: App, parts: DomainParts): Promise<void> {
   const { domains } = parts.catalog;
+  const mayRead = app.authenticate({ permission: 'domains.read' });
   const mayWrite = app.authenticate({ permission: 'domains.write' });
 
   app.get(
     '/domains',
     {
-      onRequest: app.authenticate({ permission: 'domains.read' }),
+      onRequest: mayRead,
       schema: {
         summary: 'List domains',
         tags,
@@ -50,6 +52,15 @@ export async function domainRoutes(app: App, parts: DomainParts): Promise<void> 
     },
     async ({ body, workspace }, reply) =>
       reply.code(201).send(domains.toDomain(await createDomain(parts, workspace, body))),
+  );
+
+  app.get(
+    '/domains/:slug',
+    {
+      onRequest: mayRead,
+      schema: { summary: 'Retrieve a domain', tags, params: slugParamsSchema, response: { 200: domainSchema } },
+    },
+    async ({ params, workspace }) => domains.toDomain(await seenDomain(parts.catalog, workspace.id, params.slug)),
   );
 
   app.patch(

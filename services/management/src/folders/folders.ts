@@ -1,5 +1,12 @@
-import type { ApiKeyRecord, Catalog, FolderRecord, WorkspaceRecord } from '@waymark/catalog';
-import { workspaceLimits } from '@waymark/catalog';
+import {
+  type ApiKeyRecord,
+  type Catalog,
+  type FolderRecord,
+  isFolderHidden,
+  linkSight,
+  type WorkspaceRecord,
+  workspaceLimits,
+} from '@waymark/catalog';
 import { ApiError, type CreateFolderBody, type Folder, planAtLeast } from '@waymark/contract';
 
 /** The folder object of every response (spec 5.3). */
@@ -14,10 +21,14 @@ function checkAccessLevel(workspace: WorkspaceRecord, accessLevel: FolderRecord[
   throw new ApiError('forbidden', 'An accessLevel other than "write" needs the plan business or higher.');
 }
 
+function checkSeen(apiKey: ApiKeyRecord, folder: FolderRecord): void {
+  if (isFolderHidden(linkSight(apiKey), folder)) throw new ApiError('not_found', 'Folder not found.');
+}
+
 /** Owners may change any folder, others those that they may write to. A folder they must not see is not there. */
-function checkMayChange({ role }: ApiKeyRecord, folder: FolderRecord): void {
-  if (role === 'owner' || folder.accessLevel === 'write') return;
-  if (folder.accessLevel === null) throw new ApiError('not_found', 'Folder not found.');
+function checkMayChange(apiKey: ApiKeyRecord, folder: FolderRecord): void {
+  if (apiKey.role === 'owner' || folder.accessLevel === 'write') return;
+  checkSeen(apiKey, folder);
   throw new ApiError('forbidden', 'You are not allowed to change this folder.');
 }
 
@@ -25,6 +36,17 @@ function checkMayChange({ role }: ApiKeyRecord, folder: FolderRecord): void {
 export interface FolderCaller {
   readonly workspace: WorkspaceRecord;
   readonly apiKey: ApiKeyRecord;
+}
+
+/** @throws ApiError not_found, also for a folder that the caller must not see */
+export async function seenFolder(
+  catalog: Catalog,
+  { workspace, apiKey }: FolderCaller,
+  id: string,
+): Promise<FolderRecord> {
+  const folder = await catalog.folders.require(workspace.id, id);
+  checkSeen(apiKey, folder);
+  return folder;
 }
 
 /** @throws ApiError forbidden (plan, quota), conflict */

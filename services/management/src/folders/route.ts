@@ -1,4 +1,4 @@
-import type { Catalog } from '@waymark/catalog';
+import { type Catalog, linkSight } from '@waymark/catalog';
 import {
   createFolderBodySchema,
   FOLDER_ACCESS_LEVELS,
@@ -9,18 +9,19 @@ import {
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
 import { idAnswerSchema, idParamsSchema } from '../id-params.js';
-import { createFolder, deleteFolder, folderObject, updateFolder } from './folders.js';
+import { createFolder, deleteFolder, folderObject, seenFolder, updateFolder } from './folders.js';
 
 const tags = ['Folders'];
 
-/** `GET /folders`, `POST /folders`, `PATCH|DELETE /folders/{id}` (spec 5.3). */
+/** `GET|POST /folders`, `GET|PATCH|DELETE /folders/{id}` (spec 5.3). */
 export async function folderRoutes(app: App, { catalog }: { readonly catalog: Catalog }): Promise<void> {
+  const mayRead = app.authenticate({ permission: 'folders.read' });
   const mayWrite = app.authenticate({ permission: 'folders.write', minimumPlan: 'pro' });
 
   app.get(
     '/folders',
     {
-      onRequest: app.authenticate({ permission: 'folders.read' }),
+      onRequest: mayRead,
       schema: {
         summary: 'List folders',
         tags,
@@ -30,7 +31,7 @@ export async function folderRoutes(app: App, { catalog }: { readonly catalog: Ca
     },
     async ({ query, workspace, apiKey }) => {
       const { search, sortBy = 'createdAt', sortOrder = 'asc', page, pageSize } = query;
-      const accessLevels = apiKey.role === 'owner' ? undefined : FOLDER_ACCESS_LEVELS;
+      const accessLevels = linkSight(apiKey).hidesFolders ? FOLDER_ACCESS_LEVELS : undefined;
       const request = { filters: { search, accessLevels }, sortBy, sortOrder, page, pageSize };
       return (await catalog.folders.list(workspace.id, request)).map(folderObject);
     },
@@ -44,6 +45,15 @@ export async function folderRoutes(app: App, { catalog }: { readonly catalog: Ca
     },
     async ({ body, workspace }, reply) =>
       reply.code(201).send(folderObject(await createFolder(catalog, workspace, body))),
+  );
+
+  app.get(
+    '/folders/:id',
+    {
+      onRequest: mayRead,
+      schema: { summary: 'Retrieve a folder', tags, params: idParamsSchema, response: { 200: folderSchema } },
+    },
+    async (request) => folderObject(await seenFolder(catalog, request, request.params.id)),
   );
 
   app.patch(

@@ -1,9 +1,11 @@
 import {
   bulkCreateLinksBodySchema,
+  bulkDeleteAnswerSchema,
   bulkUpdateLinksBodySchema,
   deleteLinksQuerySchema,
   linkErrorSchema,
   linkSchema,
+  unchangedLinkSchema,
 } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
@@ -45,7 +47,7 @@ export async function bulkRoutes(app: App, parts: LinkParts): Promise<void> {
         summary: 'Update up to 100 links',
         tags,
         body: bulkUpdateLinksBodySchema,
-        response: { 200: z.array(linkSchema) },
+        response: { 200: z.array(z.union([linkSchema, unchangedLinkSchema])) },
       },
     },
     (request) => updateLinks(parts, request, request.body),
@@ -59,7 +61,7 @@ export async function bulkRoutes(app: App, parts: LinkParts): Promise<void> {
         summary: 'Delete up to 100 links',
         tags,
         querystring: deleteLinksQuerySchema,
-        response: { 200: z.strictObject({ deletedCount: z.number() }) },
+        response: { 200: bulkDeleteAnswerSchema },
       },
     },
     (request) => removeLinks(parts, request, request.query.linkIds),

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Catalog, type LinkRecord, readUtm, storedKey } from '@waymark/catalog';
-import { ROOT_KEY, type UpdateLinkBody } from '@waymark/contract';
-import { domainOf, externalIdOf } from './draft-link.js';
+import { type Catalog, type LinkRecord, linkInState, readUtm, storedKey } from '@waymark/catalog';
+import { HIDDEN_PASSWORD, ROOT_KEY, type UpdateLinkBody } from '@waymark/contract';
+import { domainOf } from './draft-link.js';
 import { checkChosenKey } from './key-rules.js';
-import { destinationOf, plainFields, variantsOf } from './link-fields.js';
+import { checkPassword, destinationOf, plainFields, variantsOf } from './link-fields.js';
 import { checkFolderAccess, type LinkContext, namedFields } from './named-fields.js';
 import { checkPlan, type GatedLink } from './plan-gates.js';
 import { dateFields } from './request-date.js';
@@ -33,13 +33,23 @@ function encryptedPasswordOf(
   record: LinkRecord,
   given: string | null | undefined,
 ): string | null {
-  if (given === undefined || given === passwords.passwordOf(record)) return record.encryptedPassword;
+  const isKept = given === undefined || (given === HIDDEN_PASSWORD && record.encryptedPassword !== null);
+  if (isKept || given === passwords.passwordOf(record)) return record.encryptedPassword;
+  checkPassword(given);
   return given ? passwords.sealPassword(given, record.id) : null;
 }
 
+/** Dates of the body. An expiry that is only shown, because the partner is deactivated, is not taken for the link's own. */
+function datesOf({ references, nowMs }: LinkContext, record: LinkRecord, body: UpdateLinkBody) {
+  const dates = dateFields(body, nowMs);
+  const shown = linkInState(record, references.partners.get(record.partnerId ?? ''));
+  return dates.expiresAt === shown.expiresAt ? { ...dates, expiresAt: record.expiresAt } : dates;
+}
+
 /**
- * The link as the body changes it: what is absent stays, null clears (spec 4.7). The very record when nothing changes.
+ * The link as the body changes it: what is absent stays, null clears. The very record when nothing changes.
  *
+ * @param utm whether a new `url` without UTM parameters keeps the stored ones or replaces them: docs/reference/links.md
  * @throws ApiError 400, 403, 404, 409 or 422
  */
 export function changedLink(
@@ -47,13 +57,16 @@ export function changedLink(
   passwords: Passwords,
   record: LinkRecord,
   body: UpdateLinkBody,
+  utm: 'keep' | 'replace',
 ): LinkRecord {
   if (record.folderId !== null) checkFolderAccess(context, context.references.folders.get(record.folderId));
-  const url = destinationOf(body.url ?? record.url, body, record.key === ROOT_KEY);
+  const kept = body.url !== undefined && utm === 'keep' ? record : undefined;
+  const url = destinationOf(body.url ?? record.url, body, record.key === ROOT_KEY, kept);
   const plain = plainFields(body);
   checkPlan(context.workspace.plan, gatedLink(record, body, url));
   const isConversionTracked = plain.trackConversion ?? record.trackConversion;
   const variants = body.testVariants === undefined ? record.testVariants : body.testVariants;
+  const named = { partnerId: record.partnerId, ...namedFields(context, body) };
   const next: LinkRecord = {
     ...record,
     ...plain,
@@ -61,10 +74,12 @@ export function changedLink(
     url,
     ...readUtm(url),
     ...addressOf(context, record, body),
-    externalId: body.externalId === undefined ? record.externalId : externalIdOf(body.externalId),
+    externalId: body.externalId === undefined ? record.externalId : body.externalId,
     encryptedPassword: encryptedPasswordOf(passwords, record, body.password),
-    ...namedFields(context, body),
-    ...dateFields(body, context.nowMs),
+    ...named,
+    // A ban is of the partner: it does not go along with a link.
+    disabledAt: (named.partnerId ?? null) === record.partnerId ? record.disabledAt : null,
+    ...datesOf(context, record, body),
   };
   return isDeepStrictEqual(next, record) ? record : next;
 }

@@ -54,7 +54,7 @@ export async function changeRoutes(app: App, parts: LinkParts): Promise<void> {
         hide: method === 'PUT',
       },
       handler: async (request) =>
-        updateFound(parts, request, await requireLink(catalog, request.workspace.id, request.params), request.body),
+        updateFound(parts, request, await requireLink(catalog, request, request.params), request.body),
     });
   }
 
@@ -64,6 +64,6 @@ export async function changeRoutes(app: App, parts: LinkParts): Promise<void> {
       onRequest,
       schema: { summary: 'Delete a link', tags, params: linkParamsSchema, response: { 200: idAnswerSchema } },
     },
-    async (request) => removeFound(parts, request, await requireLink(catalog, request.workspace.id, request.params)),
+    async (request) => removeFound(parts, request, await requireLink(catalog, request, request.params)),
   );
 }

@@ -1,4 +1,4 @@
-import type { LinkRecord, NewLink } from '@waymark/catalog';
+import { type LinkRecord, linkSight, type NewLink } from '@waymark/catalog';
 import { ApiError, type CreateLinkBody, type Link } from '@waymark/contract';
 import { completeLink, draftLink } from './draft-link.js';
 import type { LinkCaller, LinkParts } from './link-parts.js';
@@ -12,13 +12,18 @@ export async function contextOf(
   { workspace, apiKey }: LinkCaller,
   bodies: Parameters<typeof readReferences>[2],
 ): Promise<LinkContext> {
-  const references = await readReferences(parts, workspace.id, bodies);
+  const references = await readReferences(parts, workspace, bodies);
   return { workspace, apiKey, references, nowMs: parts.now() };
 }
 
 /** The only link object of one record. @param isNew it has no counters to look for */
-export async function oneObject({ catalog }: LinkParts, record: LinkRecord, isNew = false): Promise<Link> {
-  const [link] = await catalog.links.objects(record.workspaceId, [record], isNew);
+export async function oneObject(
+  { catalog }: LinkParts,
+  { workspace, apiKey }: LinkCaller,
+  record: LinkRecord,
+  isNew = false,
+): Promise<Link> {
+  const [link] = await catalog.links.objects(workspace.id, [record], linkSight(apiKey), isNew);
   if (link === undefined) throw new TypeError('an object a record');
   return link;
 }
@@ -46,5 +51,5 @@ export async function createLink(parts: LinkParts, caller: LinkCaller, body: Cre
   const link = await newLink(parts, await contextOf(parts, caller, [body]), body);
   const record = await withinUsage(parts, workspace, 1, () => links.create(workspace.id, link));
   await parts.notifier.linkChanged('link.created', record);
-  return oneObject(parts, record, true);
+  return oneObject(parts, caller, record, true);
 }

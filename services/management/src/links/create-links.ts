@@ -1,5 +1,5 @@
-import { type NewLink, normaliseKey } from '@waymark/catalog';
-import { ApiError, type CreateLinkBody, type Link, type LinkError } from '@waymark/contract';
+import { linkSight, type NewLink, normaliseKey } from '@waymark/catalog';
+import { ApiError, type CreateLinkBody, fieldError, type Link, type LinkError } from '@waymark/contract';
 import { domainName } from '../domains/domain-name.js';
 import { contextOf, newLink } from './create-link.js';
 import { checkBulkImage } from './draft-link.js';
@@ -13,7 +13,8 @@ function checkDistinct(bodies: readonly CreateLinkBody[], usualDomain: string | 
   for (const { domain, key } of bodies) {
     if (typeof key !== 'string') continue;
     const address = `${domain ? domainName(domain) : usualDomain}/${normaliseKey(key)}`;
-    if (addresses.has(address)) throw new ApiError('bad_request', `Duplicate key: ${address} is asked for twice.`);
+    if (addresses.has(address))
+      throw fieldError('invalid_combination', 'key', `${address} is asked for twice`, 'bad_request');
     addresses.add(address);
   }
 }
@@ -54,5 +55,5 @@ export async function createLinks(
     const fault = result instanceof ApiError ? result : result && madeFrom.get(result);
     return fault instanceof ApiError ? [{ link, error: fault.message, code: fault.code }] : [];
   });
-  return [...(await links.objects(workspaceId, records, true)), ...errors];
+  return [...(await links.objects(workspaceId, records, linkSight(caller.apiKey), true)), ...errors];
 }

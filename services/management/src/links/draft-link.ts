@@ -1,10 +1,10 @@
 import { type NewLink, normaliseKey } from '@waymark/catalog';
-import { ApiError, type CreateLinkBody, ROOT_KEY } from '@waymark/contract';
+import { ApiError, type CreateLinkBody, fieldError, ROOT_KEY } from '@waymark/contract';
 import { domainName } from '../domains/domain-name.js';
 import { checkChosenKey } from './key-rules.js';
-import { destinationOf, isDataUrl, plainFields, variantsOf } from './link-fields.js';
+import { checkPassword, destinationOf, isDataUrl, plainFields, variantsOf } from './link-fields.js';
 import type { LinkReferences } from './link-references.js';
-import { type LinkContext, namedFields } from './named-fields.js';
+import { checkFolderAccess, type LinkContext, namedFields } from './named-fields.js';
 import { checkPlan } from './plan-gates.js';
 import { dateFields } from './request-date.js';
 
@@ -19,18 +19,11 @@ export function domainOf(
 ): { readonly slug: string; readonly isShared: boolean } {
   const slug = given ? domainName(given) : references.usualDomain;
   if (slug === undefined) {
-    throw new ApiError('unprocessable_entity', 'custom: domain: this workspace has no domain to create links on');
+    throw fieldError('invalid_value', 'domain', 'this workspace has no domain to create links on');
   }
   if (references.ownDomains.has(slug)) return { slug, isShared: false };
   if (slug === references.defaultDomain) return { slug, isShared: true };
   throw new ApiError('forbidden', `The domain "${slug}" does not belong to this workspace.`);
-}
-
-/** The external id of a body, bare; null for none. @throws ApiError unprocessable_entity when nothing follows the prefix */
-export function externalIdOf(given: string | null | undefined): string | null {
-  const externalId = given?.replace(/^ext_/, '');
-  if (externalId === '') throw new ApiError('unprocessable_entity', 'too_small: externalId: at least one character');
-  return externalId ?? null;
 }
 
 /**
@@ -45,6 +38,7 @@ export function draftLink(context: LinkContext, body: CreateLinkBody): NewLink {
   const url = destinationOf(body.url, body, isRoot);
   const plain = plainFields(body);
   checkPlan(workspace.plan, { ...body, isRoot });
+  checkPassword(body.password);
   const testVariants = variantsOf(body.testVariants, body.trackConversion === true);
   const domain = domainOf(references, body.domain);
   if (body.key !== undefined && body.key !== null) checkChosenKey(body.key, workspace, domain.isShared);
@@ -55,20 +49,34 @@ export function draftLink(context: LinkContext, body: CreateLinkBody): NewLink {
     key: body.key ?? undefined,
     keyLength: body.keyLength ?? undefined,
     prefix: body.prefix ?? undefined,
-    externalId: externalIdOf(body.externalId),
+    externalId: body.externalId ?? null,
     password: body.password,
     testVariants,
     userId: apiKey.userId,
   };
 }
 
+/** The folder of a partner's link that names none. @throws ApiError forbidden when the caller may not change links there */
+function partnerFolder(context: LinkContext, body: CreateLinkBody, programId: string | null | undefined) {
+  const folder = context.references.partnerFolder;
+  if (body.folderId !== undefined || !programId || folder === undefined) return {};
+  checkFolderAccess(context, folder);
+  return { folderId: folder.id };
+}
+
 /** The whole link: what the body says of other resources and of dates is added. @throws ApiError 403, 404 or 422 */
 export function completeLink(context: LinkContext, body: CreateLinkBody, draft: NewLink): NewLink {
-  return { ...draft, ...namedFields(context, body), ...dateFields(body, context.nowMs) };
+  const named = namedFields(context, body);
+  const folder = partnerFolder(context, body, named.programId);
+  return { ...draft, ...named, ...folder, ...dateFields(body, context.nowMs) };
 }
 
 /** Images inside links are part of every copy of them; spec 4.5. @throws ApiError unprocessable_entity */
 export function checkBulkImage({ image, proxy }: CreateLinkBody): void {
   if (proxy !== true || !isDataUrl(image)) return;
-  throw new ApiError('unprocessable_entity', 'custom: image: links with proxy created in bulk need an image address');
+  throw fieldError(
+    'invalid_combination',
+    'image',
+    'must be a URL of the web for links with proxy that are created in bulk',
+  );
 }

@@ -1,13 +1,7 @@
-import { API_READ, type Catalog, type LinkRecord, normaliseKey } from '@waymark/catalog';
-import { ApiError, EXTERNAL_ID_PREFIX, type LinkInfoQuery, ROOT_KEY } from '@waymark/contract';
+import { API_READ, type Catalog, type LinkRecord, linkSight, normaliseKey } from '@waymark/catalog';
+import { ApiError, fieldError, type LinkInfoQuery, ROOT_KEY, selectedExternalId } from '@waymark/contract';
 import { domainName } from '../domains/domain-name.js';
-
-async function findByExternalId(catalog: Catalog, workspaceId: string, given: string): Promise<LinkRecord | undefined> {
-  if (given.startsWith(EXTERNAL_ID_PREFIX)) return catalog.links.find(workspaceId, given);
-  const link = await catalog.links.findByExternalId(workspaceId, given);
-  if (link !== undefined) return link;
-  throw new ApiError('bad_request', `externalId must carry the prefix "ext_": did you mean "ext_${given}"?`);
-}
+import type { LinkCaller } from './link-parts.js';
 
 /** Another workspace's link counts as not found (spec 12.2). */
 async function findByAddress(
@@ -20,16 +14,41 @@ async function findByAddress(
   return link?.workspaceId === workspaceId ? link : undefined;
 }
 
-function find(catalog: Catalog, workspaceId: string, query: LinkInfoQuery): Promise<LinkRecord | undefined> {
+async function find(catalog: Catalog, workspaceId: string, query: LinkInfoQuery): Promise<LinkRecord | undefined> {
   if (query.linkId !== undefined) return catalog.links.find(workspaceId, query.linkId);
-  if (query.externalId !== undefined) return findByExternalId(catalog, workspaceId, query.externalId);
+  if (query.externalId !== undefined) {
+    return catalog.links.findByExternalId(workspaceId, selectedExternalId(query.externalId));
+  }
   if (query.domain !== undefined) return findByAddress(catalog, workspaceId, query.domain, query.key ?? ROOT_KEY);
-  throw new ApiError('bad_request', 'Name the link: linkId, externalId, or domain with key.');
+  throw fieldError('required', 'linkId', 'linkId, externalId or domain must be given');
 }
 
-/** The link a query names. @throws ApiError bad_request when it names none, not_found */
-export async function requireLink(catalog: Catalog, workspaceId: string, query: LinkInfoQuery): Promise<LinkRecord> {
-  const link = await find(catalog, workspaceId, query);
+/**
+ * The link a query names.
+ *
+ * @throws ApiError bad_request when it names none, not_found also for one in a folder that the caller must not see
+ */
+export async function requireLink(catalog: Catalog, caller: LinkCaller, query: LinkInfoQuery): Promise<LinkRecord> {
+  const found = await find(catalog, caller.workspace.id, query);
+  const [link] = found === undefined ? [] : await seenLinks(catalog, caller, [found]);
   if (link === undefined) throw new ApiError('not_found', 'Link not found.');
   return link;
+}
+
+/** Those of the links that the caller may see, in the order given. */
+export function seenLinks(
+  { hiddenFolders }: Pick<Catalog, 'hiddenFolders'>,
+  { workspace, apiKey }: LinkCaller,
+  links: readonly LinkRecord[],
+): Promise<LinkRecord[]> {
+  return hiddenFolders.seen(workspace.id, linkSight(apiKey), links);
+}
+
+/** Those of the links that `link_…` and `ext_…` ids name that are there for the caller, each once, in the order given. */
+export async function findLinks(
+  catalog: Catalog,
+  caller: LinkCaller,
+  references: readonly string[],
+): Promise<LinkRecord[]> {
+  return seenLinks(catalog, caller, await catalog.links.findMany(caller.workspace.id, references));
 }

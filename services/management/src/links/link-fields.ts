@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import { type LinkRecord, mergeUtm, normaliseUrl } from '@waymark/catalog';
-import { ApiError, type UpdateLinkBody } from '@waymark/contract';
+import { keepUtm, type LinkRecord, mergeUtm, normaliseUrl, type UtmValues } from '@waymark/catalog';
+import { fieldError, HIDDEN_PASSWORD, parseUrl, type UpdateLinkBody, URL_CHARS_MAX } from '@waymark/contract';
 
 const TITLE_CHARS_MAX = 120;
 const DESCRIPTION_CHARS_MAX = 240;
@@ -10,13 +10,9 @@ const DATA_URL = /^data:image\/(?:png|jpe?g|gif|webp);base64,[A-Za-z0-9+/]+={0,2
 const COUNTRY = /^[A-Z]{2}$/;
 const PERCENT_TOTAL = 100;
 
-function invalid(field: string, reason: string): ApiError {
-  return new ApiError('unprocessable_entity', `custom: ${field}: ${reason}`);
-}
-
 function urlOf(field: string, text: string): string {
   const url = normaliseUrl(text);
-  if (url === undefined) throw invalid(field, 'not a valid URL');
+  if (url === undefined) throw fieldError('invalid_format', field, 'must be a URL');
   return url;
 }
 
@@ -24,12 +20,29 @@ function urlOf(field: string, text: string): string {
  * A link's destination with its UTM parameters; empty for a root link without one.
  *
  * @param url as given, or as stored when the body names none
+ * @param kept values of UTM parameters that neither the URL nor the body names
  * @throws ApiError bad_request when it is missing, unprocessable_entity when it is no URL
  */
-export function destinationOf(url: string, body: UpdateLinkBody, isRoot: boolean): string {
-  if (url.trim() !== '') return mergeUtm(urlOf('url', url), body);
+export function destinationOf(url: string, body: UpdateLinkBody, isRoot: boolean, kept?: UtmValues): string {
+  if (url.trim() !== '') {
+    const given = urlOf('url', url);
+    const merged = mergeUtm(kept === undefined ? given : keepUtm(given, kept), body);
+    if (merged.length > URL_CHARS_MAX)
+      throw fieldError('too_big', 'url', `must have at most ${URL_CHARS_MAX} characters with its UTM parameters`);
+    return merged;
+  }
   if (isRoot) return '';
-  throw new ApiError('bad_request', 'invalid_type: url: a destination URL is required');
+  throw fieldError('required', 'url', 'is required');
+}
+
+/** @throws ApiError unprocessable_entity for what stands for a hidden password: whoever set it would know nothing of it */
+export function checkPassword(password: string | null | undefined): void {
+  if (password !== HIDDEN_PASSWORD) return;
+  throw fieldError(
+    'invalid_value',
+    'password',
+    `must not be "${HIDDEN_PASSWORD}", which stands for a password that is not shown`,
+  );
 }
 
 /** A further URL of a link: null for none. */
@@ -41,7 +54,8 @@ function optionalUrl(field: string, text: string | null | undefined): string | n
 function geoTargets(geo: UpdateLinkBody['geo']): Record<string, string> | null {
   if (geo === undefined || geo === null) return null;
   const entries = Object.entries(geo).map(([country, url]) => {
-    if (!COUNTRY.test(country)) throw invalid(`geo.${country}`, 'countries are two upper-case letters');
+    if (!COUNTRY.test(country))
+      throw fieldError('invalid_format', `geo.${country}`, 'its name must be two upper-case letters');
     return [country, urlOf(`geo.${country}`, url)] as const;
   });
   return entries.length === 0 ? null : Object.fromEntries(entries);
@@ -57,9 +71,10 @@ export function variantsOf(
   isConversionTracked: boolean,
 ): LinkRecord['testVariants'] {
   if (testVariants === undefined || testVariants === null) return null;
-  if (!isConversionTracked) throw invalid('testVariants', 'trackConversion must be true');
+  if (!isConversionTracked) throw fieldError('invalid_combination', 'testVariants', 'needs trackConversion to be true');
   const total = testVariants.reduce((sum, { percentage }) => sum + percentage, 0);
-  if (Math.abs(total - PERCENT_TOTAL) > 0.001) throw invalid('testVariants', 'percentages must add up to 100');
+  if (Math.abs(total - PERCENT_TOTAL) > 0.001)
+    throw fieldError('invalid_value', 'testVariants', 'must have percentages that add up to 100');
   return testVariants.map(({ url, percentage }, index) => ({
     url: urlOf(`testVariants[${index}].url`, url),
     percentage,
@@ -76,13 +91,15 @@ function imageOf(image: string | null | undefined): string | null {
   if (!image) return null;
   if (DATA_URL.test(image)) {
     if (image.length > DATA_URL_CHARS_MAX)
-      throw invalid('image', `at most ${DATA_URL_CHARS_MAX} characters as data URL`);
+      throw fieldError('too_big', 'image', `must have at most ${DATA_URL_CHARS_MAX} characters as data URL`);
     return image;
   }
-  if (!/^https?:\/\//i.test(image) || !URL.canParse(image)) return null;
-  const { hostname } = new URL(image);
+  const parsed = /^https?:\/\//i.test(image) ? parseUrl(image) : undefined;
+  if (parsed === undefined) return null;
+  const { hostname } = parsed;
   const isLocal = hostname === 'localhost' || hostname.endsWith('.localhost');
-  if (isLocal || isIP(hostname.replace(/^\[|\]$/g, '')) !== 0) throw invalid('image', 'the host must be a public name');
+  if (isLocal || isIP(hostname.replace(/^\[|\]$/g, '')) !== 0)
+    throw fieldError('invalid_value', 'image', 'must be a URL whose host is a public name');
   return urlOf('image', image);
 }
 

@@ -1,4 +1,4 @@
-import { API_READ, type FolderRecord, type PartnerRecord } from '@waymark/catalog';
+import { API_READ, type Catalog, type FolderRecord, type PartnerRecord, type WorkspaceRecord } from '@waymark/catalog';
 import { csvItems, type UpdateLinkBody } from '@waymark/contract';
 import { domainName } from '../domains/domain-name.js';
 import type { LinkParts } from './link-parts.js';
@@ -6,7 +6,7 @@ import type { LinkParts } from './link-parts.js';
 /** Fields of a body that name something else. */
 type Naming = Pick<
   UpdateLinkBody,
-  'domain' | 'tagIds' | 'tagNames' | 'tagId' | 'folderId' | 'partnerId' | 'tenantId' | 'webhookIds'
+  'domain' | 'tagIds' | 'tagNames' | 'tagId' | 'folderId' | 'programId' | 'partnerId' | 'tenantId' | 'webhookIds'
 >;
 
 /** All that bodies name, looked up at once: what was not found is absent. */
@@ -22,6 +22,8 @@ export interface LinkReferences {
   readonly partners: ReadonlyMap<string, PartnerRecord>;
   readonly partnerByTenant: ReadonlyMap<string, PartnerRecord>;
   readonly webhookIds: ReadonlySet<string>;
+  /** Where the program puts links of partners that name no folder. Looked up when a body names a program or a partner. */
+  readonly partnerFolder: FolderRecord | undefined;
 }
 
 type Words = string | readonly string[] | null | undefined;
@@ -33,13 +35,14 @@ function itemsOf(words: Words): string[] {
   return (words ?? []).map((item) => item.trim()).filter((item) => item !== '');
 }
 
-/** The tags that a body asks for: `tagIds` beats `tagNames`, both the deprecated `tagId`. Undefined = it says nothing of tags. */
+/**
+ * The tags that a body asks for: those of `tagIds` and those of `tagNames`; the deprecated `tagId` counts in the absence of
+ * `tagIds`. Undefined = it says nothing of tags.
+ */
 export function wantedTags({ tagIds, tagNames, tagId }: Naming): { ids: string[]; names: string[] } | undefined {
-  if (tagIds !== undefined && tagIds !== null) return { ids: [...new Set(itemsOf(tagIds))], names: [] };
-  if (tagNames !== undefined && tagNames !== null) return { ids: [], names: [...new Set(itemsOf(tagNames))] };
-  if (tagId) return { ids: [tagId], names: [] };
-  const isSilent = tagIds === undefined && tagNames === undefined && tagId === undefined;
-  return isSilent ? undefined : { ids: [], names: [] };
+  if (tagIds === undefined && tagNames === undefined && tagId === undefined) return undefined;
+  const ids = itemsOf(tagIds ?? (tagId ? [tagId] : []));
+  return { ids: [...new Set(ids)], names: [...new Set(itemsOf(tagNames))] };
 }
 
 /** What `find` finds of each different item. */
@@ -52,38 +55,51 @@ async function findEach<T>(
   return new Map(found.filter((pair): pair is [string, Awaited<T>] => pair[1] !== undefined));
 }
 
+/** The folder of the workspace's program; none when it says none, or one that was removed since. */
+async function programFolder(
+  { programs, folders }: Catalog,
+  { id, defaultProgramId }: WorkspaceRecord,
+): Promise<FolderRecord | undefined> {
+  const program = defaultProgramId === null ? undefined : await programs.get(id, defaultProgramId);
+  return program?.defaultFolderId ? folders.get(id, program.defaultFolderId) : undefined;
+}
+
 /** Looks up everything that the bodies name, each thing once: as many round trips for a hundred bodies as for one. */
 export async function readReferences(
   { catalog, defaultDomain }: LinkParts,
-  workspaceId: string,
+  workspace: WorkspaceRecord,
   bodies: readonly Naming[],
 ): Promise<LinkReferences> {
+  const workspaceId = workspace.id;
   const tags = bodies.map((body) => wantedTags(body) ?? { ids: [], names: [] });
-  const [primary, domains, tagsById, tagsByName, folders, partners, partnerByTenant, webhooks] = await Promise.all([
-    bodies.some(({ domain }) => !domain) ? catalog.domains.primary(workspaceId) : undefined,
-    findEach(
-      bodies.map(({ domain }) => domain && domainName(domain)),
-      (slug) => catalog.domains.findBySlug(slug, API_READ),
-    ),
-    catalog.tags.getMany(
-      workspaceId,
-      tags.flatMap(({ ids }) => ids),
-    ),
-    findEach(
-      tags.flatMap(({ names }) => names),
-      (name) => catalog.tags.findByName(workspaceId, name),
-    ),
-    catalog.folders.getMany(workspaceId, itemsOf(bodies.flatMap(({ folderId }) => folderId ?? []))),
-    catalog.partners.getMany(workspaceId, itemsOf(bodies.flatMap(({ partnerId }) => partnerId ?? []))),
-    findEach(
-      bodies.map(({ tenantId }) => tenantId),
-      (tenantId) => catalog.links.partnerOfTenant(workspaceId, tenantId),
-    ),
-    catalog.webhooks.getMany(
-      workspaceId,
-      bodies.flatMap(({ webhookIds }) => webhookIds ?? []),
-    ),
-  ]);
+  const isPartners = bodies.some(({ programId, partnerId, tenantId }) => programId || partnerId || tenantId);
+  const [primary, domains, tagsById, tagsByName, folders, partners, partnerByTenant, webhooks, partnerFolder] =
+    await Promise.all([
+      bodies.some(({ domain }) => !domain) ? catalog.domains.primary(workspaceId) : undefined,
+      findEach(
+        bodies.map(({ domain }) => domain && domainName(domain)),
+        (slug) => catalog.domains.findBySlug(slug, API_READ),
+      ),
+      catalog.tags.getMany(
+        workspaceId,
+        tags.flatMap(({ ids }) => ids),
+      ),
+      findEach(
+        tags.flatMap(({ names }) => names),
+        (name) => catalog.tags.findByName(workspaceId, name),
+      ),
+      catalog.folders.getMany(workspaceId, itemsOf(bodies.flatMap(({ folderId }) => folderId ?? []))),
+      catalog.partners.getMany(workspaceId, itemsOf(bodies.flatMap(({ partnerId }) => partnerId ?? []))),
+      findEach(
+        bodies.map(({ tenantId }) => tenantId),
+        (tenantId) => catalog.links.partnerOfTenant(workspaceId, tenantId),
+      ),
+      catalog.webhooks.getMany(
+        workspaceId,
+        bodies.flatMap(({ webhookIds }) => webhookIds ?? []),
+      ),
+      isPartners ? programFolder(catalog, workspace) : undefined,
+    ]);
   const own = [...domains].filter(([_slug, domain]) => domain.workspaceId === workspaceId).map(([slug]) => slug);
   return {
     usualDomain: primary?.slug ?? defaultDomain,
@@ -95,5 +111,6 @@ export async function readReferences(
     partners,
     partnerByTenant,
     webhookIds: new Set(webhooks.keys()),
+    partnerFolder,
   };
 }

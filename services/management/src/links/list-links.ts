@@ -1,7 +1,8 @@
-import { API_READ, type LinkFilters, type LinkGroup } from '@waymark/catalog';
+import { API_READ, isFolderHidden, type LinkFilters, type LinkGroup, linkSight } from '@waymark/catalog';
 import {
   ApiError,
   csvItems,
+  fieldError,
   LINK_PAGES_MAX,
   type Link,
   type LinkFilterQuery,
@@ -22,7 +23,7 @@ async function checkDomain({ catalog, defaultDomain }: LinkParts, workspaceId: s
 
 async function checkFolder({ catalog }: LinkParts, { workspace, apiKey }: LinkCaller, folderId: string): Promise<void> {
   const folder = await catalog.folders.require(workspace.id, folderId);
-  if (folder.accessLevel !== null || apiKey.role === 'owner') return;
+  if (!isFolderHidden(linkSight(apiKey), folder)) return;
   throw new ApiError('forbidden', 'You are not allowed to see this folder.');
 }
 
@@ -46,32 +47,29 @@ async function filtersOf(parts: LinkParts, caller: LinkCaller, query: LinkFilter
   const { search, userId, tenantId, partnerId } = query;
   const domain = query.domain && domainName(query.domain);
   const folderId = query.folderId === NO_FOLDER ? null : query.folderId;
-  const [tagIds, ids] = await Promise.all([
+  const [tagIds, ids, hidesFolders] = await Promise.all([
     tagIdsOf(parts, workspaceId, query),
     linkIdsOf(parts, workspaceId, query.linkIds),
+    parts.catalog.hiddenFolders.anyFor(workspaceId, linkSight(caller.apiKey)),
     domain === undefined ? undefined : checkDomain(parts, workspaceId, domain),
     folderId ? checkFolder(parts, caller, folderId) : undefined,
   ]);
   const named = { domain, tagIds, folderId, search, userId, tenantId, partnerId, ids };
-  return { ...named, hasTags: query.withTags, showArchived: query.showArchived ?? false };
-}
-
-function refuse(parameter: string, reason: string): never {
-  throw new ApiError('unprocessable_entity', `custom: ${parameter}: ${reason}`);
+  return { ...named, hasTags: query.withTags, hidesFolders, showArchived: query.showArchived ?? false };
 }
 
 /** The cursor of a query, undefined when it asks for a page by its number (spec 1.7). @throws ApiError 422 */
 async function cursorOf({ catalog }: LinkParts, workspaceId: string, query: ListLinksQuery) {
   const { startingAfter, endingBefore, sortBy = 'createdAt' } = query;
   if (startingAfter !== undefined && endingBefore !== undefined) {
-    refuse('endingBefore', 'cannot be used together with startingAfter');
+    throw fieldError('invalid_combination', 'endingBefore', 'cannot be used together with startingAfter');
   }
   const id = startingAfter ?? endingBefore;
   if (id === undefined) return undefined;
   const parameter = startingAfter === undefined ? 'endingBefore' : 'startingAfter';
-  if (sortBy !== 'createdAt') refuse(parameter, 'cannot be used together with sortBy');
+  if (sortBy !== 'createdAt') throw fieldError('invalid_combination', parameter, 'cannot be used together with sortBy');
   const isLink = parseResourceId('link', id) !== undefined && (await catalog.links.everExisted(workspaceId, id));
-  if (!isLink) refuse(parameter, 'is not the id of a link');
+  if (!isLink) throw fieldError('invalid_value', parameter, 'must be the id of a link');
   return { id, side: startingAfter === undefined ? ('before' as const) : ('after' as const) };
 }
 
@@ -81,14 +79,16 @@ export async function listLinks(parts: LinkParts, caller: LinkCaller, query: Lis
   const workspaceId = caller.workspace.id;
   const { sortBy = 'createdAt', sortOrder = 'desc', page, pageSize } = query;
   const cursor = await cursorOf(parts, workspaceId, query);
-  if (cursor === undefined && page > LINK_PAGES_MAX) refuse('page', `at most ${LINK_PAGES_MAX}; go on by cursor`);
+  if (cursor === undefined && page > LINK_PAGES_MAX) {
+    throw fieldError('too_big', 'page', `must be at most ${LINK_PAGES_MAX}; go on by cursor`);
+  }
   const filters = await filtersOf(parts, caller, query);
   const shape = { filters, sortOrder, limit: pageSize };
   const records =
     cursor === undefined
       ? await links.list(workspaceId, { ...shape, sortBy, offset: (page - 1) * pageSize })
       : await links.listFrom(workspaceId, { ...shape, ...cursor });
-  return links.objects(workspaceId, records);
+  return links.objects(workspaceId, records, linkSight(caller.apiKey));
 }
 
 /** `GET /links/count`: a number or, grouped, one a value, highest first. @throws ApiError 403 or 404 */

@@ -1,5 +1,12 @@
-import type { ApiKeyRecord, FolderRecord, LinkRecord, WorkspaceRecord } from '@waymark/catalog';
-import { ApiError, type UpdateLinkBody } from '@waymark/contract';
+import {
+  type ApiKeyRecord,
+  type FolderRecord,
+  isFolderHidden,
+  type LinkRecord,
+  linkSight,
+  type WorkspaceRecord,
+} from '@waymark/catalog';
+import { ApiError, fieldError, type UpdateLinkBody } from '@waymark/contract';
 import { type LinkReferences, wantedTags } from './link-references.js';
 
 /** What a request is judged by. */
@@ -14,7 +21,7 @@ export interface LinkContext {
 type NamedFields = Partial<Pick<LinkRecord, 'tagIds' | 'folderId' | 'programId' | 'partnerId' | 'webhookIds'>>;
 
 function unknownFault(field: string, what: string, names: readonly string[]): ApiError {
-  return new ApiError('unprocessable_entity', `custom: ${field}: unknown ${what}: ${names.join(', ')}`);
+  return fieldError('invalid_value', field, `unknown ${what}: ${names.join(', ')}`);
 }
 
 function tagsOf({ references }: LinkContext, body: UpdateLinkBody): NamedFields {
@@ -22,16 +29,26 @@ function tagsOf({ references }: LinkContext, body: UpdateLinkBody): NamedFields 
   if (wanted === undefined) return {};
   const { ids, names } = wanted;
   const unknownIds = ids.filter((id) => !references.tagIds.has(id));
-  if (unknownIds.length > 0) throw unknownFault(body.tagIds ? 'tagIds' : 'tagId', 'tags', unknownIds);
+  if (unknownIds.length > 0) throw unknownFault(body.tagIds == null ? 'tagId' : 'tagIds', 'tags', unknownIds);
   const unknownNames = names.filter((name) => !references.tagIdByName.has(name));
   if (unknownNames.length > 0) throw unknownFault('tagNames', 'tags', unknownNames);
   return { tagIds: [...new Set([...ids, ...names.flatMap((name) => references.tagIdByName.get(name) ?? [])])] };
 }
 
+/** Why the caller may not change the links of a folder; undefined = they may. */
+export function folderRefusal(
+  { apiKey }: Pick<LinkContext, 'apiKey'>,
+  folder: FolderRecord | undefined,
+): ApiError | undefined {
+  if (folder === undefined || folder.accessLevel === 'write' || apiKey.role === 'owner') return undefined;
+  const name = isFolderHidden(linkSight(apiKey), folder) ? '' : ` "${folder.name}"`;
+  return new ApiError('forbidden', `You are not allowed to change links of the folder${name}.`);
+}
+
 /** @throws ApiError forbidden for a folder that the caller may not change the links of */
-export function checkFolderAccess({ apiKey }: Pick<LinkContext, 'apiKey'>, folder: FolderRecord | undefined): void {
-  if (folder === undefined || folder.accessLevel === 'write' || apiKey.role === 'owner') return;
-  throw new ApiError('forbidden', `You are not allowed to change links of the folder "${folder.name}".`);
+export function checkFolderAccess(caller: Pick<LinkContext, 'apiKey'>, folder: FolderRecord | undefined): void {
+  const refusal = folderRefusal(caller, folder);
+  if (refusal !== undefined) throw refusal;
 }
 
 function folderOf(context: LinkContext, { folderId }: UpdateLinkBody): NamedFields {

@@ -8,20 +8,21 @@ import {
 } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
+import { PARAM_CHARS_MAX } from '../id-params.js';
 import { oneObject } from './create-link.js';
 import { requireLink } from './find-link.js';
-import type { LinkParts } from './link-parts.js';
+import type { LinkCaller, LinkParts } from './link-parts.js';
 import { countLinks, listLinks } from './list-links.js';
 
-export const linkParamsSchema = z.object({ linkId: z.string() });
+export const linkParamsSchema = z.object({ linkId: z.string().max(PARAM_CHARS_MAX) });
 
 /** `GET /links`, `GET /links/count`, `GET /links/info`, `GET /links/{linkId}`. */
 export async function readRoutes(app: App, parts: LinkParts): Promise<void> {
   const onRequest = app.authenticate({ permission: 'links.read' });
   const tags = ['Links'];
 
-  const linkInfo = async (workspaceId: string, query: LinkInfoQuery) =>
-    oneObject(parts, await requireLink(parts.catalog, workspaceId, query));
+  const linkInfo = async (caller: LinkCaller, query: LinkInfoQuery) =>
+    oneObject(parts, caller, await requireLink(parts.catalog, caller, query));
 
   app.get(
     '/links',
@@ -52,7 +53,7 @@ export async function readRoutes(app: App, parts: LinkParts): Promise<void> {
       onRequest,
       schema: { summary: 'Retrieve a link', tags, querystring: linkInfoQuerySchema, response: { 200: linkSchema } },
     },
-    (request) => linkInfo(request.workspace.id, request.query),
+    (request) => linkInfo(request, request.query),
   );
 
   app.get(
@@ -66,6 +67,6 @@ export async function readRoutes(app: App, parts: LinkParts): Promise<void> {
         response: { 200: linkSchema },
       },
     },
-    (request) => linkInfo(request.workspace.id, request.params),
+    (request) => linkInfo(request, request.params),
   );
 }

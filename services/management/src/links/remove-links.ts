@@ -1,12 +1,27 @@
 import type { LinkRecord } from '@waymark/catalog';
-import { ApiError, BULK_LINKS_MAX, csvItems, ROOT_KEY } from '@waymark/contract';
+import {
+  ApiError,
+  BULK_LINKS_MAX,
+  type BulkDeleteAnswer,
+  csvItems,
+  fieldError,
+  type KeptLink,
+  ROOT_KEY,
+} from '@waymark/contract';
+import { bulkError } from './bulk-error.js';
+import { findLinks } from './find-link.js';
 import type { LinkCaller, LinkParts } from './link-parts.js';
-import { checkFolderAccess } from './named-fields.js';
+import { folderRefusal } from './named-fields.js';
 
 const isRoot = ({ key }: LinkRecord) => key === ROOT_KEY;
 
-/** Removes links that were found. @throws ApiError forbidden when one is in a folder to be left alone: then none is removed */
-async function remove({ catalog }: LinkParts, caller: LinkCaller, found: readonly LinkRecord[]): Promise<LinkRecord[]> {
+/** Removes links that were found. @param refuse gets those in folders that the caller may not write; if it throws, none goes */
+async function remove(
+  { catalog }: LinkParts,
+  caller: LinkCaller,
+  found: readonly LinkRecord[],
+  refuse: (record: LinkRecord, refusal: ApiError) => void,
+): Promise<LinkRecord[]> {
   const workspaceId = caller.workspace.id;
   const folders = await catalog.folders.getMany(
     workspaceId,
@@ -16,8 +31,9 @@ async function remove({ catalog }: LinkParts, caller: LinkCaller, found: readonl
     workspaceId,
     found.map(({ id }) => id),
     (record) => {
-      checkFolderAccess(caller, folders.get(record.folderId ?? ''));
-      return !isRoot(record);
+      const refusal = folderRefusal(caller, folders.get(record.folderId ?? ''));
+      if (refusal !== undefined) refuse(record, refusal);
+      return refusal === undefined && !isRoot(record);
     },
   );
 }
@@ -25,28 +41,32 @@ async function remove({ catalog }: LinkParts, caller: LinkCaller, found: readonl
 /** `DELETE /links/{linkId}` for a link that was found (spec 4.8). @throws ApiError forbidden for root links, not_found */
 export async function removeFound(parts: LinkParts, caller: LinkCaller, found: LinkRecord): Promise<{ id: string }> {
   if (isRoot(found)) throw new ApiError('forbidden', 'The link of a domain itself goes with its domain only.');
-  const [removed] = await remove(parts, caller, [found]);
+  const [removed] = await remove(parts, caller, [found], (_record, refusal) => {
+    throw refusal;
+  });
   if (removed === undefined) throw new ApiError('not_found', 'Link not found.');
   await parts.notifier.linkChanged('link.deleted', removed);
   return { id: removed.id };
 }
 
-/** `DELETE /links/bulk`: unknown and root links are passed over. @throws ApiError bad_request, forbidden, 422 */
+/** `DELETE /links/bulk`: unknown, hidden and root links are passed over. @throws ApiError bad_request, 422 */
 export async function removeLinks(
   parts: LinkParts,
   caller: LinkCaller,
   linkIds: string | undefined,
-): Promise<{ deletedCount: number }> {
+): Promise<BulkDeleteAnswer> {
   const references = csvItems(linkIds ?? '');
-  if (references.length === 0) throw new ApiError('bad_request', 'invalid_type: linkIds: name the links to delete');
+  if (references.length === 0) throw fieldError('required', 'linkIds', 'is required');
   if (references.length > BULK_LINKS_MAX) {
-    throw new ApiError('unprocessable_entity', `too_big: linkIds: at most ${BULK_LINKS_MAX} links`);
+    throw fieldError('too_big', 'linkIds', `must have at most ${BULK_LINKS_MAX} items`);
   }
-  const found = await parts.catalog.links.findMany(caller.workspace.id, references);
+  const found = await findLinks(parts.catalog, caller, references);
+  const errors: KeptLink[] = [];
   const removed = await remove(
     parts,
     caller,
     found.filter((link) => !isRoot(link)),
+    ({ id }, refusal) => errors.push(bulkError(id, refusal)),
   );
-  return { deletedCount: removed.length };
+  return { deletedCount: removed.length, ...(errors.length === 0 ? {} : { errors }) };
 }

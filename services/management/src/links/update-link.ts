@@ -1,30 +1,36 @@
-import type { LinkRecord } from '@waymark/catalog';
+import { type LinkRecord, linkSight } from '@waymark/catalog';
 import {
   ApiError,
   type BulkUpdateLinksBody,
   EXTERNAL_ID_PREFIX,
+  fieldError,
   type Link,
+  type UnchangedLink,
   type UpdateLinkBody,
 } from '@waymark/contract';
+import { bulkError } from './bulk-error.js';
 import { changedLink } from './change-link.js';
 import { contextOf, oneObject } from './create-link.js';
+import { findLinks } from './find-link.js';
 import type { LinkCaller, LinkParts } from './link-parts.js';
+import { folderRefusal, type LinkContext } from './named-fields.js';
 
-/** Changes links that were found, all or none. @returns those that still exist */
+/** Changes links that were found: all or, when `changeOne` throws, none. @returns those that still exist */
 async function change(
   parts: LinkParts,
   caller: LinkCaller,
   found: readonly LinkRecord[],
   body: UpdateLinkBody,
+  changeOne: (context: LinkContext, record: LinkRecord) => LinkRecord,
 ): Promise<LinkRecord[]> {
   const { links } = parts.catalog;
-  // The folders that the links are in decide as well, and a link that names no domain keeps its own.
-  const current = found.map(({ folderId, domain }) => ({ folderId, domain }));
+  // The folders and partners of the links count as well, and a link that names no domain keeps its own.
+  const current = found.map(({ folderId, domain, partnerId }) => ({ folderId, domain, partnerId }));
   const context = await contextOf(parts, caller, [{ domain: found[0]?.domain, ...body }, ...current]);
   return links.updateMany(
     caller.workspace.id,
     found.map(({ id }) => id),
-    (record) => changedLink(context, links, record, body),
+    (record) => changeOne(context, record),
   );
 }
 
@@ -35,36 +41,59 @@ export async function updateFound(
   found: LinkRecord,
   body: UpdateLinkBody,
 ): Promise<Link> {
-  const [updated] = await change(parts, caller, [found], body);
+  const { links } = parts.catalog;
+  const [updated] = await change(parts, caller, [found], body, (context, record) =>
+    changedLink(context, links, record, body, 'keep'),
+  );
   if (updated === undefined) throw new ApiError('not_found', 'Link not found.');
   if (updated.updatedAt !== found.updatedAt) await parts.notifier.linkChanged('link.updated', updated);
-  return oneObject(parts, updated);
+  return oneObject(parts, caller, updated);
 }
 
 /** The links that a bulk request names. @throws ApiError bad_request when it names none, not_found when none exists */
 function namedLinks(
   { catalog }: LinkParts,
-  { workspace }: LinkCaller,
-  body: BulkUpdateLinksBody,
+  caller: LinkCaller,
+  { linkIds = [], externalIds = [] }: Omit<BulkUpdateLinksBody, 'data'>,
 ): Promise<LinkRecord[]> {
-  const { linkIds = [], externalIds = [] } = body;
-  if (linkIds.length > 0) return catalog.links.findMany(workspace.id, linkIds);
+  if (linkIds.length > 0) return findLinks(catalog, caller, linkIds);
   if (externalIds.length === 0) {
-    throw new ApiError('bad_request', 'invalid_type: linkIds: name the links, by linkIds or by externalIds');
+    throw fieldError('required', 'linkIds', 'linkIds or externalIds must be given');
   }
-  const references = externalIds.map((id) => (id.startsWith(EXTERNAL_ID_PREFIX) ? id : EXTERNAL_ID_PREFIX + id));
-  return catalog.links.findMany(workspace.id, references);
+  return findLinks(
+    catalog,
+    caller,
+    externalIds.map((id) => EXTERNAL_ID_PREFIX + id),
+  );
 }
 
 /**
- * `PATCH /links/bulk`: the same change of up to a hundred links, in one insert (spec 4.7).
+ * `PATCH /links/bulk`: the same change of up to a hundred links, in one insert.
  *
- * @returns those that exist, in the order given
+ * @returns the links that were changed, in the order given, then those in folders that the caller may not write; unknown and
+ *   hidden ones are left out
  * @throws ApiError 400, 403, 404 or 422: then no link was changed
  */
-export async function updateLinks(parts: LinkParts, caller: LinkCaller, body: BulkUpdateLinksBody): Promise<Link[]> {
-  const found = await namedLinks(parts, caller, body);
-  const updated = found.length === 0 ? [] : await change(parts, caller, found, body.data);
-  if (updated.length === 0) throw new ApiError('not_found', 'None of the links was found.');
-  return parts.catalog.links.objects(caller.workspace.id, updated);
+export async function updateLinks(
+  parts: LinkParts,
+  caller: LinkCaller,
+  { data, ...names }: BulkUpdateLinksBody,
+): Promise<(Link | UnchangedLink)[]> {
+  const { links } = parts.catalog;
+  const found = await namedLinks(parts, caller, names);
+  const refusals = new Map<string, ApiError>();
+  const changeOne = (context: LinkContext, record: LinkRecord) => {
+    const refusal = folderRefusal(context, context.references.folders.get(record.folderId ?? ''));
+    if (refusal === undefined) return changedLink(context, links, record, data, 'replace');
+    refusals.set(record.id, refusal);
+    return record;
+  };
+  const records = found.length === 0 ? [] : await change(parts, caller, found, data, changeOne);
+  if (records.length === 0) throw new ApiError('not_found', 'None of the links was found.');
+  const objects = await links.objects(caller.workspace.id, records, linkSight(caller.apiKey));
+  const unchanged = objects.flatMap((link): UnchangedLink[] => {
+    const refusal = refusals.get(link.id);
+    return refusal === undefined ? [] : [{ ...link, ...bulkError(link.id, refusal) }];
+  });
+  return [...objects.filter(({ id }) => !refusals.has(id)), ...unchanged];
 }

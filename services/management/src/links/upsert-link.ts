@@ -1,4 +1,4 @@
-import { normaliseUrl } from '@waymark/catalog';
+import { linkSight, normaliseUrl } from '@waymark/catalog';
 import type { CreateLinkBody, Link } from '@waymark/contract';
 import { createLink } from './create-link.js';
 import type { LinkCaller, LinkParts } from './link-parts.js';
@@ -14,7 +14,7 @@ export async function upsertLink(parts: LinkParts, caller: LinkCaller, body: Cre
   const url = normaliseUrl(body.url);
   if (url === undefined) return createLink(parts, caller, body);
   return links.whileUrlHeld(workspaceId, url, async () => {
-    const found = await links.findByUrl(workspaceId, url);
+    const found = await links.findByUrl(workspaceId, url, linkSight(caller.apiKey));
     return found === undefined ? createLink(parts, caller, body) : updateFound(parts, caller, found, body);
   });
 }

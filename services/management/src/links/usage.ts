@@ -7,6 +7,11 @@ function monthStart(nowMs: number): number {
   return Date.UTC(today.getUTCFullYear(), today.getUTCMonth());
 }
 
+/** Links that the workspace made in this month, removed ones included. */
+export function linksThisMonth({ catalog, now }: LinkParts, workspaceId: string): Promise<number> {
+  return catalog.links.createdSince(workspaceId, monthStart(now()));
+}
+
 const limitOf = (workspace: WorkspaceRecord) => workspaceLimits(workspace).quotas.linksPerMonth;
 
 function refusal(workspace: WorkspaceRecord): ApiError {
@@ -18,9 +23,9 @@ function refusal(workspace: WorkspaceRecord): ApiError {
  *
  * @throws ApiError forbidden
  */
-export async function checkUsage({ catalog, now }: LinkParts, workspace: WorkspaceRecord): Promise<void> {
+export async function checkUsage(parts: LinkParts, workspace: WorkspaceRecord): Promise<void> {
   const limit = limitOf(workspace);
-  if (limit === null || (await catalog.links.createdSince(workspace.id, monthStart(now()))) < limit) return;
+  if (limit === null || (await linksThisMonth(parts, workspace.id)) < limit) return;
   throw refusal(workspace);
 }
 

@@ -13,7 +13,8 @@ export const QUEUE_BOARD_PATH = '/ops/queues';
 /** The page of the package has a few styles inline, and asks another site for its fonts, which it does without. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'none'";
-const LINK_ELSEWHERE = /<link[^>]*href="https?:[^>]*>/g;
+const LINK = /<link[^<>]*>/g;
+const withoutLinksElsewhere = (html: string) => html.replace(LINK, (link) => (/href="https?:/.test(link) ? '' : link));
 
 const QUEUES = [...QUEUE_KINDS, WEBHOOK_QUEUE, DEAD_LETTER_QUEUE];
 
@@ -35,7 +36,7 @@ export async function queueBoard(scope: FastifyInstance, { redis }: { readonly r
 
   scope.addHook('onRequest', async (request) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      throw new ApiError('forbidden', 'Queues are to be looked at here only.');
+      throw new ApiError('forbidden', 'Queues cannot be changed here.');
     }
   });
   scope.addHook('preSerialization', async (_request, _reply, payload) => withoutMessages(payload));
@@ -47,7 +48,7 @@ export async function queueBoard(scope: FastifyInstance, { redis }: { readonly r
     });
     if (!String(reply.getHeader('content-type')).startsWith('text/html')) return payload;
     reply.header('content-security-policy', POLICY);
-    return typeof payload === 'string' ? payload.replaceAll(LINK_ELSEWHERE, '') : payload;
+    return typeof payload === 'string' ? withoutLinksElsewhere(payload) : payload;
   });
 
   const server = new FastifyAdapter();

@@ -35,7 +35,7 @@ export async function applicationRoutes(app: App, parts: LinkParts): Promise<voi
       const { workspace } = await partnerCaller(parts, request);
       const { sortBy = 'createdAt', sortOrder = 'desc', page, pageSize, country, groupId } = request.query;
       const filters = { status: 'pending' as const, groupId, countries: countriesOf(country) };
-      const found = await catalog.partners.list(workspace.id, { filters, sortBy, sortOrder, page, pageSize });
+      const found = await catalog.partners.list(workspace.id, { filters, sortBy, sortOrder, page, pageSize }, false);
       return found.map(applicationObject);
     },
   );

@@ -4,17 +4,35 @@ import { contextOf } from '../links/create-link.js';
 import { completeLink, draftLink } from '../links/draft-link.js';
 import type { LinkParts } from '../links/link-parts.js';
 import { checkUsage } from '../links/usage.js';
-import type { PartnerCaller } from './partner-caller.js';
-import { assertExternalIdFree, ensureFirstLink, lacksFirstLink, linkBody, suffixedKey } from './partner-links.js';
-import { partnerObjects } from './partner-object.js';
+import { type PartnerCaller, partnersScope } from './partner-caller.js';
+import {
+  assertExternalIdFree,
+  ensureFirstLink,
+  firstKey,
+  lacksFirstLink,
+  linkBody,
+  suffixedKey,
+} from './partner-links.js';
+import { type PartnersScope, partnerObjects } from './partner-object.js';
 
 const ENROL_TRIES = 3;
 
 /** The one partner object of a record. */
-export async function onePartner(parts: LinkParts, caller: PartnerCaller, record: PartnerRecord): Promise<Partner> {
-  const [partner] = await partnerObjects(parts.catalog, caller.workspace.id, caller.program.id, [record]);
+async function partnerIn({ catalog }: LinkParts, scope: PartnersScope, record: PartnerRecord): Promise<Partner> {
+  const [partner] = await partnerObjects(catalog, scope, [record]);
   if (partner === undefined) throw new TypeError('an object a record');
   return partner;
+}
+
+/** Tells webhooks of a new partner: all of it, whoever enrolled it. */
+export async function tellEnrolled(parts: LinkParts, caller: PartnerCaller, record: PartnerRecord): Promise<void> {
+  const scope = { workspaceId: caller.workspace.id, programId: caller.program.id, hidesFolders: false };
+  await parts.notifier.partnerEnrolled(caller.workspace.id, await partnerIn(parts, scope, record));
+}
+
+/** The partner object of a record as the caller may see it. */
+export async function onePartner(parts: LinkParts, caller: PartnerCaller, record: PartnerRecord): Promise<Partner> {
+  return partnerIn(parts, await partnersScope(parts, caller), record);
 }
 
 /** The partner with the tenantId asked for, its links as well. @throws ApiError conflict when another has it */
@@ -25,20 +43,18 @@ async function withTenant(
 ): Promise<PartnerRecord> {
   if (tenantId === undefined || tenantId === partner.tenantId) return partner;
   const updated = await catalog.partners.update(partner.workspaceId, partner.id, () => ({ tenantId }));
-  await catalog.partners.changeLinks(partner.workspaceId, partner.id, (link) =>
-    link.tenantId === tenantId ? link : { ...link, tenantId },
-  );
+  await catalog.partners.tenantToLinks(partner.workspaceId, partner.id, tenantId);
   return updated;
 }
 
-/** What somebody is known by. */
+/** What somebody is known by; the email in any case. */
 interface Identity {
   readonly email: string;
   readonly tenantId: string | undefined;
 }
 
 const identityOf = ({ email, tenantId }: CreatePartnerBody): Identity => ({
-  email: email.toLowerCase(),
+  email,
   tenantId: tenantId || undefined,
 });
 
@@ -62,14 +78,16 @@ async function wantedLink(
   caller: PartnerCaller,
   { username, linkProps, ...body }: CreatePartnerBody,
 ): Promise<CreateLinkBody | undefined> {
-  const enrolled = await findEnrolled(parts, caller.workspace.id, identityOf(body));
+  const identity = identityOf(body);
+  const enrolled = await findEnrolled(parts, caller.workspace.id, identity);
   if (enrolled !== undefined && !(await lacksFirstLink(parts.catalog, enrolled))) return undefined;
   const link = await linkBody(parts, caller, { props: linkProps });
   await checkUsage(parts, caller.workspace);
   const context = await contextOf(parts, caller, [link]);
-  if (username) checkKey(username);
+  if (username) checkKey(username, 'username');
+  const key = firstKey(enrolled ?? newPartner(caller, { username, ...body }, identity), link.prefix);
   // A key that cannot be had gets a suffix.
-  const keyed = username ? { ...link, key: suffixedKey(username) } : link;
+  const keyed = key === undefined ? link : { ...link, key: suffixedKey(key) };
   completeLink(context, keyed, draftLink(context, keyed));
   await assertExternalIdFree(parts, caller, link);
   return link;
@@ -115,12 +133,11 @@ async function enrolOnce(parts: LinkParts, caller: PartnerCaller, body: CreatePa
 
 /** `POST /partners`: the three cases of spec 5.5. @throws ApiError 400, 403, 404, 409 or 422 */
 export async function enrolPartner(parts: LinkParts, caller: PartnerCaller, body: CreatePartnerBody): Promise<Partner> {
-  const { catalog, notifier } = parts;
+  const { catalog } = parts;
   if (body.groupId) await catalog.groups.require(caller.workspace.id, body.groupId);
   const link = await wantedLink(parts, caller, body);
   const { partner, isNew } = await enrolOnce(parts, caller, body);
   if (link !== undefined) await ensureFirstLink(parts, caller, partner, link);
-  const answer = await onePartner(parts, caller, partner);
-  if (isNew) await notifier.partnerEnrolled(caller.workspace.id, answer);
-  return answer;
+  if (isNew) await tellEnrolled(parts, caller, partner);
+  return onePartner(parts, caller, partner);
 }

@@ -1,5 +1,5 @@
 import type { Catalog, PartnerRecord } from '@waymark/catalog';
-import { ApiError } from '@waymark/contract';
+import { ApiError, EXTERNAL_ID_PREFIX, fieldError } from '@waymark/contract';
 
 /** How a request names a partner; `partnerId` wins. */
 export interface PartnerReference {
@@ -14,7 +14,17 @@ export async function findPartner(
   { partnerId, tenantId }: PartnerReference,
 ): Promise<PartnerRecord> {
   if (partnerId) return catalog.partners.require(workspaceId, partnerId);
-  if (!tenantId) throw new ApiError('bad_request', 'Name the partner: partnerId or tenantId.');
+  if (!tenantId) throw fieldError('required', 'partnerId', 'partnerId or tenantId must be given');
+  return findByTenant(catalog, workspaceId, tenantId);
+}
+
+/** By `pn_…` id or, with `ext_` in front, by tenantId. @throws ApiError not_found */
+export function findPartnerAt(catalog: Catalog, workspaceId: string, reference: string): Promise<PartnerRecord> {
+  if (!reference.startsWith(EXTERNAL_ID_PREFIX)) return catalog.partners.require(workspaceId, reference);
+  return findByTenant(catalog, workspaceId, reference.slice(EXTERNAL_ID_PREFIX.length));
+}
+
+async function findByTenant(catalog: Catalog, workspaceId: string, tenantId: string): Promise<PartnerRecord> {
   const partner = await catalog.partners.findByTenantId(workspaceId, tenantId);
   if (partner === undefined) throw new ApiError('not_found', 'Partner not found.');
   return partner;

@@ -1,3 +1,4 @@
+import { linkSight } from '@waymark/catalog';
 import {
   createPartnerLinkBodySchema,
   linkSchema,
@@ -34,9 +35,11 @@ export async function partnerLinkRoutes(app: App, parts: LinkParts): Promise<voi
       },
     },
     async (request) => {
-      const { workspace } = await partnerCaller(parts, request);
+      const { workspace, apiKey } = await partnerCaller(parts, request);
       const { id } = await findPartner(catalog, workspace.id, request.query);
-      return partnerLinks(catalog, workspace.id, await catalog.partners.links(workspace.id, id, LINKS_MAX));
+      const { hidesFolders } = linkSight(apiKey);
+      const links = await catalog.partners.links(workspace.id, id, LINKS_MAX, hidesFolders);
+      return partnerLinks(catalog, workspace.id, links);
     },
   );
 

@@ -1,6 +1,7 @@
-import type { ProgramRecord } from '@waymark/catalog';
+import { linkSight, type ProgramRecord } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
 import type { LinkCaller, LinkParts } from '../links/link-parts.js';
+import type { PartnersScope } from './partner-object.js';
 
 /** Whose request it is, and the program it is about. */
 export interface PartnerCaller extends LinkCaller {
@@ -19,4 +20,13 @@ export async function partnerCaller({ catalog }: LinkParts, caller: LinkCaller):
   const program = await catalog.programs.get(workspace.id, workspace.defaultProgramId ?? '');
   if (program === undefined) throw new ApiError('not_found', 'Program not found.');
   return { workspace, apiKey, program };
+}
+
+/** Whose partners the caller sees, and how much of them. */
+export async function partnersScope(
+  { catalog }: LinkParts,
+  { workspace, apiKey, program }: PartnerCaller,
+): Promise<PartnersScope> {
+  const hidesFolders = await catalog.hiddenFolders.anyFor(workspace.id, linkSight(apiKey));
+  return { workspaceId: workspace.id, programId: program.id, hidesFolders };
 }

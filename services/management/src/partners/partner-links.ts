@@ -1,14 +1,15 @@
-import { type Catalog, normaliseUrl, type PartnerRecord, storedKey } from '@waymark/catalog';
+import { type Catalog, linkSight, normaliseUrl, type PartnerRecord, prefixedKey } from '@waymark/catalog';
 import {
   ApiError,
   type CreateLinkBody,
   type CreatePartnerLinkBody,
+  fieldError,
   type Link,
   type PartnerLinkProps,
+  parseUrl,
   randomUInt32,
 } from '@waymark/contract';
 import { createLink } from '../links/create-link.js';
-import { externalIdOf } from '../links/draft-link.js';
 import type { LinkParts } from '../links/link-parts.js';
 import { updateFound } from '../links/update-link.js';
 import { findPartner } from './find-partner.js';
@@ -16,6 +17,8 @@ import type { PartnerCaller } from './partner-caller.js';
 
 const KEY_TRIES = 8;
 const SUFFIX_CHARS = 4;
+/** Compatibility characters come to several letters each. */
+const DERIVED_KEY_CHARS_MAX = 100;
 
 /** Domain and destination of links that name none. */
 async function defaultsOf({ catalog, defaultDomain }: LinkParts, { workspace, program }: PartnerCaller) {
@@ -24,16 +27,16 @@ async function defaultsOf({ catalog, defaultDomain }: LinkParts, { workspace, pr
   return { domain, url: program.url ?? (domain === undefined ? undefined : `https://${domain}`) };
 }
 
-const bareHost = (url: string) => new URL(url).hostname.replace(/^www\./, '');
+const bareHost = (url: string) => parseUrl(url)?.hostname.replace(/^www\./, '') ?? '';
 
 /** Partners send visitors to the program's site, when it says which that is. @throws ApiError bad_request, 422 */
 function destinationOf({ program }: PartnerCaller, given: string): string {
   const url = normaliseUrl(given);
-  if (url === undefined) throw new ApiError('unprocessable_entity', 'custom: url: not a valid URL');
+  if (url === undefined) throw fieldError('invalid_format', 'url', 'must be a URL');
   if (program.url === null) return url;
   const [host, allowed] = [bareHost(url), bareHost(program.url)];
   if (host === allowed || host.endsWith(`.${allowed}`)) return url;
-  throw new ApiError('bad_request', `The destination of a partner link must be on ${allowed}.`);
+  throw fieldError('invalid_value', 'url', `must be on ${allowed}, the site of the partner program`, 'bad_request');
 }
 
 /** What makes a link a partner's. */
@@ -52,30 +55,36 @@ export async function linkBody(
 ): Promise<CreateLinkBody> {
   const { domain, url } = await defaultsOf(parts, caller);
   const wanted = given.url || url;
-  if (wanted === undefined) throw new ApiError('bad_request', 'invalid_type: url: the program has no destination');
-  return { ...given.props, domain, url: destinationOf(caller, wanted), trackConversion: true };
+  if (wanted === undefined) throw fieldError('required', 'url', 'is required: the partner program has no destination');
+  const programId = caller.program.id;
+  return { ...given.props, domain, url: destinationOf(caller, wanted), programId, trackConversion: true };
 }
 
-/** Letters and digits of any script, the rest as hyphens. */
+/** Letters and digits of any script that keys may have, the rest as single hyphens between them. */
 function keyOf(text: string): string {
-  return text
+  const words = text
     .normalize('NFKD')
     .replace(/\p{Mark}/gu, '')
     .toLowerCase()
-    .replace(/[^\p{Letter}\p{Number}]+/gu, '-')
-    .replace(/^-+|-+$/g, '');
+    .replace(/[\u{10000}-\u{10ffff}]/gu, ' ')
+    .match(/[\p{Letter}\p{Number}]+/gu);
+  return (words ?? []).join('-').slice(0, DERIVED_KEY_CHARS_MAX);
 }
 
-/** The key of a partner's first link; undefined = a random one. */
-export function defaultKey({ username, name, email }: PartnerRecord): string | undefined {
+/** The key of a partner's first link, behind the prefix of its props; undefined = a random one. */
+export function firstKey(
+  { username, name, email }: Pick<PartnerRecord, 'username' | 'name' | 'email'>,
+  prefix: string | null | undefined,
+): string | undefined {
   const [local = ''] = (email ?? '').split('@');
-  return username || keyOf(name === email ? '' : name) || keyOf(local) || undefined;
+  const key = username || keyOf(name === email ? '' : name) || keyOf(local);
+  return key ? prefixedKey(prefix, key) : undefined;
 }
 
 /** The key of a link whose wished one is taken. */
 export function suffixedKey(key: string): string {
   const suffix = (randomUInt32() % 36 ** SUFFIX_CHARS).toString(36).padStart(SUFFIX_CHARS, '0');
-  return `${storedKey(key)}-${suffix}`;
+  return `${key}-${suffix}`;
 }
 
 /** @throws ApiError conflict when another link has the external id that the body wishes: no other key helps */
@@ -84,7 +93,7 @@ export function assertExternalIdFree(
   { workspace }: PartnerCaller,
   { domain, externalId }: CreateLinkBody,
 ): Promise<void> {
-  return catalog.links.assertFree(workspace.id, { domain: domain ?? '', externalId: externalIdOf(externalId) });
+  return catalog.links.assertFree(workspace.id, { domain: domain ?? '', externalId: externalId ?? null });
 }
 
 /** The partner's link with the wished key or, if that is taken, with the key and a suffix. */
@@ -126,7 +135,7 @@ export async function ensureFirstLink(
   // Of many enrolments at once a single one makes it.
   await catalog.links.whileUrlHeld(workspaceId, `first link of ${id}`, async () => {
     if (!(await lacksFirstLink(catalog, partner))) return;
-    await createFirstLink(parts, caller, { ...body, ...ownership(partner, caller) }, defaultKey(partner));
+    await createFirstLink(parts, caller, { ...body, ...ownership(partner, caller) }, firstKey(partner, body.prefix));
   });
 }
 
@@ -166,14 +175,7 @@ export async function upsertPartnerLink(
   const partner = await findPartner(catalog, workspaceId, body);
   const wanted = await bodyFor(parts, caller, partner, body);
   return catalog.links.whileUrlHeld(workspaceId, `${partner.id} ${wanted.url}`, async () => {
-    const found = await catalog.partners.linkByUrl(workspaceId, partner.id, wanted.url);
+    const found = await catalog.partners.linkByUrl(workspaceId, partner.id, wanted.url, linkSight(caller.apiKey));
     return found === undefined ? createLink(parts, caller, wanted) : updateFound(parts, caller, found, wanted);
   });
-}
-
-/** Every link of a partner that was banned stops working. */
-export function disableLinks({ partners }: Catalog, partner: PartnerRecord, disabledAt: string): Promise<void> {
-  return partners.changeLinks(partner.workspaceId, partner.id, (link) =>
-    link.disabledAt === null ? { ...link, disabledAt } : link,
-  );
 }

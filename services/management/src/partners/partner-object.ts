@@ -81,28 +81,34 @@ function partnerObject(record: PartnerRecord, { programId, links, totals, tags }
     createdAt: record.createdAt,
     status: record.status,
     links,
-    bannedAt: record.bannedAt,
+    bannedAt: record.status === 'banned' ? record.bannedAt : null,
     bannedReason: BAN_REASONS.find((reason) => reason === record.bannedReason) ?? null,
     tags,
     ...totalsFields(totals),
   };
 }
 
+/** Whose partners they are, and whether some of their links, and what these came to, are left out. */
+export interface PartnersScope {
+  readonly workspaceId: string;
+  readonly programId: string;
+  readonly hidesFolders: boolean;
+}
+
 /** The partner objects of a response (spec 5.5). */
 export async function partnerObjects(
   catalog: Catalog,
-  workspaceId: string,
-  programId: string,
+  { workspaceId, programId, hidesFolders }: PartnersScope,
   records: readonly PartnerRecord[],
 ): Promise<Partner[]> {
   const ids = records.map(({ id }) => id);
   const [totals, tags, links] = await Promise.all([
-    catalog.partners.totals(workspaceId, ids),
+    catalog.partners.totals(workspaceId, ids, hidesFolders),
     catalog.partnerTags.getMany(
       workspaceId,
       records.flatMap(({ partnerTagIds }) => partnerTagIds),
     ),
-    catalog.partners.linksOfMany(workspaceId, ids, LINKS_SHOWN),
+    catalog.partners.linksOfMany(workspaceId, ids, LINKS_SHOWN, hidesFolders),
   ]);
   const shown = await partnerLinks(catalog, workspaceId, [...links.values()].flat());
   const byId = new Map(shown.map((link) => [link.id, link]));

@@ -1,12 +1,23 @@
 import type { PartnerRecord } from '@waymark/catalog';
-import { ApiError, type PartnerApplication, type RejectApplicationBody } from '@waymark/contract';
+import { ApiError, fieldError, type PartnerApplication, type RejectApplicationBody } from '@waymark/contract';
+import { contextOf } from '../links/create-link.js';
+import { completeLink, draftLink } from '../links/draft-link.js';
 import type { LinkParts } from '../links/link-parts.js';
-import { onePartner } from './enrol.js';
+import { tellEnrolled } from './enrol.js';
 import { findPartner, type PartnerReference } from './find-partner.js';
 import type { PartnerCaller } from './partner-caller.js';
-import { disableLinks, ensureFirstLink, linkBody } from './partner-links.js';
+import { ensureFirstLink, linkBody } from './partner-links.js';
 
 const isoNow = ({ now }: LinkParts) => new Date(now()).toISOString();
+
+type Status = PartnerRecord['status'];
+
+/** @throws ApiError bad_request for a partner whose status does not lead to what is asked for */
+function checkStatus({ status }: PartnerRecord, from: readonly Status[], what: string): void {
+  if (!from.includes(status)) throw new ApiError('bad_request', `A partner that is ${status} cannot be ${what}.`);
+}
+
+const BACK = { status: 'approved', bannedAt: null, bannedReason: null } as const;
 
 /** `POST /partners/ban`. Banning again completes a ban that was killed on the way. @throws ApiError 400 or 404 */
 export async function banPartner(
@@ -14,28 +25,56 @@ export async function banPartner(
   { workspace }: PartnerCaller,
   body: PartnerReference & { readonly reason: string },
 ): Promise<string> {
-  const { catalog } = parts;
-  const { id } = await findPartner(catalog, workspace.id, body);
-  const bannedAt = isoNow(parts);
-  const banned = await catalog.partners.update(workspace.id, id, (partner) =>
-    partner.status === 'banned' ? {} : { status: 'banned', bannedAt, bannedReason: body.reason },
+  const { partners } = parts.catalog;
+  const { id } = await findPartner(parts.catalog, workspace.id, body);
+  await partners.update(workspace.id, id, ({ status }) =>
+    status === 'banned' ? {} : { status: 'banned', bannedAt: isoNow(parts), bannedReason: body.reason },
   );
-  await disableLinks(catalog, banned, bannedAt);
+  // Its links are disabled from here on; written into them, they are where the partner cannot be read as well.
+  await partners.banToLinks(workspace.id, id);
   return id;
 }
 
-const MAY_BE_DEACTIVATED: readonly PartnerRecord['status'][] = ['approved', 'archived'];
-
-/** `POST /partners/deactivate`. @throws ApiError bad_request from another status, not_found */
-export async function deactivatePartner(
+/** `POST /partners/unban`. @throws ApiError bad_request from another status, not_found */
+export async function unbanPartner(
   { catalog }: LinkParts,
   { workspace }: PartnerCaller,
   reference: PartnerReference,
 ): Promise<string> {
   const { id } = await findPartner(catalog, workspace.id, reference);
-  await catalog.partners.update(workspace.id, id, ({ status }) => {
-    if (MAY_BE_DEACTIVATED.includes(status)) return { status: 'deactivated' };
-    throw new ApiError('bad_request', `A partner that is ${status} cannot be deactivated.`);
+  const unban = catalog.partners.update(workspace.id, id, (partner) => {
+    checkStatus(partner, ['banned'], 'unbanned');
+    return BACK;
+  });
+  // Also of a partner that is not banned any more: an earlier call may have been killed before its last link.
+  await unban.finally(() => catalog.partners.banToLinks(workspace.id, id));
+  return id;
+}
+
+/** `POST /partners/deactivate`. Its links have expired from here on. @throws ApiError bad_request from another status, not_found */
+export async function deactivatePartner(
+  parts: LinkParts,
+  { workspace }: PartnerCaller,
+  reference: PartnerReference,
+): Promise<string> {
+  const { id } = await findPartner(parts.catalog, workspace.id, reference);
+  await parts.catalog.partners.update(workspace.id, id, (partner) => {
+    checkStatus(partner, ['approved', 'archived'], 'deactivated');
+    return { status: 'deactivated', bannedAt: isoNow(parts), bannedReason: null };
+  });
+  return id;
+}
+
+/** `POST /partners/reactivate`. @throws ApiError bad_request from another status, not_found */
+export async function reactivatePartner(
+  { catalog }: LinkParts,
+  { workspace }: PartnerCaller,
+  reference: PartnerReference,
+): Promise<string> {
+  const { id } = await findPartner(catalog, workspace.id, reference);
+  await catalog.partners.update(workspace.id, id, (partner) => {
+    checkStatus(partner, ['deactivated'], 'reactivated');
+    return BACK;
   });
   return id;
 }
@@ -57,17 +96,19 @@ export async function approveApplication(
   caller: PartnerCaller,
   body: { readonly partnerId: string; readonly groupId?: string | null | undefined },
 ): Promise<string> {
-  const { catalog, notifier } = parts;
+  const { catalog } = parts;
   const { workspace, program } = caller;
   if (body.groupId) await catalog.groups.require(workspace.id, body.groupId);
   const link = await linkBody(parts, caller, { props: undefined });
+  const context = await contextOf(parts, caller, [link]);
+  completeLink(context, link, draftLink(context, link));
   const partner = await catalog.partners.update(workspace.id, body.partnerId, (record) => {
     checkPending(record);
     const groupId = body.groupId || record.groupId || program.defaultGroupId;
     return { status: 'approved', groupId, programId: program.id, rejection: null };
   });
   await ensureFirstLink(parts, caller, partner, link);
-  await notifier.partnerEnrolled(workspace.id, await onePartner(parts, caller, partner));
+  await tellEnrolled(parts, caller, partner);
   return partner.id;
 }
 
@@ -78,7 +119,11 @@ export async function rejectApplication(
   body: RejectApplicationBody,
 ): Promise<string> {
   if (body.flagForFraud && body.reapplicationTimeframe === 'instant') {
-    throw new ApiError('unprocessable_entity', 'custom: flagForFraud: excludes the reapplicationTimeframe "instant"');
+    throw fieldError(
+      'invalid_combination',
+      'flagForFraud',
+      'cannot be used together with the reapplicationTimeframe "instant"',
+    );
   }
   const rejection = {
     reason: body.rejectionReason ?? null,

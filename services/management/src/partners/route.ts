@@ -1,20 +1,22 @@
 import {
   banPartnerBodySchema,
   createPartnerBodySchema,
-  deactivatePartnerBodySchema,
   type ListPartnersQuery,
   listPartnersQuerySchema,
   partnerIdAnswerSchema,
   partnerSchema,
+  whosePartnerBodySchema,
 } from '@waymark/contract';
 import { parseMultiValue, type ValueLists } from '@waymark/event-query';
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
+import { idParamsSchema } from '../id-params.js';
 import type { LinkParts } from '../links/link-parts.js';
-import { enrolPartner } from './enrol.js';
-import { partnerCaller } from './partner-caller.js';
+import { enrolPartner, onePartner } from './enrol.js';
+import { findPartnerAt } from './find-partner.js';
+import { partnerCaller, partnersScope } from './partner-caller.js';
 import { partnerObjects } from './partner-object.js';
-import { banPartner, deactivatePartner } from './partner-status.js';
+import { banPartner, deactivatePartner, reactivatePartner, unbanPartner } from './partner-status.js';
 
 const tags = ['Partners'];
 
@@ -30,12 +32,19 @@ function pageOf(query: ListPartnersQuery) {
   const { sortBy = 'totalSaleAmount', sortOrder = 'desc', page, pageSize, country, ...filters } = query;
   const { groupId, status, email, tenantId, search } = filters;
   return {
-    filters: { groupId, status, email: email?.toLowerCase(), tenantId, search, countries: countriesOf(country) },
+    filters: { groupId, status, email, tenantId, search, countries: countriesOf(country) },
     ...{ sortBy, sortOrder, page, pageSize },
   };
 }
 
-/** `GET|POST /partners`, `POST /partners/ban`, `POST /partners/deactivate` (spec 5.5). */
+/** Routes whose body names a partner and nothing else. */
+const STATUS_CHANGES = [
+  { path: '/partners/unban', summary: 'Lift a ban: the links work again', change: unbanPartner },
+  { path: '/partners/deactivate', summary: 'Deactivate a partner: its links expire', change: deactivatePartner },
+  { path: '/partners/reactivate', summary: 'Reactivate a partner: its links work again', change: reactivatePartner },
+] as const;
+
+/** `GET|POST /partners`, `GET /partners/{id}`, `POST /partners/ban|unban|deactivate|reactivate`. */
 export async function partnerRoutes(app: App, parts: LinkParts): Promise<void> {
   const { catalog } = parts;
   const mayWrite = app.authenticate({ ...PARTNER_ACCESS, permission: 'conversions.write' });
@@ -52,9 +61,26 @@ export async function partnerRoutes(app: App, parts: LinkParts): Promise<void> {
       },
     },
     async (request) => {
-      const { workspace, program } = await partnerCaller(parts, request);
-      const found = await catalog.partners.list(workspace.id, pageOf(request.query));
-      return partnerObjects(catalog, workspace.id, program.id, found);
+      const scope = await partnersScope(parts, await partnerCaller(parts, request));
+      const found = await catalog.partners.list(scope.workspaceId, pageOf(request.query), scope.hidesFolders);
+      return partnerObjects(catalog, scope, found);
+    },
+  );
+
+  app.get(
+    '/partners/:id',
+    {
+      onRequest: app.authenticate(PARTNER_ACCESS),
+      schema: {
+        summary: 'Retrieve a partner by its id or, with `ext_`, its tenantId',
+        tags,
+        params: idParamsSchema,
+        response: { 200: partnerSchema },
+      },
+    },
+    async (request) => {
+      const caller = await partnerCaller(parts, request);
+      return onePartner(parts, caller, await findPartnerAt(catalog, caller.workspace.id, request.params.id));
     },
   );
 
@@ -87,19 +113,14 @@ export async function partnerRoutes(app: App, parts: LinkParts): Promise<void> {
     async (request) => ({ partnerId: await banPartner(parts, await partnerCaller(parts, request), request.body) }),
   );
 
-  app.post(
-    '/partners/deactivate',
-    {
-      onRequest: mayWrite,
-      schema: {
-        summary: 'Deactivate a partner',
-        tags,
-        body: deactivatePartnerBodySchema,
-        response: { 200: partnerIdAnswerSchema },
+  for (const { path, summary, change } of STATUS_CHANGES) {
+    app.post(
+      path,
+      {
+        onRequest: mayWrite,
+        schema: { summary, tags, body: whosePartnerBodySchema, response: { 200: partnerIdAnswerSchema } },
       },
-    },
-    async (request) => ({
-      partnerId: await deactivatePartner(parts, await partnerCaller(parts, request), request.body),
-    }),
-  );
+      async (request) => ({ partnerId: await change(parts, await partnerCaller(parts, request), request.body) }),
+    );
+  }
 }

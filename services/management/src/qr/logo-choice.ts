@@ -1,5 +1,5 @@
 import { API_READ, type Catalog, normaliseKey } from '@waymark/catalog';
-import { planAtLeast, type QrQuery } from '@waymark/contract';
+import { parseUrl, planAtLeast, type QrQuery } from '@waymark/contract';
 
 const HTTP_URL = /^https?:\/\//i;
 
@@ -12,8 +12,9 @@ export interface LogoChoice {
 
 /** Plan and domain of the short link that the URL, its query apart, is the address of. */
 async function findLink(catalog: Catalog, url: string) {
-  if (!URL.canParse(url)) return undefined;
-  const { protocol, host, pathname } = new URL(url);
+  const parsed = parseUrl(url);
+  if (parsed === undefined) return undefined;
+  const { protocol, host, pathname } = parsed;
   if (!/^https?:$/.test(protocol)) return undefined;
   let key: string;
   try {

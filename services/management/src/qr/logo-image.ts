@@ -1,4 +1,4 @@
-import { ApiError } from '@waymark/contract';
+import { type ApiError, fieldError } from '@waymark/contract';
 import type { Outbound } from '@waymark/outbound';
 import { PNG } from 'pngjs';
 import type { Color } from './png.js';
@@ -17,19 +17,19 @@ export interface LogoImage {
   readonly colorAt: (x: number, y: number) => Color;
 }
 
-function invalid(reason: string, cause?: unknown): ApiError {
-  return new ApiError('unprocessable_entity', `custom: logo: ${reason}`, cause === undefined ? {} : { cause });
+function invalid(rule: string, cause?: unknown): ApiError {
+  return fieldError('invalid_value', 'logo', rule, 'unprocessable_entity', cause === undefined ? {} : { cause });
 }
 
 /** Read before anything is unpacked: a few bytes can claim to be an image of gigabytes. */
 function checkHeader(bytes: Buffer): void {
-  if (bytes.length < HEADER_AT.end || bytes.toString('latin1', 1, 4) !== 'PNG') throw invalid('not a PNG image');
+  if (bytes.length < HEADER_AT.end || bytes.toString('latin1', 1, 4) !== 'PNG') throw invalid('must be a PNG image');
   const [width, height] = [bytes.readUInt32BE(HEADER_AT.width), bytes.readUInt32BE(HEADER_AT.height)];
   if (width === 0 || height === 0 || width > SIDE_PIXELS_MAX || height > SIDE_PIXELS_MAX) {
-    throw invalid(`at most ${SIDE_PIXELS_MAX} pixels wide and high`);
+    throw fieldError('too_big', 'logo', `must be at most ${SIDE_PIXELS_MAX} pixels wide and high`);
   }
   // Only of images that are not interlaced the unpacked size is known beforehand.
-  if (bytes[HEADER_AT.interlace] !== 0) throw invalid('interlaced images are not supported');
+  if (bytes[HEADER_AT.interlace] !== 0) throw invalid('must not be interlaced');
 }
 
 function decode(bytes: Buffer): LogoImage {
@@ -42,7 +42,7 @@ function decode(bytes: Buffer): LogoImage {
     };
     return { width, height, colorAt };
   } catch (err) {
-    throw invalid('a damaged image', err);
+    throw invalid('must not be a damaged image', err);
   }
 }
 
@@ -66,6 +66,6 @@ export async function loadLogo(outbound: Outbound, source: string): Promise<Logo
       throw invalid('could not be fetched', err);
     });
   if (answer.status !== 200) throw invalid('could not be fetched');
-  if (answer.isCut) throw invalid(`at most ${IMAGE_BYTES_MAX} bytes`);
+  if (answer.isCut) throw fieldError('too_big', 'logo', `must have at most ${IMAGE_BYTES_MAX} bytes`);
   return decode(answer.body);
 }

@@ -1,5 +1,5 @@
 import { type Catalog, normaliseUrl } from '@waymark/catalog';
-import { ApiError, type QrQuery } from '@waymark/contract';
+import { fieldError, type QrQuery } from '@waymark/contract';
 import type { Outbound } from '@waymark/outbound';
 import { LRUCache } from 'lru-cache';
 import { chooseLogo, type LogoChoice } from './logo-choice.js';
@@ -51,7 +51,7 @@ export function createQrImages({ catalog, outbound }: QrParts) {
     /** @throws ApiError unprocessable_entity */
     async image(query: QrQuery): Promise<Buffer> {
       const url = normaliseUrl(query.url);
-      if (url === undefined) throw new ApiError('unprocessable_entity', 'invalid_format: url: not a valid URL');
+      if (url === undefined) throw fieldError('invalid_format', 'url', 'must be a URL');
       const logo = await chooseLogo(catalog, query, url);
       const { size, level, fgColor, bgColor, margin } = query;
       const key = JSON.stringify([url, size, level, fgColor, bgColor, margin, logo?.source]);

@@ -1,4 +1,4 @@
-import { ApiError, type QrLevel } from '@waymark/contract';
+import { fieldError, type QrLevel } from '@waymark/contract';
 import qrcode from 'qrcode-generator';
 import type { LogoImage } from './logo-image.js';
 import { type Color, rgbaPng, twoColorPng } from './png.js';
@@ -33,14 +33,22 @@ export function parseColor(text: string): Color {
   return [red, green, blue, alpha];
 }
 
+const tooLong = (cause?: unknown) =>
+  fieldError('too_big', 'url', 'must not be longer than a QR code can hold', 'unprocessable_entity', { cause });
+
+/** What the largest code holds at the lowest level of correction (ISO/IEC 18004, table 7). */
+const QR_BYTES_MAX = 2953;
+
 /** @throws ApiError unprocessable_entity for a text that no code can hold */
 function modulesOf(text: string, level: QrLevel) {
+  // Before the library tries all sizes of code, which takes a tenth of a second.
+  if (Buffer.byteLength(text) > QR_BYTES_MAX) throw tooLong();
   const code = qrcode(0, level);
   code.addData(text, 'Byte');
   try {
     code.make();
   } catch (err) {
-    throw new ApiError('unprocessable_entity', 'too_big: url: longer than a QR code can hold', { cause: err });
+    throw tooLong(err);
   }
   return code;
 }

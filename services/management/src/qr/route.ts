@@ -1,6 +1,6 @@
 import { qrQuerySchema } from '@waymark/contract';
 import { type App, countRequest } from '@waymark/http-kit';
-import type { RateLimiter } from '@waymark/rate-limit';
+import { limitedNetwork, type RateLimiter } from '@waymark/rate-limit';
 import { createQrImages, type QrParts } from './qr-images.js';
 
 const LIMIT = { bucket: 'qr', limit: 10, windowSeconds: 10 };
@@ -27,7 +27,7 @@ export async function qrRoutes(app: App, parts: QrRouteParts): Promise<void> {
     {
       ...FROM_PAGES,
       onRequest: async (request, reply) => {
-        await countRequest(rateLimiter, request.ip, LIMIT, reply, now);
+        await countRequest(rateLimiter, limitedNetwork(request.ip), LIMIT, reply, now);
       },
       schema: {
         summary: 'Draw a QR code',

@@ -7,14 +7,15 @@ import { createTag, tagObject, updateTag } from './tags.js';
 
 const tags = ['Tags'];
 
-/** `GET /tags`, `POST /tags`, `PATCH|PUT|DELETE /tags/{id}` (spec 5.2). */
+/** `GET|POST /tags`, `GET|PATCH|PUT|DELETE /tags/{id}` (spec 5.2). */
 export async function tagRoutes(app: App, { catalog }: { readonly catalog: Catalog }): Promise<void> {
+  const mayRead = app.authenticate({ permission: 'tags.read' });
   const mayWrite = app.authenticate({ permission: 'tags.write' });
 
   app.get(
     '/tags',
     {
-      onRequest: app.authenticate({ permission: 'tags.read' }),
+      onRequest: mayRead,
       schema: {
         summary: 'List tags',
         tags,
@@ -36,6 +37,15 @@ export async function tagRoutes(app: App, { catalog }: { readonly catalog: Catal
       schema: { summary: 'Create a tag', tags, body: tagBodySchema, response: { 201: tagSchema } },
     },
     async ({ body, workspace }, reply) => reply.code(201).send(tagObject(await createTag(catalog, workspace, body))),
+  );
+
+  app.get(
+    '/tags/:id',
+    {
+      onRequest: mayRead,
+      schema: { summary: 'Retrieve a tag', tags, params: idParamsSchema, response: { 200: tagSchema } },
+    },
+    async ({ params, workspace }) => tagObject(await catalog.tags.require(workspace.id, params.id)),
   );
 
   for (const method of ['PATCH', 'PUT'] as const) {

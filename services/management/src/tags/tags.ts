@@ -1,6 +1,6 @@
 import type { Catalog, TagRecord, WorkspaceRecord } from '@waymark/catalog';
 import { workspaceLimits } from '@waymark/catalog';
-import { ApiError, randomUInt32, TAG_COLORS, type Tag, type TagBody } from '@waymark/contract';
+import { fieldError, randomUInt32, TAG_COLORS, type Tag, type TagBody } from '@waymark/contract';
 
 /** Colors that tags get by chance. */
 const CHANCE_COLORS = TAG_COLORS.filter((color) => color !== 'pink');
@@ -17,7 +17,7 @@ export function tagObject({ id, name, color }: TagRecord): Tag {
 /** @throws ApiError bad_request without a name, forbidden (quota), conflict */
 export function createTag(catalog: Catalog, workspace: WorkspaceRecord, body: TagBody): Promise<TagRecord> {
   const name = body.tag ?? body.name;
-  if (name === undefined) throw new ApiError('bad_request', 'invalid_type: name: a tag needs a name');
+  if (name === undefined) throw fieldError('required', 'name', 'is required');
   const { tags } = workspaceLimits(workspace).quotas;
   return catalog.tags.create(workspace.id, { name, color: body.color ?? chanceColor() }, tags);
 }

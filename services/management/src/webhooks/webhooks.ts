@@ -1,5 +1,11 @@
 import type { Catalog, WebhookRecord } from '@waymark/catalog';
-import { ApiError, type CreateWebhookBody, type UpdateWebhookBody, type Webhook } from '@waymark/contract';
+import {
+  type ApiError,
+  type CreateWebhookBody,
+  fieldError,
+  type UpdateWebhookBody,
+  type Webhook,
+} from '@waymark/contract';
 
 /** The webhook object of every response (spec 8.3). */
 export function webhookObject(catalog: Catalog, record: WebhookRecord): Webhook {
@@ -21,18 +27,25 @@ type Scoped = Pick<WebhookRecord, 'triggers' | 'linkScope' | 'folderIds'> & {
   readonly linkIds: readonly string[];
 };
 
-function invalid(field: string, reason: string): ApiError {
-  return new ApiError('unprocessable_entity', `custom: ${field}: ${reason}`);
+function clash(field: string, rule: string): ApiError {
+  return fieldError('invalid_combination', field, rule);
 }
 
 /** What the fields must say together. @throws ApiError unprocessable_entity */
 function checkScope({ triggers, linkScope, linkIds, folderIds }: Scoped): void {
   const isToldClicks = triggers.includes('link.clicked');
-  if (isToldClicks && linkScope === null) throw invalid('linkScope', 'required with the trigger link.clicked');
-  if (!isToldClicks && linkScope !== null) throw invalid('linkScope', 'goes with the trigger link.clicked only');
-  if (linkIds.length > 0 && linkScope !== 'links') throw invalid('linkIds', 'go with the linkScope "links" only');
+  if (isToldClicks && linkScope === null)
+    throw clash('linkScope', 'must be given together with the trigger link.clicked');
+  if (!isToldClicks && linkScope !== null)
+    throw clash('linkScope', 'can be used together with the trigger link.clicked only');
+  if (linkIds.length > 0 && linkScope !== 'links')
+    throw clash('linkIds', 'can be used together with the linkScope "links" only');
   if (folderIds.length > 0 && linkScope !== 'folders')
-    throw invalid('folderIds', 'go with the linkScope "folders" only');
+    throw clash('folderIds', 'can be used together with the linkScope "folders" only');
+}
+
+function unknownFault(field: string, what: string, ids: readonly string[]): ApiError {
+  return fieldError('invalid_value', field, `unknown ${what}: ${ids.join(', ')}`, 'bad_request');
 }
 
 /** @throws ApiError bad_request for links and folders that the workspace does not have */
@@ -45,8 +58,10 @@ async function checkKnown(
     catalog.links.getMany(workspaceId, linkIds),
     catalog.folders.getMany(workspaceId, folderIds),
   ]);
-  const unknown = [...linkIds.filter((id) => !links.has(id)), ...folderIds.filter((id) => !folders.has(id))];
-  if (unknown.length > 0) throw new ApiError('bad_request', `Unknown links or folders: ${unknown.join(', ')}.`);
+  const unknownLinks = linkIds.filter((id) => !links.has(id));
+  if (unknownLinks.length > 0) throw unknownFault('linkIds', 'links', unknownLinks);
+  const unknownFolders = folderIds.filter((id) => !folders.has(id));
+  if (unknownFolders.length > 0) throw unknownFault('folderIds', 'folders', unknownFolders);
 }
 
 const distinct = (ids: readonly string[] | null | undefined) => [...new Set(ids ?? [])];

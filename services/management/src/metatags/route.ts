@@ -1,0 +1,45 @@
+import { normaliseUrl } from '@waymark/catalog';
+import { fieldError, type Metatags, metatagsQuerySchema, metatagsSchema } from '@waymark/contract';
+import { type App, countRequest } from '@waymark/http-kit';
+import type { Outbound } from '@waymark/outbound';
+import type { RateLimiter } from '@waymark/rate-limit';
+import { pageTags } from './page-tags.js';
+import { readPage } from './read-page.js';
+
+/** Of a workspace, whatever its keys may call besides: each request is one to a server of somebody else. */
+const LIMIT = { bucket: 'metatags', limit: 60, windowSeconds: 60 };
+const NOTHING: Metatags = { title: null, description: null, image: null };
+
+export interface MetatagsParts {
+  readonly outbound: Outbound;
+  readonly rateLimiter: RateLimiter;
+  readonly now: () => number;
+}
+
+/** @throws ApiError unprocessable_entity */
+function webUrl(given: string): string {
+  const url = normaliseUrl(given);
+  if (url !== undefined && /^https?:/i.test(url)) return url;
+  throw fieldError('invalid_format', 'url', 'must be an http or https URL');
+}
+
+/** `GET /links/metatags`: title, description and image of a page, for previews. */
+export async function metatagsRoutes(app: App, { outbound, rateLimiter, now }: MetatagsParts): Promise<void> {
+  app.get(
+    '/links/metatags',
+    {
+      onRequest: app.authenticate({ permission: 'links.read' }),
+      preHandler: (request, reply) => countRequest(rateLimiter, request.workspace.id, LIMIT, reply, now),
+      schema: {
+        summary: 'Read title, description and image of a web page',
+        tags: ['Links'],
+        querystring: metatagsQuerySchema,
+        response: { 200: metatagsSchema },
+      },
+    },
+    async ({ query }) => {
+      const page = await readPage(outbound, webUrl(query.url));
+      return page === undefined ? NOTHING : pageTags(page.html, page.url);
+    },
+  );
+}

@@ -1,0 +1,16 @@
+import type { UtmTemplateRecord } from '@waymark/catalog';
+import { type UpdateUtmTemplateBody, UTM_TEMPLATE_FIELDS, type UtmTemplate } from '@waymark/contract';
+
+type UtmFields = Pick<UtmTemplateRecord, (typeof UTM_TEMPLATE_FIELDS)[number]>;
+
+/** The template object of every response. */
+export function utmTemplateObject(record: UtmTemplateRecord): UtmTemplate {
+  const { id, name, utm_source, utm_medium, utm_campaign, utm_term, utm_content, ref, createdAt, updatedAt } = record;
+  return { id, name, utm_source, utm_medium, utm_campaign, utm_term, utm_content, ref, createdAt, updatedAt };
+}
+
+/** The values that a body speaks of; blank ones are none. */
+export function utmFields(body: UpdateUtmTemplateBody): Partial<UtmFields> {
+  const given = UTM_TEMPLATE_FIELDS.filter((field) => body[field] !== undefined);
+  return Object.fromEntries(given.map((field) => [field, body[field] || null]));
+}

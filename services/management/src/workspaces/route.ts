@@ -1,0 +1,47 @@
+import { type WorkspaceRecord, workspaceLimits } from '@waymark/catalog';
+import { ApiError, type Workspace, workspaceSchema } from '@waymark/contract';
+import type { App } from '@waymark/http-kit';
+import { z } from 'zod';
+import { PARAM_CHARS_MAX } from '../id-params.js';
+import type { LinkParts } from '../links/link-parts.js';
+import { linksThisMonth } from '../links/usage.js';
+
+/** The workspace object of a response. */
+async function workspaceObject(parts: LinkParts, workspace: WorkspaceRecord): Promise<Workspace> {
+  const { id, name, slug, plan, allowedHostnames, defaultProgramId, createdAt, updatedAt } = workspace;
+  const { quotas, requestsPerMinute, analyticsPerSecond } = workspaceLimits(workspace);
+  const [usage, linksUsage] = await Promise.all([parts.catalog.eventUsage.thisMonth(id), linksThisMonth(parts, id)]);
+  return {
+    ...{ id, name, slug, plan, usage, usageLimit: quotas.eventsPerMonth },
+    ...{ linksUsage, linksLimit: quotas.linksPerMonth },
+    domainsLimit: quotas.domains,
+    tagsLimit: quotas.tags,
+    foldersLimit: quotas.folders,
+    partnersLimit: quotas.partners,
+    partnerTagsLimit: quotas.partnerTags,
+    groupsLimit: quotas.partnerGroups,
+    ...{ requestsPerMinute, analyticsPerSecond, allowedHostnames, defaultProgramId, createdAt, updatedAt },
+  };
+}
+
+/** `GET /workspaces/{idOrSlug}`: a key sees its own workspace only; nothing is looked up for any other name. */
+export async function workspaceRoutes(app: App, parts: LinkParts): Promise<void> {
+  app.get(
+    '/workspaces/:idOrSlug',
+    {
+      onRequest: app.authenticate({ permission: 'workspaces.read' }),
+      schema: {
+        summary: 'Retrieve the workspace of the key, with its usage and limits',
+        tags: ['Workspaces'],
+        params: z.object({ idOrSlug: z.string().max(PARAM_CHARS_MAX) }),
+        response: { 200: workspaceSchema },
+      },
+    },
+    async ({ params: { idOrSlug }, workspace }) => {
+      if (idOrSlug !== workspace.id && idOrSlug.toLowerCase() !== workspace.slug) {
+        throw new ApiError('not_found', 'Workspace not found.');
+      }
+      return workspaceObject(parts, workspace);
+    },
+  );
+}

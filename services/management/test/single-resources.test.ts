@@ -1,0 +1,115 @@
+import { formatResourceId, PLANS, type Workspace, workspaceSchema } from '@waymark/contract';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aCaller, type Caller, startManagement, type TestManagement, withKey } from './test-management.js';
+
+// Reads of one resource by its path: docs/reference/resources.md.
+
+let management: TestManagement;
+let acme: Caller;
+let stranger: Caller;
+/** The path of each, and what the list that it is in shows of it. */
+const made = new Map<string, { readonly path: string; readonly list: string }>();
+
+beforeAll(async () => {
+  management = await startManagement();
+  acme = await aCaller(management);
+  stranger = await aCaller(management);
+  const id = async (path: string, body: object) => (await acme.call<{ id: string }>('POST', path, body)).body.id;
+  made.set('tag', { path: `/tags/${await id('/tags', { name: 'news' })}`, list: '/tags' });
+  made.set('folder', { path: `/folders/${await id('/folders', { name: 'Launch' })}`, list: '/folders' });
+  made.set('domain', { path: `/domains/${acme.host}`, list: '/domains' });
+  const partner = { email: 'ada@example.com', name: 'Ada', tenantId: 'tenant 7' };
+  made.set('partner', { path: `/partners/${await id('/partners', partner)}`, list: '/partners' });
+  made.set('partner of a tenant', { path: '/partners/ext_tenant%207', list: '/partners' });
+  made.set('UTM template', { path: `/utm/${await id('/utm', { name: 'Mail', utm_source: 'mail' })}`, list: '/utm' });
+});
+afterAll(() => management.close());
+
+const KINDS = ['tag', 'folder', 'domain', 'partner', 'partner of a tenant', 'UTM template'];
+const of = (kind: string) => made.get(kind) ?? expect.fail(kind);
+
+describe('one resource', () => {
+  it.each(KINDS)('is answered as its list shows it: %s', async (kind) => {
+    const { path, list } = of(kind);
+    const { status, body } = await acme.get<unknown>(path);
+    expect([status, [body]]).toEqual([200, (await acme.get<unknown>(list)).body]);
+  });
+
+  it.each(KINDS)('is not found by another workspace: %s', async (kind) => {
+    const { status, body } = await stranger.get(of(kind).path);
+    expect([status, body.error.code]).toEqual([404, 'not_found']);
+  });
+
+  it.each(['/tags', '/folders', '/domains', '/partners', '/utm', '/workspaces'])(
+    'that nobody has is not found, however odd its name: %s',
+    async (list) => {
+      const names = [
+        'x',
+        formatResourceId('tag', 1n),
+        '%00',
+        '%F0%9F%92%A9',
+        '..%2f',
+        'ext_',
+        'ext_%00',
+        '_',
+        'a'.repeat(3000),
+      ];
+      for (const name of [...names, '漢'.repeat(500)]) {
+        const { status, body } = await acme.get(`${list}/${name}`);
+        expect(status, `${name.slice(0, 20)}: ${JSON.stringify(body)}`).toBe(404);
+      }
+    },
+  );
+
+  it.each([
+    ['/tags/{}', 'tag', 'tags.read', 'links.read'],
+    ['/folders/{}', 'folder', 'folders.read', 'links.read'],
+    ['/domains/{}', 'domain', 'domains.read', 'links.read'],
+    ['/utm/{}', 'UTM template', 'links.read', 'tags.read'],
+  ] as const)('needs the permission of its list: %s', async (_path, kind, scope, other) => {
+    const { path } = of(kind);
+    expect((await (await withKey(management, acme, 'viewer', [scope])).get(path)).status).toBe(200);
+    expect((await (await withKey(management, acme, 'viewer', [other])).get(path)).status).toBe(403);
+  });
+
+  it('of partners is for owners and members', async () => {
+    const { path } = of('partner');
+    expect((await (await withKey(management, acme, 'member')).get(path)).status).toBe(200);
+    expect((await (await withKey(management, acme, 'viewer')).get(path)).status).toBe(403);
+  });
+});
+
+describe('GET /workspaces/{idOrSlug}', () => {
+  it.each(PLANS)('answers by id and by slug, with the limits of the plan %s', async (plan) => {
+    const caller = await aCaller(management, plan);
+    const { body } = await caller.get<Workspace>(`/workspaces/${caller.workspaceId}`);
+    const workspace = workspaceSchema.parse(body);
+    expect(workspace).toMatchObject({ id: caller.workspaceId, plan, usage: 0, linksUsage: 0 });
+    expect((await caller.get<Workspace>(`/workspaces/${workspace.slug.toUpperCase()}`)).body).toEqual(body);
+    expect([workspace.usageLimit, workspace.linksLimit, workspace.tagsLimit]).toEqual(
+      {
+        free: [1000, 25, 5],
+        pro: [50_000, 1000, 25],
+        business: [250_000, 10_000, null],
+        advanced: [1_000_000, 50_000, null],
+        enterprise: [5_000_000, null, null],
+      }[plan],
+    );
+  });
+
+  it('counts links as they are made, and shows limits of the workspace itself at once', async () => {
+    const caller = await aCaller(management, 'pro');
+    await caller.post({ url: 'https://acme.com' });
+    await management.catalog.workspaces.update(caller.workspaceId, { quotas: { tags: 7 }, requestsPerMinute: 99 });
+    const { body } = await caller.get<Workspace>(`/workspaces/${caller.workspaceId}`);
+    expect(body).toMatchObject({ linksUsage: 1, tagsLimit: 7, foldersLimit: 3, requestsPerMinute: 99 });
+  });
+
+  it('knows nothing of other workspaces, and needs workspaces.read', async () => {
+    const other = (await stranger.get<Workspace>(`/workspaces/${stranger.workspaceId}`)).body;
+    for (const name of [other.id, other.slug]) expect((await acme.get(`/workspaces/${name}`)).status).toBe(404);
+    const path = `/workspaces/${acme.workspaceId}`;
+    expect((await (await withKey(management, acme, 'viewer', ['workspaces.read'])).get(path)).status).toBe(200);
+    expect((await (await withKey(management, acme, 'viewer', ['links.read'])).get(path)).status).toBe(403);
+  });
+});
