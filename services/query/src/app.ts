@@ -1,6 +1,5 @@
 import type { Catalog } from '@waymark/catalog';
 import type { ClickHouseClient, QueryCaller, QueryReport } from '@waymark/clickhouse';
-import type { MetCustomers } from '@waymark/event-queue';
 import { type App, authPlugin, type CreateAppOptions, createApp } from '@waymark/http-kit';
 import { type Operations, requestCountPlugin } from '@waymark/metrics';
 import type { RateLimiter } from '@waymark/rate-limit';
@@ -14,7 +13,6 @@ import { createWorkspaceMemory } from './workspace-memory.js';
 export interface QueryDeps {
   readonly catalog: Catalog;
   readonly clickhouse: ClickHouseClient;
-  readonly metCustomers: MetCustomers;
   readonly now: () => number;
   /** Events are deleted after a time (`EVENT_RETENTION_DAYS`), counters of links stay. */
   readonly eventsExpire?: boolean | undefined;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type CatalogWatcher, LINKS_TABLE, PARTNERS_TABLE } from '@waymark/catalog';
+import { type CatalogWatcher, FOLDERS_TABLE, LINKS_TABLE, PARTNERS_TABLE } from '@waymark/catalog';
 import type { CompiledQuery, PlanFacts } from '@waymark/event-query';
 import { LRUCache } from 'lru-cache';
 
@@ -8,6 +8,8 @@ const KEPT_MS = 10_000;
 /** Of all sets together: 20 MB. */
 const LINKS_KEPT = 500_000;
 const WORKSPACES_KEPT = 10_000;
+/** What filters on links look at. */
+const TABLES: ReadonlySet<string> = new Set([LINKS_TABLE, PARTNERS_TABLE, FOLDERS_TABLE]);
 
 type LinkSet = Pick<PlanFacts, 'allowedLinks'>;
 
@@ -30,7 +32,7 @@ interface Entry {
   readonly untilMs: number;
 }
 
-/** Which links a filter lets pass, as long as no link or partner of the workspace changes. Watches the catalog's changes. */
+/** Which links a filter lets pass, as long as no link, partner or folder of the workspace changes. Watches the catalog's changes. */
 export interface LinkSets extends CatalogWatcher {
   /** The links that a query finds, where they are worth asking for: at once, or when they are wanted again. */
   remembered(workspaceId: string, query: CompiledQuery, reading: LinkSetReading): Promise<LinkSet>;
@@ -74,7 +76,7 @@ export function createLinkSets({ isHearing, now }: LinkSetsParts): LinkSets {
 
     changed({ records }) {
       for (const { table, workspaceId } of records) {
-        if (table === LINKS_TABLE || table === PARTNERS_TABLE) generations.delete(workspaceId);
+        if (TABLES.has(table)) generations.delete(workspaceId);
       }
     },
 

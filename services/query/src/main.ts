@@ -1,15 +1,15 @@
 import { openStores } from '@waymark/catalog';
 import { describeSettings, loadSettings, readAdminKey, readInstanceKey, type Settings } from '@waymark/config';
-import { createMetCustomers } from '@waymark/event-queue';
 import { createLogger, type Logger, runService, type Service } from '@waymark/http-kit';
 import { metricsRoute, startOperations, startTracing } from '@waymark/metrics';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { buildApp } from './app.js';
 
 async function start(settings: Settings, logger: Logger): Promise<Service> {
-  const stores = openStores(settings, readInstanceKey(settings), logger);
+  const instanceKey = readInstanceKey(settings);
+  const stores = openStores(settings, instanceKey, logger);
   const { redis, clickhouse, catalog } = stores;
-  const rateLimiter = createRateLimiter(redis, { logger });
+  const rateLimiter = createRateLimiter(redis, { instanceKey, logger });
   const catalogLookups = catalog.lookups;
   const tracing = await startTracing({ service: 'query', settings, logger });
   const operations = startOperations({ service: 'query', tracing, redis, clickhouse, catalogLookups, logger });
@@ -24,7 +24,6 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
     },
     {
       ...{ catalog, clickhouse, rateLimiter, now: Date.now, onQuery: operations.countQuery },
-      metCustomers: createMetCustomers(redis),
       eventsExpire: settings.eventRetentionDays !== undefined,
     },
     operations,

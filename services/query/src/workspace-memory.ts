@@ -6,7 +6,7 @@ import { createPageEdges, type PageEdges } from './events/page-edges.js';
 import { createLinkSets, type LinkSets } from './link-sets.js';
 
 const WORKSPACES_KEPT = 10_000;
-/** Removals are announced; this is for those that nobody announced. */
+/** Removals are announced; should all else fail, it is no older than that. */
 const REMOVED_KEPT_MS = 1000;
 /** The number decides between two ways to the same answer: an old one will do. */
 const EVENTS_KEPT_MS = 600_000;
@@ -77,7 +77,7 @@ export function createWorkspaceMemory(now: () => number, isHearing: () => boolea
   );
   const linkSets = createLinkSets({ isHearing, now });
   return {
-    removedLinks,
+    removedLinks: { ...removedLinks, get: (key) => (isHearing() ? removedLinks.get(key) : undefined) },
     eventsEver: createMemory(now, () => EVENTS_KEPT_MS),
     linkSets,
     pageEdges: createPageEdges(),

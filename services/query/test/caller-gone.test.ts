@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { createClickHouseClient } from '@waymark/clickhouse';
-import { createMetCustomers } from '@waymark/event-queue';
 import { createLogger } from '@waymark/http-kit';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { startRedis } from '@waymark/test-kit';
@@ -22,7 +21,7 @@ async function startWithSilentClickHouse() {
   const silent = createServer();
   const redis = await startRedis();
   const client = new Redis(redis.url);
-  const rateLimiter = createRateLimiter(client);
+  const rateLimiter = createRateLimiter(client, { instanceKey: Buffer.alloc(32) });
   silent.listen(0, '127.0.0.1');
   await once(silent, 'listening');
   const clickhouse = createClickHouseClient({
@@ -31,7 +30,7 @@ async function startWithSilentClickHouse() {
   });
   const app = buildApp(
     { logger: createLogger({ name: 'test', level: 'silent' }), docBase: DOC_BASE, trustedProxies: [] },
-    { catalog: query.catalog, clickhouse, rateLimiter, metCustomers: createMetCustomers(client), now: Date.now },
+    { catalog: query.catalog, clickhouse, rateLimiter, now: Date.now },
   );
   await app.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(async () => {

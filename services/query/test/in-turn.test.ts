@@ -1,6 +1,5 @@
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
-import { createMetCustomers } from '@waymark/event-queue';
 import { type App, authPlugin, createApp, createLogger } from '@waymark/http-kit';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { startRedis, waitFor } from '@waymark/test-kit';
@@ -28,7 +27,7 @@ beforeAll(async () => {
   query = await startQuery();
   const redis = await startRedis();
   const client = new Redis(redis.url);
-  const rateLimiter = createRateLimiter(client);
+  const rateLimiter = createRateLimiter(client, { instanceKey: Buffer.alloc(32) });
   const clickhouse = query.database.client;
   const now = Date.now;
   const inTurn = createInTurn({ clickhouse, memory: createWorkspaceMemory(now, () => true) });
@@ -39,7 +38,7 @@ beforeAll(async () => {
   });
   app.register(authPlugin, { catalog: query.catalog, rateLimiter });
   app.register(async (routes) => {
-    await eventRoutes(routes as App, { catalog: query.catalog, metCustomers: createMetCustomers(client), inTurn, now });
+    await eventRoutes(routes as App, { catalog: query.catalog, inTurn, now });
     for (const [path, sql] of [
       ['/slow', SLOW],
       ['/endless', ENDLESS],

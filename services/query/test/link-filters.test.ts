@@ -50,7 +50,7 @@ const FAMILIES: Record<string, readonly (readonly [string, string])[]> = {
   ],
   externalId: [
     ['externalId=ext_ours/1', 'shop'],
-    ['externalId=ours/1', 'shop'],
+    ['externalId=ours/1', '400 externalId'],
     ['externalId=ext_ours/1&domain={otherHost}', 'shop'],
     ['externalId=ext_none', '404 Link not found.'],
     ['externalId=none', '400 externalId'],

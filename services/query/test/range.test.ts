@@ -68,7 +68,17 @@ test.each([
   ['start=24 hours ago', 'now', 'friday'],
   ['start=last monday at noon&end=now', 'now', 'monday'],
   ['start=29 february 2024&end=Feb 29, 2024', 'old', 'old'],
-  ['start=today&timezone=Pacific/Kiritimati&end=tomorrow', 'tomorrow', 'friday'],
+  ['start=today&timezone=Pacific/Kiritimati&end=tomorrow', 'tomorrow', 'now'],
+  ['start=this week', 'now', 'monday'],
+  ['start=last week&end=last week', 'week', 'week'],
+  ['start=last month&end=last month', 'october', 'quarter'],
+  ['start=last month&end=last month&timezone=Europe/Berlin', 'quarter', 'quarter'],
+  ['start=2026-W47&end=2026-W47', 'tomorrow', 'monday'],
+  ['start=Q3&end=Q3 2026', 'summer', 'summer'],
+  ['start=2025&end=end of last year', 'lastYear', 'lastYear'],
+  ['start=last 7 days', 'now', 'week'],
+  ['start=start of month&end=end of today', 'evening', 'month'],
+  ['start=nov 14&end=monday', 'monday', 'week'],
 ] as const)('GET /events?%s gives the clicks from %s back to %s', async (parameters, newest, oldest) => {
   const { status, body } = await workspace.events(parameters);
   expect(status).toBe(200);
@@ -76,9 +86,11 @@ test.each([
 });
 
 test.each([
-  'start=last month',
-  'end=last month',
+  'start=next life',
+  'end=last',
   'start=03/04/2026',
+  'start=31/12/2026',
+  `start=${'yesterday '.repeat(11)}`,
   'start=1772600000',
   'start=2026-02-29',
   'start=2026-11-21&end=soon',

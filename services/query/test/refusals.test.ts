@@ -32,6 +32,7 @@ test.each([
   ['start=soon', 422],
   ['start=1772600000', 422],
   ['key=try', 400],
+  ['zone=Nowhere', 422],
   [`city=${'a,'.repeat(1001)}`, 422],
   [`query=${encodeURIComponent("metadata['a']=='b'")}`, 422],
   [`query=${'x'.repeat(10_001)}`, 422],
@@ -43,17 +44,12 @@ test.each([
   expect(answer.body.error.doc_url).toBe(`${DOC_BASE}/api-reference/errors#${code.replaceAll('_', '-')}`);
 });
 
-test.each([
-  'zone=Nowhere',
-  'timezone=Nowhere/Land',
-  'city=',
-  'country=-',
-  'workspaceId=ws_other',
-  'root=TRUE',
-  'tagId=,,',
-])('GET /events?%s is fine', async (parameters) => {
-  expect((await workspace.events(parameters)).status).toBe(200);
-});
+test.each(['timezone=Nowhere/Land', 'city=', 'country=-', 'workspaceId=ws_other', 'root=TRUE', 'tagId=,,'])(
+  'GET /events?%s is fine',
+  async (parameters) => {
+    expect((await workspace.events(parameters)).status).toBe(200);
+  },
+);
 
 test('a filter of 10,000 characters in any script is answered', async () => {
   expect((await workspace.events({ city: '東'.repeat(10_000) })).status).toBe(200);

@@ -11,7 +11,6 @@ import {
   parseResourceId,
   type Scope,
 } from '@waymark/contract';
-import { createMetCustomers } from '@waymark/event-queue';
 import { type App, createLogger } from '@waymark/http-kit';
 import { createRateLimiter } from '@waymark/rate-limit';
 import {
@@ -58,10 +57,10 @@ export async function startQuery(
     logger,
     baseUrl: 'https://api.example.com',
   });
-  const rateLimiter = createRateLimiter(client);
+  const rateLimiter = createRateLimiter(client, { instanceKey: Buffer.alloc(32) });
   const app = buildApp(
     { logger, docBase: DOC_BASE, trustedProxies: [] },
-    { catalog, clickhouse: database.client, rateLimiter, metCustomers: createMetCustomers(client), now, ...options },
+    { catalog, clickhouse: database.client, rateLimiter, now, ...options },
   );
   await app.ready();
   return {

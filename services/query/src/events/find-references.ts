@@ -1,17 +1,16 @@
-import { type Catalog, normaliseKey } from '@waymark/catalog';
-import { ApiError, type Role } from '@waymark/contract';
+import { API_READ, type Catalog, isFolderHidden, type LinkSight, normaliseKey } from '@waymark/catalog';
+import { ApiError } from '@waymark/contract';
 import { type LinkReference, linkNames, type ParsedFilters } from '@waymark/event-query';
 
-async function findLink(catalog: Catalog, workspaceId: string, reference: LinkReference): Promise<string> {
-  const link =
+async function findLink(catalog: Catalog, { workspaceId, sight }: Caller, reference: LinkReference): Promise<string> {
+  const found =
     reference.by === 'externalId'
       ? await catalog.links.findByExternalId(workspaceId, reference.externalId)
-      : await catalog.links.findByAddress(reference.domain, normaliseKey(reference.key));
-  // What another workspace has is not found, like what nobody has.
-  if (link?.workspaceId === workspaceId) return link.id;
-  if (reference.by === 'externalId' && !reference.hasPrefix) {
-    throw new ApiError('bad_request', 'custom: externalId: must begin with "ext_"');
-  }
+      : await catalog.links.findByAddress(reference.domain, normaliseKey(reference.key), API_READ);
+  // What another workspace has is not found, like what nobody has and what the caller must not see.
+  const own = found?.workspaceId === workspaceId ? [found] : [];
+  const [link] = await catalog.hiddenFolders.seen(workspaceId, sight, own);
+  if (link !== undefined) return link.id;
   throw new ApiError('not_found', 'Link not found.');
 }
 
@@ -30,13 +29,13 @@ async function findNamedLinks(
 /** Whose request it is. */
 export interface Caller {
   readonly workspaceId: string;
-  readonly role: Role;
+  readonly sight: LinkSight;
 }
 
-async function checkFolder(catalog: Catalog, { workspaceId, role }: Caller, folderId: string): Promise<void> {
+async function checkFolder(catalog: Catalog, { workspaceId, sight }: Caller, folderId: string): Promise<void> {
   const folder = await catalog.folders.get(workspaceId, folderId);
   if (folder === undefined) throw new ApiError('not_found', 'Folder not found.');
-  if (folder.accessLevel === null && role !== 'owner') {
+  if (isFolderHidden(sight, folder)) {
     throw new ApiError('forbidden', 'You are not allowed to see this folder.');
   }
 }
@@ -47,24 +46,26 @@ export interface References {
   readonly linkIdByName: ReadonlyMap<string, string>;
   /** Undefined = the request names none, or there is none. */
   readonly customerId: string | undefined;
+  /** There are folders that the caller must not see. */
+  readonly hidesFolders: boolean;
 }
 
 /**
  * Looks up the one link, the customer and the folder that a request names (spec 2.2, 2.5).
  *
- * @throws ApiError 404 for a link or folder that is not there, 403 for a folder that the caller must not see, 400 for an
- *   external id that lacks its prefix and is not there
+ * @throws ApiError 404 for a link or folder that is not there, 403 for a folder that the caller must not see
  */
 export async function findReferences(catalog: Catalog, caller: Caller, parsed: ParsedFilters): Promise<References> {
   const { workspaceId } = caller;
   const customer = parsed.filters.find(({ type }) => type === 'customer');
   const externalId =
     customer?.type === 'customer' && customer.customer.by === 'externalId' ? customer.customer.externalId : undefined;
-  const [linkId, linkIdByName, found] = await Promise.all([
-    parsed.link && findLink(catalog, workspaceId, parsed.link),
+  const [linkId, linkIdByName, found, hidesFolders] = await Promise.all([
+    parsed.link && findLink(catalog, caller, parsed.link),
     findNamedLinks(catalog, workspaceId, parsed),
     externalId === undefined ? undefined : catalog.customers.findByExternalId(workspaceId, externalId),
+    catalog.hiddenFolders.anyFor(workspaceId, caller.sight),
     parsed.folderId && checkFolder(catalog, caller, parsed.folderId),
   ]);
-  return { linkId, linkIdByName, customerId: found?.id };
+  return { linkId, linkIdByName, customerId: found?.id, hidesFolders };
 }

@@ -1,8 +1,8 @@
 import type { Catalog, CustomerRecord, CustomerTotals, LinkCounters, LinkRecord, TagRecord } from '@waymark/catalog';
 import { deletedCustomer, type EventKind, formatResourceId } from '@waymark/contract';
 import { type EventPageRow, eventText, type LinkTexts, linkTexts } from './event-text.js';
+import type { Caller } from './find-references.js';
 import { type CounterReads, countersOf, shownOf } from './fresh-counters.js';
-import { type KnownCustomersParts, knownCustomers } from './known-customers.js';
 import { createMadeOf } from './made-of.js';
 import type { ValuesOf } from './read-ahead.js';
 
@@ -14,7 +14,7 @@ export function createPageTexts({ links, customers }: Pick<Catalog, 'links' | 'c
   return {
     textsOfLink: createMadeOf(
       (record: LinkRecord, counters: LinkCounters | undefined, ...tags: readonly TagRecord[]) =>
-        linkTexts(links.toLink(record, counters, tags)),
+        linkTexts(links.toLink(record, { hidesPasswords: false }, counters, tags)),
       { sizeMax: TEXTS_KEPT, sizeOf: ({ link, deprecated }) => link.length + deprecated.length },
     ),
     textOfCustomer: createMadeOf(
@@ -25,8 +25,9 @@ export function createPageTexts({ links, customers }: Pick<Catalog, 'links' | 'c
   };
 }
 
-export interface PageTextParts extends ReturnType<typeof createPageTexts>, KnownCustomersParts {
+export interface PageTextParts extends ReturnType<typeof createPageTexts> {
   readonly catalog: Catalog;
+  readonly now: () => number;
   readonly linkCounters: ValuesOf<LinkCounters>;
   readonly customerTotals: ValuesOf<CustomerTotals>;
 }
@@ -39,12 +40,25 @@ function publicIds(kind: 'link' | 'customer', numbers: ReadonlySet<string>): Rea
   return new Map([...numbers].map((number) => [number, formatResourceId(kind, number)]));
 }
 
+async function linksById(
+  { links, hiddenFolders }: Pick<Catalog, 'links' | 'hiddenFolders'>,
+  { workspaceId, sight }: Caller,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, LinkRecord>> {
+  const found = await links.getMany(workspaceId, ids);
+  // One may have gone into a hidden folder since the page was read.
+  const seen = await hiddenFolders.seen(workspaceId, sight, [...found.values()]);
+  const shown = await links.inPartnerState(workspaceId, seen);
+  return new Map(shown.map((link) => [link.id, link]));
+}
+
 async function linksOf(
   { catalog, linkCounters, textsOfLink, now }: PageTextParts,
-  workspaceId: string,
+  caller: Caller,
   kind: EventKind,
   rows: readonly EventPageRow[],
 ): Promise<TextsByNumber<LinkTexts>> {
+  const { workspaceId, sight } = caller;
   const idByNumber = publicIds('link', new Set(rows.map(([, , number]) => number)));
   const ids = [...idByNumber.values()];
   const reads: CounterReads<LinkCounters> = {
@@ -55,12 +69,17 @@ async function linksOf(
     now,
   };
   const shown = shownOf(rows.map(([, timestamp, number]) => [idByNumber.get(number) ?? '', timestamp]));
-  const [links, counters] = await Promise.all([catalog.links.getMany(workspaceId, ids), countersOf(reads, shown)]);
+  const [links, counters] = await Promise.all([linksById(catalog, caller, ids), countersOf(reads, shown)]);
   const tagsOfLink = await catalog.links.tagsOf(workspaceId, [...links.values()]);
   const texts = new Map<string, LinkTexts>();
   for (const [number, id] of idByNumber) {
     const link = links.get(id);
-    if (link !== undefined) texts.set(number, textsOfLink(link, counters.get(id), ...tagsOfLink(link)));
+    if (link === undefined) continue;
+    const [counted, tags] = [counters.get(id), tagsOfLink(link)];
+    // Texts that are remembered have passwords in the clear.
+    const isMasked = sight.hidesPasswords && link.encryptedPassword !== null;
+    const made = isMasked ? linkTexts(catalog.links.toLink(link, sight, counted, tags)) : undefined;
+    texts.set(number, made ?? textsOfLink(link, counted, ...tags));
   }
   return texts;
 }
@@ -87,7 +106,10 @@ async function customersOf(
       return id === undefined ? [] : [[id, timestamp] as const];
     }),
   );
-  const [customers, totals] = await Promise.all([knownCustomers(parts, workspaceId, ids), countersOf(reads, shown)]);
+  const [customers, totals] = await Promise.all([
+    catalog.customers.getMany(workspaceId, ids),
+    countersOf(reads, shown),
+  ]);
   const texts = new Map<string, string>();
   for (const [number, id] of idByNumber) {
     const record = customers.get(id);
@@ -101,18 +123,18 @@ async function customersOf(
 
 /**
  * The items of a page as JSON text. Each link and customer on it is read once and printed at most once. Events of a link that was
- * removed since the page was read are left out.
+ * removed or hidden since the page was read are left out.
  */
 export async function pageItems(
   parts: PageTextParts,
-  workspaceId: string,
+  caller: Caller,
   kind: EventKind,
   rows: readonly EventPageRow[],
 ): Promise<string[]> {
   if (rows.length === 0) return [];
   const [links, customers] = await Promise.all([
-    linksOf(parts, workspaceId, kind, rows),
-    customersOf(parts, workspaceId, kind, rows),
+    linksOf(parts, caller, kind, rows),
+    customersOf(parts, caller.workspaceId, kind, rows),
   ]);
   return rows.flatMap((row) => {
     const link = links.get(row[2]);

@@ -1,7 +1,6 @@
-import type { Catalog } from '@waymark/catalog';
+import { type Catalog, linkSight } from '@waymark/catalog';
 import { eventSchema, eventsQuerySchema } from '@waymark/contract';
 import { bind, checkDateRange, openCursor, parse, writeCursor } from '@waymark/event-query';
-import type { MetCustomers } from '@waymark/event-queue';
 import { type App, jsonArray, sendJsonText } from '@waymark/http-kit';
 import { z } from 'zod';
 import type { InTurn } from '../in-turn.js';
@@ -13,7 +12,6 @@ import { readPage } from './read-page.js';
 
 export interface EventRouteParts {
   readonly catalog: Catalog;
-  readonly metCustomers: MetCustomers;
   readonly inTurn: InTurn;
   readonly now: () => number;
 }
@@ -44,7 +42,7 @@ export async function eventRoutes(app: App, parts: EventRouteParts): Promise<voi
       const nowMs = cursor?.nowMs ?? now();
       const parsed = parse(query, nowMs, cursor);
       checkDateRange(workspace.plan, parsed.range, Date.parse(workspace.createdAt));
-      const caller = { workspaceId: workspace.id, role: request.apiKey.role };
+      const caller = { workspaceId: workspace.id, sight: linkSight(request.apiKey) };
       const references = await findReferences(catalog, caller, parsed);
       const bound = bind(parsed, { workspaceId: workspace.id, programId: workspace.defaultProgramId, ...references });
       const { rows, ahead } = await inTurn(request, reply, async (reads) => {
@@ -58,7 +56,7 @@ export async function eventRoutes(app: App, parts: EventRouteParts): Promise<voi
       if (last !== undefined) {
         reply.header('link', nextLink(query, writeCursor({ nowMs, after: positionOf(last) }, list)));
       }
-      const items = await pageItems({ ...parts, ...texts, ...ahead }, workspace.id, parsed.kind, rows);
+      const items = await pageItems({ ...parts, ...texts, ...ahead }, caller, parsed.kind, rows);
       return sendJsonText(reply, jsonArray(items));
     },
   );

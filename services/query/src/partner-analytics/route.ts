@@ -1,5 +1,5 @@
-import type { Catalog, PartnerRecord, WorkspaceRecord } from '@waymark/catalog';
-import { ApiError, partnerAnalyticsAnswerSchema, partnerAnalyticsQuerySchema } from '@waymark/contract';
+import { type Catalog, linkSight, type PartnerRecord, type WorkspaceRecord } from '@waymark/catalog';
+import { ApiError, fieldError, partnerAnalyticsAnswerSchema, partnerAnalyticsQuerySchema } from '@waymark/contract';
 import { bindAnalytics, checkDateRange, parseAnalytics } from '@waymark/event-query';
 import { type App, sendJsonText } from '@waymark/http-kit';
 import { createAnswerBody, linkFields } from '../analytics/answer.js';
@@ -25,7 +25,7 @@ async function findPartner(
 ): Promise<PartnerRecord> {
   if (workspace.defaultProgramId === null) throw new ApiError('not_found', 'Program not found.');
   if (partnerId !== undefined) return partners.require(workspace.id, partnerId);
-  if (tenantId === undefined) throw new ApiError('bad_request', 'Name the partner: partnerId or tenantId.');
+  if (tenantId === undefined) throw fieldError('required', 'partnerId', 'partnerId or tenantId must be given');
   const partner = await partners.findByTenantId(workspace.id, tenantId);
   if (partner === undefined) throw new ApiError('not_found', 'Partner not found.');
   return partner;
@@ -37,10 +37,12 @@ type LinkRow = Readonly<Record<string, unknown>>;
 async function withEveryLink(
   { partners }: Catalog,
   { workspaceId, id }: PartnerRecord,
+  hidesFolders: boolean,
   rows: readonly LinkRow[],
 ): Promise<LinkRow[]> {
   const known = new Set(rows.map((row) => row.id));
-  const others = (await partners.links(workspaceId, id, LINKS_MAX)).filter((link) => !known.has(link.id));
+  const links = await partners.links(workspaceId, id, LINKS_MAX, hidesFolders);
+  const others = links.filter((link) => !known.has(link.id));
   return [...rows, ...others.map((link) => ({ ...linkFields(link), ...NO_NUMBERS }))];
 }
 
@@ -60,6 +62,7 @@ export async function partnerAnalyticsRoutes(app: App, { catalog, inTurn, now }:
     },
     async (request, reply) => {
       const { workspace } = request;
+      const hidesFolders = await catalog.hiddenFolders.anyFor(workspace.id, linkSight(request.apiKey));
       const { partnerId, tenantId, groupBy = 'count', ...range } = request.query;
       const partner = await findPartner(catalog, workspace, { partnerId, tenantId });
       const isOpen = range.start === undefined && range.end === undefined;
@@ -70,13 +73,13 @@ export async function partnerAnalyticsRoutes(app: App, { catalog, inTurn, now }:
       checkDateRange(workspace.plan, parsed.filters.range, createdAtMs);
       const scope = {
         ...{ workspaceId: workspace.id, programId: workspace.defaultProgramId },
-        ...{ linkId: undefined, customerId: undefined },
+        hidesFolders,
       };
       const bound = bindAnalytics(parsed, scope);
       const groups = await inTurn(request, reply, (reads) => readGroups(reads, bound));
       const body = await answerBody(workspace.id, bound, groups);
       if (!Array.isArray(body)) return sendJsonText(reply, JSON.stringify({ ...body, ...NO_EARNINGS }));
-      const rows = groupBy === 'top_links' ? await withEveryLink(catalog, partner, body) : body;
+      const rows = groupBy === 'top_links' ? await withEveryLink(catalog, partner, hidesFolders, body) : body;
       return sendJsonText(reply, JSON.stringify(rows.map((row) => ({ ...row, ...NO_EARNINGS }))));
     },
   );
