@@ -1,4 +1,4 @@
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { identifyProcess, isRunning, type ProcessIdentity } from './process-identity.js';
@@ -41,6 +41,17 @@ function removeStaleLock(file: string, dataDir: string): void {
   if (isLive) throw new DataDirInUseError(dataDir, caught.supervisor.pid);
 }
 
+const PRIVATE_FOLDERS: ReadonlySet<string> = new Set(['run', 'redis', 'clickhouse', 'logs', 'spool']);
+
+/** Keys and stores are the owner's alone, whatever modes a copy, an archive or an earlier release has left. */
+function closeToOthers(dataDir: string): void {
+  for (const entry of readdirSync(dataDir, { withFileTypes: true })) {
+    const path = join(dataDir, entry.name);
+    if (entry.isDirectory() && PRIVATE_FOLDERS.has(entry.name)) chmodSync(path, 0o700);
+    else if (entry.isFile() && entry.name.endsWith('.key')) chmodSync(path, 0o600);
+  }
+}
+
 /**
  * One supervisor a DATA_DIR. The lock names a process and when it started, so one left by a crash or a reboot is told from
  * a live one and taken over.
@@ -53,6 +64,7 @@ export function lockDataDir(dataDir: string): DataDirLock {
   const draft = `${file}.${process.pid}`;
   const supervisor = identifyProcess(process.pid) ?? { pid: process.pid, started: '' };
   mkdirSync(directory, { recursive: true, mode: 0o700 });
+  closeToOthers(dataDir);
 
   const write = (children: readonly ProcessIdentity[]) => {
     writeFileSync(draft, JSON.stringify({ supervisor, children }), { mode: 0o600 });

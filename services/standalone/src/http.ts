@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStores } from '@waymark/catalog';
 import { describeSettings, loadSettings, readAdminKey, readInstanceKey, type Settings } from '@waymark/config';
-import { createEventProducer, createMetCustomers, createRecordedClaims } from '@waymark/event-queue';
+import { createEventProducer, createRecordedClaims } from '@waymark/event-queue';
 import {
   type App,
   authPlugin,
@@ -57,7 +57,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
     catalogLookups,
     logger,
   });
-  const rateLimiter = createRateLimiter(redis, { logger });
+  const rateLimiter = createRateLimiter(redis, { instanceKey, logger });
   const ingest = createIngestDeps({ settings, instanceKey, catalog, producer, clickhouse, redis, rateLimiter, logger });
 
   const options: CreateAppOptions = {
@@ -83,8 +83,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const management = { catalog, claims, outbound, rateLimiter, notifier, defaultDomain, now: Date.now };
   api.register(async (routes) => managementRoutes(routes as App, management));
   const eventsExpire = settings.eventRetentionDays !== undefined;
-  const metCustomers = createMetCustomers(redis);
-  const query = { catalog, clickhouse, metCustomers, now: Date.now, eventsExpire, onQuery: operations.countQuery };
+  const query = { catalog, clickhouse, now: Date.now, eventsExpire, onQuery: operations.countQuery };
   api.register(async (routes) => queryRoutes(routes as App, query));
   api.register(async (routes) => trackRoutes(routes as App, ingest));
   const links = buildLinkApp(options, ingest, operations);

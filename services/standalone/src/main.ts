@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { adminKeyFile, describeSettings, environmentWith, loadSettings, type Settings } from '@waymark/config';
 import { createLogger, type Logger, runService } from '@waymark/http-kit';
+import { firstKeyFile, keepFirstKey } from './first-key.js';
 import { openLog } from './launch.js';
 import { LOCAL_DOMAIN, nextSteps } from './next-steps.js';
 import { prepareStores } from './prepare-stores.js';
@@ -52,7 +53,9 @@ async function start(settings: Settings, logger: Logger, signal: AbortSignal) {
   const { api, links } = stack;
   const suffix = apiKey === undefined ? `-${randomBytes(3).toString('hex')}` : '';
   console.log(`\nWaymark is up: API ${api}, short links ${links}, data and logs in ${settings.dataDir}\n`);
-  console.log(nextSteps({ api, links, domain, dataDir: settings.dataDir, apiKey, suffix }));
+  const apiKeyFile = process.stdout.isTTY ? undefined : firstKeyFile(settings.dataDir);
+  if (apiKey !== undefined && apiKeyFile !== undefined) keepFirstKey(settings.dataDir, apiKey);
+  console.log(nextSteps({ api, links, domain, dataDir: settings.dataDir, apiKey, apiKeyFile, suffix }));
   const adminKey = settings.adminKey === undefined ? adminKeyFile(settings.dataDir) : 'ADMIN_KEY';
   console.log(`Metrics and operations pages: ${api}/metrics and ${api}/ops, with the admin key in ${adminKey}`);
   console.log('Ctrl-C stops it.');

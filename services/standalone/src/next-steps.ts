@@ -12,6 +12,8 @@ export interface NextSteps {
   readonly dataDir: string;
   /** The key made at this very start; undefined = made earlier, and shown then. */
   readonly apiKey: string | undefined;
+  /** The file that holds that key; undefined = it is shown. */
+  readonly apiKeyFile: string | undefined;
   /** Differs at every start, so that the lines work again on the same data. */
   readonly suffix: string;
 }
@@ -23,8 +25,15 @@ export function localLinkAddress(links: string, domain: string, key: string): st
   return isLocal ? `http://${LOCAL_DOMAIN}:${port}/${key}` : `-H 'Host: ${domain}' ${links}/${key}`;
 }
 
-function steps({ api, links, domain, dataDir, apiKey, suffix }: NextSteps): readonly (readonly [string, string])[] {
-  const authorization = `-H "Authorization: Bearer ${apiKey ?? '$WAYMARK_KEY'}"`;
+/** The key as a shell takes it between double quotes. */
+function keyInShell({ apiKey, apiKeyFile }: Pick<NextSteps, 'apiKey' | 'apiKeyFile'>): string {
+  if (apiKey === undefined) return '$WAYMARK_KEY';
+  return apiKeyFile === undefined ? apiKey : `$(cat '${apiKeyFile}')`;
+}
+
+function steps(input: NextSteps): readonly (readonly [string, string])[] {
+  const { api, links, domain, dataDir, suffix } = input;
+  const authorization = `-H "Authorization: Bearer ${keyInShell(input)}"`;
   const post = (path: string, body: string) =>
     `curl -s ${api}${path} ${authorization} -H 'Content-Type: application/json' -d ${body}`;
   const list = (event: string) => `curl -s '${api}/events?event=${event}' ${authorization}`;
@@ -64,20 +73,27 @@ function steps({ api, links, domain, dataDir, apiKey, suffix }: NextSteps): read
   ];
 }
 
-function keyLines(apiKey: string | undefined): readonly string[] {
-  return apiKey === undefined
-    ? [
-        'With the API key of a workspace (a new one: npx waymark key create --workspace default):',
+function keyLines({ apiKey, apiKeyFile }: NextSteps): readonly string[] {
+  if (apiKey === undefined) {
+    return [
+      'With the API key of a workspace (a new one: npx waymark key create --workspace default):',
+      '',
+      '  export WAYMARK_KEY=dub_…',
+    ];
+  }
+  return apiKeyFile === undefined
+    ? ['The workspace "default" was made. Its API key is shown this once:', '', `  ${apiKey}`]
+    : [
+        'The workspace "default" was made. Its API key is in a file that only you can read; keep it, and delete the file:',
         '',
-        '  export WAYMARK_KEY=dub_…',
-      ]
-    : ['The workspace "default" was made. Its API key is shown this once:', '', `  ${apiKey}`];
+        `  ${apiKeyFile}`,
+      ];
 }
 
 /** What to do next, a curl line a step, each one complete in itself. */
 export function nextSteps(input: NextSteps): string {
   return [
-    ...keyLines(input.apiKey),
+    ...keyLines(input),
     '',
     ...steps(input).flatMap(([what, line], index) => [`  # ${index + 1}. ${what}`, `  ${line}`]),
     '',

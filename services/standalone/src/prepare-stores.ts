@@ -8,9 +8,9 @@ import {
 } from '@waymark/clickhouse';
 import type { Settings } from '@waymark/config';
 import { ApiError } from '@waymark/contract';
+import { checkRedisSettings } from '@waymark/event-queue';
 import type { Logger } from '@waymark/http-kit';
 import { Redis } from 'ioredis';
-import { redisAdvice } from './redis-advice.js';
 import type { Stores } from './stack.js';
 
 /** The workspace a first start makes. */
@@ -90,7 +90,7 @@ export async function prepareStores(options: PrepareOptions): Promise<FirstWorks
   });
   try {
     await checkStores(redis, clickhouse);
-    if (settings.redisUrl !== undefined) for (const line of await redisAdvice(redis)) report(line);
+    if (settings.redisUrl !== undefined) for (const line of await checkRedisSettings(redis)) report(line);
     await migrate(clickhouse, { cluster: settings.clickhouseCluster });
     await applyRetention(clickhouse, {
       cluster: settings.clickhouseCluster,

@@ -11,6 +11,8 @@ export interface RedisOptions {
   readonly dataDir: string;
   readonly port: number;
   readonly maxmemoryMb: number;
+  /** Asked of every connection. */
+  readonly password: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -41,9 +43,13 @@ function findParentDeathSignal(path: string): string | undefined {
   }
 }
 
-/** Every acknowledged write is on disk, and nothing is ever evicted: the queue lives here. */
+/**
+ * Every acknowledged write is on disk, and nothing is ever evicted: the queue lives here. The rest is read from standard
+ * input: every user of the machine sees a command line.
+ */
 function redisArguments({ port, maxmemoryMb }: RedisOptions, directory: string): string[] {
   return [
+    '-',
     ...['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, '--daemonize', 'no', '--save', ''],
     ...['--appendonly', 'yes', '--appendfsync', 'always', '--aof-load-truncated', 'yes'],
     ...['--maxmemory', `${maxmemoryMb}mb`, '--maxmemory-policy', 'noeviction'],
@@ -62,9 +68,9 @@ async function answersPing(redis: Redis): Promise<boolean> {
 }
 
 /** A long append-only file takes its time to load: there is no limit but the life of the process. */
-async function untilServing(port: number, signal: AbortSignal): Promise<void> {
+async function untilServing({ port, password }: RedisOptions, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const redis = new Redis({ host: '127.0.0.1', port, lazyConnect: true, retryStrategy: () => null });
+    const redis = new Redis({ host: '127.0.0.1', port, password, lazyConnect: true, retryStrategy: () => null });
     redis.on('error', () => undefined);
     if (await answersPing(redis)) return;
     await sleep(PROBE_EVERY_MS);
@@ -98,11 +104,14 @@ export async function launchRedis(options: RedisOptions, signal: AbortSignal): P
   const setpriv = findParentDeathSignal(path);
   const child =
     setpriv === undefined
-      ? fork(fileURLToPath(guardEntry()), command, { detached: true, stdio: ['ignore', log.fd, log.fd, 'ipc'] })
-      : spawn(setpriv, ['--pdeathsig', 'KILL', ...command], { detached: true, stdio: ['ignore', log.fd, log.fd] });
+      ? fork(fileURLToPath(guardEntry()), command, { detached: true, stdio: ['pipe', log.fd, log.fd, 'ipc'] })
+      : spawn(setpriv, ['--pdeathsig', 'KILL', ...command], { detached: true, stdio: ['pipe', log.fd, log.fd] });
   closeSync(log.fd);
+  // A server that cannot be started reads nothing; that it ended is told below.
+  child.stdin?.on('error', () => undefined);
+  child.stdin?.end(`requirepass ${options.password}\n`);
   const pid = setpriv === undefined ? guardedPid(child) : Promise.resolve(child.pid ?? 0);
-  await untilReady('redis', child, log.file, signal, (ended) => untilServing(options.port, ended));
+  await untilReady('redis', child, log.file, signal, (ended) => untilServing(options, ended));
   return { child, pid: await pid };
 }
 

@@ -1,7 +1,14 @@
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { embeddedArguments, embeddedEntry, embeddedThreads } from '@waymark/clickhouse-embedded';
+import {
+  embeddedArguments,
+  embeddedEntry,
+  embeddedEnvironment,
+  embeddedUrl,
+  newEmbeddedPassword,
+} from '@waymark/clickhouse-embedded';
 import {
   ensureAdminKey,
   ensureInstanceKey,
@@ -79,22 +86,24 @@ async function startStores({ settings, report }: StackOptions, children: Childre
   let { redisUrl, clickhouseUrl } = settings;
   if (redisUrl === undefined) {
     const port = await stablePort(`redis ${dataDir}`);
-    const redis = { dataDir, port, maxmemoryMb: redisMaxmemoryMb, env: environmentWith({}) };
+    const password = randomBytes(32).toString('base64url');
+    const redis = { dataDir, port, maxmemoryMb: redisMaxmemoryMb, password, env: environmentWith({}) };
     await children.start('redis', STORE_STOP_MS, (signal) => launchRedis(redis, signal));
-    redisUrl = `redis://127.0.0.1:${port}`;
+    redisUrl = `redis://:${password}@127.0.0.1:${port}`;
     report(`redis on port ${port}`);
   }
   if (clickhouseUrl === undefined) {
     const port = await stablePort(`clickhouse ${dataDir}`);
+    const password = newEmbeddedPassword();
     const clickhouse = {
       name: 'clickhouse',
       entry: pathToFileURL(embeddedEntry()),
       dataDir,
       args: embeddedArguments({ dataDir: join(dataDir, 'clickhouse'), port, sessions: clickhouseSessions }),
-      env: environmentWith({ UV_THREADPOOL_SIZE: String(embeddedThreads(clickhouseSessions)) }),
+      env: environmentWith(embeddedEnvironment(password, clickhouseSessions)),
     };
     await children.start('clickhouse', STORE_STOP_MS, (signal) => launchNode(clickhouse, signal));
-    clickhouseUrl = `http://127.0.0.1:${port}`;
+    clickhouseUrl = embeddedUrl(port, password);
     report(`clickhouse, embedded, on port ${port}`);
   }
   const instanceKey = settings.instanceKey ?? ensureInstanceKey(dataDir).toString('hex');

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -40,5 +40,15 @@ describe('the lock of a data directory', () => {
     const children = [self, { pid: process.ppid, started: 'another time' }];
     writeFileSync(lockFile(), JSON.stringify({ supervisor: { pid: 1, started: 'never' }, children }));
     expect(lockDataDir(dataDir).leftovers).toEqual([self]);
+  });
+
+  it('closes stores and keys to other users, whatever a copy has made of their modes', () => {
+    const folders = ['redis', 'clickhouse', 'logs', 'spool', 'run'].map((name) => join(dataDir, name));
+    for (const folder of folders) mkdirSync(folder);
+    const keys = ['admin.key', 'instance.key', 'first-api.key'].map((name) => join(dataDir, name));
+    for (const key of keys) writeFileSync(key, 'key');
+    for (const path of [...folders, ...keys]) chmodSync(path, 0o755);
+    lockDataDir(dataDir).release();
+    expect([...folders, ...keys].filter((path) => (statSync(path).mode & 0o077) !== 0)).toEqual([]);
   });
 });

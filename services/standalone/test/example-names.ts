@@ -22,6 +22,11 @@ export class ExampleNames {
   readonly #exampleOf = new Map<string, string>();
   readonly #shown = new Map<string, number>();
 
+  /** What one is in this run, where it is no id. */
+  is(actual: string, example: string): void {
+    this.#exampleOf.set(actual, example);
+  }
+
   #nextPlace(sort: string): number {
     const place = (this.#shown.get(sort) ?? 0) + 1;
     this.#shown.set(sort, place);

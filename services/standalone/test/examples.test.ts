@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { EXAMPLE_REQUESTS, type ExampleAnswer, type ExampleRequest, exampleAnswer } from '@waymark/contract';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -28,6 +31,7 @@ interface Document {
 let api: WholeApi;
 let keys: { readonly secret: string; readonly publishable: string };
 let document: Document;
+let page: { readonly url: string; close(): void };
 const names = new ExampleNames();
 const answers: Record<string, ExampleAnswer> = {};
 
@@ -42,9 +46,27 @@ beforeAll(async () => {
     await api.catalog.partners.create(workspace.id, { name, email, status: 'pending' });
   }
   api.startWriter();
+  page = await startPage();
+  names.is(page.url, 'https://shop.example/spring-sale');
   document = (await (await fetch(`${api.url}/openapi.json`)).json()) as Document;
 });
-afterAll(() => api.close());
+afterAll(async () => {
+  page.close();
+  await api.close();
+});
+
+/** A page of somebody else. */
+async function startPage(): Promise<typeof page> {
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' });
+    response.end(`<!doctype html><title>Spring sale</title><meta name="description" content="Boots and more, until May">
+<meta property="og:image" content="https://shop.example/boots.png">`);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/spring-sale`, close: () => server.close() };
+}
 
 const hasEach = (words: readonly string[]) => (text: string) => words.every((word) => text.includes(word));
 const HAS_EVENTS = hasEach(['"clicks":1', '"leads":1', '"sales":1']);
@@ -71,10 +93,10 @@ async function send({ route, params = {}, query = {}, body }: ExampleRequest): P
     headers: {
       'user-agent': BROWSER,
       'x-forwarded-for': '203.0.113.7',
-      'x-vercel-ip-country': 'US',
-      'x-vercel-ip-country-region': 'TX',
-      'x-vercel-ip-city': 'Austin',
-      'x-vercel-ip-continent': 'NA',
+      'cf-ipcountry': 'US',
+      'cf-region-code': 'TX',
+      'cf-ipcity': 'Austin',
+      'cf-ipcontinent': 'NA',
       authorization: `Bearer ${key}`,
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     },
@@ -98,12 +120,14 @@ it('every route has an example', () => {
 it.each(EXAMPLE_REQUESTS)('$route is answered as documented', async (request) => {
   const { route } = request;
   const isSettled = SETTLED[route] ?? (() => true);
-  const { status, type, text } = await waitFor(
+  const { status, type, sniff, cache, text } = await waitFor(
     async () => {
       const response = await send(names.toActual(request));
       const answer = {
         status: response.status,
         type: response.headers.get('content-type'),
+        sniff: response.headers.get('x-content-type-options'),
+        cache: response.headers.get('cache-control'),
         text: await response.text(),
       };
       return isSettled(answer.text) ? answer : undefined;
@@ -111,6 +135,8 @@ it.each(EXAMPLE_REQUESTS)('$route is answered as documented', async (request) =>
     { what: 'an answer with what was recorded', timeoutMs: 20_000 },
   );
   expect([200, 201], text).toContain(status);
+  // QR codes are public.
+  expect([sniff, cache === 'no-store']).toEqual(['nosniff', type !== 'image/png']);
   if (type?.startsWith('application/json') !== true) {
     answers[route] = { status };
     return;

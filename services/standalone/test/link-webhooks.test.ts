@@ -114,7 +114,7 @@ it('unknown webhooks answer 422; those that end are named by no link', async () 
   });
   expect([unknown.status, unknown.body.error.message]).toEqual([
     422,
-    'custom: webhookIds: unknown webhooks: wh_00000000000',
+    'invalid_value: webhookIds: unknown webhooks: wh_00000000000',
   ]);
   const [removed, rescoped] = [await aHook({ linkScope: 'links' }), await aHook({ linkScope: 'links' })];
   const link = await aLink({ webhookIds: [removed.id, rescoped.id] });

@@ -28,7 +28,7 @@ beforeAll(async () => {
   up = runUp(dataDir, { LOG_LEVEL: 'debug', ADMIN_KEY, INSTANCE_KEY, WRITER_PORT: String(writerPort) });
   state = await up.ready();
   await waitFor(() => up.output().includes('Ctrl-C'), { what: 'its last line' });
-  apiKey = /\bdub_[0-9A-Za-z]{24}\b/.exec(up.output())?.[0] ?? '';
+  apiKey = up.firstKey();
 }, UP_MS_MAX);
 afterAll(async () => {
   await up.stop();
@@ -55,7 +55,8 @@ async function visit(path: string, address = ADDRESSES[0] ?? '', init: RequestIn
 
 /** What `/metrics` says of something, undefined when nothing; a scrape that takes longer than a second fails. */
 async function metric(line: string, base = state.api): Promise<number | undefined> {
-  const answer = await fetch(`${base}/metrics`, { signal: AbortSignal.timeout(SCRAPE_MS_MAX) });
+  const headers = { authorization: `Bearer ${ADMIN_KEY}` };
+  const answer = await fetch(`${base}/metrics`, { headers, signal: AbortSignal.timeout(SCRAPE_MS_MAX) });
   const found = (await answer.text()).split('\n').find((text) => text.startsWith(line));
   return found === undefined ? undefined : Number(found.slice(found.lastIndexOf(' ') + 1));
 }

@@ -14,7 +14,7 @@ const MODULE = new URL('../dist/redis-process.js', import.meta.url).href;
 const PARENT = `
 const [, , dataDir, port, path] = process.argv;
 const { launchRedis } = await import('${MODULE}');
-const options = { dataDir, port: Number(port), maxmemoryMb: 64, env: { PATH: path } };
+const options = { dataDir, port: Number(port), maxmemoryMb: 64, password: 'the-secret', env: { PATH: path } };
 const { pid } = await launchRedis(options, new AbortController().signal);
 console.log(pid);
 setInterval(() => {}, 1000);

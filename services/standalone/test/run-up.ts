@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -43,6 +43,8 @@ export interface Up {
   state(): RunState | undefined;
   /** Waits until the run file is there. */
   ready(): Promise<RunState>;
+  /** The key of the workspace that the first start on this data made. */
+  firstKey(): string;
   /** Exit code, or the signal that ended it. */
   ended(): Promise<number | string>;
   /** SIGTERM, and waits. */
@@ -91,6 +93,7 @@ export function runUp(
         { what: 'the stack to be up', timeoutMs: START_MS_MAX },
       );
     },
+    firstKey: () => readFileSync(join(dataDir, 'first-api.key'), 'utf8').trim(),
     ended,
     stop() {
       child.kill('SIGTERM');

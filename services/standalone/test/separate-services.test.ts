@@ -11,7 +11,7 @@ import { removeDataDir, temporaryDataDir } from './run-up.js';
 
 const SERVICES = ['ingest', 'query', 'management'] as const;
 const START_MS_MAX = 60_000;
-const ADMIN_KEY = 'a'.repeat(32);
+const ADMIN_KEY = 'an-admin-key'.repeat(3);
 
 let redis: TestRedis;
 let database: TestDatabase;
@@ -56,11 +56,16 @@ afterAll(async () => {
   await Promise.all([redis.stop(), database.drop()]);
 });
 
+const scrape = async (url: string) => {
+  const authorization = `Basic ${Buffer.from(`prometheus:${ADMIN_KEY}`).toString('base64')}`;
+  return (await fetch(url, { headers: { authorization } })).text();
+};
+
 it.each(SERVICES)('%s serves its own metrics, and knows of the others', async (service) => {
   const url = `http://127.0.0.1:${ports.get(service)}/metrics`;
   const text = await waitFor(
     async () => {
-      const answer = await (await fetch(url)).text();
+      const answer = await scrape(url);
       return (
         SERVICES.every((other) =>
           answer.includes(`waymark_component_up{component="${other}",service="${service}"} 1`),
@@ -70,15 +75,8 @@ it.each(SERVICES)('%s serves its own metrics, and knows of the others', async (s
     { what: 'all three to be up', timeoutMs: 20_000 },
   );
   expect(text).toMatch(/^waymark_http_request_duration_seconds_count\{method="GET",route="\/readyz"/m);
-  const forwarded = { 'x-forwarded-for': '203.0.113.7' };
-  const statusOf = async (headers: Record<string, string>) => {
-    const answer = await fetch(url, { headers });
-    await answer.text();
-    return answer.status;
-  };
-  expect(await statusOf(forwarded)).toBe(401);
-  const authorization = `Basic ${Buffer.from(`prometheus:${ADMIN_KEY}`).toString('base64')}`;
-  expect(await statusOf({ ...forwarded, authorization })).toBe(200);
+  const withoutKey = await fetch(url);
+  expect([withoutKey.status, (await withoutKey.text()).includes('waymark_')]).toEqual([401, false]);
 });
 
 it('on the link port /metrics is a short link like any other', async () => {
@@ -94,7 +92,7 @@ it('one that is stopped says goodbye, so that nobody takes it for killed', async
   const line = (name: string) => `waymark_component_${name}{component="query",service="management"}`;
   await waitFor(
     async () => {
-      const answer = await (await fetch(`http://127.0.0.1:${ports.get('management')}/metrics`)).text();
+      const answer = await scrape(`http://127.0.0.1:${ports.get('management')}/metrics`);
       return answer.includes(`${line('up')} 0`) && answer.includes(`${line('kills_total')} 0`);
     },
     { what: 'query to be told as down', timeoutMs: 15_000 },

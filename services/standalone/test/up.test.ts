@@ -33,8 +33,8 @@ describe('up', { timeout: 120_000 }, () => {
     expect(state).toEqual({
       api: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       links: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
-      redis: expect.stringMatching(/^redis:\/\/127\.0\.0\.1:\d+$/),
-      clickhouse: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      redis: expect.stringMatching(/^redis:\/\/:[\w-]{43}@127\.0\.0\.1:\d+$/),
+      clickhouse: expect.stringMatching(/^http:\/\/default:[\w-]{43}@127\.0\.0\.1:\d+$/),
       pids: {
         supervisor: up.child.pid,
         http: expect.any(Number),
@@ -49,8 +49,11 @@ describe('up', { timeout: 120_000 }, () => {
     expect(await isReady(state)).toBe(true);
   });
 
-  it('makes a workspace at the first start and prints its key, which works', async () => {
-    apiKey = API_KEY.exec(up.output())?.[0] ?? '';
+  it('makes a workspace at the first start, whose key works and is in no log but in a file of its own', async () => {
+    apiKey = up.firstKey();
+    expect(statSync(join(up.dataDir, 'first-api.key')).mode & 0o077).toBe(0);
+    expect(up.output()).not.toMatch(API_KEY);
+    expect(up.output()).toContain(join(up.dataDir, 'first-api.key'));
     const answer = await fetch(`${state.api}/domains`, { headers: { authorization: `Bearer ${apiKey}` } });
     expect(answer.status).toBe(200);
     expect(await answer.json()).toMatchObject([{ slug: 'localhost', primary: true }]);

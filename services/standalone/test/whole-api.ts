@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Catalog, createCatalog } from '@waymark/catalog';
 import { loadSettings } from '@waymark/config';
-import { createEventProducer, createEventWriter, createMetCustomers, createRecordedClaims } from '@waymark/event-queue';
+import { createEventProducer, createEventWriter, createRecordedClaims } from '@waymark/event-queue';
 import { type App, authPlugin, createApp, createLogger } from '@waymark/http-kit';
 import { buildLinkApp, createIngestDeps, trackRoutes } from '@waymark/ingest';
 import { managementRoutes } from '@waymark/management';
@@ -13,6 +13,7 @@ import { queryRoutes } from '@waymark/query';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { createTestDatabase, startRedis, type TestDatabase } from '@waymark/test-kit';
 import { createEventFollower, createWebhookNotifier, createWebhookWorker } from '@waymark/webhooks';
+import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { Redis } from 'ioredis';
 
 export const BROWSER =
@@ -25,12 +26,17 @@ export interface WholeApi {
   readonly database: TestDatabase;
   /** Follows a short link as a browser that was never here; resolves to the status. */
   visit(domain: string, key: string): Promise<number>;
+  /** Calls the link port as a browser that was never here, unless headers say otherwise. */
+  callLinks(request: InjectOptions): Promise<LightMyRequestResponse>;
+  /** Opens the link port and tells its number. */
+  listenLinks(): Promise<number>;
   /** From now on events are written, and webhooks on this machine are told of them. */
   startWriter(): void;
   close(): Promise<void>;
 }
 
-export async function startWholeApi(): Promise<WholeApi> {
+/** @param options.trustedProxies addresses whose forwarded headers the API believes */
+export async function startWholeApi({ trustedProxies = [] as readonly string[] } = {}): Promise<WholeApi> {
   const [database, server] = await Promise.all([createTestDatabase(), startRedis()]);
   const directory = mkdtempSync(join(tmpdir(), 'waymark-api-'));
   const logger = createLogger({ name: 'test', level: 'silent' });
@@ -40,31 +46,40 @@ export async function startWholeApi(): Promise<WholeApi> {
   const baseUrl = 'https://api.example.com';
   const catalog = createCatalog({ redis, clickhouse, instanceKey, now: Date.now, logger, baseUrl });
   const producer = createEventProducer({ redisUrl: server.url, spoolDirectory: join(directory, 'spool'), logger });
-  const rateLimiter = createRateLimiter(redis);
-  const settings = loadSettings({ DATA_DIR: directory });
+  const rateLimiter = createRateLimiter(redis, { instanceKey });
+  const settings = loadSettings({ DATA_DIR: directory, GEO_EDGE: 'cloudflare' });
   const ingest = createIngestDeps({ settings, instanceKey, catalog, producer, clickhouse, redis, rateLimiter, logger });
   const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
-  const outbound = createOutbound({ allowedRanges: [] });
+  const outbound = createOutbound({ allowedRanges: ['127.0.0.0/8'] });
   const claims = createRecordedClaims(redis);
-  const metCustomers = createMetCustomers(redis);
   const management = { catalog, claims, outbound, rateLimiter, notifier, defaultDomain: undefined, now: Date.now };
 
-  const api = createApp({ logger, docBase: 'https://docs.example.com', trustedProxies: [] });
+  const api = createApp({ logger, docBase: 'https://docs.example.com', trustedProxies });
   api.register(authPlugin, { catalog, rateLimiter });
   api.register(async (routes) => managementRoutes(routes as App, management));
-  api.register(async (routes) => queryRoutes(routes as App, { catalog, clickhouse, metCustomers, now: Date.now }));
+  api.register(async (routes) => queryRoutes(routes as App, { catalog, clickhouse, now: Date.now }));
   api.register(async (routes) => trackRoutes(routes as App, ingest));
   await api.listen({ host: '127.0.0.1', port: 0 });
   const links = buildLinkApp({ logger, docBase: 'https://docs.example.com', trustedProxies: ['127.0.0.1/32'] }, ingest);
   let visitors = 0;
+  const callLinks: WholeApi['callLinks'] = (request) => {
+    visitors += 1;
+    const address = `203.${visitors >> 16}.${(visitors >> 8) & 255}.${visitors & 255}`;
+    const headers = { 'user-agent': BROWSER, 'x-forwarded-for': address, ...request.headers };
+    return links.inject({ ...request, headers });
+  };
   let stopWriter = async () => {};
   return {
     url: `http://127.0.0.1:${(api.server.address() as AddressInfo).port}`,
     catalog,
     database,
     async visit(domain, key) {
-      const headers = { host: domain, 'user-agent': BROWSER, 'x-forwarded-for': `203.0.113.${++visitors}` };
-      return (await links.inject({ url: `/${key}`, headers })).statusCode;
+      return (await callLinks({ url: `/${key}`, headers: { host: domain } })).statusCode;
+    },
+    callLinks,
+    async listenLinks() {
+      await links.listen({ host: '127.0.0.1', port: 0 });
+      return (links.server.address() as AddressInfo).port;
     },
     startWriter() {
       const stores = { redisUrl: server.url, clickhouse, catalog, logger, closeMs: 2_000 };

@@ -1,0 +1,114 @@
+import { EXAMPLE_REQUESTS, type ExampleRequest } from '@waymark/contract';
+import { BROWSER, startWholeApi, type WholeApi } from './whole-api.js';
+
+/** The part of a JSON schema that tests walk. */
+export interface JsonSchema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly anyOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
+  readonly allOf?: readonly JsonSchema[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly items?: JsonSchema;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: JsonSchema | boolean;
+  readonly propertyNames?: JsonSchema;
+  readonly format?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly maxItems?: number;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query';
+  readonly required?: boolean;
+  readonly schema: JsonSchema;
+}
+
+interface Operation {
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: JsonSchema } } };
+}
+
+/** A route of the OpenAPI document and a request of it that works, as far as what it names exists. */
+export interface DocumentedRoute {
+  readonly name: ExampleRequest['route'];
+  readonly parameters: readonly Parameter[];
+  readonly body: JsonSchema | undefined;
+  readonly example: ExampleRequest;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  /** Of an error; empty for others. */
+  readonly message: string;
+}
+
+/** The whole API with one workspace that no rate limit holds back. */
+export interface DocumentedApi {
+  readonly api: WholeApi;
+  readonly workspaceId: string;
+  readonly routes: readonly DocumentedRoute[];
+  /** What a reference in a schema leads to. */
+  readonly schemas: Readonly<Record<string, JsonSchema>>;
+  /** Sends a request from an address of its own, and with the key that its route asks for. */
+  send(request: ExampleRequest, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+const MANY = 1_000_000;
+export const DOMAIN = 'go.acme.com';
+
+export async function startDocumentedApi(): Promise<DocumentedApi> {
+  const api = await startWholeApi({ trustedProxies: ['127.0.0.1/32'] });
+  const { workspace, apiKey, publishableKey } = await api.catalog.workspaces.create({
+    ...{ name: 'Acme', slug: 'acme', plan: 'enterprise', domain: DOMAIN, programUrl: 'https://acme.com' },
+  });
+  await api.catalog.workspaces.update(workspace.id, { requestsPerMinute: MANY, analyticsPerSecond: MANY });
+  const document = (await (await fetch(`${api.url}/openapi.json`)).json()) as {
+    readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+    readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> };
+  };
+  const routes = Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, { parameters = [], requestBody }]) => {
+      const name = `${method.toUpperCase()} ${path}`;
+      const example = EXAMPLE_REQUESTS.find(({ route }) => route === name);
+      if (example === undefined) throw new Error(`${name} has no example`);
+      return { name: example.route, parameters, body: requestBody?.content['application/json'].schema, example };
+    }),
+  );
+  let requests = 0;
+  return {
+    api,
+    workspaceId: workspace.id,
+    routes,
+    schemas: document.components.schemas,
+    async send({ route, params = {}, query = {}, body }, headers = {}) {
+      requests += 1;
+      const [method = '', path = ''] = route.split(' ');
+      const target = path.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(params[name] ?? ''));
+      const key = route.endsWith('/client') ? publishableKey.token : apiKey.token;
+      const response = await fetch(`${api.url}${target}?${new URLSearchParams(query)}`, {
+        method,
+        headers: {
+          'user-agent': BROWSER,
+          'x-forwarded-for': `203.${requests >> 16}.${(requests >> 8) & 255}.${requests & 255}`,
+          authorization: `Bearer ${key}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      const message = response.ok ? '' : (JSON.parse(text) as { error: { message: string } }).error.message;
+      return { status: response.status, text, message };
+    },
+    close: () => api.close(),
+  };
+}

@@ -1,0 +1,68 @@
+import { waitFor } from '@waymark/test-kit';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type ApiProcess, startTwoApis, type TwoApis } from './two-apis.js';
+
+/** Events are the exception to reads that follow writes: they are there within two seconds. */
+
+const VISIBLE_MS_MAX = 2_000;
+/** A machine that does other things may miss it once. */
+const ROUNDS = 10;
+const LATE_MAX = 1;
+const GIVE_UP = { timeoutMs: 20_000, what: 'the event to be seen' };
+
+let two: TwoApis;
+beforeAll(async () => {
+  two = await startTwoApis();
+}, 180_000);
+afterAll(() => two.close());
+
+interface EventRow {
+  readonly click: { readonly id: string };
+  readonly link: { readonly clicks: number; readonly leads: number; readonly sales: number };
+  readonly customer?: { readonly externalId: string; readonly sales: number };
+}
+
+async function eventsOf(reader: ApiProcess, event: string): Promise<readonly EventRow[]> {
+  return (await reader.call<EventRow[]>('GET', `/events?event=${event}`)).body;
+}
+
+/** How long after its answer something is seen. */
+async function waitedMs(isSeen: () => Promise<boolean>): Promise<number> {
+  const startedMs = performance.now();
+  await waitFor(isSeen, GIVE_UP);
+  return performance.now() - startedMs;
+}
+
+it.each(['clicks', 'leads', 'sales'] as const)(
+  '%s that were answered are among the events and counted within two seconds, through another process',
+  { timeout: 180_000 },
+  async (kind) => {
+    const [writer, reader] = two.apis;
+    const counted = async () =>
+      (await reader.call<EventRow['link']>('GET', `/links/info?domain=${two.domain}&key=tracked`)).body[kind];
+    const analytics = async () => (await reader.call<EventRow['link']>('GET', `/analytics?event=${kind}`)).body[kind];
+    const waits: number[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      const before = await counted();
+      const clickId = await two.aClick(writer);
+      const customerExternalId = `${kind} ${round}`;
+      if (kind === 'leads') {
+        await writer.dub.track.lead({ clickId, eventName: 'Sign up', customerExternalId });
+      } else if (kind === 'sales') {
+        await writer.dub.track.sale({ clickId, amount: 100, paymentProcessor: 'stripe', customerExternalId });
+      }
+      const isIt = ({ click, customer }: EventRow) =>
+        kind === 'clicks' ? click.id === clickId : customer?.externalId === customerExternalId;
+      const ms = await waitedMs(async () => {
+        const row = (await eventsOf(reader, kind)).find(isIt);
+        return (
+          row !== undefined && row.link[kind] > before && (await counted()) > before && (await analytics()) > before
+        );
+      });
+      waits.push(ms);
+    }
+    expect(waits.filter((ms) => ms > VISIBLE_MS_MAX).length, waits.map(Math.round).join(', ')).toBeLessThanOrEqual(
+      LATE_MAX,
+    );
+  },
+);

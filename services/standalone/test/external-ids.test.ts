@@ -1,0 +1,144 @@
+import { waitFor } from '@waymark/test-kit';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BROWSER, startWholeApi, type WholeApi } from './whole-api.js';
+
+// An external id is the caller's: bodies keep it as it is given, and paths and selectors put `ext_` in front of it.
+
+let api: WholeApi;
+let key: string;
+let clickId: string;
+
+async function send<Body>(method: string, path: string, body?: object): Promise<{ status: number; body: Body }> {
+  const response = await fetch(`${api.url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: (await response.json()) as Body };
+}
+
+/** Routes that read and have the parameter. */
+async function routesWith(parameter: string): Promise<string[]> {
+  const { body } = await send<{ paths: Record<string, { get?: { parameters?: { name: string }[] } }> }>(
+    'GET',
+    '/openapi.json',
+  );
+  return Object.entries(body.paths)
+    .filter(([, { get }]) => get?.parameters?.some(({ name }) => name === parameter))
+    .map(([path]) => path);
+}
+
+interface Named {
+  readonly id: string;
+  readonly externalId: string;
+}
+
+/** Ids that no earlier run has used, most of them awkward: with the prefix, with blanks, with signs that URLs use. */
+let runs = 0;
+const anExternalId = fc
+  .tuple(
+    fc.constantFrom('', 'ext_', 'ext_ext_', ' ', 'link_', 'cus_', '%2F', '../'),
+    fc.string({ unit: 'grapheme', maxLength: 30 }).filter((text) => !text.includes('\0')),
+    fc.constantFrom('', ' ', '/', '?', '&x=1', '+', ','),
+  )
+  .map(([before, middle, after]) => `${before}${middle}#${runs++}${after}`)
+  .filter((text) => text.length <= 100);
+
+const inPath = (externalId: string) => encodeURIComponent(`ext_${externalId}`);
+const idOf = ({ body }: { body: Named }) => [body.id, body.externalId];
+
+beforeAll(async () => {
+  api = await startWholeApi();
+  const { apiKey } = await api.catalog.workspaces.create({
+    ...{ name: 'Acme', slug: 'acme', plan: 'enterprise', domain: 'go.acme.com' },
+  });
+  key = apiKey.token;
+  api.startWriter();
+  await send('POST', '/links', { domain: 'go.acme.com', key: 'try', url: 'https://acme.com' });
+  const clicked = await fetch(`${api.url}/track/click`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'user-agent': BROWSER },
+    body: JSON.stringify({ domain: 'go.acme.com', key: 'try' }),
+  });
+  clickId = ((await clicked.json()) as { clickId: string }).clickId;
+});
+afterAll(() => api.close());
+
+describe('whatever an external id looks like', () => {
+  it('a link keeps it and is selected by it with ext_ in front, in paths and in queries', async () => {
+    const property = fc.asyncProperty(anExternalId, async (externalId) => {
+      const made = await send<Named>('POST', '/links', { url: 'https://acme.com', externalId });
+      expect([made.status, made.body.externalId]).toEqual([200, externalId]);
+      const query = `externalId=${inPath(externalId)}`;
+      for (const path of [`/links/${inPath(externalId)}`, `/links/info?${query}`]) {
+        expect(idOf(await send<Named>('GET', path))).toEqual(idOf(made));
+      }
+      expect((await send('GET', `/events?${query}`)).status).toBe(200);
+      const data = { comments: 'found' };
+      const bulk = await send<Named[]>('PATCH', '/links/bulk', { externalIds: [externalId], data });
+      expect(bulk.body.map(({ id }) => id)).toEqual([made.body.id]);
+      const upserted = await send<Named>('PATCH', `/links/${made.body.id}`, { externalId });
+      expect(idOf(upserted)).toEqual(idOf(made));
+    });
+    await fc.assert(property, { numRuns: 25 });
+  }, 120_000);
+
+  it('a customer of POST /customers and the customer of an event with that id are one', async () => {
+    const property = fc.asyncProperty(anExternalId, fc.boolean(), async (externalId, isLeadFirst) => {
+      const create = () => send<Named>('POST', '/customers', { externalId, country: 'FR' });
+      const lead = () =>
+        send<{ customer: Named }>('POST', '/track/lead', {
+          ...{ clickId, eventName: 'Sign up', customerExternalId: externalId, mode: 'wait' },
+        });
+      if (isLeadFirst) {
+        const { status, body } = await lead();
+        expect([status, body.customer.externalId]).toEqual([200, externalId]);
+        expect((await create()).status).toBe(409);
+      } else {
+        const { status, body } = await create();
+        expect([status, body.externalId]).toEqual([201, externalId]);
+        expect((await lead()).body.customer.externalId).toBe(externalId);
+      }
+      const found = await send<Named>('GET', `/customers/${inPath(externalId)}`);
+      expect([found.status, found.body.externalId]).toEqual([200, externalId]);
+      const list = () => send<Named[]>('GET', `/customers?externalId=${encodeURIComponent(externalId)}`);
+      const listed = await waitFor(async () => (await list()).body[0] && list(), { what: 'the customer of an event' });
+      expect(listed.body.map(({ id }) => id)).toEqual([found.body.id]);
+    });
+    await fc.assert(property, { numRuns: 25 });
+  }, 120_000);
+});
+
+describe('an external id without its prefix', () => {
+  /** Its `externalId` is a customer's, which the SDK sends as it is. */
+  const BARE = '/customers';
+
+  it('is refused by every parameter `externalId` alike, whether or not there is such a link', async () => {
+    await send('POST', '/links', { url: 'https://acme.com', externalId: 'there' });
+    const routes = (await routesWith('externalId')).filter((path) => path !== BARE);
+    expect(routes.sort()).toEqual(['/analytics', '/events', '/links/info']);
+    for (const path of routes) {
+      for (const id of ['there', 'nowhere', ' ext_there', 'EXT_there']) {
+        const { status, body } = await send<object>('GET', `${path}?externalId=${encodeURIComponent(id)}`);
+        expect([path, id, status, body]).toEqual([
+          ...[path, id, 400],
+          { error: expect.objectContaining({ message: 'invalid_format: externalId: must begin with "ext_"' }) },
+        ]);
+      }
+      expect((await send('GET', `${path}?externalId=ext_there`)).status).toBe(200);
+      expect((await send('GET', `${path}?externalId=ext_nowhere`)).status).toBe(404);
+    }
+  });
+
+  it('finds nothing in a path or in linkId', async () => {
+    await send('POST', '/links', { url: 'https://acme.com', externalId: 'in-path' });
+    await send('POST', '/customers', { externalId: 'in-path', country: 'FR' });
+    for (const path of ['/links/in-path', '/customers/in-path', '/links/info?linkId=in-path']) {
+      expect([path, (await send('GET', path)).status]).toEqual([path, 404]);
+      expect([path, (await send('GET', path.replace('in-path', 'ext_in-path'))).status]).toEqual([path, 200]);
+    }
+    expect((await send<Named[]>('GET', `${BARE}?externalId=in-path`)).body).toHaveLength(1);
+    expect((await send<Named[]>('GET', `${BARE}?externalId=ext_in-path`)).body).toEqual([]);
+  });
+});

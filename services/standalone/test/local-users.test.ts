@@ -1,0 +1,145 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { RunState } from '@waymark/config';
+import { waitFor } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildForUp, removeUp, runUp, temporaryDataDir, UP_MS_MAX, type Up } from './run-up.js';
+
+/** What another user of the machine gets of a running stack: nothing that its public ports do not give to everybody. */
+
+const NOBODY = 65_534;
+/** Only root may start a process of another user. */
+const isRoot = process.getuid?.() === 0;
+
+/** Runs as another user: tries to read files and to speak with the stores, and prints what came of it. */
+const STRANGER = `
+const { accessSync, constants, readFileSync, readdirSync, writeFileSync } = require('node:fs');
+const { connect } = require('node:net');
+const { execFileSync } = require('node:child_process');
+const { files, folders, redisPort, clickhousePort, pids } = JSON.parse(process.argv[1]);
+const attempt = (work) => { try { return String(work()); } catch (err) { return err.code ?? err.message; } };
+const talk = (port, text) => new Promise((resolve) => {
+  let answer = '';
+  const socket = connect(port, '127.0.0.1', () => socket.end(text));
+  socket.on('data', (data) => { answer += data; });
+  socket.on('close', () => resolve(answer));
+  socket.on('error', () => undefined);
+});
+const http = (method, path, body = '') =>
+  talk(clickhousePort, method + ' ' + path + ' HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\nConnection: close\\r\\nContent-Length: ' + body.length + '\\r\\n\\r\\n' + body);
+(async () => {
+  console.log(JSON.stringify({
+    uid: process.getuid(),
+    files: files.map((file) => attempt(() => readFileSync(file, 'utf8'))),
+    folders: folders.map((folder) => attempt(() => readdirSync(folder))),
+    written: folders.map((folder) => attempt(() => writeFileSync(folder + '/stranger', ''))),
+    environments: pids.map((pid) => attempt(() => readFileSync('/proc/' + pid + '/environ', 'utf8'))),
+    commandLines: attempt(() => execFileSync('ps', ['-ww', '-A', '-o', 'args='], { encoding: 'utf8', maxBuffer: 1e8 })),
+    redis: await Promise.all(['PING', 'INFO', 'KEYS *', 'SET forged 1', 'CONFIG GET *', 'MONITOR', 'AUTH wrong', 'HELLO 3'].map((command) => talk(redisPort, command + '\\r\\n'))),
+    clickhouse: await Promise.all([
+      http('GET', '/'),
+      http('GET', '/ping'),
+      http('GET', '/?query=SELECT%201'),
+      http('POST', '/', 'SELECT 1'),
+      http('POST', '/', "SELECT * FROM file('" + files[0] + "')"),
+    ]),
+  }));
+})();
+`;
+
+interface Told {
+  readonly uid: number;
+  readonly files: string[];
+  readonly folders: string[];
+  readonly written: string[];
+  readonly environments: string[];
+  readonly commandLines: string;
+  readonly redis: string[];
+  readonly clickhouse: string[];
+}
+
+describe.skipIf(!isRoot)('another user of the machine (skipped: only root can start a process of another user)', () => {
+  let up: Up;
+  let state: RunState;
+  let told: Told;
+  let secrets: string[];
+
+  beforeAll(async () => {
+    await buildForUp();
+    up = runUp(temporaryDataDir());
+    state = await up.ready();
+    await waitFor(() => up.output().includes('Ctrl-C'), { what: 'its last line' });
+    // As DATA_DIR of a package or a container is: made beforehand, and open to all.
+    chmodSync(up.dataDir, 0o755);
+    const inside = (name: string) => join(up.dataDir, name);
+    const task = {
+      files: ['run/standalone.json', 'run/supervisor.lock', 'admin.key', 'instance.key', 'clickhouse/access.xml'].map(
+        inside,
+      ),
+      folders: ['run', 'clickhouse', 'redis', 'logs'].map(inside),
+      redisPort: Number(new URL(state.redis).port),
+      clickhousePort: Number(new URL(state.clickhouse).port),
+      pids: Object.values(state.pids),
+    };
+    secrets = [new URL(state.redis).password, new URL(state.clickhouse).password];
+    const output = execFileSync(process.execPath, ['-e', STRANGER, JSON.stringify(task)], {
+      cwd: '/',
+      uid: NOBODY,
+      gid: NOBODY,
+      encoding: 'utf8',
+      maxBuffer: 1e8,
+    });
+    told = JSON.parse(output) as Told;
+  }, UP_MS_MAX);
+  afterAll(() => removeUp(up));
+
+  it('is one, and the stores have secrets', () => {
+    expect(told.uid).toBe(NOBODY);
+    for (const secret of secrets) expect(secret).toMatch(/^[\w-]{43}$/);
+    expect(new Set(secrets).size).toBe(2);
+  });
+
+  it('reads no file that opens anything, lists no folder of the data and writes nothing there', () => {
+    expect(new Set([...told.files, ...told.folders, ...told.written])).toEqual(new Set(['EACCES']));
+    expect(statSync(join(up.dataDir, 'run')).mode & 0o777).toBe(0o700);
+    expect(statSync(join(up.dataDir, 'run', 'standalone.json')).mode & 0o777).toBe(0o600);
+  });
+
+  it('finds the secrets neither in environments nor in command lines', () => {
+    expect(new Set(told.environments)).toEqual(new Set(['EACCES']));
+    expect(told.commandLines).toContain('redis-server');
+    for (const secret of secrets) expect(told.commandLines).not.toContain(secret);
+  });
+
+  it('is told by Redis that it must log in, whatever it asks', () => {
+    expect(told.redis).toHaveLength(8);
+    for (const answer of told.redis) expect(answer).toMatch(/^-(?:NOAUTH|WRONGPASS) [^\r]*\r\n$/);
+  });
+
+  it('is answered 401 by ClickHouse, whatever it asks', () => {
+    expect(told.clickhouse).toHaveLength(5);
+    for (const answer of told.clickhouse) expect(answer).toMatch(/^HTTP\/1\.1 401 /);
+  });
+
+  it(
+    'finds other secrets after a new start',
+    async () => {
+      expect(await up.stop()).toBe(0);
+      const again = runUp(up.dataDir);
+      try {
+        const next = await again.ready();
+        for (const name of ['redis', 'clickhouse'] as const) {
+          expect(new URL(next[name]).password).not.toBe(new URL(state[name]).password);
+        }
+        const redis = new Redis(next.redis);
+        expect(await redis.ping()).toBe('PONG');
+        redis.disconnect();
+      } finally {
+        await again.stop();
+      }
+    },
+    UP_MS_MAX,
+  );
+});

@@ -1,0 +1,85 @@
+import { waitFor } from '@waymark/test-kit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTwoApis, type TwoApis } from './two-apis.js';
+
+/** What the other process says while something is wrong with it, or with Redis. */
+
+const ANSWER_MS_MAX = 3_000;
+let two: TwoApis;
+let links = 0;
+
+beforeAll(async () => {
+  two = await startTwoApis();
+}, 180_000);
+afterAll(() => two.close());
+
+/** A link that the other process has copies of. */
+async function aLinkKnownToTheOther() {
+  const [writer, other] = two.apis;
+  links += 1;
+  const [key, url] = [`known-${links}`, 'https://acme.example/before'];
+  const { id } = await writer.dub.links.create({ domain: two.domain, key, url });
+  const seen = async () => (await other.visit(two.domain, `/${key}`)).location;
+  for (let time = 0; time < 3; time++) expect(await seen()).toBe(url);
+  const change = (to: string) => writer.call('PATCH', `/links/${id}`, { url: to });
+  const read = async () => (await other.call<{ url: string }>('GET', `/links/${id}`)).body.url;
+  return { id, seen, change, read };
+}
+
+describe('an other process that stands still', () => {
+  it('holds a write up for no longer than its lease, and does not answer as before when it goes on', async () => {
+    const [writer, other] = two.apis;
+    const { seen, change, read } = await aLinkKnownToTheOther();
+    const key = await two.withCatalog(({ keys }) =>
+      keys.create({ workspaceId: two.workspaceId, name: 'Key', kind: 'secret', role: 'owner', scopes: [] }),
+    );
+    const asOther = () => other.call('GET', '/tags', undefined, key.token);
+    expect((await asOther()).status).toBe(200);
+    other.child.kill('SIGSTOP');
+    try {
+      const startedMs = performance.now();
+      expect((await change('https://acme.example/after')).status).toBe(200);
+      expect(performance.now() - startedMs).toBeLessThan(ANSWER_MS_MAX);
+      await two.withCatalog(({ keys }) => keys.revoke(two.workspaceId, key.record.id));
+      expect((await writer.call('GET', '/tags', undefined, key.token)).status).toBe(401);
+    } finally {
+      other.child.kill('SIGCONT');
+    }
+    expect((await asOther()).status).toBe(401);
+    expect(await seen()).toBe('https://acme.example/after');
+    expect(await read()).toBe('https://acme.example/after');
+  });
+});
+
+it('reads follow writes while the subscriptions of all processes are being killed', async () => {
+  const { seen, change, read } = await aLinkKnownToTheOther();
+  for (let round = 0; round < 8; round++) {
+    const to = `https://acme.example/killed-${round}`;
+    await seen();
+    await two.redisClient.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    expect((await change(to)).status).toBe(200);
+    expect(await seen()).toBe(to);
+    expect(await read()).toBe(to);
+  }
+});
+
+it('reads follow writes after Redis was killed and started again; meanwhile links lead on, and no write succeeds', async () => {
+  const { seen, change, read } = await aLinkKnownToTheOther();
+  await two.redis.kill9();
+  const before = await seen();
+  expect(before).toBe('https://acme.example/before');
+  expect((await change('https://acme.example/never')).status).toBe(500);
+  expect(await seen()).toBe(before);
+  await two.redis.restart();
+  await waitFor(async () => (await change('https://acme.example/back')).status === 200, {
+    what: 'a write after the restart',
+    timeoutMs: 20_000,
+  });
+  expect(await seen()).toBe('https://acme.example/back');
+  for (let round = 0; round < 5; round++) {
+    const to = `https://acme.example/again-${round}`;
+    expect((await change(to)).status).toBe(200);
+    expect(await seen()).toBe(to);
+    expect(await read()).toBe(to);
+  }
+}, 60_000);

@@ -1,0 +1,92 @@
+import { connect } from 'node:net';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type DocumentedApi, type JsonSchema, startDocumentedApi } from './documented-api.js';
+
+// What a request may hold is bounded before anything is made of it: no text or list without a greatest length, no body of countless
+// values.
+
+let documented: DocumentedApi;
+beforeAll(async () => {
+  documented = await startDocumentedApi();
+});
+afterAll(() => documented.close());
+
+/** Bounded as a whole, as JSON text. */
+const FREE_JSON = 'JsonValue';
+
+/** Places of the schema with a text or a list of any length. */
+function unbounded(schema: JsonSchema, place: string): string[] {
+  const { $ref } = schema;
+  if ($ref !== undefined) {
+    const name = $ref.slice($ref.lastIndexOf('/') + 1);
+    if (name.startsWith(FREE_JSON)) return [];
+    return unbounded(documented.schemas[name] ?? {}, place);
+  }
+  const types = [schema.type].flat();
+  const isChosen = schema.enum !== undefined || schema.const !== undefined;
+  const inner: (readonly [string, JsonSchema | undefined])[] = [
+    ...[...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])].map((one) => [place, one] as const),
+    ...Object.entries(schema.properties ?? {}).map(([name, one]) => [`${place}.${name}`, one] as const),
+    [`${place}[]`, schema.items],
+    [`${place}.*`, typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined],
+  ];
+  return [
+    ...(types.includes('string') && !isChosen && schema.maxLength === undefined ? [place] : []),
+    ...(types.includes('array') && schema.maxItems === undefined ? [`${place}[]`] : []),
+    ...inner.flatMap(([where, one]) => (one === undefined ? [] : unbounded(one, where))),
+  ];
+}
+
+it('every text and every list of every request has a greatest length', () => {
+  const found = documented.routes.flatMap(({ name, parameters, body }) => [
+    ...parameters.flatMap((parameter) => unbounded(parameter.schema, `${name} ?${parameter.name}`)),
+    ...(body === undefined ? [] : unbounded(body, `${name} body`)),
+  ]);
+  expect(found).toEqual([]);
+  expect(unbounded({ type: ['string', 'null'] }, 'x')).toEqual(['x']);
+  expect(unbounded({ anyOf: [{ type: 'array', items: { type: 'string', maxLength: 1 } }] }, 'x')).toEqual(['x[]']);
+});
+
+const nested = (levels: number): unknown => (levels === 0 ? 1 : [nested(levels - 1)]);
+
+it.each([
+  ['of 20,000 values', { metadata: Array.from({ length: 20_001 }, () => 1) }, 'more than 20000 values'],
+  ['of 20,000 lists', { metadata: Array.from({ length: 20_001 }, () => []) }, 'more than 20000 values'],
+  ['of 100 levels', { metadata: nested(100) }, 'more than 100 levels'],
+])(
+  'a body of more than %s is refused before it is looked at, by every route that takes one',
+  async (_what, body, text) => {
+    const routes = documented.routes.filter((route) => route.body !== undefined);
+    expect(routes.length).toBeGreaterThan(15);
+    for (const { name, example } of routes) {
+      const { status, message } = await documented.send({ ...example, body });
+      expect([name, status, message]).toEqual([name, 400, expect.stringContaining(text)]);
+    }
+  },
+);
+
+it('a body within the bounds is read', async () => {
+  const metadata = { list: Array.from({ length: 2000 }, () => 1), deep: nested(90) };
+  const { status } = await documented.send({
+    route: 'POST /track/lead',
+    body: { clickId: '', eventName: 'Sign up', customerExternalId: 'ada', metadata },
+  });
+  expect(status).toBe(400);
+});
+
+it('the link port answers 431 to more than 16 kB of headers and goes on', async () => {
+  const port = await documented.api.listenLinks();
+  const ask = (bytes: number) =>
+    new Promise<string>((resolve, reject) => {
+      const socket = connect(port, '127.0.0.1', () => {
+        socket.write(`GET /none HTTP/1.1\r\nhost: go.acme.com\r\nconnection: close\r\nx: ${'y'.repeat(bytes)}\r\n\r\n`);
+      });
+      let text = '';
+      socket.on('data', (chunk) => {
+        text += chunk.toString();
+      });
+      socket.on('end', () => resolve(text)).on('error', reject);
+    });
+  expect(await ask(17_000)).toMatch(/^HTTP\/1.1 431 /);
+  expect(await ask(15_000)).toMatch(/^HTTP\/1.1 404 /);
+});
