@@ -1,0 +1,49 @@
+import { describe, expect, it, vi } from 'vitest';
+import { slowAttack } from './lib/cpu-cost.js';
+import { expressionsOf, sourceFiles } from './lib/expressions.js';
+
+// Regular expressions run on the thread that serves everybody: one that backtracks for a second stops the service for a second.
+// None may, whatever text it meets, so that nobody has to know which of them see text from outside, and how much of it.
+
+const CPU_MS_MAX = 50;
+vi.setConfig({ testTimeout: 120_000 });
+
+describe('the attacks', () => {
+  it.each([
+    /^\/+|\/+$/g,
+    /\s*\[\]$/,
+    /^-+|-+$/g,
+    /\((.*)\)$/,
+    /\$\{(\w+)(?::([^}]*))?\}/g,
+    / TTL (.*?) SETTINGS /,
+    /`ip` String TTL ([^,]*?\(\d+\))/,
+    /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/,
+    /<link[^>]*href="https?:[^>]*>/g,
+    /^(?:[\w\u0080-\ud7ff]|\p{Extended_Pictographic})*$/u,
+    /^(?:a|ab|b)+$/,
+    /^(\w+\s?)*$/,
+    /^key=(?:[a-z]+|[a-m]+)*;/,
+    /(?:foo|foofoo)+$/,
+  ])('%s is found out', (expression) => {
+    expect(slowAttack(expression, CPU_MS_MAX)).toBeDefined();
+  });
+
+  it.each([/^\s+/, /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/, /[^\p{Letter}]+/gu])(
+    '%s is fast, and found to be',
+    (expression) => {
+      expect(slowAttack(expression, CPU_MS_MAX)).toBeUndefined();
+    },
+  );
+});
+
+describe('every expression of the sources takes linear time', () => {
+  const files = sourceFiles().map((file) => ({ file, expressions: expressionsOf(file) }));
+
+  it.each(files.filter(({ expressions }) => expressions.length > 0))('$file', ({ expressions }) => {
+    const slow = expressions.flatMap(({ line, expression }) => {
+      const cost = slowAttack(expression, CPU_MS_MAX);
+      return cost === undefined ? [] : [{ line, expression: String(expression), ...cost }];
+    });
+    expect(slow).toEqual([]);
+  });
+});

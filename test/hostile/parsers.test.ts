@@ -1,0 +1,119 @@
+import { keepUtm, mergeUtm, prefixedKey } from '@waymark/catalog';
+import { URL_CHARS_MAX, withoutOuter, withoutTrailing } from '@waymark/contract';
+import { parseInstant, parseMultiValue } from '@waymark/event-query';
+import { describe, expect, it, vi } from 'vitest';
+import { readCookie } from '../../services/ingest/src/redirect/cookies.js';
+import { finalDestination, redirectTarget } from '../../services/ingest/src/redirect/final-url.js';
+import { readShortAddress } from '../../services/ingest/src/redirect/short-address.js';
+import { pageTags } from '../../services/management/src/metatags/page-tags.js';
+import { cpuMsOf } from './lib/cpu-cost.js';
+import { HOSTILE_TEXTS } from './lib/hostile-texts.js';
+import { textParsers } from './lib/text-parsers.js';
+
+// Parsers run on the thread that serves everybody. None takes long for any text of 100,000 characters, so that nobody has to know
+// which of them is called before the length of its text was looked at. A new one is found by itself.
+
+const CPU_MS_MAX = 50;
+vi.setConfig({ testTimeout: 120_000 });
+
+/** Functions of one text that open, write or watch what it names on this machine: no text from outside gets there. */
+const NAMES_OF_THIS_MACHINE: ReadonlySet<string> = new Set([
+  'packages/clickhouse-embedded/src/access.ts writeAccess',
+  'packages/clickhouse-embedded/src/deduplication-log.ts repairDeduplicationLogs',
+  'packages/clickhouse/src/migrations/migration-files.ts readMigrationFiles',
+  'packages/config/src/admin-key.ts adminKeyFile',
+  'packages/config/src/admin-key.ts ensureAdminKey',
+  'packages/config/src/instance-key.ts ensureInstanceKey',
+  'packages/config/src/key-file.ts readKeyFile',
+  'packages/config/src/run-state.ts readRunState',
+  'packages/config/src/run-state.ts removeRunState',
+  'packages/config/src/describe-settings.ts maskUrl',
+  'packages/test-kit/src/given-redis.ts emptyGivenRedis',
+  'packages/visit/src/geo-database.ts openGeoDatabase',
+  'services/cli/src/backup/data-files.ts hasData',
+  'services/cli/src/backup/data-files.ts listData',
+  'services/standalone/src/data-dir-lock.ts lockDataDir',
+  'services/standalone/src/first-key.ts firstKeyFile',
+  'services/standalone/src/ports.ts stablePort',
+]);
+
+/** Texts that a parser takes longer for, each of which it also takes again and again. */
+function slowTexts(parse: (text: string) => unknown): { readonly text: string; readonly cpuMs: number }[] {
+  const run = (text: string) => {
+    try {
+      // Some answer later: what they wait for is not theirs.
+      if (parse(text) instanceof Promise) return;
+    } catch {
+      // It may refuse the text.
+    }
+  };
+  return HOSTILE_TEXTS.flatMap((text) => {
+    const startedMs = performance.now();
+    run(text);
+    // A run that was fast by the clock was fast; of others the processor's time counts.
+    if (performance.now() - startedMs <= CPU_MS_MAX) return [];
+    const cpuMs = cpuMsOf(() => run(text));
+    return cpuMs > CPU_MS_MAX ? [{ text: text.slice(0, 30), cpuMs }] : [];
+  });
+}
+
+describe('every exported function of one text is fast', () => {
+  const parsers = textParsers();
+
+  it.each(parsers.filter(({ name }) => !NAMES_OF_THIS_MACHINE.has(name)))('$name', async ({ load }) => {
+    expect(slowTexts(await load())).toEqual([]);
+  });
+
+  it('those left out exist', () => {
+    const names = new Set(parsers.map(({ name }) => name));
+    expect([...NAMES_OF_THIS_MACHINE].filter((name) => !names.has(name))).toEqual([]);
+  });
+});
+
+const NO_UTM = { utm_source: null, utm_medium: null, utm_campaign: null, utm_term: null, utm_content: null };
+const PAGE = 'https://a.test/';
+const VISIT_BYTES_MAX = 16 * 1024;
+
+describe('every parser of a text and more is fast', () => {
+  it.each<readonly [string, (text: string) => unknown]>([
+    ['mergeUtm', (text) => mergeUtm(text, { utm_source: 'x' })],
+    ['keepUtm', (text) => keepUtm(text, { ...NO_UTM, utm_source: 'x' })],
+    ['prefixedKey', (text) => prefixedKey(text, text)],
+    ['withoutOuter', (text) => withoutOuter(text, '/')],
+    ['withoutTrailing', (text) => withoutTrailing(text, '/')],
+    ['parseInstant', (text) => parseInstant('start', text, 1_700_000_000_000)],
+    ['parseMultiValue', (text) => parseMultiValue('country', text)],
+    ['readCookie', (text) => readCookie(text, 'dub_id')],
+    ['readShortAddress', (text) => readShortAddress(text, `/${text}`)],
+    // What the link port takes, and what a stored destination may have.
+    [
+      'finalDestination',
+      (text) => finalDestination(text.slice(0, URL_CHARS_MAX), { query: '', via: '', isPasswordRight: true }),
+    ],
+    [
+      'finalDestination of a query',
+      (text) => finalDestination(PAGE, { query: text.slice(0, VISIT_BYTES_MAX), via: '', isPasswordRight: true }),
+    ],
+    [
+      'finalDestination of a way in',
+      (text) => finalDestination(PAGE, { query: '', via: text.slice(0, VISIT_BYTES_MAX), isPasswordRight: true }),
+    ],
+    ['redirectTarget', (text) => redirectTarget(text, text)],
+    ['pageTags', (text) => pageTags(text, PAGE)],
+    ['pageTags of a title', (text) => pageTags(`<title>${text}`, PAGE)],
+    ['pageTags of an image', (text) => pageTags(`<meta property="og:image" content="${text}">`, PAGE)],
+  ])('%s', (_name, parse) => {
+    expect(slowTexts(parse)).toEqual([]);
+  });
+});
+
+it('a parser that takes quadratic time is found out', () => {
+  const countPairs = (text: string) => {
+    let pairs = 0;
+    for (let first = 0; first < 20_000; first++) {
+      for (let second = 0; second < first; second++) pairs += Number(text[first] === text[second]);
+    }
+    return pairs;
+  };
+  expect(slowTexts(countPairs)).not.toEqual([]);
+});
