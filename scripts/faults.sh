@@ -7,4 +7,4 @@ require_node
 provide_redis
 install_packages
 build
-exec vitest run --mode faults test/faults "$@"
+exec vitest run --mode faults test/faults test/hostile "$@"

@@ -83,3 +83,24 @@ build() {
   say 'building'
   tsc -b || fail 'the build failed; the errors are above.'
 }
+
+# The proxies whose configurations the tests run. Unpacked, not installed: a package would start its server on port 80.
+provide_proxies() {
+  local folder=$root/node_modules/.cache/proxies
+  PATH="$PATH:/usr/sbin:$folder/usr/sbin:$folder/usr/bin"
+  command -v nginx >/dev/null && command -v caddy >/dev/null && return
+  command -v apt-get >/dev/null 2>&1 && unpack_proxies "$folder" ||
+    say 'no nginx or Caddy here and none could be unpacked (Debian: nginx, caddy): the tests of the proxies are skipped'
+}
+
+unpack_proxies() {
+  local folder=$1 package
+  say 'unpacking nginx and caddy'
+  mkdir -p "$folder" && cd "$folder" || return 1
+  if ! quietly apt-get download nginx caddy; then
+    may_be_root && quietly as_root apt-get update && quietly apt-get download nginx caddy || { cd "$root"; return 1; }
+  fi
+  for package in ./*.deb; do dpkg-deb -x "$package" . || break; done
+  rm -f ./*.deb
+  cd "$root"
+}

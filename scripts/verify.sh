@@ -18,6 +18,7 @@ require_node
 provide_redis
 provide_chromium
 install_packages
+provide_proxies
 check 'build' tsc -b
 check 'types of the tests' tsc -p tsconfig.test.json
 check 'style (biome)' biome check --error-on-warnings .

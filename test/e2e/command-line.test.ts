@@ -35,11 +35,14 @@ describe('waymark beside a running stack', { timeout: 120_000 }, () => {
     return JSON.parse(stdout) as T;
   }
 
-  it('finds the stack by its DATA_DIR and says that it is well', async () => {
+  it('finds the stack by its DATA_DIR and says that it is well, without what opens its stores', async () => {
     const { code, stdout } = await waymark('status', '--json');
     expect(code).toBe(0);
+    const state = up.state();
+    expect(stdout).not.toContain(new URL(state?.redis ?? '').password);
+    expect(stdout).not.toContain(new URL(state?.clickhouse ?? '').password);
     expect(JSON.parse(stdout)).toMatchObject({
-      stack: up.state(),
+      stack: { api: state?.api, links: state?.links, pids: state?.pids },
       api: { ok: true },
       redis: { ok: true, maxMemoryPolicy: 'noeviction', appendOnly: true, queue: { click: { waiting: 0 } } },
       clickhouse: { ok: true },

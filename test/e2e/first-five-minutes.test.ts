@@ -112,7 +112,7 @@ describe('the first five minutes', { timeout: 120_000 }, () => {
   });
 
   it('work with the dub SDK, with nothing set but its serverURL', async () => {
-    const token = /\bdub_[0-9A-Za-z]{24}\b/.exec(up.output())?.[0] ?? '';
+    const token = up.firstKey();
     const dub = new Dub({ token, serverURL: state.api });
 
     const link = await dub.links.create({ url: 'https://example.com/sdk', trackConversion: true });
@@ -142,7 +142,8 @@ describe('the first five minutes', { timeout: 120_000 }, () => {
       });
     expect(await listed('clicks', (found) => found)).toMatchObject({
       event: 'click',
-      click: { id: clickId, country: 'JP', device: 'Mobile' },
+      // No edge is configured: its headers are nobody's word.
+      click: { id: clickId, country: 'Unknown', device: 'Mobile' },
       link: { id: link.id, clicks: 1 },
     });
     expect(await listed('leads', (found) => found)).toMatchObject({

@@ -35,6 +35,7 @@ export async function startStores(): Promise<BenchStores> {
       CLICKHOUSE_URL: clickhouse.url,
       CLICKHOUSE_DATABASE: DATABASE,
       INSTANCE_KEY,
+      GEO_EDGE: 'cloudflare',
       LOG_LEVEL: 'warn',
     },
     async stop() {

@@ -35,18 +35,22 @@ export async function startTimedProxy(target: string): Promise<TimedProxy> {
   const server = createServer({ maxHeaderSize: HEADER_BYTES_MAX }, (incoming, outgoing) => {
     const fromMs = performance.now();
     const { method, headers } = incoming;
-    const onwards = request(new URL(incoming.url ?? '/', target), { method, headers, agent }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
-      answer.pipe(outgoing);
-      answer.once('end', () => spans.push({ fromMs, toMs: performance.now() }));
-    });
+    const onwards = request(
+      new URL(incoming.url ?? '/', new URL(target).origin),
+      { method, headers, agent },
+      (answer) => {
+        outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
+        answer.pipe(outgoing);
+        answer.once('end', () => spans.push({ fromMs, toMs: performance.now() }));
+      },
+    );
     onwards.once('error', () => outgoing.destroy());
     incoming.pipe(onwards);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: Object.assign(new URL(target), { port: (server.address() as AddressInfo).port }).href.replace(/\/$/, ''),
     takeBusyMs() {
       const busyMs = unionMs(spans);
       spans = [];

@@ -42,9 +42,10 @@ function statements(seconds: number): string[] {
            ('GET /analytics', 'enterprise', 500, 1)]) AS asked,
          asked.1 AS route, asked.2 AS plan, asked.3 AS status,
          toUInt32(asked.4 * ${traffic} * if(status >= 400, ${noise('refused')}, 1)) AS counted ${everyMinute})`,
-    `INSERT INTO ops_slow_queries VALUES
-       (now64(3) - 200, 1, 'GET /events', 1840, 4200000, 812000000, ''), (now64(3) - 900, 2, 'GET /events', 1210, 90000, 90000, ''),
-       (now64(3) - 600, 1, 'GET /analytics', 20004, 91000000, 2400000000, 'TIMEOUT_EXCEEDED')`,
+    `INSERT INTO ops_slow_queries
+     SELECT now64(3) - 200, 1, 'GET /events', 1840, 4200000, 812000000, ''
+     UNION ALL SELECT now64(3) - 900, 2, 'GET /events', 1210, 90000, 90000, ''
+     UNION ALL SELECT now64(3) - 600, 1, 'GET /analytics', 20004, 91000000, 2400000000, 'TIMEOUT_EXCEEDED'`,
     `INSERT INTO webhook_deliveries (workspace_id, timestamp, webhook_id, event_id, event, attempt, url, status, elapsed_ms)
      SELECT 1, ${moment(7)}, 9, concat('evt_', toString(number)), 'lead.created', 1, 'https://hooks.example.com', if(number % 23 = 0, 503, 200), 80
      FROM numbers(${Math.floor(seconds / 7)})`,

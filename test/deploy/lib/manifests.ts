@@ -44,7 +44,7 @@ export interface Manifest {
   readonly file: string;
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly annotations?: Labels };
   readonly data?: Labels;
   readonly stringData?: Labels;
   readonly spec: {
@@ -57,6 +57,7 @@ export interface Manifest {
     readonly scaleTargetRef: { readonly kind: string; readonly name: string };
     readonly ingress?: readonly { readonly ports: readonly { readonly port: string | number }[] }[];
     readonly rules: readonly {
+      readonly host: string;
       readonly http: {
         readonly paths: readonly {
           readonly path: string;
@@ -80,4 +81,14 @@ export function readManifests(): Manifest[] {
 
 export function manifestText(file: string): string {
   return readFileSync(join(FOLDER, file), 'utf8');
+}
+
+/** An environment of a template as its reader is to leave it: every placeholder replaced. */
+export function withSecrets(environment: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(environment).map(([name, value]) => [
+      name,
+      value.replaceAll('change-me', 'own-secret').replace(/^0{64}$/, '07'.repeat(32)),
+    ]),
+  );
 }

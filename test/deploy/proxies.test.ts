@@ -1,0 +1,156 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders, request, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { environmentWith } from '@waymark/config';
+import { freePort, waitFor } from '@waymark/test-kit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { caddyfile, hasProgram, localCaddyfile, localNginxConf } from './lib/proxies.js';
+
+/** The bundled proxies, run in front of a server that answers what reached it. */
+
+/** What a visitor may not say: only an edge or a proxy can. */
+const FORGED = {
+  forwarded: 'for=192.0.2.1',
+  'x-forwarded-host': 'forged.example',
+  'x-real-ip': '192.0.2.1',
+  'x-vercel-ip-country': 'BR',
+  'x-vercel-ip-country-region': 'SP',
+  'x-vercel-ip-city': 'Campinas',
+  'x-vercel-ip-continent': 'SA',
+  'cf-ipcountry': 'BR',
+  'cf-region-code': 'SP',
+  'cf-ipcity': 'Campinas',
+  'cf-ipcontinent': 'SA',
+  'cloudfront-viewer-country': 'BR',
+  'cloudfront-viewer-country-region': 'SP',
+  'cloudfront-viewer-city': 'Campinas',
+};
+
+interface Reached {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+}
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+let directory: string;
+let behind: Server;
+let behindPort: number;
+const children: ChildProcess[] = [];
+
+/** With `request`, whose paths are sent as they are; `fetch` takes `..` and empty segments away. */
+function get(port: number, path: string, headers: Record<string, string> = {}): Promise<Answer> {
+  return new Promise((done, failed) => {
+    const sent = request({ host: '127.0.0.1', port, path, headers }, (response) => {
+      let text = '';
+      response.on('data', (chunk) => (text += chunk));
+      response.on('end', () => done({ status: response.statusCode ?? 0, text }));
+    });
+    sent.on('error', failed);
+    sent.end();
+  });
+}
+
+async function run(program: string, args: readonly string[], port: number): Promise<void> {
+  const env = environmentWith({ HOME: directory, XDG_DATA_HOME: directory, XDG_CONFIG_HOME: directory });
+  const child = spawn(program, args, { cwd: directory, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+  children.push(child);
+  await waitFor(() => get(port, '/healthz').catch(() => undefined), { what: `${program}; it said:\n${output}` });
+}
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'waymark-proxies-'));
+  behind = createServer(({ url, headers }, response) => response.end(JSON.stringify({ path: url, headers })));
+  behindPort = await freePort();
+  behind.listen(behindPort, '127.0.0.1');
+  await once(behind, 'listening');
+});
+afterAll(async () => {
+  for (const child of children) {
+    if (child.exitCode !== null) continue;
+    const gone = once(child, 'exit');
+    child.kill('SIGTERM');
+    await gone;
+  }
+  behind.closeAllConnections();
+  behind.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const INTERNAL = [
+  '/internal/domain-check?domain=a.example',
+  '/internal/',
+  '/%69nternal/domain-check?domain=a.example',
+  '/links/../internal/domain-check?domain=a.example',
+  '/./internal/domain-check?domain=a.example',
+];
+
+/** What both proxies promise, at the ports that a test has given them. */
+function promises(ports: () => { readonly api: number; readonly links: number }): void {
+  it.each(['api', 'links'] as const)('passes no forged header on at the port of %s', async (port) => {
+    const { status, text } = await get(ports()[port], '/some/path?a=1', { ...FORGED, 'user-agent': 'a visitor' });
+    const { path, headers } = JSON.parse(text) as Reached;
+    expect([status, path, headers['user-agent']]).toEqual([200, '/some/path?a=1', 'a visitor']);
+    const forged = Object.entries(FORGED).filter(([name, value]) => headers[name] === value);
+    expect(forged).toEqual([]);
+    expect(headers['x-forwarded-for']).toBe('127.0.0.1');
+  });
+
+  it.each(INTERNAL)('does not pass %s on at the port of the API', async (path) => {
+    const { status, text } = await get(ports().api, path);
+    expect([status, text.includes('"path"')]).toEqual([404, false]);
+  });
+}
+
+describe.skipIf(!hasProgram('nginx', '-v'))('nginx of docker-compose.yml', () => {
+  const ports = { api: 0, links: 0, internal: 0 };
+  beforeAll(async () => {
+    for (const name of ['api', 'links', 'internal'] as const) ports[name] = await freePort();
+    const upstreams = ['ingest:3000', 'ingest:3001', 'query:3000', 'management:3000'];
+    const local = Object.fromEntries(upstreams.map((name) => [name, behindPort]));
+    const conf = join(directory, 'nginx.conf');
+    const listening = { 8080: ports.api, 8081: ports.links, 8082: ports.internal };
+    writeFileSync(conf, localNginxConf({ ...local, ...listening }, directory));
+    await run('nginx', ['-p', directory, '-c', conf, '-g', 'daemon off;'], ports.api);
+  });
+
+  promises(() => ports);
+
+  it('answers the domain check, and nothing else, at a port of this host', async () => {
+    const asked = await get(ports.internal, '/internal/domain-check?domain=a.example');
+    expect(JSON.parse(asked.text)).toMatchObject({ path: '/internal/domain-check?domain=a.example' });
+    for (const path of ['/', '/internal/other', '/links', '/metrics']) {
+      expect((await get(ports.internal, path)).status).toBe(404);
+    }
+  });
+});
+
+describe.skipIf(!hasProgram('caddy', 'version'))('Caddy of docs/production.md', () => {
+  const ports = { api: 0, links: 0 };
+  beforeAll(async () => {
+    for (const name of ['api', 'links'] as const) ports[name] = await freePort();
+    const file = join(directory, 'Caddyfile');
+    writeFileSync(file, localCaddyfile({ ...ports, apiBehind: behindPort, linksBehind: behindPort }));
+    await run('caddy', ['run', '--config', file, '--adapter', 'caddyfile'], ports.api);
+  });
+
+  it('takes the file as it is printed', () => {
+    const file = join(directory, 'Caddyfile.printed');
+    writeFileSync(file, caddyfile());
+    const env = environmentWith({ HOME: directory });
+    const adapted = execFileSync('caddy', ['adapt', '--config', file, '--adapter', 'caddyfile'], {
+      env,
+      encoding: 'utf8',
+    });
+    expect(adapted).toContain('/internal/domain-check');
+  });
+
+  promises(() => ports);
+});
