@@ -8,7 +8,6 @@ export interface AdminGuardOptions {
   /** Undefined = nobody has it: what it guards is closed. */
   readonly adminKey: string | undefined;
   readonly rateLimiter: Pick<RateLimiter, 'take'>;
-  readonly now?: () => number;
 }
 
 const BUCKET = 'admin-key';
@@ -17,7 +16,7 @@ const TRIES_WINDOW_SECONDS = 60;
 const NETWORKS_KEPT = 10_000;
 /** Longer than any key; keeps strangers from having us hash a header of 100 kB. */
 const HEADER_CHARS_MAX = 1024;
-/** Makes browsers ask for the key. */
+/** Makes browsers prompt for the key. */
 const CHALLENGE = 'Basic realm="Waymark operators", charset="UTF-8"';
 
 /** `Bearer <key>`, or Basic with the key as the password of any user; undefined = neither. */
@@ -40,31 +39,31 @@ function givenKey(header: string | undefined): string | undefined {
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
 /**
- * Puts every route of the scope it is registered in behind the admin key: 401 without it, 429 for a network (an IPv4
- * address, an IPv6 `/64`) that tried wrong keys too often. Register it before the routes.
+ * Puts every route of the scope it is registered in behind the admin key: 401 without it, 429 for wrong keys of a network (an
+ * IPv4 address, an IPv6 `/64`) that has sent too many. The right key is let in whatever others of its network have sent; it is
+ * too long to be guessed. Register it before the routes.
  */
 export const adminGuard = fp<AdminGuardOptions>(
-  async (app, { adminKey, rateLimiter, now = Date.now }) => {
+  async (app, { adminKey, rateLimiter }) => {
     const expected = adminKey === undefined ? undefined : digest(adminKey);
-    /** Networks that may not try for now, with the end of it: the right key opens nothing for them either. */
+    /** Networks that have sent too many wrong keys, with the end of the limit: no store is asked about them again before. */
     const refusedUntilMs = new LRUCache<string, number>({ max: NETWORKS_KEPT });
 
     const refuseTry = (network: string, retryAfterSeconds: number): never => {
-      refusedUntilMs.set(network, now() + retryAfterSeconds * 1000);
+      refusedUntilMs.set(network, Date.now() + retryAfterSeconds * 1000);
       const message = `Too many wrong admin keys. Retry in ${retryAfterSeconds} s.`;
       throw new ApiError('rate_limit_exceeded', message, { retryAfterSeconds });
     };
 
     app.addHook('onRequest', async (request, reply) => {
-      const network = limitedNetwork(request.ip);
-      const leftMs = (refusedUntilMs.get(network) ?? 0) - now();
-      if (leftMs > 0) refuseTry(network, Math.ceil(leftMs / 1000));
-
       const { authorization } = request.headers;
       const given = givenKey(authorization);
       if (given !== undefined && expected !== undefined && timingSafeEqual(digest(given), expected)) return;
-      // Browsers ask without a key first.
+      // Browsers send their first request without a key.
       if (authorization !== undefined) {
+        const network = limitedNetwork(request.ip);
+        const leftMs = (refusedUntilMs.get(network) ?? 0) - Date.now();
+        if (leftMs > 0) refuseTry(network, Math.ceil(leftMs / 1000));
         const counted = await rateLimiter.take(network, BUCKET, TRIES_MAX, TRIES_WINDOW_SECONDS);
         if (!counted.allowed) refuseTry(network, counted.retryAfterSeconds);
       }
