@@ -16,7 +16,7 @@ let api: WholeApi;
 let workspaceId: string;
 let partner: PartnerRecord;
 /** Public ids of what is hidden, and of what is not. */
-const ids = { hidden: '', secret: '', open: '', shown: '', secretClick: '', customer: '' };
+const ids = { hidden: '', secret: '', open: '', shown: '', secretClick: '', openClick: '', customer: '' };
 
 interface Answer {
   readonly status: number;
@@ -67,10 +67,11 @@ async function storeEvents(): Promise<void> {
   const secret = [1, 2].map((minute) => clickOf(ids.secret, minute, MARK));
   const open = clickOf(ids.open, 3, 'plain');
   ids.secretClick = String(secret[0]?.[2]);
+  ids.openClick = String(open[2]);
   const lead = (click: typeof open, eventName: string) =>
     aLead({ click, customerId, eventName, timestampMs: Date.now() - 30_000 });
   const sale = (click: typeof open, amount: number) =>
-    aSale({ click, customerId, amount, timestampMs: Date.now() - 20_000 });
+    aSale({ click, customerId, amount, timestampMs: Date.now() - 20_000, invoiceId: `old-${amount}` });
   const { client } = api.database;
   await insertClicks(client, [...secret, open]);
   await insertLeads(client, [...secret.map((click) => lead(click, MARK)), lead(open, 'plain')]);
@@ -251,6 +252,41 @@ describe('a folder without an access level', () => {
     expect([told.status, JSON.parse(told.text).link]).toEqual([200, null]);
     const owner = await as('owner')('POST', '/track/lead', { ...body, customerExternalId: 'gus' });
     expect(JSON.parse(owner.text).link).toMatchObject({ id: ids.secret });
+  });
+
+  it('keeps its sales to itself when a member repeats an invoice: the answer holds what was sent', async () => {
+    const first = { customerExternalId: 'hal', clickId: ids.secretClick, eventName: `Buy ${MARK}`, amount: 70_123 };
+    const details = { currency: 'usd', paymentProcessor: 'stripe', metadata: { plan: MARK } };
+    const paid = { ...first, ...details, invoiceId: 'inv-1' };
+    expect((await as('owner')('POST', '/track/sale', paid)).status).toBe(200);
+    const repeat = { customerExternalId: 'hal', invoiceId: 'inv-1', eventName: 'Buy', amount: 5, currency: 'eur' };
+    const told = await as('member')('POST', '/track/sale', repeat);
+    expect([told.status, mentions(told)]).toEqual([200, []]);
+    const sale = { amount: 5, currency: 'eur', invoiceId: 'inv-1', paymentProcessor: 'custom', metadata: null };
+    expect(JSON.parse(told.text)).toEqual({ eventName: 'Buy', customer: null, sale });
+    const owner = JSON.parse((await as('owner')('POST', '/track/sale', repeat)).text);
+    expect(owner).toMatchObject({ eventName: paid.eventName, sale: { amount: 70_123, invoiceId: 'inv-1' } });
+
+    // Written long ago: found in ClickHouse.
+    const old = await as('member')('POST', '/track/sale', { ...repeat, invoiceId: 'old-70000' });
+    expect(JSON.parse(old.text)).toEqual({
+      eventName: 'Buy',
+      customer: null,
+      sale: { ...sale, invoiceId: 'old-70000' },
+    });
+    const plain = JSON.parse((await as('member')('POST', '/track/sale', { ...repeat, invoiceId: 'old-500' })).text);
+    expect(plain.sale).toMatchObject({ amount: 500, invoiceId: 'old-500' });
+
+    const shown = {
+      ...repeat,
+      clickId: ids.openClick,
+      customerExternalId: 'ivy',
+      invoiceId: 'inv-2',
+      eventName: 'Rent',
+    };
+    expect((await as('owner')('POST', '/track/sale', shown)).status).toBe(200);
+    const again = JSON.parse((await as('member')('POST', '/track/sale', { ...repeat, invoiceId: 'inv-2' })).text);
+    expect(again).toMatchObject({ eventName: 'Rent', customer: { externalId: 'ivy' } });
   });
 
   it('is told to members at once when it gets an access level, and hidden at once when it loses it', async () => {

@@ -64,7 +64,8 @@ export async function clientRoutes(
     async (request) => {
       // A direct sale may record its lead as well.
       await takeShare(request, request.body.clickId ? 2 : 1);
-      return sales.track(request.workspace.id, storableBody<TrackSaleBody>(request.body));
+      const { answer } = await sales.track(request.workspace.id, storableBody<TrackSaleBody>(request.body));
+      return answer;
     },
   );
 }

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type LinkRecord, shortLinkOf } from '@waymark/catalog';
-import { ApiError, type TrackLeadResponse, type TrackSaleResponse } from '@waymark/contract';
+import { ApiError, type TrackLeadResponse } from '@waymark/contract';
 import type { ClickFinder } from './click-finder.js';
 import { clickedLink } from './click-link.js';
 import type { LeadTracker } from './lead-tracker.js';
-import type { SaleTracker } from './sale-tracker.js';
+import { type SaleTracker, saleAsSent } from './sale-tracker.js';
 import type { TrackDeps } from './track-deps.js';
 
 /** What `POST /track/lead` and `POST /track/sale` do. */
@@ -73,16 +73,7 @@ export function createClientTrackers(
           if (!(err instanceof ApiError) || err.code !== 'not_found') throw err;
         });
         await atNextStep(work);
-        const { eventName, amount, currency, paymentProcessor, metadata = null } = body;
-        const sale: TrackSaleResponse['sale'] = {
-          amount,
-          currency,
-          paymentProcessor,
-          invoiceId: body.invoiceId || null,
-          metadata,
-        };
-        // A customer always has an id, which the caller may not know.
-        return { eventName, customer: null, sale: amount === 0 ? null : sale };
+        return { answer: saleAsSent(body) };
       },
     },
   };

@@ -10,6 +10,7 @@ type SaleDetails = NonNullable<TrackSaleResponse['sale']>;
 export interface WrittenSale {
   readonly eventName: string;
   readonly customerId: string;
+  readonly linkId: string;
   readonly sale: SaleDetails;
 }
 
@@ -30,7 +31,7 @@ interface SalePayload {
 }
 
 /** The first sale of each invoice. */
-const BY_INVOICE = `SELECT event_name, customer_id, payload, invoice_id FROM sale_events
+const BY_INVOICE = `SELECT event_name, customer_id, payload, invoice_id, link_id FROM sale_events
 WHERE workspace_id = {workspace:UInt64} AND invoice_id IN {invoices:Array(String)}
 ORDER BY timestamp, event_id LIMIT 1 BY invoice_id`;
 
@@ -52,12 +53,19 @@ interface BuyerKey {
   readonly link: string;
 }
 
-function writtenSale([eventName = '', customerNumber = '0', payload = '{}']: readonly string[]): WrittenSale {
+function writtenSale([
+  eventName = '',
+  customerNumber = '0',
+  payload = '{}',
+  ,
+  linkNumber = '0',
+]: readonly string[]): WrittenSale {
   const { sale, metadata } = JSON.parse(payload) as SalePayload;
   const { amount, currency, paymentProcessor, invoiceId } = sale;
   return {
     eventName,
     customerId: formatResourceId('customer', customerNumber),
+    linkId: formatResourceId('link', linkNumber),
     sale: { amount, currency, paymentProcessor, invoiceId, metadata },
   };
 }

@@ -23,9 +23,28 @@ import type { TrackDeps } from './track-deps.js';
 const REMEMBERED_MS = 24 * 3_600_000;
 const DIRECT_LEAD_NAME = 'Direct sale tracking lead event';
 
+/** The answer to a sale. A repeated invoice is answered with the sale that was stored first. */
+export interface TrackedSale {
+  readonly answer: TrackSaleResponse;
+  /** Set for a repeat: the link of the stored sale, `null` where it was stored without one. */
+  readonly storedFor?: string | null;
+}
+
 export interface SaleTracker {
   /** @throws ApiError */
-  track(workspaceId: string, body: TrackSaleBody): Promise<TrackSaleResponse>;
+  track(workspaceId: string, body: TrackSaleBody): Promise<TrackedSale>;
+}
+
+/** An answer that holds what the request said and nothing of what is stored. */
+export function saleAsSent(body: TrackSaleBody): TrackSaleResponse {
+  const { eventName, amount, currency, paymentProcessor, metadata = null } = body;
+  const invoiceId = body.invoiceId || null;
+  // A customer always has an id, which the caller may not have.
+  return {
+    eventName,
+    customer: null,
+    sale: amount === 0 ? null : { amount, currency, paymentProcessor, invoiceId, metadata },
+  };
 }
 
 export interface SaleTrackerParts {
@@ -68,15 +87,19 @@ export function createSaleTracker(parts: SaleTrackerParts): SaleTracker {
     hold: ClaimHold,
     workspaceId: string,
     invoiceId: string,
-  ): Promise<TrackSaleResponse | undefined> {
+  ): Promise<TrackedSale | undefined> {
     const stored = hold.finalValue(invoiceClaim(workspaceId, invoiceId));
-    if (stored !== undefined) return JSON.parse(stored) as TrackSaleResponse;
+    if (stored !== undefined) {
+      const { linkId = null, ...answer } = JSON.parse(stored) as TrackSaleResponse & { readonly linkId?: string };
+      return { answer, storedFor: linkId };
+    }
     await backlog.check('sale', REMEMBERED_MS);
     const written = await sales.findByInvoice(workspaceId, invoiceId);
     if (written === undefined) return undefined;
-    const { eventName, customerId, sale } = written;
+    const { eventName, customerId, linkId, sale } = written;
     const record = await catalog.customers.get(workspaceId, customerId);
-    return { eventName, customer: answeredCustomer(record ?? deletedCustomer(customerId)), sale };
+    const answer = { eventName, customer: answeredCustomer(record ?? deletedCustomer(customerId)), sale };
+    return { answer, storedFor: linkId };
   }
 
   async function attributeKnown(
@@ -152,7 +175,9 @@ export function createSaleTracker(parts: SaleTrackerParts): SaleTracker {
       rows: [...attribution.rows, { kind: 'sale', row }],
       finals: [
         ...customers.finals(hold, customer),
-        ...(invoice === undefined ? [] : [hold.toFinal(invoice, JSON.stringify(answer), REMEMBERED_MS)]),
+        ...(invoice === undefined
+          ? []
+          : [hold.toFinal(invoice, JSON.stringify({ ...answer, linkId: link.id }), REMEMBERED_MS)]),
         ...(hold.isMine(firstSale) ? [hold.toFinal(firstSale, '1', REMEMBERED_MS)] : []),
       ],
       state: attribution.state,
@@ -180,18 +205,18 @@ export function createSaleTracker(parts: SaleTrackerParts): SaleTracker {
           customers.find(hold, workspaceId, customerExternalId),
         ]);
         if (first !== undefined) return first;
-        if (known === undefined && !body.clickId) return nothing;
+        if (known === undefined && !body.clickId) return { answer: nothing };
 
         const attribution =
           known === undefined
             ? await attributeNew(workspaceId, body, body.clickId ?? '')
             : await attributeKnown(known, body, remembered);
-        if (body.amount > 0) return record(hold, body, attribution);
+        if (body.amount > 0) return { answer: await record(hold, body, attribution) };
         if (attribution.isNewCustomer) {
           const { rows, state, customer } = attribution;
           await producer.commit({ rows, finals: customers.finals(hold, customer), state });
         }
-        return nothing;
+        return { answer: nothing };
       });
     },
   };

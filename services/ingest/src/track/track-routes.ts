@@ -2,7 +2,6 @@ import { linkSight } from '@waymark/catalog';
 import {
   ApiError,
   type TrackLeadBody,
-  type TrackLeadResponse,
   type TrackSaleBody,
   trackLeadBodySchema,
   trackLeadResponseSchema,
@@ -21,7 +20,7 @@ import { createTrackedCustomers } from './customers.js';
 import { createLatestLeads } from './latest-leads.js';
 import { createLeadTracker } from './lead-tracker.js';
 import { createSaleStore } from './sale-store.js';
-import { createSaleTracker } from './sale-tracker.js';
+import { createSaleTracker, saleAsSent } from './sale-tracker.js';
 import { storableBody } from './storable-body.js';
 import type { TrackDeps } from './track-deps.js';
 
@@ -55,17 +54,16 @@ function createTrackers(deps: TrackDeps, clicks: ClickFinder): Trackers {
   };
 }
 
-/** The answer without its link when that is in a folder that the caller must not see. */
-async function shownTo(
+/** Whether the caller may see the link: owners see all of them, others those that are in no hidden folder. */
+async function maySee(
   { catalog }: TrackDeps,
   { workspace, apiKey }: Pick<FastifyRequest, 'workspace' | 'apiKey'>,
-  answer: TrackLeadResponse,
-): Promise<TrackLeadResponse> {
+  linkId: string | null,
+): Promise<boolean> {
   const sight = linkSight(apiKey);
-  if (answer.link === null || !sight.hidesFolders) return answer;
-  const link = await catalog.links.get(workspace.id, answer.link.id);
-  const seen = await catalog.hiddenFolders.seen(workspace.id, sight, link === undefined ? [] : [link]);
-  return seen.length === 0 ? { ...answer, link: null } : answer;
+  if (!sight.hidesFolders) return true;
+  const link = linkId === null ? undefined : await catalog.links.get(workspace.id, linkId);
+  return link !== undefined && (await catalog.hiddenFolders.seen(workspace.id, sight, [link])).length > 0;
 }
 
 /** Every `/track` route; the app must have `authPlugin`. */
@@ -91,7 +89,8 @@ export async function trackRoutes(app: App, deps: TrackDeps): Promise<void> {
     },
     async (request) => {
       const answer = await trackers.leads.track(request.workspace.id, storableBody<TrackLeadBody>(request.body));
-      return shownTo(deps, request, answer);
+      if (answer.link === null || (await maySee(deps, request, answer.link.id))) return answer;
+      return { ...answer, link: null };
     },
   );
 
@@ -106,6 +105,10 @@ export async function trackRoutes(app: App, deps: TrackDeps): Promise<void> {
         response: { 200: trackSaleResponseSchema },
       },
     },
-    (request) => trackers.sales.track(request.workspace.id, storableBody<TrackSaleBody>(request.body)),
+    async (request) => {
+      const body = storableBody<TrackSaleBody>(request.body);
+      const { answer, storedFor } = await trackers.sales.track(request.workspace.id, body);
+      return storedFor === undefined || (await maySee(deps, request, storedFor)) ? answer : saleAsSent(body);
+    },
   );
 }
