@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { closedQuery } from './closed-query.js';
 import { pageShape, sortShape } from './paging.js';
 import { URL_CHARS_MAX, webAddress } from './parse-url.js';
-import { queryBoolean, queryText } from './query-values.js';
+import { queryBoolean, queryLink, queryText } from './query-values.js';
 
 /** The customer object of every response (spec 2.8): twelve fields, all present. */
 export const customerSchema = z.strictObject({
@@ -103,7 +103,7 @@ export const listCustomersQuerySchema = closedQuery({
   externalId: queryText,
   search: queryText,
   country: queryText,
-  linkId: queryText,
+  linkId: queryLink,
   programId: queryText,
   partnerId: queryText,
   includeExpandedFields: queryBoolean,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { closedQuery } from './closed-query.js';
 import { pageShape, sortShape } from './paging.js';
-import { queryBoolean, queryEnum, queryList, queryText } from './query-values.js';
+import { queryBoolean, queryEnum, queryLinks, queryList, queryText } from './query-values.js';
 
 /** Last page of lists of links; cursors go on from there (spec 10.3). */
 export const LINK_PAGES_MAX = 1000;
@@ -20,7 +20,7 @@ const linkFilters = {
   userId: queryText,
   tenantId: queryText,
   partnerId: queryText,
-  linkIds: queryList,
+  linkIds: queryLinks,
   showArchived: queryBoolean,
   /** Deprecated: only links with at least one tag. */
   withTags: queryBoolean,

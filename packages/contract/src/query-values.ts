@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isLinkReference, LINK_REFERENCE_RULE } from './resource-id.js';
 
 /**
  * Types of query string values (spec 1.6). A value that is not of the type is an `invalid_type` issue, which answers 400;
@@ -85,6 +86,20 @@ export function queryInteger(bounds: { readonly min: number; readonly max: numbe
 export function queryEnum<const Values extends readonly [string, ...string[]]>(values: Values) {
   return z.preprocess(lastValue, z.enum(values).optional());
 }
+
+/** Refuses text that can name no link: an empty answer would hide the fault. */
+function linkReferences(given: string | undefined, issues: z.core.$ZodRawIssue[], items: readonly string[]): void {
+  if (items.every(isLinkReference)) return;
+  issues.push({ code: 'invalid_format', format: 'link', input: given, message: LINK_REFERENCE_RULE });
+}
+
+/** The link whose things are asked for: a `link_…` id or `ext_` and the caller's own. */
+export const queryLink = queryText.check(({ value, issues }) =>
+  linkReferences(value, issues, value === undefined ? [] : [value]),
+);
+
+/** The same of several links, as a list. */
+export const queryLinks = queryList.check(({ value, issues }) => linkReferences(value, issues, csvItems(value ?? '')));
 
 /** The items of a csv text; blank ones are none. */
 export function csvItems(text: string): string[] {

@@ -32,6 +32,16 @@ export function selectedExternalId(given: string): string {
   throw fieldError('invalid_format', 'externalId', `must begin with "${EXTERNAL_ID_PREFIX}"`, 'bad_request');
 }
 
+const LINK_REFERENCE_PREFIXES = [RESOURCE_PREFIX.link, EXTERNAL_ID_PREFIX];
+
+/** How filters name links, in words for a refusal. */
+export const LINK_REFERENCE_RULE = `must begin with ${LINK_REFERENCE_PREFIXES.join(' or ')}`;
+
+/** Whether a text can name a link: by our id or, with `ext_` in front, by the caller's own. */
+export function isLinkReference(text: string): boolean {
+  return LINK_REFERENCE_PREFIXES.some((prefix) => text.startsWith(prefix));
+}
+
 export type ResourceKind = keyof typeof RESOURCE_PREFIX;
 
 const WIDTH = 11;

@@ -1,7 +1,8 @@
 import {
   CONTINENTS,
-  EXTERNAL_ID_PREFIX,
   fieldError,
+  isLinkReference,
+  LINK_REFERENCE_RULE,
   type MultiValueFilter,
   RESOURCE_PREFIX,
   type ResourceKind,
@@ -33,36 +34,33 @@ const REGION = /^(?:(?:[a-z]{2}|unknown)-)?(?:[a-z0-9]{1,3}|unknown)$/i;
 type Rule = (name: string, values: ValueLists) => ValueLists;
 
 /** A value that can be nobody's is refused: an empty answer would say that there are no such events. */
-function only(isPossible: (value: string) => boolean, what: string, issue: RuleCode = 'invalid_format'): Rule {
+function only(isPossible: (value: string) => boolean, rule: string, issue: RuleCode = 'invalid_format'): Rule {
   return (name, values) => {
     if ([...values.include, ...values.exclude].every(isPossible)) return values;
-    throw fieldError(issue, name, `must be ${what}`);
+    throw fieldError(issue, name, rule);
   };
 }
 
 function oneOf(allowed: readonly string[]): Rule {
-  return only((value) => allowed.includes(value), `one of ${allowed.join(', ')}`, 'invalid_value');
+  return only((value) => allowed.includes(value), `must be one of ${allowed.join(', ')}`, 'invalid_value');
 }
 
 /** Ids of one kind; those that nobody has match nothing (spec 2.2). */
-function idsOf(kind: ResourceKind, ...others: readonly string[]): Rule {
-  const prefixes = [RESOURCE_PREFIX[kind], ...others];
-  return only(
-    (value) => prefixes.some((prefix) => value.startsWith(prefix)),
-    `ids that begin with ${prefixes.join(' or ')}`,
-  );
+function idsOf(kind: ResourceKind): Rule {
+  const prefix = RESOURCE_PREFIX[kind];
+  return only((value) => value.startsWith(prefix), `must begin with ${prefix}`);
 }
 
 function each(change: (value: string) => string, check: Rule = (_name, values) => values): Rule {
   return (name, values) => mapValues(check(name, values), change);
 }
 
-const hosts = only((value) => !value.includes('://'), 'a host such as acme.com, not a URL');
-const withoutQuery = only((value) => !value.includes('?'), 'a URL without its query, up to the ?');
+const hosts = only((value) => !value.includes('://'), 'must be a host such as acme.com, not a URL');
+const withoutQuery = only((value) => !value.includes('?'), 'must be a URL without its query, up to the ?');
 
 /** How the values of a parameter are checked and brought to their stored form; all others compare as given (spec 2.5). */
 const RULES: Readonly<Partial<Record<MultiValueFilter, Rule>>> = {
-  linkId: idsOf('link', EXTERNAL_ID_PREFIX),
+  linkId: only(isLinkReference, LINK_REFERENCE_RULE),
   tagId: idsOf('tag'),
   partnerId: idsOf('partner'),
   partnerTagId: idsOf('partnerTag'),
@@ -70,11 +68,11 @@ const RULES: Readonly<Partial<Record<MultiValueFilter, Rule>>> = {
   domain: each((value) => value.toLowerCase(), hosts),
   country: each(
     placeCode,
-    only((value) => COUNTRY.test(value), 'codes of two letters such as FR'),
+    only((value) => COUNTRY.test(value), 'must be codes of two letters such as FR'),
   ),
   region: each(
     regionCode,
-    only((value) => REGION.test(value), 'codes of ISO 3166-2 such as US-CA, or their second part'),
+    only((value) => REGION.test(value), 'must be codes of ISO 3166-2 such as US-CA, or their second part'),
   ),
   continent: oneOf(CONTINENTS),
   trigger: oneOf(TRIGGERS),

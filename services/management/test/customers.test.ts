@@ -147,7 +147,8 @@ describe('GET /customers', () => {
     ['?search=b2', ['b2']],
     ['?country=FR', ['c3', 'a1']],
     ['?country=fr', ['c3', 'a1']],
-    ['?linkId=nonsense', []],
+    ['?linkId=link_none', []],
+    ['?linkId=ext_none', []],
     ['?partnerId=pn_none&programId=prog_none', []],
     ['?page=2&pageSize=2', ['a1']],
   ])('%s', async (query, expected) => {

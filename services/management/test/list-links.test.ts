@@ -130,7 +130,7 @@ describe('GET /links', () => {
     ['an unknown tenant', () => 'tenantId=tenant', []],
     ['a user', () => 'userId=user_x', []],
     ['a partner', () => 'partnerId=pn_x', []],
-    ['links by id', () => `linkIds=${links[0]?.id},${links[2]?.id},x`, ['three', 'one']],
+    ['links by id', () => `linkIds=${links[0]?.id},${links[2]?.id},link_x`, ['three', 'one']],
     ['links with tags', () => 'withTags=true', ['two', 'one']],
     ['archived links with a tag', () => `withTags=true&showArchived=true&tagId=${tags.news}`, ['four', 'two']],
     ['several at once', () => `tagIds=${tags.sale}&search=acme&folderId=${folderId}`, ['two']],

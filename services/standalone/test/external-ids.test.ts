@@ -18,14 +18,14 @@ async function send<Body>(method: string, path: string, body?: object): Promise<
   return { status: response.status, body: (await response.json()) as Body };
 }
 
-/** Routes that read and have the parameter. */
+/** Routes that read and have the parameter in their query. */
 async function routesWith(parameter: string): Promise<string[]> {
-  const { body } = await send<{ paths: Record<string, { get?: { parameters?: { name: string }[] } }> }>(
+  const { body } = await send<{ paths: Record<string, { get?: { parameters?: { name: string; in: string }[] } }> }>(
     'GET',
     '/openapi.json',
   );
   return Object.entries(body.paths)
-    .filter(([, { get }]) => get?.parameters?.some(({ name }) => name === parameter))
+    .filter(([, { get }]) => get?.parameters?.some((given) => given.in === 'query' && given.name === parameter))
     .map(([path]) => path);
 }
 
@@ -140,5 +140,78 @@ describe('an external id without its prefix', () => {
     }
     expect((await send<Named[]>('GET', `${BARE}?externalId=in-path`)).body).toHaveLength(1);
     expect((await send<Named[]>('GET', `${BARE}?externalId=ext_in-path`)).body).toEqual([]);
+  });
+});
+
+describe('a link selected by our id and by the caller’s', () => {
+  /** Parameters that select links, each with the routes that have it. */
+  const SELECTORS: Readonly<Record<string, readonly string[]>> = {
+    linkId: ['/analytics', '/customers', '/events', '/links/info'],
+    linkIds: ['/links', '/links/count'],
+  };
+  /** It answers for the one link it names: an unknown one is not found. */
+  const ONE = '/links/info';
+  let link: Named;
+
+  beforeAll(async () => {
+    const click = { domain: 'go.acme.com', key: 'selected' };
+    const made = await send<Named>('POST', '/links', { ...click, url: 'https://acme.com', externalId: 'selected' });
+    link = made.body;
+    await send('POST', '/links', { domain: 'go.acme.com', key: 'other', url: 'https://acme.com' });
+    const clicked = await fetch(`${api.url}/track/click`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'user-agent': BROWSER },
+      body: JSON.stringify(click),
+    });
+    const { clickId: ofLink } = (await clicked.json()) as { clickId: string };
+    const lead = { clickId: ofLink, eventName: 'Sign up', customerExternalId: 'by-selected', mode: 'wait' };
+    expect((await send('POST', '/track/lead', lead)).status).toBe(200);
+    const events = () => send<object[]>('GET', `/events?event=leads&linkId=${link.id}`);
+    await waitFor(async () => (await events()).body.length === 1, { what: 'the lead of a link' });
+  });
+
+  it.each(Object.entries(SELECTORS))('%s is the same on every route', async (parameter, routes) => {
+    expect((await routesWith(parameter)).sort()).toEqual(routes);
+    for (const path of routes) {
+      const byId = await send<object>('GET', `${path}?${parameter}=${link.id}`);
+      expect([path, byId.status]).toEqual([path, 200]);
+      expect([path, byId.body]).not.toEqual([path, []]);
+      expect([path, await send('GET', `${path}?${parameter}=ext_selected`)]).toEqual([path, byId]);
+      for (const unknown of ['ext_nowhere', 'link_nowhere']) {
+        const { status } = await send('GET', `${path}?${parameter}=${unknown}`);
+        expect([path, unknown, status]).toEqual([path, unknown, path === ONE ? 404 : 200]);
+      }
+      for (const wrong of ['selected', 'EXT_selected', 'lnk_1']) {
+        const { status, body } = await send('GET', `${path}?${parameter}=${encodeURIComponent(wrong)}`);
+        const message = `invalid_format: ${parameter}: must begin with link_ or ext_`;
+        const refused = [422, { error: expect.objectContaining({ message }) }];
+        const answered = path === ONE ? [status] : [status, body];
+        expect([path, wrong, ...answered]).toEqual([path, wrong, ...(path === ONE ? [404] : refused)]);
+      }
+    }
+  });
+
+  it('finds the customers who came by it, and nobody by a link that is not there', async () => {
+    const ids = async (linkId: string) =>
+      (await send<Named[]>('GET', `/customers?linkId=${linkId}`)).body.map(({ externalId }) => externalId);
+    expect(await ids('ext_selected')).toEqual(['by-selected']);
+    expect(await ids('ext_nowhere')).toEqual([]);
+  });
+
+  it('is told to a webhook', async () => {
+    const hook = { name: 'Clicks', url: 'https://hooks.acme.com', triggers: ['link.clicked'], linkScope: 'links' };
+    const webhook = await send<Named>('POST', '/webhooks', { ...hook, linkIds: ['ext_selected', link.id] });
+    expect(webhook.status).toBe(201);
+    const webhookIds = async () => (await send<{ webhookIds: string[] }>('GET', '/links/ext_selected')).body.webhookIds;
+    expect(await webhookIds()).toEqual([webhook.body.id]);
+    expect((await send('PATCH', `/webhooks/${webhook.body.id}`, { linkIds: [] })).status).toBe(200);
+    expect(await webhookIds()).toEqual([]);
+    await send('PATCH', `/webhooks/${webhook.body.id}`, { linkIds: ['ext_selected'] });
+    expect(await webhookIds()).toEqual([webhook.body.id]);
+    const { status, body } = await send('POST', '/webhooks', {
+      ...{ ...hook, url: 'https://hooks.acme.com/2', linkIds: ['ext_selected', 'ext_nowhere', 'selected'] },
+    });
+    const message = 'invalid_value: linkIds: unknown links: ext_nowhere, selected';
+    expect([status, body]).toEqual([400, { error: expect.objectContaining({ message }) }]);
   });
 });

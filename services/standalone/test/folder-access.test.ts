@@ -204,6 +204,7 @@ describe('a folder without an access level', () => {
     ['/partners/analytics?tenantId=ada', '"saleAmount":140500', '"saleAmount":500'],
     ['/partners?sortBy=totalSaleAmount', '"totalSaleAmount":140500', '"totalSaleAmount":500'],
     ['/customers?linkId={secret}', '"externalId":"eve"', '[]'],
+    [`/customers?linkId=ext_${MARK}`, '"externalId":"eve"', '[]'],
   ])('is not counted by GET %s', async (path, forOwner, forMember) => {
     expect((await as('owner')('GET', filled(path))).text).toContain(forOwner);
     expect((await as('member')('GET', filled(path))).text).toContain(forMember);

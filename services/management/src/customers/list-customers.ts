@@ -1,5 +1,5 @@
 import type { Catalog, CustomerRecord } from '@waymark/catalog';
-import { CUSTOMER_PAGES_MAX, fieldError, type ListCustomersQuery } from '@waymark/contract';
+import { CUSTOMER_PAGES_MAX, fieldError, type ListCustomersQuery, RESOURCE_PREFIX } from '@waymark/contract';
 import { seenLinks } from '../links/find-link.js';
 import type { LinkCaller } from '../links/link-parts.js';
 
@@ -33,20 +33,29 @@ async function pageByCursor(catalog: Catalog, workspaceId: string, query: ListCu
   return endingBefore === undefined ? found : found.reverse();
 }
 
-async function isLinkHidden(catalog: Catalog, caller: LinkCaller, linkId: string): Promise<boolean> {
-  const link = await catalog.links.get(caller.workspace.id, linkId);
-  return link !== undefined && (await seenLinks(catalog, caller, [link])).length === 0;
+/**
+ * The id of the link that a query names. Of one that is gone, too: customers came by it.
+ *
+ * @returns undefined when nobody can have come by it, as far as the caller may see
+ */
+async function linkIdOf(catalog: Catalog, caller: LinkCaller, reference: string): Promise<string | undefined> {
+  const link = await catalog.links.find(caller.workspace.id, reference);
+  if (link === undefined) return reference.startsWith(RESOURCE_PREFIX.link) ? reference : undefined;
+  // Who came by a link that the caller must not see is part of it.
+  const [seen] = await seenLinks(catalog, caller, [link]);
+  return seen?.id;
 }
 
 /** @throws ApiError unprocessable_entity for cursors that cannot be, and for a page further on than pages are counted */
 export async function listCustomers(
   catalog: Catalog,
   caller: LinkCaller,
-  query: ListCustomersQuery,
+  given: ListCustomersQuery,
 ): Promise<CustomerRecord[]> {
   const workspaceId = caller.workspace.id;
-  // Who came by a link that the caller must not see is part of it.
-  if (query.linkId !== undefined && (await isLinkHidden(catalog, caller, query.linkId))) return [];
+  const linkId = given.linkId && (await linkIdOf(catalog, caller, given.linkId));
+  if (given.linkId !== undefined && linkId === undefined) return [];
+  const query = { ...given, linkId };
   const { startingAfter, endingBefore, sortBy = 'createdAt', sortOrder = 'desc', page, pageSize } = query;
   if (startingAfter !== undefined || endingBefore !== undefined) return pageByCursor(catalog, workspaceId, query);
   if (page > CUSTOMER_PAGES_MAX) {

@@ -2,6 +2,7 @@ import type { Catalog, WebhookRecord } from '@waymark/catalog';
 import {
   type ApiError,
   type CreateWebhookBody,
+  EXTERNAL_ID_PREFIX,
   fieldError,
   type UpdateWebhookBody,
   type Webhook,
@@ -48,20 +49,28 @@ function unknownFault(field: string, what: string, ids: readonly string[]): ApiE
   return fieldError('invalid_value', field, `unknown ${what}: ${ids.join(', ')}`, 'bad_request');
 }
 
-/** @throws ApiError bad_request for links and folders that the workspace does not have */
-async function checkKnown(
+/**
+ * @param linkIds ids of ours, and those of the caller with `ext_` in front
+ * @returns the ids of the links
+ * @throws ApiError bad_request for links and folders that the workspace does not have
+ */
+async function findKnown(
   catalog: Catalog,
   workspaceId: string,
   { linkIds, folderIds }: Pick<Scoped, 'linkIds' | 'folderIds'>,
-): Promise<void> {
+): Promise<string[]> {
   const [links, folders] = await Promise.all([
-    catalog.links.getMany(workspaceId, linkIds),
+    catalog.links.findMany(workspaceId, linkIds),
     catalog.folders.getMany(workspaceId, folderIds),
   ]);
-  const unknownLinks = linkIds.filter((id) => !links.has(id));
+  const names = new Set(
+    links.flatMap(({ id, externalId }) => (externalId === null ? [id] : [id, EXTERNAL_ID_PREFIX + externalId])),
+  );
+  const unknownLinks = linkIds.filter((reference) => !names.has(reference));
   if (unknownLinks.length > 0) throw unknownFault('linkIds', 'links', unknownLinks);
   const unknownFolders = folderIds.filter((id) => !folders.has(id));
   if (unknownFolders.length > 0) throw unknownFault('folderIds', 'folders', unknownFolders);
+  return links.map(({ id }) => id);
 }
 
 const distinct = (ids: readonly string[] | null | undefined) => [...new Set(ids ?? [])];
@@ -74,9 +83,9 @@ export async function createWebhook(
 ): Promise<WebhookRecord> {
   const { name, url, linkScope = null } = body;
   const fields = { triggers: [...new Set(body.triggers)], linkScope, folderIds: distinct(body.folderIds) };
-  const linkIds = distinct(body.linkIds);
-  checkScope({ ...fields, linkIds });
-  await checkKnown(catalog, workspaceId, { ...fields, linkIds });
+  const named = { ...fields, linkIds: distinct(body.linkIds) };
+  checkScope(named);
+  const linkIds = await findKnown(catalog, workspaceId, named);
   const webhook = await catalog.webhooks.create(workspaceId, { name, url, ...fields });
   if (linkIds.length > 0) await catalog.webhooks.attachLinks(workspaceId, webhook.id, linkIds);
   return webhook;
@@ -107,13 +116,14 @@ export async function updateWebhook(
   body: UpdateWebhookBody,
   nowMs: number,
 ): Promise<WebhookRecord> {
-  const linkIds = distinct(body.linkIds);
+  const named = { linkIds: distinct(body.linkIds), folderIds: distinct(body.folderIds) };
+  let linkIds: readonly string[] = [];
   let isListEnded = false;
   const webhook = await catalog.webhooks.update(workspaceId, id, async (record) => {
     const next = changed(record, body, nowMs);
-    checkScope({ ...next, linkIds });
+    checkScope({ ...next, linkIds: named.linkIds });
     // Folders that were known before may have been removed since.
-    await checkKnown(catalog, workspaceId, { linkIds, folderIds: distinct(body.folderIds) });
+    linkIds = await findKnown(catalog, workspaceId, named);
     isListEnded = record.linkScope === 'links' && next.linkScope !== 'links';
     return next;
   });
