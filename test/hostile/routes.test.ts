@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import {
@@ -10,6 +11,7 @@ import {
 } from '../../services/standalone/test/documented-api.js';
 import { FAULTS } from '../faults/queue/fault-length.js';
 import { HOSTILE_TEXTS, textUpTo } from './lib/hostile-texts.js';
+import { plainPng } from './lib/plain-png.js';
 
 // One thread serves everybody: a request that keeps it busy for a tenth of a second stops all others for as long. Whatever a
 // request holds, and wherever, it is answered without that, and never by a fault of ours.
@@ -36,20 +38,29 @@ afterAll(async () => {
 
 type Ask = () => Promise<{ readonly status: number }>;
 
+const TICK_MS = 10;
+const USER_TICKS_AT = 11;
+
+/** CPU that the calling thread has used: of a process it would hold what other threads compress and collect meanwhile. */
+function threadCpuMs(): number {
+  // The name of the thread, in parentheses, may hold blanks.
+  const fields = readFileSync('/proc/thread-self/stat', 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+  return (Number(fields[USER_TICKS_AT]) + Number(fields[USER_TICKS_AT + 1])) * TICK_MS;
+}
+
 /**
- * The longest pause of the event loop while that is asked. The services run in this process, and share the machine with other
- * tests: a pause counts only as far as this process was itself busy in that time, so that a busy machine is not taken for a
+ * The longest pause of the event loop while that is asked. The services run in this thread, and share the machine with other
+ * tests: a pause counts only as far as this thread was itself busy in that time, so that a busy machine is not taken for a
  * busy thread.
  */
 async function pauseMs(ask: () => Promise<unknown>): Promise<number> {
   // What the collector has to do of earlier requests is not this one's.
   await new Promise((resolve) => setImmediate(resolve));
-  const before = process.cpuUsage();
+  const before = threadCpuMs();
   delay.reset();
   await ask();
   await new Promise((resolve) => setTimeout(resolve, 6));
-  const { user, system } = process.cpuUsage(before);
-  return Math.min(delay.max / 1e6, (user + system) / 1000);
+  return Math.min(delay.max / 1e6, threadCpuMs() - before);
 }
 
 /** Texts of this list that are answered too late, or by a fault. */
@@ -162,6 +173,45 @@ it('no route of the document is held up by a long text in any of its places, or 
     for (const [place, asks] of placesOf(route)) faults.push(...(await faultsOf(place, asks)));
   }
   expect(faults).toEqual([]);
+});
+
+/** Longest texts that a code of each level holds, in bytes. */
+const QR_BYTES = { L: 2953, M: 2331, Q: 1663, H: 1273 } as const;
+
+/** An ask for a code of so many bytes, each time another: codes that were drawn are kept. */
+function drawing(bytes: number, query: Readonly<Record<string, string>>): Ask {
+  let asked = 0;
+  return () => {
+    asked += 1;
+    const url = `https://${DOMAIN}/qr?${asked}-`.padEnd(bytes, 'Zy9');
+    return documented.send({ route: 'GET /qr', query: { ...query, url } });
+  };
+}
+
+it('no code is drawn that holds up others: of the longest texts, in every size, with and without a logo', async () => {
+  const { api, workspaceId } = documented;
+  await api.catalog.links.create(workspaceId, { domain: DOMAIN, key: 'qr', url: 'https://acme.com' });
+  const domain = await api.catalog.domains.findBySlug(DOMAIN);
+  const logos = [undefined, plainPng(1024, 8), plainPng(512, 16), plainPng(1024, 16)];
+  const failed: unknown[] = [];
+  for (const logo of logos) {
+    const source = logo && `data:image/png;base64,${logo.toString('base64')}`;
+    await api.catalog.domains.update(workspaceId, domain?.id ?? '', { logo: source ?? null });
+    for (const [level, bytes] of Object.entries(QR_BYTES)) {
+      for (const [size, margin] of [
+        ['2048', '2'],
+        ['600', '0'],
+        ['240', '32'],
+        ['16', '32'],
+      ] as const) {
+        const [name, query] = [`${bytes} bytes, ${size} pixels, ${logo?.length ?? 'no'} logo`, { level, size, margin }];
+        const { status } = await drawing(bytes, query)();
+        expect([name, status]).toEqual([name, 200]);
+        failed.push(...(await faultsOf('GET /qr', [[name, drawing(bytes - 1, query)]])));
+      }
+    }
+  }
+  expect(failed).toEqual([]);
 });
 
 const HEADERS = [

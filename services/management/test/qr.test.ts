@@ -36,6 +36,12 @@ beforeAll(async () => {
       claim.writeUInt32BE(60_000, 16);
       return response.end(claim);
     }
+    if (request.url === '/deep.png') {
+      const deep = aLogo();
+      deep.writeUInt32BE(600, 16);
+      deep[24] = 16;
+      return response.end(deep);
+    }
     return response.end(aLogo());
   });
   await new Promise<void>((resolve) => images.listen(0, '127.0.0.1', resolve));
@@ -196,6 +202,13 @@ describe('a logo', () => {
     ['a redirect', '/redirect.png'],
   ])('%s answers 422', async (_what, path) => {
     expect((await getQr({ url: shortLink, logo: `${imagesUrl}${path}` })).status).toBe(422);
+  });
+
+  it('with 16 bits a channel that is too large says so', async () => {
+    const { image } = await getQr({ url: shortLink, logo: `${imagesUrl}/deep.png` });
+    expect(JSON.parse(image.toString()).error.message).toBe(
+      'too_big: logo: must be at most 512 pixels wide and high with 16 bits a channel',
+    );
   });
 
   it.each([

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Catalog, normaliseUrl } from '@waymark/catalog';
 import { fieldError, type QrQuery } from '@waymark/contract';
 import type { Outbound } from '@waymark/outbound';
@@ -29,6 +30,9 @@ export function createQrImages({ catalog, outbound }: QrParts) {
         if (choice.isAsked) throw err;
         return undefined;
       });
+    const image = logo && (await load(logo));
+    // Unpacking a logo and drawing the code are two turns: others are answered between them.
+    if (image !== undefined) await nextTurn();
     return renderQr({
       text: url,
       size: query.size,
@@ -36,7 +40,7 @@ export function createQrImages({ catalog, outbound }: QrParts) {
       foreground: parseColor(query.fgColor),
       background: parseColor(query.bgColor),
       margin: query.margin,
-      logo: logo && (await load(logo)),
+      logo: image,
     });
   }
 

@@ -1,12 +1,10 @@
 import { fieldError, type QrLevel } from '@waymark/contract';
-import qrcode from 'qrcode-generator';
+import encodeQr from 'qr';
 import type { LogoImage } from './logo-image.js';
 import { type Color, rgbaPng, twoColorPng } from './png.js';
 import { darkShares } from './scaled-down.js';
 
-// The library's own only knows Latin letters.
-qrcode.stringToBytes = (text) => [...Buffer.from(text, 'utf8')];
-
+const LEVELS = { L: 'low', M: 'medium', Q: 'quartile', H: 'high' } as const;
 const BYTES_PER_PIXEL = 4;
 /** Part of the code's width that a logo takes. */
 const LOGO_SHARE = 4;
@@ -33,111 +31,135 @@ export function parseColor(text: string): Color {
   return [red, green, blue, alpha];
 }
 
-const tooLong = (cause?: unknown) =>
-  fieldError('too_big', 'url', 'must not be longer than a QR code can hold', 'unprocessable_entity', { cause });
-
-/** What the largest code holds at the lowest level of correction (ISO/IEC 18004, table 7). */
-const QR_BYTES_MAX = 2953;
+/** Rows of modules, true where they are dark. */
+type Modules = readonly (readonly boolean[])[];
 
 /** @throws ApiError unprocessable_entity for a text that no code can hold */
-function modulesOf(text: string, level: QrLevel) {
-  // Before the library tries all sizes of code, which takes a tenth of a second.
-  if (Buffer.byteLength(text) > QR_BYTES_MAX) throw tooLong();
-  const code = qrcode(0, level);
-  code.addData(text, 'Byte');
+function modulesOf(text: string, level: QrLevel): Modules {
   try {
-    code.make();
-  } catch (err) {
-    throw tooLong(err);
+    // The library draws at least one module of quiet zone.
+    const rows = encodeQr(text, 'raw', { ecc: LEVELS[level], encoding: 'byte', border: 1 });
+    return rows.slice(1, -1).map((row) => row.slice(1, -1));
+  } catch (cause) {
+    const rule = 'must not be longer than a QR code can hold';
+    throw fieldError('too_big', 'url', rule, 'unprocessable_entity', { cause });
   }
-  return code;
 }
 
-type Code = ReturnType<typeof modulesOf>;
-
-/** Which pixels are dark, for modules of `scale` whole pixels; what is left over of `size` widens the margin. */
-function darkPixels(code: Code, size: number, scale: number): (x: number, y: number) => boolean {
-  const count = code.getModuleCount();
-  const start = Math.floor((size - count * scale) / 2);
-  const moduleAt = (pixel: number) => Math.floor((pixel - start) / scale);
-  const isInside = (module: number) => module >= 0 && module < count;
-  return (x, y) => {
-    const [column, row] = [moduleAt(x), moduleAt(y)];
-    return isInside(column) && isInside(row) && code.isDark(row, column);
-  };
+interface PixelRows {
+  readonly size: number;
+  /** Pixels of a module's side. */
+  readonly scale: number;
+  /** One row of pixels where no module is dark, after its byte 0. */
+  readonly lightRow: Buffer;
+  readonly darken: (rows: Buffer, rowAt: number, x: number) => void;
 }
 
-function twoColorRows(size: number, isDark: (x: number, y: number) => boolean): Buffer {
-  const rowBytes = 1 + Math.ceil(size / 8);
-  const rows = Buffer.alloc(size * rowBytes);
-  for (let y = 0; y < size; y++) {
-    for (let x = 0; x < size; x++) {
-      if (!isDark(x, y)) continue;
-      const at = y * rowBytes + 1 + (x >> 3);
-      rows[at] = (rows[at] ?? 0) | (0x80 >> (x & 7));
-    }
-  }
+/** All rows, for modules of whole pixels; what is left over of `size` widens the margin. A module's rows are drawn once. */
+function pixelRows(modules: Modules, { size, scale, lightRow, darken }: PixelRows): Buffer {
+  const rowBytes = lightRow.length;
+  const rows = Buffer.alloc(size * rowBytes, lightRow);
+  const start = Math.floor((size - modules.length * scale) / 2);
+  modules.forEach((row, index) => {
+    const first = (start + index * scale) * rowBytes;
+    row.forEach((isDark, column) => {
+      if (!isDark) return;
+      const left = start + column * scale;
+      for (let x = left; x < left + scale; x++) darken(rows, first, x);
+    });
+    for (let copy = 1; copy < scale; copy++) rows.copyWithin(first + copy * rowBytes, first, first + rowBytes);
+  });
   return rows;
 }
 
-function blend(over: Color, under: Color): Color {
-  const share = over[3] / 255;
-  const mix = (index: 0 | 1 | 2) => Math.round(over[index] * share + under[index] * (1 - share));
-  return [mix(0), mix(1), mix(2), Math.max(over[3], under[3])];
+function twoColorRows(modules: Modules, size: number, scale: number): Buffer {
+  return pixelRows(modules, {
+    size,
+    scale,
+    lightRow: Buffer.alloc(1 + Math.ceil(size / 8)),
+    darken(rows, rowAt, x) {
+      const at = rowAt + 1 + (x >> 3);
+      rows[at] = (rows[at] ?? 0) | (0x80 >> (x & 7));
+    },
+  });
 }
 
-/** The color of the logo at a pixel of the code; undefined beside it. The background is cleared behind it. */
-function logoAt({ size, background }: QrDrawing, logo: LogoImage): (x: number, y: number) => Color | undefined {
-  const box = Math.floor(size / LOGO_SHARE);
-  const scale = box / Math.max(logo.width, logo.height);
-  const [width, height] = [Math.max(1, Math.round(logo.width * scale)), Math.max(1, Math.round(logo.height * scale))];
-  const [left, top] = [Math.floor((size - width) / 2), Math.floor((size - height) / 2)];
-  return (x, y) => {
-    if (x < left || y < top || x >= left + width || y >= top + height) return undefined;
-    const column = Math.min(logo.width - 1, Math.floor(((x - left + 0.5) * logo.width) / width));
-    const row = Math.min(logo.height - 1, Math.floor(((y - top + 0.5) * logo.height) / height));
-    return blend(logo.colorAt(column, row), background);
-  };
+function paint(rows: Buffer, at: number, [red, green, blue, alpha]: Color): void {
+  rows[at] = red;
+  rows[at + 1] = green;
+  rows[at + 2] = blue;
+  rows[at + 3] = alpha;
+}
+
+const rgbaRowBytes = (size: number) => 1 + size * BYTES_PER_PIXEL;
+const rgbaAt = (size: number, x: number, y: number) => y * rgbaRowBytes(size) + 1 + x * BYTES_PER_PIXEL;
+
+function rgbaRows(modules: Modules, scale: number, { size, foreground, background }: QrDrawing): Buffer {
+  const lightRow = Buffer.alloc(rgbaRowBytes(size));
+  for (let x = 0; x < size; x++) paint(lightRow, rgbaAt(size, x, 0), background);
+  return pixelRows(modules, {
+    size,
+    scale,
+    lightRow,
+    darken: (rows, rowAt, x) => paint(rows, rowAt + rgbaAt(size, x, 0), foreground),
+  });
+}
+
+/** Two colors, each with its weight, at that opacity. */
+function weighed(one: Color, weight: number, other: Color, rest: number, alpha: number): Color {
+  const all = weight + rest || 1;
+  return [
+    Math.round((one[0] * weight + other[0] * rest) / all),
+    Math.round((one[1] * weight + other[1] * rest) / all),
+    Math.round((one[2] * weight + other[2] * rest) / all),
+    Math.round(alpha),
+  ];
 }
 
 /** A pixel of which a share has the one color and the rest the other. */
 function mixed(one: Color, share: number, other: Color): Color {
   const [weight, rest] = [one[3] * share, other[3] * (1 - share)];
-  const mix = (index: 0 | 1 | 2) => Math.round((one[index] * weight + other[index] * rest) / (weight + rest || 1));
-  return [mix(0), mix(1), mix(2), Math.round(weight + rest)];
+  return weighed(one, weight, other, rest, weight + rest);
 }
 
-function rgbaRows(drawing: QrDrawing, colorOfCode: (x: number, y: number) => Color): Buffer {
-  const { size, logo } = drawing;
-  const colorOfLogo = logo === undefined ? () => undefined : logoAt(drawing, logo);
-  const rowBytes = 1 + size * BYTES_PER_PIXEL;
-  const rows = Buffer.alloc(size * rowBytes);
+/** Rows for fewer pixels than there are modules, quiet zone included. */
+function scaledDownRows(modules: Modules, { size, margin, foreground, background }: QrDrawing): Buffer {
+  const shareAt = darkShares(size, modules.length + 2 * margin, (x, y) => modules[y - margin]?.[x - margin] ?? false);
+  const rows = Buffer.alloc(size * rgbaRowBytes(size));
   for (let y = 0; y < size; y++) {
-    for (let x = 0; x < size; x++) {
-      rows.set(colorOfLogo(x, y) ?? colorOfCode(x, y), y * rowBytes + 1 + x * BYTES_PER_PIXEL);
-    }
+    for (let x = 0; x < size; x++) paint(rows, rgbaAt(size, x, y), mixed(foreground, shareAt(x, y), background));
   }
   return rows;
 }
 
-/** The code as PNG, drawn small when it has more modules than pixels. @throws ApiError unprocessable_entity for its text */
-export function renderQr(drawing: QrDrawing): Promise<Buffer> {
-  const { text, level, size, margin, logo, foreground, background } = drawing;
-  const code = modulesOf(text, level);
-  const modules = code.getModuleCount() + 2 * margin;
-  const scale = Math.floor(size / modules);
-  if (scale === 0) {
-    const shareAt = darkShares(size, modules, darkPixels(code, modules, 1));
-    return rgbaPng(
-      size,
-      rgbaRows(drawing, (x, y) => mixed(foreground, shareAt(x, y), background)),
-    );
+function blend(over: Color, under: Color): Color {
+  return weighed(over, over[3], under, 255 - over[3], Math.max(over[3], under[3]));
+}
+
+/** Puts the logo into the middle; the background is cleared behind it. */
+function paintLogo(rows: Buffer, { size, background }: QrDrawing, logo: LogoImage): void {
+  const box = Math.floor(size / LOGO_SHARE);
+  const scale = box / Math.max(logo.width, logo.height);
+  const [width, height] = [Math.max(1, Math.round(logo.width * scale)), Math.max(1, Math.round(logo.height * scale))];
+  const [left, top] = [Math.floor((size - width) / 2), Math.floor((size - height) / 2)];
+  for (let y = 0; y < height; y++) {
+    const row = Math.min(logo.height - 1, Math.floor(((y + 0.5) * logo.height) / height));
+    for (let x = 0; x < width; x++) {
+      const column = Math.min(logo.width - 1, Math.floor(((x + 0.5) * logo.width) / width));
+      paint(rows, rgbaAt(size, left + x, top + y), blend(logo.colorAt(column, row), background));
+    }
   }
-  const isDark = darkPixels(code, size, scale);
-  return logo === undefined
-    ? twoColorPng(size, twoColorRows(size, isDark), [background, foreground])
-    : rgbaPng(
-        size,
-        rgbaRows(drawing, (x, y) => (isDark(x, y) ? foreground : background)),
-      );
+}
+
+/** The code as PNG, drawn small when it has more modules than pixels. @throws ApiError unprocessable_entity for its text */
+export async function renderQr(drawing: QrDrawing): Promise<Buffer> {
+  const { text, level, size, margin, logo, foreground, background } = drawing;
+  const modules = modulesOf(text, level);
+  const scale = Math.floor(size / (modules.length + 2 * margin));
+  if (scale > 0 && logo === undefined) {
+    return twoColorPng(size, twoColorRows(modules, size, scale), [background, foreground]);
+  }
+  const rows = scale > 0 ? rgbaRows(modules, scale, drawing) : scaledDownRows(modules, drawing);
+  if (logo !== undefined) paintLogo(rows, drawing, logo);
+  return rgbaPng(size, rows);
 }
