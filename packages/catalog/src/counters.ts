@@ -11,7 +11,7 @@ const IDS_PER_READ = 1000;
 /** At the same time. The more there are, the fewer are shared. */
 const READS_MAX = 4;
 
-/** Counters of a link, made of its events (spec 9). */
+/** Counters of a link, made of its events. */
 export interface LinkCounters {
   readonly clicks: number;
   readonly leads: number;

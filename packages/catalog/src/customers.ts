@@ -35,7 +35,7 @@ export function customerNameRow(row: EventRow): EventRow {
   return nameRow(name, { id: number, workspaceId: workspaceNumber }, Number(version));
 }
 
-/** What to call a customer: its name, else its email, else a name made from its id (spec 2.8). */
+/** What to call a customer: its name, else its email, else a name made from its id. */
 export function customerName(record: Pick<CustomerRecord, 'id' | 'name' | 'email'>): string {
   return record.name || record.email || readableName(record.id);
 }
@@ -79,7 +79,7 @@ export function createCustomers(store: RecordStore<CustomerRecord>, parts: Custo
     /** The same, without those of the last moment. */
     knownCounters: parts.counters.known.customers,
 
-    /** The customer object of every response (spec 2.8). */
+    /** The customer object of every response. */
     toCustomer(record: CustomerRecord, totals: CustomerTotals = NO_CUSTOMER_TOTALS): Customer {
       return {
         id: record.id,

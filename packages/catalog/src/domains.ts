@@ -18,7 +18,7 @@ export function draftDomain(workspaceId: string, input: NewDomain, nowMs: number
   return { ...DOMAIN_RULES.complete(input), id, workspaceId, createdAt: time, updatedAt: time };
 }
 
-/** The domain object of every response (spec 5.1). */
+/** The domain object of every response. */
 function domainObject(record: DomainRecord): Domain {
   return {
     id: record.id,

@@ -15,7 +15,7 @@ const KNOWN_NEAR_MS = 1_000;
 const NEAR_EVENTS = 10_000;
 const NEAR_PART = 0.1;
 
-/** Clicks on a domain without destination are none of the workspace's usage (spec 9). */
+/** Clicks on a domain without destination are none of the workspace's usage. */
 const EVENTS_SINCE = `
 SELECT toInt64(events) - toInt64(placeholders) FROM
 (
@@ -37,7 +37,7 @@ export interface EventUsage {
    * @param limit what the count is for: near it, it is not older than a second
    */
   thisMonth(workspaceId: string, limit?: number): Promise<number>;
-  /** @throws ApiError forbidden when the workspace has tracked more than its plan includes (spec 1.10) */
+  /** @throws ApiError forbidden when the workspace has tracked more than its plan includes */
   check(workspace: WorkspaceRecord): Promise<void>;
 }
 

@@ -77,7 +77,7 @@ export function prefixedKey(prefix: string | null | undefined, key: string): str
   return path ? `${path}/${key}` : key;
 }
 
-/** The key of a link whose caller gave none (spec 4.2). */
+/** The key of a link whose caller gave none. */
 export function randomKey({ prefix, keyLength = RANDOM_KEY_CHARS }: Pick<NewLink, 'prefix' | 'keyLength'>): string {
   return prefixedKey(prefix, randomText(keyLength));
 }

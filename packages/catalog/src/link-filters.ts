@@ -3,7 +3,7 @@ import { contains, equals, hasId } from './conditions.js';
 import { IN_NO_HIDDEN_FOLDER } from './link-sight.js';
 import type { Condition } from './record-list.js';
 
-/** Which links a list shows (spec 4.6); what is left out is not asked for. */
+/** Which links a list shows; a filter that is left out is not applied. */
 export interface LinkFilters {
   readonly domain?: string | undefined;
   /** Links that have any of them. */

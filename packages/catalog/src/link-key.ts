@@ -8,7 +8,7 @@ const ASCII = /^[^\u0080-\uffff]*$/;
 const ALLOWED =
   /^[\w\-/.\u0080-\ud7ff\ue000-\uffff\u{e0020}-\u{e007f}\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}]*$/u;
 
-/** Spec 10.3. A random key may come to more: its prefix and its length are bounded each on its own. */
+/** Longest key that a caller may choose. A random key may be longer: its prefix and its length are bounded each on its own. */
 const KEY_CHARS_MAX = 190;
 
 const RESERVED: ReadonlySet<string> = new Set([
@@ -75,7 +75,7 @@ export function storedKey(key: string): string {
 }
 
 /**
- * Refuses keys that no short link may have (spec 4.2).
+ * Refuses keys that no short link may have.
  *
  * @param field what the caller gave it as
  * @throws ApiError 422 for a malformed key, 403 for a reserved one

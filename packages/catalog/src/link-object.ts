@@ -15,7 +15,7 @@ export interface LinkContext {
   readonly tags: readonly Tag[];
 }
 
-/** The link object of every response (spec 2.8). */
+/** The link object of every response. */
 export function linkObject(record: LinkRecord, context: LinkContext): Link {
   const shortLink = shortLinkOf(record.domain, record.key);
   const { clicks, leads, conversions, sales, saleAmount, lastClicked } = context.counters ?? NO_LINK_COUNTERS;

@@ -47,7 +47,7 @@ function baseOf(url: string): string {
   return mark < 0 ? url : url.slice(0, mark);
 }
 
-/** Ends the A/B tests of links (spec 7.2). */
+/** Ends the A/B tests of links. */
 export function createLinkTests({ clickhouse, settings, namesTable, store, update }: LinkTestsParts) {
   async function endedLinks({ fromMs, untilMs }: EndedWithin): Promise<(readonly [string, string])[]> {
     const workspaces = await namesTable.ids('workspace');

@@ -6,7 +6,7 @@ const CONTROL = /[\u0000-\u001f\u007f]/;
 
 /**
  * A destination as it is stored: kept as given when it is a URL of any scheme, else with `https://` in front when that makes
- * one (spec 4.2). Undefined when it is no URL either way.
+ * one. Undefined when it is no URL either way.
  */
 export function normaliseUrl(text: string): string | undefined {
   if (text.length > URL_CHARS_MAX) return undefined;

@@ -152,7 +152,7 @@ export function createLinks(parts: LinksParts) {
       return partner !== undefined && ENROLLED.has(partner.status) ? partner : undefined;
     },
 
-    /** Links made since then, root links apart, removed ones included: what counts against the plan (spec 9). */
+    /** Links made since then, root links apart, removed ones included: what counts against the plan. */
     async createdSince(workspaceId: string, sinceMs: number): Promise<number> {
       return (await countSince({ workspaceId, sinceMs })) ?? 0;
     },

@@ -25,7 +25,7 @@ export const workspaceRecordSchema = z.strictObject({
   name: z.string(),
   slug: z.string(),
   plan: planSchema,
-  /** Hosts that may call the browser endpoints; empty = all (spec 6.1). */
+  /** Hosts that may call the browser endpoints; empty = all. */
   allowedHostnames: z.array(z.string()),
   /** Overrides of the plan's limits; null = the plan's own. */
   requestsPerMinute: z.int().min(1).nullable(),
@@ -144,7 +144,7 @@ export const folderRecordSchema = z.strictObject({
 });
 export type FolderRecord = z.infer<typeof folderRecordSchema>;
 
-/** Who is told of what (spec 8.3). Open, because records of before say which links they list: links themselves do. */
+/** Which events are sent where. Open, because older records list their links, which the links themselves do now. */
 export const webhookRecordSchema = z.object({
   ...common,
   name: z.string(),

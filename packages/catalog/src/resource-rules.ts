@@ -60,7 +60,7 @@ export interface DomainFilters {
   readonly search?: string | undefined;
 }
 
-/** Self-hosted domains count as verified (spec 5.1). */
+/** Self-hosted domains count as verified. */
 export const DOMAIN_RULES: ResourceRules<DomainRecord, NewDomain, DomainFilters, 'createdAt' | 'slug'> = {
   title: 'domain',
   complete: (input) => ({

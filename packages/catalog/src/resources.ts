@@ -22,7 +22,7 @@ export interface ResourceRules<R extends CatalogRecord, N, Filters, Sort extends
   readonly sorts: Readonly<Record<Sort, SortRule>>;
 }
 
-/** A page of a list (spec 1.7). */
+/** A page of a list. */
 export interface PageRequest<Filters, Sort extends string> {
   readonly filters: Filters;
   readonly sortBy: Sort;

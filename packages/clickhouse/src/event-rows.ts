@@ -6,7 +6,7 @@ import { metadataPairs } from './metadata-pairs.js';
  * kind and version; a change of a list is a new version, because jobs of the old one may still be queued.
  */
 
-/** Columns that leads and sales copy from their click, in this order (clickhouse.md, section 1). */
+/** Columns that leads and sales copy from their click, in this order. */
 export const CLICK_ATTRIBUTE_COLUMNS = [
   'trigger',
   'country',
@@ -150,7 +150,7 @@ function utmValues(url: string): string[] {
 /**
  * Payload version 1: `{"v":1,…}` whose members after `v` are spliced into the API's answer as they stand. The click object
  * comes last and ends before its `ip`, which has a column of its own so that it can expire. `url` to `os` are one run of
- * text because the deprecated top-level fields repeat exactly that run (spec 2.8).
+ * text because the deprecated top-level fields repeat exactly that run.
  */
 export const PAYLOAD_HEAD = '{"v":1,';
 export const PAYLOAD_TAIL = '}}';

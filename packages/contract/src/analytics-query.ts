@@ -7,7 +7,7 @@ import { queryEnum } from './query-values.js';
 export const ANALYTICS_EVENTS = [...EVENT_KINDS, 'composite'] as const;
 export type AnalyticsEvent = (typeof ANALYTICS_EVENTS)[number];
 
-/** Ways to group (spec 3.3), apart from the alias `trigger`. */
+/** Ways to group, apart from the alias `trigger`. */
 export const GROUPINGS = [
   'count',
   'timeseries',
@@ -38,7 +38,7 @@ export const GROUPINGS = [
 ] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
-/** Query string of `GET /analytics` (spec 3.1). */
+/** Query string of `GET /analytics`. */
 export const analyticsQuerySchema = closedQuery({
   event: queryEnum(ANALYTICS_EVENTS),
   groupBy: queryEnum([...GROUPINGS, 'trigger']),

@@ -3,7 +3,7 @@ import type { Grouping } from './analytics-query.js';
 import { CONTINENTS, triggerSchema } from './event.js';
 import { tagSchema } from './link.js';
 
-/** The four numbers that every row carries; those that the event type does not measure are 0 (spec 3.2). */
+/** The four numbers that every row carries; those that the event type does not measure are 0. */
 const numbers = {
   clicks: z.number(),
   leads: z.number(),
@@ -50,7 +50,7 @@ const partnerSchema = z.strictObject({
   country: optionalText,
 });
 
-/** The shape of a row by grouping (spec 3.3); `count` answers with one object, the others with a list of rows. */
+/** The shape of a row by grouping; `count` answers with one object, the others with a list of rows. */
 export const analyticsRowSchemas = {
   count: analyticsNumbersSchema,
   /** `2026-03-04T00:00:00.000+0100`: where the bucket begins, in the time of the zone. */

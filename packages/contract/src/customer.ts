@@ -4,7 +4,7 @@ import { pageShape, sortShape } from './paging.js';
 import { URL_CHARS_MAX, webAddress } from './parse-url.js';
 import { queryBoolean, queryLink, queryText } from './query-values.js';
 
-/** The customer object of every response (spec 2.8): twelve fields, all present. */
+/** The customer object of every response: twelve fields, all present. */
 export const customerSchema = z.strictObject({
   id: z.string(),
   externalId: z.string(),
@@ -21,7 +21,7 @@ export const customerSchema = z.strictObject({
 });
 export type Customer = z.infer<typeof customerSchema>;
 
-/** Stands in for a customer whose record is gone (spec 2.8). */
+/** Stands in for a customer whose record is gone. */
 export function deletedCustomer(id: string): Customer {
   return {
     id,
@@ -39,7 +39,7 @@ export function deletedCustomer(id: string): Customer {
   };
 }
 
-/** A customer with `includeExpandedFields` (spec 5.4): where it came from. There are no discounts. */
+/** A customer with `includeExpandedFields`: where it came from. There are no discounts. */
 export const expandedCustomerSchema = customerSchema.extend({
   link: z
     .strictObject({
@@ -90,7 +90,7 @@ export const createCustomerBodySchema = updateCustomerBodySchema.extend({
 });
 export type CreateCustomerBody = z.infer<typeof createCustomerBodySchema>;
 
-/** Last page of lists of customers; cursors go on from there (spec 1.7). */
+/** Last page of lists of customers; cursors go on from there. */
 export const CUSTOMER_PAGES_MAX = 1000;
 
 /** Query of `GET /customers`: by creation, the newest first, unless said otherwise. */

@@ -4,7 +4,7 @@ import { pageShape, sortShape } from './paging.js';
 import { URL_CHARS_MAX } from './parse-url.js';
 import { queryBoolean, queryText } from './query-values.js';
 
-/** The domain object of every response (spec 5.1). */
+/** The domain object of every response. */
 export const domainSchema = z.strictObject({
   id: z.string(),
   slug: z.string(),
@@ -37,7 +37,7 @@ const IMAGE_CHARS_MAX = 1024 * 1024;
 const ASSOCIATION_CHARS_MAX = 128 * 1024;
 const url = z.string().max(URL_CHARS_MAX).nullish();
 
-/** Body of `PATCH /domains/{slug}` (spec 5.1): types and lengths. What the texts are is checked afterwards. */
+/** Body of `PATCH /domains/{slug}`: types and lengths. What the texts are is checked afterwards. */
 export const updateDomainBodySchema = z.object({
   slug: z.string().min(1).max(190).optional(),
   expiredUrl: url,

@@ -1,4 +1,4 @@
-/** Every error code of the API with its only HTTP status (spec 1.4). The SDK accepts exactly these pairs. */
+/** Every error code of the API with its only HTTP status. The SDK accepts exactly these pairs. */
 export const ERROR_STATUS = {
   bad_request: 400,
   unauthorized: 401,
@@ -39,7 +39,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The JSON body of an error response (spec 1.4). */
+/** The JSON body of an error response. */
 export interface ErrorBody {
   readonly error: { readonly code: ErrorCode; readonly message: string; readonly doc_url: string };
 }

@@ -13,7 +13,7 @@ const WIDE_LIMB = 2 ** 32;
 const PAIR_BASE = 62 * 62;
 
 /**
- * A new event id: 42 bits of milliseconds, then 53 random bits, base62, fixed width (architecture, section 4).
+ * A new event id: 42 bits of milliseconds, then 53 random bits, base62, fixed width.
  * Ids sort by their time; {@link eventIdTime} reads it back.
  *
  * @param timeMs whole milliseconds since the epoch, 0 … 2^42 − 1

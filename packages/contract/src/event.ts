@@ -23,7 +23,7 @@ export const PAYMENT_PROCESSORS = [
 export const paymentProcessorSchema = z.enum(PAYMENT_PROCESSORS);
 export type PaymentProcessor = (typeof PAYMENT_PROCESSORS)[number];
 
-/** The click object inside every event (spec 2.8). */
+/** The click object inside every event. */
 export const clickSchema = z.strictObject({
   id: z.string(),
   timestamp: z.iso.datetime(),

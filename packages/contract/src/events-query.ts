@@ -18,7 +18,7 @@ export type EventKind = (typeof EVENT_KINDS)[number];
 export const INTERVALS = ['24h', '7d', '30d', '90d', '1y', 'mtd', 'qtd', 'ytd', 'all'] as const;
 export type Interval = (typeof INTERVALS)[number];
 
-/** Parameters with the multi-value syntax of spec 2.4. */
+/** Parameters that take lists: `US,BR` keeps any of them, `-US,BR` leaves out both. */
 export const MULTI_VALUE_FILTERS = [
   'domain',
   'linkId',
@@ -53,7 +53,7 @@ const multiValueShape = Object.fromEntries(MULTI_VALUE_FILTERS.map((name) => [na
   typeof queryValues
 >;
 
-/** Parameters that `GET /events` and `GET /analytics` share (spec 2.1). */
+/** Parameters that `GET /events` and `GET /analytics` share. */
 export const eventFilterShape = {
   interval: queryEnum(INTERVALS).describe(
     'The range when no `start` is given: the last 24 hours by default, a number of days or a year up to the end of today, the month, quarter or year to date, or all of time.',
@@ -79,7 +79,7 @@ export const eventFilterShape = {
   qr: queryBoolean,
 };
 
-/** Query string of `GET /events` (spec 2.1). */
+/** Query string of `GET /events`. */
 export const eventsQuerySchema = closedQuery({
   event: queryEnum(EVENT_KINDS),
   ...eventFilterShape,

@@ -13,7 +13,7 @@ export const RULE_CODES = [
 ] as const;
 export type RuleCode = (typeof RULE_CODES)[number];
 
-/** What a rule's breach answers unless said otherwise (spec 1.4). */
+/** What a rule's breach answers unless said otherwise. */
 function errorCodeOf(code: RuleCode): ErrorCode {
   return code === 'required' || code === 'invalid_type' ? 'bad_request' : 'unprocessable_entity';
 }

@@ -9,7 +9,7 @@ export const FOLDER_ACCESS_LEVELS = ['write', 'read'] as const;
 const accessLevel = z.enum(FOLDER_ACCESS_LEVELS).nullable();
 const description = z.string().max(500).nullable();
 
-/** The folder object of every response (spec 5.3). */
+/** The folder object of every response. */
 export const folderSchema = z.strictObject({
   id: z.string(),
   name: z.string(),

@@ -24,8 +24,8 @@ const date = z
   );
 
 /**
- * Body of `POST /links` (spec 4.2): types and lengths. What needs the workspace, its plan or other fields is checked
- * afterwards, in the order of spec 4.3. Unknown fields are ignored.
+ * Body of `POST /links`: types and lengths. What needs the workspace, its plan or other fields is checked
+ * afterwards. Unknown fields are ignored.
  */
 export const createLinkBodySchema = z.object({
   url,
@@ -75,14 +75,14 @@ export const createLinkBodySchema = z.object({
 });
 export type CreateLinkBody = z.infer<typeof createLinkBodySchema>;
 
-/** Body of `PATCH /links/{linkId}` (spec 4.7): what is absent stays as it is. */
+/** Body of `PATCH /links/{linkId}`: what is absent stays as it is. */
 export const updateLinkBodySchema = createLinkBodySchema.omit({ keyLength: true, prefix: true }).partial();
 export type UpdateLinkBody = z.infer<typeof updateLinkBodySchema>;
 
-/** Most links of one bulk request (spec 10.3). */
+/** Most links of one bulk request. */
 export const BULK_LINKS_MAX = 100;
 
-/** Body of `POST /links/bulk` (spec 4.5). */
+/** Body of `POST /links/bulk`. */
 export const bulkCreateLinksBodySchema = z.array(createLinkBodySchema).min(1).max(BULK_LINKS_MAX);
 
 /** Why a bulk request left one of its links out. */
@@ -115,7 +115,7 @@ export type UnchangedLink = z.infer<typeof unchangedLinkSchema>;
 
 const references = z.array(z.string().max(300)).max(BULK_LINKS_MAX);
 
-/** Body of `PATCH /links/bulk` (spec 4.7); `linkIds` wins. */
+/** Body of `PATCH /links/bulk`; `linkIds` wins. */
 export const bulkUpdateLinksBodySchema = z.object({
   linkIds: references.optional(),
   externalIds: references.optional(),

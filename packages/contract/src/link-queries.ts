@@ -3,7 +3,7 @@ import { closedQuery } from './closed-query.js';
 import { pageShape, sortShape } from './paging.js';
 import { queryBoolean, queryEnum, queryLinks, queryList, queryText } from './query-values.js';
 
-/** Last page of lists of links; cursors go on from there (spec 10.3). */
+/** Last page of lists of links; cursors go on from there. */
 export const LINK_PAGES_MAX = 1000;
 
 /** `folderId` of links that are in no folder. */
@@ -26,7 +26,7 @@ const linkFilters = {
   withTags: queryBoolean,
 };
 
-/** Query of `GET /links` (spec 4.6): newest first unless said otherwise. */
+/** Query of `GET /links`: newest first unless said otherwise. */
 export const listLinksQuerySchema = closedQuery({
   ...linkFilters,
   ...sortShape(['createdAt', 'clicks', 'saleAmount', 'lastClicked']),
@@ -59,5 +59,5 @@ export const linksCountSchema = z.union([
   ),
 ]);
 
-/** Query of `DELETE /links/bulk` (spec 4.8). */
+/** Query of `DELETE /links/bulk`. */
 export const deleteLinksQuerySchema = z.object({ linkIds: queryList });

@@ -18,7 +18,7 @@ export const HIDDEN_PASSWORD = '********';
 
 const text = z.string().nullable();
 
-/** The link object of every response (spec 2.8): 51 fields, closed. */
+/** The link object of every response: 51 fields, closed. */
 export const linkSchema = z.strictObject({
   id: z.string(),
   domain: z.string(),

@@ -1,12 +1,12 @@
 import { queryEnum, queryInteger } from './query-values.js';
 
-/** Most items of a page, whatever is listed (spec 10.3). */
+/** Most items of a page, whatever is listed. */
 export const PAGE_SIZE_MAX = 100;
 
 export const SORT_ORDERS = ['asc', 'desc'] as const;
 export type SortOrder = (typeof SORT_ORDERS)[number];
 
-/** `page` and `pageSize` of a list (spec 1.7). */
+/** `page` and `pageSize` of a list. */
 export function pageShape(bounds: { readonly pageSizeDefault?: number } = {}) {
   return {
     page: queryInteger({ min: 1, max: Number.MAX_SAFE_INTEGER, default: 1 }),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { textForm } from './text-form.js';
 
-/** Longest URL anywhere (spec 10.3). */
+/** Longest URL anywhere. */
 export const URL_CHARS_MAX = 32_000;
 
 /** Host names have at most 253 characters; each takes up to nine where it is percent-encoded. */

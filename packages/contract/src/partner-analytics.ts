@@ -4,7 +4,7 @@ import { closedQuery } from './closed-query.js';
 import { eventFilterShape } from './events-query.js';
 import { queryEnum, queryText } from './query-values.js';
 
-/** Query of `GET /partners/analytics` (spec 5.5); `partnerId` wins, and the interval is `all` unless said otherwise. */
+/** Query of `GET /partners/analytics`; `partnerId` wins, and the interval is `all` unless said otherwise. */
 export const partnerAnalyticsQuerySchema = closedQuery({
   partnerId: queryText,
   tenantId: queryText,

@@ -43,7 +43,7 @@ export const partnerLinkSchema = z.strictObject({
 });
 export type PartnerLink = z.infer<typeof partnerLinkSchema>;
 
-/** The partner object of every response (spec 5.5). Nobody is paid out here, so nothing is known of payouts. */
+/** The partner object of every response. There are no payouts, so their fields are null. */
 export const partnerSchema = z.strictObject({
   id: z.string(),
   name: z.string(),

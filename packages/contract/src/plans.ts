@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-/** Plans from the smallest to the largest (spec 1.10). */
+/** Plans from the smallest to the largest. */
 export const PLANS = ['free', 'pro', 'business', 'advanced', 'enterprise'] as const;
 export const planSchema = z.enum(PLANS);
 export type Plan = (typeof PLANS)[number];
 
-/** Quotas a workspace has unless an operator overrides them (spec 10.2). `null` means unlimited. */
+/** Quotas a workspace has unless an operator overrides them. `null` means unlimited. */
 export const quotasSchema = z.strictObject({
   linksPerMonth: z.int().min(0).nullable(),
   eventsPerMonth: z.int().min(0).nullable(),
@@ -18,7 +18,7 @@ export const quotasSchema = z.strictObject({
 });
 export type Quotas = z.infer<typeof quotasSchema>;
 
-/** What a plan allows: request rates (spec 10.1) and quotas (spec 10.2). */
+/** What a plan allows: request rates and quotas. */
 export interface PlanLimits {
   readonly requestsPerMinute: number;
   /** 0 = no access to the analytics endpoints. */

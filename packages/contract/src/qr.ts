@@ -19,7 +19,7 @@ const color = (standard: string) =>
     z.string().max(COLOR_CHARS_MAX).regex(HEX, 'must be a color of 3, 6 or 8 hexadecimal digits').default(standard),
   );
 
-/** Query of `GET /qr` (spec 5.6). */
+/** Query of `GET /qr`. */
 export const qrQuerySchema = z.object({
   url: z.preprocess(lastValue, z.string().min(1).max(URL_CHARS_MAX)),
   /** Pixels, of a square. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isLinkReference, LINK_REFERENCE_RULE } from './resource-id.js';
 
 /**
- * Types of query string values (spec 1.6). A value that is not of the type is an `invalid_type` issue, which answers 400;
+ * Types of query string values. A value that is not of the type is an `invalid_type` issue, which answers 400;
  * one of the right type outside its range is 422.
  */
 

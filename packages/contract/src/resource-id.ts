@@ -2,7 +2,7 @@ import { BASE62_ALPHABET, base62DigitAt } from './base62.js';
 import { fieldError } from './field-error.js';
 import { randomUInt32 } from './random.js';
 
-/** Public prefix of every resource kind (spec 1.3). */
+/** Public prefix of every resource kind. */
 export const RESOURCE_PREFIX = {
   workspace: 'ws_',
   user: 'user_',
@@ -23,7 +23,7 @@ export const RESOURCE_PREFIX = {
   apiKey: 'key_',
 } as const;
 
-/** What a caller's own ids begin with wherever an id is expected (spec 1.3). */
+/** What a caller's own ids begin with wherever an id is expected. */
 export const EXTERNAL_ID_PREFIX = 'ext_';
 
 /** The caller's own id in the parameter `externalId`, by which a link is selected. @throws ApiError bad_request without its prefix */

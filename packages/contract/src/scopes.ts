@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Scopes a key may hold (spec 1.2). */
+/** Scopes a key may hold. */
 export const SCOPES = [
   'apis.all',
   'apis.read',
@@ -29,7 +29,7 @@ export type Role = (typeof ROLES)[number];
 
 /**
  * What a route asks for. `conversions.write` is ours: `/track/*`, `/customers*` and `/partners*` writes have no scope of
- * their own, yet a key that may only read must not make them (spec 1.2).
+ * their own, yet a key that may only read must not make them.
  */
 export type Permission = Exclude<Scope, 'apis.all' | 'apis.read'> | 'conversions.write';
 
@@ -53,7 +53,7 @@ function roleGives(role: Role, permission: Permission): boolean {
   return permission.endsWith('.read');
 }
 
-/** Granted only if the role and the key's scopes both give it; a key without scopes has all its role gives (spec 1.2). */
+/** Granted only if the role and the key's scopes both give it; a key without scopes has all its role gives. */
 export function hasPermission(role: Role, scopes: readonly Scope[], permission: Permission): boolean {
   if (!roleGives(role, permission)) return false;
   return scopes.length === 0 || scopes.some((scope) => scopeGives(scope, permission));

@@ -4,11 +4,11 @@ import { TAG_COLORS } from './link.js';
 import { pageShape, sortShape } from './paging.js';
 import { queryList, queryText } from './query-values.js';
 
-/** Longest name of a tag or a folder (spec 10.3). */
+/** Longest name of a tag or a folder. */
 export const RESOURCE_NAME_CHARS_MAX = 190;
 export const resourceName = z.string().trim().min(1).max(RESOURCE_NAME_CHARS_MAX);
 
-/** Body of `POST /tags` and `PATCH /tags/{id}` (spec 5.2); creating needs one of the names. */
+/** Body of `POST /tags` and `PATCH /tags/{id}`; creating needs one of the names. */
 export const tagBodySchema = z.object({
   name: resourceName.optional(),
   /** Deprecated: the same as `name`, and wins. */

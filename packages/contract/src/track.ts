@@ -5,7 +5,7 @@ import { jsonValueSchema } from './json-value.js';
 import { parseUrl, URL_CHARS_MAX } from './parse-url.js';
 import { textForm } from './text-form.js';
 
-/** Longest metadata, as JSON text (spec 10.3). */
+/** Longest metadata, as JSON text. */
 export const METADATA_CHARS_MAX = 10_000;
 
 const metadata = z
@@ -23,7 +23,7 @@ const customerFields = {
   customerAvatar: z.string().max(URL_CHARS_MAX).nullish(),
 };
 
-/** Moves the deprecated aliases `externalId` and `customerId` to `customerExternalId`, in that order (spec 6.4). */
+/** Moves the deprecated aliases `externalId` and `customerId` to `customerExternalId`, in that order. */
 function withAliases(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
   const given = body as Record<string, unknown>;
@@ -37,7 +37,7 @@ const pageUrl = z.string().max(URL_CHARS_MAX, { abort: true });
 const isUrl = textForm((text) => parseUrl(text) !== undefined, 'must be a URL');
 const clickId = z.string().trim().max(255);
 
-/** Body of `POST /track/click` (spec 6.2). */
+/** Body of `POST /track/click`. */
 export const trackClickBodySchema = z.object({
   domain: host,
   key: z.string().min(1).max(2048),
@@ -46,7 +46,7 @@ export const trackClickBodySchema = z.object({
 });
 export type TrackClickBody = z.infer<typeof trackClickBodySchema>;
 
-/** Body of `POST /track/open` (spec 6.3). */
+/** Body of `POST /track/open`. */
 export const trackOpenBodySchema = z
   .object({
     deepLink: pageUrl.check(isUrl).nullish(),
@@ -58,7 +58,7 @@ export const trackOpenBodySchema = z
   });
 export type TrackOpenBody = z.infer<typeof trackOpenBodySchema>;
 
-/** Body of `POST /track/visit` (spec 6.6). */
+/** Body of `POST /track/visit`. */
 export const trackVisitBodySchema = z.object({
   domain: host,
   url: pageUrl.check(isUrl),
@@ -75,14 +75,14 @@ const leadFields = {
   metadata,
 };
 
-/** Body of `POST /track/lead` (spec 6.4). */
+/** Body of `POST /track/lead`. */
 export const trackLeadBodySchema = z.preprocess(withAliases, z.object({ clickId: clickId.nullish(), ...leadFields }));
 export type TrackLeadBody = z.infer<typeof trackLeadBodySchema>;
 
-/** Body of `POST /track/lead/client`: no aliases, and the click has to be named (spec 6.7). */
+/** Body of `POST /track/lead/client`: no aliases, and the click has to be named. */
 export const trackLeadClientBodySchema = z.object({ clickId: clickId.min(1), ...leadFields });
 
-/** Minor units. A fraction is no amount in minor units at all, so that it is of the wrong type (spec 6.5). */
+/** Minor units. A fraction is no amount in minor units at all, so that it is of the wrong type. */
 const amount = z
   .number()
   .superRefine((value, { addIssue }) => {
@@ -120,11 +120,11 @@ const saleSchema = z.object({
   ...customerFields,
 });
 
-/** Body of `POST /track/sale` (spec 6.5). `amount` is in minor units of `currency`. */
+/** Body of `POST /track/sale`. `amount` is in minor units of `currency`. */
 export const trackSaleBodySchema = z.preprocess(withAliases, saleSchema);
 export type TrackSaleBody = z.infer<typeof trackSaleBodySchema>;
 
-/** Body of `POST /track/sale/client`: no aliases (spec 6.7). */
+/** Body of `POST /track/sale/client`: no aliases. */
 export const trackSaleClientBodySchema = saleSchema;
 
 /** `partner` and `discount` are there for links of partners only. */

@@ -5,7 +5,7 @@ import { jsonValueSchema } from './json-value.js';
 import { linkSchema } from './link.js';
 import { partnerSchema } from './partner.js';
 
-/** The partner of a link, as leads and sales tell of it (spec 8.1). */
+/** The partner of a link, inside the data of a lead or sale. */
 export const webhookPartnerSchema = z.strictObject({
   id: z.string(),
   name: z.string(),
@@ -33,7 +33,7 @@ const leadFields = {
   metadata: jsonValueSchema.nullable(),
 };
 
-/** What is told of each kind of event (spec 8.1). */
+/** The data of each kind of event. */
 const webhookDataSchemas = {
   'link.created': linkSchema,
   'link.updated': linkSchema,
@@ -54,7 +54,7 @@ function envelope<const Event extends keyof typeof webhookDataSchemas>(event: Ev
   });
 }
 
-/** The body of a delivery (spec 8.2). */
+/** The body of a delivery. */
 export const webhookEventSchema = z.discriminatedUnion('event', [
   envelope('link.created'),
   envelope('link.updated'),

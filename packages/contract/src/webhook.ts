@@ -4,7 +4,7 @@ import { pageShape, sortShape } from './paging.js';
 import { webAddress } from './parse-url.js';
 import { queryText } from './query-values.js';
 
-/** What a webhook can be told of (spec 8.1). */
+/** The kinds of event that a webhook can subscribe to. */
 export const WEBHOOK_TRIGGERS = [
   'link.created',
   'link.updated',
@@ -21,7 +21,7 @@ const triggers = z.array(webhookTriggerSchema).min(1).max(100);
 /** Of which links a webhook is told the clicks. */
 export const webhookLinkScopeSchema = z.enum(['workspace', 'folders', 'links']);
 
-/** The webhook object of every response (spec 8.3). */
+/** The webhook object of every response. */
 export const webhookSchema = z.strictObject({
   id: z.string(),
   name: z.string(),

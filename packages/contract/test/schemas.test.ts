@@ -35,7 +35,7 @@ test('every error code has the anchor of its documentation with hyphens only', (
   }
 });
 
-test('the link object has exactly the 51 fields of the requirements', () => {
+test('the link object has exactly 51 fields', () => {
   expect(Object.keys(linkSchema.shape)).toHaveLength(51);
 });
 

@@ -79,7 +79,7 @@ function idIn(column: 'id' | 'link_id', numbers: readonly bigint[] | undefined):
 
 /**
  * Ties a request to the tables, their columns and its workspace. Filters on the link become sets of link ids, and events of
- * removed links are left out (spec 2.5).
+ * removed links are left out.
  */
 export function bindFilters(parsed: ParsedFilters, scope: BindScope): BoundFilters {
   const { kind, range } = parsed;

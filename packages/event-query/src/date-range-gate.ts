@@ -2,12 +2,12 @@ import { ApiError, type Interval, type Plan } from '@waymark/contract';
 import { DAY_MS } from './dates/calendar.js';
 import type { TimeRange } from './dates/time-range.js';
 
-/** Longest range between explicit dates, in days, of the plans that have one (spec 1.10). */
+/** Longest range between explicit dates, in days, of the plans that have one. */
 const DAYS_MAX: Readonly<Partial<Record<Plan, number>>> = { free: 31, pro: 366 };
 const REFUSED_INTERVALS: Readonly<Partial<Record<Plan, readonly Interval[]>>> = { free: ['90d', '1y', 'ytd'] };
 
 /**
- * Refuses ranges that a plan does not include (spec 1.10). Runs after validation.
+ * Refuses ranges that a plan does not include. Runs after validation.
  *
  * @param createdAtMs when the workspace was made: where `interval=all` starts for this check
  * @throws ApiError 403

@@ -7,7 +7,7 @@ import { metadataCondition } from './metadata-query/metadata-condition.js';
 import type { Filter } from './parsed-request.js';
 import type { Condition } from './sql-nodes.js';
 
-/** `US-CA` means country and subdivision, a bare `CA` the subdivision of any country (spec 2.5). */
+/** `US-CA` means country and subdivision, a bare `CA` the subdivision of any country. */
 function regionIn(values: readonly string[]): Condition | undefined {
   const bare: string[] = [];
   const regionsByCountry = new Map<string, string[]>();
@@ -29,7 +29,7 @@ function regionIn(values: readonly string[]): Condition | undefined {
   return anyOf(bare.length === 0 ? qualified : [textIn('region')(bare), ...qualified]);
 }
 
-/** Every multi-value filter that looks at the stored event, and the column it looks at (spec 2.5). */
+/** Every multi-value filter that looks at the stored event, and the column it looks at. */
 const MATCHERS: Readonly<Record<Exclude<MultiValueFilter, LinkParameter>, Matcher>> = {
   linkId: idIn('link_id', 'link'),
   country: textIn('country'),
@@ -65,7 +65,7 @@ export interface EventScope {
 
 /**
  * What a filter demands of the event's row. Undefined for filters that look at the link, and for those that this kind of
- * event does not have, which are ignored (spec 2.5, 2.6).
+ * event does not have, which are ignored.
  */
 export function eventDemand(filter: Filter, scope: EventScope): Demand | undefined {
   switch (filter.type) {

@@ -45,7 +45,7 @@ function oneOf(allowed: readonly string[]): Rule {
   return only((value) => allowed.includes(value), `must be one of ${allowed.join(', ')}`, 'invalid_value');
 }
 
-/** Ids of one kind; those that nobody has match nothing (spec 2.2). */
+/** Ids of one kind; those that nobody has match nothing. */
 function idsOf(kind: ResourceKind): Rule {
   const prefix = RESOURCE_PREFIX[kind];
   return only((value) => value.startsWith(prefix), `must begin with ${prefix}`);
@@ -58,7 +58,7 @@ function each(change: (value: string) => string, check: Rule = (_name, values) =
 const hosts = only((value) => !value.includes('://'), 'must be a host such as acme.com, not a URL');
 const withoutQuery = only((value) => !value.includes('?'), 'must be a URL without its query, up to the ?');
 
-/** How the values of a parameter are checked and brought to their stored form; all others compare as given (spec 2.5). */
+/** How the values of a parameter are checked and brought to their stored form; all others compare as given. */
 const RULES: Readonly<Partial<Record<MultiValueFilter, Rule>>> = {
   linkId: only(isLinkReference, LINK_REFERENCE_RULE),
   tagId: idsOf('tag'),

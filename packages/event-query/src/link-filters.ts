@@ -4,7 +4,7 @@ import { anyIdIn, idIn, type Matcher, textIn } from './matchers.js';
 import type { Filter } from './parsed-request.js';
 import type { Condition, TableRead } from './sql-nodes.js';
 
-/** Multi-value filters that look at the link as it is now, or at its partner (spec 2.5). */
+/** Multi-value filters that look at the link as it is now, or at its partner. */
 export type LinkParameter = 'domain' | 'tenantId' | 'tagId' | 'folderId' | 'partnerId' | 'partnerTagId' | 'groupId';
 
 /** The link's partner is one that the matcher finds; a link without partner has none. */
@@ -119,7 +119,7 @@ export function linkSets(workspace: bigint, demands: readonly Demand[], among: r
 }
 
 /**
- * Links that were removed: their events are not listed (spec 2.5). The rows stay in the table, marked, and no id comes back;
+ * Links that were removed: their events are not listed. The rows stay in the table, marked, and no id comes back;
  * they are read without FINAL, which would drop exactly them.
  */
 export function removedLinks(workspace: bigint, among: readonly Condition[] = []): TableRead {

@@ -9,7 +9,7 @@ export interface ValueLists {
 const ITEMS_MAX = 1000;
 
 /**
- * Reads the multi-value syntax of spec 2.4: `US,BR` keeps any of them, `-US,BR` leaves out both, `US,-BR` does both. Empty
+ * Reads a list of values: `US,BR` keeps any of them, `-US,BR` leaves out both, `US,-BR` does both. Empty
  * items are dropped; undefined = nothing is left, so the filter is not applied.
  *
  * @throws ApiError 422 for more than 1000 items

@@ -34,7 +34,7 @@ function parseLists(query: FilterQuery): Lists {
   return lists;
 }
 
-/** Which single link is selected, if any (spec 2.2). `linkId` is a plain filter and takes the place of all other ways. */
+/** Which single link is selected, if any. `linkId` is a plain filter and takes the place of all other ways. */
 function parseLink(query: FilterQuery, lists: Lists): LinkReference | undefined {
   const domain = lists.get('domain')?.include[0];
   if (query.key !== undefined && domain === undefined) {

@@ -18,7 +18,7 @@ export type CustomerReference =
   | { readonly by: 'id'; readonly id: string }
   | { readonly by: 'externalId'; readonly externalId: string };
 
-/** The one link that the request is about; it has to be looked up before the request can be bound (spec 2.2). */
+/** The one link that the request is about; it has to be looked up before the request can be bound. */
 export type LinkReference =
   | { readonly by: 'externalId'; readonly externalId: string }
   | { readonly by: 'address'; readonly domain: string; readonly key: string };
@@ -29,7 +29,7 @@ export interface ParsedFilters {
   readonly range: TimeRange;
   readonly filters: readonly Filter[];
   readonly link: LinkReference | undefined;
-  /** The first folder that is listed, to keep or to leave out: it has to exist and be readable (spec 2.2). */
+  /** The first folder that is listed, to keep or to leave out: it has to exist and be readable. */
   readonly folderId: string | undefined;
 }
 

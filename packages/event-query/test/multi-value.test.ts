@@ -20,7 +20,7 @@ test.each([
   ['US,-', { include: ['US'], exclude: [] }],
   [',-US', { include: [], exclude: ['US'] }],
   ['--US', { include: [], exclude: ['-US'] }],
-])('the list %j of spec 2.4 means %j', (text, expected) => {
+])('the list %j means %j', (text, expected) => {
   expect(parseMultiValue('country', text)).toEqual(expected);
 });
 

@@ -2,7 +2,7 @@ import type { EventRow, QueueKind } from '@waymark/clickhouse';
 import { ApiError } from '@waymark/contract';
 import type { EntryFinal, StateValue } from './transaction.js';
 
-/** A row is at most that many bytes of JSON (architecture, section 5). */
+/** A row is at most that many bytes of JSON. */
 export const ROW_BYTES_MAX = 100_000;
 
 /** A click on its way into a batch. */

@@ -11,7 +11,7 @@ function digest(...parts: readonly string[]): string {
 }
 
 /**
- * One recorded click an hour per link and visitor (spec 6.5).
+ * One recorded click an hour per link and visitor.
  *
  * @param identity a digest already
  */
@@ -19,7 +19,7 @@ export function clickClaim(linkId: string, identity: string): string {
   return `c:${linkId}:${identity}`;
 }
 
-/** Spec 6.2: the first of (workspace, customer, event name) proceeds; names that differ in case or spaces are one. */
+/** A lead of one name counts once for a customer; names that differ in case or spaces are one. */
 export function leadClaim(workspaceId: string, customerExternalId: string, eventName: string): string {
   const slug = eventName.toLowerCase().replaceAll(' ', '-');
   return `lead:${workspaceId}:${digest(customerExternalId, slug)}`;

@@ -60,7 +60,7 @@ type SkippedOf = (job: WriterJob) => readonly number[];
  */
 const ASK_FIRST_AGE_MS = 10 * 60_000;
 
-/** The exactly-once write of event rows (architecture, section 5). */
+/** The exactly-once write of event rows. */
 export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
   const { kind, redis, table, manifest, deadLetters, logger, now } = options;
   const { insist } = options.persistence;

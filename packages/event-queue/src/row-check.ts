@@ -1,7 +1,7 @@
 import type { RowKey } from '@waymark/clickhouse';
 import { eventIdTime } from '@waymark/contract';
 
-/** A row's id may lie that far from the clock; outside, it is forged or much too late (architecture, section 4). */
+/** A row's id may lie that far from the clock; outside, it is forged or much too late. */
 export const ROW_AGE_MS_MAX = 30 * 24 * 3_600_000;
 export const ROW_AHEAD_MS_MAX = 10 * 60_000;
 

@@ -22,7 +22,7 @@ export interface AuthPluginOptions {
   readonly now?: () => number;
 }
 
-/** A hook for `onRequest`: it runs before the body is read and the input validated (spec 1.2). */
+/** A hook for `onRequest`: it runs before the body is read and the input validated. */
 export type AuthenticateHook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
 declare module 'fastify' {
@@ -85,7 +85,7 @@ function checkRights(key: ApiKeyRecord, workspace: WorkspaceRecord, requirements
   }
 }
 
-/** Adds `app.authenticate`: key, rate limit, workspace, permission, role and plan, in the order of spec 1.2. */
+/** Adds `app.authenticate`, which checks key, rate limit, workspace, permission, role and plan, in this order. */
 export const authPlugin = fp<AuthPluginOptions>(
   async (app, { catalog, rateLimiter, now = Date.now }) => {
     app.decorateRequest('workspace', null as unknown as WorkspaceRecord);

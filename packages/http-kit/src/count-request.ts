@@ -17,8 +17,8 @@ function setHeaders(reply: FastifyReply, limit: number, remaining: number, reset
 }
 
 /**
- * Counts a call and sets the headers of spec 1.5, which every answer to the call keeps. No limit = no access: nothing
- * is counted, and the headers say that nothing is allowed.
+ * Counts a call and sets the `X-RateLimit-*` and `Retry-After` headers, which every answer to the call keeps. No limit = no
+ * access: nothing is counted, and the headers say that nothing is allowed.
  *
  * @throws ApiError 429 beyond the limit
  */

@@ -1,4 +1,4 @@
-/** What pages of other sites may do on a route (spec 1.9); what they get there is decided by its own rules. */
+/** What pages of other sites may do on a route; what they get there is decided by its own rules. */
 export type CrossOrigin = 'scripts' | 'images';
 
 declare module 'fastify' {

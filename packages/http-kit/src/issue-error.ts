@@ -12,7 +12,7 @@ function discriminatorValue(input: unknown, name: string): unknown {
   return typeof input === 'object' && input !== null ? (input as Record<string, unknown>)[name] : undefined;
 }
 
-/** Whether the fault is a missing field or a wrong type, which answers 400; anything else answers 422 (spec 1.4). */
+/** Whether the fault is a missing field or a wrong type, which answers 400; anything else answers 422. */
 function isTypeFault(issue: Issue): boolean {
   switch (issue.code) {
     case 'invalid_type':

@@ -1,6 +1,6 @@
 import type { Permission, Plan, Role } from '@waymark/contract';
 
-/** What a key needs for a route (spec 1.2). */
+/** What a key needs for a route. */
 export interface RouteRequirements {
   /** Secret unless said otherwise; publishable keys stand in pages. */
   readonly keyKind?: 'secret' | 'publishable';

@@ -1,8 +1,7 @@
 import { isbot } from 'isbot';
 
 /**
- * Words of spec 7.4 that make an agent a bot wherever they stand. The maintained list of `isbot` knows the rest. CUBOT is a
- * maker of phones.
+ * Words that make an agent a bot wherever they stand. The maintained list of `isbot` has the rest. CUBOT is a maker of phones.
  */
 const BOT_WORDS = new RegExp(
   [

@@ -79,7 +79,7 @@ export function toPlace(raw: RawPlace): Place {
   return { country, region: regionCode(raw.region, country), city: cityName(raw.city), continent };
 }
 
-/** Countries whose visitors' addresses are not kept (spec 7.4): the EU and GB. IS, LI, NO and CH are not among them. */
+/** Countries whose visitors' addresses are not kept: the EU and GB. IS, LI, NO and CH are not among them. */
 const ANONYMOUS_COUNTRIES: ReadonlySet<string> = new Set(
   'AT BE BG CY CZ DE DK EE ES FI FR GB GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK'.split(' '),
 );

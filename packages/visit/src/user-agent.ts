@@ -11,7 +11,7 @@ export interface Agent {
   readonly os: string;
 }
 
-/** The names spec 7.4 wants, where `bowser` has others. */
+/** The names that are stored, where `bowser` has others. */
 const BROWSER_NAMES: Readonly<Record<string, string>> = {
   'Amazon Silk': 'Silk',
   Focus: 'Firefox Focus',

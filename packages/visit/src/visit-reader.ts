@@ -16,7 +16,7 @@ export interface VisitReaderOptions extends GeoDatabaseOptions {
   /** The edge in front of the trusted proxies, or that is one; no other's headers are read. */
   readonly geoEdge?: GeoEdge | undefined;
   readonly geoHeaders?: GeoHeaderNames | undefined;
-  /** Whose addresses are not to be stored: visitors' from the EU and GB, or perhaps from there (spec 7.4), or everybody's. */
+  /** Whose addresses are not to be stored: visitors' from the EU and GB, or perhaps from there, or everybody's. */
   readonly anonymisedAddresses?: 'eu' | 'all' | undefined;
   /** Secret of the installation: without it nobody can find out an address from its identity. */
   readonly identitySalt: string;

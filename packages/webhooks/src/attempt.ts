@@ -21,7 +21,7 @@ const TIMEOUT_MS = 10_000;
 /** What is kept of an answer; more is not received. */
 const ANSWER_BYTES_MAX = 8_192;
 const USER_AGENT = 'Waymark-Webhooks/1.0';
-/** Stands in the log for a receiver that gave no answer (spec 8.2). */
+/** Stands in the log for a receiver that gave no answer. */
 const NO_ANSWER = 503;
 
 /** Sends one event to a webhook once. Never throws for what the receiver does. */

@@ -1,4 +1,4 @@
-/** When a delivery is tried again, how often, and when a webhook is given up (spec 8.2). */
+/** When a delivery is tried again, how often, and when a webhook is given up. */
 
 /** After the first, second and third failed attempt. */
 const RETRY_DELAYS_MS = [12_000, 148_000, 1_808_000] as const;

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 /** Header that carries {@link signatureOf}. */
 export const SIGNATURE_HEADER = 'Dub-Signature';
 
-/** HMAC-SHA256 of the exact body with the webhook's secret, lower-case hex (spec 8.2). */
+/** HMAC-SHA256 of the exact body with the webhook's secret, lower-case hex. */
 export function signatureOf(body: string, secret: string): string {
   return createHmac('sha256', secret).update(body, 'utf8').digest('hex');
 }

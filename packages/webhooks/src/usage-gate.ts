@@ -1,6 +1,6 @@
 import { type Catalog, workspaceLimits } from '@waymark/catalog';
 
-/** Whether a workspace has used up its events of this month: then it is told of no more clicks (spec 8.2). */
+/** Whether a workspace has used up its events of this month: then its webhooks are sent no more clicks. */
 export async function isUsedUp(
   catalog: Pick<Catalog, 'workspaces' | 'eventUsage'>,
   workspaceId: string,

@@ -46,7 +46,7 @@ export function textList(value: RawOption): string[] | undefined {
   return values.flatMap((entry) => String(entry).split(/[\s,]+/)).filter((entry) => entry !== '');
 }
 
-/** The public system sells business in three more sizes, which count as business (spec 1.10). */
+/** The public system sells business in three more sizes, which count as business. */
 const BUSINESS_SIZE = /^business (?:plus|max|extra)$/;
 
 export function planOption(value: RawOption): Plan | undefined {

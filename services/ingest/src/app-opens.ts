@@ -10,8 +10,8 @@ export interface StoreClick {
 }
 
 /**
- * Clicks that led to an app store, by domain and address, for an hour: the installed app asks at its first start which link
- * brought it (spec 6.3). What is lost with Redis is an attribution that was a guess.
+ * Clicks that led to an app store, by domain and address, for an hour: at its first start the installed app looks up the link that led
+ * to it. What is lost with Redis is an attribution that was a guess.
  */
 export interface AppOpens {
   /** Does not wait, and never throws. */

@@ -5,7 +5,7 @@ import { redirectRoutes, routerTarget, shortcutVisits } from './redirect/redirec
 import { browserRoutes } from './track/browser-routes.js';
 import { trackRoutes } from './track/track-routes.js';
 
-/** Patterns of the routes of visits and of the form that opens a link. HTTPS is required of the API only (spec 1.1). */
+/** Patterns of the routes of visits and of the form that opens a link. HTTPS is required of the API only. */
 const VISIT_PATHS = ['/', '/*'];
 
 /** What browsers and proxies send is far below; visitors are strangers. */

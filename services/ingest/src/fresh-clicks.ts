@@ -4,7 +4,7 @@ import { createGenerations } from '@waymark/event-queue';
 
 /**
  * Clicks that this process recorded in the last minutes and whose id was given away. A lead often follows its click before
- * the writer has written it: it needs neither the writer nor ClickHouse to find the click (spec 6.4, step 4).
+ * the writer has written it: it needs neither the writer nor ClickHouse to find the click.
  */
 export interface FreshClicks {
   /**

@@ -5,7 +5,7 @@ import type { Visit } from '@waymark/visit';
 import { recordedUrl } from './redirect/final-url.js';
 import type { PreparedLink } from './redirect/prepared-link.js';
 
-/** Whether a visit is a click at all (spec 7.4). */
+/** Whether a visit is a click at all. */
 export function isCountable(visit: Visit, isTracked: boolean): boolean {
   return isTracked && !visit.isBot && !visit.isPrefetch;
 }

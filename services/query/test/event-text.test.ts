@@ -59,7 +59,7 @@ function factsOf(facts: Omit<ClickFacts, 'workspaceId' | 'linkId'>): ClickFacts 
   return { workspaceId: '1', linkId: LINK_NUMBER, ...facts };
 }
 
-/** The fields of spec 2.8 that every event has, from the facts it was recorded with. */
+/** The fields that every event has, from the facts it was recorded with. */
 function commonFields(facts: ClickFacts) {
   const click = {
     id: facts.clickId,

@@ -6,7 +6,7 @@ import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startWholeApi, type WholeApi } from './whole-api.js';
 
-/** Webhooks that links name (`webhookIds`) and links that webhooks list (`linkIds`) are the same thing (spec 4.2, 8.3). */
+/** Webhooks that links name (`webhookIds`) and links that webhooks list (`linkIds`) are the same thing. */
 
 const domain = 'go.acme.example';
 let api: WholeApi;

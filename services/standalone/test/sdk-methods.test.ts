@@ -5,7 +5,7 @@ import * as errors from 'dub/models/errors';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startWholeApi, type WholeApi } from './whole-api.js';
 
-/** Every method of the published SDK against the running API, with nothing but `serverURL` set (spec 11). */
+/** Every method of the published SDK against the running API, with nothing but `serverURL` set. */
 
 let api: WholeApi;
 let dub: Dub;

@@ -28,7 +28,7 @@ const TURN_MS = 50_000;
 /** Without a mark (the first run, or a Redis that lost it) tests are looked for from so long ago. */
 const LOOK_BACK_MS = 7 * 86_400_000;
 
-/** Ends A/B tests of links when their time has come (spec 7.2). One writer at a time does it. */
+/** Ends A/B tests of links when their time has come. One writer at a time does it. */
 export function startLinkTests(options: LinkTestsOptions): LinkTests {
   const { catalog, redis, onChanged, logger, now = Date.now, random = Math.random } = options;
   let running: Promise<void> | undefined;

@@ -27,7 +27,7 @@ export function analyticsFamilies({ publicId, rank }: KnownWorkspace, picks: Pic
   add('count of a year', YEAR, {});
   add('count of 30 days', 30, {});
   add('sales of a year', YEAR, { event: 'sales' }, { event: 'sales' });
-  // Half a year is the longest range of daily buckets that the API gives (spec 3.4).
+  // Half a year is the longest range of daily buckets that the API gives.
   add('daily, half a year', 180, { groupBy: 'timeseries' }, { by: 'toDate(timestamp)' });
   add('monthly, a year', YEAR, { groupBy: 'timeseries' }, { by: 'toStartOfMonth(timestamp)' });
   add('monthly, since ever', undefined, { groupBy: 'timeseries' }, { by: 'toStartOfMonth(timestamp)' });

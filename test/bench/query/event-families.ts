@@ -26,7 +26,7 @@ export function programOf(rank: number): string {
   return formatResourceId('program', BigInt(rank * 100_000 + 1));
 }
 
-/** Page 1 of `GET /events` in every way of `clickhouse.md`, section 2. */
+/** Page 1 of `GET /events` in every way that filters combine. */
 export function eventFamilies(workspace: KnownWorkspace, picks: Picks): Family[] {
   const { publicId, rank } = workspace;
   const families: Family[] = [];

@@ -34,7 +34,7 @@ export function countOf(groups: readonly CountedGroup[]): AnalyticsNumbers {
   return groups[0]?.numbers ?? NOTHING_COUNTED;
 }
 
-/** Every bucket of a time series, those without events as zeros (spec 3.4). */
+/** Every bucket of a time series, those without events as zeros. */
 export function timeseriesOf(
   { zone, starts }: NonNullable<BoundAnalytics['timeline']>,
   groups: readonly CountedGroup[],
@@ -67,7 +67,7 @@ export type EventGrouping = Exclude<
   | 'top_partner_tags'
 >;
 
-/** Fields of a row that say which group it is (spec 3.3). */
+/** Fields of a row that say which group it is. */
 export const GROUP_FIELDS: Readonly<Record<EventGrouping, (key: readonly string[]) => Fields>> = {
   continents: field('continent'),
   countries: ([country = '']) => ({ country, region: '*', city: '*' }),

@@ -7,7 +7,7 @@ import type { CatalogTable, ColumnName, Condition } from '../sql-nodes.js';
 export const MEASURES = ['clicks', 'leads', 'sales', 'sale_amount'] as const;
 export type Measure = (typeof MEASURES)[number];
 
-/** What an event type measures (spec 3.2). */
+/** What an event type measures. */
 export const MEASURES_OF: Readonly<Record<AnalyticsEvent, readonly Measure[]>> = {
   clicks: ['clicks'],
   leads: ['leads'],
@@ -23,7 +23,7 @@ export interface OwnerStep {
   readonly isList: boolean;
 }
 
-/** How the rows of a grouping come about (spec 3.3). */
+/** How the rows of a grouping come about. */
 export interface GroupingRule {
   /** Columns of the event, in the order of the tie-break. */
   readonly columns: readonly ColumnName[];

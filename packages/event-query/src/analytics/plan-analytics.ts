@@ -7,7 +7,7 @@ import type { BoundAnalytics } from './bind-analytics.js';
 import { type ReadParts, readsOf } from './grouped-reads.js';
 import { GROUPING_RULES, type GroupingRule, MEASURES_OF, type Measure } from './groupings.js';
 
-/** Most groups in an answer (spec 3.3). */
+/** Most groups in an answer. */
 const GROUPS_MAX = 5000n;
 
 function ownersOf({ owners }: GroupingRule, workspace: bigint): OwnerRead[] {
@@ -18,7 +18,7 @@ function ownersOf({ owners }: GroupingRule, workspace: bigint): OwnerRead[] {
   }));
 }
 
-/** What the biggest groups are biggest in (spec 3.3). */
+/** What the biggest groups are biggest in. */
 function biggestBy({ event, grouping }: BoundAnalytics): AnalyticsPlan['biggest'] {
   if (grouping === 'count' || grouping === 'timeseries') return undefined;
   const isByOwner = GROUPING_RULES[grouping].owners.length > 0;

@@ -17,7 +17,7 @@ type Unit = 'hour' | 'day' | 'month';
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 const BUCKETS_MAX = 5000;
-/** Most whole days between the first and the last day of a range that is shown by hours, and by days (spec 3.4). */
+/** Most whole days between the first and the last day of a range that is shown by hours, and by days. */
 const DAYS_BY_HOUR_MAX = 2;
 const DAYS_BY_DAY_MAX = 180;
 
@@ -78,7 +78,7 @@ function* monthStarts(fromMs: number, zone: Zone): Generator<number> {
 const STARTS = { hour: hourStarts, day: dayStarts, month: monthStarts } as const;
 
 /**
- * The buckets of spec 3.4. `interval=all` begins with the day on which the workspace was made.
+ * The buckets of docs/reference/analytics.md. `interval=all` begins with the day on which the workspace was made.
  *
  * @param createdAtMs when the workspace was made
  * @throws ApiError 422 for more than 5000 buckets
@@ -99,7 +99,7 @@ export function timelineOf(range: TimeRange, createdAtMs: number): Timeline {
   return { zone: range.zone, starts, fromMs };
 }
 
-/** `2026-03-04T00:00:00.000+0100`: an instant as the clocks of the zone show it (spec 3.4). */
+/** `2026-03-04T00:00:00.000+0100`: an instant as the clocks of the zone show it. */
 export function startText(instantMs: number, zoneName: string): string {
   const localMs = zoneOf(zoneName).toLocal(instantMs);
   const offset = Math.trunc((localMs - instantMs) / MINUTE_MS);

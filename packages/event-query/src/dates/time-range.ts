@@ -14,7 +14,7 @@ export interface TimeRange {
   readonly origin: RangeOrigin;
 }
 
-/** How the caller asked for the range; what plans allow is decided by this, not by the bounds (spec 1.10). */
+/** How the caller asked for the range; what plans allow is decided by this, not by the bounds. */
 export type RangeOrigin =
   | { readonly type: 'interval'; readonly interval: Interval; readonly nowMs: number }
   | { readonly type: 'dates'; readonly startMs: number; readonly endMs: number };

@@ -21,7 +21,7 @@ export interface Zone {
 const ZONES_KEPT = 200;
 const zones = new Map<string, Zone>();
 
-/** The zone of that name; an unknown one is UTC (spec 2.1). */
+/** The zone of that name; an unknown one is UTC. */
 export function zoneOf(name: string): Zone {
   const known = zones.get(name);
   if (known !== undefined) return known;

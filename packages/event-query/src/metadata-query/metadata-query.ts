@@ -18,7 +18,7 @@ export type MetadataCondition =
       readonly number: number;
     };
 
-/** What the `query` parameter says (spec 2.7); `grammar.md` is its language. */
+/** What the `query` parameter says; `grammar.md` is its language. */
 export type MetadataQuery =
   | MetadataCondition
   | { readonly type: 'not'; readonly of: MetadataQuery }

@@ -123,7 +123,7 @@ const OWNER_GROUPINGS: readonly Grouping[] = [
   'top_partner_tags',
 ];
 
-/** The groups, worked out from the events one by one, in the order of spec 3.3. */
+/** The groups, worked out from the events one by one, the biggest first. */
 export function groupsIn(world: World, { event, grouping, filters }: AnalyticsWish): Group[] {
   const groups = new Map<string, Group>();
   if (grouping === 'count') groups.set('[]', { key: [], numbers: NOTHING });

@@ -10,7 +10,7 @@ import {
   writePiece,
 } from './query-pieces.js';
 
-/** What of a visit goes into the address the visitor is sent to (spec 7.3). */
+/** What of a visit goes into the address the visitor is sent to. */
 export interface PassThrough {
   /** Raw query of the short link, without `?`. */
   readonly query: string;

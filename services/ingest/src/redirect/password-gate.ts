@@ -22,7 +22,7 @@ export interface Unlocking {
   readonly retryAfterSeconds?: number;
 }
 
-/** Guards links that have a password (spec 7.1, row 4). */
+/** Guards links that have a password. */
 export interface PasswordGate {
   /** A wrong password counts as a try. */
   unlock(link: LinkRecord, keys: Keys): Promise<Unlocking>;

@@ -130,7 +130,7 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     const target = redirectTarget(arrival.target, parameters.get('redir_url'));
     const destination = finalDestination(target, { query, via: prepared.via, isPasswordRight });
     const { clickId, isKept } = await count({ ...counted, url: destination.recorded });
-    // Whether the visit counts or not (spec 7.4): the cookie is never believed. Only who asks not to be tracked gets none.
+    // Whether the visit counts or not: the cookie is never read. Visits marked `dub-no-track` get none.
     if (isTracked) headers.push('set-cookie', clickCookie(prepared, clickId, path, secure));
     if (arrival.cookie !== undefined) headers.push('set-cookie', `${arrival.cookie}; Path=${path}${secure}`);
     if (arrival.isAppStore && isKept) deps.appOpens.remember(link, visit.clientAddress, clickId);

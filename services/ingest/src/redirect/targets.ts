@@ -6,7 +6,7 @@ export interface Follow {
   readonly manner: 'redirect' | 'launch' | 'frame';
   /** `Set-Cookie`, but for its path, that keeps the visitor on this variant of a test. */
   readonly cookie: string | undefined;
-  /** The app's first start may ask for the click (spec 6.3). */
+  /** `POST /track/open` answers the click at the app's first start. */
   readonly isAppStore: boolean;
 }
 

@@ -48,7 +48,7 @@ function variantOf(kept: string, variants: readonly Variant[]): Variant | undefi
   return decoded === undefined ? undefined : variants.find(({ url }) => url === decoded);
 }
 
-/** The link's A/B test (spec 7.2), undefined when it has none that can run. */
+/** The link's A/B test, undefined when it has none that can run. */
 export function variantChooser(link: LinkRecord): VariantChooser | undefined {
   const { testVariants, testCompletedAt } = link;
   if (testVariants === null || testVariants.length < 2 || testVariants.length > 4) return undefined;

@@ -17,7 +17,7 @@ function isAllowed(host: string, entry: string): boolean {
 }
 
 /**
- * Refuses a browser's call from a page that the workspace has not listed (spec 6.1). An empty list allows everything.
+ * Refuses a browser's call from a page that the workspace has not listed. An empty list allows everything.
  *
  * @throws ApiError forbidden
  */

@@ -35,11 +35,11 @@ export interface ReportRequest {
 
 /** What browsers and apps report themselves. Each throws ApiError. */
 export interface BrowserReports {
-  /** `POST /track/click` (spec 6.2). */
+  /** `POST /track/click`. */
   click(body: TrackClickBody, request: ReportRequest): Promise<TrackClickResponse>;
-  /** `POST /track/open` (spec 6.3). */
+  /** `POST /track/open`. */
   open(body: TrackOpenBody, request: ReportRequest): Promise<TrackOpenResponse>;
-  /** `POST /track/visit` (spec 6.6). */
+  /** `POST /track/visit`. */
   visit(body: TrackVisitBody, request: ReportRequest): Promise<TrackVisitResponse>;
 }
 

@@ -16,7 +16,7 @@ import { storableBody } from './storable-body.js';
 import type { TrackDeps } from './track-deps.js';
 
 /**
- * `POST /track/lead/client` and `/track/sale/client`: conversions from a page, with a publishable key (spec 6.7).
+ * `POST /track/lead/client` and `/track/sale/client`: conversions from a page, with a publishable key.
  *
  * @param shed turns calls away while the service is short of memory
  */

@@ -28,7 +28,7 @@ async function atNextStep<T>(work: Promise<T>): Promise<T> {
 }
 
 /**
- * The same trackers for callers whose key stands in a page for everybody to read (spec 6.7): they record all the same, but
+ * The same trackers for callers whose key stands in a page for everybody to read: they record all the same, but
  * answer what the request itself says and what whoever follows the link can see. A customer, an event or an invoice that is
  * known changes neither status nor body.
  */

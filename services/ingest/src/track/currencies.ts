@@ -15,7 +15,7 @@ export interface CurrencyConverter {
   close(): void;
 }
 
-/** Currencies without minor units (spec 6.5). */
+/** Currencies without minor units. */
 const ZERO_DECIMAL: ReadonlySet<string> = new Set(
   'bif clp djf gnf jpy kmf krw mga pyg rwf ugx vnd vuv xaf xof xpf'.split(' '),
 );
@@ -46,7 +46,7 @@ export function convertToUsd({ amount, currency }: Money, rates: Rates): Money {
 export interface CurrencyOptions {
   /** JSON; without one every amount stays as it is. */
   readonly ratesFile: string | undefined;
-  /** Called once for each currency that an amount had and no rate is known of: it is kept as it was given (spec 6.5). */
+  /** Called once for each currency without a rate: its amounts are kept as they were given. */
   readonly onUnknown?: (currency: string) => void;
   /** Called when a changed file cannot be read; the rates read before stay in use. */
   readonly onReloadError: (err: unknown) => void;

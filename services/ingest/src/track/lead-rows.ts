@@ -13,7 +13,7 @@ export interface LeadToRecord {
   readonly quantity: number;
 }
 
-/** The rows of a lead. Webhooks are told of the first, once a call (spec 6.4). */
+/** The rows of a lead. Webhooks are sent the first of a call alone. */
 export function leadRows(lead: LeadToRecord, nowMs: number): QueuedRow[] {
   const first = leadRow(lead.click, {
     eventId: createEventId(nowMs),

@@ -46,7 +46,7 @@ function storedAnswer(answer: TrackLeadResponse): string {
   return JSON.stringify({ ...answer, link: null });
 }
 
-/** `POST /track/lead` (spec 6.4). */
+/** `POST /track/lead`. */
 export function createLeadTracker({ deps, customers, clicks, leads }: LeadTrackerParts): LeadTracker {
   const { catalog, producer, now } = deps;
 

@@ -10,12 +10,12 @@ export interface PublishableKeyDeps {
   readonly now: () => number;
 }
 
-/** Forms of a key that may stand in a page (spec 1.2). */
+/** Forms of a key that may stand in a page. */
 const AUTHORIZATION = /^Bearer (dub_pk_[A-Za-z0-9_-]{16,64})$/;
 const REQUIREMENTS = { keyKind: 'publishable', minimumPlan: 'business' } as const satisfies RouteRequirements;
 const LIMIT = { bucket: 'publishable', limit: 600, windowSeconds: 60 } as const;
 
-/** The `onRequest` hook of the client routes: publishable key, its rate limit, plan and hostname, in the order of spec 1.2. */
+/** The `onRequest` hook of the client routes: publishable key, its rate limit, plan and hostname, in this order. */
 export function authenticatePublishable({ catalog, rateLimiter, now }: PublishableKeyDeps): AuthenticateHook {
   const hook: AuthenticateHook = async (request, reply) => {
     const { authorization } = request.headers;

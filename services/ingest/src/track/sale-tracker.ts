@@ -77,7 +77,7 @@ function answeredCustomer(record: Pick<CustomerRecord, 'id' | 'name' | 'email' |
   };
 }
 
-/** `POST /track/sale` (spec 6.5). */
+/** `POST /track/sale`. */
 export function createSaleTracker(parts: SaleTrackerParts): SaleTracker {
   const { customers, clicks, leads, sales, backlog } = parts;
   const { catalog, producer, currencies, now } = parts.deps;

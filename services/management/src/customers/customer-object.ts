@@ -3,7 +3,7 @@ import type { Customer, ExpandedCustomer } from '@waymark/contract';
 import { seenLinks } from '../links/find-link.js';
 import type { LinkCaller } from '../links/link-parts.js';
 
-/** The customer objects of a response, with their totals (spec 2.8). */
+/** The customer objects of a response, with their totals. */
 export async function customerObjects(
   catalog: Catalog,
   workspaceId: string,
@@ -16,7 +16,7 @@ export async function customerObjects(
 
 const present = (ids: readonly (string | null)[]) => ids.filter((id) => id !== null);
 
-/** As {@link customerObjects}, with links, programs and partners (spec 5.4). */
+/** As {@link customerObjects}, with links, programs and partners. */
 export async function expandedCustomers(
   catalog: Catalog,
   caller: LinkCaller,

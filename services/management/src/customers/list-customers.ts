@@ -11,12 +11,12 @@ async function checkCursor(catalog: Catalog, workspaceId: string, parameter: str
 
 function filtersOf(query: ListCustomersQuery) {
   const { email, linkId, programId, partnerId } = query;
-  // An exact email wins over what else says who is meant (spec 5.4).
+  // An exact email takes precedence over every other filter that names a customer.
   const { externalId, search } = email === undefined ? query : {};
   return { email, externalId, search, country: query.country?.toUpperCase(), linkId, programId, partnerId };
 }
 
-/** A page from a cursor on: always the newest first, whatever page is asked for as well (spec 1.7). */
+/** A page from a cursor on: always the newest first, whatever page is asked for as well. */
 async function pageByCursor(catalog: Catalog, workspaceId: string, query: ListCustomersQuery) {
   const { startingAfter, endingBefore, sortBy = 'createdAt', pageSize } = query;
   if (startingAfter !== undefined && endingBefore !== undefined) {

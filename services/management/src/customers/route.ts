@@ -18,7 +18,7 @@ import { listCustomers } from './list-customers.js';
 
 const tags = ['Customers'];
 
-/** `GET|POST /customers`, `GET|PATCH|DELETE /customers/{id}` (spec 5.4). */
+/** `GET|POST /customers`, `GET|PATCH|DELETE /customers/{id}`. */
 export async function customerRoutes(app: App, parts: CustomerParts): Promise<void> {
   const { catalog } = parts;
   const access = { roles: ['owner', 'member'], minimumPlan: 'business' } as const;

@@ -54,7 +54,7 @@ function jsonOf(field: string, text: string | null): string | null {
   return text;
 }
 
-/** @throws ApiError forbidden for the first feature that the plan lacks (spec 1.10) */
+/** @throws ApiError forbidden for the first feature that the plan lacks */
 function checkPlan(plan: Plan, body: UpdateDomainBody): void {
   const field = planAtLeast(plan, 'pro') ? undefined : GATED_FIELDS.find((name) => body[name]);
   if (field !== undefined) throw new ApiError('forbidden', `"${field}" needs the plan pro or higher.`);

@@ -5,7 +5,7 @@ function refuse(): never {
   throw new ApiError('forbidden', 'Domains cannot be registered through this service.');
 }
 
-/** `POST /domains/register` and `GET /domains/status` (spec 5.1): there is no registrar behind a self-hosted service. */
+/** `POST /domains/register` and `GET /domains/status`: there is no registrar behind a self-hosted service. */
 export async function registrarRoutes(app: App): Promise<void> {
   app.post(
     '/domains/register',

@@ -12,7 +12,7 @@ import { createDomain, type DomainParts, deleteDomain, ownDomain, seenDomain, up
 const tags = ['Domains'];
 const slugParamsSchema = z.object({ slug: z.string().max(PARAM_CHARS_MAX) });
 
-/** `GET|POST /domains`, `GET|PATCH|DELETE /domains/{slug}`, `POST /domains/{slug}/primary` (spec 5.1). */
+/** `GET|POST /domains`, `GET|PATCH|DELETE /domains/{slug}`, `POST /domains/{slug}/primary`. */
 export async function domainRoutes(app: App, parts: DomainParts): Promise<void> {
   const { domains } = parts.catalog;
   const mayRead = app.authenticate({ permission: 'domains.read' });

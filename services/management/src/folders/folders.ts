@@ -9,13 +9,13 @@ import {
 } from '@waymark/catalog';
 import { ApiError, type CreateFolderBody, type Folder, planAtLeast } from '@waymark/contract';
 
-/** The folder object of every response (spec 5.3). */
+/** The folder object of every response. */
 export function folderObject(record: FolderRecord): Folder {
   const { id, name, description, type, accessLevel, createdAt, updatedAt } = record;
   return { id, name, description, type, accessLevel, createdAt, updatedAt };
 }
 
-/** Folders that not every member may write to need the plan business (spec 1.10). */
+/** Folders that not every member may write to need the plan business. */
 function checkAccessLevel(workspace: WorkspaceRecord, accessLevel: FolderRecord['accessLevel'] | undefined): void {
   if (accessLevel === undefined || accessLevel === 'write' || planAtLeast(workspace.plan, 'business')) return;
   throw new ApiError('forbidden', 'An accessLevel other than "write" needs the plan business or higher.');

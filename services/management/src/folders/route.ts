@@ -13,7 +13,7 @@ import { createFolder, deleteFolder, folderObject, seenFolder, updateFolder } fr
 
 const tags = ['Folders'];
 
-/** `GET|POST /folders`, `GET|PATCH|DELETE /folders/{id}` (spec 5.3). */
+/** `GET|POST /folders`, `GET|PATCH|DELETE /folders/{id}`. */
 export async function folderRoutes(app: App, { catalog }: { readonly catalog: Catalog }): Promise<void> {
   const mayRead = app.authenticate({ permission: 'folders.read' });
   const mayWrite = app.authenticate({ permission: 'folders.write', minimumPlan: 'pro' });

@@ -16,7 +16,7 @@ function gatedLink(record: LinkRecord, body: UpdateLinkBody, url: string): Gated
   return { ...record, password: record.encryptedPassword, ...given, isRoot: record.key === ROOT_KEY, url };
 }
 
-/** Domain and key; a root link keeps both (spec 4.7). */
+/** Domain and key; a root link keeps both. */
 function addressOf({ references, workspace }: LinkContext, record: LinkRecord, body: UpdateLinkBody) {
   const { domain, key } = record;
   if (key === ROOT_KEY || (!body.domain && typeof body.key !== 'string')) return { domain, key };

@@ -29,7 +29,7 @@ export async function oneObject(
 }
 
 /**
- * The link that a body asks for, checked in the order of spec 4.3; the schema has been checked before.
+ * The link that a body describes, checked field by field before what it names; the schema has been checked before.
  *
  * @throws ApiError 400, 403, 404, 409 or 422
  */
@@ -38,7 +38,7 @@ export async function newLink({ catalog }: LinkParts, context: LinkContext, body
   try {
     return completeLink(context, body, draft);
   } catch (err) {
-    // Its checks come after the look-ups of key and externalId, whose conflicts are told first.
+    // A conflict of key or externalId takes precedence over what these checks find.
     if (err instanceof ApiError) await catalog.links.assertFree(context.workspace.id, draft);
     throw err;
   }

@@ -31,7 +31,7 @@ async function linkOrFault(parts: LinkParts, context: LinkContext, body: CreateL
 }
 
 /**
- * `POST /links/bulk`: up to a hundred links in one insert (spec 4.5).
+ * `POST /links/bulk`: up to a hundred links in one insert.
  *
  * @returns the links in the order of the bodies, then what became of the others
  * @throws ApiError forbidden when they are more than the month has room for, bad_request for two of one address

@@ -27,8 +27,8 @@ export function domainOf(
 }
 
 /**
- * What a body says of a new link, checked in the order of spec 4.3 up to the key: whether that is taken is told before what
- * {@link completeLink} finds wrong.
+ * What a body says of a new link, checked up to the key. That the key is taken takes precedence over what {@link completeLink}
+ * finds wrong.
  *
  * @throws ApiError 400, 403, 409 or 422
  */
@@ -71,7 +71,7 @@ export function completeLink(context: LinkContext, body: CreateLinkBody, draft: 
   return { ...draft, ...named, ...folder, ...dateFields(body, context.nowMs) };
 }
 
-/** Images inside links are part of every copy of them; spec 4.5. @throws ApiError unprocessable_entity */
+/** Bulk requests take no images inside links: they are part of every copy of a link. @throws ApiError unprocessable_entity */
 export function checkBulkImage({ image, proxy }: CreateLinkBody): void {
   if (proxy !== true || !isDataUrl(image)) return;
   throw fieldError(

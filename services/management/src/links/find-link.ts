@@ -3,7 +3,7 @@ import { ApiError, fieldError, type LinkInfoQuery, ROOT_KEY, selectedExternalId 
 import { domainName } from '../domains/domain-name.js';
 import type { LinkCaller } from './link-parts.js';
 
-/** Another workspace's link counts as not found (spec 12.2). */
+/** Another workspace's link counts as not found. */
 async function findByAddress(
   catalog: Catalog,
   workspaceId: string,

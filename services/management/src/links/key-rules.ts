@@ -11,7 +11,7 @@ const SERVICE_ROUTES: ReadonlySet<string> = new Set(
 const SHORT_KEY_CHARS = 3;
 
 /**
- * Refuses a key the caller chose, by form and, on a domain shared by all workspaces, by its rules (spec 4.2). Whether it is
+ * Refuses a key the caller chose, by form and, on a domain shared by all workspaces, by its rules. Whether it is
  * taken shows when it is created.
  *
  * @throws ApiError 422, 403 or 409

@@ -86,7 +86,7 @@ function shortened(text: string | null | undefined, charsMax: number): string | 
   return text.length > charsMax ? `${text.slice(0, charsMax - 3)}...` : text;
 }
 
-/** A preview image: an http(s) URL or a small data URL; any other text counts as none (spec 4.2). */
+/** A preview image: an http(s) URL or a small data URL; any other text counts as none. */
 function imageOf(image: string | null | undefined): string | null {
   if (!image) return null;
   if (DATA_URL.test(image)) {

@@ -6,7 +6,7 @@ export interface LinkParts {
   readonly catalog: Catalog;
   /** The domain every workspace may use. */
   readonly defaultDomain: string | undefined;
-  /** Told of single links that were created, changed or removed; bulk requests tell nobody (spec 8.1). */
+  /** Notified of single links that were created, changed or removed; bulk requests send no webhooks. */
   readonly notifier: WebhookNotifier;
   readonly now: () => number;
 }

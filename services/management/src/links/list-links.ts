@@ -58,7 +58,7 @@ async function filtersOf(parts: LinkParts, caller: LinkCaller, query: LinkFilter
   return { ...named, hasTags: query.withTags, hidesFolders, showArchived: query.showArchived ?? false };
 }
 
-/** The cursor of a query, undefined when it asks for a page by its number (spec 1.7). @throws ApiError 422 */
+/** The cursor of a query, undefined when it asks for a page by its number. @throws ApiError 422 */
 async function cursorOf({ catalog }: LinkParts, workspaceId: string, query: ListLinksQuery) {
   const { startingAfter, endingBefore, sortBy = 'createdAt' } = query;
   if (startingAfter !== undefined && endingBefore !== undefined) {
@@ -73,7 +73,7 @@ async function cursorOf({ catalog }: LinkParts, workspaceId: string, query: List
   return { id, side: startingAfter === undefined ? ('before' as const) : ('after' as const) };
 }
 
-/** `GET /links` (spec 4.6). @throws ApiError 403, 404 or 422 */
+/** `GET /links`. @throws ApiError 403, 404 or 422 */
 export async function listLinks(parts: LinkParts, caller: LinkCaller, query: ListLinksQuery): Promise<Link[]> {
   const { links } = parts.catalog;
   const workspaceId = caller.workspace.id;

@@ -86,7 +86,7 @@ function webhooksOf({ references }: LinkContext, { webhookIds }: UpdateLinkBody)
 }
 
 /**
- * What the body says of tags, folder, program, partner and webhooks, checked in that order (spec 4.3).
+ * What the body says of tags, folder, program, partner and webhooks, checked in that order.
  *
  * @throws ApiError 422 for unknown tags and webhooks, 404 for folder, program and partner, 403 for a folder to be left alone
  */

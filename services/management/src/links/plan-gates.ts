@@ -1,6 +1,6 @@
 import { ApiError, type Plan, planAtLeast } from '@waymark/contract';
 
-/** Features of a link and the smallest plan that has them (spec 4.3), in the order in which they are named to the caller. */
+/** Features of a link and the smallest plan that has them, in the order in which they are named to the caller. */
 const GATED_FIELDS = {
   proxy: 'pro',
   password: 'pro',

@@ -38,7 +38,7 @@ async function remove(
   );
 }
 
-/** `DELETE /links/{linkId}` for a link that was found (spec 4.8). @throws ApiError forbidden for root links, not_found */
+/** `DELETE /links/{linkId}` for a link that was found. @throws ApiError forbidden for root links, not_found */
 export async function removeFound(parts: LinkParts, caller: LinkCaller, found: LinkRecord): Promise<{ id: string }> {
   if (isRoot(found)) throw new ApiError('forbidden', 'The link of a domain itself goes with its domain only.');
   const [removed] = await remove(parts, caller, [found], (_record, refusal) => {

@@ -4,7 +4,7 @@ import { changeRoutes } from './change-routes.js';
 import type { LinkParts } from './link-parts.js';
 import { readRoutes } from './read-routes.js';
 
-/** Everything under `/links` (spec 4). */
+/** Everything under `/links`. */
 export async function linkRoutes(app: App, parts: LinkParts): Promise<void> {
   await readRoutes(app, parts);
   await changeRoutes(app, parts);

@@ -5,7 +5,7 @@ import type { LinkCaller, LinkParts } from './link-parts.js';
 import { updateFound } from './update-link.js';
 
 /**
- * `PUT /links/upsert`: changes the oldest link with that destination, or creates one (spec 4.4). Of many at once for one
+ * `PUT /links/upsert`: changes the oldest link with that destination, or creates one. Of many at once for one
  * destination a single one creates.
  */
 export async function upsertLink(parts: LinkParts, caller: LinkCaller, body: CreateLinkBody): Promise<Link> {

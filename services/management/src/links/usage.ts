@@ -19,7 +19,7 @@ function refusal(workspace: WorkspaceRecord): ApiError {
 }
 
 /**
- * Refuses a workspace that has used up its links of the month, before anything else is looked at (spec 4.3).
+ * Refuses a workspace that has used up its links of the month, before anything else is looked at.
  *
  * @throws ApiError forbidden
  */

@@ -14,7 +14,7 @@ import { countriesOf, PARTNER_ACCESS } from './route.js';
 
 const tags = ['Partners'];
 
-/** `GET /partners/applications`, `POST /partners/applications/approve|reject` (spec 5.5). */
+/** `GET /partners/applications`, `POST /partners/applications/approve|reject`. */
 export async function applicationRoutes(app: App, parts: LinkParts): Promise<void> {
   const { catalog } = parts;
   const mayWrite = app.authenticate({ ...PARTNER_ACCESS, permission: 'conversions.write' });

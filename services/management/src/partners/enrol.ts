@@ -131,7 +131,7 @@ async function enrolOnce(parts: LinkParts, caller: PartnerCaller, body: CreatePa
   }
 }
 
-/** `POST /partners`: the three cases of spec 5.5. @throws ApiError 400, 403, 404, 409 or 422 */
+/** `POST /partners`: enrols somebody, or answers the enrolment that there is. @throws ApiError 400, 403, 404, 409 or 422 */
 export async function enrolPartner(parts: LinkParts, caller: PartnerCaller, body: CreatePartnerBody): Promise<Partner> {
   const { catalog } = parts;
   if (body.groupId) await catalog.groups.require(caller.workspace.id, body.groupId);

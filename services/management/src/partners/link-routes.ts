@@ -18,7 +18,7 @@ import { PARTNER_ACCESS } from './route.js';
 const tags = ['Partners'];
 const LINKS_MAX = 1000;
 
-/** `GET|POST /partners/links`, `PUT /partners/links/upsert` (spec 5.5). */
+/** `GET|POST /partners/links`, `PUT /partners/links/upsert`. */
 export async function partnerLinkRoutes(app: App, parts: LinkParts): Promise<void> {
   const { catalog } = parts;
   const mayWrite = app.authenticate({ ...PARTNER_ACCESS, permission: 'conversions.write' });

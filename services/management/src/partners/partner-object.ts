@@ -95,7 +95,7 @@ export interface PartnersScope {
   readonly hidesFolders: boolean;
 }
 
-/** The partner objects of a response (spec 5.5). */
+/** The partner objects of a response. */
 export async function partnerObjects(
   catalog: Catalog,
   { workspaceId, programId, hidesFolders }: PartnersScope,

@@ -3,7 +3,7 @@ import type { App } from '@waymark/http-kit';
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-/** What a program has beyond its partners: there is none of it here, and the SDK is told so in a way it knows (spec 5.7). */
+/** What a program has beyond its partners: there is none of it here, which is answered with an error that the SDK has a type for. */
 const ROUTES: readonly (readonly [Method, string])[] = [
   ['GET', '/commissions'],
   ['POST', '/commissions'],

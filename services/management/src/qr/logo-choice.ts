@@ -26,7 +26,7 @@ async function findLink(catalog: Catalog, url: string) {
   return link && { link, workspace: await catalog.workspaces.get(link.workspaceId) };
 }
 
-/** The logo of a code (spec 5.6): none but for short links of workspaces on a paid plan. */
+/** The logo of a code: none but for short links of workspaces on a paid plan. */
 export async function chooseLogo(catalog: Catalog, query: QrQuery, url: string): Promise<LogoChoice | undefined> {
   if (query.hideLogo === true) return undefined;
   const found = await findLink(catalog, url);

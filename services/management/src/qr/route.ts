@@ -15,7 +15,7 @@ export interface QrRouteParts extends QrParts {
   readonly now: () => number;
 }
 
-/** `GET /qr` (spec 5.6): public, limited by the caller's address. */
+/** `GET /qr`: public, limited by the caller's address. */
 export async function qrRoutes(app: App, parts: QrRouteParts): Promise<void> {
   const { rateLimiter, now } = parts;
   const images = createQrImages(parts);

@@ -7,7 +7,7 @@ import { createTag, tagObject, updateTag } from './tags.js';
 
 const tags = ['Tags'];
 
-/** `GET|POST /tags`, `GET|PATCH|PUT|DELETE /tags/{id}` (spec 5.2). */
+/** `GET|POST /tags`, `GET|PATCH|PUT|DELETE /tags/{id}`. */
 export async function tagRoutes(app: App, { catalog }: { readonly catalog: Catalog }): Promise<void> {
   const mayRead = app.authenticate({ permission: 'tags.read' });
   const mayWrite = app.authenticate({ permission: 'tags.write' });

@@ -9,7 +9,7 @@ function chanceColor(): TagRecord['color'] {
   return CHANCE_COLORS[randomUInt32() % CHANCE_COLORS.length] ?? 'blue';
 }
 
-/** The tag object of every response (spec 5.2). */
+/** The tag object of every response. */
 export function tagObject({ id, name, color }: TagRecord): Tag {
   return { id, name, color };
 }

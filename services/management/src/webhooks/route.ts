@@ -17,7 +17,7 @@ export interface WebhookParts {
   readonly now: () => number;
 }
 
-/** `GET|POST /webhooks`, `GET|PATCH|DELETE /webhooks/{id}` (spec 8.3). */
+/** `GET|POST /webhooks`, `GET|PATCH|DELETE /webhooks/{id}`. */
 export async function webhookRoutes(app: App, { catalog, now }: WebhookParts): Promise<void> {
   const mayRead = app.authenticate({ permission: 'webhooks.read', minimumPlan: 'business' });
   const mayWrite = app.authenticate({ permission: 'webhooks.write', minimumPlan: 'business' });

@@ -8,7 +8,7 @@ import {
   type Webhook,
 } from '@waymark/contract';
 
-/** The webhook object of every response (spec 8.3). */
+/** The webhook object of every response. */
 export function webhookObject(catalog: Catalog, record: WebhookRecord): Webhook {
   const { id, name, url, triggers, linkScope, disabledAt } = record;
   return {

@@ -12,7 +12,7 @@ import {
 /** Groupings by something that has an id. */
 type EntityGrouping = Exclude<BoundAnalytics['grouping'], EventGrouping | 'count' | 'timeseries'>;
 
-/** Where the things of a grouping come from, and what a row says of one (spec 3.3). */
+/** Where the things of a grouping come from, and what a row says of one. */
 interface Entity<Found> {
   readonly kind: ResourceKind;
   readonly getMany: (workspaceId: string, ids: readonly string[]) => Promise<ReadonlyMap<string, Found>>;

@@ -13,13 +13,13 @@ export interface AnalyticsRouteParts {
   readonly now: () => number;
 }
 
-/** A program other than the workspace's own is refused here, while `GET /events` finds nothing of it (spec 3.1). */
+/** A program other than the workspace's own is refused here, while `GET /events` finds nothing of it. */
 function checkProgram(programId: string | undefined, ownProgramId: string | null): void {
   if (programId === undefined || programId === ownProgramId) return;
   throw new ApiError('forbidden', 'The program does not belong to this workspace.');
 }
 
-/** `GET /analytics` (spec 3). */
+/** `GET /analytics`. */
 export async function analyticsRoutes(app: App, parts: AnalyticsRouteParts): Promise<void> {
   const { catalog, inTurn, now } = parts;
   const answerBody = createAnswerBody(catalog);

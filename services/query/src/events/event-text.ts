@@ -34,7 +34,7 @@ function deprecatedSaleText({ amount, invoiceId, paymentProcessor }: SaleParts):
 }
 
 /**
- * One item of `GET /events` as JSON text (spec 2.8), put together from texts that are JSON already.
+ * One item of `GET /events` as JSON text, put together from texts that are JSON already.
  *
  * @param customer JSON of the customer object; empty for clicks
  */

@@ -51,7 +51,7 @@ export interface References {
 }
 
 /**
- * Looks up the one link, the customer and the folder that a request names (spec 2.2, 2.5).
+ * Looks up the one link, the customer and the folder that a request names.
  *
  * @throws ApiError 404 for a link or folder that is not there, 403 for a folder that the caller must not see
  */

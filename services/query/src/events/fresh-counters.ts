@@ -39,7 +39,7 @@ export interface CounterReads<Value> {
 }
 
 /**
- * The counters of what a page shows, its own events included (spec 2.8): of young events they are read after the rows, and of all
+ * The counters of what a page shows, its own events included: of young events they are read after the rows, and of all
  * again until the views have counted what the page shows. An old event may have been stored just now.
  */
 export async function countersOf<Value>(

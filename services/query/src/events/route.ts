@@ -16,7 +16,7 @@ export interface EventRouteParts {
   readonly now: () => number;
 }
 
-/** `GET /events` (spec 2). */
+/** `GET /events`. */
 export async function eventRoutes(app: App, parts: EventRouteParts): Promise<void> {
   const { catalog, inTurn, now } = parts;
   const links = createReadAhead(catalog.links.knownCounters, catalog.links.counters);

@@ -46,7 +46,7 @@ async function withEveryLink(
   return [...rows, ...others.map((link) => ({ ...linkFields(link), ...NO_NUMBERS }))];
 }
 
-/** `GET /partners/analytics` (spec 5.5): clicks, leads and sales of one partner's links. */
+/** `GET /partners/analytics`: clicks, leads and sales of one partner's links. */
 export async function partnerAnalyticsRoutes(app: App, { catalog, inTurn, now }: AnalyticsRouteParts): Promise<void> {
   const answerBody = createAnswerBody(catalog);
   app.get(
