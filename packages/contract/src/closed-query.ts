@@ -1,4 +1,4 @@
-import { closest } from 'fastest-levenshtein';
+import { closest, distance } from 'fastest-levenshtein';
 import { z } from 'zod';
 
 /** Parameters that older clients and caches add to every request; they never mean anything. */
@@ -12,18 +12,33 @@ function withoutIgnored(query: unknown): unknown {
   return Object.fromEntries(Object.entries(query).filter(([name]) => !IGNORED.includes(name)));
 }
 
+/** Of its letters, how many a misspelt name may have wrong: what differs more is another word. */
+const WRONG_LETTERS_SHARE_MAX = 0.4;
+
+/** What the name is likely to be a misspelling of; both in lower case. */
+function nearest(name: string, known: readonly string[]): string | undefined {
+  const near = known.length === 0 ? undefined : closest(name, known);
+  if (near === undefined) return undefined;
+  const lettersMax = Math.max(name.length, near.length) * WRONG_LETTERS_SHARE_MAX;
+  return distance(name, near) <= lettersMax ? near : undefined;
+}
+
 /**
  * A query string that knows its parameters: one that is misspelt is refused instead of ignored, because without its filter the
- * answer would hold more than the caller asked for. The refusal names the nearest parameter that is known.
+ * answer would hold more than the caller asked for. The refusal names the parameter that was meant, if one is near.
  */
 export function closedQuery<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   const byLowerName = new Map(Object.keys(shape).map((name) => [name.toLowerCase(), name]));
   const lowerNames = [...byLowerName.keys()];
   const refusal = (name: string) => {
-    const nearest = byLowerName.get(closest(name.slice(0, NAME_CHARS_MAX).toLowerCase(), lowerNames));
-    return `is not a parameter of this request; did you mean "${nearest}"?`;
+    const near = nearest(name.slice(0, NAME_CHARS_MAX).toLowerCase(), lowerNames);
+    const meant = near === undefined ? '' : `; did you mean "${byLowerName.get(near)}"?`;
+    return `is not a parameter of this request${meant}`;
   };
   const error: z.core.$ZodErrorMap = (issue) =>
     issue.code === 'unrecognized_keys' ? refusal(issue.keys[0] ?? '') : undefined;
   return z.preprocess(withoutIgnored, z.strictObject(shape, { error }));
 }
+
+/** The query of a request that has no parameters. */
+export const noQuerySchema = closedQuery({});

@@ -2,6 +2,7 @@ import './schema-names.js';
 
 export * from './analytics.js';
 export * from './analytics-query.js';
+export { noQuerySchema } from './closed-query.js';
 export * from './customer.js';
 export * from './domain.js';
 export * from './errors.js';

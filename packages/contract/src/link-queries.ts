@@ -60,4 +60,4 @@ export const linksCountSchema = z.union([
 ]);
 
 /** Query of `DELETE /links/bulk`. */
-export const deleteLinksQuerySchema = z.object({ linkIds: queryList });
+export const deleteLinksQuerySchema = closedQuery({ linkIds: queryList });

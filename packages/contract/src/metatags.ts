@@ -1,13 +1,16 @@
 import { z } from 'zod';
 import { closedQuery } from './closed-query.js';
 import { URL_CHARS_MAX } from './parse-url.js';
+import { lastValue } from './query-values.js';
 
 /** Longest texts that are taken from a page; the rest is cut off. */
 export const META_TITLE_CHARS_MAX = 500;
 export const META_DESCRIPTION_CHARS_MAX = 2000;
 
 /** Query of `GET /links/metatags`. */
-export const metatagsQuerySchema = closedQuery({ url: z.string().min(1).max(URL_CHARS_MAX) });
+export const metatagsQuerySchema = closedQuery({
+  url: z.preprocess(lastValue, z.string().min(1).max(URL_CHARS_MAX)),
+});
 
 /** What a page says of itself to those who preview it; null = nothing, or it could not be read. */
 export const metatagsSchema = z.strictObject({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { URL_CHARS_MAX } from './parse-url.js';
-import { queryBoolean, queryEnum, queryInteger, queryTextUpTo } from './query-values.js';
+import { lastValue, queryBoolean, queryEnum, queryInteger, queryTextUpTo } from './query-values.js';
 
 /** How much of a code may be covered or damaged: about 7, 15, 25 and 30 per cent. */
 export const QR_LEVELS = ['L', 'M', 'Q', 'H'] as const;
@@ -9,17 +9,16 @@ export type QrLevel = (typeof QR_LEVELS)[number];
 const COLOR_CHARS_MAX = 9;
 const HEX = /^#?(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$/i;
 
-function lastValue(value: unknown): unknown {
-  return Array.isArray(value) ? value[value.length - 1] : value;
-}
-
 const color = (standard: string) =>
   z.preprocess(
     lastValue,
     z.string().max(COLOR_CHARS_MAX).regex(HEX, 'must be a color of 3, 6 or 8 hexadecimal digits').default(standard),
   );
 
-/** Query of `GET /qr`. */
+/**
+ * Query of `GET /qr`. Open, unlike others: its `url` is often written without encoding, so that parameters of that
+ * URL stand beside those of the request, and what shows an image adds parameters of its own.
+ */
 export const qrQuerySchema = z.object({
   url: z.preprocess(lastValue, z.string().min(1).max(URL_CHARS_MAX)),
   /** Pixels, of a square. */

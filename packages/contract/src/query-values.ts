@@ -11,7 +11,7 @@ function absentWhenEmpty(value: unknown): unknown {
 }
 
 /** The last value of a repeated scalar. */
-function lastValue(value: unknown): unknown {
+export function lastValue(value: unknown): unknown {
   return Array.isArray(value) ? value[value.length - 1] : value;
 }
 

@@ -1,11 +1,11 @@
 import swagger from '@fastify/swagger';
-import { ERROR_STATUS, type ErrorCode, errorBody } from '@waymark/contract';
+import { ERROR_STATUS, type ErrorCode, errorBody, noQuerySchema } from '@waymark/contract';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { PUBLISHABLE_KEY } from './docs/document.js';
 import { addExamples } from './examples.js';
-import { requirementsOf, requirementsText } from './route-requirements.js';
+import { type RouteRequirements, requirementsOf, requirementsText } from './route-requirements.js';
 
 /** What an operation's `security` names, by the kind of key that its route takes. */
 const SECURITY_SCHEMES = { secret: 'token', publishable: PUBLISHABLE_KEY } as const;
@@ -37,13 +37,25 @@ function defaultOperationId(method: string, url: string): string {
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
-/** Marks what needs a key, says what the key needs, and names each operation. Has to be set before any route is added. */
+/**
+ * Whether the route refuses parameters that it does not name. Programs that hold a secret key misspell; pages and what shows
+ * them add parameters of their own. Hidden routes refuse every request, for what they are.
+ */
+function isQueryClosed({ schema }: RouteOptions, requirements: RouteRequirements | undefined): boolean {
+  return requirements !== undefined && requirements.keyKind !== 'publishable' && schema?.hide !== true;
+}
+
+/**
+ * Marks what needs a key, says what the key needs, names each operation, and closes the query of routes that describe none.
+ * Has to be set before any route is added.
+ */
 export function describeRoute(route: RouteOptions): void {
   const method = Array.isArray(route.method) ? route.method.join('') : route.method;
   const requirements = requirementsOf(route);
   const needs = requirements && requirementsText(requirements);
   route.schema = {
     operationId: defaultOperationId(method, route.url),
+    ...(isQueryClosed(route, requirements) ? { querystring: noQuerySchema } : {}),
     ...(requirements === undefined ? {} : { security: [{ [SECURITY_SCHEMES[requirements.keyKind ?? 'secret']]: [] }] }),
     ...(needs ? { description: needs } : {}),
     ...route.schema,

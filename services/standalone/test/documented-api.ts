@@ -50,6 +50,11 @@ export interface Answer {
   readonly message: string;
 }
 
+/** A request whose parameters may be given several times. */
+export type SentRequest = Omit<ExampleRequest, 'query'> & {
+  readonly query?: ExampleRequest['query'] | readonly (readonly [string, string])[];
+};
+
 /** The whole API with one workspace that no rate limit holds back. */
 export interface DocumentedApi {
   readonly api: WholeApi;
@@ -58,7 +63,7 @@ export interface DocumentedApi {
   /** What a reference in a schema leads to. */
   readonly schemas: Readonly<Record<string, JsonSchema>>;
   /** Sends a request from an address of its own, and with the key that its route asks for. */
-  send(request: ExampleRequest, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  send(request: SentRequest, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   close(): Promise<void>;
 }
 
@@ -94,7 +99,7 @@ export async function startDocumentedApi(): Promise<DocumentedApi> {
       const [method = '', path = ''] = route.split(' ');
       const target = path.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(params[name] ?? ''));
       const key = route.endsWith('/client') ? publishableKey.token : apiKey.token;
-      const response = await fetch(`${api.url}${target}?${new URLSearchParams(query)}`, {
+      const response = await fetch(`${api.url}${target}?${new URLSearchParams(query as Record<string, string>)}`, {
         method,
         headers: {
           'user-agent': BROWSER,
