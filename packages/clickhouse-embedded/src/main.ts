@@ -19,6 +19,11 @@ function fail(message: string, code = 1): never {
   process.exit(code);
 }
 
+/** Ends without waiting for the statements that run, as an exit would; what was acknowledged is in files. */
+function endNow(): void {
+  process.kill(process.pid, 'SIGKILL');
+}
+
 function openEngine(dataDir: string, memoryBytes: number, concurrency: number): Engine {
   const onBroken = (err: unknown) => fail(`the engine is broken and ends: ${String(err)}`);
   try {
@@ -56,6 +61,9 @@ function readPassword(): string {
   }
 }
 
+// The parent has died: nobody is left to ask, and the next process wants the directory.
+process.on('disconnect', endNow);
+
 const { values } = parseArgs({
   options: {
     'data-dir': { type: 'string' },
@@ -83,15 +91,16 @@ let isStopping = false;
 function stop(): void {
   if (isStopping) return;
   isStopping = true;
-  setTimeout(() => fail('statements were still running when its time was over'), STOP_MS_MAX).unref();
+  setTimeout(() => {
+    console.error('clickhouse-embedded: statements were still running when its time was over');
+    endNow();
+  }, STOP_MS_MAX).unref();
   server.close(() => void engine.close().then(() => process.exit(0)));
   // A connection kept alive becomes idle when the statement on it has ended.
   setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
 }
 process.on('SIGTERM', stop);
 process.on('SIGINT', stop);
-// The parent has died: nobody is left to ask.
-process.on('disconnect', stop);
 
 server.once('error', (err) => fail(`cannot listen: ${err.message}`));
 server.listen(Number(values.port), '127.0.0.1', () => {

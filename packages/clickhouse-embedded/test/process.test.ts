@@ -1,4 +1,5 @@
 import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,11 +7,18 @@ import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import { environmentWith } from '@waymark/config';
 import { startClickHouse, waitFor } from '@waymark/test-kit';
 import { expect, onTestFinished, test } from 'vitest';
-import { embeddedArguments, embeddedEntry, embeddedEnvironment, newEmbeddedPassword } from '../src/index.js';
+import {
+  embeddedArguments,
+  embeddedEntry,
+  embeddedEnvironment,
+  embeddedUrl,
+  newEmbeddedPassword,
+} from '../src/index.js';
 import { ask } from './ask.js';
 
 const execArgv = ['--import', 'tsx', '--conditions=waymark-source'];
-const env = environmentWith(embeddedEnvironment(newEmbeddedPassword()));
+const password = newEmbeddedPassword();
+const env = environmentWith(embeddedEnvironment(password));
 
 function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'waymark-embedded-'));
@@ -87,20 +95,42 @@ test('a second process on one data directory is refused, and the first serves on
   expect((await ask(`${first.url}/ping`)).status).toBe(200);
 });
 
-test('it ends when its parent is killed, since its IPC channel closes', async () => {
+/** A process that starts the server and prints its id and its port. */
+async function startParent() {
   const dataDir = temporaryDirectory();
   const program = `
     const { fork } = require('node:child_process');
     const child = fork(process.argv[1], process.argv.slice(2), { execArgv: ${JSON.stringify(execArgv)} });
-    child.on('message', () => console.log(child.pid));`;
+    child.on('message', ({ port }) => console.log(child.pid, port));`;
   const parent = spawn(process.execPath, ['-e', program, embeddedEntry(), ...embeddedArguments({ dataDir })], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const pid = await new Promise<number>((resolve) => parent.stdout.once('data', (line) => resolve(Number(line))));
-  expect(isAlive(pid)).toBe(true);
-  parent.kill('SIGKILL');
-  await waitFor(() => !isAlive(pid), { what: 'the server to end' });
+  onTestFinished(() => void parent.kill('SIGKILL'));
+  const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+  const [pid = 0, port = 0] = line.toString().split(' ').map(Number);
+  return { parent, pid, port };
+}
+
+test('it ends when its parent is killed, a statement that runs or not', async () => {
+  const { parent, pid, port } = await startParent();
+  const url = embeddedUrl(port, password);
+  // A second each block, a minute in all.
+  const query = 'SELECT sleepEachRow(1) FROM numbers(60) SETTINGS max_block_size = 1';
+  const running = ask(`${url}/?${new URLSearchParams({ query })}`);
+  const isRunning = async () => {
+    const count = "SELECT count() FROM system.processes WHERE query LIKE '%sleepEachRow(1)%60%' FORMAT TSV";
+    return Number(await (await ask(`${url}/?${new URLSearchParams({ query: count })}`)).text()) === 2;
+  };
+  await Promise.all([
+    expect(running).rejects.toThrow(),
+    (async () => {
+      await waitFor(isRunning, { what: 'the statement to run' });
+      expect(isAlive(pid)).toBe(true);
+      parent.kill('SIGKILL');
+      await waitFor(() => !isAlive(pid), { what: 'the server to end' });
+    })(),
+  ]);
 });
 
 test('a stop lets the statement that runs end first', async () => {
