@@ -172,8 +172,9 @@ describe('what only the library reads', () => {
     ['3 days before yesterday', (today) => one(walk(today, -4))],
     ['2 days after tomorrow', (today) => one(walk(today, 3))],
   );
+  // Until 2011 Newfoundland put its clocks back a minute past midnight: a day began twice there, and the oracle finds either start.
   const named = fc
-    .tuple(fc.nat(ORDINALS.length - 1), fc.constantFrom(...MONTHS), fc.integer({ min: 1990, max: 2040 }))
+    .tuple(fc.nat(ORDINALS.length - 1), fc.constantFrom(...MONTHS), fc.integer({ min: 2012, max: 2040 }))
     .map(([index, name, year]): Case => {
       const isMeant = (day: string) => monthName(day) === name && Number(day.slice(8)) === index + 1;
       return [`${ORDINALS[index]} of ${name} ${year}`, () => one(seek(`${year}-01-01`, 1, isMeant))];
