@@ -38,7 +38,10 @@ const NAMES_OF_THIS_MACHINE: ReadonlySet<string> = new Set([
 ]);
 
 /** Texts that a parser takes longer for, each of which it also takes again and again. */
-function slowTexts(parse: (text: string) => unknown): { readonly text: string; readonly cpuMs: number }[] {
+function slowTexts(
+  parse: (text: string) => unknown,
+  texts: readonly string[] = HOSTILE_TEXTS,
+): { readonly text: string; readonly cpuMs: number }[] {
   const run = (text: string) => {
     try {
       // Some answer later: what they wait for is not theirs.
@@ -47,12 +50,12 @@ function slowTexts(parse: (text: string) => unknown): { readonly text: string; r
       // It may refuse the text.
     }
   };
-  return HOSTILE_TEXTS.flatMap((text) => {
+  return texts.flatMap((text) => {
     const startedMs = performance.now();
     run(text);
     // A run that was fast by the clock was fast; of others the processor's time counts.
     if (performance.now() - startedMs <= CPU_MS_MAX) return [];
-    const cpuMs = cpuMsOf(() => run(text));
+    const cpuMs = cpuMsOf(() => run(text), CPU_MS_MAX);
     return cpuMs > CPU_MS_MAX ? [{ text: text.slice(0, 30), cpuMs }] : [];
   });
 }
@@ -115,5 +118,5 @@ it('a parser that takes quadratic time is found out', () => {
     }
     return pairs;
   };
-  expect(slowTexts(countPairs)).not.toEqual([]);
+  expect(slowTexts(countPairs, HOSTILE_TEXTS.slice(0, 1))).toHaveLength(1);
 });

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import {
   type Answer,
@@ -11,6 +9,7 @@ import {
 } from '../../services/standalone/test/documented-api.js';
 import { FAULTS } from '../faults/queue/fault-length.js';
 import { HOSTILE_TEXTS, textUpTo } from './lib/hostile-texts.js';
+import { watchLoop } from './lib/loop-watch.js';
 import { plainPng } from './lib/plain-png.js';
 
 // One thread serves everybody: a request that keeps it busy for a tenth of a second stops all others for as long. Whatever a
@@ -25,42 +24,25 @@ const HEADER_CHARS_MAX = 14_000;
 vi.setConfig({ testTimeout: FAULTS.isLong ? 3_600_000 : 300_000 });
 
 let documented: DocumentedApi;
-const delay = monitorEventLoopDelay({ resolution: 5 });
+const loop = watchLoop();
 
 beforeAll(async () => {
   documented = await startDocumentedApi();
-  delay.enable();
 });
 afterAll(async () => {
-  delay.disable();
+  loop.stop();
   await documented.close();
 });
 
 type Ask = () => Promise<{ readonly status: number }>;
 
-const TICK_MS = 10;
-const USER_TICKS_AT = 11;
-
-/** CPU that the calling thread has used: of a process it would hold what other threads compress and collect meanwhile. */
-function threadCpuMs(): number {
-  // The name of the thread, in parentheses, may hold blanks.
-  const fields = readFileSync('/proc/thread-self/stat', 'utf8').split(') ').at(-1)?.split(' ') ?? [];
-  return (Number(fields[USER_TICKS_AT]) + Number(fields[USER_TICKS_AT + 1])) * TICK_MS;
-}
-
-/**
- * The longest pause of the event loop while that is asked. The services run in this thread, and share the machine with other
- * tests: a pause counts only as far as this thread was itself busy in that time, so that a busy machine is not taken for a
- * busy thread.
- */
+/** The longest that the event loop was held up while that is asked. The services run in this thread. */
 async function pauseMs(ask: () => Promise<unknown>): Promise<number> {
   // What the collector has to do of earlier requests is not this one's.
   await new Promise((resolve) => setImmediate(resolve));
-  const before = threadCpuMs();
-  delay.reset();
+  loop.reset();
   await ask();
-  await new Promise((resolve) => setTimeout(resolve, 6));
-  return Math.min(delay.max / 1e6, threadCpuMs() - before);
+  return loop.longestMs();
 }
 
 /** Texts of this list that are answered too late, or by a fault. */
