@@ -65,7 +65,6 @@ describe('a change', () => {
     expect((await other.links.findByAddress(host, 'missed'))?.url).toBe('https://one.com');
     await stores.client.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
     await waitFor(async () => (await other.links.findByAddress(host, 'missed'))?.url === 'https://two.com', {
-      timeoutMs: 2000,
       what: 'the new destination',
     });
   });

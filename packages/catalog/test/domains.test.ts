@@ -1,5 +1,4 @@
 import { insertRows } from '@waymark/clickhouse';
-import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Catalog, type DomainRecord, NAMES_TABLE } from '../src/index.js';
 import { nameRow, numberOf, recordColumns, recordRow } from '../src/kind.js';
@@ -52,7 +51,7 @@ it('a domain whose move was killed is removed with the links of both slugs', asy
   expect(await next.links.findByAddress(host, '_root')).toBeUndefined();
 });
 
-it('the primary domain is what the last change made it: at once where it was changed, within a second elsewhere', async () => {
+it('the primary domain is what the last change made it: at once, everywhere', async () => {
   const { workspace, domain: first, host } = await aWorkspace(catalog);
   if (first === undefined) throw new Error('the workspace has a domain');
   const second = await catalog.domains.create(workspace.id, { slug: `two.${host}` });
@@ -62,7 +61,7 @@ it('the primary domain is what the last change made it: at once where it was cha
   const slugIn = async (one: Catalog) => (await one.domains.primary(workspace.id))?.slug;
   const becomes = async (slug: string) => {
     expect(await slugIn(catalog)).toBe(slug);
-    await waitFor(async () => (await slugIn(other)) === slug, { timeoutMs: 1000, what: slug });
+    expect(await slugIn(other)).toBe(slug);
   };
   await becomes(host);
   await catalog.domains.makePrimary(workspace.id, second.id);

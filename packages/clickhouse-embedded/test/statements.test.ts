@@ -314,10 +314,13 @@ describe('limits and cancellation', () => {
   });
 
   test('slow statements hold up nobody', async () => {
-    const slow = Array.from({ length: 5 }, () => client.query({ query: 'SELECT sleep(1)' }));
-    const start = performance.now();
+    let ended = 0;
+    const slow = Array.from({ length: 5 }, async () => {
+      await client.query({ query: 'SELECT sleep(2)' });
+      ended += 1;
+    });
     await one('SELECT 1 AS n');
-    expect(performance.now() - start).toBeLessThan(500);
+    expect(ended).toBe(0);
     await Promise.all(slow);
   });
 });

@@ -19,7 +19,7 @@ function aReader(options: Partial<RowReaderOptions> & Pick<RowReaderOptions, 'ur
     user: 'default',
     password: '',
     database: 'default',
-    timeoutMs: 2000,
+    timeoutMs: 20_000,
     connectionsMax: 2,
     isCompressed: false,
     settings: {},

@@ -2,6 +2,7 @@ export { startClickHouse, type TestClickHouse, type TestClickHouseOptions } from
 export { aClick, aLead, aSale, BUILDER_TIME_MS } from './event-builders.js';
 export { freePort } from './free-port.js';
 export { insertClicks, insertLeads, insertSales } from './insert-events.js';
+export { elapsedMs, leastOf } from './least-of.js';
 export { addPendingCustomer, writePendingCustomer } from './pending-customers.js';
 export {
   aCustomerRecord,

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { WebhookRecord } from '@waymark/catalog';
 import { createWebhookJobSender } from '@waymark/event-queue';
 import { waitFor } from '@waymark/test-kit';
@@ -295,14 +296,17 @@ describe('a receiver', () => {
 
   it('that is slow keeps nobody else from being told', async () => {
     const quick = await startReceiver();
-    receiver.answer(() => undefined);
-    fixture.startWorker({ timeoutMs: 5000 });
+    const held: ServerResponse[] = [];
+    receiver.answer((response) => void held.push(response));
+    fixture.startWorker({ timeoutMs: 20_000 });
     await aLinkHook();
     await tell(12);
     await waitFor(() => receiver.received.length >= 4, { what: 'the slow one to be busy' });
     await fixture.aHook(quick.url, { triggers: ['link.created'] });
     await fixture.notifier.linkChanged('link.created', await fixture.aLink());
-    await waitFor(() => quick.received.length === 1, { what: 'the quick one to be told', timeoutMs: 4000 });
+    await waitFor(() => quick.received.length === 1, { what: 'the quick one to be told', timeoutMs: 15_000 });
+    receiver.answer((response) => void response.end());
+    for (const response of held) response.end();
     await quick.stop();
   });
 });

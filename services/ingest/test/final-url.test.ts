@@ -115,9 +115,9 @@ describe('final URL', () => {
 
   it('is quick on a query of nothing but parameters', () => {
     const query = Array.from({ length: 40_000 }, (_, index) => `${index % 3 === 0 ? 'a' : index}=1`).join('&');
-    const started = performance.now();
+    const before = process.cpuUsage();
     of(`https://acme.com?${query}`, query, { via: 'x' }).withClickId(CLICK_ID);
-    expect(performance.now() - started).toBeLessThan(2000);
+    expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
   });
 
   it('never throws, keeps scheme and host of any target, and always fits a header', () => {
