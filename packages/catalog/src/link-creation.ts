@@ -81,10 +81,15 @@ export function createLinkCreation({ store, secrets, now }: LinkCreationParts) {
     return results.map((result) => result ?? noFreeKey());
   }
 
-  /** A malformed key, or a malformed prefix of a random one. */
+  /** @throws ApiError unprocessable_entity or forbidden for a malformed key, or a malformed prefix of a random one */
+  function checkKeyOf(input: NewLink): void {
+    if (input.key === undefined) checkKey(randomKey(input), 'prefix');
+    else checkKey(input.key);
+  }
+
   function keyFault(input: NewLink): ApiError | undefined {
     try {
-      checkKey(input.key ?? randomKey(input));
+      checkKeyOf(input);
       return undefined;
     } catch (err) {
       if (err instanceof ApiError) return err;
@@ -101,7 +106,7 @@ export function createLinkCreation({ store, secrets, now }: LinkCreationParts) {
 
     /** @throws ApiError unprocessable_entity or forbidden (key), conflict (key or externalId taken) */
     async create(workspaceId: string, input: NewLink): Promise<LinkRecord> {
-      checkKey(input.key ?? randomKey(input));
+      checkKeyOf(input);
       for (let tries = 0; tries < RANDOM_KEY_TRIES; tries++) {
         try {
           return await store.create(draft(workspaceId, input), areNamesDrawn(input));

@@ -82,7 +82,7 @@ export function storedKey(key: string): string {
  */
 export function checkKey(key: string, field = 'key'): void {
   if (key.length > KEY_CHARS_MAX) {
-    throw fieldError('too_big', field, `must have at most ${KEY_CHARS_MAX} characters, its prefix included`);
+    throw fieldError('too_big', field, `must have at most ${KEY_CHARS_MAX} characters, key and prefix together`);
   }
   if (!ALLOWED.test(key)) {
     throw fieldError(

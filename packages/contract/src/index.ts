@@ -12,7 +12,7 @@ export * from './events-query.js';
 export { EXAMPLE_TIME, exampleEventId, exampleId } from './examples/example-id.js';
 export type { ExampleAnswer, ExampleRequest } from './examples/example-request.js';
 export { EXAMPLE_REQUESTS, exampleAnswer } from './examples/examples.js';
-export { fieldError, RULE_CODES, type RuleCode } from './field-error.js';
+export { fieldError, inFieldsOf, RULE_CODES, type RuleCode } from './field-error.js';
 export * from './folder.js';
 export * from './link.js';
 export * from './link-body.js';

@@ -10,11 +10,11 @@ import { withinUsage } from './usage.js';
 /** @throws ApiError bad_request for two links that ask for one address */
 function checkDistinct(bodies: readonly CreateLinkBody[], usualDomain: string | undefined): void {
   const addresses = new Set<string>();
-  for (const { domain, key } of bodies) {
+  for (const [index, { domain, key }] of bodies.entries()) {
     if (typeof key !== 'string') continue;
     const address = `${domain ? domainName(domain) : usualDomain}/${normaliseKey(key)}`;
     if (addresses.has(address))
-      throw fieldError('invalid_combination', 'key', `${address} is asked for twice`, 'bad_request');
+      throw fieldError('invalid_combination', `[${index}].key`, `${address} is asked for twice`, 'bad_request');
     addresses.add(address);
   }
 }

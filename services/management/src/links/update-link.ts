@@ -4,6 +4,7 @@ import {
   type BulkUpdateLinksBody,
   EXTERNAL_ID_PREFIX,
   fieldError,
+  inFieldsOf,
   type Link,
   type UnchangedLink,
   type UpdateLinkBody,
@@ -88,7 +89,10 @@ export async function updateLinks(
     refusals.set(record.id, refusal);
     return record;
   };
-  const records = found.length === 0 ? [] : await change(parts, caller, found, data, changeOne);
+  const records = await inFieldsOf(
+    (field) => `data.${field}`,
+    async () => (found.length === 0 ? [] : change(parts, caller, found, data, changeOne)),
+  );
   if (records.length === 0) throw new ApiError('not_found', 'None of the links was found.');
   const objects = await links.objects(caller.workspace.id, records, linkSight(caller.apiKey));
   const unchanged = objects.flatMap((link): UnchangedLink[] => {

@@ -1,5 +1,5 @@
 import { checkKey, type PartnerRecord, workspaceLimits } from '@waymark/catalog';
-import { ApiError, type CreateLinkBody, type CreatePartnerBody, type Partner } from '@waymark/contract';
+import { ApiError, type CreateLinkBody, type CreatePartnerBody, inFieldsOf, type Partner } from '@waymark/contract';
 import { contextOf } from '../links/create-link.js';
 import { completeLink, draftLink } from '../links/draft-link.js';
 import type { LinkParts } from '../links/link-parts.js';
@@ -11,6 +11,7 @@ import {
   firstKey,
   lacksFirstLink,
   linkBody,
+  placeInProps,
   suffixedKey,
 } from './partner-links.js';
 import { type PartnersScope, partnerObjects } from './partner-object.js';
@@ -83,14 +84,17 @@ async function wantedLink(
   if (enrolled !== undefined && !(await lacksFirstLink(parts.catalog, enrolled))) return undefined;
   const link = await linkBody(parts, caller, { props: linkProps });
   await checkUsage(parts, caller.workspace);
-  const context = await contextOf(parts, caller, [link]);
   if (username) checkKey(username, 'username');
   const key = firstKey(enrolled ?? newPartner(caller, { username, ...body }, identity), link.prefix);
   // A key that cannot be had gets a suffix.
   const keyed = key === undefined ? link : { ...link, key: suffixedKey(key) };
-  completeLink(context, keyed, draftLink(context, keyed));
-  await assertExternalIdFree(parts, caller, link);
-  return link;
+  // What is derived from a name is a key: only the prefix can make it none.
+  return inFieldsOf(placeInProps(linkProps, 'linkProps.prefix'), async () => {
+    const context = await contextOf(parts, caller, [link]);
+    completeLink(context, keyed, draftLink(context, keyed));
+    await assertExternalIdFree(parts, caller, link);
+    return link;
+  });
 }
 
 function newPartner(caller: PartnerCaller, body: CreatePartnerBody, { email, tenantId }: Identity) {

@@ -4,6 +4,7 @@ import {
   type CreateLinkBody,
   type CreatePartnerLinkBody,
   fieldError,
+  inFieldsOf,
   type Link,
   type PartnerLinkProps,
   parseUrl,
@@ -37,6 +38,20 @@ function destinationOf({ program }: PartnerCaller, given: string): string {
   const [host, allowed] = [bareHost(url), bareHost(program.url)];
   if (host === allowed || host.endsWith(`.${allowed}`)) return url;
   throw fieldError('invalid_value', 'url', `must be on ${allowed}, the site of the partner program`, 'bad_request');
+}
+
+/**
+ * Where the caller wrote what a link's field says.
+ *
+ * @param keyPlace where the key is wrong that stands behind the prefix of the props
+ */
+export function placeInProps(props: PartnerLinkProps | null | undefined, keyPlace = 'key'): (field: string) => string {
+  const given = new Set(Object.keys(props ?? {}));
+  return (field) => {
+    if (field === 'key') return keyPlace;
+    const [name = ''] = field.split(/[.[]/, 1);
+    return given.has(name) ? `linkProps.${field}` : field;
+  };
 }
 
 /** What makes a link a partner's. */
@@ -161,7 +176,8 @@ export async function createPartnerLink(
   body: CreatePartnerLinkBody,
 ): Promise<Link> {
   const partner = await findPartner(parts.catalog, caller.workspace.id, body);
-  return createLink(parts, caller, await bodyFor(parts, caller, partner, body));
+  const wanted = await bodyFor(parts, caller, partner, body);
+  return inFieldsOf(placeInProps(body.linkProps), () => createLink(parts, caller, wanted));
 }
 
 /** `PUT /partners/links/upsert`: changes the partner's link with that very destination, or creates one. */
@@ -174,8 +190,11 @@ export async function upsertPartnerLink(
   const workspaceId = caller.workspace.id;
   const partner = await findPartner(catalog, workspaceId, body);
   const wanted = await bodyFor(parts, caller, partner, body);
-  return catalog.links.whileUrlHeld(workspaceId, `${partner.id} ${wanted.url}`, async () => {
+  const upsert = async () => {
     const found = await catalog.partners.linkByUrl(workspaceId, partner.id, wanted.url, linkSight(caller.apiKey));
     return found === undefined ? createLink(parts, caller, wanted) : updateFound(parts, caller, found, wanted);
-  });
+  };
+  return inFieldsOf(placeInProps(body.linkProps), () =>
+    catalog.links.whileUrlHeld(workspaceId, `${partner.id} ${wanted.url}`, upsert),
+  );
 }
