@@ -111,6 +111,12 @@ export function createLinks(parts: LinksParts) {
       return partnerState.of(link, options).catch(() => link);
     },
 
+    /** What {@link findByAddress} finds without a look at a store or a partner; undefined when it needs one. */
+    freshByAddress(domain: string, key: string): LinkRecord | undefined {
+      const link = store.freshByName(linkAddress(domain, key), hotRead);
+      return link?.partnerId === null ? link : undefined;
+    },
+
     /** @param externalId as bodies give it, without the `ext_` of a selector */
     findByExternalId,
 

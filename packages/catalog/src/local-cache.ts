@@ -30,8 +30,9 @@ export function createLocalRecords<R>({ entriesMax, staleMsMax, now }: LocalReco
   }
 
   return {
+    /** Each redirect asks five times. That it was used is noted when it is read anew, once a second. */
     fresh(key: string): Stored<R> | undefined {
-      const entry = entries.get(key);
+      const entry = entries.peek(key);
       return entry !== undefined && entry.epoch === epoch && entry.freshUntilMs > now() ? entry.stored : undefined;
     },
 
@@ -84,8 +85,9 @@ export function createLocalNames(entriesMax: number, now: () => number) {
   let epoch = 0;
 
   return {
+    /** As that of records. */
     fresh(key: string): NameEntry | undefined {
-      const entry = entries.get(key);
+      const entry = entries.peek(key);
       return entry !== undefined && entry.epoch === epoch && entry.freshUntilMs > now() ? entry : undefined;
     },
 

@@ -24,8 +24,12 @@ export function parseUrl(text: string, base?: string): URL | undefined {
   if (text.length > URL_CHARS_MAX) return undefined;
   const authority = AUTHORITY.exec(text)?.[1] ?? '';
   const host = authority.slice(authority.lastIndexOf('@') + 1);
-  if (host.length > HOST_CHARS_MAX || !URL.canParse(text, base)) return undefined;
-  return new URL(text, base);
+  if (host.length > HOST_CHARS_MAX) return undefined;
+  try {
+    return new URL(text, base);
+  } catch {
+    return undefined;
+  }
 }
 
 /** An address on the web, of bounded length. */

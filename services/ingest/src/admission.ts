@@ -20,6 +20,8 @@ export interface Admitted {
 export interface Admission {
   /** Never rejects because a store is away. */
   decide(link: LinkRecord, keys: Keys): Promise<Admitted>;
+  /** What {@link decide} comes to, of a link without password whose domain and workspace need no look at a store; else undefined. */
+  decideAtOnce(link: LinkRecord): Admitted | undefined;
   /** Whether somebody who brings neither password nor cookie would be let through. */
   isOpen(link: LinkRecord): Promise<boolean>;
 }
@@ -36,6 +38,7 @@ export interface AdmissionOptions {
 }
 
 const WITHOUT_PASSWORD: Unlocking = { lock: 'open', isPasswordRight: false };
+const LET_THROUGH: Admitted = { refusal: undefined, isPasswordRight: false };
 const NOT_SERVED: Admitted = { refusal: NOT_FOUND, isPasswordRight: false };
 const NO_KEYS: Keys = { cookies: undefined, given: null, address: '' };
 
@@ -62,14 +65,28 @@ export function createAdmission({ catalog, passwords, defaultDomain, now }: Admi
     }
   }
 
+  /** Rows 4 to 6 for a link that is served. */
+  function admitted(link: LinkRecord, unlocking: Unlocking): Admitted {
+    const refusal = refusalOf(preparedLink(link), { lock: unlocking.lock, nowMs: now() });
+    if (refusal === undefined && unlocking === WITHOUT_PASSWORD) return LET_THROUGH;
+    return { ...unlocking, refusal };
+  }
+
+  function decideAtOnce(link: LinkRecord): Admitted | undefined {
+    if (link.encryptedPassword !== null) return undefined;
+    const isServedNow = isServedByCopies(link);
+    if (isServedNow === undefined) return undefined;
+    return isServedNow ? admitted(link, WITHOUT_PASSWORD) : NOT_SERVED;
+  }
+
   async function decide(link: LinkRecord, keys: Keys): Promise<Admitted> {
     if (!(isServedByCopies(link) ?? (await isServed(link)))) return NOT_SERVED;
-    const unlocking = link.encryptedPassword === null ? WITHOUT_PASSWORD : await passwords.unlock(link, keys);
-    return { ...unlocking, refusal: refusalOf(preparedLink(link), { lock: unlocking.lock, nowMs: now() }) };
+    return admitted(link, link.encryptedPassword === null ? WITHOUT_PASSWORD : await passwords.unlock(link, keys));
   }
 
   return {
     decide,
+    decideAtOnce,
     isOpen: async (link) => (await decide(link, NO_KEYS)).refusal === undefined,
   };
 }

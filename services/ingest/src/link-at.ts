@@ -16,3 +16,12 @@ export async function linkAt(
   const link = await links.findByAddress(domain, key);
   return link === undefined && host !== domain ? links.findByAddress(host, key) : link;
 }
+
+/** What {@link linkAt} finds without a wait, as nearly every visit does; undefined when it needs one. */
+export function freshLinkAt(
+  links: Pick<Catalog['links'], 'freshByAddress'>,
+  { domain }: HostNames,
+  key: string | undefined,
+): LinkRecord | undefined {
+  return key === undefined || domain === '' ? undefined : links.freshByAddress(domain, key);
+}

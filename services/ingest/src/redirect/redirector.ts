@@ -6,7 +6,7 @@ import type { VisitReader } from '@waymark/visit';
 import type { Admission } from '../admission.js';
 import type { AppOpens } from '../app-opens.js';
 import type { FreshClicks } from '../fresh-clicks.js';
-import { linkAt } from '../link-at.js';
+import { freshLinkAt, linkAt } from '../link-at.js';
 import { fileAnswer, type LinkAnswer, pageAnswer, sendAnswer } from './answers.js';
 import { createClickCounter } from './click-counter.js';
 import { secureAttribute } from './cookies.js';
@@ -22,12 +22,12 @@ import { readShortAddress, type ShortAddress } from './short-address.js';
 
 export interface RedirectDeps {
   readonly catalog: {
-    readonly links: Pick<Catalog['links'], 'findByAddress'>;
+    readonly links: Pick<Catalog['links'], 'findByAddress' | 'freshByAddress'>;
     readonly domains: Pick<Catalog['domains'], 'findBySlug'>;
   };
   readonly producer: Pick<EventProducer, 'recordClick'>;
   readonly readVisit: VisitReader;
-  readonly admission: Pick<Admission, 'decide'>;
+  readonly admission: Pick<Admission, 'decide' | 'decideAtOnce'>;
   readonly passwords: Pick<PasswordGate, 'cookie'>;
   readonly appOpens: Pick<AppOpens, 'remember'>;
   readonly freshClicks: Pick<FreshClicks, 'add'>;
@@ -108,11 +108,10 @@ export function createRedirector(deps: RedirectDeps): Redirector {
       method: request.method,
       botParameter: parameters.get('bot') ?? undefined,
     });
-    const { refusal, isPasswordRight, retryAfterSeconds } = await admission.decide(link, {
-      cookies,
-      given: parameters.get('pw'),
-      address: visit.clientAddress,
-    });
+    // Nearly every visit: without a wait, which others would be answered in.
+    const { refusal, isPasswordRight, retryAfterSeconds } =
+      admission.decideAtOnce(link) ??
+      (await admission.decide(link, { cookies, given: parameters.get('pw'), address: visit.clientAddress }));
     if (refusal !== undefined) return refuse(refusal, address, headers, retryAfterSeconds);
     const isUntracked = parameters.has('dub-no-track');
     const isTracked = !isUntracked && request.headers['dub-no-track'] === undefined;
@@ -169,7 +168,9 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     try {
       const address = readShortAddress(request.headers.host, request.target);
       const decided = decidePath(address.path);
-      const link = decided === undefined ? await linkAt(links, address, address.key) : undefined;
+      const { key } = address;
+      const link =
+        decided === undefined ? (freshLinkAt(links, address, key) ?? (await linkAt(links, address, key))) : undefined;
       const headers = ['cache-control', 'no-store'];
       const isIndexed = link?.doIndex === true || address.domain === defaultDomain || address.host === defaultDomain;
       if (!isIndexed) headers.push('x-robots-tag', 'googlebot: noindex');
