@@ -59,9 +59,10 @@ cli
   .command('key create', 'Make an API key')
   .option('--workspace <workspace>', WORKSPACE_OPTION)
   .option('--scopes <scopes>', 'Comma separated, such as links.read,analytics.read; all if none')
-  .option('--name <name>', 'A name to know it by')
+  .option('--name <name>', 'A name to recognise it by')
   .option('--role <role>', 'owner, member, viewer or billing', { default: 'owner' })
   .option('--expires <time>', 'When it ends, ISO 8601')
+  .option('--publishable', 'A key for pages, which opens the two client routes of /track alone')
   .action(printing(createKey));
 cli.command('key list', 'List API keys').option('--workspace <workspace>', WORKSPACE_OPTION).action(printing(listKeys));
 cli

@@ -169,6 +169,17 @@ describe('waymark', { timeout: 120_000 }, () => {
     );
   });
 
+  it('makes a publishable key, so that one that is abused can be replaced and revoked', async () => {
+    const created = await json<Created>('workspace', 'create', '--slug', 'pages');
+    const { apiKey } = await json<{ apiKey: string }>('key', 'create', '--workspace', 'pages', '--publishable');
+    expect(apiKey).toMatch(/^dub_pk_/);
+    expect((await authenticate(apiKey))?.key).toMatchObject({ kind: 'publishable', workspaceId: created.workspace.id });
+    await json('key', 'revoke', created.publishableKey);
+    expect(await authenticate(created.publishableKey)).toBeUndefined();
+    const scoped = await waymark('key', 'create', '--workspace', 'pages', '--publishable', '--scopes', 'links.read');
+    expect([scoped.code, scoped.stderr]).toEqual([1, expect.stringContaining('a publishable key has no scopes')]);
+  });
+
   it('brings an empty database up to date once', async () => {
     const fresh = { ...env, CLICKHOUSE_DATABASE: `${database.database}_fresh` };
     const hurried = await runCli(fresh, 'migrate', 'wait', '--seconds', '0.1');

@@ -2,6 +2,7 @@ import type { LinkRecord } from '@waymark/catalog';
 import { eventIdTime, parseResourceId } from '@waymark/contract';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createAdmission } from '../src/admission.js';
 import { BROWSER, DOMAIN, startIngest, type TestIngest } from './test-ingest.js';
 
 let ingest: TestIngest;
@@ -97,8 +98,8 @@ describe('redirect', () => {
     expect(placeholder.statusCode).toBe(200);
     expect(placeholder.headers['content-type']).toContain('text/html');
     expect(placeholder.headers['set-cookie']).toContain('dub_id_root.test__root=');
-
     const root = await ingest.catalog.links.findByAddress('root.test', '_root');
+    await ingest.rowsWhen(1, 'click_events', 'link_id = {link:UInt64}', { link: numberOf(root!) });
     await ingest.catalog.links.update(workspace.id, root!.id, (record) => ({ ...record, url: 'https://root.com/' }));
     const answer = await visit('/?a=1', { host: 'root.test' });
     expect(answer.statusCode).toBe(301);
@@ -282,6 +283,18 @@ describe('visits that lead nowhere', () => {
     expect((await on('/old')).headers.location).toBe('https://own.com/expired');
     expect((await on('/.well-known/assetlinks.json')).json()).toEqual([{ a: 1 }]);
     expect((await on('/.well-known/apple-app-site-association')).statusCode).toBe(404);
+  });
+
+  it('a link of an archived domain is not there, unless that is the default domain, which belongs to all', async () => {
+    const { catalog } = ingest;
+    const { workspace } = await catalog.workspaces.create({ name: 'Shelf', slug: 'shelf', plan: 'enterprise' });
+    const { slug } = await catalog.domains.create(workspace.id, { slug: 'shelf.test', archived: true });
+    const link = await catalog.links.create(workspace.id, { domain: slug, key: 'kept', url: 'https://acme.com/' });
+    expect((await visit('/kept', { host: slug })).statusCode).toBe(404);
+    const passwords = { unlock: () => expect.fail('it has no password') };
+    const isOpen = (defaultDomain: string | undefined) =>
+      createAdmission({ catalog, passwords, defaultDomain, now: Date.now }).isOpen(link);
+    expect([await isOpen(undefined), await isOpen(slug)]).toEqual([false, true]);
   });
 
   it('a disabled link is not there', async () => {

@@ -31,12 +31,15 @@ export interface CreateKeyOptions {
   readonly name?: RawOption;
   readonly role?: RawOption;
   readonly expires?: RawOption;
+  readonly publishable?: boolean;
 }
 
 export function createKey(options: CreateKeyOptions): Promise<CommandResult> {
   const workspace = requiredText('workspace', options.workspace);
+  const isPublishable = options.publishable === true;
+  if (isPublishable && options.scopes !== undefined) throw new CommandError('a publishable key has no scopes');
   const input = {
-    kind: 'secret' as const,
+    kind: isPublishable ? ('publishable' as const) : ('secret' as const),
     name: optionalText('name', options.name) ?? 'Command line key',
     role: roleOption(options.role),
     scopes: scopesOption(options.scopes),
