@@ -163,9 +163,9 @@ export function createLinks(parts: LinksParts) {
       return (await countSince({ workspaceId, sinceMs })) ?? 0;
     },
 
-    /** Runs `work` while nobody else does for that destination: two who look for it and find none would both create it. */
-    async whileUrlHeld<T>(workspaceId: string, url: string, work: () => Promise<T>): Promise<T> {
-      const lock = await parts.locks.take([`link-url/${workspaceId}/${hashToken(url)}`]);
+    /** Runs `work` while nobody else does for any of the destinations: two who look for one and find none would both create it. */
+    async whileUrlsHeld<T>(workspaceId: string, urls: readonly string[], work: () => Promise<T>): Promise<T> {
+      const lock = await parts.locks.take(urls.map((url) => `link-url/${workspaceId}/${hashToken(url)}`));
       try {
         return await work();
       } finally {

@@ -1,4 +1,5 @@
 import { type Link, linkSchema } from '@waymark/contract';
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aCaller, type Caller, startManagement, type TestManagement, withKey } from './test-management.js';
 
@@ -25,6 +26,52 @@ describe('PUT /links/upsert', () => {
     const { body: changed } = await upsert({ url: 'acme.com/one', title: 'Title' });
     expect(changed).toEqual({ ...created, title: 'Title', updatedAt: changed.updatedAt });
     expect(await count()).toBe(before);
+  });
+
+  const aUtmValue = fc.constantFrom('news', 'a+b++', 'a b', 'ä&=', '%2B', ' x ', '', null);
+  const aUtm = fc.dictionary(fc.constantFrom('utm_source', 'utm_term', 'utm_content', 'ref'), aUtmValue, {
+    maxKeys: 3,
+  });
+  const aDestination = fc.constantFrom(
+    '',
+    '/',
+    '/p?x=1',
+    '?utm_source=old',
+    '?utm_term=a+b&utm_source=&x=%20',
+    '/#top',
+  );
+
+  it('repeated with the same body answers the same and changes nothing', async () => {
+    let number = 0;
+    const property = fc.asyncProperty(aDestination, aUtm, fc.boolean(), async (rest, utm, isThere) => {
+      const url = `https://upsert${number++}.com${rest}`;
+      if (isThere) await acme.post({ url });
+      const body = { url, ...utm, title: 'Title', expiresAt: '2030-01-01', password: 'secret', geo: { DE: 'acme.de' } };
+      const first = await upsert(body);
+      expect(first.status).toBe(200);
+      const before = await count();
+      expect(await upsert(body)).toEqual(first);
+      expect(await upsert(body)).toEqual(first);
+      expect(await count()).toBe(before);
+    });
+    await fc.assert(property, { numRuns: 40 });
+  }, 120_000);
+
+  it('with UTM values takes the link that has them before the one that has none', async () => {
+    const url = 'https://acme.com/utm';
+    const [plain, tagged] = [await acme.post({ url }), await acme.post({ url, utm_source: 'news' })];
+    expect((await upsert({ url, utm_source: 'news' })).body).toEqual(tagged.body);
+    expect((await upsert({ url, utm_source: 'other' })).body).toMatchObject({ id: plain.body.id, utm_source: 'other' });
+    expect((await upsert({ url, utm_source: 'other' })).body.id).toBe(plain.body.id);
+  });
+
+  it('of many at once with the same UTM values, written either way, one creates', async () => {
+    const [apart, within] = [
+      { url: 'https://acme.com/at?x=1', utm_source: 'n' },
+      { url: 'https://acme.com/at?x=1&utm_source=n' },
+    ];
+    const answers = await Promise.all(Array.from({ length: 10 }, (_none, index) => upsert(index % 2 ? apart : within)));
+    expect(new Set(answers.map(({ status, body }) => `${status} ${body.id}`)).size).toBe(1);
   });
 
   it('takes the oldest of several, whatever domain or key is asked for', async () => {

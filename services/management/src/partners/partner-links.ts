@@ -148,7 +148,7 @@ export async function ensureFirstLink(
   const { catalog } = parts;
   const { workspaceId, id } = partner;
   // Of many enrolments at once a single one makes it.
-  await catalog.links.whileUrlHeld(workspaceId, `first link of ${id}`, async () => {
+  await catalog.links.whileUrlsHeld(workspaceId, [`first link of ${id}`], async () => {
     if (!(await lacksFirstLink(catalog, partner))) return;
     await createFirstLink(parts, caller, { ...body, ...ownership(partner, caller) }, firstKey(partner, body.prefix));
   });
@@ -195,6 +195,6 @@ export async function upsertPartnerLink(
     return found === undefined ? createLink(parts, caller, wanted) : updateFound(parts, caller, found, wanted);
   };
   return inFieldsOf(placeInProps(body.linkProps), () =>
-    catalog.links.whileUrlHeld(workspaceId, `${partner.id} ${wanted.url}`, upsert),
+    catalog.links.whileUrlsHeld(workspaceId, [`${partner.id} ${wanted.url}`], upsert),
   );
 }
