@@ -7,6 +7,7 @@ import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, wait
 import { Dub } from 'dub';
 import { Redis } from 'ioredis';
 import { stablePort } from '../src/ports.js';
+import { startLateHearing } from './late-hearing.js';
 import { removeDataDir, temporaryDataDir } from './run-up.js';
 
 const INSTANCE_KEY = '07'.repeat(32);
@@ -57,8 +58,15 @@ async function answerOf<Body>(response: Response): Promise<Answer<Body>> {
   return { status: response.status, body: (text === '' ? undefined : JSON.parse(text)) as Body };
 }
 
-export async function startTwoApis(): Promise<TwoApis> {
+export interface TwoApisOptions {
+  /** How late the processes hear of what others announce. */
+  readonly heardAfterMs?: number;
+}
+
+export async function startTwoApis({ heardAfterMs }: TwoApisOptions = {}): Promise<TwoApis> {
   const [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
+  const late = heardAfterMs === undefined ? undefined : await startLateHearing(redis.url, heardAfterMs);
+  const redisUrl = late?.url ?? redis.url;
   const dataDirs: string[] = [];
   const redisClient = new Redis(redis.url);
   redisClient.on('error', () => undefined);
@@ -87,7 +95,7 @@ export async function startTwoApis(): Promise<TwoApis> {
       execArgv: ['--import', 'tsx', '--conditions=waymark-source'],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       env: environmentWith({
-        ...{ DATA_DIR: dataDir, REDIS_URL: redis.url, CLICKHOUSE_URL: database.url, INSTANCE_KEY },
+        ...{ DATA_DIR: dataDir, REDIS_URL: redisUrl, CLICKHOUSE_URL: database.url, INSTANCE_KEY },
         ...{ CLICKHOUSE_DATABASE: database.database, OUTBOUND_ALLOWED_RANGES: '127.0.0.0/8', LOG_LEVEL: 'silent' },
         ...{ API_PORT: String(api), LINK_PORT: String(link), WRITER_PORT: String(writer) },
       }),
@@ -166,6 +174,7 @@ export async function startTwoApis(): Promise<TwoApis> {
       for (const { child } of [first, second, writer]) child.kill('SIGKILL');
       for (const dataDir of dataDirs) removeDataDir(dataDir);
       redisClient.disconnect();
+      await late?.stop();
       await Promise.all([redis.stop(), database.drop()]);
     },
   };
