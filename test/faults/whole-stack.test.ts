@@ -10,7 +10,7 @@ import { untilDrained } from './until-drained.js';
 const isLong = inject('faultLength') === 'long';
 const KILLS = isLong ? 5 : 1;
 const VISITORS = 24;
-const EVENTS_BETWEEN_KILLS = isLong ? 5000 : 500;
+const EVENTS_BETWEEN_KILLS = isLong ? 5000 : 250;
 const STILL_MS_MAX = 60_000;
 
 let stack: RunningStack;
@@ -68,6 +68,6 @@ describe('the whole stack under kill -9', () => {
       });
       expect(verdict.acknowledged).toBeGreaterThan(KILLS * 4 * EVENTS_BETWEEN_KILLS);
     },
-    isLong ? 3_600_000 : 600_000,
+    isLong ? 3_600_000 : 900_000,
   );
 });

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface WaitOptions {
-  /** 10 s by default. */
+  /** 20 s by default. */
   readonly timeoutMs?: number;
   /** What is waited for, for the message. */
   readonly what: string;
@@ -15,7 +15,7 @@ const POLL_MS = 10;
  */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,
-  { timeoutMs = 10_000, what }: WaitOptions,
+  { timeoutMs = 20_000, what }: WaitOptions,
 ): Promise<Exclude<T, undefined | null | false>> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {

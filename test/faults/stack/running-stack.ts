@@ -67,7 +67,7 @@ export class RunningStack {
         if (supervisor.exitCode !== null) throw new Error(`the stack ended at its start:\n${this.#output}`);
         return readRunState(this.dataDir)?.pids.supervisor === supervisor.pid;
       },
-      { timeoutMs: 60_000, what: 'the stack to be ready' },
+      { timeoutMs: 80_000, what: 'the stack to be ready' },
     );
   }
 
@@ -116,7 +116,7 @@ export class RunningStack {
     // The supervisor first, or it would start the others again.
     for (const pid of pids) process.kill(pid, 'SIGKILL');
     await ended;
-    await waitFor(() => !pids.some(isRunning), { timeoutMs: 20_000, what: 'the end of every process' });
+    await waitFor(() => !pids.some(isRunning), { timeoutMs: 60_000, what: 'the end of every process' });
     rmSync(this.dataDir, { recursive: true, force: true });
   }
 
