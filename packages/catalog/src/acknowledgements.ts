@@ -1,13 +1,13 @@
 import type { Holder } from './copy-lease.js';
 
-/** Who has acknowledged one announcement, and who waits for it. */
+/** Which processes have acknowledged one invalidation, and which write waits for them. */
 interface Announced {
   readonly heardBy: Set<string>;
   /** By holder. */
   readonly waiting: Map<string, () => void>;
 }
 
-/** What this process has announced and others have not all acknowledged yet. */
+/** Invalidations that this process has published and others have not all acknowledged yet. */
 export function createAcknowledgements() {
   const announced = new Map<number, Announced>();
   let last = 0;
@@ -27,7 +27,7 @@ export function createAcknowledgements() {
     /**
      * Announces under a number of its own, and waits until every holder has acknowledged it or its lease has run out.
      *
-     * @param announce returns those to wait for
+     * @param announce returns the processes to wait for
      */
     async all(announce: (number: number) => Promise<readonly Holder[]>): Promise<void> {
       last += 1;
@@ -42,7 +42,7 @@ export function createAcknowledgements() {
       }
     },
 
-    /** A holder has acted on these; it may say so before the announcer knows whom to wait for. */
+    /** A lease holder has acknowledged these, perhaps before the publisher has the list of holders. */
     note(holder: string, numbers: readonly number[]): void {
       for (const number of numbers) {
         const one = announced.get(number);

@@ -10,14 +10,14 @@ import { parseData } from './record-table.js';
 import type { WebhookRecord } from './records.js';
 
 const WORKSPACES_KEPT = 10_000;
-/** Changes are announced; should all else fail, it is no older than that. */
+/** Changes invalidate it; if an invalidation is lost, it is no older than that. */
 const KEPT_MS = 30_000;
 const WORKSPACES_PER_READ = 1_000;
 
 export interface ActiveWebhooksParts {
   readonly clickhouse: ClickHouseClient;
   readonly read: Readonly<Record<string, number>>;
-  /** Whether changes are told; until then nothing is remembered. */
+  /** Whether invalidations are received; until then nothing is cached. */
   readonly isHearing: () => boolean;
   readonly now: () => number;
 }

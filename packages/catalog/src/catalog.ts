@@ -85,7 +85,7 @@ export function createCatalog(options: CatalogOptions) {
   let isClosed = false;
   const logger: CatalogLogger = {
     warn(context, message) {
-      // What its own end breaks off, such as a subscription under way, is nobody's trouble.
+      // Errors that closing causes, such as an interrupted subscription, are ignored.
       if (!isClosed) options.logger.warn(context, message);
     },
   };
@@ -226,7 +226,7 @@ export function createCatalog(options: CatalogOptions) {
       }
     },
 
-    /** Whether changes of others are told: what only they clear may be believed. */
+    /** Whether invalidations of other processes are received: caches that only they clear may be used. */
     isHearing: invalidations.isHearing,
 
     /** How many records were looked up so far, by table and by what answered: this process, Redis or ClickHouse. */

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { RedisConnections } from './redis-connections.js';
 
-/** How long a process may use its copies without a sign that it still hears of changes. */
+/** How long a process may use its copies without a sign that it still receives invalidations. */
 export const LEASE_MS = 1_500;
 const RENEW_EVERY_MS = 500;
-/** A process that uses no copies for so long holds no lease: nobody waits for it. */
+/** A process that uses no copies for so long holds no lease, and no write waits for it. */
 const IDLE_MS = 5_000;
 
 /** Who holds a lease, and until when in ms of Redis' clock. Not a cache entry: writers must find it. */
@@ -39,8 +39,8 @@ export interface Holder {
 }
 
 /**
- * The right of this process to answer from its own copies: it lasts a moment, and is renewed for as long as the process hears what
- * is announced. Whoever changes something waits for those who hold it, so that checking it needs no look at Redis.
+ * The lease on which this process answers from its own copies: it is short, and renewed for as long as the process receives
+ * invalidations. A write waits for the processes that hold one, so that checking it needs no request to Redis.
  */
 export function createCopyLease(redis: RedisConnections) {
   const { subscriber } = redis;
@@ -52,8 +52,8 @@ export function createCopyLease(redis: RedisConnections) {
   let isRenewing = false;
 
   /**
-   * Says in Redis that it holds, then pings through the subscription. A pong says that what was announced before it was heard; what
-   * is announced after it and gets lost finds the holder in Redis, for longer than the lease lasts here.
+   * Records in Redis that it holds, then pings through the subscription. A pong proves that what was published before was received;
+   * what is published later finds the holder in Redis, for longer than the lease lasts here, and waits for its acknowledgement.
    */
   async function renew(): Promise<void> {
     if (subscription === undefined || isRenewing) return;
@@ -73,7 +73,7 @@ export function createCopyLease(redis: RedisConnections) {
     if (performance.now() - usedMs < IDLE_MS) void renew();
   }, RENEW_EVERY_MS).unref();
 
-  /** The subscription has ended: what is announced now is not heard. */
+  /** The subscription has ended: invalidations are not received any more. */
   function unsubscribed(): void {
     subscription = undefined;
     heldUntilMs = Number.NEGATIVE_INFINITY;

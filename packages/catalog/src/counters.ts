@@ -60,7 +60,7 @@ function isoTime(ms: number): string | null {
 }
 
 export interface CountersParts {
-  /** Whether announcements of new totals arrive. */
+  /** Whether invalidations of totals are received. */
   readonly isHearing: () => boolean;
   readonly now: () => number;
 }

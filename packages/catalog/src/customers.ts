@@ -55,7 +55,7 @@ export function createCustomers(store: RecordStore<CustomerRecord>, parts: Custo
       return store.findByName(customerExternalId(workspaceId, externalId));
     },
 
-    /** Whether no customer has that external id as far as ClickHouse knows: no copy is believed. */
+    /** Whether ClickHouse has no customer of that external id; caches are not used. */
     async isNew(workspaceId: string, externalId: string): Promise<boolean> {
       return (await parts.namesTable.claims(customerExternalId(workspaceId, externalId))).length === 0;
     },
@@ -69,7 +69,7 @@ export function createCustomers(store: RecordStore<CustomerRecord>, parts: Custo
       return (await parts.pending.read(workspaceId, id)) !== undefined;
     },
 
-    /** Under which names answers that mention the customer are remembered by the endpoints of `/track`. */
+    /** Names under which the endpoints of `/track` store answers that mention the customer. */
     traces: (workspaceId: string, id: string): Promise<CustomerTraces> =>
       readCustomerTraces(parts.clickhouse, parts.settings.read, workspaceId, id),
 

@@ -6,7 +6,7 @@ import type { CatalogLogger } from './unavailable.js';
 
 const CHANNEL = 'waymark:catalog';
 
-/** What a writer tells the other processes. Kinds are named by their table. */
+/** What a writer publishes to the other processes. Kinds are named by their table. */
 const changeSchema = z.object({
   names: z.array(z.string()).default([]),
   records: z
@@ -21,24 +21,24 @@ const changeSchema = z.object({
   counted: z.array(z.object({ workspaceId: z.string(), ids: z.array(z.string()) })).default([]),
 });
 export type CatalogChange = z.infer<typeof changeSchema>;
-/** Who announces, and the number by which it is to be acknowledged, if it is. Read by every version of this program. */
+/** The publisher, and the number to acknowledge, if any. Read by every version of this program. */
 const senderSchema = z.object({ from: z.string(), number: z.number().optional() });
 /** Links and customers of a workspace whose totals have changed. */
 export type Counted = CatalogChange['counted'][number];
 
-/** Is told what was written, by this process or another. */
+/** Called with what was written, by this process or another. */
 export interface CatalogWatcher {
   changed(change: CatalogChange): void;
   /** Changes may have been missed. */
   missed(): void;
 }
 
-/** Others acknowledge to `<prefix><process>`, so that each hears only of its own. */
+/** Others acknowledge to `<prefix><process>`, so that each process receives its own acknowledgements only. */
 const ACKNOWLEDGED_PREFIX = 'waymark:catalog:acknowledged:';
 const acknowledgedSchema = z.tuple([z.string(), z.array(z.number())]);
 
 /**
- * Announces changes to every process, this one included, through Redis pub/sub. Once a change has been announced no process answers
+ * Publishes changes to every process, this one included, through Redis pub/sub. Once a change has been published no process answers
  * from a copy of before: each has dropped it and said so, or has lost its lease.
  */
 export function createInvalidations(redis: RedisConnections, listener: CatalogWatcher, logger: CatalogLogger) {
@@ -89,9 +89,9 @@ export function createInvalidations(redis: RedisConnections, listener: CatalogWa
 
   return {
     /**
-     * Returns when nobody answers from older copies any more, a lease later at most.
+     * Returns when no process answers from older copies any more, a lease later at most.
      *
-     * @throws ApiError 500 with `Retry-After` when it could not be announced
+     * @throws ApiError 500 with `Retry-After` when it could not be published
      */
     async announce(change: Partial<CatalogChange>): Promise<void> {
       changeHere(change);
@@ -101,13 +101,13 @@ export function createInvalidations(redis: RedisConnections, listener: CatalogWa
       });
     },
 
-    /** Tells the others and waits for nobody: for what may be seen a little later. */
+    /** Publishes without waiting for acknowledgements: for what may be seen a little later. */
     async tell(change: Partial<CatalogChange>): Promise<void> {
       changeHere(change);
       await redis.insist((client) => client.publish(CHANNEL, JSON.stringify({ ...change, from: lease.id })));
     },
 
-    /** Whether copies of this process may be used: what changes is heard, and who changes it waits for that. */
+    /** Whether copies of this process may be used: it receives invalidations, and writes wait for its acknowledgement. */
     isHearing: lease.isHeld,
 
     close: lease.close,

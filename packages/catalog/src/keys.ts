@@ -61,7 +61,7 @@ export function createKeys(
   }
 
   return {
-    /** Whose token this is, secret or publishable; undefined for a token nobody has. Revoked keys are gone at once. */
+    /** The key of a token, secret or publishable; undefined when there is none. Revoked keys are gone at once. */
     async authenticate(token: string): Promise<Authenticated | undefined> {
       const key = await store.findByName(keyHash(hashToken(token)));
       return key && { key, workspace: await workspaces.get(key.workspaceId) };

@@ -18,7 +18,7 @@ export interface Name {
   readonly name: string;
 }
 
-/** All the catalog has to know about a kind of resource. */
+/** All the catalog needs to handle a kind of resource. */
 export interface Kind<R extends CatalogRecord> {
   readonly resource: ResourceKind;
   readonly table: string;

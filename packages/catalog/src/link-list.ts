@@ -100,7 +100,7 @@ export function createLinkList({ store, clickhouse, settings }: LinkListParts) {
     async list(workspaceId: string, page: LinkPage): Promise<LinkRecord[]> {
       const { filters, sortBy, sortOrder: order, limit, offset } = page;
       if (!isTotalSort(sortBy)) return byCreation(workspaceId, page);
-      // These pages are put together from totals, which know of no folders.
+      // These pages are put together from totals, which are not split by folder.
       if (!isNarrow(filters) && !filters.hidesFolders) {
         const records = await tops.find(workspaceId, { ...page, sortBy });
         if (records !== undefined) return records;

@@ -15,7 +15,7 @@ export function linkSight({ role, scopes }: Pick<ApiKeyRecord, 'role' | 'scopes'
   return { hidesFolders: role !== 'owner', hidesPasswords: !hasPermission(role, scopes, 'links.write') };
 }
 
-/** What those are told who are no key of the workspace. */
+/** What receivers of webhooks get, who have no key of the workspace. */
 export const WEBHOOK_SIGHT: LinkSight = { hidesFolders: false, hidesPasswords: true };
 
 const IS_HIDDEN: Condition = { sql: "access_level = ''", values: {} };

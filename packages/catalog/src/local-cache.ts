@@ -39,7 +39,7 @@ export function createLocalRecords<R>({ entriesMax, staleMsMax, now }: LocalReco
     /** The copy when nothing better is to be had. */
     stale,
 
-    /** The copy if it is past its second but no change of it was announced since, nor can one have been missed. */
+    /** The copy if it is past its second but was not invalidated since, nor can an invalidation have been missed. */
     unchanged(key: string): Stored<R> | undefined {
       const stored = stale(key);
       const entry = entries.peek(key);
@@ -72,7 +72,7 @@ export function createLocalRecords<R>({ entriesMax, staleMsMax, now }: LocalReco
 }
 export type LocalRecords<R> = ReturnType<typeof createLocalRecords<R>>;
 
-/** What this process knows of a name; no owner = nobody has it. */
+/** What this process has cached of a name; no owner = no record has it. */
 export interface NameEntry {
   readonly owner: NameOwner | undefined;
   readonly freshUntilMs: number;

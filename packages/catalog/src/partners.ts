@@ -35,7 +35,7 @@ export function createPartners(
     list: (workspaceId: string, request: Parameters<typeof resources.list>[1], hidesFolders: boolean) =>
       (hidesFolders ? seen : resources).list(workspaceId, request),
 
-    /** As the tables have it at or after the call: who decides by it must not be told of before. */
+    /** As the tables have it at or after the call: decisions must not be made on an older state. */
     async findByEmail(workspaceId: string, email: string): Promise<PartnerRecord | undefined> {
       return (await partners.ownerInTables(partnerEmail(workspaceId, email)))?.record;
     },

@@ -33,7 +33,7 @@ export function createChanger<R extends CatalogRecord>(
 ) {
   const { kind, table, commit } = own;
 
-  /** Runs `work` with the records as their table has them, in the order of `ids`, while nobody else changes them. */
+  /** Runs `work` with the records as their table has them, in the order of `ids`, under their locks. */
   async function whileHeld<T>(
     workspaceId: string,
     ids: readonly string[],

@@ -90,7 +90,7 @@ export type CreationFault = ApiError | undefined;
 /** One that is created together with others wants a name that one before it wants. */
 export class NameWantedError extends NameTakenError {}
 
-/** Faults of creations that want what nobody may have, or what one before them wants. */
+/** Faults of creations that want a name that is not allowed, or one that an earlier creation wants. */
 function faultsAmong(creations: readonly Creation[]): CreationFault[] {
   const wanted = new Set<string>();
   return creations.map(({ names }) => {

@@ -27,8 +27,8 @@ async function surely(work: () => Promise<unknown>): Promise<void> {
 }
 
 /**
- * Tells the caches what was written: Redis while the locks are held, then, by announcement, every process. As many round trips for a
- * hundred records of a workspace as for one. Once both are done no process answers as before; until then nobody is told of success.
+ * Brings the caches up to date: Redis while the locks are held, then, by invalidation, every process. As many round trips for a
+ * hundred records of a workspace as for one. Once both are done no process answers from older copies; only then is the write answered.
  */
 export function createRecordMemory<R extends CatalogRecord>(parts: WriteParts, { kind, localRecords }: RecordParts<R>) {
   const { cache, now } = parts;

@@ -19,7 +19,7 @@ export interface ReaderParts<R extends CatalogRecord> {
   readonly localNames: LocalNames;
   /** Of kinds whose rows also come through the queue. */
   readonly pending: PendingRecords<R> | undefined;
-  /** Whether copies of this process, of the last second, may answer: nothing can have changed that it was not told of. */
+  /** Whether copies of this process, of the last second, may answer: no invalidation can have been missed. */
   readonly mayUseCopies: (options: ReadOptions) => boolean;
   readonly logger: CatalogLogger;
   readonly now: () => number;
@@ -290,7 +290,7 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
     ownerInTables,
     lookups,
 
-    /** Something has changed: nobody joins a read that began before. */
+    /** Something has changed: later calls do not share a read that began before. */
     outdate(): void {
       changes += 1;
       flights.clear();

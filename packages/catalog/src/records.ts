@@ -152,7 +152,7 @@ export const webhookRecordSchema = z.object({
   /** The signing secret, encrypted with the instance key; never in the clear. */
   encryptedSecret: z.string(),
   triggers: z.array(webhookTriggerSchema),
-  /** Null = it is not told of clicks. */
+  /** Null = it is not sent clicks. */
   linkScope: webhookLinkScopeSchema.nullable(),
   folderIds: z.array(z.string()),
   /** Failed attempts in a row when the webhook was disabled; while it works they are counted in Redis. */

@@ -6,7 +6,7 @@ const READ_TIMEOUT_MS = 250;
 const WRITE_TIMEOUT_MS = 2000;
 /** After a timeout Redis is left alone for this long: a store that hangs must not slow every read down. */
 const PAUSE_MS = 500;
-/** A connection on which commands wait and nothing has come for that long is dead, though nobody says so. */
+/** A connection on which commands wait and nothing has been received for that long is dead, although it was not closed. */
 export const SILENCE_MS_MAX = 5000;
 const READY_WAIT_MS = 2000;
 

@@ -95,7 +95,7 @@ function accessXml(ownPath: string): string {
   );
 }
 
-/** Writes what statements may do to a file of the data directory, and tells the engine's argument that names it. */
+/** Writes what statements may do to a file of the data directory, and returns the engine's argument that names it. */
 export function writeAccess(dataDir: string): string {
   const path = join(dataDir, 'access.xml');
   writeFileSync(path, `${accessXml(path)}\n`, { mode: 0o600 });

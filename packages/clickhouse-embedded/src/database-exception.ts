@@ -1,4 +1,4 @@
-/** A failed statement as ClickHouse tells it: a number and a text that ends with the number's name in parentheses. */
+/** A failed statement as ClickHouse reports it: a number and a text that ends with the number's name in parentheses. */
 export class DatabaseException extends Error {
   override readonly name = 'DatabaseException';
   readonly code: number;

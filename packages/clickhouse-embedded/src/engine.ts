@@ -140,7 +140,7 @@ export class Engine {
         await delay(KILL_AGAIN_MS, undefined, { signal: ended });
       } catch (err) {
         if (ended.aborted) return;
-        console.error(`a statement nobody waits for could not be killed: ${asDatabaseException(err).message}`);
+        console.error(`a statement whose client is gone could not be killed: ${asDatabaseException(err).message}`);
         return;
       }
     }

@@ -29,7 +29,7 @@ const SESSIONS_DEFAULT = 8;
 /** Threads libuv needs beyond those of the statements: for kills. */
 const THREADS_EXTRA = 4;
 
-/** A password for one start of the server, that nobody guesses. */
+/** A random password for one start of the server. */
 export function newEmbeddedPassword(): string {
   return randomBytes(32).toString('base64url');
 }
@@ -59,7 +59,7 @@ export function embeddedArguments({
   return ['--data-dir', dataDir, '--port', String(port), '--sessions', String(sessions)];
 }
 
-/** Starts the server as a child process and waits until it answers. The child ends itself should this process die. */
+/** Starts the server as a child process and waits until it answers. The child exits when this process ends. */
 export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions): Promise<EmbeddedClickHouse> {
   const entry = embeddedEntry();
   const stdio = options.stdio ?? 'inherit';

@@ -61,7 +61,7 @@ function readPassword(): string {
   }
 }
 
-// The parent has died: nobody is left to ask, and the next process wants the directory.
+// The parent has ended: no client is left, and the next process needs the directory.
 process.on('disconnect', endNow);
 
 const { values } = parseArgs({

@@ -3,7 +3,7 @@ import { exceptions } from './database-exception.js';
 import { readForm } from './request-body.js';
 import type { Statement } from './statement.js';
 
-/** Members of a URL that speak to the HTTP interface and are no settings of the engine. */
+/** Parameters of a URL that are for the HTTP interface and are no settings of the engine. */
 const INTERFACE_MEMBERS: ReadonlySet<string> = new Set([
   'query',
   'database',

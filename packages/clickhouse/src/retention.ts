@@ -84,7 +84,7 @@ function changes(
 }
 
 /**
- * Makes ClickHouse forget what the settings say it shall, by TTL: it does so when it merges parts, some hours after the time
+ * Makes ClickHouse delete what the settings limit, by TTL: it does so when it merges parts, some hours after the time
  * has come. Changing nothing when nothing has changed, it may run at every start. Needs the tables.
  *
  * @returns the statements that were run

@@ -100,7 +100,7 @@ const consistentSchema = environmentSchema.superRefine((given, ctx) => {
   for (const name of SECRET_NAMES) {
     const value = given[name];
     if (value === undefined || !hasPlaceholder(value)) continue;
-    refuse(name, 'still has the placeholder of a template, which everybody knows: put a secret of your own there');
+    refuse(name, 'still has the placeholder of a template, which is public: put a secret of your own there');
   }
 
   const ports = [given.API_PORT, given.LINK_PORT, given.WRITER_PORT].filter((number) => number !== 0);
@@ -168,12 +168,12 @@ function toSettings(env: Environment) {
     /** Documentation origin of `doc_url`, without a trailing slash. */
     docBase: env.DOC_BASE ?? `${baseUrl}/docs`,
     requireHttps: env.REQUIRE_HTTPS,
-    /** CIDR ranges whose forwarded headers are believed. */
+    /** CIDR ranges whose forwarded headers are accepted. */
     trustedProxies: env.TRUSTED_PROXIES,
     /** CIDR ranges that webhooks and logos may be fetched from although they are not public. */
     outboundAllowedRanges: env.OUTBOUND_ALLOWED_RANGES,
     geoDatabase: env.GEO_DATABASE,
-    /** The edge whose headers say where visitors are; undefined = none is believed but those of `geoHeaders`. */
+    /** The edge whose headers hold the visitor's place; undefined = only those of `geoHeaders` are read. */
     geoEdge: env.GEO_EDGE,
     /** Names that take the place of that edge's headers, or of one that is not known by name; lower case. */
     geoHeaders: {

@@ -89,7 +89,7 @@ export const hostname = z
   .max(253, 'must be a host name')
   .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/, 'must be a host name, such as go.example.com');
 
-/** What a header can carry, and nobody can guess. */
+/** Long enough not to be guessed, of characters that a header can carry. */
 export const ADMIN_KEY_PATTERN = /^[\x21-\x7e]{32,256}$/;
 export const ADMIN_KEY_MESSAGE = 'must be 32 to 256 characters, all of them visible ASCII';
 export const adminKey = z.string().regex(ADMIN_KEY_PATTERN, ADMIN_KEY_MESSAGE);

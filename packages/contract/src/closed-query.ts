@@ -24,7 +24,7 @@ function nearest(name: string, known: readonly string[]): string | undefined {
 }
 
 /**
- * A query string that knows its parameters: one that is misspelt is refused instead of ignored, because without its filter the
+ * A query string with a closed set of parameters: one that is misspelt is refused instead of ignored, because without its filter the
  * answer would hold more than the caller asked for. The refusal names the parameter that was meant, if one is near.
  */
 export function closedQuery<Shape extends z.core.$ZodLooseShape>(shape: Shape) {

@@ -50,7 +50,7 @@ export const linksCountSchema = z.union([
     z.strictObject({
       domain: z.string().optional(),
       tagId: z.string().optional(),
-      /** Null = links of nobody. */
+      /** Null = links without one. */
       userId: z.string().nullable().optional(),
       /** Null = links in no folder. */
       folderId: z.string().nullable().optional(),

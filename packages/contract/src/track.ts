@@ -146,7 +146,7 @@ export type TrackClickResponse = z.infer<typeof trackClickResponseSchema>;
 export const trackVisitResponseSchema = z.strictObject({ clickId: z.string() });
 export type TrackVisitResponse = z.infer<typeof trackVisitResponseSchema>;
 
-/** Answer of `POST /track/open`; null when no click is remembered. */
+/** Answer of `POST /track/open`; null when there is no such click. */
 export const trackOpenResponseSchema = z.strictObject({
   clickId: z.string().nullable(),
   link: z.strictObject({ id: z.string(), domain: z.string(), key: z.string(), url: z.string() }).nullable(),

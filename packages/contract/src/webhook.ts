@@ -18,7 +18,7 @@ export type WebhookTrigger = (typeof WEBHOOK_TRIGGERS)[number];
 export const webhookTriggerSchema = z.enum(WEBHOOK_TRIGGERS);
 const triggers = z.array(webhookTriggerSchema).min(1).max(100);
 
-/** Of which links a webhook is told the clicks. */
+/** The links whose clicks a webhook is sent. */
 export const webhookLinkScopeSchema = z.enum(['workspace', 'folders', 'links']);
 
 /** The webhook object of every response. */

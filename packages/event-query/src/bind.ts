@@ -7,14 +7,14 @@ import { numbersOf } from './matchers.js';
 import type { Page, ParsedFilters, ParsedRequest } from './parsed-request.js';
 import type { Condition, TableRead } from './sql-nodes.js';
 
-/** Whose events are meant, and what had to be looked up to know which. */
+/** Whose events are meant, and what had to be looked up to select them. */
 export interface BindScope {
   readonly workspaceId: string;
   /** The workspace's own program. */
   readonly programId: string | null;
   /** Id of the link that the request refers to by external id or address. */
   readonly linkId?: string | undefined;
-  /** Ids of the links that `linkId` names in the caller's own words (`ext_…`); what is not here is nobody's. */
+  /** Ids of the links that `linkId` names by external ids (`ext_…`); ids without a link are absent. */
   readonly linkIdByName?: ReadonlyMap<string, string> | undefined;
   /** Id of the customer that the request refers to by external id; undefined = there is none. */
   readonly customerId?: string | undefined;

@@ -33,7 +33,7 @@ const REGION = /^(?:(?:[a-z]{2}|unknown)-)?(?:[a-z0-9]{1,3}|unknown)$/i;
 /** Brings the values of a parameter to their stored form. @throws ApiError 422 for one that the parameter cannot have */
 type Rule = (name: string, values: ValueLists) => ValueLists;
 
-/** A value that can be nobody's is refused: an empty answer would say that there are no such events. */
+/** A value that no event can have is refused: an empty answer would mean that there are no such events. */
 function only(isPossible: (value: string) => boolean, rule: string, issue: RuleCode = 'invalid_format'): Rule {
   return (name, values) => {
     if ([...values.include, ...values.exclude].every(isPossible)) return values;
@@ -45,7 +45,7 @@ function oneOf(allowed: readonly string[]): Rule {
   return only((value) => allowed.includes(value), `must be one of ${allowed.join(', ')}`, 'invalid_value');
 }
 
-/** Ids of one kind; those that nobody has match nothing. */
+/** Ids of one kind; those that do not exist match nothing. */
 function idsOf(kind: ResourceKind): Rule {
   const prefix = RESOURCE_PREFIX[kind];
   return only((value) => value.startsWith(prefix), `must begin with ${prefix}`);

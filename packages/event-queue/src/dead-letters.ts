@@ -98,7 +98,7 @@ return 0
  * the same transaction. The writer looks for the row in ClickHouse before it inserts it. A row whose last replay is not over
  * yet keeps its letter for the next time. Answers how many were put back.
  *
- * @param redis a connection that nobody else uses meanwhile
+ * @param redis a connection without other users meanwhile
  * @throws PartialTransactionError or ReplyError when Redis did not take one, which keeps its letter
  */
 export async function replayDeadLetters(

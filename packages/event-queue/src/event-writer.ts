@@ -124,7 +124,7 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
     try {
       options.onStored?.(group);
     } catch (err) {
-      logger.warn({ err }, 'a stored group could not be told of');
+      logger.warn({ err }, 'a stored group could not be published');
     }
   };
 

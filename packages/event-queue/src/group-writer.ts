@@ -55,8 +55,8 @@ export interface GroupWriter {
 type SkippedOf = (job: WriterJob) => readonly number[];
 
 /**
- * A job of this age may have been acknowledged so long ago that the manifest has forgotten it, so ClickHouse is asked first.
- * The manifest remembers five minutes longer, for clocks that disagree.
+ * A job of this age may have been acknowledged so long ago that its entry in the manifest has expired, so ClickHouse is queried first.
+ * The manifest keeps entries five minutes longer, for clocks that differ.
  */
 const ASK_FIRST_AGE_MS = 10 * 60_000;
 
@@ -107,7 +107,7 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
     });
   };
 
-  /** Puts the rows of a group into ClickHouse, acknowledges it and tells of it. */
+  /** Inserts the rows of a group into ClickHouse, acknowledges it and publishes it. */
   const insertAndFinish = async (
     group: NewGroup,
     rows: GroupRows,

@@ -8,12 +8,12 @@ import { addWebhookJobs, type WebhookJob } from './webhook-jobs.js';
 
 /**
  * The manifest says which jobs went into which insert, in which order. It is written before the insert, so that whoever meets
- * one of its jobs again repeats exactly that insert, which ClickHouse drops by its token, or knows that there is nothing to do.
+ * one of its jobs again repeats exactly that insert, which ClickHouse drops by its token, or finds that there is nothing to do.
  */
 
-/** How long an acknowledged group is remembered. */
+/** How long an acknowledged group is kept. */
 export const MANIFEST_MS = 15 * 60_000;
-/** A group that nobody could finish so far is kept as long as a replicated ClickHouse remembers tokens. */
+/** An unfinished group is kept as long as a replicated ClickHouse keeps deduplication tokens. */
 const OPEN_GROUP_MS = 7 * 24 * 3_600_000;
 
 /** Rows of a member that are not part of the insert, by its position in the group. */

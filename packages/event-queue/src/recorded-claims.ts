@@ -60,7 +60,7 @@ export function createRecordedClaims(redis: Redis): RecordedClaims {
     const untilMs = performance.now() + PENDING_WAIT_MS;
     for (;;) {
       const pending = await ask(redis.eval(FORGET_CLAIMS, keys.length, ...keys), 'forgetting claims');
-      // An owner that dies leaves its claim pending until it expires: it will record nothing.
+      // An owner that is killed leaves its claim pending until it expires: it will record nothing.
       if (pending === 0 || performance.now() > untilMs) return;
       await pause(POLL_MS);
     }

@@ -5,8 +5,8 @@ import { type QueueLogger, throttled } from './queue-logger.js';
 const RETRY_MAX_MS = 500;
 const ERROR_LOG_INTERVAL_MS = 5000;
 /**
- * A connection on which commands wait and nothing has come for that long is dead, though nobody says so: the other host is gone,
- * or something between has forgotten it. Without this a quarter of an hour passes until the system gives up.
+ * A connection on which commands wait and nothing has been received for that long is dead, although not closed: the other host is gone,
+ * or a router has dropped its state. Without this the system closes it after a quarter of an hour.
  */
 const PRODUCER_SILENCE_MS_MAX = 10_000;
 /** Workers block for ten seconds at most. */

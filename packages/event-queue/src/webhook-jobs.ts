@@ -5,7 +5,7 @@ import { WEBHOOK_QUEUE } from './queue-keys.js';
 
 /** A job of the webhook queue. */
 export interface WebhookJob {
-  /** Belongs to one content: adding it again while Redis remembers it does nothing. */
+  /** Belongs to one content: adding it again while Redis keeps it does nothing. */
   readonly id: string;
   /** JSON text. */
   readonly data: string;
@@ -28,7 +28,7 @@ export interface WrittenGroup {
  */
 export type WebhookJobsOf = (group: WrittenGroup) => Promise<readonly WebhookJob[]>;
 
-/** A job that is done is remembered that long, for those that come again under its id. */
+/** A finished job is kept that long, for repeats under its id. */
 const DONE_SECONDS = 900;
 const DONE_KEPT_MAX = 5000;
 /** What fails for want of a store is tried until it works; attempts to deliver are counted elsewhere. */

@@ -5,7 +5,7 @@ import fp from 'fastify-plugin';
 import { LRUCache } from 'lru-cache';
 
 export interface AdminGuardOptions {
-  /** Undefined = nobody has it: what it guards is closed. */
+  /** Undefined = there is none: what it guards is closed. */
   readonly adminKey: string | undefined;
   readonly rateLimiter: Pick<RateLimiter, 'take'>;
 }

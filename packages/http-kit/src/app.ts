@@ -56,7 +56,7 @@ export interface CreateAppOptions {
   readonly logger: Logger;
   /** Documentation origin of `doc_url`, without a trailing slash. */
   readonly docBase: string;
-  /** Addresses and CIDR ranges whose forwarded headers are believed. */
+  /** Addresses and CIDR ranges whose forwarded headers are accepted. */
   readonly trustedProxies: readonly string[];
   readonly readiness?: ReadinessChecks;
   /** Title of the OpenAPI document. */

@@ -18,7 +18,7 @@ const HOST = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](
 const WWW = 'www.';
 
 const NAMES_KEPT = 10_000;
-/** Strangers choose what a proxy asks for. A name is not counted again for as long as the catalog remembers that nobody has it. */
+/** Anonymous clients choose the names. A name is not counted again for as long as the catalog has cached that no domain has it. */
 const UNKNOWN_MS = 5_000;
 /** Names that were there lately are looked up without being counted. */
 const KNOWN_MS = 24 * 3_600_000;
@@ -60,7 +60,7 @@ function createDomainCheck({ catalog, rateLimiter, defaultDomain }: DomainCheckD
   /**
    * Names that are registered are never refused, only looked up together while others are asked for too often.
    *
-   * @throws ApiError rate_limit_exceeded; internal_server_error while neither store can tell
+   * @throws ApiError rate_limit_exceeded; internal_server_error while neither store answers
    */
   return async (host: string): Promise<boolean> => {
     const first = asked.has(host)

@@ -32,7 +32,7 @@ function isTypeFault(issue: Issue): boolean {
 }
 
 /**
- * The issue to speak of: of a union, the fault inside the one branch whose type the caller did meet; of a name of a map, what is
+ * The issue to report: of a union, the fault inside the one branch whose type the caller did meet; of a name of a map, what is
  * wrong with it.
  */
 function speakingIssue(issue: Issue): Issue {

@@ -8,7 +8,7 @@ import { issueWords } from './issue-words.js';
 export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   let result: z.ZodSafeParseResult<z.output<Schema>>;
   try {
-    // The issues carry their input: only it tells an absent enum value (400) from an unknown one (422).
+    // The issues carry their input: only it distinguishes an absent enum value (400) from an unknown one (422).
     result = schema.safeParse(value, { reportInput: true, error: issueWords });
   } catch (err) {
     // A recursive schema (free JSON) runs out of stack on a body of nothing but brackets.

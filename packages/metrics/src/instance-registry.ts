@@ -25,7 +25,7 @@ const turnSchema = z.object({
   service: z.string(),
   instance: z.string(),
   pid: z.int(),
-  /** Of one that was killed: tells it from a later process of the same name. */
+  /** Distinguishes a process that was killed from a later one of the same name. */
   startedAt: z.number().optional(),
 });
 export type Turn = Readonly<z.infer<typeof turnSchema>>;
@@ -74,7 +74,7 @@ redis.call('HINCRBY', KEYS[4], ARGV[3], 1)
 return 1
 `;
 
-/** What processes write about themselves in Redis, so that each of them knows of all. */
+/** What each process publishes about itself in Redis, so that every process can list all of them. */
 export function createInstanceRegistry(redis: Redis) {
   function beatIn(multi: ReturnType<Redis['multi']>, instance: Instance): void {
     const text = JSON.stringify(instance);

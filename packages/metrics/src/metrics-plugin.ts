@@ -10,7 +10,7 @@ export interface RequestCountOptions {
   readonly isLinkPort?: boolean;
 }
 
-/** Pattern of the route; a path that was asked for is nobody's business, and there is no end of them. */
+/** Pattern of the route; requested paths are private, and their number is not bounded. */
 function routeOf(request: FastifyRequest, isLinkPort: boolean): string {
   const { url } = request.routeOptions;
   if (isLinkPort && (url === '/' || url === '/*'))

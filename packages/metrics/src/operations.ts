@@ -23,7 +23,7 @@ export interface OperationsOptions {
   /** Where clicks wait while Redis is away. */
   readonly spoolDirectory?: string;
   readonly catalogLookups?: () => CatalogLookups;
-  /** The one kind of service that measures the sizes of tables, and tells of the groups it stored. */
+  /** The one kind of service that measures the sizes of tables and the groups it stored. */
   readonly isWriter?: boolean;
   /** What `startTracing` gave; closed with the rest. */
   readonly tracing?: Tracing | undefined;
@@ -32,7 +32,7 @@ export interface OperationsOptions {
   readonly intervalMs?: { readonly components?: number; readonly queue?: number; readonly opsLog?: number };
 }
 
-/** What a process counts, measures and knows for its operators. */
+/** What a process counts and measures for its operators. */
 export interface Operations {
   readonly service: string;
   readonly components: ComponentWatch;

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
 
-/** What a counted request learns of its window. */
+/** The state of the window after a counted request. */
 export interface RateLimitResult {
   readonly allowed: boolean;
   readonly limit: number;
@@ -19,13 +19,13 @@ export interface RateLimiter {
    * Counts one request of `key` in a fixed window that starts with the first one counted. Never rejects: while Redis is
    * away this process counts for itself.
    *
-   * @param key what is limited: the hash of an API key, an address, a link id. Redis is told a keyed digest of it
+   * @param key what is limited: the hash of an API key, an address, a link id. Redis stores a keyed digest of it
    * @param bucket which of its limits, such as `standard` or `analytics`
    * @param points what the request counts for, where one may do the work of several; at least 1
    */
   take(key: string, bucket: string, limit: number, windowSeconds: number, points?: number): Promise<RateLimitResult>;
   /**
-   * What a `take` would be told, without counting; a window may begin with it. It waits its turn behind every `take` before
+   * What a `take` would return, without counting; a window may begin with it. It waits its turn behind every `take` before
    * it: no request gets past a limit by being quicker than the counts of those before it. Never rejects.
    */
   look(key: string, bucket: string, limit: number, windowSeconds: number): Promise<RateLimitResult>;
@@ -34,7 +34,7 @@ export interface RateLimiter {
 }
 
 export interface RateLimiterOptions {
-  /** Of the installation, shared by all its processes: without it nobody who reads Redis learns whose requests were counted. */
+  /** Of the installation, shared by all its processes: without it a reader of Redis cannot find out whose requests were counted. */
   readonly instanceKey: Buffer;
   readonly now?: () => number;
   /** A Redis slower than this counts as away. */
@@ -94,7 +94,7 @@ export function createRateLimiter(redis: Redis, options: RateLimiterOptions): Ra
     // Requests that are counted in the same turn of the event loop share one write to Redis.
     enableAutoPipelining: true,
   });
-  // Without a listener ioredis writes every refused connection to the console; requests tell us soon enough.
+  // Without a listener ioredis writes every refused connection to the console; the requests report it.
   client.on('error', () => {});
 
   const secret = createHmac('sha256', options.instanceKey).update('rate limits').digest();

@@ -9,7 +9,7 @@ import { readReferer } from './referer.js';
 import { createAgentReader } from './user-agent.js';
 
 export interface VisitReaderOptions extends GeoDatabaseOptions {
-  /** Addresses or CIDR ranges whose forwarded headers are believed. */
+  /** Addresses or CIDR ranges whose forwarded headers are accepted. */
   readonly trustedProxies: readonly string[];
   /** Path of an mmdb file, asked when the edge sends no country. */
   readonly geoDatabase?: string | undefined;
@@ -18,7 +18,7 @@ export interface VisitReaderOptions extends GeoDatabaseOptions {
   readonly geoHeaders?: GeoHeaderNames | undefined;
   /** Whose addresses are not to be stored: visitors' from the EU and GB, or perhaps from there, or everybody's. */
   readonly anonymisedAddresses?: 'eu' | 'all' | undefined;
-  /** Secret of the installation: without it nobody can find out an address from its identity. */
+  /** Secret of the installation: without it an address cannot be found from its identity. */
   readonly identitySalt: string;
 }
 

@@ -4,7 +4,7 @@
 const RETRY_DELAYS_MS = [12_000, 148_000, 1_808_000] as const;
 /** Failed attempts in a row after which a webhook is disabled. */
 export const FAILURES_MAX = 20;
-/** Numbers of failed attempts in a row at which its owner is told. */
+/** Numbers of failed attempts in a row at which its owner is notified. */
 const NOTICES_AT: ReadonlySet<number> = new Set([5, 10, 15]);
 
 /** @param attempt the one that failed, from 1; @returns undefined when it was the last */

@@ -23,7 +23,7 @@ const KIND_OF = new Map<WebhookTrigger, EventTableKind>(
   Object.entries(TRIGGER_OF).map(([kind, trigger]) => [trigger, kind as EventTableKind]),
 );
 
-/** The JSON text of an event as it is told. */
+/** The JSON text of an event as it is delivered. */
 export function toldEvent(id: string, event: WebhookTrigger, createdAtMs: number, data: object): ToldEvent {
   return { id, body: JSON.stringify({ id, event, createdAt: new Date(createdAtMs).toISOString(), data }) };
 }

@@ -17,7 +17,7 @@ export interface FailureCounts {
    * @throws when Redis did not count it
    */
   add(webhook: CountedWebhook): Promise<number>;
-  /** After a success. A count that is full stays: the webhook is being disabled, and everybody is to know. */
+  /** After a success. A count that is full stays: the webhook is being disabled, by every process. */
   reset(webhook: CountedWebhook): Promise<void>;
 }
 

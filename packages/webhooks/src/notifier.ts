@@ -16,7 +16,7 @@ export interface WebhookNotifierParts {
 
 /**
  * Tells webhooks of changes that were made through the API, after they were made. No call rejects: the change is done
- * whether anybody can be told or not. A workspace without a webhook for it costs a look into a map.
+ * whether the delivery can be queued or not. A workspace without a webhook for it costs a look into a map.
  */
 export interface WebhookNotifier {
   linkChanged(event: 'link.created' | 'link.updated' | 'link.deleted', link: LinkRecord): Promise<void>;

@@ -1,7 +1,7 @@
 import { parseResourceId, webhookTriggerSchema } from '@waymark/contract';
 import { z } from 'zod';
 
-/** An event as it is told. */
+/** An event as it is delivered. */
 const toldEventSchema = z.object({
   /** `evt_…` */
   id: z.string(),
@@ -42,7 +42,7 @@ export function jobText(data: NewJobData): string {
   return JSON.stringify(whole);
 }
 
-/** @param mark tells the job from others of the webhook: the same mark, the same content */
+/** @param mark distinguishes the job from others of the webhook: the same mark, the same content */
 export function webhookJobId(webhookId: string, mark: string): string {
   return `${parseResourceId('webhook', webhookId)}-${mark}`;
 }

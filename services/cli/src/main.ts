@@ -130,7 +130,7 @@ cli
 cli.help();
 cli.version('0.1.0');
 
-/** The parser knows commands of one word: `workspace create` is handed to it as one argument. */
+/** The parser supports commands of one word: `workspace create` is handed to it as one argument. */
 function joinCommandWords(argv: readonly string[]): string[] {
   const [node = '', script = '', first, second, ...rest] = argv;
   const joined = `${first} ${second}`;

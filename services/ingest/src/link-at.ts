@@ -2,7 +2,7 @@ import type { Catalog, LinkRecord } from '@waymark/catalog';
 import type { HostNames } from './redirect/short-address.js';
 
 /**
- * The link of a key on a host; undefined when nobody has it. Domains that are served on an unusual port may carry it in their
+ * The link of a key on a host; undefined when there is none. Domains that are served on an unusual port may carry it in their
  * name.
  *
  * @param key as look-ups compare it; undefined for a path that no link can have

@@ -24,7 +24,7 @@ import { workspaceRoutes } from './workspaces/route.js';
 /** What the routes of this service work on. */
 export interface ManagementDeps {
   readonly catalog: Catalog;
-  /** What the endpoints of `/track` remember in Redis. */
+  /** What the endpoints of `/track` store in Redis. */
   readonly claims: RecordedClaims;
   /** Connections to addresses that callers name. */
   readonly outbound: Outbound;

@@ -3,7 +3,7 @@ import { type CatalogWatcher, FOLDERS_TABLE, LINKS_TABLE, PARTNERS_TABLE } from 
 import type { CompiledQuery, PlanFacts } from '@waymark/event-query';
 import { LRUCache } from 'lru-cache';
 
-/** Changes are announced; this is for those that nobody announced. */
+/** Changes invalidate it; this is for invalidations that are lost. */
 const KEPT_MS = 10_000;
 /** Of all sets together: 20 MB. */
 const LINKS_KEPT = 500_000;
@@ -14,7 +14,7 @@ const TABLES: ReadonlySet<string> = new Set([LINKS_TABLE, PARTNERS_TABLE, FOLDER
 type LinkSet = Pick<PlanFacts, 'allowedLinks'>;
 
 export interface LinkSetsParts {
-  /** Whether changes are told; until then nothing is remembered. */
+  /** Whether invalidations are received; until then nothing is cached. */
   readonly isHearing: () => boolean;
   readonly now: () => number;
 }

@@ -6,7 +6,7 @@ import { createPageEdges, type PageEdges } from './events/page-edges.js';
 import { createLinkSets, type LinkSets } from './link-sets.js';
 
 const WORKSPACES_KEPT = 10_000;
-/** Removals are announced; should all else fail, it is no older than that. */
+/** Removals invalidate it; if an invalidation is lost, it is no older than that. */
 const REMOVED_KEPT_MS = 1000;
 /** The number decides between two ways to the same answer: an old one will do. */
 const EVENTS_KEPT_MS = 600_000;
@@ -29,7 +29,7 @@ export interface Memory<Value> {
   /**
    * To be called when the question is put to the database.
    *
-   * @returns keeps the answer, unless something was forgotten since
+   * @returns caches the answer, unless something was invalidated since
    */
   asked(key: string): (value: Value) => void;
 }
@@ -44,7 +44,7 @@ interface Forgetful<Value> extends Memory<Value> {
   forgetAll(): void;
 }
 
-/** @param keptMs how long a value is believed */
+/** @param keptMs how long a value is used */
 function createMemory<Value>(now: () => number, keptMs: (value: Value) => number): Forgetful<Value> {
   const kept = new LRUCache<string, { readonly value: Value; readonly untilMs: number }>({ max: WORKSPACES_KEPT });
   let timesForgotten = 0;
@@ -70,7 +70,7 @@ function createMemory<Value>(now: () => number, keptMs: (value: Value) => number
   };
 }
 
-/** @param isHearing whether the catalog's changes are told */
+/** @param isHearing whether the catalog's invalidations are received */
 export function createWorkspaceMemory(now: () => number, isHearing: () => boolean): WorkspaceMemory {
   const removedLinks = createMemory<RemovedLinks>(now, (known) =>
     known.removedLinks === undefined ? Number.POSITIVE_INFINITY : REMOVED_KEPT_MS,

@@ -53,7 +53,7 @@ function closeToOthers(dataDir: string): void {
 }
 
 /**
- * One supervisor a DATA_DIR. The lock names a process and when it started, so one left by a crash or a reboot is told from
+ * One supervisor a DATA_DIR. The lock names a process and when it started, so one left by a crash or a reboot is distinguished from
  * a live one and taken over.
  *
  * @throws DataDirInUseError

@@ -17,7 +17,7 @@ function fail(err: unknown): never {
 
 function readSettings(): Settings {
   try {
-    // The writer of one machine takes any port unless it is told one: two stacks must not meet on its default.
+    // The writer of one machine takes any port unless WRITER_PORT is set: two stacks must not both take its default.
     return loadSettings(environmentWith({}, { WRITER_PORT: '0' }));
   } catch (err) {
     return fail(err);

@@ -8,7 +8,7 @@ export interface NextSteps {
   readonly api: string;
   readonly links: string;
   readonly domain: string;
-  /** Where the lines keep what one of them learns for the next. */
+  /** The file in which a line stores its result for the next. */
   readonly dataDir: string;
   /** The key made at this very start; undefined = made earlier, and shown then. */
   readonly apiKey: string | undefined;

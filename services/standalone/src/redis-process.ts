@@ -31,7 +31,7 @@ function findOnPath(path: string, ...names: readonly string[]): string | undefin
     });
 }
 
-/** The system's own way to kill a process when its parent dies: Linux only, with util-linux 2.33 or newer. */
+/** The system's own way to kill a process when its parent ends: Linux only, with util-linux 2.33 or newer. */
 function findParentDeathSignal(path: string): string | undefined {
   const setpriv = process.platform === 'linux' ? findOnPath(path, 'setpriv') : undefined;
   if (setpriv === undefined) return undefined;
@@ -107,7 +107,7 @@ export async function launchRedis(options: RedisOptions, signal: AbortSignal): P
       ? fork(fileURLToPath(guardEntry()), command, { detached: true, stdio: ['pipe', log.fd, log.fd, 'ipc'] })
       : spawn(setpriv, ['--pdeathsig', 'KILL', ...command], { detached: true, stdio: ['pipe', log.fd, log.fd] });
   closeSync(log.fd);
-  // A server that cannot be started reads nothing; that it ended is told below.
+  // A server that cannot be started reads nothing; its end is reported below.
   child.stdin?.on('error', () => undefined);
   child.stdin?.end(`requirepass ${options.password}\n`);
   const pid = setpriv === undefined ? guardedPid(child) : Promise.resolve(child.pid ?? 0);

@@ -42,7 +42,7 @@ function buildHealthApp({ settings, logger, clickhouse, writer }: HealthDeps): A
 }
 
 /**
- * Carries the queue into ClickHouse, tells webhooks of it, ends tests of links, and answers health probes. Closing: no more probes,
+ * Writes the queue to ClickHouse, queues its webhooks, ends tests of links, and answers health probes. Closing: no more probes,
  * no more jobs, deliveries and inserts finished, then Redis, then ClickHouse.
  */
 export async function startWriter(settings: Settings, logger: Logger): Promise<Service> {

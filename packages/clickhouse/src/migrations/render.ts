@@ -3,7 +3,7 @@ export interface RenderTarget {
   readonly cluster?: string | undefined;
 }
 
-/** Blocks remembered for dropping repeated inserts. It counts parts: an insert over five years takes five places. */
+/** Blocks kept for the deduplication of repeated inserts. It counts parts: an insert over five years takes five places. */
 const DEDUPLICATION_WINDOW = 10_000;
 const DEDUPLICATION_SECONDS = 7 * 24 * 3600;
 /** `{uuid}`, `{shard}` and `{replica}` are macros of the server. */

@@ -157,7 +157,7 @@ const PERIODS: readonly (readonly [RegExp, Reader])[] = (
 const UNIT_ALONE = /^(?:the )?(day|week|month|quarter|year)$/;
 const EDGE_DAY = /^(?:the )?(?<edge>first|last) day of (?<period>.+)$/;
 
-/** The period that `start of`, `end of` or `first day of` speaks of: a unit alone is the present one. */
+/** The period that `start of`, `end of` or `first day of` names: a unit alone is the present one. */
 export function readPeriodOf(phrase: string, place: Place): Days | undefined {
   const [, unit] = UNIT_ALONE.exec(phrase) ?? [];
   return unit === undefined ? readPeriod(phrase, place) : unitDays(place.nowMs, unit as CalendarUnit);

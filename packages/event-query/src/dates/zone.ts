@@ -45,7 +45,7 @@ function formatOf(name: string): Intl.DateTimeFormat {
     minute: 'numeric',
     second: 'numeric',
   } as const;
-  // Intl takes offsets for zones as well; they are no IANA names and ClickHouse does not know them.
+  // Intl takes offsets for zones as well; they are no IANA names and ClickHouse does not support them.
   const isName = /^[A-Za-z]/.test(name);
   try {
     return new Intl.DateTimeFormat('en-US', { ...options, timeZone: isName ? name : 'UTC' });

@@ -52,7 +52,7 @@ function anyOf<T>(values: readonly [T, ...T[]] | readonly T[]): T {
   return values[skewed(values.length)] as T;
 }
 
-/** Addresses from 100.64.0.0/10, which belong to nobody. */
+/** Addresses from 100.64.0.0/10, which are not public. */
 function address(): string {
   const part = (from: number, count: number) => from + Math.floor(Math.random() * count);
   return `100.${part(64, 64)}.${part(0, 256)}.${part(1, 254)}`;

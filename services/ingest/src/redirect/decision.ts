@@ -58,7 +58,7 @@ export function decidePath(path: string): Refusal | undefined {
   return domainFile(path) ?? scannedPath(path);
 }
 
-/** Rows 3 and 5: nobody has this address. */
+/** Rows 3 and 5: no link has this address. */
 export const NOT_FOUND: Refusal = { action: 'fall-back', to: 'notFoundUrl', otherwise: NOT_FOUND_PAGE };
 
 /** Rows 4 to 6: the first rule that refuses, does. Undefined = the visit is let through. */

@@ -62,7 +62,7 @@ export function createPasswordGate({ secret, passwordOf, tries }: PasswordGateOp
     return token;
   }
 
-  /** Compares in a time that tells nothing about the token. */
+  /** Compares in constant time. */
   function isToken(link: LinkRecord, text: string): boolean {
     const token = Buffer.from(tokenOf(link));
     const given = Buffer.from(text);
@@ -70,7 +70,7 @@ export function createPasswordGate({ secret, passwordOf, tries }: PasswordGateOp
   }
 
   /**
-   * Only wrong passwords are tries: whoever knows the right one is not in anybody's way. Of guesses at the same moment the
+   * Only wrong passwords are counted; right ones use up no tries. Of guesses at the same moment the
    * right one opens nothing either once too many wrong ones of its network came before it.
    */
   async function tryPassword(link: LinkRecord, given: string, address: string): Promise<Unlocking> {

@@ -11,7 +11,7 @@ const OF_NETWORK: Bound = { bucket: 'link-password', limit: 30, windowSeconds: 6
 
 /**
  * Wrong passwords that all networks together may send for a link before it counts as under attack. It is not a limit: a
- * stranger could use it up and lock out those who know the password.
+ * stranger could use it up and lock out those who have the password.
  */
 const OF_LINK: Bound = { bucket: 'link-password-attack', limit: 300, windowSeconds: 24 * 3600 };
 

@@ -18,7 +18,7 @@ export interface PreparedLink extends LinkRules {
   readonly status: 301 | 302;
   /** Key that partner links pass on. */
   readonly via: string | undefined;
-  /** Whether the destination is told the click id. */
+  /** Whether the click id is added to the destination. */
   readonly passesClickId: boolean;
 }
 

@@ -49,7 +49,7 @@ interface Report {
   /** Destination to record. */
   readonly url: string;
   readonly referrer?: string | null | undefined;
-  /** Only pages have a host that can be checked, and only browsers an agent that tells bots. */
+  /** Only pages have a host that can be checked, and only browsers an agent by which bots are detected. */
   readonly isFromApp?: boolean;
 }
 
@@ -122,7 +122,7 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
     const visit = isFromApp ? { ...read, isBot: false } : read;
     if (!isCountable(visit, request.isTracked)) return createEventId(nowMs);
     const prepared = preparedLink(link);
-    // While Redis is away the click is kept on disk, as one that nobody remembers.
+    // While Redis is away the click is kept on disk, as that of a new visitor.
     const remembered = await producer.rememberedClick(visitClaim(prepared, visit)).catch(() => undefined);
     if (remembered !== undefined) return remembered;
     await mayRecord(report, request, visit);

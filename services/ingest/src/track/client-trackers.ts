@@ -37,7 +37,7 @@ export function createClientTrackers(
   clicks: ClickFinder,
   { leads, sales }: Trackers,
 ): Trackers {
-  /** The destination only if nobody is kept from it; else the address that leads there for those who are let through. */
+  /** The destination only if every visit is let through; else the short link. */
   async function publicLink(link: LinkRecord): Promise<TrackLeadResponse['link']> {
     const { id, domain, key } = link;
     const shortLink = shortLinkOf(domain, key);

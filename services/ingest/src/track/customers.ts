@@ -32,7 +32,7 @@ export interface CustomerDetails {
 }
 
 export interface TrackedCustomers {
-  /** Whether ClickHouse knows no such customer. Redis may: a commit that takes its claim finds out. */
+  /** Whether ClickHouse has no such customer. Redis may have it: the commit that takes its claim checks that. */
   isNew(workspaceId: string, externalId: string): Promise<boolean>;
   /** The customer of that external id. Its claim must be held. */
   find(hold: ClaimHold, workspaceId: string, externalId: string): Promise<CustomerRecord | undefined>;
@@ -53,7 +53,7 @@ export function newCustomer(record: CustomerRecord): {
   return { row: { kind: 'customer', row }, state: pendingCustomer(row) };
 }
 
-/** Customers as the track endpoints know them: first through their claim in Redis, then through the catalog. */
+/** Customers as the track endpoints find them: first through their claim in Redis, then through the catalog. */
 export function createTrackedCustomers(catalog: Catalog, backlog: Backlog, now: () => number): TrackedCustomers {
   return {
     async isNew(workspaceId, externalId) {

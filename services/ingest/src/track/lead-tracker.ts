@@ -10,7 +10,7 @@ import type { LatestLeads } from './latest-leads.js';
 import { leadRows } from './lead-rows.js';
 import type { TrackDeps } from './track-deps.js';
 
-/** A lead of one name counts once for a customer; the public system forgets it after a week, we a day later. */
+/** A lead of one name counts once for a customer; the public system allows a repeat after a week, Waymark a day later. */
 const REMEMBERED_MS = 8 * 24 * 3_600_000;
 
 export interface LeadTracker {
@@ -41,7 +41,7 @@ function answerOf(clickId: string, link: LinkRecord, customer: CustomerRecord): 
   };
 }
 
-/** What a repeat is told: the first answer without its link. That is also all that is kept of it. */
+/** The answer to a repeat: the first answer without its link. Nothing else is stored of it. */
 function storedAnswer(answer: TrackLeadResponse): string {
   return JSON.stringify({ ...answer, link: null });
 }

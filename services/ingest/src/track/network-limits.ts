@@ -6,8 +6,8 @@ import type { VisitReader } from '@waymark/visit';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /**
- * Limits of callers whom no secret key tells apart: whoever reads a page can send what it sends. They are counted by network, so
- * that nobody uses up what is there for a workspace's visitors.
+ * Limits of callers without a secret key: whoever reads a page can send what it sends. They are counted by network, so
+ * that no caller uses up the events of a workspace.
  */
 export interface NetworkLimits {
   /** Counts a call; for `onRequest`, before anything is done for it. @throws ApiError rate_limit_exceeded */

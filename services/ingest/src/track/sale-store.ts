@@ -6,7 +6,7 @@ import { orUnavailable } from './unavailable.js';
 
 type SaleDetails = NonNullable<TrackSaleResponse['sale']>;
 
-/** A sale that ClickHouse has, as far as an answer tells of it. */
+/** The parts of a sale in ClickHouse that an answer holds. */
 export interface WrittenSale {
   readonly eventName: string;
   readonly customerId: string;
@@ -14,7 +14,7 @@ export interface WrittenSale {
   readonly sale: SaleDetails;
 }
 
-/** Sales that are older than Redis remembers. */
+/** Sales whose claims in Redis have expired. */
 export interface SaleStore {
   findByInvoice(workspaceId: string, invoiceId: string): Promise<WrittenSale | undefined>;
   hasSale(workspaceId: string, customerId: string, linkId: string): Promise<boolean>;

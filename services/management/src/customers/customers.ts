@@ -7,7 +7,7 @@ const WRITTEN = { withinMs: 2000, everyMs: 50 };
 
 export interface CustomerParts {
   readonly catalog: Catalog;
-  /** What the endpoints of `/track` remember of customers and of their answers. */
+  /** What the endpoints of `/track` store of customers and of their answers. */
   readonly claims: RecordedClaims;
 }
 
@@ -71,15 +71,15 @@ export async function updateCustomer(
 }
 
 /**
- * Removes the customer, its copy for events that follow at once, and what is remembered of answers that mention it. Its events
- * stay, of nobody.
+ * Removes the customer, its copy for events that follow at once, and stored answers that mention it. Its events
+ * stay, without a customer.
  *
  * @returns its internal id; @throws ApiError not_found
  */
 export async function deleteCustomer(parts: CustomerParts, workspaceId: string, id: string): Promise<string> {
   const { catalog, claims } = parts;
   const customer = await findCustomer(catalog, workspaceId, id);
-  // The events that brought it tell under which names answers are kept that mention it.
+  // The names of stored answers that mention it are made from the events that created it.
   const isWritten = async () => !(await catalog.customers.isPending(workspaceId, customer.id));
   if (!(await isWritten())) await lookAgain(isWritten, WRITTEN);
   const { eventNames, invoiceIds } = await catalog.customers.traces(workspaceId, customer.id);
@@ -89,7 +89,7 @@ export async function deleteCustomer(parts: CustomerParts, workspaceId: string, 
       ...eventNames.map((name) => leadClaim(workspaceId, externalId, name)),
       ...invoiceIds.map((invoiceId) => invoiceClaim(workspaceId, invoiceId)),
     ]);
-  // Killed in between, what is remembered would outlive the customer; afterwards, as an event may have remembered it anew.
+  // Killed in between, stored answers would outlive the customer; afterwards, as an event may have stored one anew.
   await forget(customer.externalId);
   const removed = await catalog.customers.remove(workspaceId, customer.id);
   await forget(customer.externalId);

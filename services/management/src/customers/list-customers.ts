@@ -36,7 +36,7 @@ async function pageByCursor(catalog: Catalog, workspaceId: string, query: ListCu
 /**
  * The id of the link that a query names. Of one that is gone, too: customers came by it.
  *
- * @returns undefined when nobody can have come by it, as far as the caller may see
+ * @returns undefined when no customer can have come by it, as far as the caller may see
  */
 async function linkIdOf(catalog: Catalog, caller: LinkCaller, reference: string): Promise<string | undefined> {
   const link = await catalog.links.find(caller.workspace.id, reference);

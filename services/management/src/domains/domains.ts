@@ -5,7 +5,7 @@ import { domainName } from './domain-name.js';
 
 export interface DomainParts {
   readonly catalog: Catalog;
-  /** The domain every workspace may use; nobody's own. */
+  /** The domain that every workspace may use and none owns. */
   readonly defaultDomain: string | undefined;
 }
 
@@ -22,7 +22,7 @@ export async function ownDomain(catalog: Catalog, workspaceId: string, slug: str
   throw new ApiError('forbidden', `The domain "${slug}" does not belong to this workspace.`);
 }
 
-/** As {@link ownDomain}, but a read does not tell whether others have the domain. @throws ApiError not_found */
+/** As {@link ownDomain}, but a read does not show whether others have the domain. @throws ApiError not_found */
 export async function seenDomain(catalog: Catalog, workspaceId: string, slug: string): Promise<DomainRecord> {
   const domain = await catalog.domains.findBySlug(domainName(slug), API_READ);
   if (domain?.workspaceId !== workspaceId) throw new ApiError('not_found', 'Domain not found.');

@@ -35,7 +35,7 @@ export function destinationOf(url: string, body: UpdateLinkBody, isRoot: boolean
   throw fieldError('required', 'url', 'is required');
 }
 
-/** @throws ApiError unprocessable_entity for what stands for a hidden password: whoever set it would know nothing of it */
+/** @throws ApiError unprocessable_entity for the text that stands for a hidden password: it would be set by accident */
 export function checkPassword(password: string | null | undefined): void {
   if (password !== HIDDEN_PASSWORD) return;
   throw fieldError(
@@ -124,7 +124,7 @@ const PLAIN_FIELDS = {
 } satisfies { [Field in keyof LinkRecord]?: (body: UpdateLinkBody) => LinkRecord[Field] };
 type PlainFields = Pick<LinkRecord, keyof typeof PLAIN_FIELDS>;
 
-/** Those of the plain fields that the body speaks of, as they are stored. @throws ApiError unprocessable_entity */
+/** The plain fields that are in the body, as they are stored. @throws ApiError unprocessable_entity */
 export function plainFields(body: UpdateLinkBody): Partial<PlainFields> {
   const given = Object.entries(PLAIN_FIELDS).filter(([field]) => body[field as keyof PlainFields] !== undefined);
   return Object.fromEntries(given.map(([field, read]) => [field, read(body)]));

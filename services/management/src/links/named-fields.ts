@@ -17,7 +17,7 @@ export interface LinkContext {
   readonly nowMs: number;
 }
 
-/** Fields of a link that name other resources; those that the body does not speak of are absent. */
+/** Fields of a link that name other resources; those that are not in the body are absent. */
 type NamedFields = Partial<Pick<LinkRecord, 'tagIds' | 'folderId' | 'programId' | 'partnerId' | 'webhookIds'>>;
 
 function unknownFault(field: string, what: string, names: readonly string[]): ApiError {

@@ -30,7 +30,7 @@ function decoded({ body, contentType = '' }: OutboundAnswer): string {
 
 /**
  * The page at a public address, or the beginning of it. Every redirect is looked at like the first address. Undefined for
- * whatever kept it from being read: callers must not learn what is behind addresses that they cannot reach themselves.
+ * whatever kept it from being read: the answer must show nothing of addresses that the caller cannot reach.
  */
 export async function readPage(outbound: Outbound, address: string): Promise<Page | undefined> {
   const endMs = performance.now() + PAGE_MS_MAX;

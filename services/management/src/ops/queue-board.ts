@@ -28,7 +28,7 @@ export async function queueBoard(scope: FastifyInstance, { redis }: { readonly r
     (name) =>
       new Queue(name, { connection: redis, prefix: QUEUE_PREFIX, skipMetasUpdate: true, skipVersionCheck: true }),
   );
-  // Whoever asks while Redis is away is told so by the answer.
+  // Requests while Redis is away answer with that error.
   for (const queue of queues) queue.on('error', () => undefined);
   scope.addHook('onClose', async () => {
     await Promise.all(queues.map((queue) => queue.close()));

@@ -59,7 +59,7 @@ const identityOf = ({ email, tenantId }: CreatePartnerBody): Identity => ({
   tenantId: tenantId || undefined,
 });
 
-/** Somebody who is enrolled already, by email or by tenantId; undefined when nobody is. */
+/** Somebody who is enrolled already, by email or by tenantId; undefined when there is none. */
 async function findEnrolled(
   { catalog: { partners } }: LinkParts,
   workspaceId: string,

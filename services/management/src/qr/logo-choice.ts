@@ -6,7 +6,7 @@ const HTTP_URL = /^https?:\/\//i;
 /** Which image goes into a code. */
 export interface LogoChoice {
   readonly source: string;
-  /** The caller named it, and is told when it cannot be used. */
+  /** The caller named it: the request is refused when it cannot be used. */
   readonly isAsked: boolean;
 }
 

@@ -22,7 +22,7 @@ interface Wanted {
   readonly logo: LogoChoice | undefined;
 }
 
-/** Draws codes, each once as long as it is remembered, however many ask at once. */
+/** Draws codes, each once as long as it is cached, also for concurrent requests. */
 export function createQrImages({ catalog, outbound }: QrParts) {
   async function draw({ query, url, logo }: Wanted): Promise<Buffer> {
     const load = (choice: LogoChoice) =>

@@ -24,7 +24,7 @@ export function webhookObject(catalog: Catalog, record: WebhookRecord): Webhook 
 }
 
 type Scoped = Pick<WebhookRecord, 'triggers' | 'linkScope' | 'folderIds'> & {
-  /** That are to be attached; links themselves remember it. */
+  /** That are to be attached; the links store it. */
   readonly linkIds: readonly string[];
 };
 

@@ -7,14 +7,14 @@ async function findLink(catalog: Catalog, { workspaceId, sight }: Caller, refere
     reference.by === 'externalId'
       ? await catalog.links.findByExternalId(workspaceId, reference.externalId)
       : await catalog.links.findByAddress(reference.domain, normaliseKey(reference.key), API_READ);
-  // What another workspace has is not found, like what nobody has and what the caller must not see.
+  // What another workspace has is not found, like what does not exist and what the caller must not see.
   const own = found?.workspaceId === workspaceId ? [found] : [];
   const [link] = await catalog.hiddenFolders.seen(workspaceId, sight, own);
   if (link !== undefined) return link.id;
   throw new ApiError('not_found', 'Link not found.');
 }
 
-/** Ids of the links that `linkId` names by external ids; what is nobody's is left out, and matches nothing. */
+/** Ids of the links that `linkId` names by external ids; ids without a link are left out, and match nothing. */
 async function findNamedLinks(
   catalog: Catalog,
   workspaceId: string,

@@ -6,7 +6,7 @@ import { type CounterReads, countersOf, shownOf } from './fresh-counters.js';
 import { createMadeOf } from './made-of.js';
 import type { ValuesOf } from './read-ahead.js';
 
-/** Characters of links, and as many of customers, that are remembered: those of some ten of the largest pages. */
+/** Characters of links, and as many of customers, that are cached: those of some ten of the largest pages. */
 const TEXTS_KEPT = 10_000_000;
 
 /** Prints links and customers, those that have not changed once. */
@@ -76,7 +76,7 @@ async function linksOf(
     const link = links.get(id);
     if (link === undefined) continue;
     const [counted, tags] = [counters.get(id), tagsOfLink(link)];
-    // Texts that are remembered have passwords in the clear.
+    // Cached texts have passwords in the clear.
     const isMasked = sight.hidesPasswords && link.encryptedPassword !== null;
     const made = isMasked ? linkTexts(catalog.links.toLink(link, sight, counted, tags)) : undefined;
     texts.set(number, made ?? textsOfLink(link, counted, ...tags));

@@ -6,7 +6,7 @@ import { createAnswerBody, linkFields } from '../analytics/answer.js';
 import { readGroups } from '../analytics/read-groups.js';
 import type { AnalyticsRouteParts } from '../analytics/route.js';
 
-/** Links of a partner that are listed although nobody visited them. */
+/** Links of a partner that are listed although they have no clicks. */
 const LINKS_MAX = 1000;
 /** Nobody earns commissions here. */
 const NO_EARNINGS = { earnings: 0 };
