@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 const TEXT = /\.(?:[cm]?[jt]sx?|md|sql|xml|ya?ml|sh|css|html|conf)$|Dockerfile$/;
 const OUTSIDE = /\b(?:spec(?:ification)?s? \d|(?:section|chapter) \d|issue #?\d|(?:base-)?spec\.md\b)/i;
 const LINK = /\[[^\]]*\]\(([^)\s]+)\)|\b(?:src|srcset)="([^"]+)"/g;
+const MENTION = /(?<![\w/.-])[\w./-]+\.md\b/g;
 const SELF = 'scripts/check-references.mjs';
 const NOT_OURS = new Set(['.git', 'node_modules', 'dist', 'data', 'coverage']);
 
@@ -49,11 +50,16 @@ function filesIn(folder) {
 }
 
 const files = filesIn('.');
+const documents = files.filter((file) => file.endsWith('.md'));
+const isDocument = (name) => documents.some((file) => `/${file}`.endsWith(`/${name.replace(/^(?:\.\.?\/)+/, '')}`));
 for (const file of files) {
   const text = readFileSync(file, 'utf8');
   text.split('\n').forEach((line, index) => {
     const found = OUTSIDE.exec(line)?.[0];
     if (found) complaints.push(`${file}:${index + 1}: refers to "${found}", which is not in the repository`);
+    for (const [name] of line.matchAll(MENTION)) {
+      if (!isDocument(name)) complaints.push(`${file}:${index + 1}: names ${name}, which is not in the repository`);
+    }
   });
   if (file.endsWith('.md')) checkLinks(file, text);
 }

@@ -23,7 +23,7 @@ export interface ActiveWebhooksParts {
 }
 
 /**
- * The webhooks of a workspace that are not disabled, kept in this process: whoever records events asks for every insert, and
+ * The webhooks of a workspace that are not disabled, cached in this process: they are read for every insert of events, and
  * almost always the answer is none.
  */
 export function createActiveWebhooks({ clickhouse, read, isHearing, now }: ActiveWebhooksParts) {

@@ -73,7 +73,7 @@ interface TotalsKey {
 
 /**
  * Reads the totals that materialized views keep: those of the moment, or `known` ones, which lag an announcement behind. Callers
- * that ask at the same moment share a read: those of a list that many look at ask for the same few links.
+ * at the same moment share a read: concurrent requests for one list need the same few links.
  */
 export function createCounters(clickhouse: ClickHouseClient, { isHearing, now }: CountersParts) {
   function createTotals<Totals>(

@@ -82,7 +82,7 @@ export function createInvalidations(redis: RedisConnections, listener: CatalogWa
   if (subscriber.status === 'ready') void listen();
   subscriber.on('close', lease.unsubscribed);
 
-  /** Here at once, before anybody is answered. */
+  /** Here at once, before the write is answered. */
   function changeHere(change: Partial<CatalogChange>): void {
     listener.changed({ names: [], records: [], counted: [], ...change });
   }

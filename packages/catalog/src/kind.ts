@@ -38,7 +38,7 @@ export interface Kind<R extends CatalogRecord> {
 export interface QueuedKind<R extends CatalogRecord> {
   /** ClickHouse types of the kind's filter columns. */
   readonly columnTypes: Readonly<Record<string, 'String' | 'UInt64'>>;
-  /** The record without what no list looks at and anybody may make long. */
+  /** The record without fields that no list shows and that callers may make long. */
   readonly listed: (record: R) => R;
 }
 

@@ -30,7 +30,7 @@ export function createLocalRecords<R>({ entriesMax, staleMsMax, now }: LocalReco
   }
 
   return {
-    /** Each redirect asks five times. That it was used is noted when it is read anew, once a second. */
+    /** Each redirect calls it five times. That it was used is noted when it is read anew, once a second. */
     fresh(key: string): Stored<R> | undefined {
       const entry = entries.peek(key);
       return entry !== undefined && entry.epoch === epoch && entry.freshUntilMs > now() ? entry.stored : undefined;

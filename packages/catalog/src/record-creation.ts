@@ -34,7 +34,7 @@ export interface Creation {
 /** A record to be created. */
 export interface NewRecord<R extends CatalogRecord> {
   readonly record: R;
-  /** Its names were drawn at random: as good as never has anybody else one of them. */
+  /** Its names were drawn at random: they practically never exist already. */
   readonly areNamesDrawn: boolean;
 }
 
@@ -144,7 +144,7 @@ export function createCreator<R extends CatalogRecord>(
     };
   }
 
-  /** @param options what to do while somebody holds one of the names: wait unless said otherwise */
+  /** @param options what to do while another request holds one of the names: wait unless said otherwise */
   async function createTogether(
     workspaceId: string,
     records: readonly NewRecord<R>[],

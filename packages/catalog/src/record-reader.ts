@@ -39,7 +39,7 @@ type CopyAge = 'unchanged' | 'stale';
 const API_READ_MS_MAX = 5_000;
 export const API_READ: ReadOptions = { limitMs: API_READ_MS_MAX };
 
-/** Names of records seen: every redirect asks whether its link still says the address. Records never change in place. */
+/** Names of records: every redirect checks that its link still has the address. Records never change in place. */
 const namesOfRecords = new WeakMap<object, readonly Name[]>();
 
 function saysName<R extends CatalogRecord>(kind: Kind<R>, record: R, name: Name): boolean {
@@ -122,7 +122,7 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
     return found;
   }
 
-  /** The copy that {@link get} would answer with, without waiting; undefined when it would have to ask a store. */
+  /** The copy that {@link get} would answer with, without waiting; undefined when it would have to query a store. */
   function fresh(workspaceId: string, id: string, options: ReadOptions): R | undefined {
     const record = mayUseCopies(options) ? localRecords.fresh(localKey(workspaceId, id))?.record : undefined;
     if (record !== undefined) lookups.memory += 1;
@@ -163,7 +163,7 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
     troubleUntilMs = now() + TROUBLE_MS;
   }
 
-  /** The record that owns a name; several claims: the oldest id wins. */
+  /** The record that owns a name; of several claims the oldest id takes precedence. */
   async function ownerAmong(claims: readonly NameClaim[], name: Name): Promise<Stored<R> | undefined> {
     for (const claim of claims) {
       const stored = await table.get(

@@ -10,7 +10,7 @@ const PAUSE_MS = 500;
 export const SILENCE_MS_MAX = 5000;
 const READY_WAIT_MS = 2000;
 
-/** The catalog's own connections: one gives up early, one is patient, the third listens. */
+/** The catalog's own connections: one with a short time-out, one with a long one, and one that subscribes. */
 export interface RedisConnections {
   /** The answer, or undefined when Redis is away, slow or failing. Never throws, never waits long: for caches. */
   attempt<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined>;

@@ -76,7 +76,7 @@ function accessXml(ownPath: string): string {
   const engines = [...TABLE_ENGINES, ...DATABASE_ENGINES].map((name) => `TABLE ENGINE ON ${name}`);
   const grants = [...GRANTS, ...new Set(engines)].map((grant) => element('query', `GRANT ${grant}`));
   const user = [
-    // Who comes this far has given the password to the HTTP interface; the engine itself listens nowhere.
+    // Clients that get this far have given the password to the HTTP interface; the engine itself listens on no port.
     element('password', ''),
     element('networks', element('ip', '::/0')),
     element('profile', 'default'),

@@ -131,7 +131,7 @@ export class Engine {
     return { bytes, rowsRead, bytesRead, rowsWritten: 0, bytesWritten: 0 };
   }
 
-  /** Asks again until the statement has ended: it may not have been listed yet when first asked for. */
+  /** Repeats until the statement has ended: it may not be listed yet at the first attempt. */
   async #kill(mark: string, ended: AbortSignal): Promise<void> {
     const sql = `KILL QUERY WHERE Settings['${MARK_SETTING}'] = '${mark}' ASYNC`;
     while (!ended.aborted) {

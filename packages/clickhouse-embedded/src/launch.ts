@@ -44,7 +44,7 @@ export function embeddedUrl(port: number, password: string): string {
   return `http://default:${password}@127.0.0.1:${port}`;
 }
 
-/** The entry file of the server process, for those who start it with their own hands. */
+/** The entry file of the server process, for callers that start it themselves. */
 export function embeddedEntry(): string {
   const compiled = fileURLToPath(new URL('./main.js', import.meta.url));
   return existsSync(compiled) ? compiled : fileURLToPath(new URL('./main.ts', import.meta.url));

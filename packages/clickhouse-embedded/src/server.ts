@@ -19,7 +19,7 @@ export interface ServerOptions {
 
 /** The server's `http_max_uri_size`, for parameters in URLs. */
 const HEADER_BYTES_MAX = 1024 * 1024;
-/** Longer than clients keep an idle connection, so that none is closed under their hands. */
+/** Longer than clients keep an idle connection, so that none is closed while a client uses it. */
 const KEEP_ALIVE_MS = 30_000;
 
 /** ClickHouse's HTTP interface over one engine. */
@@ -33,7 +33,7 @@ export function createEmbeddedServer(engine: Engine, options: ServerOptions): Se
   });
 }
 
-/** What is sent to strangers says nothing of the server, and their body is not read. */
+/** Answers without the password show nothing of the server, and the body of the request is not read. */
 function refuse(response: ServerResponse, status: number, text: string): void {
   response.setHeader('Connection', 'close');
   if (status === 401) response.setHeader('WWW-Authenticate', 'Basic');

@@ -8,7 +8,7 @@ const PATTERN = /^[A-Za-z0-9_-]{32,256}$/;
 /**
  * The password the embedded ClickHouse asks for.
  *
- * @throws SettingsError without one: it never serves everybody on the machine
+ * @throws SettingsError without one: it must not serve every user of the machine
  */
 export function readEmbeddedPassword(env: Readonly<Record<string, string | undefined>> = process.env): string {
   const password = env[EMBEDDED_PASSWORD] ?? '';

@@ -42,7 +42,7 @@ type TupleOperator = Extract<Condition, { readonly type: 'compareTuple' }>['oper
 
 /**
  * Time and id of the event compare so with those at `position`. The time stands there a second time, alone: the tuple would
- * not let the index skip anything (clickhouse.md 2.4).
+ * not let the index skip anything.
  */
 function compareTo({ timeMs, id }: Position, idColumn: ColumnName, operator: TupleOperator): Condition[] {
   const time = instant(timeMs);

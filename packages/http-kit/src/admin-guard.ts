@@ -14,7 +14,7 @@ const BUCKET = 'admin-key';
 const TRIES_MAX = 10;
 const TRIES_WINDOW_SECONDS = 60;
 const NETWORKS_KEPT = 10_000;
-/** Longer than any key; keeps strangers from having us hash a header of 100 kB. */
+/** Longer than any key; keeps anonymous callers from making the server hash a header of 100 kB. */
 const HEADER_CHARS_MAX = 1024;
 /** Makes browsers prompt for the key. */
 const CHALLENGE = 'Basic realm="Waymark operators", charset="UTF-8"';
@@ -46,7 +46,7 @@ const digest = (text: string) => createHash('sha256').update(text).digest();
 export const adminGuard = fp<AdminGuardOptions>(
   async (app, { adminKey, rateLimiter }) => {
     const expected = adminKey === undefined ? undefined : digest(adminKey);
-    /** Networks that have sent too many wrong keys, with the end of the limit: no store is asked about them again before. */
+    /** Networks that have sent too many wrong keys, with the end of the limit: no store is queried about them before. */
     const refusedUntilMs = new LRUCache<string, number>({ max: NETWORKS_KEPT });
 
     const refuseTry = (network: string, retryAfterSeconds: number): never => {

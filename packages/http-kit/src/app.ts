@@ -36,7 +36,7 @@ const PARAM_CHARS_MAX = 4096;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Plan of the workspace that asks; empty without a key. */
+    /** Plan of the caller's workspace; empty without a key. */
     callerPlan: string;
     /** The request was over a rate limit. */
     isOverLimit: boolean;

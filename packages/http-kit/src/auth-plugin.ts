@@ -38,7 +38,7 @@ declare module 'fastify' {
   }
 }
 
-/** Longer than any key or access token; keeps strangers from having us hash a header of 100 kB. */
+/** Longer than any key or access token; keeps anonymous callers from making the server hash a header of 100 kB. */
 const TOKEN_CHARS_MAX = 512;
 const SCHEME = 'Bearer ';
 

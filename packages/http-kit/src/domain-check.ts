@@ -58,7 +58,7 @@ function createDomainCheck({ catalog, rateLimiter, defaultDomain }: DomainCheckD
   }
 
   /**
-   * Names that are registered are never refused, only looked up together while others are asked for too often.
+   * Names that are registered are never refused, only looked up in batches while there are too many requests for others.
    *
    * @throws ApiError rate_limit_exceeded; internal_server_error while neither store answers
    */
@@ -81,7 +81,7 @@ function createDomainCheck({ catalog, rateLimiter, defaultDomain }: DomainCheckD
 
 /**
  * Tells a proxy that gets certificates on demand whether it should: 200 for a domain of any workspace, 404 for everything else.
- * It needs no key, says nothing of the owner, and is asked before there is a certificate, thus over plain HTTP as well.
+ * It needs no key, shows nothing of the owner, and is called before there is a certificate, thus over plain HTTP as well.
  */
 export async function domainCheckRoutes(app: App, deps: DomainCheckDeps): Promise<void> {
   const isRegistered = createDomainCheck(deps);

@@ -15,12 +15,12 @@ export interface RouteRequirements {
 
 const requirementsByHook = new WeakMap<object, RouteRequirements>();
 
-/** Remembers what a hook that authenticates asks for, so that the OpenAPI document can say so. */
+/** Stores what an authentication hook requires, for the OpenAPI document. */
 export function rememberRequirements(hook: object, requirements: RouteRequirements): void {
   requirementsByHook.set(hook, requirements);
 }
 
-/** What the hook that authenticates for the route asks for; undefined when it has none. */
+/** What the authentication hook of the route requires; undefined when it has none. */
 export function requirementsOf(route: {
   readonly onRequest?: object | object[] | null | undefined;
 }): RouteRequirements | undefined {

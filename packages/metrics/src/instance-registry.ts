@@ -61,7 +61,7 @@ function parse<T>(schema: z.ZodType<T>, text: string): T | undefined {
 }
 
 /**
- * Notes that an instance was killed, unless somebody did so already or it has beaten meanwhile.
+ * Notes that an instance was killed, unless that is noted already or it has sent a heartbeat meanwhile.
  * KEYS: instances, turns, last ends, kill counts. ARGV: field, its value as it was read, service, the entry, entries kept.
  */
 const BURY = `

@@ -7,7 +7,7 @@ import { createGuardedLookup, createHostResolver, type ResolveHost } from './gua
 export interface OutboundOptions {
   /** Addresses and CIDR ranges that may be connected to although they are not public. */
   readonly allowedRanges: readonly string[];
-  /** How hosts are found; by asking the name servers unless given. */
+  /** How hosts are resolved; by the name servers unless given. */
   readonly resolveHost?: ResolveHost;
 }
 

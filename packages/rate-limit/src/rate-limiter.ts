@@ -50,7 +50,7 @@ export interface RateLimiterLogger {
 
 /** Far above what a busy process needs; only one request a second ever waits for it. */
 const COMMAND_TIMEOUT_MS = 500;
-/** After a failure Redis is left alone this long, then asked by one request while the others go on. */
+/** After a failure Redis is not called for this long, then by one request while the others go on. */
 const RETRY_AFTER_FAILURE_MS = 1000;
 /** The limit is not the limiter's: it differs by workspace and may change while a window runs. */
 const UNLIMITED_POINTS = Number.MAX_SAFE_INTEGER;
@@ -128,7 +128,7 @@ export function createRateLimiter(redis: Redis, options: RateLimiterOptions): Ra
     else logger?.warn({ err: cause }, 'rate limits are counted by this process alone: Redis does not answer');
   }
 
-  /** Whether this request asks Redis; while it is away the first one that may keeps the others from it. */
+  /** Whether this request calls Redis; while it is away, one request at a time does. */
   function mayAskRedis(): boolean {
     if (isAvailable) return true;
     if (now() < askAgainAt) return false;

@@ -11,7 +11,7 @@ import { createAgentReader } from './user-agent.js';
 export interface VisitReaderOptions extends GeoDatabaseOptions {
   /** Addresses or CIDR ranges whose forwarded headers are accepted. */
   readonly trustedProxies: readonly string[];
-  /** Path of an mmdb file, asked when the edge sends no country. */
+  /** Path of an mmdb file, read when the edge sends no country. */
   readonly geoDatabase?: string | undefined;
   /** The edge in front of the trusted proxies, or that is one; no other's headers are read. */
   readonly geoEdge?: GeoEdge | undefined;

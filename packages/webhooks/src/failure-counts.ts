@@ -3,7 +3,7 @@ import { execute, stateKey } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { FAILURES_MAX } from './delivery-plan.js';
 
-/** A webhook as somebody last left it. */
+/** A webhook as it was last changed. */
 type CountedWebhook = Pick<WebhookRecord, 'id' | 'updatedAt'>;
 
 /**

@@ -22,7 +22,7 @@ export interface Admission {
   decide(link: LinkRecord, keys: Keys): Promise<Admitted>;
   /** What {@link decide} comes to, of a link without password whose domain and workspace need no look at a store; else undefined. */
   decideAtOnce(link: LinkRecord): Admitted | undefined;
-  /** Whether somebody who brings neither password nor cookie would be let through. */
+  /** Whether a visit without password and cookie would be let through. */
   isOpen(link: LinkRecord): Promise<boolean>;
 }
 

@@ -8,7 +8,7 @@ import { trackRoutes } from './track/track-routes.js';
 /** Patterns of the routes of visits and of the form that opens a link. HTTPS is required of the API only. */
 const VISIT_PATHS = ['/', '/*'];
 
-/** What browsers and proxies send is far below; visitors are strangers. */
+/** What browsers and proxies send is far below. */
 const VISIT_HEADER_BYTES_MAX = 16 * 1024;
 
 /** The app of the link port: every path is a short link's, except that browsers report clicks here as well. */

@@ -27,7 +27,7 @@ export interface LinkSetReading {
 }
 
 interface Entry {
-  /** Undefined: it was wanted, not asked for. */
+  /** Undefined: it was needed, not read. */
   readonly set: LinkSet | undefined;
   readonly untilMs: number;
 }

@@ -13,7 +13,7 @@ const EVENTS_KEPT_MS = 600_000;
 
 type RemovedLinks = Pick<PlanFacts, 'hasRemovedLinks' | 'removedLinks'>;
 
-/** What plans depend on and the next request of the workspace need not ask for again. Watches the catalog's changes. */
+/** Caches what plans of a workspace's requests depend on. Subscribes to the catalog's changes. */
 export interface WorkspaceMemory extends CatalogWatcher {
   /** Which links with events it has removed: once they are too many to be listed, they always are. */
   readonly removedLinks: Memory<RemovedLinks>;

@@ -26,7 +26,7 @@ interface HealthDeps {
   readonly writer: Pick<EventWriter, 'check' | 'checkProgress'>;
 }
 
-/** `/healthz`, `/readyz` and `/metrics`: nothing else is asked of a writer. */
+/** `/healthz`, `/readyz` and `/metrics`: a writer has no other routes. */
 function buildHealthApp({ settings, logger, clickhouse, writer }: HealthDeps): App {
   return createApp({
     logger,

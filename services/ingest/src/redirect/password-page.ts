@@ -24,7 +24,7 @@ function passwordPage(state: Exclude<LockState, 'open'>): Page {
   );
 }
 
-/** The forms that ask for a link's password: the same for every link, so that they say nothing of it. */
+/** The forms for a link's password: the same for every link, so that they show nothing of it. */
 export const PASSWORD_PAGES: Readonly<Record<Exclude<LockState, 'open'>, Page>> = {
   closed: passwordPage('closed'),
   wrong: passwordPage('wrong'),

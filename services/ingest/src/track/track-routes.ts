@@ -32,7 +32,7 @@ const REQUIREMENTS = {
 
 const SHED_RETRY_AFTER_SECONDS = 5;
 
-/** Turns conversions away while Redis is short of memory, before anything is asked of it. */
+/** Refuses conversions while Redis is short of memory, before any command is sent to it. */
 function shedding(producer: Pick<EventProducer, 'load'>) {
   return async (): Promise<void> => {
     if (producer.load() === 'normal') return;

@@ -50,7 +50,7 @@ export async function readPage(outbound: Outbound, address: string): Promise<Pag
       return isPage ? { url, html: decoded(answer) } : undefined;
     }
   } catch {
-    // Refused, unknown, silent or no address at all: all the same to the caller.
+    // Refused, unknown, timed out or not an address: the caller gets the same answer.
   }
   return undefined;
 }

@@ -48,7 +48,7 @@ async function withTenant(
   return updated;
 }
 
-/** What somebody is known by; the email in any case. */
+/** What identifies a partner; the email in any case. */
 interface Identity {
   readonly email: string;
   readonly tenantId: string | undefined;
