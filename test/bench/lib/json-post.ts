@@ -1,8 +1,8 @@
-/** The text of a POST with an API key and a JSON body, as a kept-alive connection sends it. */
-export function jsonPost(token: string, path: string, body: object): string {
+/** The text of a request with an API key and a JSON body, as a kept-alive connection sends it. */
+export function jsonRequest(method: 'POST' | 'PATCH', token: string, path: string, body: object): string {
   const text = JSON.stringify(body);
   return [
-    `POST ${path} HTTP/1.1`,
+    `${method} ${path} HTTP/1.1`,
     'Host: api.bench.test',
     'Content-Type: application/json',
     `Authorization: Bearer ${token}`,
@@ -11,3 +11,5 @@ export function jsonPost(token: string, path: string, body: object): string {
     text,
   ].join('\r\n');
 }
+
+export const jsonPost = (token: string, path: string, body: object): string => jsonRequest('POST', token, path, body);

@@ -30,14 +30,18 @@ function stopper(child: ChildProcess, dataDir: string): () => Promise<void> {
   };
 }
 
-/** A service of ours; `apiPort` is the port of its API, whatever `port` is. */
+/** A service of ours; `apiPort` and `linkPort` are the ports of its API and of short links, whatever `port` is. */
 export interface BenchService extends BenchProcess {
   readonly apiPort: number;
+  readonly linkPort: number;
 }
+
+/** The one that serves the whole API and short links. */
+const ENTRY_FILES: Readonly<Record<string, string>> = { standalone: 'http' };
 
 /** The compiled entry file of a service, as production runs it. `port` is its link port, of those without one the API port. */
 export async function startService(
-  name: 'ingest' | 'management' | 'query' | 'writer',
+  name: 'ingest' | 'management' | 'query' | 'writer' | 'standalone',
   environment: Readonly<Record<string, string>>,
 ): Promise<BenchService> {
   const dataDir = mkdtempSync(join(tmpdir(), 'waymark-bench-'));
@@ -45,14 +49,20 @@ export async function startService(
   const other = String(await freePort());
   const [apiPort, linkPort] = name === 'ingest' ? [other, String(port)] : [String(port), other];
   const ports = { API_PORT: apiPort, LINK_PORT: linkPort, WRITER_PORT: String(await freePort()) };
-  const child = fork(join(ROOT, `services/${name}/dist/main.js`), {
+  const child = fork(join(ROOT, `services/${name}/dist/${ENTRY_FILES[name] ?? 'main'}.js`), {
     // Not this process's own: its loader of TypeScript costs what production does not pay.
     execArgv: [],
     env: environmentWith({ ...environment, ...ports, DATA_DIR: dataDir }),
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   await untilReady(child);
-  return { pid: child.pid ?? 0, port, apiPort: Number(apiPort), stop: stopper(child, dataDir) };
+  return {
+    pid: child.pid ?? 0,
+    port,
+    apiPort: Number(apiPort),
+    linkPort: Number(linkPort),
+    stop: stopper(child, dataDir),
+  };
 }
 
 async function startBare(file: string): Promise<BenchProcess> {
