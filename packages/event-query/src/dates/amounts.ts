@@ -23,7 +23,7 @@ const UNITS: Readonly<Record<string, Amount>> = {
 /** Halves and fractions only of units that are always as long. */
 const PART = new RegExp(
   `^(?:(?<count>${COUNT}) ?(?<unit>second|sec|minute|min|hour|hr|day|week|wk|month|mo|quarter|year|yr|[smhdwy])s?` +
-    String.raw`|(?<part>half an?|\d{1,4}\.\d{1,2}) ?(?<exact>minute|min|hour|hr|h)s?)(?:,? and |, ?| |$)`,
+    String.raw`|(?<part>half(?: an?)?|\d{1,4}\.\d{1,2}) ?(?<exact>minute|min|hour|hr|h)s?)(?:,? and |, ?| |$)`,
 );
 const LONG_UNITS: Readonly<Record<string, string>> = {
   ...{ s: 'second', sec: 'second', m: 'minute', min: 'minute', h: 'hour', hr: 'hour', d: 'day' },
@@ -55,6 +55,30 @@ function readAmount(text: string): Amount | undefined {
     rest = rest.slice(part[0].length);
   }
   return amount;
+}
+
+const SAME_DAY = /^(?:(?:the )?(?:this|same) day|today) (?<side>last|previous|next) (?<unit>week|month|quarter|year)$/;
+const UNIT_AWAY = /^(?<side>last|previous|next) (?<unit>week|month|quarter|year)$/;
+
+function dayAway(found: RegExpExecArray | null, present: Present): GivenDate | undefined {
+  const { side, unit } = found?.groups ?? {};
+  return unit === undefined ? undefined : dateAway(`1 ${unit}`, side === 'next' ? 1 : -1, present);
+}
+
+/** The day a week, month, quarter or year from today, of which `last month at 5pm` names a time. */
+export function readDayOfUnit(phrase: string, present: Present): GivenDate | undefined {
+  return dayAway(UNIT_AWAY.exec(phrase), present);
+}
+
+const THIS = /^(?:this|current) (?<unit>hour|minute)$/;
+
+/** The hour or minute that it is now. */
+export function readThis(phrase: string, { nowMs, zone }: Present): GivenDate | undefined {
+  const { unit } = THIS.exec(phrase)?.groups ?? {};
+  if (unit === undefined) return undefined;
+  const unitMs = UNITS[unit]?.ms ?? 0;
+  const fromMs = nowMs - (zone.toLocal(nowMs) % unitMs);
+  return { type: 'span', fromMs, toMs: fromMs + unitMs - 1 };
 }
 
 /** Where an amount away from the present is: the local time and the instant; undefined beyond the calendar. */
@@ -94,6 +118,8 @@ function readSpan(phrase: string, present: Present): GivenDate | undefined {
  * @param phrase in lower case, with single spaces
  */
 export function readAmountDate(phrase: string, present: Present): GivenDate | undefined {
+  const named = readThis(phrase, present) ?? dayAway(SAME_DAY.exec(phrase), present);
+  if (named !== undefined) return named;
   const past = AGO.exec(phrase)?.groups ?? {};
   const ago = past.amount ?? past.signed;
   if (ago !== undefined) return dateAway(ago, -1, present);

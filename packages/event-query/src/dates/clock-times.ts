@@ -4,16 +4,27 @@ const HOUR_MS = 3_600_000;
 const PARTS_OF_DAY: Readonly<Record<string, number>> = { morning: 6, noon: 12, afternoon: 15, evening: 20, night: 22 };
 
 const CLOCK =
-  String.raw`(?:(?<hour12>1[0-2]|0?[1-9])(?::(?<minute12>[0-5]\d)(?::(?<second12>[0-5]\d))?)? ?(?<half>[ap])\.?m\.?` +
+  String.raw`(?:(?<hour12>1[0-2]|0?\d)(?::(?<minute12>[0-5]\d)(?::(?<second12>[0-5]\d))?)? ?(?<half>[ap])\.?m\.?` +
   String.raw`|(?<hour>[01]?\d|2[0-3]):(?<minute>[0-5]\d)(?::(?<second>[0-5]\d))?|(?:in the )?(?<part>morning|noon|afternoon|evening|night))`;
 const ALONE = new RegExp(`^(?:at )?${CLOCK}$`);
 const LAST = new RegExp(`^(?<day>.+?)(?:,? at|,)? ${CLOCK}$`);
 const FIRST = new RegExp(`^(?:at )?${CLOCK}(?:,? on|,)? (?<day>.+)$`);
 const OF_TODAY = /^this (?=morning|afternoon|evening)/;
 
+/** Minutes that zones are ahead of UTC whose names mean the same one wherever they are written (not `ist`, `bst`, `ast`). */
+const OFFSETS: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    ...{ utc: 0, gmt: 0, z: 0, wet: 0, west: 60, cet: 60, cest: 120, eet: 120, eest: 180 },
+    ...{ est: -300, edt: -240, cst: -360, cdt: -300, mst: -420, mdt: -360, pst: -480, pdt: -420 },
+  }),
+);
+const ZONED = /^(?<rest>.+) (?<name>[a-z]+)$/;
+
 /** A phrase taken apart: the words of a day and a time of that day. */
 export interface TimedPhrase {
   readonly day: string;
+  /** Minutes ahead of UTC of the clock that shows the time; undefined = that of the request. */
+  readonly offsetMinutes?: number | undefined;
   /** Milliseconds after midnight. */
   readonly timeMs: number;
 }
@@ -41,6 +52,14 @@ function spelledOut(phrase: string): string {
  * @param phrase in lower case, with single spaces
  */
 export function splitTime(phrase: string): TimedPhrase | undefined {
+  const { rest = '', name = '' } = ZONED.exec(phrase)?.groups ?? {};
+  const offsetMinutes = OFFSETS.get(name);
+  if (offsetMinutes === undefined) return splitClock(phrase);
+  const timed = splitClock(rest);
+  return timed && { ...timed, offsetMinutes };
+}
+
+function splitClock(phrase: string): TimedPhrase | undefined {
   const whole = spelledOut(phrase);
   const alone = ALONE.exec(whole)?.groups;
   if (alone !== undefined) return { day: 'today', timeMs: timeOf(alone) };

@@ -5,7 +5,7 @@ import { parseNaturalDate } from './natural-date.js';
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})/;
 const TIME = /^[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?/i;
-const OFFSET = /^(?:Z|([+-])(\d{2}):?(\d{2})?)$/i;
+const OFFSET = /^ ?(?:Z|UTC|GMT|(?:UTC|GMT)?([+-])(\d{2}|\d(?=:|$))(?::?(\d{2}))?)$/i;
 
 function timeOf(match: RegExpExecArray): number | undefined {
   const [, hour = '', minute = '', second = '0', fraction = ''] = match;

@@ -1,4 +1,4 @@
-import { readAmountDate } from './amounts.js';
+import { readAmountDate, readDayOfUnit, readThis } from './amounts.js';
 import { isInCalendar } from './calendar.js';
 import { readChronoDate } from './chrono-date.js';
 import { splitTime } from './clock-times.js';
@@ -18,8 +18,9 @@ function readEdge(phrase: string, present: Present): GivenDate | undefined {
   const { edge, period = '' } = EDGE.exec(phrase)?.groups ?? {};
   if (edge === undefined) return undefined;
   const days = readPeriodOf(period, { nearest: present.nearest, nowMs: present.zone.toLocal(present.nowMs) });
-  if (days === undefined) return undefined;
-  const whole = { type: 'days', ...days } as const;
+  const whole =
+    days === undefined ? readThis(`this ${period.replace(/^this /, '')}`, present) : { type: 'days' as const, ...days };
+  if (whole === undefined) return undefined;
   return { type: 'instant', ms: edge === 'end' ? lastInstant(whole, present.zone) : firstInstant(whole, present.zone) };
 }
 
@@ -31,9 +32,12 @@ function readDays(phrase: string, present: Present): GivenDate | undefined {
 function readTimed(phrase: string, present: Present): GivenDate | undefined {
   const timed = splitTime(phrase);
   if (timed === undefined) return undefined;
-  const date = readDays(timed.day, present);
+  const { day, timeMs, offsetMinutes } = timed;
+  const date = readDayOfUnit(day, present) ?? readDays(day, present);
   if (date?.type !== 'days' || date.firstMs !== date.lastMs) return undefined;
-  return { type: 'instant', ms: present.zone.toInstant(date.firstMs + timed.timeMs) };
+  const wallMs = date.firstMs + timeMs;
+  const isOwnClock = offsetMinutes === undefined;
+  return { type: 'instant', ms: isOwnClock ? present.zone.toInstant(wallMs) : wallMs - offsetMinutes * 60_000 };
 }
 
 function readPhrase(phrase: string, present: Present): GivenDate | undefined {

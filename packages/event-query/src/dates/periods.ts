@@ -155,7 +155,7 @@ const PERIODS: readonly (readonly [RegExp, Reader])[] = (
 ).map(([pattern, read]) => [new RegExp(`^(?:${pattern})$`), read]);
 
 const UNIT_ALONE = /^(?:the )?(day|week|month|quarter|year)$/;
-const EDGE_DAY = /^(?:the )?(?<edge>first|last) day of (?<period>.+)$/;
+const EDGE_DAY = /^(?:the )?(?<edge>first|last)(?: day)? of (?<period>(?!first of|last of|first day|last day).+)$/;
 
 /** The period that `start of`, `end of` or `first day of` names: a unit alone is the present one. */
 export function readPeriodOf(phrase: string, place: Place): Days | undefined {

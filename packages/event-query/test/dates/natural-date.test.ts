@@ -232,7 +232,6 @@ test.each([
   ...[
     'midnight',
     'yesterday midnight',
-    'last week at 5pm',
     '3 days before last month',
     'january 17:30',
     'now at 5pm',

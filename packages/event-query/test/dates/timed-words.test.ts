@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest';
+import { parseTimeRange } from '../../src/dates/time-range.js';
+
+/** Saturday, 14:30 in UTC, 09:30 in New York and 20:00 in Kolkata, half an hour apart from the hours of UTC. */
+const NOW = Date.parse('2026-11-21T14:30:15.250Z');
+
+function rangeOf(text: string, timezone: string) {
+  const { fromMs = 0, toMs } = parseTimeRange({ start: text, end: text, timezone }, NOW);
+  const [from, to] = [new Date(fromMs).toISOString(), new Date(toMs).toISOString()];
+  return from === to ? from : `${from}/${to}`;
+}
+
+test.each([
+  ['2026-03-04 12:00 UTC', 'America/New_York', '2026-03-04T12:00:00.000Z'],
+  ['2026-03-04 12:00 gmt', 'UTC', '2026-03-04T12:00:00.000Z'],
+  ['2026-03-04T12:30:00 +01:00', 'UTC', '2026-03-04T11:30:00.000Z'],
+  ['2026-03-04T12:30:00 Z', 'UTC', '2026-03-04T12:30:00.000Z'],
+  ['2026-03-04 12:30:00 +0530', 'UTC', '2026-03-04T07:00:00.000Z'],
+  ['2026-03-04 12:30 UTC+1', 'UTC', '2026-03-04T11:30:00.000Z'],
+  ['2026-03-04 12:30 PST', 'UTC', '2026-03-04T20:30:00.000Z'],
+  ['2026/03/04 5pm cet', 'UTC', '2026-03-04T16:00:00.000Z'],
+  ['13:00 UTC', 'America/New_York', '2026-11-21T13:00:00.000Z'],
+  ['yesterday 12:30pm EST', 'Asia/Kolkata', '2026-11-20T17:30:00.000Z'],
+  ['5 jan 2026 14:00 PST', 'UTC', '2026-01-05T22:00:00.000Z'],
+])(
+  'a time on a named clock is of that clock, whatever the zone of the request: %s in %s',
+  (text, timezone, expected) => {
+    expect(rangeOf(text, timezone)).toBe(expected);
+  },
+);
+
+test.each([
+  ['last month at 5pm', 'UTC', '2026-10-21T17:00:00.000Z'],
+  ['last month at 5pm', 'America/New_York', '2026-10-21T21:00:00.000Z'],
+  ['last week at 17:00', 'UTC', '2026-11-14T17:00:00.000Z'],
+  ['noon last year', 'UTC', '2025-11-21T12:00:00.000Z'],
+  ['next month at 9:00', 'UTC', '2026-12-21T09:00:00.000Z'],
+  ['0am', 'America/New_York', '2026-11-21T05:00:00.000Z'],
+  ['yesterday at 00:00', 'UTC', '2026-11-20T00:00:00.000Z'],
+])('a time of a day counted from now: %s in %s', (text, timezone, expected) => {
+  expect(rangeOf(text, timezone)).toBe(expected);
+});
+
+test.each([
+  ['this hour', 'UTC', '2026-11-21T14:00:00.000Z/2026-11-21T14:59:59.999Z'],
+  ['current hour', 'Asia/Kolkata', '2026-11-21T14:30:00.000Z/2026-11-21T15:29:59.999Z'],
+  ['this minute', 'UTC', '2026-11-21T14:30:00.000Z/2026-11-21T14:30:59.999Z'],
+  ['start of hour', 'UTC', '2026-11-21T14:00:00.000Z'],
+  ['end of this hour', 'UTC', '2026-11-21T14:59:59.999Z'],
+  ['last half hour', 'UTC', '2026-11-21T14:00:15.250Z/2026-11-21T14:30:15.250Z'],
+  ['past half an hour', 'UTC', '2026-11-21T14:00:15.250Z/2026-11-21T14:30:15.250Z'],
+  ['half hour ago', 'UTC', '2026-11-21T14:00:15.250Z'],
+  ['last 24h', 'UTC', '2026-11-20T14:30:15.250Z/2026-11-21T14:30:15.250Z'],
+])('%s in %s', (text, timezone, expected) => {
+  expect(rangeOf(text, timezone)).toBe(expected);
+});
+
+test.each([
+  ['this day last year', '2025-11-21'],
+  ['this day last month', '2026-10-21'],
+  ['same day last week', '2026-11-14'],
+  ['the same day last quarter', '2026-08-21'],
+  ['today last year', '2025-11-21'],
+  ['first of month', '2026-11-01'],
+  ['first of the month', '2026-11-01'],
+  ['the last of february 2028', '2028-02-29'],
+  ['first of last month', '2026-10-01'],
+])('%s is a day', (text, day) => {
+  expect(rangeOf(text, 'UTC')).toBe(`${day}T00:00:00.000Z/${day}T23:59:59.999Z`);
+});
+
+test.each([
+  ...['2026-03-04 12:30 IST', '2026-03-04 12:30 BST', 'yesterday utc', 'utc', '12:30 toString', '12:30 constructor'],
+  ...[
+    'this month at 5pm',
+    '2 weeks at 5pm',
+    'last month at 5',
+    'midnight',
+    'today at 5',
+    'this day',
+    'half',
+    'last half',
+  ],
+  ...[
+    '2026-03-04T12:30:00 +24:00',
+    '2026-03-04T12:30:00 + 1',
+    '2026-03-04 +01:00',
+    '13am',
+    'first of',
+    'start of half hour',
+  ],
+])('%s is refused', (text) => {
+  expect(() => parseTimeRange({ start: text }, NOW)).toThrow(/^invalid_format: start: /);
+});
