@@ -122,7 +122,7 @@ function asksOf(
 function boundedText(value: unknown, charsMax: number): unknown {
   if (typeof value !== 'string') return value;
   const ratio = encodeURIComponent(value).length / value.length;
-  return value.slice(0, Math.floor(charsMax / ratio));
+  return textUpTo(value, Math.floor(charsMax / ratio));
 }
 
 /** Ways of putting a text into a request of that route. */
