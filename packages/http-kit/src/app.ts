@@ -91,6 +91,10 @@ function addRequestHooks(app: App, requireHttps: boolean, plainPaths: readonly s
     reply.header('x-request-id', request.id).headers(PRIVATE_ANSWER);
     // Before anything can refuse the request.
     if (config?.crossOrigin !== undefined) reply.headers(CROSS_ORIGIN_HEADERS[config.crossOrigin]);
+    if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
+      done(new ApiError('bad_request', 'The Host header is missing.'));
+      return;
+    }
     const isRefused = requireHttps && request.protocol !== 'https' && !plain.has(url);
     done(isRefused ? new ApiError('forbidden', 'This API is served over HTTPS only.') : undefined);
   });
@@ -131,6 +135,8 @@ export function createApp(options: CreateAppOptions): App {
     trustProxy: [...options.trustedProxies],
     bodyLimit: options.bodyBytesMax ?? BODY_BYTES_MAX,
     http: {
+      // Node's own refusal has neither a body nor our headers: `addRequestHooks` refuses instead.
+      requireHostHeader: false,
       maxHeaderSize: options.headerBytesMax ?? HEADER_BYTES_MAX,
       headersTimeout: timeouts.headers,
       requestTimeout: timeouts.request,

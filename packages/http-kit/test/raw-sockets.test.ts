@@ -75,6 +75,15 @@ describe('bytes that are no request', () => {
     expectErrorBody(await talk(port, bytes).answer, 'The request is not valid HTTP.');
   });
 
+  it('a request without the Host header answers 400 in the error body; HTTP/1.0 has none', async () => {
+    const port = await listen();
+    for (const request of ['GET /', 'GET /nope', 'POST /']) {
+      const answer = await talk(port, `${request} HTTP/1.1\r\nconnection: close\r\n\r\n`).answer;
+      expectErrorBody(answer, 'The Host header is missing.');
+    }
+    expect(await talk(port, 'GET / HTTP/1.0\r\n\r\n').answer).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
   it.each(METHODS.filter((method) => method !== 'CONNECT' && method !== 'GET' && method !== 'HEAD'))(
     '%s where nobody asked for it is refused, whatever comes with it',
     async (method) => {
