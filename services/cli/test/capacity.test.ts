@@ -48,7 +48,7 @@ describe('docs/capacity.md', () => {
       expect(PAGE).toContain(`| ${label} | ${Object.values(EVENT_COSTS).map(pick).join(' | ')} |`);
     row('Redis, bytes while it waits to be written', (cost) => cost.queuedBytes.toLocaleString('en-US'));
     row(
-      'Redis, memory at one event a second, for claims and what `/track` remembers',
+      'Redis, memory at one event a second, for claims and answers that `/track` stores',
       (cost) => `${cost.keptByteSeconds / 1e6} MB`,
     );
     row('ingest, µs of a core', (cost) => String(cost.ingestMicros));
