@@ -39,7 +39,8 @@ function defaultOperationId(method: string, url: string): string {
 
 /**
  * Whether the route refuses parameters that it does not name. Programs that hold a secret key misspell; pages and what shows
- * them add parameters of their own. Hidden routes refuse every request, for what they are.
+ * them add parameters of their own. Hidden routes refuse every request, for what they are, or close their query
+ * themselves.
  */
 function isQueryClosed({ schema }: RouteOptions, requirements: RouteRequirements | undefined): boolean {
   return requirements !== undefined && requirements.keyKind !== 'publishable' && schema?.hide !== true;

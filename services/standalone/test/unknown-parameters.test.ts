@@ -86,6 +86,20 @@ it('what is no misspelling of a parameter is refused without a suggestion, on ev
   }
 });
 
+it('PUT refuses it wherever it does what PATCH does, documented or not', async () => {
+  const aliases: string[] = [];
+  for (const { name, example } of routes.filter((one) => one.name.startsWith('PATCH '))) {
+    const route = name.replace('PATCH', 'PUT');
+    const request = { ...example, route: route as typeof name };
+    const { status, message } = await documented.send({ ...request, query: { zzqjxw: '1' } });
+    if (message === 'The requested resource was not found.') continue;
+    aliases.push(route);
+    const words = 'unrecognized_keys: zzqjxw: is not a parameter of this request';
+    expect([route, status, message]).toEqual([route, 422, words]);
+  }
+  expect(aliases).toEqual(expect.arrayContaining(['PUT /links/{linkId}', 'PUT /tags/{id}']));
+});
+
 it.each([
   ['GET /events', 'colour', 'is not a parameter of this request'],
   ['GET /events', 'zz', 'is not a parameter of this request'],

@@ -1,4 +1,4 @@
-import { createLinkBodySchema, linkSchema, updateLinkBodySchema } from '@waymark/contract';
+import { createLinkBodySchema, linkSchema, noQuerySchema, updateLinkBodySchema } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
 import { idAnswerSchema } from '../id-params.js';
 import { createLink } from './create-link.js';
@@ -49,6 +49,7 @@ export async function changeRoutes(app: App, parts: LinkParts): Promise<void> {
         summary: 'Update a link',
         tags,
         params: linkParamsSchema,
+        querystring: noQuerySchema,
         body: updateLinkBodySchema,
         response: { 200: linkSchema },
         hide: method === 'PUT',

@@ -1,5 +1,5 @@
 import type { Catalog } from '@waymark/catalog';
-import { csvItems, listTagsQuerySchema, tagBodySchema, tagSchema } from '@waymark/contract';
+import { csvItems, listTagsQuerySchema, noQuerySchema, tagBodySchema, tagSchema } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
 import { idAnswerSchema, idParamsSchema } from '../id-params.js';
@@ -57,6 +57,7 @@ export async function tagRoutes(app: App, { catalog }: { readonly catalog: Catal
         summary: 'Update a tag',
         tags,
         params: idParamsSchema,
+        querystring: noQuerySchema,
         body: tagBodySchema,
         response: { 200: tagSchema },
         hide: method === 'PUT',
