@@ -17,10 +17,13 @@ const COUNTRY = /^[A-Za-z]{2}$/;
 const REGION = /^[A-Za-z0-9]{1,3}$/;
 const CITY_CHARS_MAX = 100;
 const CONTINENTS: ReadonlySet<string> = new Set(['AF', 'AN', 'AS', 'EU', 'NA', 'OC', 'SA']);
-/** What edges and databases send for "no country": unknown, satellite and anonymous networks, Tor. */
-const NO_COUNTRY: ReadonlySet<string> = new Set(['XX', 'ZZ', 'A1', 'A2', 'T1', 'AP']);
+/** Codes that are in use beside those of ISO 3166-1. */
+const ISO_CODE_OF: ReadonlyMap<string, string> = new Map([
+  ['UK', 'GB'],
+  ['EL', 'GR'],
+]);
 
-/** Countries by continent, for edges that name only the country (ISO 3166-1; transcontinental ones as GeoNames has them). */
+/** All countries, by continent: edges may name only the country (ISO 3166-1; transcontinental ones as GeoNames has them). */
 const COUNTRIES_BY_CONTINENT: Readonly<Record<string, string>> = {
   AF: 'AO BF BI BJ BW CD CF CG CI CM CV DJ DZ EG EH ER ET GA GH GM GN GQ GW KE KM LR LS LY MA MG ML MR MU MW MZ NA NE NG RE RW SC SD SH SL SN SO SS ST SZ TD TG TN TZ UG YT ZA ZM ZW',
   AN: 'AQ BV GS HM TF',
@@ -45,10 +48,15 @@ export interface RawPlace {
   readonly continent: string | undefined;
 }
 
+/**
+ * Undefined for what is no country: edges and databases also send codes of regions (`EU`, `AP`), of anonymous and satellite networks
+ * (`A1`, `A2`), of Tor (`T1`) and of nothing (`XX`, `ZZ`), and a visitor behind one of them may be from the EU.
+ */
 function countryCode(raw: string | undefined): string | undefined {
   if (raw === undefined || !COUNTRY.test(raw)) return undefined;
   const code = raw.toUpperCase();
-  return NO_COUNTRY.has(code) ? undefined : code;
+  const country = ISO_CODE_OF.get(code) ?? code;
+  return CONTINENT_OF.has(country) ? country : undefined;
 }
 
 /** The subdivision, also when the source puts the country in front (`US-CA`). */

@@ -154,6 +154,18 @@ describe('visit', () => {
       expect(from(country)).toMatchObject({ ip: '', clientAddress: '1.2.3.4' });
     }
     for (const country of ['US', 'CH', 'NO', 'IS', 'LI']) expect(from(country).ip).toBe('1.2.3.4');
+    expect([from('UK').country, from('EL').country]).toEqual(['GB', 'GR']);
+  });
+
+  it('keeps no address for a code of two letters that is no country', () => {
+    const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
+    const visits = letters.flatMap((first) =>
+      letters.map((second) => visit({ 'x-forwarded-for': '1.2.3.4', 'cf-ipcountry': first + second })),
+    );
+    const kept = visits.filter(({ ip }) => ip !== '');
+    expect(new Set(kept.map(({ country }) => country)).size).toBe(222);
+    for (const { ip, continent } of visits) expect(ip === '' || continent !== '').toBe(true);
+    for (const code of ['EU', 'AP', 'XX', 'ZZ']) expect(visit({ 'cf-ipcountry': code }).country).toBe('Unknown');
   });
 
   it('keeps no address at all where the installation says so', () => {
