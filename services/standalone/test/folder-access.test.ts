@@ -1,5 +1,13 @@
 import type { PartnerRecord } from '@waymark/catalog';
-import { createEventId, GROUPINGS, HIDDEN_PASSWORD, parseResourceId, type Role, type Scope } from '@waymark/contract';
+import {
+  createEventId,
+  createResourceId,
+  GROUPINGS,
+  HIDDEN_PASSWORD,
+  parseResourceId,
+  type Role,
+  type Scope,
+} from '@waymark/contract';
 import { aClick, aLead, aSale, insertClicks, insertLeads, insertSales } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startWholeApi, type WholeApi } from './whole-api.js';
@@ -175,6 +183,13 @@ describe('a folder without an access level', () => {
       expect([200, 403, 404], `${name}: ${answer.text}`).toContain(answer.status);
       expect(mentions(answer), name).toEqual([]);
     }
+  });
+
+  it.each(['startingAfter', 'endingBefore'])('does not take the id of its link as %s from members', async (cursor) => {
+    const path = filled(`/links?${cursor}={secret}`);
+    const unknown = `/links?${cursor}=${createResourceId('link', Date.now())}`;
+    expect((await as('owner')('GET', path)).status).toBe(200);
+    for (const name of KEPT_OUT) expect(await as(name)('GET', path)).toEqual(await as(name)('GET', unknown));
   });
 
   it.each(GROUPINGS.flatMap((groupBy) => [`groupBy=${groupBy}`, `groupBy=${groupBy}&interval=all`]))(

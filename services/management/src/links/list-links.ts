@@ -1,4 +1,4 @@
-import { API_READ, isFolderHidden, type LinkFilters, type LinkGroup, linkSight } from '@waymark/catalog';
+import { API_READ, type Catalog, isFolderHidden, type LinkFilters, type LinkGroup, linkSight } from '@waymark/catalog';
 import {
   ApiError,
   csvItems,
@@ -11,6 +11,7 @@ import {
   parseResourceId,
 } from '@waymark/contract';
 import { domainName } from '../domains/domain-name.js';
+import { seenLinks } from './find-link.js';
 import type { LinkCaller, LinkParts } from './link-parts.js';
 
 async function checkDomain({ catalog, defaultDomain }: LinkParts, workspaceId: string, slug: string): Promise<void> {
@@ -58,8 +59,15 @@ async function filtersOf(parts: LinkParts, caller: LinkCaller, query: LinkFilter
   return { ...named, hasTags: query.withTags, hidesFolders, showArchived: query.showArchived ?? false };
 }
 
+/** Whether the caller sees a link of that id, or one was removed: pages go on while links are removed. */
+async function isOrWasLink(catalog: Catalog, caller: LinkCaller, id: string): Promise<boolean> {
+  const link = await catalog.links.find(caller.workspace.id, id);
+  if (link === undefined) return catalog.links.everExisted(caller.workspace.id, id);
+  return (await seenLinks(catalog, caller, [link])).length > 0;
+}
+
 /** The cursor of a query, undefined when it asks for a page by its number. @throws ApiError 422 */
-async function cursorOf({ catalog }: LinkParts, workspaceId: string, query: ListLinksQuery) {
+async function cursorOf({ catalog }: LinkParts, caller: LinkCaller, query: ListLinksQuery) {
   const { startingAfter, endingBefore, sortBy = 'createdAt' } = query;
   if (startingAfter !== undefined && endingBefore !== undefined) {
     throw fieldError('invalid_combination', 'endingBefore', 'cannot be used together with startingAfter');
@@ -68,8 +76,8 @@ async function cursorOf({ catalog }: LinkParts, workspaceId: string, query: List
   if (id === undefined) return undefined;
   const parameter = startingAfter === undefined ? 'endingBefore' : 'startingAfter';
   if (sortBy !== 'createdAt') throw fieldError('invalid_combination', parameter, 'cannot be used together with sortBy');
-  const isLink = parseResourceId('link', id) !== undefined && (await catalog.links.everExisted(workspaceId, id));
-  if (!isLink) throw fieldError('invalid_value', parameter, 'must be the id of a link');
+  const isKnown = parseResourceId('link', id) !== undefined && (await isOrWasLink(catalog, caller, id));
+  if (!isKnown) throw fieldError('invalid_value', parameter, 'must be the id of a link');
   return { id, side: startingAfter === undefined ? ('before' as const) : ('after' as const) };
 }
 
@@ -78,7 +86,7 @@ export async function listLinks(parts: LinkParts, caller: LinkCaller, query: Lis
   const { links } = parts.catalog;
   const workspaceId = caller.workspace.id;
   const { sortBy = 'createdAt', sortOrder = 'desc', page, pageSize } = query;
-  const cursor = await cursorOf(parts, workspaceId, query);
+  const cursor = await cursorOf(parts, caller, query);
   if (cursor === undefined && page > LINK_PAGES_MAX) {
     throw fieldError('too_big', 'page', `must be at most ${LINK_PAGES_MAX}; go on by cursor`);
   }
