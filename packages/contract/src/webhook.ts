@@ -21,12 +21,15 @@ const triggers = z.array(webhookTriggerSchema).min(1).max(100);
 /** The links whose clicks a webhook is sent. */
 export const webhookLinkScopeSchema = z.enum(['workspace', 'folders', 'links']);
 
+/** Stands for a secret that a caller must not see. */
+export const HIDDEN_SECRET = '********';
+
 /** The webhook object of every response. */
 export const webhookSchema = z.strictObject({
   id: z.string(),
   name: z.string(),
   url: z.string(),
-  secret: z.string(),
+  secret: z.string().describe(`\`${HIDDEN_SECRET}\` for callers without webhooks.write`),
   triggers,
   linkScope: webhookLinkScopeSchema.nullable(),
   disabledAt: z.string().nullable(),

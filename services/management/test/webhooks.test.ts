@@ -1,4 +1,4 @@
-import { type Folder, type Webhook, webhookSchema } from '@waymark/contract';
+import { type Folder, HIDDEN_SECRET, type Role, type Scope, type Webhook, webhookSchema } from '@waymark/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   type Answer,
@@ -130,5 +130,21 @@ describe('who may', () => {
     expect((await all.call('GET', '/webhooks')).status).toBe(403);
     expect((await member.call('GET', '/webhooks')).status).toBe(200);
     expect((await create(member, aBody())).status).toBe(403);
+  });
+
+  it('shows the signing secret only to keys that may change webhooks', async () => {
+    const { body: webhook } = await create(acme, aBody());
+    const secretFor = async (...[role, scopes]: [Role, Scope[]]) => {
+      const caller = await withKey(management, acme, role, scopes);
+      const { body: listed } = await caller.call<Webhook[]>('GET', '/webhooks');
+      const { body: single } = await caller.call<Webhook>('GET', `/webhooks/${webhook.id}`);
+      return [single.secret, listed.find(({ id }) => id === webhook.id)?.secret];
+    };
+    expect(await secretFor('owner', [])).toEqual([webhook.secret, webhook.secret]);
+    expect(await secretFor('owner', ['webhooks.write'])).toEqual([webhook.secret, webhook.secret]);
+    expect(await secretFor('owner', ['webhooks.read'])).toEqual([HIDDEN_SECRET, HIDDEN_SECRET]);
+    for (const role of ['member', 'viewer', 'billing'] as const) {
+      expect(await secretFor(role, []), role).toEqual([HIDDEN_SECRET, HIDDEN_SECRET]);
+    }
   });
 });

@@ -34,10 +34,12 @@ export async function webhookRoutes(app: App, { catalog, now }: WebhookParts): P
         response: { 200: z.array(webhookSchema) },
       },
     },
-    async ({ query, workspace }) => {
+    async ({ query, workspace, apiKey }) => {
       const { search, sortBy = 'createdAt', sortOrder = 'desc', page, pageSize } = query;
       const request = { filters: { search }, sortBy, sortOrder, page, pageSize };
-      return (await catalog.webhooks.list(workspace.id, request)).map((record) => webhookObject(catalog, record));
+      return (await catalog.webhooks.list(workspace.id, request)).map((record) =>
+        webhookObject(catalog, apiKey, record),
+      );
     },
   );
 
@@ -47,8 +49,8 @@ export async function webhookRoutes(app: App, { catalog, now }: WebhookParts): P
       onRequest: mayWrite,
       schema: { summary: 'Create a webhook', tags, body: createWebhookBodySchema, response: { 201: webhookSchema } },
     },
-    async ({ body, workspace }, reply) =>
-      reply.code(201).send(webhookObject(catalog, await createWebhook(catalog, workspace.id, body))),
+    async ({ body, workspace, apiKey }, reply) =>
+      reply.code(201).send(webhookObject(catalog, apiKey, await createWebhook(catalog, workspace.id, body))),
   );
 
   app.get(
@@ -57,7 +59,8 @@ export async function webhookRoutes(app: App, { catalog, now }: WebhookParts): P
       onRequest: mayRead,
       schema: { summary: 'Retrieve a webhook', tags, params, response: { 200: webhookSchema } },
     },
-    async ({ params: { id }, workspace }) => webhookObject(catalog, await catalog.webhooks.require(workspace.id, id)),
+    async ({ params: { id }, workspace, apiKey }) =>
+      webhookObject(catalog, apiKey, await catalog.webhooks.require(workspace.id, id)),
   );
 
   app.patch(
@@ -72,8 +75,8 @@ export async function webhookRoutes(app: App, { catalog, now }: WebhookParts): P
         response: { 200: webhookSchema },
       },
     },
-    async ({ body, params: { id }, workspace }) =>
-      webhookObject(catalog, await updateWebhook(catalog, workspace.id, id, body, now())),
+    async ({ body, params: { id }, workspace, apiKey }) =>
+      webhookObject(catalog, apiKey, await updateWebhook(catalog, workspace.id, id, body, now())),
   );
 
   app.delete(

@@ -1,21 +1,30 @@
-import type { Catalog, WebhookRecord } from '@waymark/catalog';
+import type { ApiKeyRecord, Catalog, WebhookRecord } from '@waymark/catalog';
 import {
   type ApiError,
   type CreateWebhookBody,
   EXTERNAL_ID_PREFIX,
   fieldError,
+  HIDDEN_SECRET,
+  hasPermission,
   type UpdateWebhookBody,
   type Webhook,
 } from '@waymark/contract';
 
-/** The webhook object of every response. */
-export function webhookObject(catalog: Catalog, record: WebhookRecord): Webhook {
+/**
+ * The webhook object of every response. Whoever has the secret can sign deliveries, so that only keys that may change webhooks see it
+ * (docs/reference/access.md).
+ */
+export function webhookObject(
+  catalog: Catalog,
+  { role, scopes }: Pick<ApiKeyRecord, 'role' | 'scopes'>,
+  record: WebhookRecord,
+): Webhook {
   const { id, name, url, triggers, linkScope, disabledAt } = record;
   return {
     id,
     name,
     url,
-    secret: catalog.webhooks.secretOf(record),
+    secret: hasPermission(role, scopes, 'webhooks.write') ? catalog.webhooks.secretOf(record) : HIDDEN_SECRET,
     triggers,
     linkScope,
     disabledAt,
