@@ -8,7 +8,7 @@ const KEPT_MS = 1_000;
 const READS_AT_ONCE = 4;
 
 /**
- * Finds the domain that links get when they name none: every such creation asks. Which domain that is, is kept for a second, and
+ * Finds the domain that links get when they name none: the primary one, or the oldest of the others while that is archived: every such creation asks. Which domain that is, is kept for a second, and
  * believed only as long as the domain's record says so, which is told of every change, here before its answer.
  */
 export function createPrimaryDomains({ get, table }: Pick<RecordStore<DomainRecord>, 'get' | 'table'>) {
@@ -19,8 +19,10 @@ export function createPrimaryDomains({ get, table }: Pick<RecordStore<DomainReco
     group: (workspaceId) => workspaceId,
     async load([workspaceId = '']) {
       const domains = (await table.select(workspaceId, 'ORDER BY id', {})).map(({ record }) => record);
+      // Links of an archived domain are out of service.
+      const served = domains.filter(({ archived }) => !archived);
       // While the primary one is being removed none is: the oldest of the others is next.
-      const next = domains.find(({ primary }) => primary) ?? domains[0];
+      const next = served.find(({ primary }) => primary) ?? served[0];
       return new Map(next === undefined ? [] : [[workspaceId, next]]);
     },
     batchSizeMax: 1,
@@ -30,7 +32,7 @@ export function createPrimaryDomains({ get, table }: Pick<RecordStore<DomainReco
   return async (workspaceId: string): Promise<DomainRecord | undefined> => {
     const id = idsByWorkspace.get(workspaceId);
     const known = id === undefined ? undefined : await get(workspaceId, id);
-    if (known?.primary) return known;
+    if (known?.primary && !known.archived) return known;
     const found = await look(workspaceId);
     if (found === undefined) idsByWorkspace.delete(workspaceId);
     else idsByWorkspace.set(workspaceId, found.id);

@@ -167,8 +167,8 @@ describe('a domain of another script', () => {
     const twice = [name, made.slug].map((domain) => ({ url: 'https://acme.com', domain, key: 'twice' }));
     expect(codeOf(await acme.call('POST', '/links/bulk', twice))).toEqual([400, 'bad_request']);
     const path = `/domains/${named}`;
-    expect((await acme.call<Domain>('PATCH', path, { archived: true })).body).toMatchObject({ archived: true });
     expect((await acme.call<Domain>('POST', `${path}/primary`)).body).toMatchObject({ slug: made.slug });
+    expect((await acme.call<Domain>('PATCH', path, { archived: true })).body).toMatchObject({ archived: true });
     expect(await acme.call('DELETE', path)).toEqual({ status: 200, body: { slug: made.slug } });
   });
 });
@@ -185,6 +185,19 @@ describe('links that name no domain', () => {
     await caller.call('PATCH', `/domains/${second}`, { slug: renamed });
     expect(await domainOfNext()).toBe(renamed);
     await caller.call('DELETE', `/domains/${renamed}`);
+    expect(await domainOfNext()).toBe(caller.host);
+  });
+
+  it('pass over an archived domain, which cannot be made the primary one', async () => {
+    const caller = await aCaller(management);
+    const second = aSlug();
+    await create(caller, { slug: second });
+    const domainOfNext = async () => (await caller.post({ url: 'https://acme.com' })).body.domain;
+    await caller.call('PATCH', `/domains/${caller.host}`, { archived: true });
+    expect(await domainOfNext()).toBe(second);
+    const refused = await caller.call('POST', `/domains/${caller.host}/primary`);
+    expect(refused).toMatchObject({ status: 422, body: { error: { code: 'unprocessable_entity' } } });
+    await caller.call('PATCH', `/domains/${caller.host}`, { archived: false });
     expect(await domainOfNext()).toBe(caller.host);
   });
 });

@@ -1,4 +1,5 @@
 import {
+  ApiError,
   createDomainBodySchema,
   domainSchema,
   listDomainsQuerySchema,
@@ -104,7 +105,8 @@ export async function domainRoutes(app: App, parts: DomainParts): Promise<void> 
       },
     },
     async ({ params, workspace }) => {
-      const { id } = await ownDomain(parts.catalog, workspace.id, params.slug);
+      const { id, archived } = await ownDomain(parts.catalog, workspace.id, params.slug);
+      if (archived) throw new ApiError('unprocessable_entity', 'An archived domain cannot be the primary one.');
       return domains.toDomain(await domains.makePrimary(workspace.id, id));
     },
   );
