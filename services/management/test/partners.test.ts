@@ -58,6 +58,10 @@ describe('POST /partners', () => {
     const keyOf = async (body: object) => (await enrol(acme, body)).body.links?.[0]?.key;
     expect(await keyOf({ username: 'Wished', name: 'Other' })).toBe('Wished');
     expect(await keyOf({ username: 'wished' })).toMatch(/^wished-[a-z0-9]{4}$/);
+    expect((await enrol(acme, { username: '//a/b/' })).body).toMatchObject({
+      username: 'a/b',
+      links: [{ key: 'a/b' }],
+    });
     expect(await keyOf({ name: 'Zoë D’Été' })).toBe('zoe-d-ete');
     expect(await keyOf({ email: 'no.name+tag@example.com' })).toBe('no-name-tag');
     expect(await keyOf({ name: '\u{10400} \u{10401}', email: 'deseret@example.com' })).toBe('deseret');

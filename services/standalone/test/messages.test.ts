@@ -117,6 +117,15 @@ it.each<[string, ExampleRequest['route'], Partial<ExampleRequest>, number, strin
     422,
     'invalid_format: username: must have no other characters than letters, digits, emoji, "-", "_", "." and "/"',
   ],
+  ...['/', '//', '///', '_root', '/_ROOT/'].map(
+    (username): [string, ExampleRequest['route'], Partial<ExampleRequest>, number, string] => [
+      `the username ${username}`,
+      'POST /partners',
+      { body: { email: 'a@acme.com', username } },
+      422,
+      'invalid_format: username: must be neither "_root" nor slashes alone',
+    ],
+  ),
   [
     'a reserved username',
     'POST /partners',

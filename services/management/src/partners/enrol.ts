@@ -1,5 +1,14 @@
-import { checkKey, type PartnerRecord, workspaceLimits } from '@waymark/catalog';
-import { ApiError, type CreateLinkBody, type CreatePartnerBody, inFieldsOf, type Partner } from '@waymark/contract';
+import { checkKey, normaliseKey, type PartnerRecord, workspaceLimits } from '@waymark/catalog';
+import {
+  ApiError,
+  type CreateLinkBody,
+  type CreatePartnerBody,
+  fieldError,
+  inFieldsOf,
+  type Partner,
+  ROOT_KEY,
+  withoutOuter,
+} from '@waymark/contract';
 import { contextOf } from '../links/create-link.js';
 import { completeLink, draftLink } from '../links/draft-link.js';
 import type { LinkParts } from '../links/link-parts.js';
@@ -69,6 +78,13 @@ async function findEnrolled(
   return byEmail ?? (tenantId === undefined ? undefined : partners.findByTenantId(workspaceId, tenantId));
 }
 
+/** The key of a partner's link is never that of a domain itself. @throws ApiError 422 or 403 */
+function checkUsername(username: string): void {
+  checkKey(username, 'username');
+  if (normaliseKey(username) !== ROOT_KEY) return;
+  throw fieldError('invalid_format', 'username', 'must be neither "_root" nor slashes alone');
+}
+
 /**
  * The first link that an enrolment is to make, checked before the partner exists; undefined when it makes none.
  *
@@ -84,7 +100,7 @@ async function wantedLink(
   if (enrolled !== undefined && !(await lacksFirstLink(parts.catalog, enrolled))) return undefined;
   const link = await linkBody(parts, caller, { props: linkProps });
   await checkUsage(parts, caller.workspace);
-  if (username) checkKey(username, 'username');
+  if (username) checkUsername(username);
   const key = firstKey(enrolled ?? newPartner(caller, { username, ...body }, identity), link.prefix);
   // A key that cannot be had gets a suffix.
   const keyed = key === undefined ? link : { ...link, key: suffixedKey(key) };
@@ -101,7 +117,7 @@ function newPartner(caller: PartnerCaller, body: CreatePartnerBody, { email, ten
   const { program } = caller;
   return {
     name: body.name || email,
-    username: body.username || null,
+    username: withoutOuter(body.username ?? '', '/') || null,
     email,
     image: body.image || null,
     country: body.country ?? null,
