@@ -1,4 +1,4 @@
-import { addUnits, isInCalendar, midnightBefore } from './calendar.js';
+import { addUnits, DAY_MS, isInCalendar, midnightBefore } from './calendar.js';
 import type { GivenDate, Present } from './given-date.js';
 import { COUNT, countOf } from './words.js';
 
@@ -20,21 +20,35 @@ const UNITS: Readonly<Record<string, Amount>> = {
   quarter: { months: 3, days: 0, ms: 0 },
   year: { months: 12, days: 0, ms: 0 },
 };
-/** Halves and fractions only of units that are always as long. */
+/** One unit and how many of it; `2h30m` needs nothing between two of them. */
 const PART = new RegExp(
-  `^(?:(?<count>${COUNT}) ?(?<unit>second|sec|minute|min|hour|hr|day|week|wk|month|mo|quarter|year|yr|[smhdwy])s?` +
-    String.raw`|(?<part>half(?: an?)?|\d{1,4}\.\d{1,2}) ?(?<exact>minute|min|hour|hr|h)s?)(?:,? and |, ?| |$)`,
+  `^(?:(?:about|around|roughly|approximately|just|~) ?){0,3}(?<count>${COUNT}) ?` +
+    '(?<unit>second|sec|minute|min|hour|hr|day|week|wk|month|mon|mo|quarter|qtr|year|yr|[smhdwy])s?' +
+    String.raw`(?: ?,? and ?| ?, ?| |(?=\d)|$)`,
 );
 const LONG_UNITS: Readonly<Record<string, string>> = {
   ...{ s: 'second', sec: 'second', m: 'minute', min: 'minute', h: 'hour', hr: 'hour', d: 'day' },
-  ...{ w: 'week', wk: 'week', mo: 'month', y: 'year', yr: 'year' },
+  ...{ w: 'week', wk: 'week', mo: 'month', mon: 'month', qtr: 'quarter', y: 'year', yr: 'year' },
 };
-const AGO = /^(?:(?<amount>.+) (?:ago|earlier|before now)|- ?(?<signed>.+))$/;
-const AHEAD = /^(?:in (?<amount>.+)|(?<later>.+) (?:from now|later)|\+ ?(?<signed>.+))$/;
-const SPAN = /^(?:the )?(?<side>last|past|previous|next) (?<amount>.+)$/;
+/** Part of a month is that part of 30 days. */
+const MONTH_DAYS = 30;
+/** What sums of fractions may be off by; less than a tenth of a millisecond, as a part of a day. */
+const ROUNDING = 1e-9;
+const AGO = /^(?:(?<amount>.+) (?:ago|earlier|before(?: now)?)|(?:now ?)?- ?(?<signed>.+))$/;
+const AHEAD =
+  /^(?:(?:in|within|for|after|this)(?: |(?=\d))(?<amount>.+)|(?<later>.+) (?:from now|later|after(?: now)?|henceforth|forward|out)|(?:now ?)?\+ ?(?<signed>.+))$/;
+const SPAN = /^(?:the )?(?<side>last|past|previous|next)(?: |(?=\d))(?<amount>.+)$/;
 /** After `past` the number one may be left out, and after `last` and `next` as well where no calendar has a unit of that name. */
-const ONE_PAST = /^(?:second|minute|hour|day|week|month|quarter|year)$/;
-const ONE = /^(?:second|minute|hour|day)$/;
+const ONE_PAST = /^(?:second|sec|minute|min|hour|hr|day|week|month|quarter|year)$/;
+const ONE = /^(?:second|sec|minute|min|hour|hr|day)$/;
+
+/** The same amount in whole months, days and milliseconds: a fraction of one is counted in the next. */
+function inWholeUnits({ months, days, ms }: Amount): Amount {
+  const wholeMonths = Math.floor(months + ROUNDING);
+  const allDays = days + (months - wholeMonths) * MONTH_DAYS;
+  const wholeDays = Math.floor(allDays + ROUNDING);
+  return { months: wholeMonths, days: wholeDays, ms: Math.round(ms + (allDays - wholeDays) * DAY_MS) };
+}
 
 /** `2 weeks and 3 days`; undefined unless all of the text is an amount. */
 function readAmount(text: string): Amount | undefined {
@@ -43,10 +57,10 @@ function readAmount(text: string): Amount | undefined {
   for (let rest = text; rest !== ''; ) {
     const part = PART.exec(rest);
     if (part === null) return undefined;
-    const { count = '', unit: name = '', part: fraction, exact = '' } = part.groups ?? {};
-    const unit = UNITS[LONG_UNITS[name || exact] ?? (name || exact)];
+    const { count = '', unit: name = '' } = part.groups ?? {};
+    const unit = UNITS[LONG_UNITS[name] ?? name];
     if (unit === undefined) return undefined;
-    const times = fraction === undefined ? countOf(count) : Number.parseFloat(fraction) || 0.5;
+    const times = countOf(count);
     amount = {
       months: amount.months + times * unit.months,
       days: amount.days + times * unit.days,
@@ -54,7 +68,7 @@ function readAmount(text: string): Amount | undefined {
     };
     rest = rest.slice(part[0].length);
   }
-  return amount;
+  return inWholeUnits(amount);
 }
 
 const SAME_DAY = /^(?:(?:the )?(?:this|same) day|today) (?<side>last|previous|next) (?<unit>week|month|quarter|year)$/;
@@ -70,9 +84,9 @@ export function readDayOfUnit(phrase: string, present: Present): GivenDate | und
   return dayAway(UNIT_AWAY.exec(phrase), present);
 }
 
-const THIS = /^(?:this|current) (?<unit>hour|minute)$/;
+const THIS = /^(?:this|current) (?<unit>hour|minute|second)$/;
 
-/** The hour or minute that it is now. */
+/** The hour, minute or second that it is now. */
 export function readThis(phrase: string, { nowMs, zone }: Present): GivenDate | undefined {
   const { unit } = THIS.exec(phrase)?.groups ?? {};
   if (unit === undefined) return undefined;
@@ -87,7 +101,7 @@ function away(amount: Amount, direction: 1 | -1, { nowMs, zone }: Present) {
   const localMs = addUnits(addUnits(now, 'month', direction * amount.months), 'day', direction * amount.days);
   if (!isInCalendar(localMs)) return undefined;
   const ms = (localMs === now ? nowMs : zone.toInstant(localMs)) + direction * amount.ms;
-  return { localMs, ms };
+  return isInCalendar(ms) ? { localMs, ms } : undefined;
 }
 
 /** A day when only days and longer units are counted, else an instant. */

@@ -18,7 +18,7 @@ function namedDay(components: ParsedComponents, place: Place): number | undefine
   return ((components.get('weekday') ?? 0) + 6) % 7 === weekdayOf(midnight) ? midnight : undefined;
 }
 
-/** Midnight of the day counted from the present, which the library has at noon. */
+/** Midnight of a day counted from another, which the library has at noon. */
 function countedDay(components: ParsedComponents): number | undefined {
   const midnight = midnightBefore(components.date().getTime());
   return isInCalendar(midnight) ? midnight : undefined;
@@ -45,7 +45,7 @@ export function readChronoDate(phrase: string, { nowMs, zone, nearest }: Present
   if (result === undefined || results.length > 1 || result.text !== phrase || result.end) return undefined;
   const { start } = result;
   const tags = result.tags();
-  // Hours are counted exactly elsewhere: by `readAmountDate`.
+  // Hours from now are counted by `readAmountDate`; hours from a day, as in `2 hours before yesterday`, have more than one meaning.
   if (tags.has('result/relativeDateAndTime')) return undefined;
 
   const midnight = tags.has('result/relativeDate') ? countedDay(start) : namedDay(start, { nearest, nowMs: localNow });

@@ -4,7 +4,9 @@ export const MONTH =
   '(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)';
 export const WEEKDAY =
   '(?:mon(?:day)?|tue(?:s|sday)?|wed(?:s|nesday)?|thu(?:r|rs|rsday)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?)';
-export const COUNT = String.raw`(?:\d{1,4}|an?|one|two|(?:a )?couple of|(?:a )?few|three|four|five|six|seven|eight|nine|ten|eleven|twelve)`;
+export const COUNT =
+  String.raw`(?:\d{1,9}(?:\.\d{1,9})?|half(?: an?)?|(?:a )?couple(?: of)?|(?:an? )?few|several|an?|the` +
+  '|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)';
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
@@ -20,10 +22,12 @@ export function weekdayNumber(word: string): number {
   return WEEKDAYS.indexOf(word.slice(0, 3));
 }
 
-/** A number in digits or words. */
+/** A number in digits or words, or a half; the library chrono-node has the same numbers for the vague ones. */
 export function countOf(word: string): number {
   if (/^\d/.test(word)) return Number(word);
   if (word.includes('couple')) return 2;
   if (word.includes('few')) return 3;
-  return word === 'a' || word === 'an' ? 1 : COUNTS.indexOf(word) + 1;
+  if (word.startsWith('half')) return 0.5;
+  if (word === 'several') return 7;
+  return ['a', 'an', 'the'].includes(word) ? 1 : COUNTS.indexOf(word) + 1;
 }
