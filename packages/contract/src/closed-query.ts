@@ -1,4 +1,4 @@
-import { closest, distance } from 'fastest-levenshtein';
+import { distance } from 'fastest-levenshtein';
 import { z } from 'zod';
 
 /** Parameters that older clients and caches add to every request; they never mean anything. */
@@ -15,12 +15,25 @@ function withoutIgnored(query: unknown): unknown {
 /** Of its letters, how many a misspelt name may have wrong: what differs more is another word. */
 const WRONG_LETTERS_SHARE_MAX = 0.4;
 
-/** What the name is likely to be a misspelling of; both in lower case. */
+/** The name with two neighbouring letters swapped, for each pair of them. */
+function swapped(name: string): string[] {
+  return Array.from(
+    { length: name.length - 1 },
+    (_none, at) => name.slice(0, at) + name.charAt(at + 1) + name.charAt(at) + name.slice(at + 2),
+  );
+}
+
+/** What the name is likely to be a misspelling of; both in lower case. Two letters that are swapped are one wrong letter. */
 function nearest(name: string, known: readonly string[]): string | undefined {
-  const near = known.length === 0 ? undefined : closest(name, known);
-  if (near === undefined) return undefined;
-  const lettersMax = Math.max(name.length, near.length) * WRONG_LETTERS_SHARE_MAX;
-  return distance(name, near) <= lettersMax ? near : undefined;
+  const possible = known.filter(({ length }) => name.length - length <= name.length * WRONG_LETTERS_SHARE_MAX);
+  if (name === '' || possible.length === 0) return undefined;
+  const swaps = swapped(name);
+  let near = { word: '', wrong: Number.POSITIVE_INFINITY };
+  for (const word of possible) {
+    const wrong = Math.min(distance(name, word), ...swaps.map((one) => 1 + distance(one, word)));
+    if (wrong < near.wrong) near = { word, wrong };
+  }
+  return near.wrong <= Math.max(name.length, near.word.length) * WRONG_LETTERS_SHARE_MAX ? near.word : undefined;
 }
 
 /**

@@ -105,6 +105,10 @@ it.each([
   ['GET /events', 'zz', 'is not a parameter of this request'],
   ['GET /events', 'foo', 'is not a parameter of this request'],
   ['GET /events', 'tag', 'is not a parameter of this request; did you mean "tagId"?'],
+  ['GET /links', 'paeg', 'is not a parameter of this request; did you mean "page"?'],
+  ['GET /events', 'ciyt', 'is not a parameter of this request; did you mean "city"?'],
+  ['GET /analytics', 'roto', 'is not a parameter of this request; did you mean "root"?'],
+  ['GET /analytics', 'groupdI', 'is not a parameter of this request; did you mean "groupId"?'],
   ['GET /links/{linkId}', 'includeTags', 'is not a parameter of this request'],
   ['DELETE /links/bulk', 'linkId', 'is not a parameter of this request; did you mean "linkIds"?'],
 ] as const)('%s?%s=: %s', async (route, given, words) => {
