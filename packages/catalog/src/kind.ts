@@ -16,6 +16,8 @@ export interface Name {
   readonly kind: string;
   readonly scope: string;
   readonly name: string;
+  /** As the caller wrote it, of names that are the same in any case. */
+  readonly given?: string;
 }
 
 /** All the catalog needs to handle a kind of resource. */
@@ -110,12 +112,17 @@ export function nameRow(
 /** Longer than any name that is accepted anywhere, with room for punycode. */
 const NAME_CHARS_MAX = 2_048;
 
+/** Whether a character is in the name that cannot travel in a query parameter. */
+export function hasNul({ scope, name }: Name): boolean {
+  return name.includes('\0') || scope.includes('\0');
+}
+
 /**
  * Whether a name could exist: NUL cannot travel in a query parameter, and strangers, who choose what is looked up, must not
  * fill the caches with long texts.
  */
-export function isPossibleName({ scope, name }: Name): boolean {
-  return scope.length + name.length <= NAME_CHARS_MAX && !name.includes('\0') && !scope.includes('\0');
+export function isPossibleName(name: Name): boolean {
+  return name.scope.length + name.name.length <= NAME_CHARS_MAX && !hasNul(name);
 }
 
 /** One text for a name: for maps, cache keys and locks. No kind and no scope contains a slash. */

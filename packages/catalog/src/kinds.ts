@@ -51,8 +51,10 @@ const inWorkspace = (kind: string, workspaceId: string, name: string): Name => (
   name,
 });
 /** As {@link inWorkspace}, for names that people choose: in any case they are the same. */
-const foldedName = (kind: string, workspaceId: string, name: string): Name =>
-  inWorkspace(kind, workspaceId, name.normalize('NFC').toLowerCase());
+const foldedName = (kind: string, workspaceId: string, name: string): Name => ({
+  ...inWorkspace(kind, workspaceId, name.normalize('NFC').toLowerCase()),
+  given: name,
+});
 export const tagName = (workspaceId: string, name: string): Name => foldedName('tag', workspaceId, name);
 export const utmTemplateName = (workspaceId: string, name: string): Name =>
   foldedName('utm-template', workspaceId, name);

@@ -1,4 +1,4 @@
-import { ApiError } from '@waymark/contract';
+import { ApiError, ROOT_KEY, withoutOuter } from '@waymark/contract';
 import { linkAddress, linkExternalId } from './kinds.js';
 import { draftLink, type NewLink, randomKey } from './link-draft.js';
 import { checkKey, normaliseKey } from './link-key.js';
@@ -19,7 +19,7 @@ export function linkConflict(err: unknown, { domain, key, externalId }: LinkName
   if (!(err instanceof NameTakenError)) return err;
   const message =
     err.taken.kind === 'link'
-      ? `Duplicate key: the link ${domain}/${key ?? ''} already exists.`
+      ? `Duplicate key: the link ${domain}/${withoutOuter(key ?? '', '/') || ROOT_KEY} already exists.`
       : `A link with the externalId "${externalId ?? ''}" already exists in this workspace.`;
   return new ApiError('conflict', message, { cause: err });
 }

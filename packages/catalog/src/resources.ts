@@ -61,7 +61,8 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
 
   function conflictOf(err: unknown): unknown {
     if (!(err instanceof NameTakenError)) return err;
-    return new ApiError('conflict', `A ${title} "${err.taken.name}" exists already.`, { cause: err });
+    const { name, given = name } = err.taken;
+    return new ApiError('conflict', `A ${title} "${given}" exists already.`, { cause: err });
   }
 
   /** @throws ApiError forbidden when the workspace has as many as it may */

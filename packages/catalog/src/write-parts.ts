@@ -2,7 +2,7 @@ import { isInfrastructureError } from '@waymark/clickhouse';
 import { ApiError, fieldError } from '@waymark/contract';
 import type { GroupCommit } from './group-commit.js';
 import type { CatalogChange } from './invalidations.js';
-import { type CatalogRecord, isPossibleName, type Kind, type Name, nameKey, numberOf } from './kind.js';
+import { type CatalogRecord, hasNul, isPossibleName, type Kind, type Name, nameKey, numberOf } from './kind.js';
 import type { LocalNames, LocalRecords } from './local-cache.js';
 import type { Lock, Locks } from './locks.js';
 import type { NamesTable } from './names-table.js';
@@ -64,7 +64,8 @@ const MEMBERS: Readonly<Record<string, string>> = {
 export function checkPossible(name: Name): void {
   if (isPossibleName(name)) return;
   const member = MEMBERS[name.kind] ?? 'name';
-  throw fieldError('invalid_format', member, 'must not be too long or contain a NUL character');
+  if (hasNul(name)) throw fieldError('invalid_format', member, 'must not contain a NUL character');
+  throw fieldError('too_big', member, 'is too long');
 }
 
 /** Whose name it is, as the rows of `names` say it. */

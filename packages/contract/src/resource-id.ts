@@ -35,7 +35,7 @@ export function selectedExternalId(given: string): string {
 const LINK_REFERENCE_PREFIXES = [RESOURCE_PREFIX.link, EXTERNAL_ID_PREFIX];
 
 /** How filters name links, in words for a refusal. */
-export const LINK_REFERENCE_RULE = `must begin with ${LINK_REFERENCE_PREFIXES.join(' or ')}`;
+export const LINK_REFERENCE_RULE = `must begin with ${LINK_REFERENCE_PREFIXES.map((prefix) => JSON.stringify(prefix)).join(' or ')}`;
 
 /** Whether a text can name a link: by our id or, with `ext_` in front, by the caller's own. */
 export function isLinkReference(text: string): boolean {

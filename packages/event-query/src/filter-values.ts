@@ -42,13 +42,14 @@ function only(isPossible: (value: string) => boolean, rule: string, issue: RuleC
 }
 
 function oneOf(allowed: readonly string[]): Rule {
-  return only((value) => allowed.includes(value), `must be one of ${allowed.join(', ')}`, 'invalid_value');
+  const words = allowed.map((value) => JSON.stringify(value)).join(', ');
+  return only((value) => allowed.includes(value), `must be one of ${words}`, 'invalid_value');
 }
 
 /** Ids of one kind; those that do not exist match nothing. */
 function idsOf(kind: ResourceKind): Rule {
   const prefix = RESOURCE_PREFIX[kind];
-  return only((value) => value.startsWith(prefix), `must begin with ${prefix}`);
+  return only((value) => value.startsWith(prefix), `must begin with "${prefix}"`);
 }
 
 function each(change: (value: string) => string, check: Rule = (_name, values) => values): Rule {

@@ -56,7 +56,7 @@ function customerOf(customerId: string): CustomerReference {
   throw fieldError(
     'invalid_format',
     'customerId',
-    `must begin with ${RESOURCE_PREFIX.customer} or ${EXTERNAL_ID_PREFIX}`,
+    `must begin with "${RESOURCE_PREFIX.customer}" or "${EXTERNAL_ID_PREFIX}"`,
   );
 }
 

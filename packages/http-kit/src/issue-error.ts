@@ -53,10 +53,13 @@ const NAME_CHARS_MAX = 100;
 /** Stands for the place of a fault in the input as a whole: of queries and paths, only single values can be at fault. */
 const WHOLE = 'body';
 
-/** Where the fault is: of a member that should not be there, its own place. */
+/** Where the fault is: of a member that should not be there, its own place; `""` is the member with an empty name. */
 function placeOf(issue: Issue): string {
   const path = issue.code === 'unrecognized_keys' ? [...issue.path, ...issue.keys.slice(0, 1)] : issue.path;
-  return z.core.toDotPath(path.map((name) => (typeof name === 'string' ? name.slice(0, NAME_CHARS_MAX) : name)));
+  if (path.length === 0) return WHOLE;
+  return (
+    z.core.toDotPath(path.map((name) => (typeof name === 'string' ? name.slice(0, NAME_CHARS_MAX) : name))) || '""'
+  );
 }
 
 /** Which kind of rule was broken: for what a caller sends, zod's kinds are too many. */
@@ -87,5 +90,5 @@ export function issueError(error: z.core.$ZodError): ApiError {
   if (first === undefined) return new ApiError('unprocessable_entity', 'The request is invalid.');
   const issue = speakingIssue(first);
   const code = isTypeFault(issue) ? 'bad_request' : 'unprocessable_entity';
-  return fieldError(ruleOf(issue), placeOf(issue) || WHOLE, issue.message, code);
+  return fieldError(ruleOf(issue), placeOf(issue), issue.message, code);
 }

@@ -183,7 +183,7 @@ describe('a link selected by our id and by the caller’s', () => {
       }
       for (const wrong of ['selected', 'EXT_selected', 'lnk_1']) {
         const { status, body } = await send('GET', `${path}?${parameter}=${encodeURIComponent(wrong)}`);
-        const message = `invalid_format: ${parameter}: must begin with link_ or ext_`;
+        const message = `invalid_format: ${parameter}: must begin with "link_" or "ext_"`;
         const refused = [422, { error: expect.objectContaining({ message }) }];
         const answered = path === ONE ? [status] : [status, body];
         expect([path, wrong, ...answered]).toEqual([path, wrong, ...(path === ONE ? [404] : refused)]);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type ExampleRequest, RULE_CODES } from '@waymark/contract';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type DocumentedApi, startDocumentedApi } from './documented-api.js';
+import { DOMAIN, type DocumentedApi, startDocumentedApi } from './documented-api.js';
 import { type FieldFault, faultsOf, withBodyFault } from './field-faults.js';
 
 // Every message says which field was refused and which rule it broke, in words and in one style: `<code>: <field>: <rule>`.
@@ -281,4 +281,61 @@ it.each<[string, ExampleRequest['route'], Partial<ExampleRequest>, number, strin
 ])('%s: %s', async (_what, route, request, status, message) => {
   const answer = await documented.send({ route, ...request });
   expect([answer.status, answer.message]).toEqual([status, message]);
+});
+
+const NUL = 'must not contain a NUL character';
+
+it.each<[ExampleRequest['route'], object, string]>([
+  ['POST /tags', { name: 'a\0b' }, `invalid_format: name: ${NUL}`],
+  ['POST /folders', { name: 'a\0b' }, `invalid_format: name: ${NUL}`],
+  ['POST /links', { url, externalId: 'a\0b' }, `invalid_format: externalId: ${NUL}`],
+  ['POST /partners', { email: 'nul@acme.com', tenantId: 'a\0b' }, `invalid_format: tenantId: ${NUL}`],
+])('%s says of a NUL character that it is one', async (route, body, message) => {
+  const answer = await documented.send({ route, body });
+  expect([answer.status, answer.message]).toEqual([422, message]);
+});
+
+it.each<[ExampleRequest['route'], object, object, string]>([
+  ['POST /tags', { name: 'NameX' }, { name: 'NAMEx' }, 'A tag "NAMEx" exists already.'],
+  ['POST /folders', { name: 'NameX' }, { name: 'NAMEx' }, 'A folder "NAMEx" exists already.'],
+  ['POST /utm', { name: 'NameX' }, { name: 'NAMEx' }, 'A UTM template "NAMEx" exists already.'],
+  [
+    'POST /links',
+    { url, key: 'Taken' },
+    { url, key: '/TAKEN/' },
+    `Duplicate key: the link ${DOMAIN}/TAKEN already exists.`,
+  ],
+  ['POST /links', { url }, { url, key: '/' }, `Duplicate key: the link ${DOMAIN}/_root already exists.`],
+  [
+    'PUT /links/upsert',
+    { url },
+    { url: `${url}/fresh`, key: '' },
+    `Duplicate key: the link ${DOMAIN}/_root already exists.`,
+  ],
+])('%s names what is taken as it was sent: %j, then %j', async (route, first, second, message) => {
+  await documented.send({ route, body: first });
+  const answer = await documented.send({ route, body: second });
+  expect([answer.status, answer.message]).toEqual([409, message]);
+});
+
+it.each([
+  ['', 'unrecognized_keys: "": is not a parameter of this request'],
+  ['continent', 'invalid_value: continent: must be one of "AF", "AN", "AS", "EU", "NA", "OC", "SA"'],
+  ['linkId', 'invalid_format: linkId: must begin with "link_" or "ext_"'],
+  ['tagId', 'invalid_format: tagId: must begin with "tag_"'],
+  ['customerId', 'invalid_format: customerId: must begin with "cus_" or "ext_"'],
+])('GET /events?%s=x: %s', async (name, message) => {
+  const answer = await documented.send({ route: 'GET /events', query: { [name]: 'x' } });
+  expect([answer.status, answer.message]).toEqual([422, message]);
+});
+
+it.each([
+  ['GET /analytics', 'trigger', 'invalid_value: trigger: must be one of '],
+  ['GET /links', 'linkIds', 'invalid_format: linkIds: must begin with "link_" or "ext_"'],
+] as const)('%s?%s=x quotes what is allowed', async (route, name, beginning) => {
+  const { message } = await documented.send({ route, query: { [name]: 'x' } });
+  expect(message.slice(0, beginning.length)).toBe(beginning);
+  expect(message.slice(message.search(/one of|begin with/))).toMatch(
+    /^(?:one of|begin with) "\w+"(?:(?:, | or )"\w+")*$/,
+  );
 });
