@@ -9,12 +9,24 @@ let api: WholeApi;
 let key: string;
 let clickId: string;
 
+/** Sent again while the plan's rate of requests is used up. */
 async function send<Body>(method: string, path: string, body?: object): Promise<{ status: number; body: Body }> {
-  const response = await fetch(`${api.url}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+  const ask = () =>
+    fetch(`${api.url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  const response = await waitFor(
+    async () => {
+      const answer = await ask();
+      return answer.status !== 429 && answer;
+    },
+    { what: 'an answer' },
+  );
   return { status: response.status, body: (await response.json()) as Body };
 }
 
