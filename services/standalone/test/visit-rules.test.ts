@@ -315,6 +315,7 @@ beforeAll(async () => {
   workspaceId = acme.workspace.id;
   programId = acme.workspace.defaultProgramId ?? '';
   strangersKey = other.apiKey.token;
+  await api.catalog.workspaces.update(other.workspace.id, { analyticsPerSecond: 10_000 });
   await api.catalog.domains.create(workspaceId, { slug: 'program.acme.example' });
   api.startWriter();
 });
