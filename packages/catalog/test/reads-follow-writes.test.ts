@@ -131,6 +131,8 @@ describe('once a write has been answered, another process says so', { timeout: 6
     await writer.domains.update(workspace.id, domain.id, { archived: true });
     expect((await reader.domains.findBySlug(other))?.archived).toBe(true);
     await writer.domains.makePrimary(workspace.id, domain.id);
+    expect((await reader.domains.primary(workspace.id))?.slug).toBe(host);
+    await writer.domains.update(workspace.id, domain.id, { archived: false });
     expect((await reader.domains.primary(workspace.id))?.id).toBe(domain.id);
     await writer.domains.remove(workspace.id, domain.id);
     expect(await reader.domains.findBySlug(other)).toBeUndefined();
