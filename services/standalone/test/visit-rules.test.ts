@@ -306,7 +306,7 @@ async function isRefused({ name, refused, ask }: Way, link: LinkRecord, state: S
 }
 
 beforeAll(async () => {
-  api = await startWholeApi();
+  api = await startWholeApi({ trustedProxies: ['127.0.0.1/32'] });
   const [acme, other] = await Promise.all(
     ['acme', 'other'].map((slug) => api.catalog.workspaces.create({ name: slug, slug, plan: 'enterprise' })),
   );
