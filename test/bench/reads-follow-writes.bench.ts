@@ -1,6 +1,6 @@
 // What it costs a write that no process may answer from a copy of before: latencies of `PATCH /links`, `POST /links` and
-// `POST /track/lead` through a process that serves everything: alone, beside another that uses no copies, for which nobody
-// waits, and beside another that is read all the time, whose acknowledgement is waited for. The last two in turns.
+// `POST /track/lead` through a process that serves everything: alone, beside another that holds no lease, so that writes
+// do not wait for it, and beside another that is read all the time, whose acknowledgement each write waits for. The last two in turns.
 
 import { request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -142,7 +142,7 @@ describe('the first five minutes', { timeout: 120_000 }, () => {
       });
     expect(await listed('clicks', (found) => found)).toMatchObject({
       event: 'click',
-      // No edge is configured: its headers are nobody's word.
+      // No edge is configured: its headers are ignored.
       click: { id: clickId, country: 'Unknown', device: 'Mobile' },
       link: { id: link.id, clicks: 1 },
     });

@@ -10,8 +10,8 @@ import { cpuMsOf } from './lib/cpu-cost.js';
 import { HOSTILE_TEXTS } from './lib/hostile-texts.js';
 import { textParsers } from './lib/text-parsers.js';
 
-// Parsers run on the thread that serves everybody. None takes long for any text of 100,000 characters, so that nobody has to know
-// which of them is called before the length of its text was looked at. A new one is found by itself.
+// Parsers run on the thread that serves everybody. All are tried with texts of 100,000 characters, also those that are called
+// after a check of the length. New ones are found through their exports.
 
 const CPU_MS_MAX = 50;
 vi.setConfig({ testTimeout: 120_000 });

@@ -210,7 +210,7 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
     const stored = await ownerInTables(name);
     const owner = stored && { workspaceId: stored.record.workspaceId, id: stored.record.id };
     if (stored !== undefined) keep(stored.record.workspaceId, [stored], here);
-    // Nobody would evict a cached "unknown" when one comes through the queue.
+    // A cached "unknown" would not be evicted when a customer comes through the queue.
     else if (kind.queued !== undefined) return undefined;
     here.name(key, owner);
     if (cached !== undefined) void cache.fillName(name, cached.seen, owner);

@@ -223,7 +223,7 @@ it('a write that no process could be told of is an error', { timeout: 30_000 }, 
   const cut = await connected(stores.catalog({ redis: client }), stores.client);
   try {
     const update = cut.links.update(workspace.id, link.id, (record) => {
-      // Locks are held, the row is not written: the next thing that Redis is asked for is the mark.
+      // Locks are held, the row is not written: the next command to Redis sets the mark.
       gate.cutAfter((chunk) => chunk.includes('PUBLISH'));
       return { ...record, url: 'https://two.com' };
     });

@@ -6,7 +6,7 @@ export const EMBEDDED_PASSWORD = 'WAYMARK_EMBEDDED_PASSWORD';
 const PATTERN = /^[A-Za-z0-9_-]{32,256}$/;
 
 /**
- * The password the embedded ClickHouse asks for.
+ * The password of the embedded ClickHouse.
  *
  * @throws SettingsError without one: it must not serve every user of the machine
  */

@@ -101,7 +101,7 @@ describe('GET /internal/domain-check', () => {
     for (const slug of slugs) expect((await acme.call('POST', '/domains', { slug })).status).toBe(201);
     const madeUp = await Promise.all(Array.from({ length: 300 }, (_, index) => statusOf(`made-up-${index}.example`)));
     expect(madeUp).toContain(429);
-    // Nothing is remembered of them: they are first questions, too.
+    // Without cached answers each counts as the first request for its name.
     const keys = await management.redis.keys('waymark:cache:*');
     await management.redis.del(keys);
     const checks = Array.from({ length: 300 }, (_, index) => slugs[index % slugs.length] ?? '');

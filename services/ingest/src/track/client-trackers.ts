@@ -14,8 +14,8 @@ export interface Trackers {
 }
 
 /**
- * Answers of the client routes come this long after their work began, or a multiple of it. Under it, a customer or an invoice
- * that is known cannot be told from one that is not by the time that looking them up and recording them takes.
+ * Client routes answer this long after their work began, or a multiple of it: response times below it would reveal whether a
+ * customer or an invoice is stored.
  */
 const ANSWER_STEP_MS = 100;
 

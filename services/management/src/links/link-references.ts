@@ -36,7 +36,7 @@ function itemsOf(words: Words): string[] {
 }
 
 /**
- * The tags that a body asks for: those of `tagIds` and those of `tagNames`; the deprecated `tagId` counts in the absence of
+ * The tags that a body names: those of `tagIds` and those of `tagNames`; the deprecated `tagId` counts in the absence of
  * `tagIds`. Undefined = it says nothing of tags.
  */
 export function wantedTags({ tagIds, tagNames, tagId }: Naming): { ids: string[]; names: string[] } | undefined {
