@@ -65,9 +65,10 @@ export async function startRedis(options: TestRedisOptions = {}): Promise<TestRe
     },
     async stop() {
       await endProcess(child, 'SIGTERM');
+      if (options.dataDir !== undefined) return;
       // A child that rewrites the log outlives a killed parent for a moment, and may still add a file.
-      if (options.dataDir === undefined)
-        rmSync(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+      const isRemoved = () => rmSync(dataDir, { recursive: true, force: true }) ?? true;
+      await waitFor(isRemoved, { what: `${dataDir} to be removed` });
     },
   };
 }
