@@ -16,7 +16,7 @@ import { visitorRequest } from './lib/visitors.js';
 const ROUNDS = 5;
 const REQUESTS = 100;
 const READ_EVERY_MS = 50;
-/** Of packages/catalog/src/copy-lease.ts. */
+/** Of packages/catalog/src/redis/cache-lease.ts. */
 const HOLDERS = 'waymark:catalog:holders';
 
 const stores = await startStores();

@@ -1,14 +1,13 @@
 import type { ClickHouseClient, EventTableKind } from '@waymark/clickhouse';
 import type { Redis } from 'ioredis';
-import { createActiveWebhooks } from './active-webhooks.js';
-import { countedBy } from './counted.js';
-import { createCounters } from './counters.js';
-import { createCustomers } from './customers.js';
-import { createDomains } from './domains.js';
-import { createEventUsage } from './event-usage.js';
-import { type CatalogWatcher, createInvalidations } from './invalidations.js';
-import { createKeys } from './keys.js';
-import { NAMES_TABLE } from './kind.js';
+import { createCustomers } from './customers/customers.js';
+import { createDomains } from './domains/domains.js';
+import { createLinkTests } from './links/ab-tests.js';
+import { createLinkChanges } from './links/link-changes.js';
+import { folderDetacher, tagDetacher, webhookLinks } from './links/link-detach.js';
+import { createHiddenFolders } from './links/link-visibility.js';
+import { createLinks } from './links/links.js';
+import { NAMES_TABLE } from './model/entity-type.js';
 import {
   apiKeyKind,
   customerKind,
@@ -25,23 +24,17 @@ import {
   utmTemplateKind,
   webhookKind,
   workspaceKind,
-} from './kinds.js';
-import { createLinkChanges } from './link-changes.js';
-import { folderDetacher, tagDetacher, webhookLinks } from './link-references.js';
-import { createHiddenFolders } from './link-sight.js';
-import { createLinkTests } from './link-tests.js';
-import { createLinks } from './links.js';
-import { createLocalNames } from './local-cache.js';
-import { createLocks } from './locks.js';
-import { createNamesTable } from './names-table.js';
-import { createPartners } from './partners.js';
-import { createPendingCustomers } from './pending-customers.js';
-import { createQuotas } from './quotas.js';
-import type { ReadOptions } from './record-reader.js';
-import { createRecordStore, createTableCommit, REPLICATED, SINGLE_NODE, type StoreParts } from './record-store.js';
-import type { DomainRecord } from './records.js';
-import { createRedisCache } from './redis-cache.js';
-import { connectRedis } from './redis-connections.js';
+} from './model/entity-types.js';
+import type { CatalogLogger } from './model/errors.js';
+import type { DomainRecord } from './model/record-schemas.js';
+import { createSecretBox } from './model/secret-box.js';
+import { createPartners } from './partners/partners.js';
+import { createPendingCustomers } from './pending/pending-customers.js';
+import { type CatalogWatcher, createInvalidations } from './redis/change-feed.js';
+import { connectRedis } from './redis/connections.js';
+import { createLocks } from './redis/locks.js';
+import { createQuotas } from './redis/quotas.js';
+import { createRedisCache } from './redis/record-cache.js';
 import {
   FOLDER_RULES,
   GROUP_RULES,
@@ -49,12 +42,25 @@ import {
   PROGRAM_RULES,
   TAG_RULES,
   UTM_TEMPLATE_RULES,
-} from './resource-rules.js';
-import { createResources, type ResourceParts } from './resources.js';
-import { createSecretBox } from './secret-box.js';
-import type { CatalogLogger } from './unavailable.js';
-import { createWebhooks } from './webhooks.js';
-import { createWorkspaces } from './workspaces.js';
+} from './resources/named-resources.js';
+import { createResources, type ResourceParts } from './resources/resource.js';
+import { createLocalNames } from './store/local-cache.js';
+import type { ReadOptions } from './store/record-reader.js';
+import {
+  createRecordStore,
+  createTableCommit,
+  REPLICATED,
+  SINGLE_NODE,
+  type StoreParts,
+} from './store/record-store.js';
+import { createNamesTable } from './store/unique-names.js';
+import { countedBy } from './totals/affected-totals.js';
+import { createCounters } from './totals/counters.js';
+import { createActiveWebhooks } from './webhooks/active-webhooks.js';
+import { createWebhooks } from './webhooks/webhooks.js';
+import { createKeys } from './workspaces/api-keys.js';
+import { createEventUsage } from './workspaces/event-usage.js';
+import { createWorkspaces } from './workspaces/workspaces.js';
 
 export interface CatalogOptions {
   /** Says where Redis is: the catalog opens connections of its own, with limits of their own. */

@@ -1,26 +1,31 @@
-export { type BatchLoaderOptions, createBatchLoader } from './batch-loader.js';
 export { type Catalog, type CatalogOptions, createCatalog } from './catalog.js';
-export { type CustomerTotals, type LinkCounters, NO_CUSTOMER_TOTALS, NO_LINK_COUNTERS } from './counters.js';
-export { customerName, customerNameRow, customerRow, draftCustomer, type NewCustomer } from './customers.js';
-export { draftDomain, type NewDomain } from './domains.js';
-export type { CatalogWatcher } from './invalidations.js';
-export { draftKey, type IssuedKey, type NewKey } from './keys.js';
-export { NAMES_TABLE } from './kind.js';
-export { FOLDERS_TABLE, LINKS_TABLE, PARTNERS_TABLE } from './kinds.js';
-export { draftLink, type LinkDraft, type NewLink, prefixedKey } from './link-draft.js';
-export type { LinkFilters } from './link-filters.js';
-export { checkKey, normaliseKey, storedKey } from './link-key.js';
-export type { LinkGroup } from './link-list.js';
-export { shortLinkOf } from './link-object.js';
-export { isFolderHidden, type LinkSight, linkSight, WEBHOOK_SIGHT } from './link-sight.js';
-export type { LinkSort } from './link-tops.js';
-export { keepUtm, mergeUtm, normaliseUrl, readUtm, type UtmValues } from './link-url.js';
-export { type LookAgainOptions, lookAgain } from './look-again.js';
+export { type BatchLoaderOptions, createBatchLoader } from './clickhouse/data-loader.js';
+export { customerName, customerNameRow, customerRow, draftCustomer, type NewCustomer } from './customers/customers.js';
+export { readableName } from './customers/generated-name.js';
+export { draftDomain, type NewDomain } from './domains/domains.js';
+export type { LinkFilters } from './links/link-filters.js';
+export type { LinkGroup } from './links/link-list.js';
+export { shortLinkOf } from './links/link-object.js';
+export { keepUtm, mergeUtm, normaliseUrl, readUtm, type UtmValues } from './links/link-url.js';
+export { isFolderHidden, type LinkSight, linkSight, WEBHOOK_SIGHT } from './links/link-visibility.js';
+export type { LinkSort } from './links/links-by-total.js';
+export { draftLink, type LinkDraft, type NewLink, prefixedKey } from './links/new-link.js';
+export { NAMES_TABLE } from './model/entity-type.js';
+export { FOLDERS_TABLE, LINKS_TABLE, PARTNERS_TABLE } from './model/entity-types.js';
+export { type CatalogLogger, unavailable } from './model/errors.js';
+export { checkKey, normaliseKey, storedKey } from './model/link-key.js';
+export { type LookAgainOptions, lookAgain } from './model/poll-until.js';
+export * from './model/record-schemas.js';
 export { openStores, type StoreSettings, type Stores } from './open-stores.js';
-export { linkInState } from './partner-state.js';
-export { NO_PARTNER_TOTALS, type PartnerTotals } from './partner-totals.js';
-export { readableName } from './readable-name.js';
-export { API_READ, type ReadOptions } from './record-reader.js';
-export * from './records.js';
-export { type CatalogLogger, unavailable } from './unavailable.js';
-export { type CreatedWorkspace, type NewWorkspace, type WorkspacePatch, workspaceLimits } from './workspaces.js';
+export { linkInState } from './partners/partner-state.js';
+export { NO_PARTNER_TOTALS, type PartnerTotals } from './partners/partner-totals.js';
+export type { CatalogWatcher } from './redis/change-feed.js';
+export { API_READ, type ReadOptions } from './store/record-reader.js';
+export { type CustomerTotals, type LinkCounters, NO_CUSTOMER_TOTALS, NO_LINK_COUNTERS } from './totals/counters.js';
+export { draftKey, type IssuedKey, type NewKey } from './workspaces/api-keys.js';
+export {
+  type CreatedWorkspace,
+  type NewWorkspace,
+  type WorkspacePatch,
+  workspaceLimits,
+} from './workspaces/workspaces.js';

@@ -1,8 +1,8 @@
 import { type ClickHouseClient, createClickHouseClient } from '@waymark/clickhouse';
 import { Redis } from 'ioredis';
 import { type Catalog, createCatalog } from './catalog.js';
-import { SILENCE_MS_MAX } from './redis-connections.js';
-import type { CatalogLogger } from './unavailable.js';
+import type { CatalogLogger } from './model/errors.js';
+import { SILENCE_MS_MAX } from './redis/connections.js';
 
 /** Where the stores of a service are. */
 export interface StoreSettings {

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Catalog } from '../src/index.js';
-import { linkAddress } from '../src/kinds.js';
-import { createLocalRecords } from '../src/local-cache.js';
-import { createRedisCache } from '../src/redis-cache.js';
-import { connectRedis, type RedisConnections } from '../src/redis-connections.js';
+import { linkAddress } from '../src/model/entity-types.js';
+import { connectRedis, type RedisConnections } from '../src/redis/connections.js';
+import { createRedisCache } from '../src/redis/record-cache.js';
+import { createLocalRecords } from '../src/store/local-cache.js';
 import { aWorkspace, connected, startStores, type TestStores, wipeCaches } from './test-catalog.js';
 
 let stores: TestStores;

@@ -2,7 +2,7 @@ import type { EventRow } from '@waymark/clickhouse';
 import { createEventId, formatResourceId, parseResourceId } from '@waymark/contract';
 import { aClick, aLead, aSale, insertClicks, insertSales, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { countedBy } from '../src/counted.js';
+import { countedBy } from '../src/totals/affected-totals.js';
 import { aWorkspace, startStores, type TestStores } from './test-catalog.js';
 
 const text = (rows: readonly EventRow[]) => rows.map((row) => JSON.stringify(row));

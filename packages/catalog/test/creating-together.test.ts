@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Catalog } from '../src/index.js';
-import { linkAddress } from '../src/kinds.js';
-import { nameLock } from '../src/write-parts.js';
+import { linkAddress } from '../src/model/entity-types.js';
+import { nameLock } from '../src/store/write-context.js';
 import { aWorkspace, outcomes, startStores, type TestStores } from './test-catalog.js';
 
 /** Links that a workspace creates one by one, at the same time, are written together; none of them fails for another. */

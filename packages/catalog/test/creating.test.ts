@@ -6,8 +6,15 @@ import { aDomainRecord, aLinkRecord, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Catalog } from '../src/index.js';
 import { NAMES_TABLE } from '../src/index.js';
-import { type CatalogRecord, type Kind, nameRow, numberOf, recordColumns, recordRow } from '../src/kind.js';
-import { domainKind, linkKind } from '../src/kinds.js';
+import {
+  type CatalogRecord,
+  type Kind,
+  nameRow,
+  numberOf,
+  recordColumns,
+  recordRow,
+} from '../src/model/entity-type.js';
+import { domainKind, linkKind } from '../src/model/entity-types.js';
 import { startGate } from './store-gate.js';
 import { aWorkspace, outcomes, startStores, type TestStores } from './test-catalog.js';
 

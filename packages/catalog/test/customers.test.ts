@@ -3,7 +3,7 @@ import { customerSchema } from '@waymark/contract';
 import { aClick, aCustomerRecord, aLead, aSale, insertLeads, insertSales } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Catalog, customerNameRow, customerRow, NAMES_TABLE, readableName } from '../src/index.js';
-import { numberOf } from '../src/kind.js';
+import { numberOf } from '../src/model/entity-type.js';
 import { aWorkspace, startStores, type TestStores } from './test-catalog.js';
 
 let stores: TestStores;

@@ -1,8 +1,8 @@
 import { insertRows } from '@waymark/clickhouse';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Catalog, type DomainRecord, NAMES_TABLE } from '../src/index.js';
-import { nameRow, numberOf, recordColumns, recordRow } from '../src/kind.js';
-import { domainHost, domainKind } from '../src/kinds.js';
+import { nameRow, numberOf, recordColumns, recordRow } from '../src/model/entity-type.js';
+import { domainHost, domainKind } from '../src/model/entity-types.js';
 import { aWorkspace, startStores, type TestStores, wipeCaches } from './test-catalog.js';
 
 let stores: TestStores;

@@ -5,8 +5,8 @@ import { aWorkspace, outcomes, startStores, type TestStores } from './test-catal
 /** Rows of names that were drawn are written before it is known that nobody has them. */
 
 const { draws, ids } = vi.hoisted(() => ({ draws: [] as string[], ids: [] as string[] }));
-vi.mock('../src/link-draft.js', async (original) => {
-  const real = await original<typeof import('../src/link-draft.js')>();
+vi.mock('../src/links/new-link.js', async (original) => {
+  const real = await original<typeof import('../src/links/new-link.js')>();
   return {
     ...real,
     draftLink: (...given: Parameters<typeof real.draftLink>) => {

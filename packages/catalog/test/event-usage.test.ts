@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { formatResourceId } from '@waymark/contract';
 import { aClick, createTestDatabase, insertClicks, type TestDatabase } from '@waymark/test-kit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createEventUsage, type EventUsage } from '../src/event-usage.js';
+import { createEventUsage, type EventUsage } from '../src/workspaces/event-usage.js';
 
 const FAR = 5_000_000;
 

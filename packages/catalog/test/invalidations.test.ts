@@ -1,7 +1,7 @@
 import { startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { type CatalogChange, createInvalidations } from '../src/invalidations.js';
+import { type CatalogChange, createInvalidations } from '../src/redis/change-feed.js';
 
 let redis: TestRedis;
 let client: Redis;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createKnownTotals } from '../src/known-totals.js';
+import { createKnownTotals } from '../src/totals/totals-cache.js';
 
 /** Totals that a read finds one higher each time; `b` has none. */
 function aReader() {

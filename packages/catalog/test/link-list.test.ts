@@ -4,8 +4,8 @@ import { aClick, aLinkRecord, aSale, insertClicks, insertSales } from '@waymark/
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Catalog, LinkRecord } from '../src/index.js';
-import { numberOf, recordColumns, recordRow } from '../src/kind.js';
-import { linkKind } from '../src/kinds.js';
+import { numberOf, recordColumns, recordRow } from '../src/model/entity-type.js';
+import { linkKind } from '../src/model/entity-types.js';
 import { aWorkspace, startStores, type TestStores } from './test-catalog.js';
 
 const LINKS = 1_200;

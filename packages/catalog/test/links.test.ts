@@ -2,9 +2,9 @@ import { insertRows } from '@waymark/clickhouse';
 import { linkSchema } from '@waymark/contract';
 import { aClick, aLead, aSale, insertClicks, insertLeads, insertSales } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createCounters } from '../src/counters.js';
 import { type Catalog, NO_LINK_COUNTERS } from '../src/index.js';
-import { numberOf } from '../src/kind.js';
+import { numberOf } from '../src/model/entity-type.js';
+import { createCounters } from '../src/totals/counters.js';
 import { aWorkspace, startStores, type TestStores } from './test-catalog.js';
 
 let stores: TestStores;

@@ -11,8 +11,8 @@ import {
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Catalog, type CustomerRecord, draftCustomer, type NewCustomer } from '../src/index.js';
-import { numberOf } from '../src/kind.js';
-import type { CustomerFilters } from '../src/resource-rules.js';
+import { numberOf } from '../src/model/entity-type.js';
+import type { CustomerFilters } from '../src/resources/named-resources.js';
 import { aWorkspace, connected, startStores, type TestStores, wipeCaches } from './test-catalog.js';
 
 /** Customers that events brought and the writer has not written: they are read as if it had. */

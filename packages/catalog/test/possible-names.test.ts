@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { checkPossible } from '../src/write-parts.js';
+import { checkPossible } from '../src/store/write-context.js';
 
 it.each([
   ['a\0b', 'invalid_format: externalId: must not contain a NUL character'],

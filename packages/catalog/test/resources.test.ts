@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Catalog } from '../src/index.js';
-import { numberOf } from '../src/kind.js';
+import { numberOf } from '../src/model/entity-type.js';
 import { aWorkspace, startStores, type TestStores } from './test-catalog.js';
 
 let stores: TestStores;

@@ -1,8 +1,8 @@
 import { insertRows } from '@waymark/clickhouse';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Catalog, NAMES_TABLE } from '../src/index.js';
-import { nameRow, numberOf } from '../src/kind.js';
-import { linkAddress } from '../src/kinds.js';
+import { nameRow, numberOf } from '../src/model/entity-type.js';
+import { linkAddress } from '../src/model/entity-types.js';
 import { aWorkspace, outcomes, startStores, type TestStores } from './test-catalog.js';
 
 let stores: TestStores;

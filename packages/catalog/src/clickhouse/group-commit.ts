@@ -1,0 +1,110 @@
+import type { EventRow } from '@waymark/clickhouse';
+import { isInfrastructureError } from '@waymark/clickhouse';
+import { UnknownOutcomeError, unavailable } from '../model/errors.js';
+
+export interface GroupCommitOptions {
+  readonly insert: (rows: readonly EventRow[]) => Promise<void>;
+  readonly now: () => number;
+  readonly concurrentInsertsMax: number;
+}
+
+/** Gathers the rows of many writers into one insert: single-row inserts would make a part each. */
+export interface GroupCommit {
+  /**
+   * Resolves when the rows are in the table. Rows still unsent at `notAfterMs` are refused: the writer's locks may be gone
+   * before they would land. Rejects with UnknownOutcomeError when they may or may not be there.
+   */
+  add(rows: readonly EventRow[], notAfterMs: number): Promise<void>;
+  /** Sends what is waiting and returns when every insert has ended. */
+  close(): Promise<void>;
+}
+
+interface Entry {
+  readonly rows: readonly EventRow[];
+  readonly notAfterMs: number;
+  readonly resolve: () => void;
+  readonly reject: (err: unknown) => void;
+}
+
+const WAIT_MS = 5;
+const FULL_ROWS = 100;
+/** Rows of one insert when inserts are slower than their writers. */
+const ROWS_MAX = 1000;
+
+export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
+  let waiting: Entry[] = [];
+  let waitingRows = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let isDue = false;
+  const inserts = new Set<Promise<void>>();
+
+  function flush(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    isDue = true;
+    while (waiting.length > 0 && inserts.size < options.concurrentInsertsMax) {
+      const insert = commit(takeBatch());
+      inserts.add(insert);
+      void insert.finally(() => {
+        inserts.delete(insert);
+        if (isDue) flush();
+      });
+    }
+    if (waiting.length === 0) isDue = false;
+  }
+
+  function takeBatch(): Entry[] {
+    let rows = 0;
+    let count = 0;
+    for (const entry of waiting) {
+      if (count > 0 && rows + entry.rows.length > ROWS_MAX) break;
+      rows += entry.rows.length;
+      count += 1;
+    }
+    const batch = waiting.slice(0, count);
+    waiting = waiting.slice(count);
+    waitingRows -= rows;
+    return batch;
+  }
+
+  async function commit(batch: readonly Entry[]): Promise<void> {
+    const now = options.now();
+    const timely = batch.filter((entry) => entry.notAfterMs >= now);
+    for (const entry of batch) {
+      if (entry.notAfterMs < now) entry.reject(unavailable('an insert waited longer than its lock allows'));
+    }
+    if (timely.length === 0) return;
+    try {
+      await options.insert(timely.flatMap((entry) => entry.rows));
+      for (const entry of timely) entry.resolve();
+    } catch (err) {
+      // One writer's bad row must not fail the others: each tries alone.
+      const isUnknown = isInfrastructureError(err);
+      for (const entry of timely) {
+        if (isUnknown) entry.reject(new UnknownOutcomeError(err));
+        else if (timely.length === 1) entry.reject(err);
+        else await commit([entry]);
+      }
+    }
+  }
+
+  return {
+    add(rows, notAfterMs) {
+      if (rows.length === 0) return Promise.resolve();
+      return new Promise((resolve, reject) => {
+        waiting.push({ rows, notAfterMs, resolve, reject });
+        waitingRows += rows.length;
+        // Several rows are mostly those of a group, gathered already; while inserts are under way all wait together anyhow.
+        if (rows.length > 1 || waitingRows >= FULL_ROWS) flush();
+        else timer ??= setTimeout(flush, WAIT_MS);
+      });
+    },
+    async close() {
+      flush();
+      while (inserts.size > 0) {
+        await Promise.all(inserts);
+        flush();
+      }
+    },
+  };
+}

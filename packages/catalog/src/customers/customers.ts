@@ -1,0 +1,100 @@
+import type { ClickHouseClient, EventRow } from '@waymark/clickhouse';
+import { type Customer, createResourceId } from '@waymark/contract';
+import { nameRow, recordRow } from '../model/entity-type.js';
+import { customerExternalId, customerKind } from '../model/entity-types.js';
+import type { CustomerRecord } from '../model/record-schemas.js';
+import type { PendingRecords } from '../pending/pending-records.js';
+import { CUSTOMER_RULES, type NewCustomer } from '../resources/named-resources.js';
+import { createResources, type ResourceParts } from '../resources/resource.js';
+import type { RecordStore, TableSettings } from '../store/record-store.js';
+import { type Counters, type CustomerTotals, NO_CUSTOMER_TOTALS } from '../totals/counters.js';
+import { readableName } from './generated-name.js';
+import { type CustomerTraces, readCustomerTraces } from './idempotency-keys.js';
+
+export type { NewCustomer };
+
+/** A customer that is not stored yet, with a new id. */
+export function draftCustomer(workspaceId: string, input: NewCustomer, nowMs: number): CustomerRecord {
+  const time = new Date(nowMs).toISOString();
+  const id = createResourceId('customer', nowMs);
+  return { ...CUSTOMER_RULES.complete(input), id, workspaceId, createdAt: time, updatedAt: time };
+}
+
+/** The queue row of a customer (kind `customer`, version 1). */
+export function customerRow(record: CustomerRecord, version: number): EventRow {
+  return recordRow(customerKind, { record, version });
+}
+
+/** The row of `names` that belongs to a queue row of a customer: makes the customer findable by its external id. */
+export function customerNameRow(row: EventRow): EventRow {
+  const [workspaceNumber, number, version, , externalId] = row;
+  if (typeof workspaceNumber !== 'string' || typeof number !== 'string' || typeof externalId !== 'string') {
+    throw new TypeError('not a customer row');
+  }
+  const name = { kind: 'customer', scope: workspaceNumber, name: externalId };
+  return nameRow(name, { id: number, workspaceId: workspaceNumber }, Number(version));
+}
+
+/** What to call a customer: its name, else its email, else a name made from its id. */
+export function customerName(record: Pick<CustomerRecord, 'id' | 'name' | 'email'>): string {
+  return record.name || record.email || readableName(record.id);
+}
+
+export interface CustomersParts extends ResourceParts {
+  readonly clickhouse: ClickHouseClient;
+  readonly settings: TableSettings;
+  readonly counters: Counters;
+  readonly pending: PendingRecords<CustomerRecord>;
+}
+
+export function createCustomers(store: RecordStore<CustomerRecord>, parts: CustomersParts) {
+  return {
+    ...createResources(store, CUSTOMER_RULES, parts),
+
+    findByExternalId(workspaceId: string, externalId: string): Promise<CustomerRecord | undefined> {
+      return store.findByName(customerExternalId(workspaceId, externalId));
+    },
+
+    /** Whether ClickHouse has no customer of that external id; caches are not used. */
+    async isNew(workspaceId: string, externalId: string): Promise<boolean> {
+      return (await parts.namesTable.claims(customerExternalId(workspaceId, externalId))).length === 0;
+    },
+
+    /**
+     * Whether the customer, and so perhaps the event that brought it, is not written yet.
+     *
+     * @throws ApiError 500 with `Retry-After` when Redis stays away
+     */
+    async isPending(workspaceId: string, id: string): Promise<boolean> {
+      return (await parts.pending.read(workspaceId, id)) !== undefined;
+    },
+
+    /** Names under which the endpoints of `/track` store answers that mention the customer. */
+    traces: (workspaceId: string, id: string): Promise<CustomerTraces> =>
+      readCustomerTraces(parts.clickhouse, parts.settings.read, workspaceId, id),
+
+    /** The totals of each customer that has events. */
+    counters: parts.counters.customers,
+
+    /** The same, without those of the last moment. */
+    knownCounters: parts.counters.known.customers,
+
+    /** The customer object of every response. */
+    toCustomer(record: CustomerRecord, totals: CustomerTotals = NO_CUSTOMER_TOTALS): Customer {
+      return {
+        id: record.id,
+        externalId: record.externalId,
+        name: customerName(record),
+        email: record.email,
+        avatar: record.avatar,
+        stripeCustomerId: record.stripeCustomerId,
+        country: record.country,
+        sales: totals.sales,
+        saleAmount: totals.saleAmount,
+        createdAt: record.createdAt,
+        firstSaleAt: totals.firstSaleAt,
+        subscriptionCanceledAt: record.subscriptionCanceledAt,
+      };
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import { queryRows } from '../clickhouse/query-rows.js';
+import { numberOf } from '../model/entity-type.js';
+
+/** More than any one customer has; what is remembered of older events has expired. */
+const TRACES_MAX = 10_000;
+/** Longer than answers to repeated events are remembered. */
+const REMEMBERED_DAYS = 9;
+
+const traces = (column: string, table: string) => `SELECT DISTINCT ${column} FROM ${table}
+WHERE workspace_id = {workspace:UInt64} AND customer_id = {customer:UInt64}
+  AND timestamp > now() - INTERVAL ${REMEMBERED_DAYS} DAY AND ${column} != '' LIMIT ${TRACES_MAX}`;
+
+const EVENT_NAMES = traces('event_name', 'lead_events');
+const INVOICE_IDS = traces('invoice_id', 'sale_events');
+
+/** Under which names answers that mention the customer are remembered. */
+export interface CustomerTraces {
+  readonly eventNames: readonly string[];
+  readonly invoiceIds: readonly string[];
+}
+
+export async function readCustomerTraces(
+  clickhouse: ClickHouseClient,
+  settings: Readonly<Record<string, number>>,
+  workspaceId: string,
+  customerId: string,
+): Promise<CustomerTraces> {
+  const parameters = { workspace: numberOf('workspace', workspaceId), customer: numberOf('customer', customerId) };
+  const read = async (query: string) =>
+    (await queryRows<[string]>(clickhouse, { query, parameters, settings })).map(([value]) => value);
+  const [eventNames, invoiceIds] = await Promise.all([read(EVENT_NAMES), read(INVOICE_IDS)]);
+  return { eventNames, invoiceIds };
+}

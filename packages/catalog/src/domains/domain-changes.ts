@@ -1,0 +1,126 @@
+import { ApiError } from '@waymark/contract';
+import type { DomainRecord, LinkRecord } from '../model/record-schemas.js';
+import type { NewDomain } from '../resources/named-resources.js';
+import type { Fields } from '../resources/resource.js';
+import { changeAll, removeAll } from '../store/bulk-changes.js';
+import { equals } from '../store/list-conditions.js';
+import type { RecordStore } from '../store/record-store.js';
+import { underLock, type WriteParts } from '../store/write-context.js';
+
+/** The part of the domains' resource that changes are made through. */
+interface DomainResource {
+  create(workspaceId: string, input: NewDomain, countMax?: number | null): Promise<DomainRecord>;
+  update(
+    workspaceId: string,
+    id: string,
+    change: (record: DomainRecord) => Partial<Fields<DomainRecord>>,
+  ): Promise<DomainRecord>;
+  remove(workspaceId: string, id: string): Promise<DomainRecord>;
+}
+
+/** Creates, moves and removes domains together with their links. */
+export function createDomainChanges(
+  stores: { readonly domains: RecordStore<DomainRecord>; readonly links: RecordStore<LinkRecord> },
+  resource: DomainResource,
+  parts: WriteParts,
+) {
+  const { domains, links } = stores;
+
+  const all = async (workspaceId: string): Promise<DomainRecord[]> =>
+    (await domains.table.select(workspaceId, 'ORDER BY id', {})).map(({ record }) => record);
+
+  function moveLinks({ workspaceId, slug }: DomainRecord, from: string): Promise<void> {
+    return changeAll(links, workspaceId, [equals('domain', from)], (link) =>
+      link.domain === from ? { ...link, domain: slug } : link,
+    );
+  }
+
+  /** Moves the links that are still on the old slug, which belongs to the domain until then and keeps answering. */
+  async function finishMove(domain: DomainRecord): Promise<DomainRecord> {
+    const { workspaceId, id, movedFrom } = domain;
+    if (movedFrom === null) return domain;
+    await moveLinks(domain, movedFrom);
+    const moved = await resource.update(workspaceId, id, () => ({ movedFrom: null }));
+    // What was created there in the meantime.
+    await moveLinks(domain, movedFrom);
+    return moved;
+  }
+
+  /** One primary domain: all are held while it changes. */
+  async function setPrimary(workspaceId: string, id: string): Promise<void> {
+    const ids = (await all(workspaceId)).map((domain) => domain.id);
+    const updatedAt = new Date(parts.now()).toISOString();
+    await domains.updateMany(workspaceId, ids, (domain) =>
+      domain.primary === (domain.id === id) ? domain : { ...domain, primary: domain.id === id, updatedAt },
+    );
+  }
+
+  /** The oldest domain becomes primary when none is. */
+  async function ensurePrimary(workspaceId: string): Promise<void> {
+    if ((await all(workspaceId)).some(({ primary }) => primary)) return;
+    const lock = await parts.locks.take([`primary/${workspaceId}`]);
+    await underLock(lock, async () => {
+      const present = await all(workspaceId);
+      const [oldest] = present;
+      if (oldest !== undefined && !present.some(({ primary }) => primary)) await setPrimary(workspaceId, oldest.id);
+    });
+  }
+
+  return {
+    /**
+     * A domain and its root link without destination. The workspace's first domain becomes primary.
+     *
+     * @throws ApiError forbidden (quota), conflict when the domain is in use, by any workspace
+     */
+    async create(workspaceId: string, input: NewDomain, countMax: number | null = null): Promise<DomainRecord> {
+      const domain = await resource.create(workspaceId, input, countMax);
+      await ensurePrimary(workspaceId);
+      return (await domains.get(workspaceId, domain.id)) ?? domain;
+    },
+
+    /**
+     * A new slug moves every link. Killed on the way, it leaves both slugs at work, and the next update moves the rest.
+     *
+     * @throws ApiError not_found, conflict when the new slug is in use
+     */
+    async update(workspaceId: string, id: string, patch: Partial<Fields<DomainRecord>>): Promise<DomainRecord> {
+      const before = await domains.get(workspaceId, id);
+      if (before !== undefined) await finishMove(before);
+      const changed = await resource.update(workspaceId, id, (domain) => {
+        const isMoved = patch.slug !== undefined && patch.slug !== domain.slug;
+        if (isMoved && domain.movedFrom !== null) {
+          throw new ApiError('conflict', 'The links of this domain are being moved.');
+        }
+        return { ...patch, movedFrom: isMoved ? domain.slug : domain.movedFrom };
+      });
+      return finishMove(changed);
+    },
+
+    /** @throws ApiError not_found */
+    async makePrimary(workspaceId: string, id: string): Promise<DomainRecord> {
+      await setPrimary(workspaceId, id);
+      const domain = await domains.get(workspaceId, id);
+      if (domain === undefined) throw new ApiError('not_found', 'Domain not found.');
+      return domain;
+    },
+
+    /**
+     * Removes the domain and its links; killed on the way, it leaves the domain, to be removed again. The oldest of the others
+     * becomes primary if it was.
+     *
+     * @throws ApiError not_found
+     */
+    async remove(workspaceId: string, id: string): Promise<DomainRecord> {
+      const domain = await domains.get(workspaceId, id);
+      if (domain === undefined) throw new ApiError('not_found', 'Domain not found.');
+      const slugs = [domain.slug, ...(domain.movedFrom === null ? [] : [domain.movedFrom])];
+      // The root link goes with its domain: before that, one without it could be seen.
+      const notRoot = { sql: "key != '_root'", values: {} };
+      for (const slug of slugs) await removeAll(links, workspaceId, [equals('domain', slug), notRoot]);
+      const removed = await resource.remove(workspaceId, id);
+      for (const slug of slugs) await removeAll(links, workspaceId, [equals('domain', slug)]);
+      if (removed.primary) await ensurePrimary(workspaceId);
+      return removed;
+    },
+  };
+}

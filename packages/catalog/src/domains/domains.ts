@@ -1,0 +1,78 @@
+import { createResourceId, type Domain } from '@waymark/contract';
+import { draftLink } from '../links/new-link.js';
+import { domainHost } from '../model/entity-types.js';
+import type { DomainRecord, LinkRecord } from '../model/record-schemas.js';
+import { DOMAIN_RULES, type NewDomain } from '../resources/named-resources.js';
+import { createResources, type ResourceParts } from '../resources/resource.js';
+import type { ReadOptions } from '../store/record-reader.js';
+import type { RecordStore } from '../store/record-store.js';
+import { createDomainChanges } from './domain-changes.js';
+import { createPrimaryDomains } from './primary-domains.js';
+
+export type { NewDomain };
+
+/** A domain that is not stored yet. */
+export function draftDomain(workspaceId: string, input: NewDomain, nowMs: number): DomainRecord {
+  const time = new Date(nowMs).toISOString();
+  const id = createResourceId('domain', nowMs);
+  return { ...DOMAIN_RULES.complete(input), id, workspaceId, createdAt: time, updatedAt: time };
+}
+
+/** The domain object of every response. */
+function domainObject(record: DomainRecord): Domain {
+  return {
+    id: record.id,
+    slug: record.slug,
+    verified: record.verified,
+    primary: record.primary,
+    archived: record.archived,
+    placeholder: record.placeholder,
+    expiredUrl: record.expiredUrl,
+    notFoundUrl: record.notFoundUrl,
+    logo: record.logo,
+    assetLinks: record.assetLinks,
+    appleAppSiteAssociation: record.appleAppSiteAssociation,
+    createdAt: record.createdAt,
+    updatedAt: record.updatedAt,
+    registeredDomain: null,
+  };
+}
+
+export function createDomains(
+  stores: { readonly domains: RecordStore<DomainRecord>; readonly links: RecordStore<LinkRecord> },
+  parts: ResourceParts,
+  hotRead: ReadOptions,
+) {
+  const { domains, links } = stores;
+  const resources = createResources(domains, DOMAIN_RULES, parts, {
+    /** Its root link, without destination. */
+    companions: ({ workspaceId, slug }) => [
+      links.prepare(draftLink(workspaceId, { domain: slug, key: '_root', url: '' }, parts.now())),
+    ],
+  });
+
+  return {
+    ...createDomainChanges(stores, resources, parts),
+
+    get: resources.get,
+    list: resources.list,
+
+    /**
+     * Redirect path: a stale copy rather than an error.
+     *
+     * @param slug lower case, without `www.`
+     * @param options.limitMs a second unless the caller has more time than a redirect
+     */
+    findBySlug(slug: string, options: ReadOptions = hotRead): Promise<DomainRecord | undefined> {
+      return domains.findByName(domainHost(slug), options);
+    },
+
+    /** What {@link findBySlug} finds without a look at a store; undefined when it needs one. */
+    freshBySlug: (slug: string): DomainRecord | undefined => domains.freshByName(domainHost(slug), hotRead),
+
+    /** The domain that links get when they name none. */
+    primary: createPrimaryDomains(domains),
+
+    toDomain: domainObject,
+  };
+}

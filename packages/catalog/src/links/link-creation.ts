@@ -1,0 +1,132 @@
+import { ApiError, ROOT_KEY, withoutOuter } from '@waymark/contract';
+import { linkAddress, linkExternalId } from '../model/entity-types.js';
+import { checkKey, normaliseKey } from '../model/link-key.js';
+import type { LinkRecord } from '../model/record-schemas.js';
+import type { SecretBox } from '../model/secret-box.js';
+import type { RecordStore } from '../store/record-store.js';
+import { NameTakenError } from '../store/write-context.js';
+import { draftLink, type NewLink, randomKey } from './new-link.js';
+
+const RANDOM_KEY_TRIES = 8;
+/** Of 62 to the power of seven keys a workspace has few. */
+const LIKELY_FREE_CHARS = 7;
+
+/** What of a link can be taken. */
+type LinkNames = Pick<NewLink, 'domain' | 'key' | 'externalId'>;
+
+/** Tells the caller what is taken; any other error stays as it is. */
+export function linkConflict(err: unknown, { domain, key, externalId }: LinkNames): unknown {
+  if (!(err instanceof NameTakenError)) return err;
+  const message =
+    err.taken.kind === 'link'
+      ? `Duplicate key: the link ${domain}/${withoutOuter(key ?? '', '/') || ROOT_KEY} already exists.`
+      : `A link with the externalId "${externalId ?? ''}" already exists in this workspace.`;
+  return new ApiError('conflict', message, { cause: err });
+}
+
+function isTakenKey(err: unknown): boolean {
+  return err instanceof NameTakenError && err.taken.kind === 'link';
+}
+
+/** Nothing of it was chosen that can be taken; short random keys are taken often. */
+function areNamesDrawn({ key, keyLength, externalId }: NewLink): boolean {
+  return key === undefined && !externalId && (keyLength === undefined || keyLength >= LIKELY_FREE_CHARS);
+}
+
+export interface LinkCreationParts {
+  readonly store: RecordStore<LinkRecord>;
+  readonly secrets: SecretBox;
+  readonly now: () => number;
+}
+
+/** Creates links; random keys that are taken are drawn again. */
+export function createLinkCreation({ store, secrets, now }: LinkCreationParts) {
+  function draft(workspaceId: string, input: NewLink): LinkRecord {
+    const { keyLength: _length, prefix: _prefix, password, ...fields } = input;
+    const record = draftLink(workspaceId, { ...fields, key: input.key ?? randomKey(input) }, now());
+    return { ...record, encryptedPassword: password ? secrets.seal(password, record.id) : null };
+  }
+
+  /** One try at each, all in one insert. */
+  async function attempt(workspaceId: string, inputs: readonly NewLink[]): Promise<(LinkRecord | ApiError)[]> {
+    const drafts = inputs.map((input) => ({ record: draft(workspaceId, input), areNamesDrawn: areNamesDrawn(input) }));
+    const faults = await store.createMany(workspaceId, drafts);
+    return drafts.map(({ record }, index) => faults[index] ?? record);
+  }
+
+  /**
+   * Creates those of the links whose names are free, in one insert unless a random key has to be drawn again.
+   *
+   * @returns for each either the link or why there is none: unprocessable_entity or forbidden (key), conflict (key or
+   *   externalId taken)
+   */
+  async function createMany(
+    workspaceId: string,
+    inputs: readonly NewLink[],
+  ): Promise<readonly (LinkRecord | ApiError)[]> {
+    const results: (LinkRecord | ApiError | undefined)[] = inputs.map(keyFault);
+    for (let tries = 0; tries < RANDOM_KEY_TRIES; tries++) {
+      const open = inputs.flatMap((input, index) => (results[index] === undefined ? [{ input, index }] : []));
+      if (open.length === 0) break;
+      const made = await attempt(
+        workspaceId,
+        open.map(({ input }) => input),
+      );
+      open.forEach(({ input, index }, place) => {
+        const result = made[place];
+        if (input.key === undefined && isTakenKey(result)) return;
+        results[index] = result instanceof ApiError ? (linkConflict(result, input) as ApiError) : result;
+      });
+    }
+    return results.map((result) => result ?? noFreeKey());
+  }
+
+  /** @throws ApiError unprocessable_entity or forbidden for a malformed key, or a malformed prefix of a random one */
+  function checkKeyOf(input: NewLink): void {
+    if (input.key === undefined) checkKey(randomKey(input), 'prefix');
+    else checkKey(input.key);
+  }
+
+  function keyFault(input: NewLink): ApiError | undefined {
+    try {
+      checkKeyOf(input);
+      return undefined;
+    } catch (err) {
+      if (err instanceof ApiError) return err;
+      throw err;
+    }
+  }
+
+  function noFreeKey(): ApiError {
+    return new ApiError('conflict', 'No free key of that length was found; ask for a longer one.');
+  }
+
+  return {
+    createMany,
+
+    /** @throws ApiError unprocessable_entity or forbidden (key), conflict (key or externalId taken) */
+    async create(workspaceId: string, input: NewLink): Promise<LinkRecord> {
+      checkKeyOf(input);
+      for (let tries = 0; tries < RANDOM_KEY_TRIES; tries++) {
+        try {
+          return await store.create(draft(workspaceId, input), areNamesDrawn(input));
+        } catch (err) {
+          if (input.key !== undefined || !isTakenKey(err)) throw linkConflict(err, input);
+        }
+      }
+      throw noFreeKey();
+    },
+
+    /** @throws ApiError conflict when the key or the externalId is taken at this moment */
+    async assertFree(workspaceId: string, input: LinkNames): Promise<void> {
+      const { domain, key, externalId } = input;
+      const names = [
+        ...(key === undefined ? [] : [linkAddress(domain, normaliseKey(key))]),
+        ...(externalId ? [linkExternalId(workspaceId, externalId)] : []),
+      ];
+      for (const name of names) {
+        if ((await store.ownerInTables(name)) !== undefined) throw linkConflict(new NameTakenError(name), input);
+      }
+    },
+  };
+}

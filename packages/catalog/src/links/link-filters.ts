@@ -1,0 +1,76 @@
+import { parseResourceId } from '@waymark/contract';
+import { contains, equals, hasId } from '../store/list-conditions.js';
+import type { Condition } from '../store/record-list.js';
+import { IN_NO_HIDDEN_FOLDER } from './link-visibility.js';
+
+/** Which links a list shows; a filter that is left out is not applied. */
+export interface LinkFilters {
+  readonly domain?: string | undefined;
+  /** Links that have any of them. */
+  readonly tagIds?: readonly string[] | undefined;
+  /** Null = links in no folder. */
+  readonly folderId?: string | null | undefined;
+  /** Part of the short link or the destination, in any case. */
+  readonly search?: string | undefined;
+  readonly userId?: string | undefined;
+  readonly tenantId?: string | undefined;
+  readonly partnerId?: string | undefined;
+  readonly ids?: readonly string[] | undefined;
+  /** Links with at least one tag. */
+  readonly hasTags?: boolean | undefined;
+  /** Without those in folders that not every member may see. */
+  readonly hidesFolders?: boolean | undefined;
+  /** Archived ones as well. */
+  readonly showArchived: boolean;
+}
+
+const SHORT_LINK = "concat('https://', domain, if(key = '_root', '', '/'), if(key = '_root', '', key))";
+
+function given<T>(value: T | undefined, condition: (value: T) => Condition): Condition[] {
+  return value === undefined ? [] : [condition(value)];
+}
+
+function hasAnyTag(tagIds: readonly string[]): Condition {
+  const numbers = tagIds.flatMap((id) => parseResourceId('tag', id) ?? []).map(BigInt);
+  return { sql: 'hasAny(tag_ids, {tag_ids:Array(UInt64)})', values: { tag_ids: numbers } };
+}
+
+function inFolder(folderId: string | null): Condition {
+  return folderId === null ? { sql: 'folder_id = 0', values: {} } : hasId('folder_id', 'folder', [folderId]);
+}
+
+/** Conditions that a list has beside that on archived links: they may leave few. */
+export function narrowing(filters: LinkFilters): Condition[] {
+  return [
+    ...given(filters.domain, (domain) => equals('domain', domain)),
+    ...given(filters.tagIds, hasAnyTag),
+    ...given(filters.folderId, inFolder),
+    ...given(filters.search, (text) => contains([SHORT_LINK, 'url'], text)),
+    ...given(filters.userId, (id) => equals('user_id', id)),
+    ...given(filters.tenantId, (id) => equals('tenant_id', id)),
+    ...given(filters.partnerId, (id) => hasId('partner_id', 'partner', [id])),
+    ...given(filters.ids, (ids) => hasId('id', 'link', ids)),
+    ...(filters.hasTags ? [{ sql: 'notEmpty(tag_ids)', values: {} }] : []),
+  ];
+}
+
+export const NOT_ARCHIVED: Condition = { sql: 'archived = 0', values: {} };
+
+/** Everything that a listed link must be. */
+export function linkConditions(filters: LinkFilters): Condition[] {
+  return [
+    ...narrowing(filters),
+    ...(filters.hidesFolders ? [IN_NO_HIDDEN_FOLDER] : []),
+    ...(filters.showArchived ? [] : [NOT_ARCHIVED]),
+  ];
+}
+
+/** Only links of the newest rows: a list of all that starts with the newest need not look at the rest. */
+export function newestRows(rows: number, beforeNumber?: string): Condition {
+  const before = beforeNumber === undefined ? '' : 'AND id < {window_before:UInt64}';
+  return {
+    sql: `id >= (SELECT min(id) FROM (SELECT id FROM links WHERE workspace_id = {workspace:UInt64} ${before}
+ORDER BY workspace_id DESC, id DESC LIMIT {window_rows:UInt32}))`,
+    values: { window_rows: rows, ...(beforeNumber === undefined ? {} : { window_before: BigInt(beforeNumber) }) },
+  };
+}

@@ -1,0 +1,159 @@
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import { formatResourceId, type SortOrder } from '@waymark/contract';
+import { queryRows } from '../clickhouse/query-rows.js';
+import { numberOf } from '../model/entity-type.js';
+import type { LinkRecord } from '../model/record-schemas.js';
+import { equals } from '../store/list-conditions.js';
+import { BY_CREATION, type Condition, type SortRule } from '../store/record-list.js';
+import type { RecordStore } from '../store/record-store.js';
+import { type LinkFilters, linkConditions, narrowing, newestRows } from './link-filters.js';
+import { IN_NO_HIDDEN_FOLDER, type LinkSight } from './link-visibility.js';
+import { createLinkTops, isTotalSort, type LinkSort, TOTAL_COLUMNS } from './links-by-total.js';
+
+export interface LinkPage {
+  readonly filters: LinkFilters;
+  readonly sortBy: LinkSort;
+  readonly sortOrder: SortOrder;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** The page next to a link, in the order of creation. */
+export interface LinkCursor {
+  readonly filters: LinkFilters;
+  readonly sortOrder: SortOrder;
+  readonly limit: number;
+  /** Public id; need not be of a link that still exists. */
+  readonly id: string;
+  readonly side: 'after' | 'before';
+}
+
+/** What links can be counted by, and the column that says it. */
+const GROUPS = {
+  domain: 'domain',
+  tagId: 'arrayJoin(tag_ids)',
+  userId: 'user_id',
+  folderId: 'folder_id',
+} as const;
+export type LinkGroup = keyof typeof GROUPS;
+
+/** A group's value; null stands for links without one. */
+export interface LinkCount {
+  readonly value: string | null;
+  readonly count: number;
+}
+
+/** More than the groups of any workspace that people look at. */
+const GROUPS_MAX = 1_000;
+/** Beyond the page, for rows of older versions and links that are not listed. */
+const WINDOW_SPARE = 300;
+
+export interface LinkListParts {
+  readonly store: RecordStore<LinkRecord>;
+  readonly clickhouse: ClickHouseClient;
+  readonly settings: Readonly<Record<string, number>>;
+}
+
+function byTotal(sort: keyof typeof TOTAL_COLUMNS): SortRule {
+  const { total } = TOTAL_COLUMNS[sort];
+  return {
+    by: 'sorted_by',
+    join: `LEFT JOIN (SELECT link_id, ${total} AS sorted_by FROM link_totals
+WHERE workspace_id = {workspace:UInt64} GROUP BY link_id) AS totals ON totals.link_id = record.id`,
+  };
+}
+
+function groupValue(group: LinkGroup, text: string): string | null {
+  if (group === 'domain') return text;
+  if (group === 'tagId') return formatResourceId('tag', text);
+  if (group === 'folderId') return text === '0' ? null : formatResourceId('folder', text);
+  return text === '' ? null : text;
+}
+
+/** Lists and counts links. What is listed is read from ClickHouse: a link is in the list as soon as its creation was answered. */
+export function createLinkList({ store, clickhouse, settings }: LinkListParts) {
+  const { lists } = store;
+  const tops = createLinkTops({ store, clickhouse, settings });
+  const isNarrow = (filters: LinkFilters) => narrowing(filters).length > 0;
+
+  async function byCreation(
+    workspaceId: string,
+    page: Pick<LinkPage, 'filters' | 'sortOrder' | 'limit' | 'offset'>,
+    cursor: Condition[] = [],
+    beforeNumber?: string,
+  ): Promise<LinkRecord[]> {
+    const { filters, sortOrder: order, limit, offset } = page;
+    const conditions = [...linkConditions(filters), ...cursor];
+    const request = { sort: BY_CREATION, order, limit, offset };
+    if (order === 'desc' && !isNarrow(filters)) {
+      // In this direction a read with FINAL goes through all rows of the workspace.
+      const rows = 2 * (offset + limit) + WINDOW_SPARE;
+      const newest = { ...request, conditions: [...conditions, newestRows(rows, beforeNumber)] };
+      const found = await lists.list(workspaceId, newest);
+      if (found.length === limit) return found;
+    }
+    return lists.list(workspaceId, { ...request, conditions });
+  }
+
+  return {
+    /** A page of links; links with equal sort values are in the order of creation, in the same direction. */
+    async list(workspaceId: string, page: LinkPage): Promise<LinkRecord[]> {
+      const { filters, sortBy, sortOrder: order, limit, offset } = page;
+      if (!isTotalSort(sortBy)) return byCreation(workspaceId, page);
+      // These pages are put together from totals, which are not split by folder.
+      if (!isNarrow(filters) && !filters.hidesFolders) {
+        const records = await tops.find(workspaceId, { ...page, sortBy });
+        if (records !== undefined) return records;
+      }
+      const conditions = linkConditions(filters);
+      return lists.list(workspaceId, { conditions, sort: byTotal(sortBy), order, limit, offset });
+    },
+
+    /** Links next to another, in the order of the list. */
+    async listFrom(workspaceId: string, { filters, sortOrder, limit, id, side }: LinkCursor): Promise<LinkRecord[]> {
+      const number = numberOf('link', id);
+      // Links before another in a list are those after it in the opposite order, read from the near end.
+      const order = side === 'after' ? sortOrder : sortOrder === 'asc' ? 'desc' : 'asc';
+      const sql = order === 'asc' ? 'id > {cursor:UInt64}' : 'id < {cursor:UInt64}';
+      const cursor = [{ sql, values: { cursor: BigInt(number) } }];
+      const found = await byCreation(workspaceId, { filters, sortOrder: order, limit, offset: 0 }, cursor, number);
+      return side === 'after' ? found : found.reverse();
+    },
+
+    /** Whether the workspace has, or ever had, a link of that id: pages go on while links are removed. */
+    async everExisted(workspaceId: string, id: string): Promise<boolean> {
+      const rows = await queryRows<[number]>(clickhouse, {
+        query: 'SELECT 1 FROM links WHERE workspace_id = {workspace:UInt64} AND id = {id:UInt64} LIMIT 1',
+        parameters: { workspace: numberOf('workspace', workspaceId), id: BigInt(numberOf('link', id)) },
+        settings,
+      });
+      return rows.length > 0;
+    },
+
+    count: (workspaceId: string, filters: LinkFilters): Promise<number> =>
+      lists.count(workspaceId, linkConditions(filters)),
+
+    /** How many links each value has, most first. */
+    async countBy(workspaceId: string, filters: LinkFilters, group: LinkGroup): Promise<LinkCount[]> {
+      const conditions = linkConditions(filters);
+      const rows = await queryRows<[string, string]>(clickhouse, {
+        query: `SELECT toString(${GROUPS[group]}) AS value, count() AS links FROM links FINAL
+WHERE workspace_id = {workspace:UInt64} ${conditions.map(({ sql }) => `AND (${sql})`).join(' ')}
+GROUP BY value ORDER BY links DESC, value LIMIT ${GROUPS_MAX}`,
+        parameters: {
+          ...Object.assign({}, ...conditions.map(({ values }) => values)),
+          workspace: numberOf('workspace', workspaceId),
+        },
+        settings,
+      });
+      return rows.map(([value, count]) => ({ value: groupValue(group, value), count: Number(count) }));
+    },
+
+    /** The oldest link with that destination that the caller may see. */
+    async findByUrl(workspaceId: string, url: string, { hidesFolders }: LinkSight): Promise<LinkRecord | undefined> {
+      const request = { sort: BY_CREATION, order: 'asc', limit: 1, offset: 0 } as const;
+      const conditions = [equals('url', url), ...(hidesFolders ? [IN_NO_HIDDEN_FOLDER] : [])];
+      return (await lists.list(workspaceId, { ...request, conditions }))[0];
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import { type Link, ROOT_KEY, type Tag } from '@waymark/contract';
+import type { LinkRecord } from '../model/record-schemas.js';
+import { type LinkCounters, NO_LINK_COUNTERS } from '../totals/counters.js';
+
+export function shortLinkOf(domain: string, key: string): string {
+  return key === ROOT_KEY ? `https://${domain}` : `https://${domain}/${key}`;
+}
+
+/** What a link's response object says beyond its record. */
+export interface LinkContext {
+  /** Origin and path prefix of the API, without a trailing slash. */
+  readonly baseUrl: string;
+  readonly password: string | null;
+  readonly counters: LinkCounters | undefined;
+  readonly tags: readonly Tag[];
+}
+
+/** The link object of every response. */
+export function linkObject(record: LinkRecord, context: LinkContext): Link {
+  const shortLink = shortLinkOf(record.domain, record.key);
+  const { clicks, leads, conversions, sales, saleAmount, lastClicked } = context.counters ?? NO_LINK_COUNTERS;
+  return {
+    id: record.id,
+    domain: record.domain,
+    key: record.key,
+    url: record.url,
+    trackConversion: record.trackConversion,
+    externalId: record.externalId,
+    tenantId: record.tenantId,
+    programId: record.programId,
+    partnerId: record.partnerId,
+    archived: record.archived,
+    expiresAt: record.expiresAt,
+    expiredUrl: record.expiredUrl,
+    disabledAt: record.disabledAt,
+    password: context.password,
+    proxy: record.proxy,
+    title: record.title,
+    description: record.description,
+    image: record.image,
+    video: record.video,
+    rewrite: record.rewrite,
+    doIndex: record.doIndex,
+    ios: record.ios,
+    android: record.android,
+    geo: record.geo,
+    publicStats: record.publicStats,
+    tags: [...context.tags],
+    folderId: record.folderId,
+    comments: record.comments,
+    shortLink,
+    // Not percent-encoded, like the public system's; `?qr=1` makes scans count as such.
+    qrCode: `${context.baseUrl}/qr?url=${shortLink}?qr=1`,
+    utm_source: record.utm_source,
+    utm_medium: record.utm_medium,
+    utm_campaign: record.utm_campaign,
+    utm_term: record.utm_term,
+    utm_content: record.utm_content,
+    testVariants: record.testVariants,
+    testStartedAt: record.testStartedAt,
+    testCompletedAt: record.testCompletedAt,
+    userId: record.userId,
+    workspaceId: record.workspaceId,
+    clicks,
+    leads,
+    conversions,
+    sales,
+    saleAmount,
+    lastClicked,
+    createdAt: record.createdAt,
+    updatedAt: record.updatedAt,
+    tagId: context.tags[0]?.id ?? null,
+    projectId: record.workspaceId,
+    webhookIds: record.webhookIds,
+  };
+}

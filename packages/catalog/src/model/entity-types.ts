@@ -1,0 +1,251 @@
+import { ROOT_KEY } from '@waymark/contract';
+import { type Kind, type Name, numberOf, numberOrZero } from './entity-type.js';
+import { normaliseKey } from './link-key.js';
+import {
+  type ApiKeyRecord,
+  apiKeyRecordSchema,
+  type CustomerRecord,
+  customerRecordSchema,
+  type DomainRecord,
+  domainRecordSchema,
+  type FolderRecord,
+  folderRecordSchema,
+  type GroupRecord,
+  groupRecordSchema,
+  type LinkRecord,
+  linkRecordSchema,
+  type PartnerRecord,
+  type PartnerTagRecord,
+  type ProgramRecord,
+  partnerRecordSchema,
+  partnerTagRecordSchema,
+  programRecordSchema,
+  type TagRecord,
+  tagRecordSchema,
+  type UtmTemplateRecord,
+  utmTemplateRecordSchema,
+  type WebhookRecord,
+  type WorkspaceRecord,
+  webhookRecordSchema,
+  workspaceRecordSchema,
+} from './record-schemas.js';
+
+const DAY_MS = 24 * 3_600_000;
+/** Credentials and plans must not outlive their withdrawal for long, even while both stores are away. */
+const CREDENTIAL_STALE_MS = 600_000;
+
+/** Names without a scope are unique in the whole installation. */
+export const workspaceSlug = (slug: string): Name => ({ kind: 'workspace', scope: '', name: slug });
+export const keyHash = (hash: string): Name => ({ kind: 'key', scope: '', name: hash });
+export const domainHost = (slug: string): Name => ({ kind: 'domain', scope: '', name: slug });
+/** @param lookupKey the key as {@link normaliseKey} gives it */
+export const linkAddress = (domain: string, lookupKey: string): Name => ({
+  kind: 'link',
+  scope: domain,
+  name: lookupKey,
+});
+/** A name that is unique among the records of one kind in one workspace. */
+const inWorkspace = (kind: string, workspaceId: string, name: string): Name => ({
+  kind,
+  scope: numberOf('workspace', workspaceId),
+  name,
+});
+/** As {@link inWorkspace}, for names that people choose: in any case they are the same. */
+const foldedName = (kind: string, workspaceId: string, name: string): Name => ({
+  ...inWorkspace(kind, workspaceId, name.normalize('NFC').toLowerCase()),
+  given: name,
+});
+export const tagName = (workspaceId: string, name: string): Name => foldedName('tag', workspaceId, name);
+export const utmTemplateName = (workspaceId: string, name: string): Name =>
+  foldedName('utm-template', workspaceId, name);
+export const folderName = (workspaceId: string, name: string): Name => foldedName('folder', workspaceId, name);
+export const partnerTagName = (workspaceId: string, name: string): Name => foldedName('partner-tag', workspaceId, name);
+export const partnerEmail = (workspaceId: string, email: string): Name =>
+  foldedName('partner-email', workspaceId, email);
+export const partnerTenantId = (workspaceId: string, tenantId: string): Name =>
+  inWorkspace('partner-tenant-id', workspaceId, tenantId);
+export const groupSlug = (workspaceId: string, slug: string): Name => inWorkspace('group', workspaceId, slug);
+export const webhookUrl = (workspaceId: string, url: string): Name => inWorkspace('webhook-url', workspaceId, url);
+export const linkExternalId = (workspaceId: string, externalId: string): Name =>
+  inWorkspace('link-external-id', workspaceId, externalId);
+export const customerExternalId = (workspaceId: string, externalId: string): Name =>
+  inWorkspace('customer', workspaceId, externalId);
+
+export const workspaceKind: Kind<WorkspaceRecord> = {
+  resource: 'workspace',
+  table: 'workspaces',
+  schema: workspaceRecordSchema,
+  columns: { slug: (record) => record.slug, plan: (record) => record.plan },
+  names: (record) => [workspaceSlug(record.slug)],
+  staleMsMax: CREDENTIAL_STALE_MS,
+};
+
+export const apiKeyKind: Kind<ApiKeyRecord> = {
+  resource: 'apiKey',
+  table: 'api_keys',
+  schema: apiKeyRecordSchema,
+  columns: { key_hash: (record) => record.keyHash },
+  names: (record) => [keyHash(record.keyHash)],
+  staleMsMax: CREDENTIAL_STALE_MS,
+};
+
+export const domainKind: Kind<DomainRecord> = {
+  resource: 'domain',
+  table: 'domains',
+  schema: domainRecordSchema,
+  columns: { slug: (record) => record.slug, archived: (record) => (record.archived ? 1 : 0) },
+  names: ({ slug, movedFrom }) => [
+    domainHost(slug),
+    ...(movedFrom === null || movedFrom === slug ? [] : [domainHost(movedFrom)]),
+  ],
+  staleMsMax: DAY_MS,
+};
+
+export const LINKS_TABLE = 'links';
+export const PARTNERS_TABLE = 'partners';
+export const FOLDERS_TABLE = 'folders';
+
+export const linkKind: Kind<LinkRecord> = {
+  resource: 'link',
+  table: LINKS_TABLE,
+  schema: linkRecordSchema,
+  columns: {
+    domain: (record) => record.domain,
+    key: (record) => record.key,
+    url: (record) => record.url,
+    external_id: (record) => record.externalId ?? '',
+    tenant_id: (record) => record.tenantId ?? '',
+    folder_id: (record) => numberOrZero('folder', record.folderId),
+    tag_ids: (record) => record.tagIds.map((id) => numberOf('tag', id)),
+    partner_id: (record) => numberOrZero('partner', record.partnerId),
+    program_id: (record) => numberOrZero('program', record.programId),
+    user_id: (record) => record.userId ?? '',
+    archived: (record) => (record.archived ? 1 : 0),
+  },
+  names: (record) => {
+    const address = linkAddress(record.domain, normaliseKey(record.key));
+    return record.externalId === null ? [address] : [address, linkExternalId(record.workspaceId, record.externalId)];
+  },
+  staleMsMax: DAY_MS,
+};
+
+export const customerKind: Kind<CustomerRecord> = {
+  resource: 'customer',
+  table: 'customers',
+  schema: customerRecordSchema,
+  columns: {
+    external_id: (record) => record.externalId,
+    email: (record) => record.email ?? '',
+    country: (record) => record.country ?? '',
+    link_id: (record) => numberOrZero('link', record.linkId),
+  },
+  names: (record) => [customerExternalId(record.workspaceId, record.externalId)],
+  /** Personal data goes with the customer. */
+  remains: (record) => ({ ...record, externalId: '', email: null, country: null }),
+  staleMsMax: CREDENTIAL_STALE_MS,
+  queued: {
+    columnTypes: { external_id: 'String', email: 'String', country: 'String', link_id: 'UInt64' },
+    listed: (record) => ({ ...record, avatar: null }),
+  },
+};
+
+export const tagKind: Kind<TagRecord> = {
+  resource: 'tag',
+  table: 'tags',
+  schema: tagRecordSchema,
+  columns: { name: (record) => record.name, color: (record) => record.color },
+  names: (record) => [tagName(record.workspaceId, record.name)],
+  staleMsMax: DAY_MS,
+};
+
+export const folderKind: Kind<FolderRecord> = {
+  resource: 'folder',
+  table: FOLDERS_TABLE,
+  schema: folderRecordSchema,
+  columns: { name: (record) => record.name, access_level: (record) => record.accessLevel ?? '' },
+  names: (record) => [folderName(record.workspaceId, record.name)],
+  staleMsMax: CREDENTIAL_STALE_MS,
+};
+
+export const utmTemplateKind: Kind<UtmTemplateRecord> = {
+  resource: 'utmTemplate',
+  table: 'utm_templates',
+  schema: utmTemplateRecordSchema,
+  columns: { name: (record) => record.name },
+  names: (record) => [utmTemplateName(record.workspaceId, record.name)],
+  staleMsMax: DAY_MS,
+};
+
+export const webhookKind: Kind<WebhookRecord> = {
+  resource: 'webhook',
+  table: 'webhooks',
+  schema: webhookRecordSchema,
+  columns: {
+    name: (record) => record.name,
+    url: (record) => record.url,
+    triggers: (record) => record.triggers,
+    link_scope: (record) => record.linkScope ?? '',
+    disabled: (record) => (record.disabledAt === null ? 0 : 1),
+  },
+  names: (record) => [webhookUrl(record.workspaceId, record.url)],
+  staleMsMax: CREDENTIAL_STALE_MS,
+};
+
+export const programKind: Kind<ProgramRecord> = {
+  resource: 'program',
+  table: 'programs',
+  schema: programRecordSchema,
+  columns: { name: (record) => record.name, domain_id: (record) => numberOrZero('domain', record.domainId) },
+  names: () => [],
+  staleMsMax: DAY_MS,
+};
+
+export const groupKind: Kind<GroupRecord> = {
+  resource: 'partnerGroup',
+  table: 'groups',
+  schema: groupRecordSchema,
+  columns: {
+    name: (record) => record.name,
+    slug: (record) => record.slug,
+    color: (record) => record.color ?? '',
+    program_id: (record) => numberOrZero('program', record.programId),
+  },
+  names: (record) => [groupSlug(record.workspaceId, record.slug)],
+  staleMsMax: DAY_MS,
+};
+
+export const partnerTagKind: Kind<PartnerTagRecord> = {
+  resource: 'partnerTag',
+  table: 'partner_tags',
+  schema: partnerTagRecordSchema,
+  columns: { name: (record) => record.name },
+  names: (record) => [partnerTagName(record.workspaceId, record.name)],
+  staleMsMax: DAY_MS,
+};
+
+export const partnerKind: Kind<PartnerRecord> = {
+  resource: 'partner',
+  table: PARTNERS_TABLE,
+  schema: partnerRecordSchema,
+  columns: {
+    name: (record) => record.name,
+    email: (record) => record.email ?? '',
+    country: (record) => record.country ?? '',
+    tenant_id: (record) => record.tenantId ?? '',
+    group_id: (record) => numberOrZero('partnerGroup', record.groupId),
+    program_id: (record) => numberOrZero('program', record.programId),
+    partner_tag_ids: (record) => record.partnerTagIds.map((id) => numberOf('partnerTag', id)),
+    status: (record) => record.status,
+  },
+  names: ({ workspaceId, email, tenantId }) => [
+    ...(email === null ? [] : [partnerEmail(workspaceId, email)]),
+    ...(tenantId === null ? [] : [partnerTenantId(workspaceId, tenantId)]),
+  ],
+  // Visits of links need them.
+  staleMsMax: DAY_MS,
+};
+
+/** Whether the link answers for its bare domain. */
+export function isRootLink(record: LinkRecord): boolean {
+  return record.key === ROOT_KEY;
+}

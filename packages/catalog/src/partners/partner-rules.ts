@@ -1,0 +1,53 @@
+import type { PartnerRecord } from '../model/record-schemas.js';
+import type { New, ResourceRules } from '../resources/resource.js';
+import { anyOf, contains, dataText, equals, equalsInAnyCase, given, hasId, isOneOf } from '../store/list-conditions.js';
+import { PARTNER_SORTS, type PartnerSort } from './partner-totals.js';
+
+export type NewPartner = New<PartnerRecord, 'name'>;
+
+const SEARCHED = ['name', 'email', 'tenant_id', dataText('username')];
+
+export interface PartnerFilters {
+  readonly groupId?: string | undefined;
+  /** Empty `include` = any that is not excluded. */
+  readonly countries?: { readonly include: readonly string[]; readonly exclude: readonly string[] } | undefined;
+  readonly status?: PartnerRecord['status'] | undefined;
+  /** In any case. */
+  readonly email?: string | undefined;
+  readonly tenantId?: string | undefined;
+  /** A whole id, or part of one of {@link SEARCHED} in any case. */
+  readonly search?: string | undefined;
+}
+
+export const PARTNER_RULES: ResourceRules<PartnerRecord, NewPartner, PartnerFilters, PartnerSort> = {
+  title: 'partner',
+  complete: (input) => ({
+    username: null,
+    email: null,
+    image: null,
+    country: null,
+    companyName: null,
+    description: null,
+    tenantId: null,
+    groupId: null,
+    programId: null,
+    partnerTagIds: [],
+    networkStatus: 'draft',
+    status: 'approved',
+    bannedAt: null,
+    bannedReason: null,
+    applicationFormData: null,
+    rejection: null,
+    ...input,
+  }),
+  conditions: ({ groupId, countries, status, email, tenantId, search }) => [
+    ...given(groupId, (id) => hasId('group_id', 'partnerGroup', [id])),
+    ...given(countries?.include.length ? countries.include : undefined, (list) => isOneOf('country', list)),
+    ...given(countries?.exclude, (list) => isOneOf('country', list, true)),
+    ...given(status, (value) => equals('status', value)),
+    ...given(email, (value) => equalsInAnyCase('email', value)),
+    ...given(tenantId, (value) => equals('tenant_id', value)),
+    ...given(search, (text) => anyOf([contains(SEARCHED, text), hasId('id', 'partner', [text])])),
+  ],
+  sorts: PARTNER_SORTS,
+};

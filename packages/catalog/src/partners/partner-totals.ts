@@ -1,0 +1,85 @@
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import { formatResourceId, parseResourceId } from '@waymark/contract';
+import { queryRows } from '../clickhouse/query-rows.js';
+import { IN_NO_HIDDEN_FOLDER } from '../links/link-visibility.js';
+import { numberOf } from '../model/entity-type.js';
+import { BY_CREATION, type SortRule } from '../store/record-list.js';
+
+/** What the links of a partner came to. */
+export interface PartnerTotals {
+  readonly clicks: number;
+  readonly leads: number;
+  readonly conversions: number;
+  readonly sales: number;
+  /** Cents of USD. */
+  readonly saleAmount: number;
+}
+
+export const NO_PARTNER_TOTALS: PartnerTotals = { clicks: 0, leads: 0, conversions: 0, sales: 0, saleAmount: 0 };
+
+/** Sums of the counters of the links that meet the condition, by partner; partners without events are absent. */
+const totalsOf = (links: string) => `SELECT partner_id AS id, sum(clicks) AS clicks, sum(leads) AS leads,
+  sum(conversions) AS conversions, sum(sales) AS sales, sum(sale_amount) AS sale_amount
+FROM link_totals AS total
+GLOBAL INNER JOIN (
+  SELECT id AS link_id, partner_id FROM links FINAL WHERE workspace_id = {workspace:UInt64} AND ${links}
+) AS link USING (link_id)
+WHERE total.workspace_id = {workspace:UInt64} GROUP BY partner_id`;
+
+const totalsJoin = (links: string) => `GLOBAL LEFT JOIN (${totalsOf(links)}) AS totals USING (id)`;
+
+const rate = (part: string, whole: string) => `if(${whole} = 0, 0, ${part} / ${whole})`;
+
+/** Nobody earns commissions here: what they are divided by or taken from is as if they were 0. */
+const TOTAL_SORTS = {
+  totalClicks: 'clicks',
+  totalLeads: 'leads',
+  totalConversions: 'conversions',
+  totalSaleAmount: 'sale_amount',
+  netRevenue: 'sale_amount',
+  averageLifetimeValue: rate('sale_amount', 'conversions'),
+  clickToLeadRate: rate('leads', 'clicks'),
+  clickToConversionRate: rate('conversions', 'clicks'),
+  leadToConversionRate: rate('conversions', 'leads'),
+} as const;
+
+const WITHOUT_COMMISSIONS = ['totalCommissions', 'earningsPerClick', 'returnOnAdSpend'] as const;
+
+export type PartnerSort = 'createdAt' | keyof typeof TOTAL_SORTS | (typeof WITHOUT_COMMISSIONS)[number];
+
+/** @param links which of them count */
+const sortsBy = (links: string) =>
+  ({
+    createdAt: BY_CREATION,
+    ...Object.fromEntries(WITHOUT_COMMISSIONS.map((sort) => [sort, BY_CREATION])),
+    ...Object.fromEntries(Object.entries(TOTAL_SORTS).map(([sort, by]) => [sort, { by, join: totalsJoin(links) }])),
+  }) as Readonly<Record<PartnerSort, SortRule>>;
+
+export const PARTNER_SORTS = sortsBy('partner_id != 0');
+
+/** For callers from whom folders are hidden: what is in these counts for nothing. */
+export const SEEN_PARTNER_SORTS = sortsBy(`partner_id != 0 AND ${IN_NO_HIDDEN_FOLDER.sql}`);
+
+/** Partners without events are absent. */
+export async function readPartnerTotals(
+  clickhouse: ClickHouseClient,
+  settings: Readonly<Record<string, number>>,
+  workspaceId: string,
+  ids: readonly string[],
+  hidesFolders: boolean,
+): Promise<Map<string, PartnerTotals>> {
+  const partners = ids.flatMap((id) => parseResourceId('partner', id) ?? []).map(BigInt);
+  if (partners.length === 0) return new Map();
+  const ofPartners = 'partner_id IN ({partners:Array(UInt64)})';
+  const rows = await queryRows<[string, ...(string | number)[]]>(clickhouse, {
+    query: totalsOf(hidesFolders ? `${ofPartners} AND ${IN_NO_HIDDEN_FOLDER.sql}` : ofPartners),
+    parameters: { workspace: numberOf('workspace', workspaceId), partners },
+    settings,
+  });
+  return new Map(
+    rows.map(([number, ...sums]) => {
+      const [clicks = 0, leads = 0, conversions = 0, sales = 0, saleAmount = 0] = sums.map(Number);
+      return [formatResourceId('partner', number), { clicks, leads, conversions, sales, saleAmount }];
+    }),
+  );
+}

@@ -1,0 +1,108 @@
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import { IN_NO_HIDDEN_FOLDER, type LinkSight } from '../links/link-visibility.js';
+import { partnerEmail, partnerTenantId } from '../model/entity-types.js';
+import type { LinkRecord, PartnerRecord } from '../model/record-schemas.js';
+import { createResources, type ResourceParts } from '../resources/resource.js';
+import { changeAll } from '../store/bulk-changes.js';
+import { equals, hasId } from '../store/list-conditions.js';
+import { BY_CREATION } from '../store/record-list.js';
+import type { RecordStore, TableSettings } from '../store/record-store.js';
+import { PARTNER_RULES } from './partner-rules.js';
+import { type PartnerTotals, readPartnerTotals, SEEN_PARTNER_SORTS } from './partner-totals.js';
+
+export interface PartnersParts extends ResourceParts {
+  readonly clickhouse: ClickHouseClient;
+  readonly settings: TableSettings;
+}
+
+/** Partners of a workspace's program, and what is theirs among its links. */
+export function createPartners(
+  stores: { readonly partners: RecordStore<PartnerRecord>; readonly links: RecordStore<LinkRecord> },
+  parts: PartnersParts,
+) {
+  const { partners, links } = stores;
+  const linksOf = (id: string) => [hasId('partner_id', 'partner', [id])];
+  const seenLinksOf = (id: string, hidesFolders: boolean) =>
+    hidesFolders ? [...linksOf(id), IN_NO_HIDDEN_FOLDER] : linksOf(id);
+
+  const resources = createResources(partners, PARTNER_RULES, parts);
+  const seen = createResources(partners, { ...PARTNER_RULES, sorts: SEEN_PARTNER_SORTS }, parts);
+
+  return {
+    ...resources,
+
+    /** @param hidesFolders totals that partners are sorted by are those of links that the caller may see */
+    list: (workspaceId: string, request: Parameters<typeof resources.list>[1], hidesFolders: boolean) =>
+      (hidesFolders ? seen : resources).list(workspaceId, request),
+
+    /** As the tables have it at or after the call: decisions must not be made on an older state. */
+    async findByEmail(workspaceId: string, email: string): Promise<PartnerRecord | undefined> {
+      return (await partners.ownerInTables(partnerEmail(workspaceId, email)))?.record;
+    },
+
+    /** As the tables have it at or after the call. */
+    async findByTenantId(workspaceId: string, tenantId: string): Promise<PartnerRecord | undefined> {
+      return (await partners.ownerInTables(partnerTenantId(workspaceId, tenantId)))?.record;
+    },
+
+    /** What the links of each partner came to; partners without events are absent. */
+    totals: (workspaceId: string, ids: readonly string[], hidesFolders = false): Promise<Map<string, PartnerTotals>> =>
+      readPartnerTotals(parts.clickhouse, parts.settings.read, workspaceId, ids, hidesFolders),
+
+    /** Links of a partner, the oldest first. */
+    links: (workspaceId: string, id: string, limit: number, hidesFolders = false): Promise<LinkRecord[]> =>
+      links.lists.list(workspaceId, {
+        conditions: seenLinksOf(id, hidesFolders),
+        ...{ sort: BY_CREATION, order: 'asc', limit, offset: 0 },
+      }),
+
+    /** Up to so many links of each of several partners, the oldest first. */
+    async linksOfMany(
+      workspaceId: string,
+      ids: readonly string[],
+      each: number,
+      hidesFolders: boolean,
+    ): Promise<Map<string, LinkRecord[]>> {
+      const { sql, values } = hasId('partner_id', 'partner', ids);
+      const seen = hidesFolders ? `AND ${IN_NO_HIDDEN_FOLDER.sql}` : '';
+      const tail = `AND ${sql} ${seen} ORDER BY id LIMIT {each:UInt32} BY partner_id`;
+      const found = await links.table.select(workspaceId, tail, { ...values, each });
+      const byPartner = new Map<string, LinkRecord[]>(ids.map((id) => [id, []]));
+      for (const { record } of found) byPartner.get(record.partnerId ?? '')?.push(record);
+      return byPartner;
+    },
+
+    /** The partner's link with that very destination that the caller may see. */
+    async linkByUrl(
+      workspaceId: string,
+      id: string,
+      url: string,
+      { hidesFolders }: LinkSight,
+    ): Promise<LinkRecord | undefined> {
+      const conditions = [...seenLinksOf(id, hidesFolders), equals('url', url)];
+      const request = { conditions, sort: BY_CREATION, order: 'asc', limit: 1, offset: 0 } as const;
+      return (await links.lists.list(workspaceId, request))[0];
+    },
+
+    /** Whether a partner has a link on that domain. */
+    async hasLinksOn(workspaceId: string, domain: string): Promise<boolean> {
+      const isPartners = { sql: 'partner_id != 0', values: {} };
+      return (await links.lists.count(workspaceId, [equals('domain', domain), isPartners])) > 0;
+    },
+
+    /** Gives every link of a partner its tenantId. */
+    tenantToLinks: (workspaceId: string, id: string, tenantId: string): Promise<void> =>
+      changeAll(links, workspaceId, linksOf(id), (link) => (link.tenantId === tenantId ? link : { ...link, tenantId })),
+
+    /**
+     * Disables the links of a banned partner, and enables those of one that is not. Of several calls at once the last one to
+     * change a link reads the status after all of them have written theirs: it is read while the link is locked.
+     */
+    banToLinks: (workspaceId: string, id: string): Promise<void> =>
+      changeAll(links, workspaceId, linksOf(id), async (link) => {
+        const partner = await partners.table.get(workspaceId, id);
+        const disabledAt = partner?.record.status === 'banned' ? partner.record.bannedAt : null;
+        return link.disabledAt === disabledAt ? link : { ...link, disabledAt };
+      }),
+  };
+}

@@ -1,0 +1,28 @@
+import { createResourceId } from '@waymark/contract';
+import type { GroupRecord, ProgramRecord } from '../model/record-schemas.js';
+
+/** Slug of the group that partners are in when nothing else is said. */
+export const DEFAULT_GROUP = 'default';
+
+/** What a new program must say. */
+export type NewProgram = Pick<ProgramRecord, 'name' | 'domainId' | 'url'>;
+
+/** A program with its default group; neither is stored yet. */
+export function draftProgram(
+  workspaceId: string,
+  input: NewProgram,
+  nowMs: number,
+): { readonly program: ProgramRecord; readonly group: GroupRecord } {
+  const time = new Date(nowMs).toISOString();
+  const common = { workspaceId, createdAt: time, updatedAt: time };
+  const id = createResourceId('program', nowMs);
+  const group: GroupRecord = {
+    ...common,
+    id: createResourceId('partnerGroup', nowMs),
+    name: 'Default group',
+    slug: DEFAULT_GROUP,
+    color: null,
+    programId: id,
+  };
+  return { program: { ...common, ...input, id, defaultFolderId: null, defaultGroupId: group.id }, group };
+}

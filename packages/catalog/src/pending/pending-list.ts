@@ -1,0 +1,66 @@
+import type { RowValue } from '@waymark/clickhouse';
+import type { QueryParameters } from '../clickhouse/query-rows.js';
+import type { CatalogRecord, Kind, QueuedKind } from '../model/entity-type.js';
+import { columnValue, numberOf } from '../model/entity-type.js';
+import type { Condition } from '../store/record-list.js';
+
+/** Records of one statement. Their values travel in its URL. */
+const RECORDS_PER_READ = 100;
+
+/** A statement and its values. */
+interface Statement {
+  readonly query: string;
+  readonly parameters: QueryParameters;
+}
+
+function chunks<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_none, index) =>
+    items.slice(index * size, (index + 1) * size),
+  );
+}
+
+/** Values of a column as a typed parameter takes them. */
+function parameterOf(type: 'String' | 'UInt64', values: readonly RowValue[]): readonly string[] | readonly bigint[] {
+  const texts = values.map((value) => String(columnValue(value)));
+  return type === 'String' ? texts : texts.map(BigInt);
+}
+
+/**
+ * Statements that find which of these records meet the conditions and have no row in the table, not even that of a removed
+ * record. Records become rows as the kind's table would have them.
+ */
+export function pendingStatements<R extends CatalogRecord>(
+  kind: Kind<R>,
+  { columnTypes, listed }: QueuedKind<R>,
+  workspaceId: string,
+  records: readonly R[],
+  conditions: readonly Condition[],
+): Statement[] {
+  const columns = Object.entries(columnTypes);
+  const arrays = [
+    '{pending_id:Array(UInt64)} AS id',
+    ...columns.map(([name, type]) => `{pending_${name}:Array(${type})} AS ${name}`),
+    '{pending_data:Array(String)} AS data',
+  ];
+  const query = `SELECT id FROM
+(SELECT ${['id', ...columns.map(([name]) => name), 'data'].join(', ')} FROM (SELECT 1) ARRAY JOIN ${arrays.join(', ')})
+WHERE id NOT IN (SELECT id FROM ${kind.table} WHERE workspace_id = {workspace:UInt64} AND id IN ({pending_id:Array(UInt64)}))
+${conditions.map(({ sql }) => `AND (${sql})`).join(' ')}`;
+
+  return chunks(records, RECORDS_PER_READ).map((some) => ({
+    query,
+    parameters: {
+      ...Object.assign({}, ...conditions.map(({ values }) => values)),
+      ...Object.fromEntries(
+        columns.map(([name, type]) => {
+          const column = kind.columns[name];
+          if (column === undefined) throw new TypeError(`${kind.table} has no column ${name}`);
+          return [`pending_${name}`, parameterOf(type, some.map(column))];
+        }),
+      ),
+      workspace: numberOf('workspace', workspaceId),
+      pending_id: some.map(({ id }) => BigInt(numberOf(kind.resource, id))),
+      pending_data: some.map((record) => String(columnValue(JSON.stringify(listed(record))))),
+    },
+  }));
+}

@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto';
+import type { RedisConnections } from './connections.js';
+
+/** How long a process may use its copies without a sign that it still receives invalidations. */
+export const LEASE_MS = 1_500;
+const RENEW_EVERY_MS = 500;
+/** A process that uses no copies for so long holds no lease, and no write waits for it. */
+const IDLE_MS = 5_000;
+
+/** Who holds a lease, and until when in ms of Redis' clock. Not a cache entry: writers must find it. */
+const HOLDERS = 'waymark:catalog:holders';
+
+/** KEYS the holders; ARGV the holder and how long it holds. */
+const HOLD = `
+local time = redis.call('TIME')
+redis.call('ZADD', KEYS[1], time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2], ARGV[1])
+return redis.call('PEXPIRE', KEYS[1], 2 * ARGV[2])`;
+
+/** Publishes and returns who holds a lease at that moment, each with the ms it has left. KEYS the holders; ARGV channel and message. */
+const PUBLISH_TO_HOLDERS = `
+redis.call('PUBLISH', ARGV[1], ARGV[2])
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local holders = {}
+local entries = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')
+for i = 1, #entries, 2 do
+  if tonumber(entries[i + 1]) > now then
+    holders[#holders + 1] = { entries[i], entries[i + 1] - now }
+  else
+    redis.call('ZREM', KEYS[1], entries[i])
+  end
+end
+return holders`;
+
+/** A process that may be using copies. */
+export interface Holder {
+  readonly id: string;
+  readonly leftMs: number;
+}
+
+/**
+ * The lease on which this process answers from its own copies: it is short, and renewed for as long as the process receives
+ * invalidations. A write waits for the processes that hold one, so that checking it needs no request to Redis.
+ */
+export function createCopyLease(redis: RedisConnections) {
+  const { subscriber } = redis;
+  const id = randomUUID();
+  /** Another one for each subscription; undefined while there is none. */
+  let subscription: symbol | undefined;
+  let heldUntilMs = Number.NEGATIVE_INFINITY;
+  let usedMs = Number.NEGATIVE_INFINITY;
+  let isRenewing = false;
+
+  /**
+   * Records in Redis that it holds, then pings through the subscription. A pong proves that what was published before was received;
+   * what is published later finds the holder in Redis, for longer than the lease lasts here, and waits for its acknowledgement.
+   */
+  async function renew(): Promise<void> {
+    if (subscription === undefined || isRenewing) return;
+    const [renewed, askedMs] = [subscription, performance.now()];
+    isRenewing = true;
+    try {
+      await redis.insist((client) => client.eval(HOLD, 1, HOLDERS, id, LEASE_MS));
+      await subscriber.ping();
+      if (subscription === renewed) heldUntilMs = askedMs + LEASE_MS;
+    } catch {
+      // It runs out.
+    } finally {
+      isRenewing = false;
+    }
+  }
+  const renewing = setInterval(() => {
+    if (performance.now() - usedMs < IDLE_MS) void renew();
+  }, RENEW_EVERY_MS).unref();
+
+  /** The subscription has ended: invalidations are not received any more. */
+  function unsubscribed(): void {
+    subscription = undefined;
+    heldUntilMs = Number.NEGATIVE_INFINITY;
+  }
+
+  return {
+    id,
+    unsubscribed,
+
+    /** To be called when the subscription stands and copies from before it are not used any more. */
+    subscribed(): void {
+      subscription = Symbol('subscription');
+    },
+
+    /** Whether copies may be used now. Asked by every read: no look at Redis. */
+    isHeld(): boolean {
+      usedMs = performance.now();
+      if (usedMs < heldUntilMs) return true;
+      void renew();
+      return false;
+    },
+
+    /** @returns those who held a lease when the message was published; @throws ApiError 500 with `Retry-After` */
+    async publish(channel: string, message: string): Promise<Holder[]> {
+      const holders = await redis.insist((client) => client.eval(PUBLISH_TO_HOLDERS, 1, HOLDERS, channel, message));
+      return (holders as [string, number][]).map(([holder, leftMs]) => ({ id: holder, leftMs }));
+    },
+
+    /** Nobody needs to wait for this process any more. */
+    async close(): Promise<void> {
+      clearInterval(renewing);
+      unsubscribed();
+      await redis.attempt((client) => client.zrem(HOLDERS, id));
+    },
+  };
+}

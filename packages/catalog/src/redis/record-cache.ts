@@ -1,0 +1,162 @@
+import { type Name, nameKey } from '../model/entity-type.js';
+import type { RedisConnections } from './connections.js';
+
+const RECORD_TTL_MS = 600_000;
+/** A writer that was killed leaves its mark behind; until this has passed, reads of that record go to ClickHouse. */
+const MARK_TTL_MS = 60_000;
+const NAME_TTL_MS = 600_000;
+/** Names that nobody owns: short, because strangers choose which ones are asked for. */
+const UNKNOWN_TTL_MS = 5_000;
+/** Share of Redis' memory above which reads fill no caches: the queue lives in the same server. */
+const MEMORY_SHARE_MAX = 0.6;
+const MEMORY_CHECK_MS = 1_000;
+
+/**
+ * Sets entries `<version>|<data>` unless the one that is there has a higher version, or the same and data. An entry without
+ * data is a mark: somebody is writing that version, read ClickHouse. KEYS one a record; ARGV ttl, then version and data each.
+ */
+const SET_RECORDS = `
+for i, key in ipairs(KEYS) do
+  local version, data = tonumber(ARGV[2 * i]), ARGV[2 * i + 1]
+  local current = redis.call('GET', key)
+  local isOlder = false
+  if current then
+    local bar = string.find(current, '|', 1, true)
+    local known = tonumber(string.sub(current, 1, bar - 1))
+    isOlder = known > version or (known == version and #current > bar and data == '')
+  end
+  if not isOlder then redis.call('SET', key, version .. '|' .. data, 'PX', ARGV[1]) end
+end
+return 1`;
+
+/** Sets a name only while it still is what the reader saw ('' = absent): a slow reader never undoes a writer. */
+const REPLACE_NAME = `
+if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+return 1`;
+
+/** Who owns a name, as public ids. */
+export interface NameOwner {
+  readonly workspaceId: string;
+  readonly id: string;
+}
+
+/** A record as Redis has it; `data` is undefined while somebody writes that version. */
+interface CachedRecord {
+  readonly version: number;
+  readonly data: string | undefined;
+}
+
+/** A name as Redis has it: what was read, to replace exactly that, and the owner it says, if any. */
+export interface CachedName {
+  readonly seen: string;
+  readonly owner: NameOwner | 'nobody' | undefined;
+}
+
+export interface RecordData {
+  readonly id: string;
+  readonly version: number;
+  readonly data: string;
+}
+
+const NOBODY = '-';
+
+// The workspace is the hash tag: the records of one page are read in one call on a cluster, too.
+const recordKey = (table: string, workspaceId: string, id: string) => `waymark:cache:{${workspaceId}}:${table}:${id}`;
+const redisNameKey = (name: Name) => `waymark:cache:name:${nameKey(name)}`;
+
+const nameValue = (owner: NameOwner | undefined) => (owner === undefined ? NOBODY : `${owner.workspaceId}/${owner.id}`);
+
+function parseRecord(text: string | null): CachedRecord | undefined {
+  if (text === null) return undefined;
+  const bar = text.indexOf('|');
+  const data = text.slice(bar + 1);
+  return { version: Number(text.slice(0, bar)), data: data === '' ? undefined : data };
+}
+
+function parseName(text: string | null): CachedName {
+  if (text === null) return { seen: '', owner: undefined };
+  const [workspaceId, id] = text.split('/');
+  return workspaceId === undefined || id === undefined
+    ? { seen: text, owner: 'nobody' }
+    : { seen: text, owner: { workspaceId, id } };
+}
+
+/** Cache entries in Redis. Losing any of them loses nothing. */
+export function createRedisCache(redis: RedisConnections) {
+  let isMemoryTight = false;
+  let memoryCheckedMs = Number.NEGATIVE_INFINITY;
+
+  /** Looks at most once a second, and never makes its caller wait. */
+  function checkMemory(): void {
+    if (performance.now() - memoryCheckedMs < MEMORY_CHECK_MS) return;
+    memoryCheckedMs = performance.now();
+    void redis
+      .attempt((client) => client.info('memory'))
+      .then((info) => {
+        const used = Number(/used_memory:(\d+)/.exec(info ?? '')?.[1] ?? 0);
+        const limit = Number(/maxmemory:(\d+)/.exec(info ?? '')?.[1] ?? 0);
+        isMemoryTight = limit > 0 && used / limit > MEMORY_SHARE_MAX;
+      });
+  }
+
+  const setArguments = (table: string, workspaceId: string, records: readonly RecordData[], ttlMs: number) => [
+    ...records.map(({ id }) => recordKey(table, workspaceId, id)),
+    ttlMs,
+    ...records.flatMap(({ version, data }) => [version, data]),
+  ];
+
+  return {
+    /** Entries in the order of `ids`, undefined where there is none; undefined when Redis is away. */
+    async readRecords(table: string, workspaceId: string, ids: readonly string[]) {
+      const texts = await redis.attempt((client) => client.mget(ids.map((id) => recordKey(table, workspaceId, id))));
+      return texts?.map(parseRecord);
+    },
+
+    /** Keeps what was read from ClickHouse. */
+    async fillRecords(table: string, workspaceId: string, records: readonly RecordData[]): Promise<void> {
+      checkMemory();
+      if (isMemoryTight || records.length === 0) return;
+      const values = setArguments(table, workspaceId, records, RECORD_TTL_MS);
+      await redis.attempt((client) => client.eval(SET_RECORDS, records.length, ...values));
+    },
+
+    /** Before changes are written: from here on nobody serves or caches older versions from Redis. */
+    async markRecords(table: string, workspaceId: string, records: readonly Omit<RecordData, 'data'>[]): Promise<void> {
+      if (records.length === 0) return;
+      const marks = records.map((record) => ({ ...record, data: '' }));
+      const values = setArguments(table, workspaceId, marks, MARK_TTL_MS);
+      await redis.insist((client) => client.eval(SET_RECORDS, marks.length, ...values));
+    },
+
+    /** After changes are written. */
+    async putRecords(table: string, workspaceId: string, records: readonly RecordData[]): Promise<void> {
+      if (isMemoryTight || records.length === 0) return;
+      const values = setArguments(table, workspaceId, records, RECORD_TTL_MS);
+      await redis.insist((client) => client.eval(SET_RECORDS, records.length, ...values));
+    },
+
+    async readName(name: Name): Promise<CachedName | undefined> {
+      const text = await redis.attempt((client) => client.get(redisNameKey(name)));
+      return text === undefined ? undefined : parseName(text);
+    },
+
+    /** Keeps what was read from ClickHouse, if the entry still is the one the reader `saw`. */
+    async fillName(name: Name, saw: string, owner: NameOwner | undefined): Promise<void> {
+      checkMemory();
+      if (isMemoryTight) return;
+      const ttlMs = owner === undefined ? UNKNOWN_TTL_MS : NAME_TTL_MS;
+      await redis.attempt((client) => client.eval(REPLACE_NAME, 1, redisNameKey(name), saw, nameValue(owner), ttlMs));
+    },
+
+    /** After a name was written, by the holder of its lock. */
+    async putName(name: Name, owner: NameOwner): Promise<void> {
+      await redis.insist((client) => client.set(redisNameKey(name), nameValue(owner), 'PX', NAME_TTL_MS));
+    },
+
+    async dropName(name: Name): Promise<void> {
+      await redis.insist((client) => client.del(redisNameKey(name)));
+    },
+  };
+}
+export type RedisCache = ReturnType<typeof createRedisCache>;

@@ -1,0 +1,214 @@
+import { numberOf } from '../model/entity-type.js';
+import { folderName, partnerTagName, tagName, utmTemplateName, webhookUrl } from '../model/entity-types.js';
+import type {
+  CustomerRecord,
+  DomainRecord,
+  FolderRecord,
+  GroupRecord,
+  PartnerTagRecord,
+  ProgramRecord,
+  TagRecord,
+  UtmTemplateRecord,
+  WebhookRecord,
+} from '../model/record-schemas.js';
+import { contains, dataText, equals, equalsInAnyCase, given, hasId, isOneOf } from '../store/list-conditions.js';
+import { BY_CREATION, type SortRule } from '../store/record-list.js';
+import type { New, ResourceRules } from './resource.js';
+
+export type NewCustomer = New<CustomerRecord, 'externalId'>;
+export type NewDomain = New<DomainRecord, 'slug'>;
+export type NewTag = New<TagRecord, 'name'>;
+export type NewFolder = New<FolderRecord, 'name'>;
+export type NewGroup = New<GroupRecord, 'name' | 'slug'>;
+export type NewPartnerTag = New<PartnerTagRecord, 'name'>;
+export type NewProgram = New<ProgramRecord, 'name' | 'defaultGroupId'>;
+export type NewUtmTemplate = New<UtmTemplateRecord, 'name'>;
+export type NewWebhook = New<WebhookRecord, 'name' | 'url' | 'encryptedSecret' | 'triggers'>;
+
+/** What lists of things with a name can be asked for. */
+export interface NamedFilters {
+  /** Part of the name, in any case. */
+  readonly search?: string | undefined;
+  /** Public ids. */
+  readonly ids?: readonly string[] | undefined;
+}
+
+const NAMED_SORTS = { name: { by: 'lowerUTF8(name)' }, createdAt: BY_CREATION } as const;
+type NamedSort = keyof typeof NAMED_SORTS;
+
+function namedConditions(
+  resource: 'tag' | 'folder' | 'partnerGroup' | 'partnerTag' | 'program' | 'utmTemplate' | 'webhook',
+) {
+  return ({ search, ids }: NamedFilters) => [
+    ...given(search, (text) => contains(['name'], text)),
+    ...given(ids, (list) => hasId('id', resource, list)),
+  ];
+}
+
+export const TAG_RULES: ResourceRules<TagRecord, NewTag, NamedFilters, NamedSort> = {
+  title: 'tag',
+  complete: (input) => ({ color: 'blue', ...input }),
+  nameOf: tagName,
+  conditions: namedConditions('tag'),
+  sorts: NAMED_SORTS,
+};
+
+export interface DomainFilters {
+  /** Archived ones as well. */
+  readonly isArchivedShown: boolean;
+  /** Part of the slug. */
+  readonly search?: string | undefined;
+}
+
+/** Self-hosted domains count as verified. */
+export const DOMAIN_RULES: ResourceRules<DomainRecord, NewDomain, DomainFilters, 'createdAt' | 'slug'> = {
+  title: 'domain',
+  complete: (input) => ({
+    verified: true,
+    primary: false,
+    archived: false,
+    placeholder: null,
+    expiredUrl: null,
+    notFoundUrl: null,
+    logo: null,
+    assetLinks: null,
+    appleAppSiteAssociation: null,
+    movedFrom: null,
+    ...input,
+  }),
+  conditions: ({ isArchivedShown, search }) => [
+    ...(isArchivedShown ? [] : [{ sql: 'archived = 0', values: {} }]),
+    ...given(search, (text) => contains(['slug'], text)),
+  ],
+  sorts: { createdAt: BY_CREATION, slug: { by: 'slug' } },
+};
+
+export interface CustomerFilters {
+  readonly email?: string | undefined;
+  readonly externalId?: string | undefined;
+  /** A whole email address, or part of the name, the email or the external id. */
+  readonly search?: string | undefined;
+  readonly country?: string | undefined;
+  readonly linkId?: string | undefined;
+  readonly programId?: string | undefined;
+  readonly partnerId?: string | undefined;
+  /** Only those made before this one, by id. */
+  readonly beforeId?: string | undefined;
+  /** Only those made after this one, by id. */
+  readonly afterId?: string | undefined;
+}
+
+function customerTotals(column: string, aggregate: string): SortRule {
+  const totals = `SELECT customer_id AS id, ${aggregate} AS ${column} FROM customer_totals
+WHERE workspace_id = {workspace:UInt64} GROUP BY customer_id`;
+  return { join: `LEFT JOIN (${totals}) AS totals USING (id)`, by: column };
+}
+
+export const CUSTOMER_RULES: ResourceRules<
+  CustomerRecord,
+  NewCustomer,
+  CustomerFilters,
+  'createdAt' | 'saleAmount' | 'firstSaleAt' | 'subscriptionCanceledAt'
+> = {
+  title: 'customer',
+  complete: (input) => ({
+    name: null,
+    email: null,
+    avatar: null,
+    stripeCustomerId: null,
+    country: null,
+    clickId: null,
+    linkId: null,
+    programId: null,
+    partnerId: null,
+    clickedAt: null,
+    subscriptionCanceledAt: null,
+    ...input,
+  }),
+  conditions: ({ email, externalId, search, country, linkId, programId, partnerId, beforeId, afterId }) => [
+    ...given(email, (value) => equalsInAnyCase('email', value)),
+    ...given(externalId, (value) => equals('external_id', value)),
+    ...given(search, (text) =>
+      text.includes('@')
+        ? equalsInAnyCase('email', text, 'searched_email')
+        : contains(['email', 'external_id', dataText('name')], text),
+    ),
+    ...given(country, (value) => equals('country', value)),
+    ...given(linkId, (id) => hasId('link_id', 'link', [id])),
+    ...given(programId, (id) => equals(dataText('programId'), id, 'program')),
+    ...given(partnerId, (id) => equals(dataText('partnerId'), id, 'partner')),
+    ...given(beforeId, (id) => ({ sql: 'id < {before:UInt64}', values: { before: BigInt(numberOf('customer', id)) } })),
+    ...given(afterId, (id) => ({ sql: 'id > {after:UInt64}', values: { after: BigInt(numberOf('customer', id)) } })),
+  ],
+  sorts: {
+    createdAt: BY_CREATION,
+    saleAmount: customerTotals('sale_amount', 'sum(sale_amount)'),
+    firstSaleAt: customerTotals('first_sale_at', 'min(first_sale_at)'),
+    subscriptionCanceledAt: { by: `nullIf(${dataText('subscriptionCanceledAt')}, '')` },
+  },
+};
+
+export interface FolderFilters extends NamedFilters {
+  /** Left out: any, those without one included. */
+  readonly accessLevels?: readonly string[] | undefined;
+}
+
+const folderConditions = namedConditions('folder');
+
+export const FOLDER_RULES: ResourceRules<FolderRecord, NewFolder, FolderFilters, NamedSort> = {
+  title: 'folder',
+  complete: (input) => ({ description: null, type: 'default', accessLevel: 'write', ...input }),
+  nameOf: folderName,
+  conditions: ({ accessLevels, ...named }) => [
+    ...folderConditions(named),
+    ...given(accessLevels, (levels) => isOneOf('access_level', levels)),
+  ],
+  sorts: NAMED_SORTS,
+};
+
+export const GROUP_RULES: ResourceRules<GroupRecord, NewGroup, NamedFilters, NamedSort> = {
+  title: 'group',
+  complete: (input) => ({ color: null, programId: null, ...input }),
+  conditions: namedConditions('partnerGroup'),
+  sorts: NAMED_SORTS,
+};
+
+export const PARTNER_TAG_RULES: ResourceRules<PartnerTagRecord, NewPartnerTag, NamedFilters, NamedSort> = {
+  title: 'partner tag',
+  complete: (input) => input,
+  nameOf: partnerTagName,
+  conditions: namedConditions('partnerTag'),
+  sorts: NAMED_SORTS,
+};
+
+export const PROGRAM_RULES: ResourceRules<ProgramRecord, NewProgram, NamedFilters, NamedSort> = {
+  title: 'program',
+  complete: (input) => ({ domainId: null, defaultFolderId: null, url: null, ...input }),
+  conditions: namedConditions('program'),
+  sorts: NAMED_SORTS,
+};
+
+export const UTM_TEMPLATE_RULES: ResourceRules<UtmTemplateRecord, NewUtmTemplate, NamedFilters, NamedSort> = {
+  title: 'UTM template',
+  complete: (input) => ({
+    ...{ utm_source: null, utm_medium: null, utm_campaign: null, utm_term: null, utm_content: null, ref: null },
+    ...input,
+  }),
+  nameOf: utmTemplateName,
+  conditions: namedConditions('utmTemplate'),
+  sorts: NAMED_SORTS,
+};
+
+export const WEBHOOK_RULES: ResourceRules<WebhookRecord, NewWebhook, NamedFilters, NamedSort> = {
+  title: 'webhook',
+  complete: (input) => ({
+    linkScope: null,
+    folderIds: [],
+    consecutiveFailures: 0,
+    disabledAt: null,
+    ...input,
+  }),
+  nameOf: webhookUrl,
+  conditions: namedConditions('webhook'),
+  sorts: NAMED_SORTS,
+};

@@ -1,0 +1,162 @@
+import { ApiError, createResourceId, parseResourceId, type SortOrder } from '@waymark/contract';
+import type { CatalogRecord, Name } from '../model/entity-type.js';
+import type { Quotas } from '../redis/quotas.js';
+import { type Creation, createRecords } from '../store/record-creation.js';
+import type { Condition, SortRule } from '../store/record-list.js';
+import type { RecordStore } from '../store/record-store.js';
+import { NameTakenError, type WriteParts } from '../store/write-context.js';
+
+export type Fields<R extends CatalogRecord> = Omit<R, keyof CatalogRecord>;
+/** What a new record must say; the rest has a default. */
+export type New<R extends CatalogRecord, Required extends keyof Fields<R>> = Partial<Fields<R>> &
+  Pick<Fields<R>, Required>;
+
+/** The rules of one kind of resource, beyond those of its table. */
+export interface ResourceRules<R extends CatalogRecord, N, Filters, Sort extends string> {
+  /** What people call one. */
+  readonly title: string;
+  readonly complete: (input: N) => Fields<R>;
+  /** The name that only one of them has in a workspace. */
+  readonly nameOf?: (workspaceId: string, name: string) => Name;
+  readonly conditions: (filters: Filters) => readonly Condition[];
+  readonly sorts: Readonly<Record<Sort, SortRule>>;
+}
+
+/** A page of a list. */
+export interface PageRequest<Filters, Sort extends string> {
+  readonly filters: Filters;
+  readonly sortBy: Sort;
+  readonly sortOrder: SortOrder;
+  readonly page: number;
+  readonly pageSize: number;
+}
+
+export interface ResourceParts extends WriteParts {
+  readonly quotas: Quotas;
+}
+
+/** What other kinds have to do with one. */
+export interface Relations<R extends CatalogRecord> {
+  /** Takes what other records say of one away from them. */
+  readonly detach?: (workspaceId: string, id: string) => Promise<void>;
+  /** Records that appear together with a new one, before it. */
+  readonly companions?: (record: R) => readonly Creation[];
+}
+
+/** What is alike for every kind of resource that a workspace has. */
+export function createResources<R extends CatalogRecord, N, Filters, Sort extends string>(
+  store: RecordStore<R>,
+  rules: ResourceRules<R, N, Filters, Sort>,
+  parts: ResourceParts,
+  { detach, companions }: Relations<R> = {},
+) {
+  const { title } = rules;
+  const { now } = parts;
+
+  const isId = (id: string) => parseResourceId(store.kind.resource, id) !== undefined;
+
+  function notFound(): ApiError {
+    return new ApiError('not_found', `${title.charAt(0).toUpperCase()}${title.slice(1)} not found.`);
+  }
+
+  function conflictOf(err: unknown): unknown {
+    if (!(err instanceof NameTakenError)) return err;
+    const { name, given = name } = err.taken;
+    return new ApiError('conflict', `A ${title} "${given}" exists already.`, { cause: err });
+  }
+
+  /** @throws ApiError forbidden when the workspace has as many as it may */
+  function withinQuota<T>(workspaceId: string, limit: number | null, create: () => Promise<T>): Promise<T> {
+    const request = {
+      workspaceId,
+      what: store.kind.table,
+      amount: 1,
+      limit,
+      used: () => store.lists.count(workspaceId),
+      refusal: () => new ApiError('forbidden', `This workspace may have at most ${limit} of: ${title}.`),
+    };
+    return parts.quotas.within(request, create);
+  }
+
+  return {
+    get: store.get,
+    getMany: store.getMany,
+
+    /** @throws ApiError not_found */
+    async require(workspaceId: string, id: string): Promise<R> {
+      const record = await store.get(workspaceId, id);
+      if (record === undefined) throw notFound();
+      return record;
+    },
+
+    /** The one of that name, in any case; only of kinds with unique names. */
+    async findByName(workspaceId: string, name: string): Promise<R | undefined> {
+      return rules.nameOf && store.findByName(rules.nameOf(workspaceId, name));
+    },
+
+    list(workspaceId: string, request: PageRequest<Filters, Sort>): Promise<R[]> {
+      const { filters, sortBy, sortOrder, page, pageSize } = request;
+      return store.lists.list(workspaceId, {
+        conditions: rules.conditions(filters),
+        sort: rules.sorts[sortBy],
+        order: sortOrder,
+        limit: pageSize,
+        offset: (page - 1) * pageSize,
+      });
+    },
+
+    /**
+     * @param countMax how many of them the workspace may have; null = any number
+     * @throws ApiError forbidden (quota), conflict when a name it must have alone is taken
+     */
+    async create(workspaceId: string, input: N, countMax: number | null = null): Promise<R> {
+      const nowMs = now();
+      const time = new Date(nowMs).toISOString();
+      const id = createResourceId(store.kind.resource, nowMs);
+      const record = { ...rules.complete(input), id, workspaceId, createdAt: time, updatedAt: time } as R;
+      try {
+        const creations = [...(companions?.(record) ?? []), store.prepare(record)];
+        await withinQuota(workspaceId, countMax, () => createRecords(parts, creations));
+        return record;
+      } catch (err) {
+        throw conflictOf(err);
+      }
+    },
+
+    /**
+     * Changes fields under a lock: none that another change set is lost.
+     *
+     * @param change given the record as it is; may throw to refuse
+     * @throws ApiError not_found, conflict
+     */
+    async update(
+      workspaceId: string,
+      id: string,
+      change: (record: R) => Partial<Fields<R>> | Promise<Partial<Fields<R>>>,
+    ): Promise<R> {
+      if (!isId(id)) throw notFound();
+      const updatedAt = new Date(now()).toISOString();
+      const changed = await store
+        .update(workspaceId, id, async (record) => ({ ...record, ...(await change(record)), updatedAt }))
+        .catch((err: unknown) => {
+          throw conflictOf(err);
+        });
+      if (changed === undefined) throw notFound();
+      return changed;
+    },
+
+    /**
+     * Nothing refers to it afterwards. Killed before its end, it leaves the record, and removing it again goes on from there.
+     *
+     * @returns the record that was there; @throws ApiError not_found
+     */
+    async remove(workspaceId: string, id: string): Promise<R> {
+      if (isId(id)) await detach?.(workspaceId, id);
+      const removed = isId(id) ? await store.remove(workspaceId, id) : undefined;
+      if (removed === undefined) throw notFound();
+      // What came to refer to it in the meantime.
+      await detach?.(workspaceId, id);
+      return removed;
+    },
+  };
+}

@@ -1,0 +1,113 @@
+import { LRUCache } from 'lru-cache';
+import type { Stored } from '../model/entity-type.js';
+import type { NameOwner } from '../redis/record-cache.js';
+
+/** How long a copy in this process is served without a look at Redis: should all else fail, it is no older than that. */
+const FRESH_MS = 1_000;
+
+interface RecordEntry<R> {
+  readonly stored: Stored<R> | undefined;
+  /** Only versions from here on are taken. */
+  readonly floor: number;
+  readonly freshUntilMs: number;
+  readonly epoch: number;
+}
+
+export interface LocalRecordsOptions {
+  readonly entriesMax: number;
+  readonly staleMsMax: number;
+  readonly now: () => number;
+}
+
+/** Records this process has seen lately. Past their second they serve only when both stores are away. */
+export function createLocalRecords<R>({ entriesMax, staleMsMax, now }: LocalRecordsOptions) {
+  const entries = new LRUCache<string, RecordEntry<R>>({ max: entriesMax });
+  let epoch = 0;
+
+  function stale(key: string): Stored<R> | undefined {
+    const entry = entries.get(key);
+    return entry !== undefined && entry.freshUntilMs + staleMsMax > now() ? entry.stored : undefined;
+  }
+
+  return {
+    /** Each redirect calls it five times. That it was used is noted when it is read anew, once a second. */
+    fresh(key: string): Stored<R> | undefined {
+      const entry = entries.peek(key);
+      return entry !== undefined && entry.epoch === epoch && entry.freshUntilMs > now() ? entry.stored : undefined;
+    },
+
+    /** The copy when nothing better is to be had. */
+    stale,
+
+    /** The copy if it is past its second but was not invalidated since, nor can an invalidation have been missed. */
+    unchanged(key: string): Stored<R> | undefined {
+      const stored = stale(key);
+      const entry = entries.peek(key);
+      return entry?.epoch === epoch && entry.floor === stored?.version ? stored : undefined;
+    },
+
+    /** @param readAtMs when the read began that found it */
+    put(key: string, stored: Stored<R>, readAtMs: number): void {
+      const floor = entries.peek(key)?.floor ?? 0;
+      if (stored.version < floor) return;
+      entries.set(key, { stored, floor: stored.version, freshUntilMs: readAtMs + FRESH_MS, epoch });
+    },
+
+    /** A newer version exists: the copy is the last resort, and nothing older is kept. */
+    raise(key: string, version: number): void {
+      const entry = entries.peek(key);
+      if (entry === undefined || entry.floor >= version) return;
+      entries.set(key, { ...entry, floor: version, freshUntilMs: now() });
+    },
+
+    delete(key: string): void {
+      entries.delete(key);
+    },
+
+    /** Changes may have been missed: every copy is looked up again before it is served. */
+    expireAll(): void {
+      epoch += 1;
+    },
+  };
+}
+export type LocalRecords<R> = ReturnType<typeof createLocalRecords<R>>;
+
+/** What this process has cached of a name; no owner = no record has it. */
+export interface NameEntry {
+  readonly owner: NameOwner | undefined;
+  readonly freshUntilMs: number;
+  readonly epoch: number;
+}
+
+/** Owners of names this process has looked up lately. */
+export function createLocalNames(entriesMax: number, now: () => number) {
+  const entries = new LRUCache<string, NameEntry>({ max: entriesMax });
+  let epoch = 0;
+
+  return {
+    /** As that of records. */
+    fresh(key: string): NameEntry | undefined {
+      const entry = entries.peek(key);
+      return entry !== undefined && entry.epoch === epoch && entry.freshUntilMs > now() ? entry : undefined;
+    },
+
+    /** The entry whatever its age, to fall back on. */
+    peek(key: string): NameEntry | undefined {
+      return entries.peek(key);
+    },
+
+    /** @param readAtMs when the read began that found it */
+    put(key: string, owner: NameOwner | undefined, readAtMs: number): void {
+      entries.set(key, { owner, freshUntilMs: readAtMs + FRESH_MS, epoch });
+    },
+
+    delete(key: string): void {
+      entries.delete(key);
+    },
+
+    expireAll(): void {
+      epoch += 1;
+    },
+  };
+}
+export type LocalNames = ReturnType<typeof createLocalNames>;

@@ -1,0 +1,207 @@
+import type { EventRow } from '@waymark/clickhouse';
+import { ApiError } from '@waymark/contract';
+import { type CatalogRecord, type Name, nameKey, nameRow, numberOf, recordRow } from '../model/entity-type.js';
+import { unavailable } from '../model/errors.js';
+import type { Lock, LockOptions } from '../redis/locks.js';
+import type { RecordMemory } from './cache-writes.js';
+import { createCreationQueue } from './creation-batcher.js';
+import type { NameOwners, Orphan } from './name-owners.js';
+import {
+  checkPossible,
+  NameTakenError,
+  nameLock,
+  type RecordParts,
+  recordLock,
+  rowOwner,
+  underLock,
+  type WriteParts,
+} from './write-context.js';
+
+/** A record about to be created, together with others or alone. */
+export interface Creation {
+  readonly lockName: string;
+  readonly names: readonly Name[];
+  /** See {@link NewRecord}. */
+  readonly areNamesDrawn: boolean;
+  /** Throws when another record owns one of the names, or the id is used already. */
+  check(): Promise<readonly Orphan[]>;
+  nameRows(): EventRow[];
+  insert(lock: Lock): Promise<void>;
+  remember(): Promise<void>;
+  announce(): Promise<void>;
+}
+
+/** A record to be created. */
+export interface NewRecord<R extends CatalogRecord> {
+  readonly record: R;
+  /** Its names were drawn at random: they practically never exist already. */
+  readonly areNamesDrawn: boolean;
+}
+
+/**
+ * Rows of names that were drawn are written while they are checked, which spares a creation one of its three waits. Those of
+ * names that somebody chose are not: each one refused would leave a row behind. Such a row is of no record, and owns nothing.
+ */
+async function checkAndName<T>(
+  { commitNames }: WriteParts,
+  creations: readonly Creation[],
+  lock: Lock,
+  check: () => Promise<T>,
+): Promise<T> {
+  const rows = creations.flatMap((creation) => (creation.areNamesDrawn ? creation.nameRows() : []));
+  const [checked] = await Promise.all([check(), commitNames.add(rows, lock.workUntilMs)]);
+  return checked;
+}
+
+/** Rows of the names that are not written yet. */
+const chosenNameRows = (creations: readonly Creation[]) =>
+  creations.flatMap((creation) => (creation.areNamesDrawn ? [] : creation.nameRows()));
+
+const lockNames = (creations: readonly Creation[]) =>
+  creations.flatMap(({ names, lockName }) => [lockName, ...names.map(nameLock)]);
+
+/**
+ * Creates records that appear together. Rows of names go first and the records last, in the order given: a name row whose
+ * record does not exist owns nothing, so a creation killed at any point leaves no half-made record and no name used up.
+ */
+export async function createRecords(parts: WriteParts, creations: readonly Creation[]): Promise<void> {
+  for (const name of creations.flatMap(({ names }) => names)) checkPossible(name);
+  const checkAll = async () => (await Promise.all(creations.map((creation) => creation.check()))).flat();
+  const lock = await parts.locks.take(lockNames(creations), { whileBusy: checkAll });
+  await underLock(lock, async () => {
+    for (const orphan of await checkAndName(parts, creations, lock, checkAll)) await orphan.remove(lock);
+    await parts.commitNames.add(chosenNameRows(creations), lock.workUntilMs);
+    for (const creation of creations) await creation.insert(lock);
+    await Promise.all(creations.map((creation) => creation.remember()));
+  });
+  await Promise.all(creations.map((creation) => creation.announce()));
+}
+
+/** Somebody holds one of the names that are to be created together. */
+export class NamesBusyError extends Error {}
+
+function refuseBusy(): never {
+  throw new NamesBusyError('a name is held');
+}
+
+/** What became of one of several creations: nothing when it was made. */
+export type CreationFault = ApiError | undefined;
+
+/** One that is created together with others wants a name that one before it wants. */
+export class NameWantedError extends NameTakenError {}
+
+/** Faults of creations that want a name that is not allowed, or one that an earlier creation wants. */
+function faultsAmong(creations: readonly Creation[]): CreationFault[] {
+  const wanted = new Set<string>();
+  return creations.map(({ names }) => {
+    try {
+      for (const name of names) {
+        checkPossible(name);
+        if (wanted.has(nameKey(name))) throw new NameWantedError(name);
+      }
+    } catch (err) {
+      if (err instanceof ApiError) return err;
+      throw err;
+    }
+    for (const name of names) wanted.add(nameKey(name));
+    return undefined;
+  });
+}
+
+/** Creates records of one kind. */
+export function createCreator<R extends CatalogRecord>(
+  parts: WriteParts,
+  own: RecordParts<R>,
+  checkOwners: NameOwners,
+  { remember, announceWritten }: RecordMemory<R>,
+) {
+  const { kind, commit } = own;
+
+  function prepare(record: R, areNamesDrawn = false): Creation {
+    const stored = { record: kind.schema.parse(record), version: 1 };
+    const names = kind.names(record);
+    const written = [{ stored, gained: names, lost: [] }];
+    return {
+      names,
+      areNamesDrawn,
+      lockName: recordLock(kind, record.id),
+      async check() {
+        const [isUsed, orphans] = await Promise.all([
+          parts.namesTable.isUsed({
+            table: kind.table,
+            workspaceNumber: numberOf('workspace', record.workspaceId),
+            number: numberOf(kind.resource, record.id),
+          }),
+          checkOwners(names, record.id),
+        ]);
+        if (isUsed) throw unavailable(`${kind.table} id ${record.id} exists already`);
+        return orphans;
+      },
+      nameRows: () => names.map((name) => nameRow(name, rowOwner(kind, record), stored.version)),
+      insert: (lock) => commit.add([recordRow(kind, stored)], lock.workUntilMs),
+      remember: () => remember(record.workspaceId, written),
+      announce: () => announceWritten(written),
+    };
+  }
+
+  /** @param options what to do while another request holds one of the names: wait unless said otherwise */
+  async function createTogether(
+    workspaceId: string,
+    records: readonly NewRecord<R>[],
+    options?: LockOptions,
+  ): Promise<readonly CreationFault[]> {
+    const creations = records.map(({ record, areNamesDrawn }) => prepare(record, areNamesDrawn));
+    const faults = faultsAmong(creations);
+    const lock = await parts.locks.take(lockNames(creations.filter((_creation, index) => !faults[index])), options);
+    const check = async (creation: Creation, index: number) => {
+      if (faults[index] !== undefined) return;
+      try {
+        for (const orphan of await creation.check()) await orphan.remove(lock);
+      } catch (err) {
+        if (!(err instanceof NameTakenError)) throw err;
+        faults[index] = err;
+      }
+    };
+    const written = await underLock(lock, async () => {
+      const wanted = creations.filter((_creation, index) => faults[index] === undefined);
+      await checkAndName(parts, wanted, lock, () => Promise.all(creations.map(check)));
+      const made = creations.filter((_creation, index) => faults[index] === undefined);
+      const stored = records.flatMap(({ record }, index) => (faults[index] ? [] : [{ record, version: 1 }]));
+      await parts.commitNames.add(chosenNameRows(made), lock.workUntilMs);
+      await commit.add(
+        stored.map((one) => recordRow(kind, one)),
+        lock.workUntilMs,
+      );
+      const rows = stored.map((one) => ({ stored: one, gained: kind.names(one.record), lost: [] }));
+      if (rows.length > 0) await remember(workspaceId, rows);
+      return rows;
+    });
+    await announceWritten(written);
+    return faults;
+  }
+
+  const create = createCreationQueue<R>({
+    createTogether: (workspaceId, records) => createTogether(workspaceId, records, { whileBusy: refuseBusy }),
+    namesOf: kind.names,
+    createAlone: ({ record, areNamesDrawn }) => createRecords(parts, [prepare(record, areNamesDrawn)]),
+  });
+
+  return {
+    prepare,
+
+    /** @param areNamesDrawn see {@link NewRecord} */
+    async create(record: R, areNamesDrawn = false): Promise<R> {
+      await create({ record, areNamesDrawn });
+      return record;
+    },
+
+    /**
+     * Creates those of the records whose names are free, all in one insert.
+     *
+     * @param records of one workspace
+     * @returns the faults in the order of the records
+     */
+    createMany: (workspaceId: string, records: readonly NewRecord<R>[]): Promise<readonly CreationFault[]> =>
+      createTogether(workspaceId, records),
+  };
+}

@@ -1,0 +1,132 @@
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import type { SortOrder } from '@waymark/contract';
+import { type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
+import { type CatalogRecord, type Kind, numberOf } from '../model/entity-type.js';
+import { pendingStatements } from '../pending/pending-list.js';
+import type { PendingRecords } from '../pending/pending-records.js';
+import type { RecordTable } from './record-table.js';
+
+/** What a record must be to be listed: constant SQL over the kind's columns, values only through its parameters. */
+export interface Condition {
+  readonly sql: string;
+  readonly values: QueryParameters;
+}
+
+/** An order of a list. `join` brings in what the kind's own columns do not say, such as totals. */
+export interface SortRule {
+  /** Of a record that is not in its table yet only `id` and what `join` brings is known; its `data` is empty. */
+  readonly by: string;
+  readonly join?: string;
+}
+
+export interface ListRequest {
+  readonly conditions: readonly Condition[];
+  readonly sort: SortRule;
+  readonly order: SortOrder;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** The order that every kind has. Ids carry the time they were made. */
+export const BY_CREATION: SortRule = { by: 'id' };
+
+/** Lists one kind, a page at a time; with equal sort values the id decides. */
+export function createRecordList<R extends CatalogRecord>(
+  kind: Kind<R>,
+  table: RecordTable<R>,
+  clickhouse: ClickHouseClient,
+  settings: Readonly<Record<string, number>>,
+  pending?: PendingRecords<R>,
+) {
+  const from = (join: string, conditions: readonly Condition[]) =>
+    `FROM ${kind.table} AS record FINAL ${join}
+WHERE workspace_id = {workspace:UInt64} ${conditions.map(({ sql }) => `AND (${sql})`).join(' ')}`;
+
+  const parametersOf = (workspaceId: string, conditions: readonly Condition[]): QueryParameters => ({
+    ...Object.assign({}, ...conditions.map(({ values }) => values)),
+    workspace: numberOf('workspace', workspaceId),
+  });
+
+  /** Ids of the records that are not in the table yet and are to be listed. */
+  async function pendingIds(workspaceId: string, conditions: readonly Condition[]): Promise<bigint[]> {
+    const records = [...((await pending?.readAll(workspaceId)) ?? new Map<string, R>()).values()];
+    if (kind.queued === undefined || records.length === 0) return [];
+    const statements = pendingStatements(kind, kind.queued, workspaceId, records, conditions);
+    const ids: bigint[] = [];
+    for (const statement of statements) {
+      const rows = await queryRows<[string]>(clickhouse, { ...statement, settings });
+      ids.push(...rows.map(([number]) => BigInt(number)));
+    }
+    return ids;
+  }
+
+  /** The table's ids with those of records that are not in it yet. One that is written meanwhile is in both. */
+  function withPendingIds({ by, join = '' }: SortRule, conditions: readonly Condition[]): string {
+    return `(SELECT id, ${by} AS sorted_by ${from(join, conditions)}
+UNION ALL
+SELECT id, ${by} AS sorted_by FROM (SELECT arrayJoin({pending:Array(UInt64)}) AS id, '' AS data) AS record ${join})`;
+  }
+
+  async function listIds(workspaceId: string, request: ListRequest): Promise<string[]> {
+    const { conditions, sort, order, limit, offset } = request;
+    const direction = order === 'asc' ? 'ASC' : 'DESC';
+    const keys = (by: string) => (by === 'id' ? `id ${direction}` : `${by} ${direction}, id ${direction}`);
+    // Before the table is read: what is written in between is found there.
+    const ids = await pendingIds(workspaceId, conditions);
+    const source =
+      ids.length === 0
+        ? `${from(sort.join ?? '', conditions)} ORDER BY ${keys(sort.by)}`
+        : `FROM ${withPendingIds(sort, conditions)} ORDER BY ${keys('sorted_by')} LIMIT 1 BY id`;
+    const rows = await queryRows<[string]>(clickhouse, {
+      query: `SELECT id ${source} LIMIT {limit:UInt32} OFFSET {offset:UInt64}`,
+      parameters: {
+        ...parametersOf(workspaceId, conditions),
+        ...(ids.length === 0 ? {} : { pending: ids }),
+        limit,
+        offset,
+      },
+      settings,
+    });
+    return rows.map(([number]) => table.publicId(number));
+  }
+
+  /** Those that exist, in the order of `ids`, as ClickHouse has them. */
+  async function read(workspaceId: string, ids: readonly string[]): Promise<R[]> {
+    const found = await Promise.all(ids.map((id) => table.get(workspaceId, id)));
+    return found.flatMap((stored) => (stored === undefined ? [] : [stored.record]));
+  }
+
+  return {
+    listIds,
+    read,
+
+    /** Ids are found through narrow columns; only the records of the page are read whole. */
+    async list(workspaceId: string, request: ListRequest): Promise<R[]> {
+      return read(workspaceId, await listIds(workspaceId, request));
+    },
+
+    /** Ids after `afterId`, rising: pages of a walk that changes what it meets. */
+    async idsAfter(workspaceId: string, conditions: readonly Condition[], afterId: string | undefined, limit: number) {
+      const rows = await queryRows<[string]>(clickhouse, {
+        query: `SELECT id ${from('', conditions)} AND id > {after:UInt64} ORDER BY id LIMIT {limit:UInt32}`,
+        parameters: {
+          ...parametersOf(workspaceId, conditions),
+          after: BigInt(afterId === undefined ? 0 : numberOf(kind.resource, afterId)),
+          limit,
+        },
+        settings,
+      });
+      return rows.map(([number]) => table.publicId(number));
+    },
+
+    async count(workspaceId: string, conditions: readonly Condition[] = []): Promise<number> {
+      const [row] = await queryRows<[string]>(clickhouse, {
+        query: `SELECT count() ${from('', conditions)}`,
+        parameters: parametersOf(workspaceId, conditions),
+        settings,
+      });
+      return Number(row?.[0] ?? 0);
+    },
+  };
+}
+export type RecordList<R extends CatalogRecord> = ReturnType<typeof createRecordList<R>>;

@@ -1,0 +1,144 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ClickHouseClient, type EventRow, insertRows } from '@waymark/clickhouse';
+import { createGroupCommit, type GroupCommit } from '../clickhouse/group-commit.js';
+import { type CatalogRecord, type Kind, recordColumns } from '../model/entity-type.js';
+import { type PendingRecords, withPending } from '../pending/pending-records.js';
+import type { CatalogChange } from '../redis/change-feed.js';
+import { createLocalRecords } from './local-cache.js';
+import { createRecordList, type RecordList } from './record-list.js';
+import { createRecordReader, type ReadOptions, type RecordReader } from './record-reader.js';
+import { createRecordTable, type RecordTable } from './record-table.js';
+import { createRecordWriter, type RecordWriter } from './record-writer.js';
+import type { WriteParts } from './write-context.js';
+
+/** Together with the time a lock's holder has for its work, less than the lock lives. */
+const INSERT_SECONDS_MAX = 10;
+/** A hundred rows: to hand them to other threads costs more than to read them, a fifth to a third of an insert's CPU. */
+const FEW_ROWS = { max_threads: 1, input_format_parallel_parsing: 0 } as const;
+
+export interface StoreParts extends WriteParts {
+  readonly clickhouse: ClickHouseClient;
+  /** See the reader's. */
+  readonly mayUseCopies: (options: ReadOptions) => boolean;
+  readonly settings: TableSettings;
+}
+
+/** Settings of every read and every insert of catalog tables. */
+export interface TableSettings {
+  readonly read: Readonly<Record<string, number>>;
+  readonly insert: Readonly<Record<string, string | number>>;
+  readonly concurrentInsertsMax: number;
+}
+
+export const SINGLE_NODE: TableSettings = { read: {}, insert: {}, concurrentInsertsMax: 2 };
+
+/**
+ * On replicas a check must see every acknowledged write, whichever replica answers: inserts wait for a majority, one after
+ * the other, and reads for what the majority has. Not runnable on one machine.
+ */
+export const REPLICATED: TableSettings = {
+  read: { select_sequential_consistency: 1 },
+  insert: { insert_quorum: 'auto', insert_quorum_parallel: 0, distributed_foreground_insert: 1 },
+  concurrentInsertsMax: 1,
+};
+
+/** Another process' insert into the same table is still waiting for its quorum; nothing was written. */
+const QUORUM_BUSY = '286';
+const QUORUM_WAIT_MS_MAX = 5_000;
+const QUORUM_PAUSE_MS = 50;
+
+async function onceQuorumIsFree(insert: () => Promise<void>, untilMs: number): Promise<void> {
+  while (true) {
+    try {
+      return await insert();
+    } catch (err) {
+      const isBusy = err instanceof Error && 'code' in err && err.code === QUORUM_BUSY;
+      if (!isBusy || performance.now() > untilMs) throw err;
+      await delay(QUORUM_PAUSE_MS);
+    }
+  }
+}
+
+export interface StoreOptions<R extends CatalogRecord> {
+  /** Records this process keeps. */
+  readonly entriesMax: number;
+  readonly isOrphan?: (record: R) => Promise<boolean>;
+  /** Records that are in the queue and not in their table yet; none unless given. */
+  readonly pending?: PendingRecords<R>;
+}
+
+/** Everything one kind of resource can do: reads through the caches, writes under locks. */
+export interface RecordStore<R extends CatalogRecord> extends RecordReader<R>, RecordWriter<R> {
+  readonly kind: Kind<R>;
+  readonly table: RecordTable<R>;
+  readonly lists: RecordList<R>;
+  changed(change: CatalogChange): void;
+  missed(): void;
+  close(): Promise<void>;
+}
+
+/** Inserts of several writers as one. */
+export function createTableCommit(
+  clickhouse: ClickHouseClient,
+  table: string,
+  columns: readonly string[],
+  settings: TableSettings,
+  now: () => number,
+): GroupCommit {
+  const insert = (rows: readonly EventRow[]) =>
+    onceQuorumIsFree(
+      () =>
+        insertRows(clickhouse, {
+          table,
+          columns,
+          rows,
+          maxExecutionSeconds: INSERT_SECONDS_MAX,
+          settings: { ...FEW_ROWS, ...settings.insert },
+        }),
+      performance.now() + QUORUM_WAIT_MS_MAX,
+    );
+  return createGroupCommit({ insert, now, concurrentInsertsMax: settings.concurrentInsertsMax });
+}
+
+export function createRecordStore<R extends CatalogRecord>(
+  kind: Kind<R>,
+  parts: StoreParts,
+  options: StoreOptions<R>,
+): RecordStore<R> {
+  const { clickhouse, settings, now } = parts;
+  const { pending } = options;
+  const written = createRecordTable(kind, clickhouse, settings.read);
+  const table = pending === undefined ? written : withPending(kind, written, parts.namesTable, pending);
+  const localRecords = createLocalRecords<R>({ entriesMax: options.entriesMax, staleMsMax: kind.staleMsMax, now });
+  const commit = createTableCommit(clickhouse, kind.table, recordColumns(kind), settings, now);
+  const reader = createRecordReader({ ...parts, kind, table, localRecords, pending });
+  const writer = createRecordWriter(parts, {
+    kind,
+    table,
+    reader,
+    commit,
+    localRecords,
+    ...(options.isOrphan === undefined ? {} : { isOrphan: options.isOrphan }),
+  });
+  return {
+    ...reader,
+    ...writer,
+    kind,
+    table,
+    lists: createRecordList(kind, table, clickhouse, settings.read, pending),
+    changed({ records }) {
+      const own = records.filter((record) => record.table === kind.table);
+      for (const { workspaceId, id, version, isRemoved } of own) {
+        const key = `${workspaceId}/${id}`;
+        if (isRemoved) localRecords.delete(key);
+        else localRecords.raise(key, version);
+      }
+      if (own.length > 0) reader.outdate();
+    },
+    missed() {
+      localRecords.expireAll();
+      reader.outdate();
+    },
+    close: commit.close,
+  };
+}

@@ -1,0 +1,91 @@
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import { formatResourceId } from '@waymark/contract';
+import { createBatchLoader } from '../clickhouse/data-loader.js';
+import { type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
+import { type CatalogRecord, type Kind, numberOf, type Stored } from '../model/entity-type.js';
+
+const RECORDS_PER_READ = 1_000;
+
+interface RecordId {
+  readonly workspaceId: string;
+  readonly number: string;
+}
+
+/** Reads of one kind's table, always of one workspace. */
+export function createRecordTable<R extends CatalogRecord>(
+  kind: Kind<R>,
+  clickhouse: ClickHouseClient,
+  settings: Readonly<Record<string, number>>,
+) {
+  const records = async (query: string, workspaceId: string, parameters: QueryParameters): Promise<Stored<R>[]> => {
+    const workspace = numberOf('workspace', workspaceId);
+    const rows = await queryRows<[string, string]>(clickhouse, {
+      query,
+      parameters: { ...parameters, workspace },
+      settings,
+    });
+    return rows.map(([version, data]) => ({ version: Number(version), record: parseData(kind, data) }));
+  };
+
+  function select(workspaceId: string, tail: string, parameters: QueryParameters): Promise<Stored<R>[]> {
+    const query = `SELECT version, data FROM ${kind.table} FINAL WHERE workspace_id = {workspace:UInt64} ${tail}`;
+    return records(query, workspaceId, parameters);
+  }
+
+  // PREWHERE on the key, which is the same in all versions of a row, spares reading the data of its neighbours.
+  const BY_IDS = `SELECT version, data FROM ${kind.table} FINAL
+PREWHERE workspace_id = {workspace:UInt64} AND id IN ({ids:Array(UInt64)})`;
+
+  const look = createBatchLoader<RecordId, Stored<R>>({
+    identify: ({ workspaceId, number }) => `${workspaceId}/${number}`,
+    group: ({ workspaceId }) => workspaceId,
+    async load(ids) {
+      const workspaceId = ids[0]?.workspaceId ?? '';
+      const found = await records(BY_IDS, workspaceId, { ids: ids.map(({ number }) => BigInt(number)) });
+      return new Map(
+        found.map((stored) => [`${workspaceId}/${numberOf(kind.resource, stored.record.id)}`, stored] as const),
+      );
+    },
+    batchSizeMax: RECORDS_PER_READ,
+    concurrentReadsMax: 4,
+  });
+
+  return {
+    /** Records that are their own workspace, by id. */
+    async selectWorkspaces(numbers: readonly string[]): Promise<R[]> {
+      const rows = await queryRows<[string]>(clickhouse, {
+        query: `SELECT data FROM ${kind.table} FINAL WHERE workspace_id IN ({workspaces:Array(UInt64)}) ORDER BY workspace_id`,
+        parameters: { workspaces: numbers.map(BigInt) },
+        settings,
+      });
+      return rows.map(([data]) => parseData(kind, data));
+    },
+
+    /** The record as the table has it at or after the call. */
+    get(workspaceId: string, id: string): Promise<Stored<R> | undefined> {
+      return look({ workspaceId, number: numberOf(kind.resource, id) });
+    },
+
+    /** @param tail constant SQL after the workspace condition; values only through `parameters` */
+    select,
+
+    /** How many records were ever made with ids from `fromNumber` on, removed ones included. */
+    async countEver(workspaceId: string, fromNumber: bigint, tail: string): Promise<number> {
+      const [row] = await queryRows<[string]>(clickhouse, {
+        query: `SELECT uniqExact(id) FROM ${kind.table}
+WHERE workspace_id = {workspace:UInt64} AND id >= {from:UInt64} ${tail}`,
+        parameters: { from: fromNumber, workspace: numberOf('workspace', workspaceId) },
+        settings,
+      });
+      return Number(row?.[0] ?? 0);
+    },
+
+    publicId: (number: string) => formatResourceId(kind.resource, number),
+  };
+}
+export type RecordTable<R extends CatalogRecord> = ReturnType<typeof createRecordTable<R>>;
+
+/** A record from its stored JSON. */
+export function parseData<R extends CatalogRecord>(kind: Kind<R>, data: string): R {
+  return kind.schema.parse(JSON.parse(data));
+}

@@ -1,0 +1,172 @@
+import { parseResourceId } from '@waymark/contract';
+import { type CatalogRecord, type Name, nameKey, nameRow, recordRow, type Stored } from '../model/entity-type.js';
+import type { Lock } from '../redis/locks.js';
+import type { RecordMemory, Written } from './cache-writes.js';
+import type { NameOwners } from './name-owners.js';
+import {
+  checkPossible,
+  NameTakenError,
+  nameLock,
+  type RecordParts,
+  recordLock,
+  rowOwner,
+  underLock,
+  type WriteParts,
+} from './write-context.js';
+
+/** Two records cannot gain one name. */
+function checkDistinct(names: readonly Name[]): void {
+  const seen = new Set<string>();
+  for (const name of names) {
+    checkPossible(name);
+    if (seen.has(nameKey(name))) throw new NameTakenError(name);
+    seen.add(nameKey(name));
+  }
+}
+
+/** Changes and removes records of one kind, each under a lock on its id; many of a workspace in one insert. */
+export function createChanger<R extends CatalogRecord>(
+  parts: WriteParts,
+  own: RecordParts<R>,
+  checkOwners: NameOwners,
+  { remember, forget, announceWritten, announceRemoved, tryAll }: RecordMemory<R>,
+) {
+  const { kind, table, commit } = own;
+
+  /** Runs `work` with the records as their table has them, in the order of `ids`, under their locks. */
+  async function whileHeld<T>(
+    workspaceId: string,
+    ids: readonly string[],
+    work: (found: readonly Stored<R>[], lock: Lock) => Promise<T>,
+  ): Promise<T> {
+    const known = [...new Set(ids)].filter((id) => parseResourceId(kind.resource, id) !== undefined);
+    const lock = await parts.locks.take(known.map((id) => recordLock(kind, id)));
+    return underLock(lock, async () => {
+      const found = await Promise.all(known.map((id) => table.get(workspaceId, id)));
+      return work(
+        found.filter((stored) => stored !== undefined),
+        lock,
+      );
+    });
+  }
+
+  function mark(workspaceId: string, written: readonly Written<R>[]): Promise<void> {
+    const marks = written.map(({ stored: { record, version } }) => ({ id: record.id, version }));
+    return parts.cache.markRecords(kind.table, workspaceId, marks);
+  }
+
+  /** Takes names away. The records no longer say them, so a failure leaves rows that own nothing. */
+  async function dropNames(written: readonly Written<R>[], lock: Lock): Promise<void> {
+    const rows = written.flatMap(({ stored: { record, version }, lost }) =>
+      lost.map((name) => nameRow(name, rowOwner(kind, record), version, true)),
+    );
+    await tryAll([parts.commitNames.add(rows, lock.workUntilMs)]);
+  }
+
+  async function changeOf(current: Stored<R>, change: (record: R) => R | Promise<R>): Promise<Written<R> | undefined> {
+    const changed = await change(current.record);
+    if (changed === current.record) return undefined;
+    const { id, workspaceId, createdAt } = current.record;
+    const record = kind.schema.parse({ ...changed, id, workspaceId, createdAt });
+    // What is still in the queue has no rows of names: those that come later have an older version.
+    const before = new Set(current.isPending ? [] : kind.names(current.record).map(nameKey));
+    const names = kind.names(record);
+    const after = new Set(names.map(nameKey));
+    return {
+      stored: { record, version: current.version + 1 },
+      gained: names.filter((name) => !before.has(nameKey(name))),
+      lost: kind.names(current.record).filter((name) => !after.has(nameKey(name))),
+    };
+  }
+
+  async function write(workspaceId: string, written: readonly Written<R>[], lock: Lock): Promise<void> {
+    const gained = written.flatMap((one) => one.gained);
+    checkDistinct(gained);
+    const checkGained = async () =>
+      (await Promise.all(written.map((one) => checkOwners(one.gained, one.stored.record.id)))).flat();
+    const nameLocks = await parts.locks.take(gained.map(nameLock), { whileBusy: checkGained });
+    await underLock(nameLocks, async () => {
+      for (const orphan of await checkGained()) await orphan.remove(lock);
+      await mark(workspaceId, written);
+      // The record's own row is the switch: before it the new name owns nothing, after it the old one does not.
+      const gainedRows = written.flatMap(({ stored: { record, version }, gained: names }) =>
+        names.map((name) => nameRow(name, rowOwner(kind, record), version)),
+      );
+      await parts.commitNames.add(gainedRows, lock.workUntilMs);
+      await commit.add(
+        written.map(({ stored }) => recordRow(kind, stored)),
+        lock.workUntilMs,
+      );
+      await dropNames(written, lock);
+      await remember(workspaceId, written);
+    });
+  }
+
+  /**
+   * Changes all of the records or, when `change` throws for one or a name is taken, none. A `change` that returns the very
+   * record it was given leaves that one alone.
+   *
+   * @returns the records that exist, as they are afterwards, in the order of `ids`
+   */
+  async function updateMany(
+    workspaceId: string,
+    ids: readonly string[],
+    change: (record: R) => R | Promise<R>,
+  ): Promise<R[]> {
+    const { records, written } = await whileHeld(workspaceId, ids, async (found, lock) => {
+      const changes = await Promise.all(found.map((current) => changeOf(current, change)));
+      const changed = changes.filter((one) => one !== undefined);
+      if (changed.length > 0) await write(workspaceId, changed, lock);
+      return { records: found.map(({ record }, index) => changes[index]?.stored.record ?? record), written: changed };
+    });
+    await announceWritten(written);
+    return records;
+  }
+
+  /**
+   * @param mayRemove throws to refuse all, returns false to leave one
+   * @returns the records that were there and were removed
+   */
+  async function removeMany(
+    workspaceId: string,
+    ids: readonly string[],
+    mayRemove: (record: R) => boolean | Promise<boolean> = () => true,
+  ): Promise<R[]> {
+    const removed = await whileHeld(workspaceId, ids, async (found, lock) => {
+      const allowed = await Promise.all(found.map(({ record }) => mayRemove(record)));
+      const marked = found
+        .filter((_stored, index) => allowed[index])
+        .map(({ record, version }) => ({
+          stored: { record, version: version + 1 },
+          gained: [],
+          lost: kind.names(record),
+        }));
+      if (marked.length === 0) return [];
+      await mark(workspaceId, marked);
+      await commit.add(
+        marked.map(({ stored }) => recordRow(kind, stored, true)),
+        lock.workUntilMs,
+      );
+      await dropNames(marked, lock);
+      await forget(marked);
+      return marked;
+    });
+    await announceRemoved(removed);
+    return removed.map(({ stored }) => stored.record);
+  }
+
+  return {
+    updateMany,
+    removeMany,
+
+    /** @returns the changed record, or undefined when there is none; `change` may throw to refuse */
+    async update(workspaceId: string, id: string, change: (record: R) => R | Promise<R>): Promise<R | undefined> {
+      return (await updateMany(workspaceId, [id], change))[0];
+    },
+
+    /** @returns the record that was there */
+    async remove(workspaceId: string, id: string): Promise<R | undefined> {
+      return (await removeMany(workspaceId, [id]))[0];
+    },
+  };
+}

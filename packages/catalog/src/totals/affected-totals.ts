@@ -1,0 +1,48 @@
+import { type EventTableKind, rowSubjects } from '@waymark/clickhouse';
+import { formatResourceId } from '@waymark/contract';
+import type { Counted } from '../redis/change-feed.js';
+
+/** What an insert of 20,000 rows counts is told in pieces that hold up nobody who listens. */
+const IDS_PER_ANNOUNCEMENT = 1000;
+
+/** The links and customers that rows count for, by the number of their workspace. */
+function numbersOf(kind: EventTableKind, rows: readonly string[]) {
+  const byWorkspace = new Map<string, { readonly links: Set<string>; readonly customers: Set<string> }>();
+  for (const row of rows) {
+    const subjects = rowSubjects(kind, row);
+    if (subjects === undefined) continue;
+    const { workspaceId, linkId, customerId } = subjects;
+    const numbers = byWorkspace.get(workspaceId) ?? { links: new Set(), customers: new Set() };
+    byWorkspace.set(workspaceId, numbers);
+    numbers.links.add(linkId);
+    if (customerId !== undefined) numbers.customers.add(customerId);
+  }
+  return byWorkspace;
+}
+
+/**
+ * The links and customers whose totals an insert has changed, in parts of the size of an announcement.
+ *
+ * @param rows JSON arrays in the order of the table's columns
+ */
+export function countedBy(kind: EventTableKind, rows: readonly string[]): Counted[][] {
+  const parts: Counted[][] = [];
+  let room = 0;
+  for (const [workspace, { links, customers }] of numbersOf(kind, rows)) {
+    const workspaceId = formatResourceId('workspace', workspace);
+    const ids = [
+      ...[...links].map((number) => formatResourceId('link', number)),
+      ...[...customers].map((number) => formatResourceId('customer', number)),
+    ];
+    while (ids.length > 0) {
+      if (room === 0) {
+        parts.push([]);
+        room = IDS_PER_ANNOUNCEMENT;
+      }
+      const some = ids.splice(0, room);
+      room -= some.length;
+      parts.at(-1)?.push({ workspaceId, ids: some });
+    }
+  }
+  return parts;
+}

@@ -1,0 +1,162 @@
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import { formatResourceId, parseResourceId, type ResourceKind } from '@waymark/contract';
+import { createBatchLoader } from '../clickhouse/data-loader.js';
+import { queryRows } from '../clickhouse/query-rows.js';
+import { numberOf } from '../model/entity-type.js';
+import type { CatalogChange } from '../redis/change-feed.js';
+import { createKnownTotals } from './totals-cache.js';
+
+/** As many as a page can have. They travel in the URL of the query, 24 bytes each. */
+const IDS_PER_READ = 1000;
+/** At the same time. The more there are, the fewer are shared. */
+const READS_MAX = 4;
+
+/** Counters of a link, made of its events. */
+export interface LinkCounters {
+  readonly clicks: number;
+  readonly leads: number;
+  readonly conversions: number;
+  readonly sales: number;
+  /** Cents of USD. */
+  readonly saleAmount: number;
+  readonly lastClicked: string | null;
+}
+
+export const NO_LINK_COUNTERS: LinkCounters = {
+  clicks: 0,
+  leads: 0,
+  conversions: 0,
+  sales: 0,
+  saleAmount: 0,
+  lastClicked: null,
+};
+
+/** Totals of a customer. */
+export interface CustomerTotals {
+  readonly sales: number;
+  /** Cents of USD. */
+  readonly saleAmount: number;
+  readonly firstSaleAt: string | null;
+}
+
+export const NO_CUSTOMER_TOTALS: CustomerTotals = { sales: 0, saleAmount: 0, firstSaleAt: null };
+
+const LINK_COUNTERS = `
+SELECT link_id, sum(clicks), sum(leads), sum(conversions), sum(sales), sum(sale_amount),
+  toUnixTimestamp64Milli(max(last_clicked))
+FROM link_totals
+WHERE workspace_id = {workspace:UInt64} AND link_id IN ({ids:Array(UInt64)})
+GROUP BY link_id`;
+
+const CUSTOMER_TOTALS = `
+SELECT customer_id, sum(sales), sum(sale_amount), ifNull(toUnixTimestamp64Milli(min(first_sale_at)), 0)
+FROM customer_totals
+WHERE workspace_id = {workspace:UInt64} AND customer_id IN ({ids:Array(UInt64)})
+GROUP BY customer_id`;
+
+/** ISO time of epoch milliseconds; the epoch itself stands for never. */
+function isoTime(ms: number): string | null {
+  return ms > 0 ? new Date(ms).toISOString() : null;
+}
+
+export interface CountersParts {
+  /** Whether invalidations of totals are received. */
+  readonly isHearing: () => boolean;
+  readonly now: () => number;
+}
+
+/** One link or customer. */
+interface TotalsKey {
+  readonly workspaceId: string;
+  readonly id: string;
+}
+
+/**
+ * Reads the totals that materialized views keep: those of the moment, or `known` ones, which lag an announcement behind. Callers
+ * at the same moment share a read: concurrent requests for one list need the same few links.
+ */
+export function createCounters(clickhouse: ClickHouseClient, { isHearing, now }: CountersParts) {
+  function createTotals<Totals>(
+    query: string,
+    resource: ResourceKind,
+    toTotals: (totals: readonly number[]) => Totals,
+  ) {
+    async function read(workspaceId: string, ids: readonly string[]): Promise<Map<string, Totals>> {
+      const numbers = ids.flatMap((id) => parseResourceId(resource, id) ?? []);
+      if (numbers.length === 0) return new Map();
+      const parameters = { workspace: numberOf('workspace', workspaceId), ids: numbers.map(BigInt) };
+      const rows = await queryRows<[string, ...string[]]>(clickhouse, { query, parameters });
+      return new Map(
+        rows.map(([number, ...totals]) => [formatResourceId(resource, number), toTotals(totals.map(Number))]),
+      );
+    }
+
+    const look = createBatchLoader<TotalsKey, Totals>({
+      identify: ({ workspaceId, id }) => `${workspaceId}/${id}`,
+      group: ({ workspaceId }) => workspaceId,
+      load: async (keys) => {
+        const workspaceId = keys[0]?.workspaceId ?? '';
+        const totals = await read(
+          workspaceId,
+          keys.map(({ id }) => id),
+        );
+        return new Map([...totals].map(([id, value]) => [`${workspaceId}/${id}`, value]));
+      },
+      batchSizeMax: IDS_PER_READ,
+      concurrentReadsMax: READS_MAX,
+    });
+
+    /** Those without events are absent. */
+    return async (workspaceId: string, ids: readonly string[]): Promise<Map<string, Totals>> => {
+      const distinct = [...new Set(ids)];
+      const values = await Promise.all(distinct.map((id) => look({ workspaceId, id })));
+      const found = new Map<string, Totals>();
+      for (const [index, id] of distinct.entries()) {
+        const totals = values[index];
+        if (totals !== undefined) found.set(id, totals);
+      }
+      return found;
+    };
+  }
+
+  const links = createTotals(
+    LINK_COUNTERS,
+    'link',
+    ([clicks = 0, leads = 0, conversions = 0, sales = 0, saleAmount = 0, lastClickedMs = 0]): LinkCounters => ({
+      clicks,
+      leads,
+      conversions,
+      sales,
+      saleAmount,
+      lastClicked: isoTime(lastClickedMs),
+    }),
+  );
+  const customers = createTotals(
+    CUSTOMER_TOTALS,
+    'customer',
+    ([sales = 0, saleAmount = 0, firstSaleMs = 0]): CustomerTotals => ({
+      sales,
+      saleAmount,
+      firstSaleAt: isoTime(firstSaleMs),
+    }),
+  );
+  const known = {
+    links: createKnownTotals({ readTotals: links, isHearing, now }),
+    customers: createKnownTotals({ readTotals: customers, isHearing, now }),
+  };
+  return {
+    links,
+    customers,
+    known: { links: known.links.read, customers: known.customers.read },
+
+    changed({ counted }: CatalogChange): void {
+      known.links.changed(counted);
+      known.customers.changed(counted);
+    },
+    missed(): void {
+      known.links.missed();
+      known.customers.missed();
+    },
+  };
+}
+export type Counters = ReturnType<typeof createCounters>;

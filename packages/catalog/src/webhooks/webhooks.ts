@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto';
+import type { WebhookLinks } from '../links/link-detach.js';
+import type { WebhookRecord } from '../model/record-schemas.js';
+import type { SecretBox } from '../model/secret-box.js';
+import { type NewWebhook, WEBHOOK_RULES } from '../resources/named-resources.js';
+import { createResources, type ResourceParts } from '../resources/resource.js';
+import type { RecordStore } from '../store/record-store.js';
+import type { ActiveWebhooks } from './active-webhooks.js';
+
+const SECRET_BYTES = 16;
+
+/** Webhooks and their signing secrets, which are stored encrypted. */
+export function createWebhooks(
+  store: RecordStore<WebhookRecord>,
+  active: ActiveWebhooks,
+  links: WebhookLinks,
+  secrets: SecretBox,
+  parts: ResourceParts,
+) {
+  const resources = createResources(store, WEBHOOK_RULES, parts, { detach: links.detach });
+  return {
+    ...resources,
+
+    /** A webhook with a secret of its own. @throws ApiError conflict when the workspace has one with that URL */
+    create(workspaceId: string, input: Omit<NewWebhook, 'encryptedSecret'>): Promise<WebhookRecord> {
+      const secret = `whsec_${randomBytes(SECRET_BYTES).toString('hex')}`;
+      return resources.create(workspaceId, { ...input, encryptedSecret: secrets.seal(secret, workspaceId) });
+    },
+
+    /** Makes these the links that name the webhook; ids that are none of the workspace's are passed over. */
+    attachLinks: links.attach,
+
+    /** Those that are not disabled, as this process knows them: cheap to ask for. */
+    active: active.of,
+
+    /** What deliveries are signed with: `whsec_` and 32 hexadecimal digits. */
+    secretOf: (record: WebhookRecord): string => secrets.open(record.encryptedSecret, record.workspaceId),
+  };
+}

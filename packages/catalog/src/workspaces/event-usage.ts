@@ -1,0 +1,89 @@
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import { ApiError } from '@waymark/contract';
+import { LRUCache } from 'lru-cache';
+import { queryRows } from '../clickhouse/query-rows.js';
+import { numberOf } from '../model/entity-type.js';
+import type { WorkspaceRecord } from '../model/record-schemas.js';
+import { workspaceLimits } from './workspaces.js';
+
+const WORKSPACES_KEPT = 10_000;
+/** Recording never stops at the limit, so a count of this age is exact enough to refuse reads. */
+const KNOWN_MS = 30_000;
+/** Where telling has to stop at the limit, a count near it is not older than this. */
+const KNOWN_NEAR_MS = 1_000;
+/** What a busy workspace may track while a count is kept: below its limit by so many, or by such a part, it is near. */
+const NEAR_EVENTS = 10_000;
+const NEAR_PART = 0.1;
+
+/** Clicks on a domain without destination are none of the workspace's usage. */
+const EVENTS_SINCE = `
+SELECT toInt64(events) - toInt64(placeholders) FROM
+(
+  SELECT sum(clicks) + sum(leads) + sum(sales) AS events FROM workspace_slots
+  WHERE workspace_id = {workspace:UInt64} AND slot >= toDateTime({since:String}, 'UTC')
+) AS all_events,
+(
+  SELECT sum(clicks) AS placeholders FROM link_days
+  WHERE workspace_id = {workspace:UInt64} AND day >= toDate({since:String}) AND link_id IN (
+    SELECT id FROM links FINAL WHERE workspace_id = {workspace:UInt64} AND key = '_root' AND url = ''
+  )
+) AS root_clicks`;
+
+/** Tracked events of the calendar month (UTC), against what the plan includes. */
+export interface EventUsage {
+  /**
+   * Clicks, leads and sales; up to half a minute old.
+   *
+   * @param limit what the count is for: near it, it is not older than a second
+   */
+  thisMonth(workspaceId: string, limit?: number): Promise<number>;
+  /** @throws ApiError forbidden when the workspace has tracked more than its plan includes */
+  check(workspace: WorkspaceRecord): Promise<void>;
+}
+
+/** Whether so many may be more than the limit by now. Beyond it they stay: counts of a month do not fall. */
+function isNear(count: number, limit: number): boolean {
+  return count < limit && limit - count <= Math.max(NEAR_EVENTS, limit * NEAR_PART);
+}
+
+export function createEventUsage(
+  clickhouse: ClickHouseClient,
+  settings: Readonly<Record<string, number>>,
+  now: () => number,
+): EventUsage {
+  // A key is a workspace and a month: a count must not outlive its month.
+  const counts = new LRUCache<string, number>({
+    max: WORKSPACES_KEPT,
+    ttl: KNOWN_MS,
+    // The clock is not the cache's own: none of its readings is kept.
+    perf: { now },
+    ttlResolution: 0,
+    async fetchMethod(key) {
+      const [workspaceId = '', month = ''] = key.split('/');
+      const rows = await queryRows<[string]>(clickhouse, {
+        query: EVENTS_SINCE,
+        parameters: { workspace: numberOf('workspace', workspaceId), since: `${month}-01 00:00:00` },
+        settings,
+      });
+      return Number(rows[0]?.[0] ?? 0);
+    },
+  });
+
+  const thisMonth: EventUsage['thisMonth'] = async (workspaceId, limit) => {
+    const key = `${workspaceId}/${new Date(now()).toISOString().slice(0, 7)}`;
+    const count = (await counts.fetch(key)) ?? 0;
+    const ageMs = KNOWN_MS - counts.getRemainingTTL(key);
+    if (limit === undefined || !isNear(count, limit) || ageMs <= KNOWN_NEAR_MS) return count;
+    return (await counts.fetch(key, { forceRefresh: true })) ?? 0;
+  };
+
+  return {
+    thisMonth,
+    async check(workspace) {
+      const { eventsPerMonth } = workspaceLimits(workspace).quotas;
+      if (eventsPerMonth === null || (await thisMonth(workspace.id)) <= eventsPerMonth) return;
+      const message = `This workspace has tracked more than the ${eventsPerMonth} events a month that its plan includes.`;
+      throw new ApiError('forbidden', message);
+    },
+  };
+}

@@ -1,0 +1,219 @@
+import {
+  ApiError,
+  createResourceId,
+  PLAN_LIMITS,
+  type Plan,
+  type PlanLimits,
+  type Role,
+  type Scope,
+} from '@waymark/contract';
+import { draftDomain } from '../domains/domains.js';
+import { draftLink } from '../links/new-link.js';
+import { groupSlug, workspaceSlug } from '../model/entity-types.js';
+import type {
+  ApiKeyRecord,
+  DomainRecord,
+  GroupRecord,
+  LinkRecord,
+  ProgramRecord,
+  WorkspaceRecord,
+} from '../model/record-schemas.js';
+import { DEFAULT_GROUP, draftProgram } from '../partners/programs.js';
+import { type Creation, createRecords } from '../store/record-creation.js';
+import type { ReadOptions } from '../store/record-reader.js';
+import type { RecordStore } from '../store/record-store.js';
+import { NameTakenError, type WriteParts } from '../store/write-context.js';
+import { draftKey, type IssuedKey } from './api-keys.js';
+
+export interface NewWorkspace {
+  readonly name: string;
+  readonly slug: string;
+  readonly plan: Plan;
+  /** A first domain: lower case, made primary, with its root link. */
+  readonly domain?: string;
+  /** Where links of partners lead that name no destination. */
+  readonly programUrl?: string;
+}
+
+export interface CreatedWorkspace {
+  readonly workspace: WorkspaceRecord;
+  readonly domain: DomainRecord | undefined;
+  readonly apiKey: IssuedKey;
+  readonly publishableKey: IssuedKey;
+}
+
+/** What an operator may change. */
+export type WorkspacePatch = Partial<
+  Pick<
+    WorkspaceRecord,
+    | 'name'
+    | 'slug'
+    | 'plan'
+    | 'allowedHostnames'
+    | 'requestsPerMinute'
+    | 'analyticsPerSecond'
+    | 'quotas'
+    | 'defaultProgramId'
+  >
+>;
+
+export interface WorkspaceStores {
+  readonly workspaces: RecordStore<WorkspaceRecord>;
+  readonly apiKeys: RecordStore<ApiKeyRecord>;
+  readonly domains: RecordStore<DomainRecord>;
+  readonly links: RecordStore<LinkRecord>;
+  readonly programs: RecordStore<ProgramRecord>;
+  readonly groups: RecordStore<GroupRecord>;
+}
+
+const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,46}[a-z0-9])?$/;
+const HOSTNAME = /^(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/;
+const HOSTNAMES_MAX = 10;
+const DEFAULT_KEY = { role: 'owner' as Role, scopes: [] as Scope[] };
+
+function checkSlug(slug: string): void {
+  if (SLUG.test(slug)) return;
+  throw new ApiError('unprocessable_entity', 'A workspace slug has 1-48 lower-case letters, digits and inner hyphens.');
+}
+
+function checkHostnames(hostnames: readonly string[]): void {
+  if (hostnames.length > HOSTNAMES_MAX) {
+    throw new ApiError('unprocessable_entity', `A workspace allows at most ${HOSTNAMES_MAX} hostnames.`);
+  }
+  const wrong = hostnames.find((hostname) => !HOSTNAME.test(hostname));
+  if (wrong !== undefined) throw new ApiError('unprocessable_entity', `"${wrong}" is not a hostname.`);
+}
+
+/** The limits in force: the plan's, field by field replaced by the workspace's own. */
+export function workspaceLimits(workspace: WorkspaceRecord): PlanLimits {
+  const plan = PLAN_LIMITS[workspace.plan];
+  return {
+    requestsPerMinute: workspace.requestsPerMinute ?? plan.requestsPerMinute,
+    analyticsPerSecond: workspace.analyticsPerSecond ?? plan.analyticsPerSecond,
+    quotas: { ...plan.quotas, ...workspace.quotas },
+  };
+}
+
+export function createWorkspaces(stores: WorkspaceStores, parts: WriteParts, hotRead: ReadOptions) {
+  const { workspaces } = stores;
+
+  function draft(
+    input: NewWorkspace,
+    publishableKeyHash: string,
+    defaultProgramId: string,
+    id: string,
+    nowMs: number,
+  ): WorkspaceRecord {
+    const time = new Date(nowMs).toISOString();
+    return {
+      id,
+      workspaceId: id,
+      createdAt: time,
+      updatedAt: time,
+      name: input.name,
+      slug: input.slug,
+      plan: input.plan,
+      allowedHostnames: [],
+      requestsPerMinute: null,
+      analyticsPerSecond: null,
+      quotas: {},
+      defaultProgramId,
+      publishableKeyHash,
+    };
+  }
+
+  function domainCreations(domain: DomainRecord | undefined, nowMs: number): Creation[] {
+    if (domain === undefined) return [];
+    const root = draftLink(domain.workspaceId, { domain: domain.slug, key: '_root', url: '' }, nowMs);
+    return [stores.links.prepare(root), stores.domains.prepare(domain)];
+  }
+
+  /** The program of a workspace that names none: one that an earlier call made before it was killed, or a new one. */
+  async function createProgram({ id: workspaceId, name }: WorkspaceRecord): Promise<ProgramRecord> {
+    const fresh = draftProgram(workspaceId, { name, domainId: null, url: null }, parts.now());
+    const known = await stores.groups.findByName(groupSlug(workspaceId, DEFAULT_GROUP));
+    const group = known ?? fresh.group;
+    const id = group.programId ?? fresh.program.id;
+    const program = await stores.programs.get(workspaceId, id);
+    if (program !== undefined) return program;
+    const created = { ...fresh.program, id, defaultGroupId: group.id };
+    await createRecords(parts, [
+      ...(known === undefined ? [stores.groups.prepare(group)] : []),
+      stores.programs.prepare(created),
+    ]);
+    return created;
+  }
+
+  return {
+    get: (id: string): Promise<WorkspaceRecord | undefined> => workspaces.get(id, id),
+
+    /** Whether it exists, as far as that needs no look at a store: redirects wait for nothing they need not wait for. */
+    isFresh: (id: string): boolean => workspaces.fresh(id, id, hotRead) !== undefined,
+
+    /** Redirect path: a stale copy rather than an error. */
+    exists: async (id: string): Promise<boolean> => (await workspaces.get(id, id, hotRead)) !== undefined,
+
+    findBySlug: (slug: string): Promise<WorkspaceRecord | undefined> => workspaces.findByName(workspaceSlug(slug)),
+
+    /**
+     * A workspace with its keys, its partner program and, if asked for, its first domain. Its own row is written last: killed before that, nothing
+     * of it exists.
+     *
+     * @throws ApiError conflict when the slug or the domain is taken
+     */
+    async create(input: NewWorkspace): Promise<CreatedWorkspace> {
+      checkSlug(input.slug);
+      const nowMs = parts.now();
+      const id = createResourceId('workspace', nowMs);
+      const apiKey = draftKey(id, { ...DEFAULT_KEY, kind: 'secret', name: 'Default key' }, nowMs);
+      const publishableKey = draftKey(id, { ...DEFAULT_KEY, kind: 'publishable', name: 'Publishable key' }, nowMs);
+      const domain =
+        input.domain === undefined ? undefined : draftDomain(id, { slug: input.domain, primary: true }, nowMs);
+      const { name, programUrl = null } = input;
+      const { program, group } = draftProgram(id, { name, domainId: domain?.id ?? null, url: programUrl }, nowMs);
+      const workspace = draft(input, publishableKey.record.keyHash, program.id, id, nowMs);
+      try {
+        await createRecords(parts, [
+          stores.apiKeys.prepare(apiKey.record),
+          stores.apiKeys.prepare(publishableKey.record),
+          ...domainCreations(domain, nowMs),
+          stores.groups.prepare(group),
+          stores.programs.prepare(program),
+          workspaces.prepare(workspace),
+        ]);
+      } catch (err) {
+        if (!(err instanceof NameTakenError)) throw err;
+        const what = err.taken.kind === 'workspace' ? `slug "${input.slug}"` : `domain "${input.domain}"`;
+        throw new ApiError('conflict', `The ${what} is already in use.`, { cause: err });
+      }
+      return { workspace, domain, apiKey, publishableKey };
+    },
+
+    /**
+     * @throws ApiError not_found, conflict (slug), unprocessable_entity
+     */
+    async update(id: string, patch: WorkspacePatch): Promise<WorkspaceRecord> {
+      if (patch.slug !== undefined) checkSlug(patch.slug);
+      if (patch.allowedHostnames !== undefined) checkHostnames(patch.allowedHostnames);
+      const updatedAt = new Date(parts.now()).toISOString();
+      const updated = await workspaces.update(id, id, (record) => ({ ...record, ...patch, updatedAt }));
+      if (updated === undefined) throw new ApiError('not_found', 'Workspace not found.');
+      return updated;
+    },
+
+    /** The workspace with its partner program, which one made before there were programs gets by this. @throws ApiError not_found */
+    async withProgram(id: string): Promise<WorkspaceRecord> {
+      const updated = await workspaces.update(id, id, async (record) => {
+        if (record.defaultProgramId !== null) return record;
+        return { ...record, defaultProgramId: (await createProgram(record)).id };
+      });
+      if (updated === undefined) throw new ApiError('not_found', 'Workspace not found.');
+      return updated;
+    },
+
+    /** Every workspace, oldest first: for the operator. Found through `names`, the one table without a workspace. */
+    async list(): Promise<WorkspaceRecord[]> {
+      return workspaces.table.selectWorkspaces(await parts.namesTable.ids('workspace'));
+    },
+  };
+}
