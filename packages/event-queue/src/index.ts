@@ -1,8 +1,15 @@
-export * from './claim-names.js';
-export { type ClaimState, OWNER_GIVES_UP_MS, PENDING_TTL_MS } from './claim-value.js';
-export { ClaimHeldError, type Claims } from './claims.js';
-export type { Click, RecordedClick } from './click-recorder.js';
-export { type DeadLetter, listDeadLetters, type ParkedLetter, replayDeadLetters } from './dead-letters.js';
+export { createRecordedClaims, type RecordedClaims } from './claims/claim-admin.js';
+export * from './claims/claim-names.js';
+export { type ClaimState, OWNER_GIVES_UP_MS, PENDING_TTL_MS } from './claims/claim-value.js';
+export { ClaimHeldError, type Claims } from './claims/claims.js';
+export {
+  findPendingCustomer,
+  PENDING_MS_MAX,
+  pendingCustomer,
+  readAllPendingCustomers,
+  readPendingCustomers,
+} from './claims/pending-customers.js';
+export type { Click, RecordedClick } from './producer/click-recorder.js';
 export {
   type CommitRequest,
   createEventProducer,
@@ -10,26 +17,19 @@ export {
   type EventProducerOptions,
   type FinalClaim,
   type QueuedRow,
-} from './event-producer.js';
-export type { WriterLimits } from './event-worker.js';
-export { createEventWriter, type EventWriter, type EventWriterOptions } from './event-writer.js';
-export { execute } from './execute.js';
-export { createGenerations, type Generations, type GenerationsOptions } from './generations.js';
-export {
-  findPendingCustomer,
-  PENDING_MS_MAX,
-  pendingCustomer,
-  readAllPendingCustomers,
-  readPendingCustomers,
-} from './pending-customers.js';
-export { oldestQueuedMs } from './queue-age.js';
-export { type QueueDepth, queueDepths } from './queue-depths.js';
-export { DEAD_LETTER_QUEUE, QUEUE_KINDS, QUEUE_PREFIX, stateKey, WEBHOOK_QUEUE } from './queue-keys.js';
-export type { QueueLogger } from './queue-logger.js';
-export { createRecordedClaims, type RecordedClaims } from './recorded-claims.js';
-export { WORKER_SILENCE_MS_MAX } from './redis-connection.js';
-export type { Load } from './redis-health.js';
-export { checkRedisSettings, warnOfRedisSettings } from './redis-settings.js';
-export type { StoredGroup } from './stored-group.js';
-export type { StateValue } from './transaction.js';
-export * from './webhook-jobs.js';
+} from './producer/event-producer.js';
+export { createGenerations, type Generations, type GenerationsOptions } from './producer/generations.js';
+export type { StateValue } from './producer/transaction.js';
+export { type DeadLetter, listDeadLetters, type ParkedLetter, replayDeadLetters } from './queue/dead-letters.js';
+export { type QueueDepth, queueDepths } from './queue/depths.js';
+export { DEAD_LETTER_QUEUE, QUEUE_KINDS, QUEUE_PREFIX, stateKey, WEBHOOK_QUEUE } from './queue/keys.js';
+export { oldestQueuedMs } from './queue/oldest-job.js';
+export * from './queue/webhook-jobs.js';
+export { WORKER_SILENCE_MS_MAX } from './redis/connection.js';
+export { execute } from './redis/execute-transaction.js';
+export type { Load } from './redis/health.js';
+export { checkRedisSettings, warnOfRedisSettings } from './redis/settings.js';
+export type { QueueLogger } from './redis/throttled-log.js';
+export { createEventWriter, type EventWriter, type EventWriterOptions } from './writer/event-writer.js';
+export type { WriterLimits } from './writer/queue-worker.js';
+export type { StoredGroup } from './writer/write-report.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createClickMarkers, markerKey } from '../src/click-markers.js';
+import { createClickMarkers, markerKey } from '../src/spool/batch-markers.js';
 
 const HOUR_MS = 3_600_000;
 

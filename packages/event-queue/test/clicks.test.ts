@@ -4,7 +4,7 @@ import { readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { claimKey } from '../src/queue-keys.js';
+import { claimKey } from '../src/queue/keys.js';
 import { aVisit, type QueueFixture, startQueueFixture } from './queue-fixture.js';
 
 const HOUR_MS = 3_600_000;

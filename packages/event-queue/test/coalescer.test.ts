@@ -1,6 +1,6 @@
 import { waitFor } from '@waymark/test-kit';
 import { describe, expect, it } from 'vitest';
-import { type CoalescerOptions, createCoalescer } from '../src/coalescer.js';
+import { type CoalescerOptions, createCoalescer } from '../src/writer/coalescer.js';
 
 function aCoalescer(options: Partial<CoalescerOptions<string>> = {}) {
   const groups: { jobs: readonly string[]; reason: string }[] = [];

@@ -10,7 +10,7 @@ import {
   readPendingCustomers,
   stateKey,
 } from '../src/index.js';
-import { claimKey } from '../src/queue-keys.js';
+import { claimKey } from '../src/queue/keys.js';
 import { aVisit, type QueueFixture, startQueueFixture } from './queue-fixture.js';
 
 const DAY_MS = 24 * 3_600_000;

@@ -1,6 +1,6 @@
 import { waitFor } from '@waymark/test-kit';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createMicroBatcher, type MicroBatcherOptions } from '../src/micro-batcher.js';
+import { createMicroBatcher, type MicroBatcherOptions } from '../src/producer/micro-batcher.js';
 
 function aBatcher(options: Partial<MicroBatcherOptions<number>> = {}) {
   const batches: number[][] = [];

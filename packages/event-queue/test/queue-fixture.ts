@@ -6,8 +6,8 @@ import { createEventId } from '@waymark/contract';
 import { aClick, startRedis, startTcpProxy, type TcpProxy, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { clickClaim, createEventProducer, type EventProducer, type EventProducerOptions } from '../src/index.js';
-import { splitRows } from '../src/job-rows.js';
-import { jobKey, queueKey, rowsKey } from '../src/queue-keys.js';
+import { splitRows } from '../src/queue/job-rows.js';
+import { jobKey, queueKey, rowsKey } from '../src/queue/keys.js';
 import { silentLogger } from './silent-logger.js';
 
 /** A slow test machine is no reason to spool, where the test is not about that. */

@@ -4,9 +4,9 @@ import { appendFile, mkdtemp, readdir, readFile, rename, rm, truncate, writeFile
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createJobId } from '../src/job-id.js';
-import { createSpool, type Spool, SpoolFullError, type SpoolOptions } from '../src/spool.js';
-import type { SpoolEntry } from '../src/spool-frame.js';
+import { createJobId } from '../src/queue/job-id.js';
+import type { SpoolEntry } from '../src/spool/frame.js';
+import { createSpool, type Spool, SpoolFullError, type SpoolOptions } from '../src/spool/spool.js';
 import { silentLogger } from './silent-logger.js';
 
 let directory: string;

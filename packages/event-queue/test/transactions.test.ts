@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { aClick, startRedis, type TestRedis } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createClickMarkers } from '../src/click-markers.js';
-import { createDeadLetters, type DeadLetter } from '../src/dead-letters.js';
 import { createWebhookJobSender, listDeadLetters, replayDeadLetters } from '../src/index.js';
-import { createJobAdder } from '../src/job-adder.js';
-import { rowJobId } from '../src/job-id.js';
-import { createManifest } from '../src/manifest.js';
-import { jobKey, queueKey } from '../src/queue-keys.js';
-import { runTransaction } from '../src/transaction.js';
+import { runTransaction } from '../src/producer/transaction.js';
+import { createDeadLetters, type DeadLetter } from '../src/queue/dead-letters.js';
+import { createJobAdder } from '../src/queue/job-adder.js';
+import { rowJobId } from '../src/queue/job-id.js';
+import { jobKey, queueKey } from '../src/queue/keys.js';
+import { createClickMarkers } from '../src/spool/batch-markers.js';
+import { createManifest } from '../src/writer/manifest.js';
 
 let server: TestRedis;
 /** The connection under test. */
@@ -143,5 +143,5 @@ it('no other code runs a transaction or a pipeline past the check of its answers
     ),
   );
   const running = sources.filter((file) => /\.exec\(\s*\)/.test(readFileSync(join(root, file), 'utf8')));
-  expect(running).toEqual(['packages/event-queue/src/execute.ts']);
+  expect(running).toEqual(['packages/event-queue/src/redis/execute-transaction.ts']);
 });

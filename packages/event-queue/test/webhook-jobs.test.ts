@@ -1,6 +1,5 @@
 import { aClick, aLead, waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createDeadLetters } from '../src/dead-letters.js';
 import {
   createWebhookJobSender,
   type EventWriter,
@@ -9,8 +8,9 @@ import {
   type WebhookJob,
   type WrittenGroup,
 } from '../src/index.js';
-import { untoldRow } from '../src/job-rows.js';
-import { jobKey, queueKey } from '../src/queue-keys.js';
+import { createDeadLetters } from '../src/queue/dead-letters.js';
+import { untoldRow } from '../src/queue/job-rows.js';
+import { jobKey, queueKey } from '../src/queue/keys.js';
 import { startWriterFixture, type WriterFixture } from './writer-fixture.js';
 
 let fixture: WriterFixture;

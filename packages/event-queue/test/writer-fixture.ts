@@ -2,10 +2,10 @@ import type { QueueKind } from '@waymark/clickhouse';
 import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { createEventWriter, type EventWriter, type EventWriterOptions } from '../src/index.js';
-import { createJobAdder } from '../src/job-adder.js';
-import { createJobId } from '../src/job-id.js';
-import { joinRows } from '../src/job-rows.js';
-import { jobKey, QUEUE_KINDS, queueKey } from '../src/queue-keys.js';
+import { createJobAdder } from '../src/queue/job-adder.js';
+import { createJobId } from '../src/queue/job-id.js';
+import { joinRows } from '../src/queue/job-rows.js';
+import { jobKey, QUEUE_KINDS, queueKey } from '../src/queue/keys.js';
 import { silentLogger } from './silent-logger.js';
 
 export interface AddedJob {

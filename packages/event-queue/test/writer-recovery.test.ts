@@ -2,8 +2,8 @@ import { createEventId } from '@waymark/contract';
 import { aClick, waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type EventWriter, listDeadLetters, replayDeadLetters } from '../src/index.js';
-import { createJobId } from '../src/job-id.js';
-import { jobKey, queueKey } from '../src/queue-keys.js';
+import { createJobId } from '../src/queue/job-id.js';
+import { jobKey, queueKey } from '../src/queue/keys.js';
 import { startWriterFixture, type WriterFixture } from './writer-fixture.js';
 
 let fixture: WriterFixture;

@@ -2,9 +2,9 @@ import { createEventId } from '@waymark/contract';
 import { aClick, aLead, aSale, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findPendingCustomer, listDeadLetters, pendingCustomer, readPendingCustomers } from '../src/index.js';
-import { createJobId } from '../src/job-id.js';
-import { createManifest, MANIFEST_MS } from '../src/manifest.js';
-import { groupKey, jobGroupKey, jobKey, queueKey, rowsKey } from '../src/queue-keys.js';
+import { createJobId } from '../src/queue/job-id.js';
+import { groupKey, jobGroupKey, jobKey, queueKey, rowsKey } from '../src/queue/keys.js';
+import { createManifest, MANIFEST_MS } from '../src/writer/manifest.js';
 import { startWriterFixture, type WriterFixture } from './writer-fixture.js';
 
 const MINUTE_MS = 60_000;

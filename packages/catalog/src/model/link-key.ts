@@ -1,4 +1,4 @@
-/// <reference path="../links/punycode.d.ts" />
+/// <reference path="./punycode.d.ts" />
 import { ApiError, fieldError, ROOT_KEY, withoutOuter } from '@waymark/contract';
 import punycode from 'punycode/punycode.js';
 

@@ -1,0 +1,119 @@
+import { ApiError } from '@waymark/contract';
+import type { Redis } from 'ioredis';
+import { claimKey } from '../queue/keys.js';
+import { isOutOfMemory } from '../redis/connection.js';
+import { withinMs } from '../redis/deadline.js';
+import { RELEASE_CLAIMS, TAKE_CLAIMS } from './claim-scripts.js';
+import { type ClaimState, claimState, OWNER_GIVES_UP_MS, PENDING_TTL_MS, pendingValue } from './claim-value.js';
+
+/** Claims of `/track`: who records the event of this invoice, this lead, this customer. */
+export interface Claims {
+  /**
+   * Takes several claims at once for `owner`. Each is `mine`, or held by someone (`pending`), or `final` with the value that
+   * was recorded. Claims not followed by a commit expire by themselves, sooner when released.
+   */
+  take(names: readonly string[], owner: string): Promise<ClaimState[]>;
+  /** Gives back what is still pending for `owner`; final claims stay. */
+  release(names: readonly string[], owner: string): Promise<void>;
+  /** Looks without taking; a claim that nobody holds is `free`. */
+  read(names: readonly string[]): Promise<ClaimState[]>;
+}
+
+export interface OwnerClock {
+  /** When this process took its first claim for `owner`; undefined when it took none. */
+  takenAt(owner: string): number | undefined;
+}
+
+interface ClaimScripts {
+  waymarkTakeClaims(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<string[]>;
+  waymarkReleaseClaims(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<number>;
+}
+
+/** Adds the claim scripts to a connection. */
+export function claimScripts(redis: Redis): ClaimScripts {
+  redis.defineCommand('waymarkTakeClaims', { lua: TAKE_CLAIMS });
+  redis.defineCommand('waymarkReleaseClaims', { lua: RELEASE_CLAIMS });
+  return redis as Redis & ClaimScripts;
+}
+
+/** The error of a claim or commit that Redis did not carry out. */
+export function notRecorded(cause: unknown): ApiError {
+  if (isOutOfMemory(cause)) {
+    return new ApiError('rate_limit_exceeded', 'Too many events at the moment. Retry later.', {
+      cause,
+      retryAfterSeconds: 5,
+    });
+  }
+  return new ApiError('internal_server_error', 'The event could not be recorded. Retry later.', {
+    cause,
+    retryAfterSeconds: 1,
+  });
+}
+
+/** A commit that wanted to take a claim met somebody else's: nothing of it was recorded. */
+export class ClaimHeldError extends Error {
+  override readonly name = 'ClaimHeldError';
+}
+
+const ANSWER_WITHIN_MS = 2000;
+const OWNERS_SWEPT_AT = 10_000;
+
+/** Claims over the producer's connection; `now` in milliseconds. */
+export function createClaims(redis: Redis, now: () => number): Claims & OwnerClock {
+  const scripts = claimScripts(redis);
+  const takenAt = new Map<string, number>();
+
+  const forgetOldOwners = () => {
+    for (const [owner, at] of takenAt) {
+      if (now() - at < PENDING_TTL_MS) return;
+      takenAt.delete(owner);
+    }
+  };
+
+  return {
+    takenAt: (owner) => takenAt.get(owner),
+
+    async take(names, owner) {
+      if (names.length === 0) return [];
+      if (takenAt.size >= OWNERS_SWEPT_AT) forgetOldOwners();
+      // Counted from before the call: what matters is when the claim may expire, and it may have been taken at once.
+      const at = takenAt.get(owner) ?? now();
+      if (now() - at > OWNER_GIVES_UP_MS) throw notRecorded(new Error('the owner of these claims is too old'));
+      takenAt.set(owner, at);
+      const mine = pendingValue(owner);
+      try {
+        const call = scripts.waymarkTakeClaims(
+          names.length,
+          ...names.map(claimKey),
+          PENDING_TTL_MS,
+          ...names.map(() => mine),
+        );
+        const held = await withinMs(call, ANSWER_WITHIN_MS, 'taking claims');
+        return held.map((value) => (value === '' ? { state: 'mine' } : claimState(value, owner)));
+      } catch (err) {
+        throw notRecorded(err);
+      }
+    },
+
+    async release(names, owner) {
+      takenAt.delete(owner);
+      if (names.length === 0) return;
+      try {
+        const call = scripts.waymarkReleaseClaims(names.length, ...names.map(claimKey), pendingValue(owner));
+        await withinMs(call, ANSWER_WITHIN_MS, 'releasing claims');
+      } catch (err) {
+        throw notRecorded(err);
+      }
+    },
+
+    async read(names) {
+      if (names.length === 0) return [];
+      try {
+        const held = await withinMs(redis.mget(...names.map(claimKey)), ANSWER_WITHIN_MS, 'reading claims');
+        return held.map((value) => claimState(value));
+      } catch (err) {
+        throw notRecorded(err);
+      }
+    },
+  };
+}

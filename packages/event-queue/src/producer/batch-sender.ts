@@ -1,0 +1,201 @@
+import { notRecorded } from '../claims/claims.js';
+import type { JobAdder } from '../queue/job-adder.js';
+import { isOutOfMemory, isRefusal } from '../redis/connection.js';
+import { backoffMs, DeadlineError, pause, withinMs } from '../redis/deadline.js';
+import type { RedisHealth } from '../redis/health.js';
+import type { QueueLogger } from '../redis/throttled-log.js';
+import { createClickMarkers } from '../spool/batch-markers.js';
+import type { Spool } from '../spool/spool.js';
+import { type Batch, buildBatch, planOf } from './batch.js';
+import type { BatchItem, ClickItem, CommitItem } from './batch-items.js';
+import type { CountedClicks } from './counted-clicks.js';
+import { CLICK_CLAIM_MS } from './recent-clicks.js';
+import { runTransaction, type TransactionResult } from './transaction.js';
+
+export interface BatchSenderOptions {
+  readonly adder: JobAdder;
+  readonly counted: CountedClicks;
+  readonly health: RedisHealth;
+  readonly spool: Spool;
+  readonly logger: QueueLogger;
+  readonly now: () => number;
+  /** Clicks that Redis has not taken by then go to the spool. */
+  readonly clickDeadlineMs: number;
+  /** Clicks for which not even the spool has room are offered to Redis for that long. */
+  readonly retryMs: number;
+}
+
+export interface BatchSender {
+  /** Resolves when the batch's clicks are settled; what is left of it goes on in the background. */
+  send(items: readonly BatchItem[]): Promise<void>;
+  /** Resolves when nothing goes on any more. */
+  close(): Promise<void>;
+}
+
+/** Left to the add when waiting for Redis has used up the time: a stall of this process says nothing about Redis. */
+const ADD_MS_MIN = 25;
+const RETRY_FIRST_MS = 25;
+const RETRY_MAX_MS = 1000;
+const RETRY_CHARS_MAX = 64_000_000;
+const CLOSE_WAIT_MS = 2000;
+
+/** Sends each batch as one transaction; clicks that Redis does not take in time go to the spool. */
+export function createBatchSender(options: BatchSenderOptions): BatchSender {
+  const { adder, counted, health, spool, logger, now } = options;
+  const background = new Set<Promise<void>>();
+  const closing = new AbortController();
+  const nextMarker = createClickMarkers(now);
+  let retryChars = 0;
+
+  const report = (err: unknown) => {
+    if (isOutOfMemory(err)) health.reportFull();
+    else health.reportTrouble(err);
+  };
+
+  /** Settles the clicks that were counted before, where Redis answers but has no room. Returns the others. */
+  const settleCounted = async (clicks: readonly ClickItem[], milliseconds: number): Promise<readonly ClickItem[]> => {
+    try {
+      const ids = await counted.read(
+        clicks.map(({ claim }) => claim),
+        milliseconds,
+      );
+      return clicks.filter((click, index) => {
+        const id = ids[index];
+        if (id !== undefined) click.settle(id);
+        return id === undefined;
+      });
+    } catch (err) {
+      report(err);
+      return clicks;
+    }
+  };
+
+  /** Which clicks are to be recorded, and whether Redis may be asked to take them. */
+  const passGate = async (clicks: readonly ClickItem[], deadline: number) => {
+    const left = () => Math.max(1, deadline - now());
+    if (!(await health.untilAnswering(left()))) return { toRecord: clicks, viaRedis: false };
+    if (health.load() !== 'spool-clicks') return { toRecord: clicks, viaRedis: true };
+    return { toRecord: await settleCounted(clicks, left()), viaRedis: false };
+  };
+
+  const spoolClicks = async ({ clicks, clickJob, marker }: Batch): Promise<boolean> => {
+    if (clickJob === undefined) return true;
+    const claims = clicks.map(({ claim, clickId }) => ({ name: claim, value: clickId }));
+    try {
+      await spool.append({ ...clickJob, marker, claims, claimsUntil: now() + CLICK_CLAIM_MS });
+      for (const click of clicks) click.settle(click.clickId);
+      return true;
+    } catch (err) {
+      logger.error({ err, clicks: clicks.length }, 'clicks could be kept neither in Redis nor on disk');
+      for (const click of clicks) click.fail(notRecorded(err));
+      return false;
+    }
+  };
+
+  /** True when the clicks are safe, false when even the spool refused them. */
+  const settleClicks = async (
+    batch: Batch,
+    attempt: Promise<TransactionResult>,
+    deadline: number,
+  ): Promise<boolean> => {
+    try {
+      const { known } = await withinMs(attempt, Math.max(deadline - now(), ADD_MS_MIN), 'adding clicks');
+      batch.clicks.forEach((click, index) => {
+        click.settle(known.get(index) ?? click.clickId);
+      });
+      return true;
+    } catch (err) {
+      report(err);
+      return spoolClicks(batch);
+    }
+  };
+
+  const settleCommits = (batch: Batch, { late }: TransactionResult) => {
+    batch.commits.forEach((commit, index) => {
+      if (late.has(index)) commit.refuse();
+      else commit.settle();
+    });
+  };
+
+  /**
+   * Follows a batch until its commits are settled. A refusal is certain, so they fail at once, unless an earlier attempt may
+   * have gone through: then the same transaction is repeated until an answer tells, or until every caller has given up.
+   */
+  const followCommits = async (batch: Batch, first: Promise<TransactionResult>): Promise<void> => {
+    let attempt = first;
+    let isCertain = true;
+    for (let count = 0; !closing.signal.aborted; count++) {
+      try {
+        settleCommits(batch, await attempt);
+        return;
+      } catch (err) {
+        report(err);
+        isCertain &&= isRefusal(err);
+        if (isCertain) for (const commit of batch.commits) commit.fail(notRecorded(err));
+      }
+      if (batch.commits.every((commit) => commit.isSettled)) return;
+      await pause(backoffMs(count, RETRY_FIRST_MS, RETRY_MAX_MS), closing.signal);
+      attempt = runTransaction(adder, planOf(batch, false));
+    }
+  };
+
+  /** Clicks that nobody could keep: their callers know, and yet most of them can be saved. */
+  const retryClicks = async (batch: Batch): Promise<void> => {
+    const until = now() + options.retryMs;
+    for (let count = 0; now() < until && !closing.signal.aborted; count++) {
+      await pause(backoffMs(count, RETRY_FIRST_MS, RETRY_MAX_MS), closing.signal);
+      if (!(await health.untilAnswering(RETRY_MAX_MS)) || health.load() === 'spool-clicks') continue;
+      try {
+        await runTransaction(adder, planOf({ ...batch, commits: [], commitJobs: [] }, true));
+        return;
+      } catch (err) {
+        report(err);
+      }
+    }
+  };
+
+  const inBackground = (work: Promise<void>) => {
+    const tracked = work.finally(() => background.delete(tracked));
+    background.add(tracked);
+  };
+
+  const rescueClicks = (batch: Batch) => {
+    const chars = batch.clickJob?.rows.length ?? 0;
+    if (retryChars + chars > RETRY_CHARS_MAX) return;
+    retryChars += chars;
+    inBackground(
+      retryClicks(batch).finally(() => {
+        retryChars -= chars;
+      }),
+    );
+  };
+
+  return {
+    async send(items) {
+      const clicks = items.filter((item): item is ClickItem => item.type === 'click');
+      const commits = items.filter((item): item is CommitItem => item.type === 'commit' && !item.isSettled);
+      const deadline = now() + options.clickDeadlineMs;
+      const { toRecord, viaRedis } =
+        clicks.length === 0 ? { toRecord: clicks, viaRedis: false } : await passGate(clicks, deadline);
+      const batch = buildBatch(nextMarker(), toRecord, commits);
+      const withClicks = viaRedis && toRecord.length > 0;
+
+      if (!withClicks && commits.length === 0) {
+        if (!(await spoolClicks(batch))) rescueClicks(batch);
+        return;
+      }
+      const attempt = runTransaction(adder, planOf(batch, withClicks));
+      if (commits.length > 0) inBackground(followCommits(batch, attempt));
+      const areSafe = withClicks ? await settleClicks(batch, attempt, deadline) : await spoolClicks(batch);
+      if (!areSafe) rescueClicks(batch);
+    },
+
+    async close() {
+      const all = Promise.allSettled(background);
+      await withinMs(all, CLOSE_WAIT_MS, 'sending what is left').catch((err: unknown) => {
+        if (!(err instanceof DeadlineError)) throw err;
+      });
+      closing.abort();
+    },
+  };
+}

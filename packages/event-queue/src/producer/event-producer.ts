@@ -1,0 +1,240 @@
+import type { EventRow, QueueKind } from '@waymark/clickhouse';
+import { ApiError } from '@waymark/contract';
+import { finalValue, OWNER_GIVES_UP_MS, pendingValue } from '../claims/claim-value.js';
+import { ClaimHeldError, type Claims, createClaims, notRecorded } from '../claims/claims.js';
+import { createJobAdder, keepAddingScripts } from '../queue/job-adder.js';
+import { untoldRow } from '../queue/job-rows.js';
+import { QUEUE_PREFIX } from '../queue/keys.js';
+import { oldestQueuedMs } from '../queue/oldest-job.js';
+import { connectProducer } from '../redis/connection.js';
+import { DeadlineError } from '../redis/deadline.js';
+import { createRedisHealth, type Load } from '../redis/health.js';
+import type { QueueLogger } from '../redis/throttled-log.js';
+import { createSpoolReplayer } from '../spool/replayer.js';
+import { createSpool } from '../spool/spool.js';
+import { type BatchItem, type CommitItem, rowText } from './batch-items.js';
+import { createBatchSender } from './batch-sender.js';
+import { type Click, createClickRecorder, type RecordedClick } from './click-recorder.js';
+import { createCountedClicks } from './counted-clicks.js';
+import { createMicroBatcher } from './micro-batcher.js';
+import { createRecentClicks } from './recent-clicks.js';
+import type { StateValue } from './transaction.js';
+
+/** A row for the queue of its kind. */
+export interface QueuedRow {
+  readonly kind: QueueKind;
+  readonly row: EventRow;
+  /** True when webhooks are not told of it: a further row of what another row of the commit tells. */
+  readonly isUntold?: boolean;
+}
+
+/** A claim that the commit makes final. */
+export interface FinalClaim {
+  readonly name: string;
+  /** Who holds it, pending; undefined = nobody may, and the commit takes it. */
+  readonly owner: string | undefined;
+  readonly value: string;
+  readonly ttlMs: number;
+}
+
+export interface CommitRequest {
+  readonly rows: readonly QueuedRow[];
+  readonly finals: readonly FinalClaim[];
+  /** Keys from `stateKey`. */
+  readonly state?: readonly StateValue[];
+}
+
+/** Puts events into the queue. One per process. */
+export interface EventProducer {
+  /**
+   * Records a click unless its claim was used within the hour. Resolves when the row is in the queue or, when Redis does not
+   * answer within 50 ms, on disk. Rejects only when neither could keep it.
+   */
+  recordClick(click: Click): Promise<RecordedClick>;
+  /** The click recorded under the claim within the hour, without recording one. Rejects when Redis does not answer. */
+  rememberedClick(claim: string): Promise<string | undefined>;
+  /**
+   * Rows, final claims and state, all or nothing.
+   *
+   * @throws ApiError 500, or 429 when Redis is short of memory, both with `Retry-After`. A repeat is safe as far as it has a
+   * claim: should the first attempt have gone through after all, it meets the final value.
+   * @throws ClaimHeldError when a claim without owner is held
+   */
+  commit(request: CommitRequest): Promise<void>;
+  readonly claims: Claims;
+  load(): Load;
+  /** When the oldest event that may not be in ClickHouse yet was queued, epoch milliseconds; undefined when none waits. */
+  oldestQueuedMs(kind: QueueKind): Promise<number | undefined>;
+  /** Rejects when Redis does not answer. */
+  ping(): Promise<void>;
+  /** Sends what is waiting. Nothing may be handed over after. */
+  close(): Promise<void>;
+}
+
+export interface EventProducerOptions {
+  readonly redisUrl: string;
+  readonly spoolDirectory: string;
+  readonly logger: QueueLogger;
+  readonly now?: () => number;
+  readonly spoolBytesMax?: number;
+  readonly batchDelayMs?: number;
+  readonly batchesInFlightMax?: number;
+  readonly clickDeadlineMs?: number;
+  readonly memoryPollMs?: number;
+}
+
+const BATCH_DELAY_MS = 2;
+/** Below that, waiting costs a visitor more than it saves: a wake-up of the process is as dear as a transaction. */
+const LONE_ROWS_MAX = 8;
+const BATCH_ROWS_MAX = 500;
+const BATCH_BYTES_MAX = 1_000_000;
+const BATCHES_IN_FLIGHT_MAX = 2;
+const CLICK_DEADLINE_MS = 50;
+const REMEMBERED_CLICK_MS = 2000;
+const MEMORY_POLL_MS = 250;
+const SPOOL_BYTES_MAX = 1024 ** 3;
+const REPLAY_INTERVAL_MS = 100;
+const ADOPTION_INTERVAL_MS = 5000;
+/** A failed add is offered again under the same job ids for that long. */
+const RETRY_MS = 5 * 60_000;
+/** A caller without a claim hears within that time; one with claims, before these get too old. */
+const COMMIT_ANSWER_MS = 5000;
+const SHED_RETRY_AFTER_SECONDS = 5;
+const CLAIMS_EXPIRED = 'its claims had expired';
+
+/** Connects to Redis and starts replaying what earlier processes have left in the spool. */
+export function createEventProducer(options: EventProducerOptions): EventProducer {
+  const { logger, now = Date.now } = options;
+  const redis = connectProducer(options.redisUrl, logger);
+  const health = createRedisHealth(redis, { pollMs: options.memoryPollMs ?? MEMORY_POLL_MS, logger, now });
+  const claims = createClaims(redis, now);
+  const counted = createCountedClicks(redis);
+  const adder = createJobAdder(redis);
+  keepAddingScripts(redis);
+  const spool = createSpool({
+    directory: options.spoolDirectory,
+    bytesMax: options.spoolBytesMax ?? SPOOL_BYTES_MAX,
+    logger,
+    now,
+  });
+  const sender = createBatchSender({
+    adder,
+    counted,
+    health,
+    spool,
+    logger,
+    now,
+    clickDeadlineMs: options.clickDeadlineMs ?? CLICK_DEADLINE_MS,
+    retryMs: RETRY_MS,
+  });
+  const batcher = createMicroBatcher<BatchItem>({
+    delayMs: options.batchDelayMs ?? BATCH_DELAY_MS,
+    loneRowsMax: LONE_ROWS_MAX,
+    rowsMax: BATCH_ROWS_MAX,
+    bytesMax: BATCH_BYTES_MAX,
+    inFlightMax: options.batchesInFlightMax ?? BATCHES_IN_FLIGHT_MAX,
+    flush: (items) => sender.send(items),
+  });
+  const recent = createRecentClicks(now);
+  const recorder = createClickRecorder({ batcher, recent });
+  const replayer = createSpoolReplayer({
+    spool,
+    adder,
+    health,
+    logger,
+    now,
+    intervalMs: REPLAY_INTERVAL_MS,
+    adoptionIntervalMs: ADOPTION_INTERVAL_MS,
+  });
+
+  const giveUpAt = (finals: readonly FinalClaim[]): number => {
+    const takenAt = finals.map(({ owner }) => (owner === undefined ? undefined : claims.takenAt(owner)) ?? now());
+    return Math.min(now() + COMMIT_ANSWER_MS, ...takenAt.map((at) => at + OWNER_GIVES_UP_MS));
+  };
+
+  const submit = (request: CommitRequest, until: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const rows = request.rows.map(({ kind, row, isUntold = false }) => {
+        const text = rowText(row);
+        return { kind, text: isUntold ? untoldRow(text) : text };
+      });
+      const finals = request.finals.map(({ name, owner, value, ttlMs }) => ({
+        name,
+        pending: owner === undefined ? '' : pendingValue(owner),
+        final: finalValue(value),
+        ttlMs,
+      }));
+      const takesClaims = request.finals.some(({ owner }) => owner === undefined);
+      const finish = (settle: () => void) => {
+        clearTimeout(timer);
+        item.isSettled = true;
+        settle();
+      };
+      const timer = setTimeout(
+        () => setImmediate(() => item.fail(notRecorded(new DeadlineError('commit', COMMIT_ANSWER_MS)))),
+        until - now(),
+      );
+      const item: CommitItem = {
+        type: 'commit',
+        rows,
+        finals,
+        state: request.state ?? [],
+        isSettled: false,
+        settle: () => finish(resolve),
+        refuse: () => finish(() => reject(takesClaims ? new ClaimHeldError() : notRecorded(new Error(CLAIMS_EXPIRED)))),
+        fail: (err) => finish(() => reject(err)),
+      };
+      batcher.add(
+        item,
+        rows.length,
+        rows.reduce((sum, { text }) => sum + text.length, 0),
+      );
+    });
+
+  return {
+    claims,
+    load: () => health.load(),
+    recordClick: (click) => recorder.record(click),
+
+    async rememberedClick(claim) {
+      try {
+        return recent.get(claim) ?? (await counted.read([claim], REMEMBERED_CLICK_MS))[0];
+      } catch (err) {
+        throw notRecorded(err);
+      }
+    },
+
+    async commit(request) {
+      if (health.load() !== 'normal') {
+        throw new ApiError('rate_limit_exceeded', 'Too many events at the moment. Retry later.', {
+          retryAfterSeconds: SHED_RETRY_AFTER_SECONDS,
+        });
+      }
+      for (const { key } of request.state ?? []) {
+        if (!key.startsWith(QUEUE_PREFIX)) throw new TypeError(`not a key of the queue's transaction: ${key}`);
+      }
+      const until = giveUpAt(request.finals);
+      if (until <= now()) throw notRecorded(new Error('its claims are too old'));
+      await submit(request, until);
+    },
+
+    async oldestQueuedMs(kind) {
+      const queued = await oldestQueuedMs(redis, kind);
+      const spooled = kind === 'click' ? spool.oldestAt() : undefined;
+      return queued === undefined || spooled === undefined ? (queued ?? spooled) : Math.min(queued, spooled);
+    },
+
+    async ping() {
+      if (!health.isAnswering()) throw new Error('redis does not answer');
+    },
+
+    async close() {
+      await batcher.close();
+      await sender.close();
+      await replayer.close();
+      await spool.close();
+      health.close();
+      redis.disconnect();
+    },
+  };
+}

@@ -1,0 +1,140 @@
+import { QUEUE_TABLES, type QueueKind } from '@waymark/clickhouse';
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
+import { DiscardedTransactionError } from '../redis/execute-transaction.js';
+import { createJobAdder } from './job-adder.js';
+import { rowJobId } from './job-id.js';
+import { DEAD_LETTER_QUEUE, jobGroupKey, jobKey, queueKey } from './keys.js';
+
+/** A row that could not be written, as it is parked. */
+export interface DeadLetter {
+  readonly kind: QueueKind;
+  readonly version: number;
+  /** JSON text, as it came. */
+  readonly row: string;
+  readonly error: string;
+  /** When it was parked, epoch milliseconds. */
+  readonly at: number;
+  /** Where the row came from; decides the dead letter's id. */
+  readonly jobId: string;
+  readonly index: number;
+}
+
+export interface ParkedLetter extends DeadLetter {
+  readonly id: string;
+}
+
+const letterSchema = z.object({
+  kind: z.enum(Object.keys(QUEUE_TABLES) as [QueueKind, ...QueueKind[]]),
+  version: z.int(),
+  row: z.string(),
+  error: z.string(),
+  at: z.number(),
+  jobId: z.string(),
+  index: z.int(),
+});
+
+export interface DeadLetters {
+  /** Parks rows. Parking one again does nothing. */
+  park(letters: readonly DeadLetter[]): Promise<void>;
+}
+
+/** The dead-letter queue over a writer's connection. Nobody works on it: its jobs wait for a command. */
+export function createDeadLetters(redis: Redis): DeadLetters {
+  const adder = createJobAdder(redis);
+  return {
+    async park(letters) {
+      if (letters.length === 0) return;
+      const multi = await adder.transaction();
+      await Promise.all(
+        letters.map((letter) =>
+          adder.addTo(multi, DEAD_LETTER_QUEUE, rowJobId(letter.jobId, letter.index), JSON.stringify(letter)),
+        ),
+      );
+      await adder.run(multi);
+    },
+  };
+}
+
+const LISTED_MAX = 1000;
+
+function parseLetter(id: string, data: string | null): ParkedLetter | undefined {
+  try {
+    return { id, ...letterSchema.parse(JSON.parse(data ?? '')) };
+  } catch {
+    return undefined;
+  }
+}
+
+async function readLetters(redis: Redis, ids: readonly string[]): Promise<ParkedLetter[]> {
+  const fields = await Promise.all(ids.map((id) => redis.hget(jobKey(DEAD_LETTER_QUEUE, id), 'data')));
+  return ids.map((id, index) => parseLetter(id, fields[index] ?? null)).filter((letter) => letter !== undefined);
+}
+
+/** Parked rows, oldest first. */
+export async function listDeadLetters(
+  redis: Redis,
+  { limit = LISTED_MAX }: { readonly limit?: number } = {},
+): Promise<{ readonly total: number; readonly letters: readonly ParkedLetter[] }> {
+  const wait = queueKey(DEAD_LETTER_QUEUE, 'wait');
+  const [total, ids] = await Promise.all([redis.llen(wait), redis.lrange(wait, -limit, -1)]);
+  return { total, letters: await readLetters(redis, ids.reverse()) };
+}
+
+/**
+ * Removes a letter, provided that the job that replays it was put into its queue just before, and the manifest's entry of an
+ * earlier replay. KEYS: the list that the job is in, the list of letters, the letter, the job's entry in the manifest. ARGV: the
+ * id of the letter and of the job.
+ */
+const RELEASE_LETTER = `
+if redis.call('LINDEX', KEYS[1], 0) ~= ARGV[1] then return redis.error_reply('JOBMISSING the replay was not added') end
+redis.call('LREM', KEYS[2], 1, ARGV[1])
+redis.call('DEL', KEYS[3], KEYS[4])
+return 0
+`;
+
+/**
+ * Puts parked rows back into the queue of their kind, each as a job of its own under the dead letter's id; the letter leaves in
+ * the same transaction. The writer looks for the row in ClickHouse before it inserts it. A row whose last replay is not over
+ * yet keeps its letter for the next time. Answers how many were put back.
+ *
+ * @param redis a connection without other users meanwhile
+ * @throws PartialTransactionError or ReplyError when Redis did not take one, which keeps its letter
+ */
+export async function replayDeadLetters(
+  redis: Redis,
+  { ids }: { readonly ids?: readonly string[] } = {},
+): Promise<number> {
+  const adder = createJobAdder(redis);
+  const wait = queueKey(DEAD_LETTER_QUEUE, 'wait');
+  const replay = async ({ id, kind, version, row }: ParkedLetter): Promise<boolean> => {
+    const job = jobKey(kind, id);
+    await redis.watch(job);
+    if ((await redis.exists(job)) === 1) {
+      await redis.unwatch();
+      return false;
+    }
+    const multi = await adder.transaction();
+    await adder.add(multi, { kind, jobId: id, version, rowCount: 1, rows: row });
+    const keys = [queueKey(kind, 'wait'), wait, jobKey(DEAD_LETTER_QUEUE, id), jobGroupKey(id)];
+    multi.eval(RELEASE_LETTER, keys.length, ...keys, id);
+    try {
+      await adder.run(multi);
+      return true;
+    } catch (err) {
+      // Somebody else added the job meanwhile.
+      if (err instanceof DiscardedTransactionError) return false;
+      throw err;
+    }
+  };
+
+  // A row that is refused again comes back to the end of the list: it is not replayed twice by one command.
+  const wanted = ids ?? (await redis.lrange(wait, 0, -1)).reverse();
+  let replayed = 0;
+  for (let start = 0; start < wanted.length; start += LISTED_MAX) {
+    for (const letter of await readLetters(redis, wanted.slice(start, start + LISTED_MAX))) {
+      if (await replay(letter)) replayed += 1;
+    }
+  }
+  return replayed;
+}

@@ -1,0 +1,25 @@
+import type { Redis } from 'ioredis';
+import { DEAD_LETTER_QUEUE, QUEUE_KINDS, type QueueName, queueKey, WEBHOOK_QUEUE } from './keys.js';
+
+/** How many jobs a queue has in which state. */
+export interface QueueDepth {
+  readonly waiting: number;
+  readonly active: number;
+  readonly delayed: number;
+}
+
+async function depthOf(redis: Redis, queue: QueueName): Promise<QueueDepth> {
+  const [waiting, active, delayed] = await Promise.all([
+    redis.llen(queueKey(queue, 'wait')),
+    redis.llen(queueKey(queue, 'active')),
+    redis.zcard(queueKey(queue, 'delayed')),
+  ]);
+  return { waiting, active, delayed };
+}
+
+/** What waits in each queue, for the operator. Dead letters wait in a queue of their own. */
+export async function queueDepths(redis: Redis): Promise<Readonly<Record<QueueName, QueueDepth>>> {
+  const names: readonly QueueName[] = [...QUEUE_KINDS, WEBHOOK_QUEUE, DEAD_LETTER_QUEUE];
+  const depths = await Promise.all(names.map(async (name) => [name, await depthOf(redis, name)] as const));
+  return Object.fromEntries(depths) as Record<QueueName, QueueDepth>;
+}

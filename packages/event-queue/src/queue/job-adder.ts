@@ -1,0 +1,117 @@
+import type { QueueKind } from '@waymark/clickhouse';
+import { createRedisBackend, type IRedisTransaction, type JobsOptions, type RedisQueueBackend } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { DiscardedTransactionError, execute, PartialTransactionError } from '../redis/execute-transaction.js';
+import type { JobData } from './job-rows.js';
+import { QUEUE_PREFIX, type QueueName, queueKeys, rowsKey } from './keys.js';
+
+/** A job about to be added. */
+export interface JobDraft {
+  readonly kind: QueueKind;
+  readonly jobId: string;
+  readonly version: number;
+  readonly rowCount: number;
+  /** The rows, joined. */
+  readonly rows: string;
+}
+
+/** A job is never failed for good: an error that gets as far as BullMQ sends it back into the queue. */
+const ROW_JOB_OPTIONS: JobsOptions = { attempts: 1_000_000_000, removeOnComplete: true };
+
+/** A transaction of ioredis, as BullMQ sees it, and what we put into it besides jobs. */
+export interface Transaction extends IRedisTransaction {
+  set(key: string, value: string): this;
+  eval(script: string, keyCount: number, ...keysAndArguments: (string | number)[]): this;
+}
+
+/** Adds jobs to a transaction of a connection. */
+export interface JobAdder {
+  /** An empty transaction. */
+  transaction(): Promise<Transaction>;
+  /** A job of event rows. */
+  add(transaction: Transaction, job: JobDraft): Promise<void>;
+  /** A job with data of its own. */
+  addTo(transaction: Transaction, queue: QueueName, jobId: string, data: string, options?: JobsOptions): Promise<void>;
+  /**
+   * Runs a transaction to the end. When Redis has lost BullMQ's scripts, which a transaction cannot recover from by itself, it
+   * fails and the scripts are loaded for the next one.
+   *
+   * @returns the answer of each command, in order
+   * @throws as `execute` does
+   */
+  run(transaction: Transaction): Promise<readonly unknown[]>;
+}
+
+/** Scripts that ioredis copies onto every transaction it makes. */
+function transactionScripts(redis: Redis): Record<string, { readonly lua: string }> {
+  return (redis as unknown as { scriptsSet: Record<string, { readonly lua: string }> }).scriptsSet;
+}
+
+/**
+ * Leaves a connection that only adds jobs with the one script this takes. BullMQ brings fifty, and copying them onto each
+ * transaction was a tenth of what a batch of clicks cost.
+ */
+export function keepAddingScripts(redis: Redis): void {
+  const scripts = transactionScripts(redis);
+  for (const name of Object.keys(scripts)) if (!name.startsWith('addStandardJob')) delete scripts[name];
+}
+
+/** Whether Redis may lack a script that ioredis takes for loaded: it sends the text once, with the first transaction. */
+function mayLackScripts(err: unknown): boolean {
+  if (err instanceof DiscardedTransactionError) return true;
+  return err instanceof PartialTransactionError && (err.cause as Error).message.startsWith('NOSCRIPT');
+}
+
+async function loadScripts(redis: Redis): Promise<void> {
+  const scripts = Object.values(transactionScripts(redis));
+  await Promise.all(scripts.map(({ lua }) => redis.script('LOAD', lua)));
+}
+
+/** BullMQ's own backend on our connection, without a queue object of each kind: it only has to put its script into a transaction. */
+export function createJobAdder(redis: Redis): JobAdder {
+  const queueOptions = { connection: redis, prefix: QUEUE_PREFIX, skipVersionCheck: true, skipWaitingForReady: true };
+  const backend: RedisQueueBackend = createRedisBackend('click', queueOptions, { blocking: false });
+  backend.on('error', () => {
+    // The connection's own listener has logged it.
+  });
+
+  const addTo: JobAdder['addTo'] = async (transaction, queue, jobId, data, options = ROW_JOB_OPTIONS) => {
+    const job = {
+      id: jobId,
+      name: 'rows',
+      data,
+      opts: options,
+      timestamp: Date.now(),
+      progress: 0,
+      attemptsMade: 0,
+      attemptsStarted: 0,
+      stalledCounter: 0,
+      failedReason: '',
+      returnvalue: '',
+    };
+    await backend.addJobToTransaction(transaction, job, jobId, {}, queueKeys(queue));
+  };
+
+  return {
+    addTo,
+
+    async transaction() {
+      return (await backend.client).multi() as Transaction;
+    },
+
+    async add(transaction, { kind, jobId, version, rowCount, rows }) {
+      const data: JobData = { v: version, rows: rowCount, size: rows.length };
+      await addTo(transaction, kind, jobId, JSON.stringify(data));
+      transaction.set(rowsKey(kind, jobId), rows);
+    },
+
+    async run(transaction) {
+      try {
+        return await execute(transaction);
+      } catch (err) {
+        if (mayLackScripts(err)) await loadScripts(redis);
+        throw err;
+      }
+    },
+  };
+}

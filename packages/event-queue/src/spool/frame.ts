@@ -1,0 +1,90 @@
+import { crc32 } from 'node:zlib';
+import { QUEUE_TABLES, type QueueKind } from '@waymark/clickhouse';
+import { z } from 'zod';
+import type { JobDraft } from '../queue/job-adder.js';
+import type { ClickMarker } from './batch-markers.js';
+
+/** A whole job of clicks on its way to the queue, and the claims that come with it. */
+export interface SpoolEntry extends JobDraft {
+  readonly marker: ClickMarker;
+  /** The hourly claims of its clicks, as stored in Redis. */
+  readonly claims: readonly { readonly name: string; readonly value: string }[];
+  /** When the claims' hour is over, epoch milliseconds. */
+  readonly claimsUntil: number;
+}
+
+const headerSchema = z.strictObject({
+  jobId: z.string().min(1),
+  version: z.int().min(1),
+  rowCount: z.int().min(0),
+  kind: z.enum(Object.keys(QUEUE_TABLES) as [QueueKind, ...QueueKind[]]),
+  bytes: z.int().min(0),
+  crc: z.int(),
+  marker: z.strictObject({ group: z.string(), bit: z.int().min(0) }),
+  claims: z.array(z.strictObject({ name: z.string(), value: z.string() })),
+  claimsUntil: z.number(),
+});
+
+const NEWLINE = 10;
+const FRAME_START = Buffer.from('\n{"jobId":');
+
+/** One entry as bytes: a line of JSON that announces length and checksum, then the rows, then a line break. */
+export function encodeFrame(entry: SpoolEntry): Buffer {
+  const data = Buffer.from(entry.rows);
+  const { rows: _, ...rest } = entry;
+  const header = JSON.stringify({ ...rest, bytes: data.length, crc: crc32(data) });
+  return Buffer.concat([Buffer.from(`${header}\n`), data, Buffer.from('\n')]);
+}
+
+function readHeader(line: string): z.infer<typeof headerSchema> | undefined {
+  try {
+    return headerSchema.safeParse(JSON.parse(line)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+interface Frame {
+  readonly entry: SpoolEntry;
+  readonly end: number;
+}
+
+function readFrame(bytes: Buffer, start: number): Frame | undefined {
+  const headerEnd = bytes.indexOf(NEWLINE, start);
+  const header = headerEnd < 0 ? undefined : readHeader(bytes.toString('utf8', start, headerEnd));
+  if (header === undefined) return undefined;
+  const dataEnd = headerEnd + 1 + header.bytes;
+  if (bytes[dataEnd] !== NEWLINE) return undefined;
+  const data = bytes.subarray(headerEnd + 1, dataEnd);
+  if (crc32(data) !== header.crc) return undefined;
+  const { bytes: _, crc: __, ...rest } = header;
+  return { entry: { ...rest, rows: data.toString('utf8') }, end: dataEnd + 1 };
+}
+
+export interface DecodedFrames {
+  readonly entries: readonly SpoolEntry[];
+  /** Bytes that are no entry. At the end of a file: what a kill tore off, acknowledged to nobody. */
+  readonly tornBytes: number;
+  /** The same in the middle of a file: the disk has changed what was written. */
+  readonly damagedBytes: number;
+}
+
+/** Reads every entry of a file. */
+export function decodeFrames(bytes: Buffer): DecodedFrames {
+  const entries: SpoolEntry[] = [];
+  let damagedBytes = 0;
+  let position = 0;
+  while (position < bytes.length) {
+    const frame = readFrame(bytes, position);
+    if (frame !== undefined) {
+      entries.push(frame.entry);
+      position = frame.end;
+      continue;
+    }
+    const next = bytes.indexOf(FRAME_START, position);
+    if (next < 0) return { entries, tornBytes: bytes.length - position, damagedBytes };
+    damagedBytes += next + 1 - position;
+    position = next + 1;
+  }
+  return { entries, tornBytes: 0, damagedBytes };
+}

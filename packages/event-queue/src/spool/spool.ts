@@ -1,0 +1,230 @@
+import { mkdir, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { QueueLogger } from '../redis/throttled-log.js';
+import { createSpoolOwner, type SpoolOwner } from './file-owner.js';
+import { decodeFrames, encodeFrame, type SpoolEntry } from './frame.js';
+import { type OpenSegment, openSegment } from './segment.js';
+
+/** The spool has reached its limit, or is closed: nothing was kept. */
+export class SpoolFullError extends Error {
+  override readonly name = 'SpoolFullError';
+}
+
+export interface SpoolOptions {
+  readonly directory: string;
+  /** Of this process, files taken over included. */
+  readonly bytesMax: number;
+  readonly logger: QueueLogger;
+  readonly now: () => number;
+}
+
+/** Jobs on disk while Redis cannot take them. */
+export interface Spool {
+  /** Resolves when the entry is on disk. */
+  append(entry: SpoolEntry): Promise<void>;
+  /**
+   * Hands every entry to `send`, oldest file first, and deletes what was sent; files of dead processes are taken over. An
+   * error of `send` ends the replay, which goes on with the same entries next time. Another process would start at the
+   * beginning of the file: entries carry their job ids.
+   */
+  replay(send: (entries: readonly SpoolEntry[]) => Promise<void>): Promise<void>;
+  /** Whether this process has anything to replay. */
+  hasEntries(): boolean;
+  /** When the oldest file was begun, epoch milliseconds. */
+  oldestAt(): number | undefined;
+  close(): Promise<void>;
+}
+
+interface ClosedSegment {
+  readonly name: string;
+  readonly size: number;
+  readonly since: number;
+  /** Entries that have been sent: a replay that was broken off goes on there. */
+  sent: number;
+}
+
+interface PendingEntry {
+  readonly bytes: Buffer;
+  resolve(): void;
+  reject(err: unknown): void;
+}
+
+const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
+const WRITE_BYTES_MAX = 8 * 1024 * 1024;
+const SEND_ENTRIES_MAX = 20;
+const SEND_CHARS_MAX = 1_000_000;
+const TOUCH_INTERVAL_MS = 15_000;
+const TAKEN_OVER_RETRIES = 3;
+
+function* chunks(entries: readonly SpoolEntry[]): Generator<readonly SpoolEntry[]> {
+  let chunk: SpoolEntry[] = [];
+  let size = 0;
+  for (const entry of entries) {
+    if (chunk.length > 0 && (chunk.length >= SEND_ENTRIES_MAX || size + entry.rows.length > SEND_CHARS_MAX)) {
+      yield chunk;
+      chunk = [];
+      size = 0;
+    }
+    chunk.push(entry);
+    size += entry.rows.length;
+  }
+  if (chunk.length > 0) yield chunk;
+}
+
+/** Opens the spool of this process in a directory that other processes may use as well. */
+export function createSpool(options: SpoolOptions): Spool {
+  const { directory, logger, now } = options;
+  const queue: PendingEntry[] = [];
+  const closed: ClosedSegment[] = [];
+  let current: { readonly segment: OpenSegment; readonly since: number } | undefined;
+  let isWriting = false;
+  let isReplaying = false;
+  let isClosed = false;
+  let turn: Promise<unknown> = Promise.resolve();
+
+  const starting: Promise<SpoolOwner> = (async () => {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    return createSpoolOwner(now);
+  })();
+  starting.catch((err: unknown) => logger.error({ err, directory }, 'the spool directory cannot be used'));
+
+  /** Writing and rotating take turns: a file is never closed under a write. */
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const result = turn.then(work);
+    turn = result.catch(() => undefined);
+    return result;
+  };
+
+  const bytesHeld = () => closed.reduce((sum, { size }) => sum + size, 0) + (current?.segment.size() ?? 0);
+
+  const rotate = async () => {
+    if (current === undefined) return;
+    const { segment, since } = current;
+    current = undefined;
+    if (segment.size() > 0) closed.push({ name: segment.name, size: segment.size(), since, sent: 0 });
+    await segment.close();
+  };
+
+  const write = async (bytes: Buffer): Promise<void> => {
+    const owner = await starting;
+    for (let attempt = 0; attempt < TAKEN_OVER_RETRIES; attempt++) {
+      if (current !== undefined && current.segment.size() >= SEGMENT_BYTES_MAX) await rotate();
+      current ??= { segment: await openSegment(directory, owner.nextName()), since: now() };
+      const { segment } = current;
+      try {
+        if (await segment.append(bytes)) return;
+        // Whoever took the file replays it; what came too late for that goes into a new one.
+        current = undefined;
+        await segment.close();
+      } catch (err) {
+        // A torn entry may only ever be the last of its file.
+        await rotate();
+        throw err;
+      }
+    }
+    throw new Error('spool files are taken over as fast as they are made');
+  };
+
+  const takePending = (): PendingEntry[] => {
+    let bytes = 0;
+    let count = 0;
+    while (count < queue.length && bytes < WRITE_BYTES_MAX) bytes += queue[count++]?.bytes.length ?? 0;
+    return queue.splice(0, count);
+  };
+
+  const writeQueue = async () => {
+    if (isWriting) return;
+    isWriting = true;
+    while (queue.length > 0) {
+      const pending = takePending();
+      const bytes = Buffer.concat(pending.map((entry) => entry.bytes));
+      try {
+        if (bytesHeld() + bytes.length > options.bytesMax) throw new SpoolFullError('the spool is full');
+        await inTurn(() => write(bytes));
+        for (const entry of pending) entry.resolve();
+      } catch (err) {
+        for (const entry of pending) entry.reject(err);
+      }
+    }
+    isWriting = false;
+  };
+
+  const adoptOrphans = async () => {
+    const owner = await starting;
+    for (const name of (await readdir(directory)).sort()) {
+      if (!(await owner.isOrphan(directory, name))) continue;
+      const mine = owner.nextName();
+      try {
+        await rename(join(directory, name), join(directory, mine));
+        const { size, birthtimeMs, mtimeMs } = await stat(join(directory, mine));
+        closed.push({ name: mine, size, since: birthtimeMs || mtimeMs, sent: 0 });
+        logger.warn({ file: name, bytes: size }, 'taking over the spool of a dead process');
+      } catch {
+        // Another process was quicker.
+      }
+    }
+  };
+
+  const discard = async (name: string, damagedBytes: number) => {
+    const path = join(directory, name);
+    if (damagedBytes === 0) return rm(path, { force: true });
+    logger.error(
+      { file: `${name}.damaged`, damagedBytes },
+      'a spool file was damaged on disk; what was readable is queued',
+    );
+    await rename(path, `${path}.damaged`);
+  };
+
+  const replayOldest = async (send: (entries: readonly SpoolEntry[]) => Promise<void>) => {
+    const segment = closed[0];
+    if (segment === undefined) return;
+    const bytes = await readFile(join(directory, segment.name)).catch(() => Buffer.alloc(0));
+    const { entries, tornBytes, damagedBytes } = decodeFrames(bytes);
+    for (const chunk of chunks(entries.slice(segment.sent))) {
+      await send(chunk);
+      segment.sent += chunk.length;
+    }
+    await discard(segment.name, damagedBytes);
+    closed.shift();
+    logger.debug({ file: segment.name, jobs: entries.length, tornBytes }, 'spool file replayed');
+  };
+
+  const touchTimer = setInterval(() => {
+    const names = [...closed.map(({ name }) => name), ...(current === undefined ? [] : [current.segment.name])];
+    const time = new Date(now());
+    for (const name of names) utimes(join(directory, name), time, time).catch(() => undefined);
+  }, TOUCH_INTERVAL_MS);
+  touchTimer.unref();
+
+  return {
+    append(entry) {
+      if (isClosed) return Promise.reject(new SpoolFullError('the spool is closed'));
+      const bytes = encodeFrame(entry);
+      const written = new Promise<void>((resolve, reject) => queue.push({ bytes, resolve, reject }));
+      void writeQueue();
+      return written;
+    },
+
+    async replay(send) {
+      if (isReplaying || isClosed) return;
+      isReplaying = true;
+      try {
+        await adoptOrphans();
+        if (current !== undefined && current.segment.size() > 0) await inTurn(rotate);
+        while (closed.length > 0 && !isClosed) await replayOldest(send);
+      } finally {
+        isReplaying = false;
+      }
+    },
+
+    hasEntries: () => closed.length > 0 || (current?.segment.size() ?? 0) > 0,
+    oldestAt: () =>
+      closed[0]?.since ?? (current !== undefined && current.segment.size() > 0 ? current.since : undefined),
+
+    async close() {
+      isClosed = true;
+      clearInterval(touchTimer);
+      await inTurn(rotate);
+    },
+  };
+}
