@@ -1,0 +1,73 @@
+import { insertRows } from '@waymark/clickhouse';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Catalog, type DomainRecord, NAMES_TABLE } from '../../src/index.js';
+import { nameRow, numberOf, recordColumns, recordRow } from '../../src/model/entity-type.js';
+import { domainHost, domainKind } from '../../src/model/entity-types.js';
+import { aWorkspace, startStores, type TestStores, wipeCaches } from '../test-catalog.js';
+
+let stores: TestStores;
+let catalog: Catalog;
+
+beforeAll(async () => {
+  stores = await startStores();
+  catalog = stores.catalog();
+});
+afterAll(() => stores.close());
+
+/** Stores are as after a process that was killed when it had renamed the domain, but moved no link yet. */
+async function renameOnly(domain: DomainRecord, slug: string): Promise<void> {
+  const client = stores.database.client;
+  const owner = { id: numberOf('domain', domain.id), workspaceId: numberOf('workspace', domain.workspaceId) };
+  await insertRows(client, { ...NAMES_TABLE, rows: [nameRow(domainHost(slug), owner, 2)] });
+  const record = { ...domain, slug, movedFrom: domain.slug };
+  const rows = [recordRow(domainKind, { record, version: 2 })];
+  await insertRows(client, { table: domainKind.table, columns: recordColumns(domainKind), rows });
+  await wipeCaches(stores.client);
+}
+
+it('a move killed on the way leaves links at work, and the next update completes it', async () => {
+  const { workspace, domain, host } = await aWorkspace(catalog);
+  if (domain === undefined) throw new Error('the workspace has a domain');
+  const link = await catalog.links.create(workspace.id, { domain: host, key: 'half', url: 'https://acme.com' });
+  await renameOnly(domain, `new.${host}`);
+  const next = stores.catalog();
+  expect((await next.domains.findBySlug(host))?.slug).toBe(`new.${host}`);
+  expect((await next.links.findByAddress(host, 'half'))?.id).toBe(link.id);
+  await next.domains.update(workspace.id, domain.id, {});
+  const after = stores.catalog();
+  expect((await after.links.findByAddress(`new.${host}`, 'half'))?.id).toBe(link.id);
+  expect(await after.links.findByAddress(host, 'half')).toBeUndefined();
+  expect(await after.domains.findBySlug(host)).toBeUndefined();
+});
+
+it('a domain whose move was killed is removed with the links of both slugs', async () => {
+  const { workspace, domain, host } = await aWorkspace(catalog);
+  if (domain === undefined) throw new Error('the workspace has a domain');
+  const link = await catalog.links.create(workspace.id, { domain: host, key: 'half', url: 'https://acme.com' });
+  await renameOnly(domain, `new.${host}`);
+  const next = stores.catalog();
+  await next.domains.remove(workspace.id, domain.id);
+  expect(await next.links.get(workspace.id, link.id)).toBeUndefined();
+  expect(await next.links.findByAddress(host, '_root')).toBeUndefined();
+});
+
+it('the primary domain is what the last change made it: at once, everywhere', async () => {
+  const { workspace, domain: first, host } = await aWorkspace(catalog);
+  if (first === undefined) throw new Error('the workspace has a domain');
+  const second = await catalog.domains.create(workspace.id, { slug: `two.${host}` });
+  const startedMs = Date.now();
+  // Its copies never age: what it learns, it was told.
+  const other = stores.catalog({ now: () => startedMs });
+  const slugIn = async (one: Catalog) => (await one.domains.primary(workspace.id))?.slug;
+  const becomes = async (slug: string) => {
+    expect(await slugIn(catalog)).toBe(slug);
+    expect(await slugIn(other)).toBe(slug);
+  };
+  await becomes(host);
+  await catalog.domains.makePrimary(workspace.id, second.id);
+  await becomes(`two.${host}`);
+  await catalog.domains.update(workspace.id, second.id, { slug: `new.${host}` });
+  await becomes(`new.${host}`);
+  await catalog.domains.remove(workspace.id, second.id);
+  await becomes(host);
+});

@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Catalog } from '../../src/index.js';
+import { aWorkspace, startStores, type TestStores } from '../test-catalog.js';
+
+let stores: TestStores;
+let catalog: Catalog;
+
+beforeAll(async () => {
+  stores = await startStores();
+  catalog = stores.catalog();
+});
+afterAll(() => stores.close());
+
+it('removing a tag takes it off every link and leaves the others on', async () => {
+  const { workspace, host } = await aWorkspace(catalog);
+  const [gone, kept] = await Promise.all([
+    catalog.tags.create(workspace.id, { name: 'gone' }),
+    catalog.tags.create(workspace.id, { name: 'kept' }),
+  ]);
+  const draft = { domain: host, url: 'https://acme.com' };
+  const [both, one] = await Promise.all([
+    catalog.links.create(workspace.id, { ...draft, tagIds: [gone.id, kept.id] }),
+    catalog.links.create(workspace.id, { ...draft, tagIds: [gone.id] }),
+  ]);
+  await stores.catalog().tags.remove(workspace.id, gone.id);
+  const links = await catalog.links.getMany(workspace.id, [both.id, one.id]);
+  expect([both.id, one.id].map((id) => links.get(id)?.tagIds)).toEqual([[kept.id], []]);
+});
+
+it('removing a folder with more links than one insert takes leaves all of them without one', async () => {
+  const { workspace, host } = await aWorkspace(catalog);
+  const folder = await catalog.folders.create(workspace.id, { name: 'gone' });
+  const other = await catalog.folders.create(workspace.id, { name: 'kept' });
+  const create = (folderId: string) =>
+    catalog.links.create(workspace.id, { domain: host, url: 'https://acme.com', folderId });
+  const made = await Promise.all(Array.from({ length: 600 }, () => create(folder.id)));
+  const apart = await create(other.id);
+  await catalog.folders.remove(workspace.id, folder.id);
+  const links = await stores.catalog().links.getMany(
+    workspace.id,
+    [...made, apart].map(({ id }) => id),
+  );
+  expect(new Set(made.map(({ id }) => links.get(id)?.folderId))).toEqual(new Set([null]));
+  expect(links.get(apart.id)?.folderId).toBe(other.id);
+});

@@ -1,0 +1,167 @@
+import { insertRows } from '@waymark/clickhouse';
+import { createResourceId } from '@waymark/contract';
+import { aClick, aLinkRecord, aSale, insertClicks, insertSales } from '@waymark/test-kit';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Catalog, LinkRecord } from '../../src/index.js';
+import { numberOf, recordColumns, recordRow } from '../../src/model/entity-type.js';
+import { linkKind } from '../../src/model/entity-types.js';
+import { aWorkspace, startStores, type TestStores } from '../test-catalog.js';
+
+const LINKS = 1_200;
+const FIRST_MS = Date.UTC(2026, 0, 1);
+const CLICKED_MS = Date.UTC(2026, 5, 1);
+
+/** A link and what its events add up to. */
+interface Listed {
+  readonly link: LinkRecord;
+  readonly clicks: number;
+  readonly saleAmount: number;
+  readonly lastClicked: number;
+}
+
+let stores: TestStores;
+let catalog: Catalog;
+let workspaceId: string;
+let links: Listed[];
+
+/** Links of which some are archived, some were changed, some were removed, and half have events, few of them many. */
+beforeAll(async () => {
+  stores = await startStores();
+  catalog = stores.catalog();
+  const { workspace, host } = await aWorkspace(catalog);
+  workspaceId = workspace.id;
+  const all = Array.from({ length: LINKS }, (_, index): Listed => {
+    const archived = index % 7 === 0;
+    const id = createResourceId('link', FIRST_MS + index);
+    const clicks = index % 2 === 0 ? 0 : 1 + Math.floor((index * 7919) % 23);
+    return {
+      link: aLinkRecord({ id, workspaceId, domain: host, key: `k${index}`, archived, externalId: null }),
+      clicks,
+      saleAmount: clicks > 0 && index % 3 === 0 ? 100 * ((index * 31) % 11) : 0,
+      lastClicked: clicks > 0 ? CLICKED_MS + ((index * 104_729) % 1_000_000) : 0,
+    };
+  });
+  const { client } = stores.database;
+  const write = (rows: readonly Listed[], version: number, isRemoved = false) =>
+    insertRows(client, {
+      table: 'links',
+      columns: recordColumns(linkKind),
+      rows: rows.map(({ link }) => recordRow(linkKind, { record: link, version }, isRemoved)),
+    });
+  await write(all, 1);
+  await write(
+    all.filter((_link, index) => index % 5 === 0),
+    2,
+  );
+  await write(
+    all.filter((_link, index) => index % 11 === 0),
+    3,
+    true,
+  );
+  for (const half of [0, 1]) {
+    const clicked = all.filter(({ clicks }, index) => clicks > 0 && index % 4 < 2 === (half === 0));
+    const clicks = clicked.flatMap(({ link, clicks: count, lastClicked }) =>
+      Array.from({ length: count }, (_, index) =>
+        aClick({
+          workspaceId: numberOf('workspace', workspaceId),
+          linkId: numberOf('link', link.id),
+          timestampMs: lastClicked - index,
+        }),
+      ),
+    );
+    const sales = clicked.flatMap(({ link, saleAmount }) => {
+      const workspace = numberOf('workspace', workspaceId);
+      const click = aClick({ workspaceId: workspace, linkId: numberOf('link', link.id) });
+      return saleAmount === 0 ? [] : [aSale({ click, amount: saleAmount })];
+    });
+    await insertClicks(client, clicks);
+    await insertSales(client, sales);
+  }
+  const root = await catalog.links.findByAddress(host, '_root');
+  links = all.filter((_link, index) => index % 11 !== 0);
+  if (root !== undefined) links.push({ link: root, clicks: 0, saleAmount: 0, lastClicked: 0 });
+});
+afterAll(() => stores.close());
+
+const TOTALS = {
+  createdAt: () => 0,
+  clicks: ({ clicks }: Listed) => clicks,
+  saleAmount: ({ saleAmount }: Listed) => saleAmount,
+  lastClicked: ({ lastClicked }: Listed) => lastClicked,
+};
+const sortBy = fc.constantFrom(...(Object.keys(TOTALS) as (keyof typeof TOTALS)[]));
+const sortOrder = fc.constantFrom('asc' as const, 'desc' as const);
+const filters = fc.record({
+  showArchived: fc.boolean(),
+  search: fc.option(fc.constantFrom('/k1', '/K10', 'nothing'), { nil: undefined, freq: 3 }),
+});
+
+/** What a list is, made in memory. */
+function expected(
+  filter: { showArchived: boolean; search: string | undefined },
+  by: keyof typeof TOTALS,
+  order: string,
+) {
+  const value = TOTALS[by];
+  const passing = links.filter(
+    ({ link }) =>
+      (filter.showArchived || !link.archived) &&
+      `https://${link.domain}/${link.key}`.toLowerCase().includes((filter.search ?? '').toLowerCase()),
+  );
+  const sorted = passing.sort((a, b) => value(a) - value(b) || (a.link.id < b.link.id ? -1 : 1));
+  return (order === 'asc' ? sorted : sorted.reverse()).map(({ link }) => link.id);
+}
+
+describe('a list of links', () => {
+  it('is what sorting all of them gives, whatever the page', async () => {
+    const page = fc.record({ limit: fc.integer({ min: 1, max: 100 }), offset: fc.integer({ min: 0, max: LINKS }) });
+    await fc.assert(
+      fc.asyncProperty(filters, sortBy, sortOrder, page, async (filter, by, order, { limit, offset }) => {
+        const found = await catalog.links.list(workspaceId, {
+          ...{ filters: filter, sortBy: by, sortOrder: order, limit, offset },
+        });
+        const wanted = expected(filter, by, order).slice(offset, offset + limit);
+        expect(found.map(({ id }) => id)).toEqual(wanted);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('goes on from any link, forwards and back', async () => {
+    const side = fc.constantFrom('after' as const, 'before' as const);
+    const place = fc.nat();
+    await fc.assert(
+      fc.asyncProperty(
+        filters,
+        sortOrder,
+        side,
+        place,
+        fc.integer({ min: 1, max: 50 }),
+        async (filter, order, from, nat, limit) => {
+          const all = expected(filter, 'createdAt', order);
+          const id = all[nat % Math.max(1, all.length)];
+          if (id === undefined) return;
+          const found = await catalog.links.listFrom(workspaceId, {
+            filters: filter,
+            sortOrder: order,
+            limit,
+            id,
+            side: from,
+          });
+          const index = all.indexOf(id);
+          const wanted =
+            from === 'after' ? all.slice(index + 1, index + 1 + limit) : all.slice(Math.max(0, index - limit), index);
+          expect(found.map((link) => link.id)).toEqual(wanted);
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  it('is counted', async () => {
+    for (const filter of fc.sample(filters, 10)) {
+      expect(await catalog.links.count(workspaceId, filter)).toBe(expected(filter, 'createdAt', 'asc').length);
+    }
+  });
+});

@@ -1,0 +1,202 @@
+import { insertRows } from '@waymark/clickhouse';
+import { linkSchema } from '@waymark/contract';
+import { aClick, aLead, aSale, insertClicks, insertLeads, insertSales } from '@waymark/test-kit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Catalog, NO_LINK_COUNTERS } from '../../src/index.js';
+import { numberOf } from '../../src/model/entity-type.js';
+import { createCounters } from '../../src/totals/counters.js';
+import { aWorkspace, startStores, type TestStores } from '../test-catalog.js';
+
+let stores: TestStores;
+let catalog: Catalog;
+const CLEAR = { hidesPasswords: false };
+
+beforeAll(async () => {
+  stores = await startStores();
+  catalog = stores.catalog();
+});
+afterAll(() => stores.close());
+
+describe('the link object', () => {
+  it('has the 51 fields of the contract, with defaults for what nobody gave', async () => {
+    const { workspace, host } = await aWorkspace(catalog);
+    const url = 'https://acme.com/?utm_source=x';
+    const record = await catalog.links.create(workspace.id, { domain: host, key: 'Try', url });
+    const link = linkSchema.parse(catalog.links.toLink(record, CLEAR));
+    expect(Object.keys(link)).toHaveLength(51);
+    expect(link).toMatchObject({
+      id: record.id,
+      key: 'Try',
+      url,
+      shortLink: `https://${host}/Try`,
+      qrCode: `https://api.example.com/qr?url=https://${host}/Try?qr=1`,
+      utm_source: 'x',
+      utm_medium: null,
+      password: null,
+      tags: [],
+      tagId: null,
+      workspaceId: workspace.id,
+      projectId: workspace.id,
+      ...NO_LINK_COUNTERS,
+    });
+  });
+
+  it('of a root link has no key in its short link', async () => {
+    const { host } = await aWorkspace(catalog);
+    const root = await catalog.links.findByAddress(host, '_root');
+    expect(root && catalog.links.toLink(root, CLEAR)).toMatchObject({
+      key: '_root',
+      url: '',
+      shortLink: `https://${host}`,
+    });
+  });
+
+  it('of a key outside ASCII has its punycode, and is found by what was typed', async () => {
+    const { workspace, host } = await aWorkspace(catalog);
+    const record = await catalog.links.create(workspace.id, { domain: host, key: 'Café', url: 'https://a.com' });
+    expect(record.key).toBe('xn--Caf-dma');
+    expect(await catalog.links.findByAddress(host, 'xn--caf-dma')).toEqual(record);
+  });
+
+  it('shows its tags, the first of them as tagId', async () => {
+    const { workspace, host } = await aWorkspace(catalog);
+    const record = await catalog.links.create(workspace.id, { domain: host, url: 'https://a.com' });
+    const names = ['One', 'Two'];
+    const tags = await Promise.all(names.map((name) => catalog.tags.create(workspace.id, { name, color: 'red' })));
+    const link = linkSchema.parse(catalog.links.toLink(record, CLEAR, undefined, tags));
+    expect(link.tags).toEqual(tags.map(({ id, name, color }) => ({ id, name, color })));
+    expect(link.tagId).toBe(tags[0]?.id);
+  });
+});
+
+describe('a password', () => {
+  it('is shown in the clear and is in the clear in no store', async () => {
+    const { workspace, host } = await aWorkspace(catalog);
+    const password = 'correct horse "battery" staple ⚡';
+    const record = await catalog.links.create(workspace.id, {
+      domain: host,
+      key: 'pw',
+      url: 'https://a.com',
+      password,
+    });
+    const other = stores.catalog();
+    const read = await other.links.findByAddress(host, 'pw');
+    expect(read && other.links.toLink(read, CLEAR).password).toBe(password);
+    expect(JSON.stringify(record)).not.toContain('battery');
+    const rows = await stores.database.client.query({
+      query: `SELECT count() FROM links WHERE position(data, 'battery') > 0`,
+      format: 'JSONCompactEachRow',
+    });
+    expect(await rows.json()).toEqual([['0']]);
+    const keys = await stores.client.keys('waymark:*');
+    const types = await Promise.all(keys.map((key) => stores.client.type(key)));
+    const texts = keys.filter((_key, index) => types[index] === 'string');
+    const values = await Promise.all(texts.map((key) => stores.client.get(key)));
+    expect(values).not.toEqual([]);
+    expect(values.filter((value) => value?.includes('battery'))).toEqual([]);
+  });
+
+  it('does not open on another link', async () => {
+    const { workspace, host } = await aWorkspace(catalog);
+    const create = (password: string | null) =>
+      catalog.links.create(workspace.id, { domain: host, url: 'https://a.com', password });
+    const [one, two] = await Promise.all([create('secret'), create(null)]);
+    expect(() => catalog.links.toLink({ ...two, encryptedPassword: one.encryptedPassword }, CLEAR)).toThrow();
+  });
+
+  it('that is empty is none', async () => {
+    const { workspace, host } = await aWorkspace(catalog);
+    const record = await catalog.links.create(workspace.id, { domain: host, url: 'https://a.com', password: '' });
+    expect(catalog.links.passwordOf(record)).toBeNull();
+  });
+});
+
+describe('counters', () => {
+  it('of links are those of their own events, over many ids; links without events have none', async () => {
+    const { workspace, host } = await aWorkspace(catalog);
+    const links = await Promise.all(
+      Array.from({ length: 3 }, () => catalog.links.create(workspace.id, { domain: host, url: 'https://a.com' })),
+    );
+    const [busy, quiet] = links.map((link) => numberOf('link', link.id));
+    const workspaceId = numberOf('workspace', workspace.id);
+    const { client } = stores.database;
+    const clicks = [1, 2, 3].map((second) =>
+      aClick({ workspaceId, linkId: busy, timestampMs: Date.UTC(2026, 5, 1) + second }),
+    );
+    const click = clicks[0]!;
+    await insertClicks(client, [...clicks, aClick({ workspaceId, linkId: quiet }), aClick({ linkId: busy })]);
+    await insertLeads(client, [aLead({ click })]);
+    await insertSales(client, [
+      aSale({ click, amount: 2900, saleType: 'new' }),
+      aSale({ click, amount: 100, saleType: 'recurring' }),
+    ]);
+    const counters = await catalog.links.counters(workspace.id, [...links.map((link) => link.id), 'link_zzzzzzzzzzz']);
+    expect(counters.get(links[0]!.id)).toEqual({
+      clicks: 3,
+      leads: 1,
+      conversions: 1,
+      sales: 2,
+      saleAmount: 3000,
+      lastClicked: '2026-06-01T00:00:00.003Z',
+    });
+    expect(counters.get(links[1]!.id)?.clicks).toBe(1);
+    expect(counters.size).toBe(2);
+  });
+
+  it('asked for at the same moment share a read, one for each workspace, and each caller has its own', async () => {
+    const workspaces = await Promise.all([aWorkspace(catalog), aWorkspace(catalog)]);
+    const numbers = workspaces.map(({ workspace }) => numberOf('workspace', workspace.id));
+    const { client } = stores.database;
+    await insertClicks(
+      client,
+      numbers.flatMap((workspaceId, index) => [
+        ...Array.from({ length: index + 1 }, () => aClick({ workspaceId, linkId: '77' })),
+        aClick({ workspaceId, linkId: '78' }),
+      ]),
+    );
+    let reads = 0;
+    const counting = new Proxy(client, {
+      get(target, name) {
+        if (name === 'rows') reads += 1;
+        return Reflect.get(target, name);
+      },
+    });
+    const counters = createCounters(counting, { isHearing: () => true, now: Date.now });
+    const ids = ['link_0000000001F', 'link_0000000001G'];
+    const asked = Array.from({ length: 20 }, (_, index) => {
+      const { workspace } = workspaces[index % 2]!;
+      return counters.links(workspace.id, index < 10 ? ids : ids.slice(0, 1));
+    });
+    const answers = await Promise.all(asked);
+    expect(answers.map((answer) => [answer.size, answer.get(ids[0]!)?.clicks])).toEqual(
+      Array.from({ length: 20 }, (_, index) => [index < 10 ? 2 : 1, (index % 2) + 1]),
+    );
+    expect(reads).toBe(2);
+  });
+
+  it('of a link with leads only say that it was never clicked', async () => {
+    const { workspace } = await aWorkspace(catalog);
+    const click = aClick({ workspaceId: numberOf('workspace', workspace.id), linkId: '77' });
+    await insertLeads(stores.database.client, [aLead({ click })]);
+    const [counters] = (await catalog.links.counters(workspace.id, ['link_0000000001F'])).values();
+    expect(counters).toEqual({ ...NO_LINK_COUNTERS, leads: 1 });
+  });
+});
+
+describe('links made since a moment', () => {
+  it('count removed ones and no root links', async () => {
+    const startedMs = Date.now();
+    const { workspace, host } = await aWorkspace(catalog);
+    const before = await catalog.links.createdSince(workspace.id, startedMs);
+    const link = await catalog.links.create(workspace.id, { domain: host, url: 'https://a.com' });
+    await catalog.links.create(workspace.id, { domain: host, url: 'https://b.com' });
+    await insertRows(stores.database.client, {
+      table: 'links',
+      columns: ['workspace_id', 'id', 'version', 'deleted', 'key'],
+      rows: [[numberOf('workspace', workspace.id), numberOf('link', link.id), 2, 1, link.key]],
+    });
+    expect(before).toBe(0);
+    expect(await catalog.links.createdSince(workspace.id, startedMs)).toBe(2);
+    expect(await catalog.links.createdSince(workspace.id, Date.now() + 1000)).toBe(0);
+  });
+});

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import type { Catalog } from '../../src/index.js';
+import { aWorkspace, outcomes, startStores, type TestStores } from '../test-catalog.js';
+
+/** Rows of names that were drawn are written before it is known that nobody has them. */
+
+const { draws, ids } = vi.hoisted(() => ({ draws: [] as string[], ids: [] as string[] }));
+vi.mock('../../src/links/new-link.js', async (original) => {
+  const real = await original<typeof import('../../src/links/new-link.js')>();
+  return {
+    ...real,
+    draftLink: (...given: Parameters<typeof real.draftLink>) => {
+      const record = real.draftLink(...given);
+      return { ...record, id: ids.shift() ?? record.id };
+    },
+    randomKey: (input: Parameters<typeof real.randomKey>[0]) => draws.shift() ?? real.randomKey(input),
+  };
+});
+
+let stores: TestStores;
+let catalog: Catalog;
+let workspaceId: string;
+let host: string;
+
+beforeAll(async () => {
+  stores = await startStores();
+  catalog = stores.catalog();
+});
+beforeEach(async () => {
+  const created = await aWorkspace(catalog);
+  [workspaceId, host] = [created.workspace.id, created.host];
+  draws.length = 0;
+});
+afterAll(() => stores.close());
+
+const create = (key?: string) => catalog.links.create(workspaceId, { domain: host, key, url: 'https://acme.com' });
+
+async function rowsOf(name: string): Promise<number> {
+  const result = await stores.database.client.query({
+    query: 'SELECT count() FROM names FINAL WHERE name = {name:String} AND scope = {host:String}',
+    query_params: { name, host },
+    format: 'JSONCompactEachRow',
+  });
+  const [[rows] = []] = await result.json<[string]>();
+  return Number(rows);
+}
+
+it('a drawn key that is taken is drawn again, and stays with whom it belongs to', async () => {
+  const owner = await create('taken-1');
+  // One is drawn to check the prefix with.
+  draws.push('probe-1', 'Taken-1', 'fresh-1');
+  expect((await create()).key).toBe('fresh-1');
+  expect(draws).toEqual([]);
+  expect((await stores.catalog().links.findByAddress(host, 'taken-1'))?.id).toBe(owner.id);
+  expect(await rowsOf('taken-1')).toBe(2);
+  expect(await catalog.links.count(workspaceId, { showArchived: true })).toBe(3);
+});
+
+it('of several that draw at the same moment each gets a key of its own', async () => {
+  const owner = await create('taken-2');
+  draws.push('probe', 'taken-2', 'probe', 'same-22', 'probe', 'same-22');
+  const settled = await Promise.allSettled([create(), create(), create()]);
+  expect(outcomes(settled)).toEqual({ created: 3, codes: [] });
+  const keys = settled.map((one) => (one.status === 'fulfilled' ? one.value.key : ''));
+  expect(new Set(keys).size).toBe(3);
+  expect(keys).toContain('same-22');
+  expect((await stores.catalog().links.findByAddress(host, 'taken-2'))?.id).toBe(owner.id);
+});
+
+it('a chosen key that is refused leaves no row behind', async () => {
+  await create('chosen-3');
+  const settled = await Promise.allSettled([create('chosen-3'), create('Chosen-3'), create('other-3')]);
+  expect(outcomes(settled)).toEqual({ created: 1, codes: ['conflict'] });
+  expect(await rowsOf('chosen-3')).toBe(1);
+});
+
+it.each([
+  ['a link', async () => undefined],
+  ['a link that was removed', (id: string) => catalog.links.removeMany(workspaceId, [id])],
+])('an id that %s has is not given again', async (_whose, then) => {
+  const owner = await create('owner-4');
+  await then(owner.id);
+  ids.push(owner.id);
+  await expect(create()).rejects.toMatchObject({ code: 'internal_server_error' });
+  const left = await stores.catalog().links.findByAddress(host, 'owner-4');
+  expect(left?.key).toBe((await catalog.links.get(workspaceId, owner.id))?.key);
+  expect((await create()).id).not.toBe(owner.id);
+});

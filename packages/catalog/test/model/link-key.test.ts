@@ -1,0 +1,135 @@
+import { ApiError } from '@waymark/contract';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { checkKey, normaliseKey, storedKey } from '../../src/index.js';
+
+/** Any text, with the characters that matter to keys drawn often. */
+const text = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 40 }),
+  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc
+    .array(
+      fc.constantFrom('a', 'B', 'é', 'É', 'ß', 'Σ', 'K', 'ı', '/', '.', '-', '_', 'xn--', 'XN--', '9ca', '💩', '0'),
+      {
+        maxLength: 12,
+      },
+    )
+    .map((parts) => parts.join('')),
+);
+
+function statusOf(key: string): number {
+  try {
+    checkKey(key);
+    return 200;
+  } catch (err) {
+    if (err instanceof ApiError) return err.status;
+    throw err;
+  }
+}
+
+const validKey = text.filter((key) => statusOf(key) === 200);
+
+describe('the look-up form of a key', () => {
+  it('is stable: normalising it again changes nothing', () => {
+    fc.assert(
+      fc.property(text, (key) => {
+        expect(normaliseKey(normaliseKey(key))).toBe(normaliseKey(key));
+      }),
+      {
+        numRuns: 3000,
+      },
+    );
+  });
+
+  it('of the stored form is that of the original, so that a link is found by either', () => {
+    fc.assert(
+      fc.property(text, (key) => {
+        expect(normaliseKey(storedKey(key))).toBe(normaliseKey(key));
+      }),
+      {
+        numRuns: 3000,
+      },
+    );
+  });
+
+  it('of a valid key is ASCII, lower case and without outer slashes', () => {
+    fc.assert(
+      fc.property(validKey, (key) => {
+        expect(normaliseKey(key)).toMatch(/^(?:[\x21-\x40\x5b-\x7e]|[^A-Z\s])+$/);
+        expect(normaliseKey(key)).toMatch(/^[^/](?:.*[^/])?$/);
+      }),
+    );
+  });
+
+  it('ignores the case of letters', () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[\w/.-]{1,20}$/), (key) => {
+        expect(normaliseKey(key.toUpperCase())).toBe(normaliseKey(key.toLowerCase()));
+      }),
+    );
+  });
+
+  it.each([
+    ['Try', 'try'],
+    ['/a/b/', 'a/b'],
+    ['', '_root'],
+    ['/', '_root'],
+    ['café', 'xn--caf-dma'],
+    ['CAFÉ', 'xn--caf-dma'],
+    ['Cafe\u0301', 'xn--caf-dma'],
+    ['xn--caf-dma', 'xn--caf-dma'],
+    ['menü/Größe.html', 'xn--men-joa/xn--gre-6ka8i.html'],
+    ['💩', 'xn--ls8h'],
+    ['xn--nonsense-', 'xn--nonsense-'],
+  ])('of %s is %s', (key, lookup) => {
+    expect(normaliseKey(key)).toBe(lookup);
+  });
+});
+
+describe('the stored form of a key', () => {
+  it.each([
+    ['Try', 'Try'],
+    ['/a/B/', 'a/B'],
+    ['Café', 'xn--Caf-dma'],
+    ['', '_root'],
+    ['_ROOT', '_root'],
+  ])('of %s is %s', (key, stored) => {
+    expect(storedKey(key)).toBe(stored);
+  });
+});
+
+describe('checking a key', () => {
+  it('never throws anything but our error', () => {
+    fc.assert(
+      fc.property(text, (key) => {
+        expect([200, 403, 422]).toContain(statusOf(key));
+      }),
+    );
+  });
+
+  it.each([
+    ['letters, digits and marks', 'aZ0_-/.x', 200],
+    ['the root', '_root', 200],
+    ['accents', 'crème-brûlée', 200],
+    ['emoji with joiners', '👩‍👩‍👧', 200],
+    ['a flag', '🇫🇷', 200],
+    ['a keycap', '1️⃣', 200],
+    ['a space', 'a b', 422],
+    ['a question mark', 'a?b', 422],
+    ['a hash, though it is an emoji part', 'a#b', 422],
+    ['an asterisk, though it is an emoji part', '*', 422],
+    ['a percent sign', 'a%20', 422],
+    ['a lone surrogate', 'a\ud800', 422],
+    ['an astral letter that is no emoji', '𝒳', 422],
+    ['an underscore in front', '_hidden', 422],
+    ['.well-known', '.well-known/x', 422],
+    ['.php', 'wp-login.PHP', 422],
+    ['.php7', 'x.php7', 422],
+    ['a dot segment', 'a/../b', 422],
+    ['a single dot', '.', 422],
+    ['robots.txt', 'robots.txt', 403],
+    ['a reserved file in capitals', 'Favicon.ICO', 403],
+  ])('%s: %s answers %i', (_what, key, status) => {
+    expect(statusOf(key)).toBe(status);
+  });
+});

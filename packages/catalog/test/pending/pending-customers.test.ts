@@ -1,0 +1,217 @@
+import type { SortOrder } from '@waymark/contract';
+import {
+  aClick,
+  addPendingCustomer,
+  aSale,
+  insertSales,
+  startTcpProxy,
+  waitFor,
+  writePendingCustomer,
+} from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Catalog, type CustomerRecord, draftCustomer, type NewCustomer } from '../../src/index.js';
+import { numberOf } from '../../src/model/entity-type.js';
+import type { CustomerFilters } from '../../src/resources/named-resources.js';
+import { aWorkspace, connected, startStores, type TestStores, wipeCaches } from '../test-catalog.js';
+
+/** Customers that events brought and the writer has not written: they are read as if it had. */
+
+let stores: TestStores;
+let catalog: Catalog;
+let workspaceId: string;
+
+beforeAll(async () => {
+  stores = await startStores();
+  catalog = await connected(stores.catalog(), stores.client);
+  workspaceId = (await aWorkspace(catalog)).workspace.id;
+});
+afterAll(() => stores.close());
+
+const draft = (externalId: string, fields: Partial<NewCustomer> = {}, workspace = workspaceId) =>
+  draftCustomer(workspace, { externalId, name: 'Ada', email: `${externalId}@acme.com`, ...fields }, Date.now());
+
+async function aPendingCustomer(externalId: string, fields: Partial<NewCustomer> = {}): Promise<CustomerRecord> {
+  const record = draft(externalId, fields);
+  await addPendingCustomer(stores.client, record);
+  return record;
+}
+
+const write = (record: CustomerRecord) => writePendingCustomer(stores.database.client, record);
+const everyone = { sortBy: 'createdAt', sortOrder: 'desc', page: 1, pageSize: 100 } as const;
+const listed = async (filters: CustomerFilters, of: string = workspaceId) =>
+  (await catalog.customers.list(of, { ...everyone, filters })).map(({ externalId }) => externalId);
+
+describe('one customer', () => {
+  it('is found by its id and by its external id, by its own workspace only, while it is pending and after', async () => {
+    const stranger = (await aWorkspace(catalog)).workspace.id;
+    const record = await aPendingCustomer('one');
+    const other = stores.catalog();
+    const expectFound = async (reader: Catalog) => {
+      expect(await reader.customers.get(workspaceId, record.id)).toEqual(record);
+      expect(await reader.customers.getMany(workspaceId, [record.id])).toEqual(new Map([[record.id, record]]));
+      expect(await reader.customers.findByExternalId(workspaceId, 'one')).toEqual(record);
+      expect(await reader.customers.findByExternalId(stranger, 'one')).toBeUndefined();
+      expect(await reader.customers.get(stranger, record.id)).toBeUndefined();
+    };
+    await expectFound(catalog);
+    await expectFound(other);
+    await write(record);
+    await wipeCaches(stores.client);
+    await expectFound(stores.catalog());
+  });
+
+  it('keeps its external id from others', async () => {
+    await aPendingCustomer('taken');
+    await expect(catalog.customers.create(workspaceId, { externalId: 'taken' })).rejects.toMatchObject({
+      code: 'conflict',
+    });
+  });
+
+  it('is changed at once, and what the writer writes later does not undo it', async () => {
+    const record = await aPendingCustomer('changed');
+    const renamed = await aPendingCustomer('before');
+    const updated = await catalog.customers.update(workspaceId, record.id, () => ({ email: 'new@acme.com' }));
+    await catalog.customers.update(workspaceId, renamed.id, () => ({ externalId: 'after' }));
+    const expectChanged = async (reader: Catalog) => {
+      expect(await reader.customers.get(workspaceId, record.id)).toEqual(updated);
+      expect(await reader.customers.findByExternalId(workspaceId, 'changed')).toEqual(updated);
+      expect((await reader.customers.findByExternalId(workspaceId, 'after'))?.id).toBe(renamed.id);
+      expect(await reader.customers.findByExternalId(workspaceId, 'before')).toBeUndefined();
+      expect(await listed({ email: 'changed@acme.com' })).toEqual([]);
+      expect(await listed({ email: 'new@acme.com' })).toEqual(['changed']);
+      expect(await listed({ externalId: 'before' })).toEqual([]);
+    };
+    await expectChanged(stores.catalog());
+    await Promise.all([write(record), write(renamed)]);
+    await wipeCaches(stores.client);
+    await expectChanged(stores.catalog());
+  });
+
+  it('is removed at once, its external id is free, and what the writer writes later does not bring it back', async () => {
+    const record = await aPendingCustomer('removed');
+    await catalog.customers.remove(workspaceId, record.id);
+    const expectGone = async (reader: Catalog) => {
+      expect(await reader.customers.get(workspaceId, record.id)).toBeUndefined();
+      expect(await reader.customers.findByExternalId(workspaceId, 'removed')).toBeUndefined();
+      expect(await listed({ externalId: 'removed' })).toEqual([]);
+    };
+    await expectGone(stores.catalog());
+    await write(record);
+    await wipeCaches(stores.client);
+    await expectGone(stores.catalog());
+    await catalog.customers.create(workspaceId, { externalId: 'removed' });
+  });
+});
+
+describe('a list', () => {
+  it('says the same before the writer has written as after: every filter, sort, page and cursor', async () => {
+    const own = (await aWorkspace(catalog)).workspace.id;
+    const records = Array.from({ length: 24 }, (_none, index) =>
+      draft(
+        `c${index}`,
+        {
+          ...{
+            name: index % 4 === 0 ? 'Zoë "Z" O\'Neil\\' : `Name ${index % 5}`,
+            country: index % 3 === 0 ? 'FR' : 'US',
+          },
+          ...{ linkId: index % 2 === 0 ? 'link_0000000001F' : null, partnerId: index % 5 === 0 ? 'pn_1' : null },
+          programId: index % 7 === 0 ? 'prog_1' : null,
+          avatar: '"'.repeat(50_000),
+        },
+        own,
+      ),
+    );
+    const click = aClick({ workspaceId: numberOf('workspace', own) });
+    const sales = records.map(({ id }, index) =>
+      aSale({ click, customerId: numberOf('customer', id), amount: index % 6 }),
+    );
+    await insertSales(stores.database.client, sales);
+    for (const [index, record] of records.entries()) {
+      if (index % 3 === 1) await write(record);
+      else await addPendingCustomer(stores.client, record);
+    }
+
+    const filters: CustomerFilters[] = [
+      ...[{}, { email: 'c3@acme.com' }, { externalId: 'c4' }, { search: 'zoë' }, { search: "O'NEIL\\" }],
+      ...[{ search: 'c5@acme.com' }, { search: 'C1' }, { country: 'FR' }, { linkId: 'link_0000000001F' }],
+      ...[{ partnerId: 'pn_1' }, { programId: 'prog_1' }, { country: 'US', linkId: 'link_0000000001F' }],
+      ...[{ beforeId: records[12]?.id }, { afterId: records[12]?.id }, { search: 'nobody' }, { email: 'a\0' }],
+    ];
+    const pages = (['createdAt', 'saleAmount', 'firstSaleAt', 'subscriptionCanceledAt'] as const).flatMap((sortBy) =>
+      (['asc', 'desc'] as SortOrder[]).flatMap((sortOrder) =>
+        [2].map((page) => ({ sortBy, sortOrder, page, pageSize: 9 })),
+      ),
+    );
+    const lists = async () => {
+      const answers: CustomerRecord[][] = [];
+      for (const one of filters) answers.push(await catalog.customers.list(own, { ...everyone, filters: one }));
+      for (const page of pages) answers.push(await catalog.customers.list(own, { ...page, filters: {} }));
+      return answers;
+    };
+    const before = await lists();
+    expect(before[0]?.length).toBe(24);
+    for (const [index, record] of records.entries()) if (index % 3 !== 1) await write(record);
+    // Written and not removed from the index yet: listed once.
+    expect(await lists()).toEqual(before);
+    const keys = await stores.client.keys(`*pending-customer*:${numberOf('workspace', own)}`);
+    expect(await stores.client.del(keys)).toBe(2);
+    expect(await lists()).toEqual(before);
+  }, 60_000);
+
+  it('is refused rather than incomplete when more are pending than can be listed, and one is found all the same', async () => {
+    const own = (await aWorkspace(catalog)).workspace.id;
+    const records = Array.from({ length: 1001 }, (_none, index) => draft(`many-${index}`, {}, own));
+    await Promise.all(records.map((record) => addPendingCustomer(stores.client, record)));
+    await expect(listed({}, own)).rejects.toMatchObject({ code: 'internal_server_error', retryAfterSeconds: 1 });
+    expect(await catalog.customers.findByExternalId(own, 'many-1000')).toEqual(records[1000]);
+    await stores.client.hdel(
+      `{waymark}:state:pending-customers:${numberOf('workspace', own)}`,
+      numberOf('customer', records[0]?.id ?? ''),
+    );
+    expect(await listed({ externalId: 'many-500' }, own)).toEqual(['many-500']);
+    expect(await listed({}, own)).toHaveLength(100);
+  });
+});
+
+describe('with Redis away', () => {
+  it('written customers are found; whether another is pending nobody can say, unless it is too old', async () => {
+    const proxy = await startTcpProxy(Number(new URL(stores.redis.url).port));
+    const client = new Redis(`redis://127.0.0.1:${proxy.port}`);
+    client.on('error', () => undefined);
+    const reader = await connected(stores.catalog({ redis: client }), stores.client);
+    const written = draft('written');
+    await write(written);
+    const queued = await aPendingCustomer('queued');
+    const away = { code: 'internal_server_error', retryAfterSeconds: 1 };
+    await proxy.stop();
+    expect(await reader.customers.findByExternalId(workspaceId, 'written')).toEqual(written);
+    expect(await reader.customers.get(workspaceId, written.id)).toEqual(written);
+    expect(await reader.customers.get(workspaceId, 'cus_0000000009Z')).toBeUndefined();
+    await expect(reader.customers.get(workspaceId, queued.id)).rejects.toMatchObject(away);
+    await expect(reader.customers.findByExternalId(workspaceId, 'queued')).rejects.toMatchObject(away);
+    await expect(reader.customers.list(workspaceId, { ...everyone, filters: {} })).rejects.toMatchObject(away);
+    client.disconnect();
+  });
+
+  it('a customer that is written while its reads are under way is found by each of them', async () => {
+    // Reads and the end of pending are interleaved in every order: none may fall between the index and the table.
+    for (let round = 0; round < 8; round++) {
+      const record = await aPendingCustomer(`race-${round}`);
+      const reader = stores.catalog();
+      await waitFor(async () => (await reader.customers.get(workspaceId, record.id)) !== undefined, { what: 'it' });
+      let isWritten = false;
+      const written = write(record).then(async () => {
+        const workspace = numberOf('workspace', workspaceId);
+        await stores.client.hdel(`{waymark}:state:pending-customers:${workspace}`, numberOf('customer', record.id));
+        isWritten = true;
+      });
+      do {
+        expect(await listed({ externalId: record.externalId })).toEqual([record.externalId]);
+        await wipeCaches(stores.client);
+        expect(await stores.catalog().customers.get(workspaceId, record.id)).toEqual(record);
+      } while (!isWritten);
+      await written;
+    }
+  }, 60_000);
+});

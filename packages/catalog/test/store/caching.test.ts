@@ -1,0 +1,264 @@
+import { randomUUID } from 'node:crypto';
+import { waitFor } from '@waymark/test-kit';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Catalog } from '../../src/index.js';
+import { linkAddress } from '../../src/model/entity-types.js';
+import { connectRedis, type RedisConnections } from '../../src/redis/connections.js';
+import { createRedisCache } from '../../src/redis/record-cache.js';
+import { createLocalRecords } from '../../src/store/local-cache.js';
+import { aWorkspace, connected, startStores, type TestStores, wipeCaches } from '../test-catalog.js';
+
+let stores: TestStores;
+let catalog: Catalog;
+
+beforeAll(async () => {
+  stores = await startStores();
+  catalog = stores.catalog();
+  connections = connectRedis(stores.client, { warn: () => undefined });
+  await waitFor(async () => (await connections.attempt((redis) => redis.ping())) === 'PONG', { what: 'Redis' });
+});
+afterEach(() => vi.restoreAllMocks());
+afterAll(async () => {
+  await connections.close();
+  await stores.close();
+});
+
+/** An instance whose copies never age: what it learns of a change, it was told. */
+function aTimelessCatalog(): Catalog {
+  const startedMs = Date.now();
+  return stores.catalog({ now: () => startedMs });
+}
+
+/** The same catalog, once it may use copies of its own. */
+async function hearing(instance: Catalog): Promise<Catalog> {
+  await connected(instance, stores.client);
+  await waitFor(instance.isHearing, { what: 'the right to use copies' });
+  return instance;
+}
+
+async function aLink(key: string) {
+  const { workspace, host } = await aWorkspace(catalog);
+  const link = await catalog.links.create(workspace.id, { domain: host, key, url: 'https://one.com' });
+  return { workspace, host, link };
+}
+
+let connections: RedisConnections;
+const redisCache = () => createRedisCache(connections);
+
+/** How many queries `work` sends to ClickHouse; they are answered as ever. */
+async function queriesOf(work: () => Promise<unknown>): Promise<number> {
+  const query = vi.spyOn(stores.database.client, 'rows');
+  await work();
+  const count = query.mock.calls.length;
+  query.mockRestore();
+  return count;
+}
+
+describe('a change', () => {
+  it('is seen although its announcement was missed: reconnecting clears what is held', async () => {
+    const { host, link } = await aLink('missed');
+    const other = await hearing(aTimelessCatalog());
+    await other.links.findByAddress(host, 'missed');
+    // A writer whose announcement is lost.
+    const data = JSON.stringify({ ...link, url: 'https://two.com' });
+    await redisCache().putRecords('links', link.workspaceId, [{ id: link.id, version: 2, data }]);
+    expect((await other.links.findByAddress(host, 'missed'))?.url).toBe('https://one.com');
+    await stores.client.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await waitFor(async () => (await other.links.findByAddress(host, 'missed'))?.url === 'https://two.com', {
+      what: 'the new destination',
+    });
+  });
+
+  it('is read back at once where it was made', async () => {
+    const { workspace, host, link } = await aLink('mine');
+    for (let round = 0; round < 10; round++) {
+      const url = `https://${round}.com/`;
+      await catalog.links.update(workspace.id, link.id, (record) => ({ ...record, url }));
+      expect((await catalog.links.findByAddress(host, 'mine'))?.url).toBe(url);
+    }
+  });
+});
+
+describe('Redis entries', () => {
+  const WS = 'ws_00000000009';
+  const data = (version: number) => ({ id: 'link_1', version, data: JSON.stringify({ version }) });
+  const read = async () => (await redisCache().readRecords('links', WS, ['link_1']))?.[0];
+
+  it('an older version never replaces a newer one', async () => {
+    await redisCache().fillRecords('links', WS, [data(3)]);
+    await redisCache().fillRecords('links', WS, [data(2)]);
+    expect(await read()).toEqual({ version: 3, data: '{"version":3}' });
+    await redisCache().putRecords('links', WS, [data(4)]);
+    expect(await read()).toEqual({ version: 4, data: '{"version":4}' });
+  });
+
+  it('a mark sends readers to ClickHouse and keeps older versions out until the marked one comes', async () => {
+    await redisCache().markRecords('links', WS, [{ id: 'link_1', version: 5 }]);
+    expect(await read()).toEqual({ version: 5, data: undefined });
+    await redisCache().fillRecords('links', WS, [data(4)]);
+    expect(await read()).toEqual({ version: 5, data: undefined });
+    await redisCache().fillRecords('links', WS, [data(5)]);
+    expect((await read())?.data).toBe('{"version":5}');
+    await redisCache().markRecords('links', WS, [{ id: 'link_1', version: 5 }]);
+    expect((await read())?.data).toBe('{"version":5}');
+  });
+
+  it('a slow reader of a name never undoes what a writer said since', async () => {
+    const name = linkAddress('slow.example', 'x');
+    const owner = { workspaceId: WS, id: 'link_1' };
+    const seen = await redisCache().readName(name);
+    await redisCache().putName(name, owner);
+    await redisCache().fillName(name, seen?.seen ?? '', undefined);
+    expect((await redisCache().readName(name))?.owner).toEqual(owner);
+  });
+
+  it('all expire, those of unknown names within seconds', async () => {
+    const { host } = await aLink('expiring');
+    const other = await connected(stores.catalog(), stores.client);
+    await other.links.findByAddress(host, 'expiring');
+    await other.links.findByAddress(host, 'nobody');
+    const nobody = `waymark:cache:name:link/${host}/nobody`;
+    await waitFor(() => stores.client.exists(nobody), { what: 'the unknown name to be cached' });
+    expect(await stores.client.pttl(nobody)).toBeLessThanOrEqual(5000);
+    const keys = await stores.client.keys('waymark:cache:*');
+    const ttls = await Promise.all(keys.map((key) => stores.client.pttl(key)));
+    expect(Math.min(...ttls)).toBeGreaterThan(0);
+  });
+
+  it('are not made while Redis is short of memory', async () => {
+    const { workspace, host, link } = await aLink('tight');
+    const instance = await connected(stores.catalog(), stores.client);
+    const used = Number(/used_memory:(\d+)/.exec(await stores.client.info('memory'))?.[1]);
+    await stores.client.config('SET', 'maxmemory', String(Math.floor(used * 1.2)));
+    try {
+      // The instance looks at most once a second.
+      await waitFor(
+        async () => {
+          const name = randomUUID();
+          await instance.links.findByAddress(host, name);
+          await stores.client.ping();
+          return (await stores.client.exists(`waymark:cache:name:link/${host}/${name}`)) === 0;
+        },
+        { what: 'the cache to be left alone' },
+      );
+      await wipeCaches(stores.client);
+      expect((await instance.links.getMany(workspace.id, [link.id])).size).toBe(1);
+      expect(await wipeCaches(stores.client)).toBe(0);
+    } finally {
+      await stores.client.config('SET', 'maxmemory', '0');
+    }
+  });
+});
+
+describe('copies in the process', () => {
+  const stored = (version: number) => ({ version, record: `v${version}` });
+
+  it('an older version never replaces a newer one', () => {
+    const records = createLocalRecords<string>({ entriesMax: 10, staleMsMax: 0, now: () => 0 });
+    records.put('a', stored(2), 0);
+    records.put('a', stored(1), 0);
+    expect(records.fresh('a')).toEqual(stored(2));
+    records.raise('a', 3);
+    expect(records.fresh('a')).toBeUndefined();
+    records.put('a', stored(2), 0);
+    expect(records.fresh('a')).toBeUndefined();
+    records.put('a', stored(3), 0);
+    expect(records.fresh('a')).toEqual(stored(3));
+  });
+
+  it('are fresh for a second from when their read began, and stale as long as their kind allows', () => {
+    let nowMs = 10_000;
+    const records = createLocalRecords<string>({ entriesMax: 10, staleMsMax: 5000, now: () => nowMs });
+    records.put('a', stored(1), 9500);
+    nowMs = 10_499;
+    expect(records.fresh('a')).toEqual(stored(1));
+    nowMs = 10_500;
+    expect(records.fresh('a')).toBeUndefined();
+    expect(records.stale('a')).toEqual(stored(1));
+    nowMs = 15_500;
+    expect(records.stale('a')).toBeUndefined();
+  });
+
+  it('count as unchanged until a change is announced or may have been missed', () => {
+    let nowMs = 0;
+    const records = createLocalRecords<string>({ entriesMax: 10, staleMsMax: 5000, now: () => nowMs });
+    for (const key of ['a', 'b', 'c']) records.put(key, stored(1), 0);
+    nowMs = 3000;
+    records.raise('a', 2);
+    expect(records.unchanged('a')).toBeUndefined();
+    expect(records.stale('a')).toEqual(stored(1));
+    expect(records.unchanged('b')).toEqual(stored(1));
+    nowMs = 6001;
+    expect(records.unchanged('b')).toBeUndefined();
+    nowMs = 3000;
+    records.expireAll();
+    expect(records.unchanged('c')).toBeUndefined();
+    expect(records.stale('c')).toEqual(stored(1));
+  });
+});
+
+describe('reading', () => {
+  it('a link again asks no store', async () => {
+    const { host } = await aLink('hot');
+    const other = await hearing(aTimelessCatalog());
+    await other.links.findByAddress(host, 'hot');
+    expect(await queriesOf(() => other.links.findByAddress(host, 'hot'))).toBe(0);
+  });
+
+  it('a link that Redis holds asks ClickHouse nothing', async () => {
+    const { host } = await aLink('warm');
+    const other = await connected(stores.catalog(), stores.client);
+    expect(await queriesOf(() => other.links.findByAddress(host, 'warm'))).toBe(0);
+  });
+
+  it('a link that no cache holds flies once for many callers', async () => {
+    const { host } = await aLink('cold');
+    await wipeCaches(stores.client);
+    const other = stores.catalog();
+    const count = await queriesOf(() =>
+      Promise.all(Array.from({ length: 200 }, () => other.links.findByAddress(host, 'cold'))),
+    );
+    expect(count).toBe(2);
+  });
+
+  it('an unknown address again asks ClickHouse nothing', async () => {
+    const { host } = await aWorkspace(catalog);
+    const other = await hearing(aTimelessCatalog());
+    expect(await queriesOf(() => other.links.findByAddress(host, 'nope'))).toBe(1);
+    expect(await queriesOf(() => other.links.findByAddress(host, 'nope'))).toBe(0);
+  });
+
+  it('many links at once takes a few queries and skips those of other workspaces', async () => {
+    const { workspace, host } = await aWorkspace(catalog);
+    const links = await Promise.all(
+      Array.from({ length: 150 }, () => catalog.links.create(workspace.id, { domain: host, url: 'https://a.com' })),
+    );
+    const { link: foreign } = await aLink('foreign');
+    const ids = [...links.map((link) => link.id), foreign.id, 'link_zzzzzzzzzzz', 'nonsense'];
+    await wipeCaches(stores.client);
+    const other = stores.catalog();
+    let found = new Map();
+    expect(
+      await queriesOf(async () => {
+        found = await other.links.getMany(workspace.id, ids);
+      }),
+    ).toBe(1);
+    expect(found).toEqual(new Map(links.map((link) => [link.id, link])));
+  });
+});
+
+describe('wiping every cache entry', () => {
+  it('loses nothing', async () => {
+    const { workspace, host, link } = await aLink('kept');
+    const { apiKey } = await aWorkspace(catalog);
+    expect(await wipeCaches(stores.client)).toBeGreaterThan(0);
+    for (const instance of [catalog, stores.catalog()]) {
+      expect(await instance.links.findByAddress(host, 'kept')).toEqual(link);
+      expect(await instance.keys.authenticate(apiKey.token)).toBeDefined();
+      expect(await instance.domains.findBySlug(host)).toBeDefined();
+    }
+    await expect(
+      stores.catalog().links.create(workspace.id, { domain: host, key: 'kept', url: 'https://b.com' }),
+    ).rejects.toMatchObject({ code: 'conflict' });
+  });
+});

@@ -1,0 +1,226 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { insertRows } from '@waymark/clickhouse';
+import { aDomainRecord, aLinkRecord, waitFor } from '@waymark/test-kit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Catalog } from '../../src/index.js';
+import { NAMES_TABLE } from '../../src/index.js';
+import {
+  type CatalogRecord,
+  type Kind,
+  nameRow,
+  numberOf,
+  recordColumns,
+  recordRow,
+} from '../../src/model/entity-type.js';
+import { domainKind, linkKind } from '../../src/model/entity-types.js';
+import { aWorkspace, outcomes, startStores, type TestStores } from '../test-catalog.js';
+import { startGate } from './store-gate.js';
+
+let stores: TestStores;
+let catalog: Catalog;
+let other: Catalog;
+
+beforeAll(async () => {
+  stores = await startStores();
+  catalog = stores.catalog();
+  other = stores.catalog();
+});
+afterAll(() => stores.close());
+
+/** Half of what a creation writes, as a killed process leaves it. */
+async function leaveNames<R extends CatalogRecord>(kind: Kind<R>, record: R): Promise<void> {
+  const owner = { id: numberOf(kind.resource, record.id), workspaceId: numberOf('workspace', record.workspaceId) };
+  const rows = kind.names(record).map((name) => nameRow(name, owner, 1));
+  await insertRows(stores.database.client, { ...NAMES_TABLE, rows });
+}
+async function leaveRecord<R extends CatalogRecord>(kind: Kind<R>, record: R): Promise<void> {
+  const rows = [recordRow(kind, { record, version: 1 })];
+  await insertRows(stores.database.client, { table: kind.table, columns: recordColumns(kind), rows });
+}
+
+describe('creating one address many times at once', () => {
+  it('succeeds once of a hundred, through two instances, whatever the case; the others conflict', async () => {
+    const { workspace, host } = await aWorkspace(catalog);
+    const create = (index: number) =>
+      (index % 2 === 0 ? catalog : other).links.create(workspace.id, {
+        domain: host,
+        key: index % 3 === 0 ? 'Try' : 'try',
+        url: `https://acme.com/${index}`,
+      });
+    const settled = await Promise.allSettled(Array.from({ length: 100 }, (_, index) => create(index)));
+    expect(outcomes(settled)).toEqual({ created: 1, codes: ['conflict'] });
+    const winner = settled.find((outcome) => outcome.status === 'fulfilled');
+    expect(await other.links.findByAddress(host, 'try')).toEqual(winner?.value);
+  });
+
+  it('succeeds once across two processes', async () => {
+    const { workspace, host } = await aWorkspace(catalog);
+    const script = fileURLToPath(new URL('./create-in-child.ts', import.meta.url));
+    const args = [stores.redis.url, stores.database.url, stores.database.database, workspace.id, host, '50'];
+    const children = [1, 2].map(() =>
+      fork(script, args, { execArgv: ['--import', 'tsx', '--conditions', 'waymark-source'] }),
+    );
+    await Promise.all(children.map((child) => once(child, 'message')));
+    const results = children.map((child) => once(child, 'message') as Promise<[string[]]>);
+    for (const child of children) child.send('go');
+    const all = (await Promise.all(results)).flatMap(([codes]) => codes);
+    expect(all.filter((code) => code === 'created')).toHaveLength(1);
+    expect(all.filter((code) => code === 'conflict')).toHaveLength(99);
+  });
+});
+
+describe('names', () => {
+  it('an externalId belongs to one link of a workspace, and to another workspace as well', async () => {
+    const [one, two] = await Promise.all([aWorkspace(catalog), aWorkspace(catalog)]);
+    const link = (host: string) => ({ domain: host, url: 'https://acme.com', externalId: 'ref-1' });
+    const settled = await Promise.allSettled([
+      catalog.links.create(one.workspace.id, link(one.host)),
+      other.links.create(one.workspace.id, link(one.host)),
+      catalog.links.create(two.workspace.id, link(two.host)),
+    ]);
+    expect(outcomes(settled)).toEqual({ created: 2, codes: ['conflict'] });
+  });
+
+  it('a slug and a domain belong to one workspace', async () => {
+    const { workspace, host } = await aWorkspace(catalog);
+    const again = { name: 'Other', plan: 'free' as const };
+    await expect(other.workspaces.create({ ...again, slug: workspace.slug })).rejects.toMatchObject({
+      code: 'conflict',
+    });
+    await expect(other.workspaces.create({ ...again, slug: 'other', domain: host })).rejects.toMatchObject({
+      code: 'conflict',
+      message: `The domain "${host}" is already in use.`,
+    });
+    expect(await other.workspaces.findBySlug('other')).toBeUndefined();
+  });
+
+  it('a random key that is taken is drawn again', async () => {
+    const { workspace, host } = await aWorkspace(catalog);
+    const links = await Promise.all(
+      Array.from({ length: 15 }, () =>
+        catalog.links.create(workspace.id, { domain: host, url: 'https://a.com', keyLength: 1 }),
+      ),
+    );
+    expect(new Set(links.map((link) => link.key.toLowerCase())).size).toBe(15);
+  });
+
+  it('a random key takes its prefix and its length', async () => {
+    const { workspace, host } = await aWorkspace(catalog);
+    const link = await catalog.links.create(workspace.id, {
+      domain: host,
+      url: 'https://a.com',
+      prefix: '/c/',
+      keyLength: 9,
+    });
+    expect(link.key).toMatch(/^c\/[0-9A-Za-z]{9}$/);
+  });
+
+  it('owned twice, the older id wins', async () => {
+    const { workspace, host } = await aWorkspace(catalog);
+    const fields = { workspaceId: workspace.id, domain: host, key: 'twice' };
+    const older = aLinkRecord({ ...fields, url: 'https://older.com' });
+    const newer = aLinkRecord({ ...fields, url: 'https://newer.com' });
+    for (const record of [newer, older]) {
+      await leaveRecord(linkKind, record);
+      await leaveNames(linkKind, record);
+    }
+    expect(older.id < newer.id).toBe(true);
+    expect((await catalog.links.findByAddress(host, 'twice'))?.url).toBe('https://older.com');
+  });
+});
+
+describe('a creation that was killed', () => {
+  it.each([
+    ['after its name rows', leaveNames],
+    ['after its record, as an older version wrote them', leaveRecord],
+  ])('%s leaves the name usable', async (_when, leave) => {
+    const { workspace, host } = await aWorkspace(catalog);
+    await leave(linkKind, aLinkRecord({ workspaceId: workspace.id, domain: host, key: 'again', externalId: 'again' }));
+    expect(await other.links.findByAddress(host, 'again')).toBeUndefined();
+    const link = await catalog.links.create(workspace.id, {
+      domain: host,
+      key: 'again',
+      url: 'https://acme.com/again',
+      externalId: 'again',
+    });
+    for (const instance of [catalog, other]) {
+      expect(await instance.links.findByAddress(host, 'again')).toEqual(link);
+      expect(await instance.links.findByExternalId(workspace.id, 'again')).toEqual(link);
+    }
+  });
+
+  it('before a workspace was complete leaves its domain usable', async () => {
+    const gone = { workspaceId: 'ws_0000000zzzz', domain: 'left.over.example', key: '_root', url: '' };
+    const domain = aDomainRecord({ workspaceId: gone.workspaceId, slug: gone.domain });
+    const root = aLinkRecord(gone);
+    await leaveNames(domainKind, domain);
+    await leaveNames(linkKind, root);
+    await leaveRecord(linkKind, root);
+    await leaveRecord(domainKind, domain);
+
+    const created = await catalog.workspaces.create({ name: 'Next', slug: 'next', plan: 'free', domain: gone.domain });
+    expect((await other.domains.findBySlug(gone.domain))?.workspaceId).toBe(created.workspace.id);
+    expect((await other.links.findByAddress(gone.domain, '_root'))?.workspaceId).toBe(created.workspace.id);
+  });
+});
+
+describe('inserts', () => {
+  it('of many creates at once are few', async () => {
+    const { workspace, host } = await aWorkspace(catalog);
+    const blocks = async () => {
+      const result = await stores.database.client.query({
+        query: `SELECT max(max_block_number) FROM system.parts WHERE database = currentDatabase() AND table = 'links'`,
+        format: 'JSONCompactEachRow',
+      });
+      return Number((await result.json<[string]>())[0]?.[0]);
+    };
+    const before = await blocks();
+    await Promise.all(
+      Array.from({ length: 300 }, () => catalog.links.create(workspace.id, { domain: host, url: 'https://a.com' })),
+    );
+    expect((await blocks()) - before).toBeLessThan(30);
+  });
+
+  it('take text that ClickHouse cannot read without failing the links beside it', async () => {
+    const { workspace, host } = await aWorkspace(catalog);
+    const create = (tenantId: string) =>
+      catalog.links.create(workspace.id, { domain: host, url: 'https://a.com', tenantId });
+    const [odd] = await Promise.all([create('\ud800'), create('fine'), create('\u0000')]);
+    expect((await other.links.get(workspace.id, odd.id))?.tenantId).toBe('\ud800');
+  });
+
+  it('with an unknown outcome leave the name locked, and a definite refusal does not', async () => {
+    const { workspace, host } = await aWorkspace(catalog);
+    const gate = await startGate(stores.database.url);
+    const database = stores.databaseAt(gate.url);
+    const behind = stores.catalog({ database });
+    const lock = () => stores.client.pttl(`waymark:lock:name/link/${host}/lost`);
+    const create = () => behind.links.create(workspace.id, { domain: host, key: 'lost', url: 'https://a.com' });
+
+    gate.cutAfter((chunk) => chunk.includes('INSERT'));
+    await expect(create()).rejects.toMatchObject({ code: 'internal_server_error', retryAfterSeconds: 30 });
+    expect(await lock()).toBeGreaterThan(20_000);
+    await database.client.close();
+    await gate.close();
+
+    await catalog.links.create(workspace.id, { domain: host, key: 'found', url: 'https://a.com' });
+    expect(await stores.client.exists(`waymark:lock:name/link/${host}/found`)).toBe(0);
+    await stores.client.del(`waymark:lock:name/link/${host}/lost`);
+    const retried = await waitFor(
+      () => catalog.links.create(workspace.id, { domain: host, key: 'lost', url: 'https://b.com' }),
+      {
+        what: 'the name to be usable once its lock has gone',
+      },
+    );
+    expect((await other.links.findByAddress(host, 'lost'))?.id).toBe(retried.id);
+  });
+
+  it('of a name with a NUL are refused: it could never be looked up', async () => {
+    const { workspace, host } = await aWorkspace(catalog);
+    const link = { domain: host, url: 'https://a.com', externalId: 'a\0b' };
+    await expect(catalog.links.create(workspace.id, link)).rejects.toMatchObject({ code: 'unprocessable_entity' });
+    expect(await catalog.links.findByExternalId(workspace.id, 'a\0b')).toBeUndefined();
+  });
+});

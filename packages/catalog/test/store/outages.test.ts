@@ -1,0 +1,254 @@
+import { elapsedMs, leastOf, startTcpProxy, waitFor } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Catalog } from '../../src/index.js';
+import { aWorkspace, connected, startStores, type TestStores, wipeCaches } from '../test-catalog.js';
+import { type StoreGate, startGate } from './store-gate.js';
+
+let stores: TestStores;
+let catalog: Catalog;
+
+beforeAll(async () => {
+  stores = await startStores();
+  catalog = stores.catalog();
+});
+afterAll(() => stores.close());
+
+interface GatedCatalog {
+  readonly gated: Catalog;
+  readonly redis: StoreGate;
+  readonly clickhouse: StoreGate;
+  /** Lets the catalog's copies in this process grow old. */
+  later(ms: number): void;
+  close(): Promise<void>;
+}
+
+/** A catalog that can lose either store while everybody else keeps it. */
+async function aGatedCatalog(at: { redirectWaitMs?: number } = {}): Promise<GatedCatalog> {
+  const [redis, clickhouse] = await Promise.all([startGate(stores.redis.url), startGate(stores.database.url)]);
+  const client = new Redis(redis.url);
+  client.on('error', () => undefined);
+  const database = stores.databaseAt(clickhouse.url);
+  let offsetMs = 0;
+  const gated = stores.catalog({ ...at, redis: client, database, now: () => Date.now() + offsetMs });
+  await connected(gated, stores.client);
+  return {
+    gated,
+    redis,
+    clickhouse,
+    later: (ms) => {
+      offsetMs += ms;
+    },
+    async close() {
+      await gated.close();
+      client.disconnect();
+      await database.client.close();
+      await Promise.all([redis.close(), clickhouse.close()]);
+    },
+  };
+}
+
+async function aLink(key: string) {
+  const { workspace, host, apiKey } = await aWorkspace(catalog);
+  const link = await catalog.links.create(workspace.id, { domain: host, key, url: 'https://one.com' });
+  return { workspace, host, link, apiKey };
+}
+
+const HOUR_MS = 3_600_000;
+
+describe.each(['refusing', 'hanging'] as const)('while Redis is %s', (state) => {
+  it('nothing is believed that only an announcement clears, and again when it is back', async () => {
+    const { gated, redis, close } = await aGatedCatalog();
+    try {
+      await waitFor(gated.isHearing, { what: 'the catalog to hear' });
+      redis.set(state);
+      await waitFor(() => !gated.isHearing(), { what: 'the catalog to notice' });
+      // What hung is cut in the end.
+      redis.set('refusing');
+      redis.set('open');
+      await waitFor(gated.isHearing, { what: 'the catalog to hear again' });
+    } finally {
+      await close();
+    }
+  });
+
+  it('links, domains and keys are read from ClickHouse, soon', async () => {
+    const { host, link, apiKey } = await aLink('away');
+    const takenMs = async () => {
+      const { gated, redis, close } = await aGatedCatalog();
+      redis.set(state);
+      const ms = await elapsedMs(async () => {
+        expect(await gated.links.findByAddress(host, 'away')).toEqual(link);
+        expect(await gated.domains.findBySlug(host)).toBeDefined();
+        expect((await gated.keys.authenticate(apiKey.token))?.workspace?.id).toBe(link.workspaceId);
+        expect(await gated.links.findByAddress(host, 'unknown')).toBeUndefined();
+      });
+      await close();
+      return ms;
+    };
+    expect(await leastOf(5000, takenMs, 3)).toBeLessThanOrEqual(5000);
+  });
+
+  it('writes answer 500 with Retry-After, write nothing and work again afterwards', async () => {
+    const { workspace, host } = await aLink('w');
+    const { gated, redis, close } = await aGatedCatalog();
+    redis.set(state);
+    const create = () => gated.links.create(workspace.id, { domain: host, key: 'later', url: 'https://a.com' });
+    await expect(create()).rejects.toMatchObject({ code: 'internal_server_error', retryAfterSeconds: 1 });
+    expect(await catalog.links.findByAddress(host, 'later')).toBeUndefined();
+    // Connections that were left hanging end only with a cut.
+    redis.set('refusing');
+    redis.set('open');
+    await waitFor(create, { what: 'a create' });
+    await close();
+  });
+});
+
+it('connections to Redis that are dead without having ended are made anew, and changes are heard again', {
+  timeout: 60_000,
+}, async () => {
+  const { workspace, host, link } = await aLink('abandoned');
+  const proxy = await startTcpProxy(Number(new URL(stores.redis.url).port));
+  const client = new Redis(`redis://127.0.0.1:${proxy.port}`);
+  const timeless = Date.now();
+  const abandoned = await connected(stores.catalog({ redis: client, now: () => timeless }), stores.client);
+  const url = async () => (await abandoned.links.findByAddress(host, 'abandoned'))?.url;
+  await waitFor(abandoned.isHearing, { what: 'the catalog to hear' });
+  proxy.abandon();
+  await waitFor(() => !abandoned.isHearing(), { what: 'the catalog to notice' });
+  const create = () => abandoned.links.create(workspace.id, { domain: host, key: 'later', url: 'https://a.com' });
+  await waitFor(create, { what: 'a create', timeoutMs: 30_000 });
+  await waitFor(abandoned.isHearing, { what: 'the catalog to hear again', timeoutMs: 30_000 });
+  expect(await url()).toBe('https://one.com');
+  await catalog.links.update(workspace.id, link.id, (record) => ({ ...record, url: 'https://two.com' }));
+  await waitFor(async () => (await url()) === 'https://two.com', { what: 'the change' });
+  client.disconnect();
+  await proxy.stop();
+});
+
+describe.each(['refusing', 'hanging'] as const)('while ClickHouse is %s', (state) => {
+  it('links that Redis holds are served', async () => {
+    const { host, link } = await aLink('held');
+    const { gated, clickhouse, close } = await aGatedCatalog();
+    clickhouse.set(state);
+    expect(await gated.links.findByAddress(host, 'held')).toEqual(link);
+    await close();
+  });
+
+  it('a link that no cache holds is an error within about a second', async () => {
+    const { host } = await aLink('lost');
+    const takenMs = async () => {
+      const { gated, clickhouse, close } = await aGatedCatalog({ redirectWaitMs: 1000 });
+      await wipeCaches(stores.client);
+      clickhouse.set(state);
+      const ms = await elapsedMs(() =>
+        expect(gated.links.findByAddress(host, 'lost')).rejects.toMatchObject({ code: 'internal_server_error' }),
+      );
+      await close();
+      return ms;
+    };
+    expect(await leastOf(1800, takenMs)).toBeLessThanOrEqual(1800);
+  });
+
+  it('and Redis too, a link seen lately is served although its copy is old', async () => {
+    const { workspace, host, link } = await aLink('stale');
+    const { gated, redis, clickhouse, later, close } = await aGatedCatalog({ redirectWaitMs: 1000 });
+    await gated.links.findByAddress(host, 'stale');
+    redis.set('refusing');
+    clickhouse.set(state);
+    later(HOUR_MS);
+    expect(await gated.links.findByAddress(host, 'stale')).toEqual(link);
+    const again = () => Promise.all(Array.from({ length: 100 }, () => gated.links.findByAddress(host, 'stale')));
+    expect(await leastOf(500, () => elapsedMs(again))).toBeLessThanOrEqual(500);
+    expect((await gated.links.getMany(workspace.id, [link.id])).get(link.id)).toEqual(link);
+    later(24 * HOUR_MS);
+    await expect(gated.links.findByAddress(host, 'stale')).rejects.toMatchObject({ code: 'internal_server_error' });
+    await close();
+  });
+});
+
+describe('a ClickHouse that stopped answering', () => {
+  it('holds nobody up for long once it answers again', async () => {
+    const { host, link } = await aLink('hung');
+    const { gated, clickhouse, close } = await aGatedCatalog({ redirectWaitMs: 200 });
+    await wipeCaches(stores.client);
+    clickhouse.set('hanging');
+    await expect(gated.links.findByAddress(host, 'hung')).rejects.toMatchObject({ code: 'internal_server_error' });
+    // What was asked meanwhile is never answered.
+    clickhouse.set('open');
+    const found = await waitFor(() => gated.links.findByAddress(host, 'hung'), { what: 'the link', timeoutMs: 9000 });
+    expect(found).toEqual(link);
+    await close();
+  });
+});
+
+describe('an update whose insert is never answered', () => {
+  it('is an error to its caller, seen by everybody else, and keeps the next update waiting', async () => {
+    const { workspace, host, link } = await aLink('unanswered');
+    const other = await connected(stores.catalog(), stores.client);
+    expect(await other.links.findByAddress(host, 'unanswered')).toEqual(link);
+    const { gated, clickhouse, close } = await aGatedCatalog();
+    const update = () => gated.links.update(workspace.id, link.id, (record) => ({ ...record, url: 'https://two.com' }));
+
+    clickhouse.cutAfter((chunk) => chunk.includes('INSERT'));
+    await expect(update()).rejects.toMatchObject({ code: 'internal_server_error', retryAfterSeconds: 30 });
+    // Redis held the older version: only the mark the writer left makes others look at the table.
+    const late = await connected(stores.catalog(), stores.client);
+    await waitFor(async () => (await late.links.get(workspace.id, link.id))?.url === 'https://two.com', {
+      what: 'the row that was inserted',
+    });
+    expect(await stores.client.pttl(`waymark:lock:record/links/${link.id}`)).toBeGreaterThan(10_000);
+    await close();
+  });
+});
+
+describe('while both stores refuse', () => {
+  it('a key seen lately authenticates for ten minutes more, not longer', async () => {
+    const { apiKey, link } = await aLink('credential');
+    const { gated, redis, clickhouse, later, close } = await aGatedCatalog();
+    await gated.keys.authenticate(apiKey.token);
+    redis.set('refusing');
+    clickhouse.set('refusing');
+    later(9 * 60_000);
+    expect((await gated.keys.authenticate(apiKey.token))?.workspace?.id).toBe(link.workspaceId);
+    later(2 * 60_000);
+    await expect(gated.keys.authenticate(apiKey.token)).rejects.toMatchObject({ code: 'internal_server_error' });
+    await close();
+  });
+
+  it('a copy that is known to be outdated is the last resort, not the first', async () => {
+    const { workspace, host, link } = await aLink('outdated');
+    const { gated, clickhouse, close } = await aGatedCatalog();
+    expect(await gated.links.findByAddress(host, 'outdated')).toEqual(link);
+    await catalog.links.update(workspace.id, link.id, (record) => ({ ...record, url: 'https://two.com' }));
+    clickhouse.set('refusing');
+    await expect(gated.links.findByAddress(host, 'nobody-knows')).rejects.toMatchObject({
+      code: 'internal_server_error',
+    });
+    await waitFor(async () => (await gated.links.findByAddress(host, 'outdated'))?.url === 'https://two.com', {
+      what: 'the version that Redis has',
+      timeoutMs: 900,
+    });
+    await close();
+  });
+});
+
+describe('a real restart of Redis', () => {
+  it('costs no read an error, and changes are heard again afterwards', async () => {
+    const { workspace, host, link } = await aLink('restart');
+    const timeless = Date.now();
+    const other = await connected(stores.catalog({ now: () => timeless }), stores.client);
+    await stores.redis.kill9();
+    for (let read = 0; read < 10; read++) {
+      expect(await stores.catalog().links.findByAddress(host, 'restart')).toEqual(link);
+      expect(await other.links.findByAddress(host, 'restart')).toEqual(link);
+    }
+    await stores.redis.restart();
+    const update = () =>
+      catalog.links.update(workspace.id, link.id, (record) => ({ ...record, url: 'https://two.com' }));
+    await waitFor(update, { what: 'an update after the restart' });
+    await waitFor(async () => (await other.links.findByAddress(host, 'restart'))?.url === 'https://two.com', {
+      what: 'the other instance to hear of it',
+    });
+  });
+});

@@ -1,0 +1,237 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { elapsedMs, leastOf, startTcpProxy, waitFor } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Catalog } from '../../src/index.js';
+import { aWorkspace, connected, startStores, type TestStores } from '../test-catalog.js';
+import { startGate } from './store-gate.js';
+
+const HOLDERS = 'waymark:catalog:holders';
+const LEASE_MS = 1500;
+
+let stores: TestStores;
+let writer: Catalog;
+let reader: Catalog;
+
+/** A catalog whose copies never grow old: what it learns of a change, it was told. */
+async function aTimelessCatalog(client = stores.client): Promise<Catalog> {
+  const startedMs = Date.now();
+  const catalog = await connected(stores.catalog({ redis: client, now: () => startedMs }), stores.client);
+  await waitFor(catalog.isHearing, { what: 'the right to use copies' });
+  return catalog;
+}
+
+beforeAll(async () => {
+  stores = await startStores();
+  writer = await connected(stores.catalog(), stores.client);
+  reader = await aTimelessCatalog();
+});
+afterAll(() => stores.close());
+
+async function aLink(key: string) {
+  const { workspace, host, apiKey } = await aWorkspace(writer);
+  const link = await writer.links.create(workspace.id, { domain: host, key, url: 'https://one.com' });
+  return { workspace, host, link, apiKey };
+}
+
+/** Reads until told to end: there always is one under way, from before a write as well. */
+function reading(read: () => Promise<unknown>) {
+  let isOver = false;
+  const loop = async () => {
+    while (!isOver) {
+      await read();
+      // Long enough for others to get a word in, short enough for some read to be under way at any moment.
+      await delay(1);
+    }
+  };
+  const loops = Promise.all([loop(), loop(), loop()]);
+  return async () => {
+    isOver = true;
+    await loops;
+  };
+}
+
+describe('once a write has been answered, another process says so', { timeout: 60_000 }, () => {
+  it('of a link that changes while it is being read all the time', async () => {
+    const { workspace, host, link } = await aLink('busy');
+    const url = async () => (await reader.links.findByAddress(host, 'busy'))?.url;
+    const end = reading(url);
+    try {
+      for (let round = 0; round < 20; round++) {
+        await writer.links.update(workspace.id, link.id, (record) => ({ ...record, url: `https://${round}.com` }));
+        expect(await url()).toBe(`https://${round}.com`);
+        expect((await reader.links.get(workspace.id, link.id))?.url).toBe(`https://${round}.com`);
+      }
+    } finally {
+      await end();
+    }
+  });
+
+  it('of addresses that are asked for all the time before they exist, and when they are gone', async () => {
+    const { workspace, host } = await aWorkspace(writer);
+    for (let round = 0; round < 5; round++) {
+      const find = () => reader.links.findByAddress(host, `soon-${round}`);
+      const end = reading(find);
+      try {
+        const link = await writer.links.create(workspace.id, {
+          ...{ domain: host, key: `soon-${round}`, url: 'https://a.com' },
+        });
+        expect((await find())?.id).toBe(link.id);
+        await writer.links.update(workspace.id, link.id, (record) => ({ ...record, key: `moved-${round}` }));
+        expect(await find()).toBeUndefined();
+        expect((await reader.links.findByAddress(host, `moved-${round}`))?.id).toBe(link.id);
+        await writer.links.removeMany(workspace.id, [link.id]);
+        expect(await reader.links.findByAddress(host, `moved-${round}`)).toBeUndefined();
+        expect(await reader.links.get(workspace.id, link.id)).toBeUndefined();
+      } finally {
+        await end();
+      }
+    }
+  });
+
+  it('of keys: a revoked one is refused', async () => {
+    const { workspace } = await aWorkspace(writer);
+    for (let round = 0; round < 5; round++) {
+      const input = { workspaceId: workspace.id, name: 'Key', kind: 'secret', role: 'owner', scopes: [] } as const;
+      const { record, token } = await writer.keys.create(input);
+      expect((await reader.keys.authenticate(token))?.key.id).toBe(record.id);
+      const end = reading(() => reader.keys.authenticate(token));
+      await writer.keys.revoke(workspace.id, record.id);
+      expect(await reader.keys.authenticate(token)).toBeUndefined();
+      await end();
+    }
+  });
+
+  it('of webhooks: the next event is told to a new one, and to none that is gone', async () => {
+    const { workspace } = await aWorkspace(writer);
+    const active = async () => (await reader.webhooks.active(workspace.id)).map(({ id }) => id);
+    const end = reading(active);
+    try {
+      for (let round = 0; round < 5; round++) {
+        const url = `https://hook-${round}.example/`;
+        const hook = await writer.webhooks.create(workspace.id, { name: 'Hook', url, triggers: ['lead.created'] });
+        expect(await active()).toEqual([hook.id]);
+        await writer.webhooks.remove(workspace.id, hook.id);
+        expect(await active()).toEqual([]);
+      }
+    } finally {
+      await end();
+    }
+  });
+
+  it('of workspaces and of domains', async () => {
+    const { workspace, host } = await aWorkspace(writer);
+    expect((await reader.workspaces.get(workspace.id))?.name).toBe('Acme');
+    await writer.workspaces.update(workspace.id, { name: 'New' });
+    expect((await reader.workspaces.get(workspace.id))?.name).toBe('New');
+    const other = `other.${host}`;
+    expect(await reader.domains.findBySlug(other)).toBeUndefined();
+    const domain = await writer.domains.create(workspace.id, { slug: other });
+    expect((await reader.domains.findBySlug(other))?.id).toBe(domain.id);
+    await writer.domains.update(workspace.id, domain.id, { archived: true });
+    expect((await reader.domains.findBySlug(other))?.archived).toBe(true);
+    await writer.domains.makePrimary(workspace.id, domain.id);
+    expect((await reader.domains.primary(workspace.id))?.slug).toBe(host);
+    await writer.domains.update(workspace.id, domain.id, { archived: false });
+    expect((await reader.domains.primary(workspace.id))?.id).toBe(domain.id);
+    await writer.domains.remove(workspace.id, domain.id);
+    expect(await reader.domains.findBySlug(other)).toBeUndefined();
+    expect((await reader.domains.primary(workspace.id))?.slug).toBe(host);
+  });
+});
+
+describe('a process that hears nothing any more', { timeout: 60_000 }, () => {
+  it.each(['its subscription was killed', 'its connections are dead without having ended'] as const)(
+    'because %s does not answer from copies, and holds a write up for less than two seconds',
+    async (why) => {
+      const heldUpMs = async () => {
+        const { workspace, host, link } = await aLink('deaf');
+        const proxy = await startTcpProxy(Number(new URL(stores.redis.url).port));
+        const client = new Redis(`redis://127.0.0.1:${proxy.port}`);
+        client.on('error', () => undefined);
+        const deaf = await aTimelessCatalog(client);
+        const url = async () => (await deaf.links.findByAddress(host, 'deaf'))?.url;
+        try {
+          expect(await url()).toBe('https://one.com');
+          expect(await url()).toBe('https://one.com');
+          if (why === 'its subscription was killed') await stores.client.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+          else proxy.abandon();
+          const ms = await elapsedMs(() =>
+            writer.links.update(workspace.id, link.id, (record) => ({ ...record, url: 'https://two.com' })),
+          );
+          expect((await deaf.links.get(workspace.id, link.id))?.url).toBe('https://two.com');
+          return ms;
+        } finally {
+          client.disconnect();
+          await deaf.close();
+          await proxy.stop();
+        }
+      };
+      expect(await leastOf(2000, heldUpMs)).toBeLessThanOrEqual(2000);
+    },
+  );
+
+  it('is not waited for once its lease has run out, nor when it was closed', async () => {
+    const { workspace, link } = await aLink('gone');
+    const holders = () => stores.client.zrange(HOLDERS, '0', '-1');
+    const before = await holders();
+    const closed = await aTimelessCatalog();
+    const added = (await holders()).filter((holder) => !before.includes(holder));
+    expect(added).toHaveLength(1);
+    await closed.close();
+    expect(await holders()).not.toContain(added[0]);
+
+    const change = () =>
+      writer.links.update(workspace.id, link.id, (record) => ({ ...record, title: `${Date.now()}` }));
+    const storeMs = async () => {
+      const [seconds = 0, microseconds = 0] = (await stores.client.time()).map(Number);
+      return seconds * 1000 + microseconds / 1000;
+    };
+    const untilMs = Math.ceil((await storeMs()) + LEASE_MS);
+    await stores.client.call('ZADD', HOLDERS, String(untilMs), 'killed');
+    await change();
+    expect(await storeMs()).toBeGreaterThanOrEqual(untilMs);
+    expect(await leastOf(LEASE_MS / 2, () => elapsedMs(change))).toBeLessThanOrEqual(LEASE_MS / 2);
+  });
+
+  it('answers redirects from copies of the last second while Redis is away, and everything else from ClickHouse', async () => {
+    const { workspace, host, link } = await aLink('away');
+    const gate = await startGate(stores.redis.url);
+    const client = new Redis(gate.url);
+    client.on('error', () => undefined);
+    const cut = await aTimelessCatalog(client);
+    try {
+      await cut.links.findByAddress(host, 'away');
+      gate.set('refusing');
+      await waitFor(() => !cut.isHearing(), { what: 'the end to be noticed' });
+      await writer.links.update(workspace.id, link.id, (record) => ({ ...record, url: 'https://two.com' }));
+      expect((await cut.links.findByAddress(host, 'away'))?.url).toBe('https://one.com');
+      expect((await cut.links.get(workspace.id, link.id))?.url).toBe('https://two.com');
+    } finally {
+      client.disconnect();
+      await cut.close();
+      await gate.close();
+    }
+  });
+});
+
+it('a write that no process could be told of is an error', { timeout: 30_000 }, async () => {
+  const { workspace, host, link } = await aLink('untold');
+  const gate = await startGate(stores.redis.url);
+  const client = new Redis(gate.url);
+  client.on('error', () => undefined);
+  const cut = await connected(stores.catalog({ redis: client }), stores.client);
+  try {
+    const update = cut.links.update(workspace.id, link.id, (record) => {
+      // Locks are held, the row is not written: the next command to Redis sets the mark.
+      gate.cutAfter((chunk) => chunk.includes('PUBLISH'));
+      return { ...record, url: 'https://two.com' };
+    });
+    await expect(update).rejects.toMatchObject({ code: 'internal_server_error', retryAfterSeconds: 1 });
+    expect((await reader.links.findByAddress(host, 'untold'))?.url).toBe('https://two.com');
+  } finally {
+    client.disconnect();
+    await cut.close();
+    await gate.close();
+  }
+});

@@ -1,0 +1,151 @@
+import { insertRows } from '@waymark/clickhouse';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Catalog, NAMES_TABLE } from '../../src/index.js';
+import { nameRow, numberOf } from '../../src/model/entity-type.js';
+import { linkAddress } from '../../src/model/entity-types.js';
+import { aWorkspace, outcomes, startStores, type TestStores } from '../test-catalog.js';
+
+let stores: TestStores;
+let catalog: Catalog;
+let other: Catalog;
+
+beforeAll(async () => {
+  stores = await startStores();
+  catalog = stores.catalog();
+  other = stores.catalog();
+});
+afterAll(() => stores.close());
+
+async function aLink(key: string) {
+  const { workspace, host } = await aWorkspace(catalog);
+  const link = await catalog.links.create(workspace.id, { domain: host, key, url: 'https://acme.com' });
+  return { workspace, host, link };
+}
+
+describe('updates', () => {
+  it('at once, through two instances, lose no field', async () => {
+    const { workspace, link } = await aLink('many');
+    const marks = Array.from({ length: 30 }, (_, index) => `mark-${index}`);
+    await Promise.all(
+      marks.map((mark, index) =>
+        (index % 2 === 0 ? catalog : other).links.update(workspace.id, link.id, (record) => ({
+          ...record,
+          comments: [record.comments, mark].filter(Boolean).join(' '),
+        })),
+      ),
+    );
+    const updated = await stores.catalog().links.get(workspace.id, link.id);
+    expect(updated?.comments?.split(' ').sort()).toEqual([...marks].sort());
+  });
+
+  it('of different fields at once keep both', async () => {
+    const { workspace } = await aWorkspace(catalog);
+    await Promise.all([
+      catalog.workspaces.update(workspace.id, { plan: 'pro' }),
+      other.workspaces.update(workspace.id, { allowedHostnames: ['acme.com'] }),
+      catalog.workspaces.update(workspace.id, { quotas: { domains: 7 } }),
+    ]);
+    expect(await stores.catalog().workspaces.get(workspace.id)).toMatchObject({
+      plan: 'pro',
+      allowedHostnames: ['acme.com'],
+      quotas: { domains: 7 },
+    });
+  });
+
+  it('cannot change what a record is', async () => {
+    const { workspace, link } = await aLink('fixed');
+    const updated = await catalog.links.update(workspace.id, link.id, (record) => ({
+      ...record,
+      id: 'link_00000000001',
+      workspaceId: 'ws_00000000001',
+      createdAt: '1970-01-01T00:00:00.000Z',
+    }));
+    expect(updated).toMatchObject({ id: link.id, workspaceId: workspace.id, createdAt: link.createdAt });
+  });
+
+  it('of a record that does not exist, or belongs to another workspace, are not found', async () => {
+    const { link } = await aLink('foreign');
+    const { workspace: stranger } = await aWorkspace(catalog);
+    const change = catalog.links.update(stranger.id, link.id, (record) => ({ ...record, url: 'https://evil.com' }));
+    await expect(change).rejects.toMatchObject({ code: 'not_found' });
+    expect(await other.links.get(stranger.id, link.id)).toBeUndefined();
+  });
+});
+
+describe('a change of name', () => {
+  const rename = (on: Catalog, workspaceId: string, id: string, key: string) =>
+    on.links.update(workspaceId, id, (record) => ({ ...record, key }));
+
+  it('moves the link from its old address to the new one, and back', async () => {
+    const { workspace, host, link } = await aLink('first');
+    for (const [key, gone] of [
+      ['second', 'first'],
+      ['first', 'second'],
+    ] as const) {
+      await rename(catalog, workspace.id, link.id, key);
+      for (const instance of [catalog, stores.catalog()]) {
+        expect((await instance.links.findByAddress(host, key))?.id).toBe(link.id);
+        expect(await instance.links.findByAddress(host, gone)).toBeUndefined();
+      }
+    }
+  });
+
+  it('frees the old address for another link', async () => {
+    const { workspace, host, link } = await aLink('free');
+    await rename(catalog, workspace.id, link.id, 'taken');
+    const next = await other.links.create(workspace.id, { domain: host, key: 'free', url: 'https://next.com' });
+    expect(await catalog.links.findByAddress(host, 'free')).toEqual(next);
+  });
+
+  it('to a taken address conflicts and changes nothing', async () => {
+    const { workspace, host, link } = await aLink('mine');
+    await other.links.create(workspace.id, { domain: host, key: 'yours', url: 'https://b.com' });
+    await expect(rename(catalog, workspace.id, link.id, 'YOURS')).rejects.toMatchObject({ code: 'conflict' });
+    expect((await other.links.findByAddress(host, 'mine'))?.id).toBe(link.id);
+  });
+
+  it('to the same key in another case is no conflict', async () => {
+    const { workspace, host, link } = await aLink('case');
+    await rename(catalog, workspace.id, link.id, 'CASE');
+    expect((await other.links.findByAddress(host, 'case'))?.key).toBe('CASE');
+  });
+
+  it('of many links to one address at once succeeds for one', async () => {
+    const { workspace, host } = await aWorkspace(catalog);
+    const links = await Promise.all(
+      Array.from({ length: 10 }, () => catalog.links.create(workspace.id, { domain: host, url: 'https://a.com' })),
+    );
+    const settled = await Promise.allSettled(
+      links.map((link, index) => rename(index % 2 ? catalog : other, workspace.id, link.id, 'goal')),
+    );
+    expect(outcomes(settled)).toEqual({ created: 1, codes: ['conflict'] });
+  });
+
+  it('that was killed before the record was written leaves the old address at work and the new one free', async () => {
+    const { workspace, host, link } = await aLink('stays');
+    const owner = { id: numberOf('link', link.id), workspaceId: numberOf('workspace', workspace.id) };
+    const rows = [nameRow(linkAddress(host, 'never'), owner, 2)];
+    await insertRows(stores.database.client, { ...NAMES_TABLE, rows });
+    expect(await other.links.findByAddress(host, 'never')).toBeUndefined();
+    expect((await other.links.findByAddress(host, 'stays'))?.id).toBe(link.id);
+    await catalog.links.create(workspace.id, { domain: host, key: 'never', url: 'https://b.com' });
+    expect((await other.links.findByAddress(host, 'never'))?.url).toBe('https://b.com');
+  });
+});
+
+describe('removing', () => {
+  it('a key ends it for every instance, and leaves no data in its row', async () => {
+    const { workspace, apiKey } = await aWorkspace(catalog);
+    expect((await other.keys.authenticate(apiKey.token))?.workspace?.id).toBe(workspace.id);
+    await catalog.keys.revoke(workspace.id, apiKey.record.id);
+    expect(await catalog.keys.authenticate(apiKey.token)).toBeUndefined();
+    expect(await stores.catalog().keys.authenticate(apiKey.token)).toBeUndefined();
+    await expect(catalog.keys.revoke(workspace.id, apiKey.record.id)).rejects.toMatchObject({ code: 'not_found' });
+    const rows = await stores.database.client.query({
+      query: 'SELECT argMax(data, version) FROM api_keys WHERE workspace_id = {ws:UInt64} AND id = {id:UInt64}',
+      query_params: { ws: numberOf('workspace', workspace.id), id: numberOf('apiKey', apiKey.record.id) },
+      format: 'JSONCompactEachRow',
+    });
+    expect(await rows.json()).toEqual([['']]);
+  });
+});

@@ -1,0 +1,47 @@
+import { waitFor } from '@waymark/test-kit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aWorkspace, connected, startStores, type TestStores } from '../test-catalog.js';
+
+let stores: TestStores;
+
+beforeAll(async () => {
+  stores = await startStores();
+});
+afterAll(() => stores.close());
+
+const aHook = (url: string) => ({ name: 'Hook', url, triggers: ['lead.created' as const] });
+
+describe('the active webhooks of a workspace', () => {
+  it('follow every change that another process makes', async () => {
+    const reader = await connected(stores.catalog(), stores.client);
+    const writer = await connected(stores.catalog(), stores.client);
+    const { workspace } = await aWorkspace(writer);
+    const active = async () => (await reader.webhooks.active(workspace.id)).map(({ url }) => url);
+    const becomes = (urls: readonly string[]) =>
+      waitFor(async () => JSON.stringify(await active()) === JSON.stringify(urls), { what: `${urls}` });
+    expect(await active()).toEqual([]);
+
+    const one = await writer.webhooks.create(workspace.id, aHook('https://one.example/'));
+    await becomes(['https://one.example/']);
+    const two = await writer.webhooks.create(workspace.id, aHook('https://two.example/'));
+    await becomes(['https://one.example/', 'https://two.example/']);
+    await writer.webhooks.update(workspace.id, one.id, () => ({ disabledAt: new Date().toISOString() }));
+    await becomes(['https://two.example/']);
+    await writer.webhooks.remove(workspace.id, two.id);
+    await becomes([]);
+  });
+
+  it('are told apart by workspace, read together or alone', async () => {
+    const catalog = stores.catalog();
+    const [one, two, none] = await Promise.all([aWorkspace(catalog), aWorkspace(catalog), aWorkspace(catalog)]);
+    await catalog.webhooks.create(one.workspace.id, aHook('https://same.example/'));
+    await catalog.webhooks.create(two.workspace.id, aHook('https://same.example/'));
+    const fresh = stores.catalog();
+    const lists = await Promise.all([one, two, none].map(({ workspace }) => fresh.webhooks.active(workspace.id)));
+    expect(lists.map((list) => list.map(({ workspaceId }) => workspaceId))).toEqual([
+      [one.workspace.id],
+      [two.workspace.id],
+      [],
+    ]);
+  });
+});

@@ -1,0 +1,60 @@
+import { randomInt } from 'node:crypto';
+import { formatResourceId } from '@waymark/contract';
+import { aClick, createTestDatabase, insertClicks, type TestDatabase } from '@waymark/test-kit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createEventUsage, type EventUsage } from '../../src/workspaces/event-usage.js';
+
+const FAR = 5_000_000;
+
+let database: TestDatabase;
+let nowMs = Date.UTC(2026, 10, 21, 14, 30);
+let usage: EventUsage;
+let workspace: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  usage = createEventUsage(database.client, {}, () => nowMs);
+});
+beforeEach(() => {
+  workspace = String(randomInt(2 ** 40));
+});
+afterAll(() => database.drop());
+
+const clicks = (count: number) =>
+  insertClicks(
+    database.client,
+    Array.from({ length: count }, () => aClick({ workspaceId: workspace, timestampMs: nowMs })),
+  );
+const used = (limit?: number) => usage.thisMonth(formatResourceId('workspace', workspace), limit);
+
+describe('the events of a month are counted', () => {
+  it('again after a second while they are near the limit', async () => {
+    await clicks(2);
+    expect(await used(3)).toBe(2);
+    await clicks(4);
+    nowMs += 900;
+    expect(await used(3)).toBe(2);
+    nowMs += 101;
+    expect(await used(3)).toBe(6);
+  });
+
+  it('again after half a minute while they are far from it, and when they are beyond', async () => {
+    await clicks(2);
+    for (const limit of [undefined, FAR, 1]) expect(await used(limit)).toBe(2);
+    await clicks(4);
+    nowMs += 29_000;
+    for (const limit of [undefined, FAR, 1]) expect(await used(limit)).toBe(2);
+    nowMs += 1_001;
+    expect(await used(FAR)).toBe(6);
+  });
+
+  it('near a limit once for all who ask at the same time', async () => {
+    await clicks(1);
+    await used(3);
+    await clicks(1);
+    nowMs += 1_001;
+    const reads = vi.spyOn(database.client, 'rows');
+    expect(await Promise.all(Array.from({ length: 50 }, () => used(3)))).toEqual(Array(50).fill(2));
+    expect(reads).toHaveBeenCalledTimes(1);
+  });
+});

@@ -1,0 +1,244 @@
+import { aClick, aLead, aSale, waitFor } from '@waymark/test-kit';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import {
+  ClaimHeldError,
+  type CommitRequest,
+  findPendingCustomer,
+  invoiceClaim,
+  leadClaim,
+  pendingCustomer,
+  readPendingCustomers,
+  stateKey,
+} from '../../src/index.js';
+import { claimKey } from '../../src/queue/keys.js';
+import { aVisit, type QueueFixture, startQueueFixture } from '../queue-fixture.js';
+
+const DAY_MS = 24 * 3_600_000;
+let queue: QueueFixture;
+
+beforeAll(async () => {
+  queue = await startQueueFixture();
+});
+afterAll(() => queue.stop());
+afterEach(() => queue.reset());
+
+function aSaleCommit(owner: string, name = invoiceClaim('ws_1', 'in_1')): CommitRequest {
+  return {
+    rows: [
+      { kind: 'lead', row: aLead() },
+      { kind: 'sale', row: aSale() },
+    ],
+    finals: [{ name, owner, value: `answer of ${owner}`, ttlMs: DAY_MS }],
+    state: [{ key: stateKey(`customer:${name}`), value: owner, ttlMs: DAY_MS }],
+  };
+}
+
+describe('claims', () => {
+  const names = [invoiceClaim('ws_1', 'in_1'), leadClaim('ws_1', 'jane', 'Sign up')];
+
+  it('belong to whoever takes them first, who may ask again', async () => {
+    const { claims } = await queue.aProducer();
+    expect(await claims.take(names, 'one')).toEqual([{ state: 'mine' }, { state: 'mine' }]);
+    expect(await claims.take(names, 'one')).toEqual([{ state: 'mine' }, { state: 'mine' }]);
+    expect(await claims.take(names, 'two')).toEqual([{ state: 'pending' }, { state: 'pending' }]);
+    expect(await claims.read([...names, 'other'])).toEqual([
+      { state: 'pending' },
+      { state: 'pending' },
+      { state: 'free' },
+    ]);
+  });
+
+  it('are given back by their owner only', async () => {
+    const { claims } = await queue.aProducer();
+    await claims.take(names, 'one');
+    await claims.release(names, 'two');
+    expect(await claims.read(names)).toEqual([{ state: 'pending' }, { state: 'pending' }]);
+    await claims.release(names, 'one');
+    expect(await claims.read(names)).toEqual([{ state: 'free' }, { state: 'free' }]);
+  });
+
+  it('expire by themselves when their owner is killed before its event is queued', async () => {
+    const { claims } = await queue.aProducer();
+    await claims.take(names, 'killed');
+    const left = await queue.admin.pttl(claimKey(names[0] ?? ''));
+    expect(left).toBeGreaterThan(25_000);
+    expect(left).toBeLessThanOrEqual(30_000);
+  });
+
+  it('answer with an error to retry when Redis is away', async () => {
+    const { claims } = await queue.aProducer();
+    await queue.redis.kill9();
+    await expect(claims.take(names, 'one')).rejects.toMatchObject({ status: 500, retryAfterSeconds: 1 });
+    await queue.redis.restart();
+  });
+});
+
+describe('commits', () => {
+  it('of a new customer leave it pending, for a day at most, unless they come too late', async () => {
+    const producer = await queue.aProducer();
+    const row = ['7', '77', 1, 0, 'ext_1', '', 'FR', '2', 0, '{"id":"cus_1"}'];
+    const commit = (number: string, owner: string) => ({
+      rows: [{ kind: 'customer' as const, row: row.with(1, number) }],
+      finals: [{ name: invoiceClaim('ws_1', 'in_1'), owner, value: owner, ttlMs: DAY_MS }],
+      state: pendingCustomer(row.with(1, number)),
+    });
+    await producer.claims.take([invoiceClaim('ws_1', 'in_1')], 'one');
+    await producer.commit(commit('77', 'one'));
+    await expect(producer.commit(commit('78', 'two'))).rejects.toThrow();
+    expect(await readPendingCustomers(queue.admin, '7', ['77', '78'])).toEqual(new Map([['77', '{"id":"cus_1"}']]));
+    expect(await findPendingCustomer(queue.admin, '7', 'ext_1')).toBe('77');
+    for (const { key } of commit('77', 'one').state) {
+      expect(await queue.admin.pttl(key)).toBeGreaterThan(DAY_MS - 60_000);
+      expect(await queue.admin.pttl(key)).toBeLessThanOrEqual(DAY_MS);
+    }
+  });
+
+  it('make rows of several kinds, final claims and state visible together', async () => {
+    const producer = await queue.aProducer();
+    const name = invoiceClaim('ws_1', 'in_1');
+    await producer.claims.take([name], 'one');
+    const request = aSaleCommit('one');
+    await producer.commit(request);
+    expect((await queue.queued('lead')).map(({ rows }) => rows)).toEqual([[aLeadOf(request)]]);
+    expect(await queue.queued('sale')).toHaveLength(1);
+    expect(await producer.claims.take([name], 'two')).toEqual([{ state: 'final', value: 'answer of one' }]);
+    expect(await queue.admin.get(stateKey(`customer:${name}`))).toBe('one');
+    await producer.claims.release([name], 'one');
+    expect(await producer.claims.read([name])).toMatchObject([{ state: 'final' }]);
+  });
+
+  it('take claims that are free in the same step, and record nothing when one of them is held', async () => {
+    const producer = await queue.aProducer();
+    const [invoice, lead] = [invoiceClaim('ws_1', 'in_1'), leadClaim('ws_1', 'jane', 'Sign up')];
+    const commit = (answer: string) => {
+      const finals = [invoice, lead].map((name) => ({ name, owner: undefined, value: answer, ttlMs: DAY_MS }));
+      return producer.commit({ rows: [{ kind: 'sale', row: aSale() }], finals });
+    };
+    await producer.claims.take([lead], 'someone');
+    await expect(commit('too early')).rejects.toBeInstanceOf(ClaimHeldError);
+    expect(await producer.claims.read([invoice, lead])).toEqual([{ state: 'free' }, { state: 'pending' }]);
+    await producer.claims.release([lead], 'someone');
+
+    const outcomes = await Promise.allSettled(['one', 'two', 'three'].map(commit));
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+    expect(await producer.claims.read([invoice, lead])).toEqual([
+      { state: 'final', value: 'one' },
+      { state: 'final', value: 'one' },
+    ]);
+    await expect(commit('too late')).rejects.toBeInstanceOf(ClaimHeldError);
+    expect(await queue.queued('sale')).toMatchObject([
+      { rows: [{}], progress: '{"struck":[0]}' },
+      { rows: [{}, {}, {}], progress: '{"struck":[1,2]}' },
+      { rows: [{}], progress: '{"struck":[0]}' },
+    ]);
+  });
+
+  it('that come together share a job a kind', async () => {
+    const producer = await queue.aProducer();
+    await Promise.all(
+      Array.from({ length: 30 }, () => producer.commit({ rows: [{ kind: 'sale', row: aSale() }], finals: [] })),
+    );
+    const jobs = await queue.queued('sale');
+    expect(jobs.length).toBeLessThan(5);
+    expect(jobs.flatMap(({ rows }) => rows)).toHaveLength(30);
+  });
+
+  it('keep click rows of their own apart from recorded clicks', async () => {
+    const producer = await queue.aProducer();
+    const row = aClick();
+    const click = aVisit('v');
+    await Promise.all([producer.recordClick(click), producer.commit({ rows: [{ kind: 'click', row }], finals: [] })]);
+    const ids = (await queue.queued('click')).flatMap(({ rows }) => rows.map((queued) => queued[2]));
+    expect(ids.sort()).toEqual([click.clickId, row[2]].sort());
+  });
+
+  it('record nothing when their claim has passed to someone else, and leave their neighbours alone', async () => {
+    const producer = await queue.aProducer();
+    const [mine, lost] = [invoiceClaim('ws_1', 'mine'), invoiceClaim('ws_1', 'lost')];
+    await producer.claims.take([mine, lost], 'slow');
+    await queue.admin.set(claimKey(lost), 'p:someone else');
+    const outcomes = await Promise.allSettled([
+      producer.commit(aSaleCommit('slow', lost)),
+      producer.commit(aSaleCommit('slow', mine)),
+    ]);
+    expect(outcomes[0]).toMatchObject({ status: 'rejected', reason: { status: 500, retryAfterSeconds: 1 } });
+    expect(outcomes[1]?.status).toBe('fulfilled');
+    expect(await queue.admin.get(claimKey(lost))).toBe('p:someone else');
+    expect(await queue.admin.get(stateKey(`customer:${lost}`))).toBeNull();
+    // The writer leaves out what the transaction has struck from the job.
+    for (const kind of ['lead', 'sale'] as const) {
+      expect(await queue.queued(kind)).toMatchObject([{ rows: [{}, {}], progress: '{"struck":[0]}' }]);
+    }
+  });
+
+  it('record nothing when their claim has expired', async () => {
+    const producer = await queue.aProducer();
+    await expect(producer.commit(aSaleCommit('never taken'))).rejects.toMatchObject({ status: 500 });
+    expect(await queue.queued('sale')).toMatchObject([{ progress: '{"struck":[0]}' }]);
+  });
+
+  it('are refused once their owner is older than ten seconds', async () => {
+    let time = Date.now();
+    const producer = await queue.aProducer({ now: () => time });
+    const name = invoiceClaim('ws_1', 'in_1');
+    await producer.claims.take([name], 'old');
+    time += 10_001;
+    await expect(producer.commit(aSaleCommit('old'))).rejects.toMatchObject({ status: 500, retryAfterSeconds: 1 });
+    await expect(producer.claims.take([name], 'old')).rejects.toMatchObject({ status: 500 });
+    expect(await queue.queued('sale')).toEqual([]);
+  });
+
+  it('fail at once, with nothing recorded, when Redis is away', async () => {
+    const producer = await queue.aProducer();
+    const name = invoiceClaim('ws_1', 'in_1');
+    await producer.claims.take([name], 'one');
+    await queue.redis.kill9();
+    await waitFor(
+      () =>
+        producer.ping().then(
+          () => false,
+          () => true,
+        ),
+      { what: 'the loss to be noticed' },
+    );
+    await expect(producer.commit(aSaleCommit('one'))).rejects.toMatchObject({ status: 500, retryAfterSeconds: 1 });
+    await queue.redis.restart();
+    await waitFor(() => producer.ping().then(() => true), { what: 'the connection' });
+    expect(await queue.queued('sale')).toEqual([]);
+  });
+
+  it('succeed once when the answer of their transaction is lost with the connection', async () => {
+    const producer = await queue.aProducer();
+    const name = invoiceClaim('ws_1', 'in_1');
+    await producer.claims.take([name], 'one');
+    queue.proxy.holdAnswers();
+    const committing = producer.commit(aSaleCommit('one'));
+    await waitFor(async () => (await queue.queued('sale')).length === 1, { what: 'the transaction to be carried out' });
+    queue.proxy.cut();
+    queue.proxy.pass();
+    await committing;
+    expect(await queue.queued('sale')).toMatchObject([{ rows: [{}], progress: null }]);
+    expect(await producer.claims.read([name])).toEqual([{ state: 'final', value: 'answer of one' }]);
+  });
+
+  it('that nobody answered are settled under the same job when Redis comes back', async () => {
+    const producer = await queue.aProducer();
+    await producer.claims.take([invoiceClaim('ws_1', 'in_1')], 'one');
+    queue.proxy.holdRequests();
+    const committing = producer.commit(aSaleCommit('one'));
+    await new Promise((resolve) => setImmediate(resolve));
+    queue.proxy.pass();
+    await committing;
+    expect(await queue.queued('sale')).toHaveLength(1);
+  });
+
+  it('take state keys of the queue only', async () => {
+    const producer = await queue.aProducer();
+    const request = { rows: [], finals: [], state: [{ key: 'elsewhere', value: '', ttlMs: 1 }] };
+    await expect(producer.commit(request)).rejects.toThrow(TypeError);
+  });
+});
+
+function aLeadOf(request: CommitRequest): unknown {
+  return JSON.parse(JSON.stringify(request.rows.find(({ kind }) => kind === 'lead')?.row));
+}

@@ -1,0 +1,147 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { aClick, startRedis, type TestRedis } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createWebhookJobSender, listDeadLetters, replayDeadLetters } from '../../src/index.js';
+import { runTransaction } from '../../src/producer/transaction.js';
+import { createDeadLetters, type DeadLetter } from '../../src/queue/dead-letters.js';
+import { createJobAdder } from '../../src/queue/job-adder.js';
+import { rowJobId } from '../../src/queue/job-id.js';
+import { jobKey, queueKey } from '../../src/queue/keys.js';
+import { createClickMarkers } from '../../src/spool/batch-markers.js';
+import { createManifest } from '../../src/writer/manifest.js';
+
+let server: TestRedis;
+/** The connection under test. */
+let redis: Redis;
+let admin: Redis;
+
+beforeAll(async () => {
+  server = await startRedis({ args: [] });
+  admin = new Redis(server.url);
+});
+beforeEach(async () => {
+  await admin.flushall();
+  redis = new Redis(server.url);
+});
+afterEach(async () => {
+  redis.disconnect();
+  await admin.config('SET', 'maxmemory', '0');
+});
+afterAll(async () => {
+  admin.disconnect();
+  await server.stop();
+});
+
+const letter = (jobId: string): DeadLetter => ({
+  kind: 'click',
+  version: 1,
+  row: JSON.stringify(aClick()),
+  error: 'refused',
+  at: Date.now(),
+  jobId,
+  index: 0,
+});
+const parked = async () => (await listDeadLetters(admin)).total;
+
+/** Everything that adds jobs in a transaction, by what it is called. */
+const WRITES: readonly (readonly [string, 'dead-letter' | 'webhook' | 'click', () => Promise<unknown>])[] = [
+  ['parking a dead letter', 'dead-letter', () => createDeadLetters(redis).park([letter('parked')])],
+  ['sending webhook jobs', 'webhook', () => createWebhookJobSender(redis).send([{ id: 'wh-1', data: '{}' }])],
+  [
+    'acknowledging a group with webhook jobs',
+    'webhook',
+    () => createManifest(redis).acknowledgeWith('group', ['job'], [{ id: 'wh-1', data: '{}' }]),
+  ],
+  [
+    'adding a batch',
+    'click',
+    () => {
+      const job = { kind: 'click', jobId: 'batch', version: 1, rowCount: 1, rows: '[]' } as const;
+      const marker = createClickMarkers(Date.now)();
+      return runTransaction(createJobAdder(redis), { jobs: [job], clicks: [], marker, entries: [] });
+    },
+  ],
+];
+
+describe.each(WRITES)('%s', (_what, queue, write) => {
+  it('fails when Redis discards the transaction because a watched key has changed', async () => {
+    await redis.watch('watched');
+    await admin.set('watched', 'changed');
+    await expect(write()).rejects.toThrow();
+    expect(await admin.exists(queueKey(queue, 'wait'))).toBe(0);
+    // The connection is as good as before.
+    await write();
+    expect(await admin.llen(queueKey(queue, 'wait'))).toBe(1);
+  });
+
+  it('fails when one command of the transaction fails', async () => {
+    await admin.set(queueKey(queue, 'wait'), 'no list');
+    await expect(write()).rejects.toThrow();
+  });
+
+  it('fails when Redis has no memory left', async () => {
+    await redis.ping();
+    await admin.config('SET', 'maxmemory', '1');
+    await expect(write()).rejects.toThrow();
+    await admin.config('SET', 'maxmemory', '0');
+    expect(await admin.exists(queueKey(queue, 'wait'))).toBe(0);
+    await write();
+  });
+
+  it('works again after Redis has lost its scripts', async () => {
+    await write();
+    await admin.flushall();
+    await admin.script('FLUSH');
+    await write().catch(write);
+    expect(await admin.llen(queueKey(queue, 'wait'))).toBe(1);
+  });
+});
+
+describe('replaying a dead letter', () => {
+  const id = rowJobId('replayed', 0);
+
+  it('keeps the letter when another command replays it at the same moment', async () => {
+    await createDeadLetters(admin).park([letter('replayed')]);
+    // Both read the letter before either has added the job: one transaction is discarded.
+    const other = new Redis(server.url);
+    try {
+      const counts = await Promise.all([replayDeadLetters(redis), replayDeadLetters(other)]);
+      expect(counts.reduce((sum, count) => sum + count)).toBe(1);
+    } finally {
+      other.disconnect();
+    }
+    expect(await parked()).toBe(0);
+    expect(await admin.llen(queueKey('click', 'wait'))).toBe(1);
+  });
+
+  it('fails, and keeps the letter, when one command of the transaction fails', async () => {
+    await createDeadLetters(admin).park([letter('replayed')]);
+    await admin.set(queueKey('click', 'wait'), 'no list');
+    await expect(replayDeadLetters(redis)).rejects.toThrow();
+    expect(await parked()).toBe(1);
+    expect(await admin.exists(jobKey('dead-letter', id))).toBe(1);
+  });
+
+  it('fails, and keeps the letter, when Redis has no memory left', async () => {
+    await createDeadLetters(admin).park([letter('replayed')]);
+    await admin.config('SET', 'maxmemory', '1');
+    await expect(replayDeadLetters(redis)).rejects.toThrow();
+    await admin.config('SET', 'maxmemory', '0');
+    expect(await parked()).toBe(1);
+  });
+});
+
+it('no other code runs a transaction or a pipeline past the check of its answers', () => {
+  const root = join(import.meta.dirname, '../../..');
+  const sources = ['packages', 'services'].flatMap((kind) =>
+    readdirSync(join(root, kind)).flatMap((room) =>
+      readdirSync(join(root, kind, room, 'src'), { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.ts'))
+        .map((name) => join(kind, room, 'src', name)),
+    ),
+  );
+  const running = sources.filter((file) => /\.exec\(\s*\)/.test(readFileSync(join(root, file), 'utf8')));
+  expect(running).toEqual(['packages/event-queue/src/redis/execute-transaction.ts']);
+});

@@ -1,0 +1,56 @@
+import { createEventId } from '@waymark/contract';
+import { aClick, aSale, startTcpProxy, waitFor } from '@waymark/test-kit';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { aVisit, type QueueFixture, startQueueFixture } from '../queue-fixture.js';
+import { startWriterFixture, type WriterFixture } from '../writer/writer-fixture.js';
+
+// What is left of a connection when the other host is gone, or something between has forgotten it: it stands, and nothing comes.
+
+const NOTICED_WITHIN_MS = 45_000;
+
+let queue: QueueFixture;
+let fixture: WriterFixture;
+beforeAll(async () => {
+  [queue, fixture] = await Promise.all([startQueueFixture(), startWriterFixture()]);
+}, 60_000);
+afterAll(() => Promise.all([queue.stop(), fixture.stop()]));
+
+it('a producer whose connection is dead makes a new one, and has its clicks in the queue once', {
+  timeout: 90_000,
+}, async () => {
+  const producer = await queue.aProducer({ clickDeadlineMs: 50 });
+  const visits = [aVisit('before'), aVisit('meanwhile')] as const;
+  await producer.recordClick(visits[0]);
+  queue.proxy.abandon();
+  await producer.recordClick(visits[1]);
+  const commit = () => producer.commit({ rows: [{ kind: 'sale', row: aSale() }], finals: [] });
+  await waitFor(
+    () =>
+      commit().then(
+        () => true,
+        () => false,
+      ),
+    { what: 'a sale to be taken', timeoutMs: NOTICED_WITHIN_MS },
+  );
+  const clickIds = async () => (await queue.queued('click')).flatMap(({ rows }) => rows.map((row) => row[2]));
+  await waitFor(async () => (await clickIds()).length === 2, { what: 'the click of the spool' });
+  expect(new Set(await clickIds())).toEqual(new Set(visits.map(({ clickId }) => clickId)));
+});
+
+it('a writer whose connections are dead makes new ones, and writes what waited', { timeout: 90_000 }, async () => {
+  const proxy = await startTcpProxy(fixture.redis.port);
+  fixture.aWriter({ redisUrl: `redis://127.0.0.1:${proxy.port}` });
+  const click = () => {
+    const timestampMs = Date.now();
+    return aClick({ timestampMs, clickId: createEventId(timestampMs) });
+  };
+  const written = async () =>
+    Number((await fixture.select<{ n: string }>('SELECT count() AS n FROM click_events'))[0]?.n);
+  await fixture.add('click', [click()]);
+  await waitFor(async () => (await written()) === 1, { what: 'the first click', timeoutMs: 20_000 });
+  proxy.abandon();
+  await fixture.add('click', [click()]);
+  await waitFor(async () => (await written()) === 2, { what: 'the second click', timeoutMs: NOTICED_WITHIN_MS });
+  await fixture.untilDrained();
+  await proxy.stop();
+});

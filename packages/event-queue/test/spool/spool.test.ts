@@ -1,0 +1,142 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFile, mkdtemp, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createJobId } from '../../src/queue/job-id.js';
+import type { SpoolEntry } from '../../src/spool/frame.js';
+import { createSpool, type Spool, SpoolFullError, type SpoolOptions } from '../../src/spool/spool.js';
+import { silentLogger } from '../silent-logger.js';
+
+let directory: string;
+const opened: Spool[] = [];
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'waymark-spool-'));
+});
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((spool) => spool.close()));
+  await rm(directory, { recursive: true, force: true });
+});
+
+function aSpool(options: Partial<SpoolOptions> = {}): Spool {
+  const spool = createSpool({ directory, bytesMax: 10_000_000, logger: silentLogger, now: Date.now, ...options });
+  opened.push(spool);
+  return spool;
+}
+
+function anEntry(rows = '["1",2,"three ü"]'): SpoolEntry {
+  return {
+    jobId: createJobId(),
+    kind: 'click',
+    version: 1,
+    rowCount: 1,
+    rows,
+    marker: { group: 'abc', bit: 3 },
+    claims: [{ name: 'c:xyz', value: 'abc.3:id' }],
+    claimsUntil: 1234,
+  };
+}
+
+async function replayed(spool: Spool): Promise<SpoolEntry[]> {
+  const entries: SpoolEntry[] = [];
+  await spool.replay(async (chunk) => {
+    entries.push(...chunk);
+  });
+  return entries;
+}
+
+const files = async () => (await readdir(directory)).sort();
+
+/** Makes the only file of the directory one of a process that has ended. */
+async function orphanFile(): Promise<string> {
+  const child = spawn(process.execPath, ['-e', '']);
+  await once(child, 'exit');
+  const [name = ''] = await files();
+  const parts = name.split('~');
+  const orphan = [parts[0], child.pid, ...parts.slice(2)].join('~');
+  await rename(join(directory, name), join(directory, orphan));
+  return join(directory, orphan);
+}
+
+describe('the spool', () => {
+  it('gives back every entry as it was, and leaves nothing behind', async () => {
+    const spool = aSpool();
+    const entries = Array.from({ length: 100 }, () => anEntry());
+    await Promise.all(entries.map((entry) => spool.append(entry)));
+    expect(spool.hasEntries()).toBe(true);
+    expect(await replayed(spool)).toEqual(entries);
+    expect(spool.hasEntries()).toBe(false);
+    expect(await files()).toEqual([]);
+  });
+
+  it('goes on where sending failed', async () => {
+    const spool = aSpool();
+    const entries = Array.from({ length: 70 }, () => anEntry());
+    await Promise.all(entries.map((entry) => spool.append(entry)));
+    const sent: SpoolEntry[] = [];
+    const failing = spool.replay(async (chunk) => {
+      if (sent.length > 30) throw new Error('redis is full');
+      sent.push(...chunk);
+    });
+    await expect(failing).rejects.toThrow('redis is full');
+    expect([...sent, ...(await replayed(spool))]).toEqual(entries);
+    expect(await files()).toEqual([]);
+  });
+
+  it('takes over the file of a dead process and ignores the entry that a kill tore off', async () => {
+    const first = aSpool();
+    const entries = [anEntry(), anEntry()];
+    for (const entry of entries) await first.append(entry);
+    await first.append(anEntry());
+    const orphan = await orphanFile();
+    await truncate(orphan, (await readFile(orphan)).length - 5);
+    expect(await replayed(aSpool())).toEqual(entries);
+    expect(await files()).toEqual([]);
+  });
+
+  it('leaves the file of a living process alone', async () => {
+    const owner = aSpool();
+    await owner.append(anEntry());
+    expect(await replayed(aSpool())).toEqual([]);
+    expect(await replayed(owner)).toHaveLength(1);
+  });
+
+  it('acknowledges nothing that went into a file which was taken away meanwhile', async () => {
+    const owner = aSpool();
+    await owner.append(anEntry());
+    const taken = await orphanFile();
+    const late = anEntry();
+    await owner.append(late);
+    await rm(taken);
+    expect(await replayed(owner)).toEqual([late]);
+  });
+
+  it('reads on behind bytes that the disk has changed, and keeps the file for inspection', async () => {
+    const spool = aSpool();
+    const entries = [anEntry('["first"]'), anEntry('["second"]'), anEntry('["third"]')];
+    for (const entry of entries) await spool.append(entry);
+    const [name = ''] = await files();
+    const path = join(directory, name);
+    await writeFile(path, (await readFile(path, 'utf8')).replace('["second"]', '["sEcond"]'));
+    expect((await replayed(spool)).map(({ rows }) => rows)).toEqual(['["first"]', '["third"]']);
+    expect(await files()).toEqual([`${name}.damaged`]);
+  });
+
+  it('refuses what would exceed its limit, and takes more once it has been replayed', async () => {
+    const spool = aSpool({ bytesMax: 3000 });
+    const big = 'x'.repeat(2000);
+    await spool.append(anEntry(big));
+    await expect(spool.append(anEntry(big))).rejects.toThrow(SpoolFullError);
+    await replayed(spool);
+    await expect(spool.append(anEntry(big))).resolves.toBeUndefined();
+  });
+
+  it('reports a directory it cannot write to instead of pretending', async () => {
+    await appendFile(join(directory, 'a-file'), '');
+    const spool = aSpool({ directory: join(directory, 'a-file', 'below') });
+    await expect(spool.append(anEntry())).rejects.toThrow();
+    opened.pop();
+  });
+});

@@ -1,0 +1,192 @@
+import { createEventId } from '@waymark/contract';
+import { aClick, waitFor } from '@waymark/test-kit';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type EventWriter, listDeadLetters, replayDeadLetters } from '../../src/index.js';
+import { createJobId } from '../../src/queue/job-id.js';
+import { jobKey, queueKey } from '../../src/queue/keys.js';
+import { startWriterFixture, type WriterFixture } from './writer-fixture.js';
+
+let fixture: WriterFixture;
+let workspace = 500;
+const writers: EventWriter[] = [];
+
+beforeAll(async () => {
+  fixture = await startWriterFixture();
+});
+afterAll(() => fixture.stop());
+afterEach(async () => {
+  await Promise.all(writers.splice(0).map((writer) => writer.close()));
+});
+
+function startWriter(): void {
+  writers.push(fixture.aWriter());
+}
+
+function clicks(count: number, facts: Parameters<typeof aClick>[0] = {}) {
+  const workspaceId = String(++workspace);
+  const rows = Array.from({ length: count }, (_, index) => {
+    const timestampMs = Date.now() - index;
+    return aClick({ workspaceId, timestampMs, clickId: createEventId(timestampMs), ...facts });
+  });
+  return { workspaceId, rows };
+}
+
+async function counts(workspaceId: string) {
+  const [row] = await fixture.select<Record<'base' | 'ids' | 'totals' | 'days', string>>(
+    `SELECT count() AS base, uniqExact(click_id) AS ids,
+      (SELECT sum(clicks) FROM link_totals WHERE workspace_id = {w:UInt64}) AS totals,
+      (SELECT sum(clicks) FROM link_days WHERE workspace_id = {w:UInt64}) AS days
+      FROM click_events WHERE workspace_id = {w:UInt64}`,
+    { w: workspaceId },
+  );
+  return Object.fromEntries(Object.entries(row ?? {}).map(([name, value]) => [name, Number(value)]));
+}
+
+const all = (count: number) => ({ base: count, ids: count, totals: count, days: count });
+
+describe('several writers', () => {
+  it('write jobs once that are added again and again, whoever gets them', async () => {
+    for (let count = 0; count < 3; count++) startWriter();
+    const { workspaceId, rows } = clicks(600);
+    const jobs = Array.from({ length: 120 }, (_, job) => ({
+      jobId: createJobId(),
+      rows: rows.slice(job * 5, job * 5 + 5),
+    }));
+    for (let round = 0; round < 4; round++) {
+      await Promise.all(jobs.map((job) => fixture.add('click', job.rows, { jobId: job.jobId })));
+    }
+    await fixture.untilDrained();
+    expect(await counts(workspaceId)).toEqual(all(600));
+  });
+});
+
+describe('a writer', () => {
+  it('writes a job once that it is given again while it still gathers the group', async () => {
+    writers.push(fixture.aWriter({ limits: { groupDelayMs: 2000 } }));
+    const { workspaceId, rows } = clicks(5);
+    const jobId = await fixture.add('click', rows);
+    const startedTimes = async () => Number(await fixture.admin.hget(jobKey('click', jobId), 'ats'));
+    await waitFor(async () => (await startedTimes()) === 1, { what: 'the job to be taken' });
+    // What the check for stalled jobs does once a lock was not renewed in time.
+    await fixture.admin
+      .multi()
+      .del(`${jobKey('click', jobId)}:lock`)
+      .lrem(queueKey('click', 'active'), 0, jobId)
+      .rpush(queueKey('click', 'wait'), jobId)
+      .zadd(jobKey('click', 'marker'), 0, '0')
+      .exec();
+    await waitFor(async () => (await startedTimes()) === 2, { what: 'the job to be taken again' });
+    await fixture.untilDrained();
+    expect(await counts(workspaceId)).toEqual(all(5));
+  });
+});
+
+describe('dead letters', () => {
+  const poisoned = () => {
+    const { workspaceId, rows } = clicks(3);
+    return {
+      workspaceId,
+      rows: rows.map((row, index) => (index === 1 ? [...row.slice(0, 3), 'x', ...row.slice(4)] : row)),
+    };
+  };
+
+  it('come back to the dead letters under the same id when they are still bad', async () => {
+    startWriter();
+    const { rows } = poisoned();
+    const jobId = await fixture.add('click', rows);
+    await fixture.untilDrained();
+    expect(await replayDeadLetters(fixture.admin, { ids: [`${jobId}-1`] })).toBe(1);
+    await fixture.untilDrained();
+    const { letters } = await listDeadLetters(fixture.admin);
+    expect(letters.filter((letter) => letter.id === `${jobId}-1`)).toHaveLength(1);
+  });
+
+  it('that are good by now are written once, however often they are replayed', async () => {
+    startWriter();
+    const { workspaceId, rows } = poisoned();
+    const jobId = await fixture.add('click', rows);
+    await fixture.untilDrained();
+    expect(await counts(workspaceId)).toEqual(all(2));
+    const id = `${jobId}-1`;
+    const [letter] = (await listDeadLetters(fixture.admin)).letters.filter((parked) => parked.id === id);
+    const mended = JSON.stringify({ ...letter, row: letter?.row.replace('"x"', '"2"') });
+    for (let time = 0; time < 3; time++) {
+      await fixture.admin.hset(`{waymark}:dead-letter:${id}`, { data: mended, name: 'rows', opts: '{}', timestamp: 1 });
+      await fixture.admin.lrem(queueKey('dead-letter', 'wait'), 0, id);
+      await fixture.admin.lpush(queueKey('dead-letter', 'wait'), id);
+      expect(await replayDeadLetters(fixture.admin, { ids: [id] })).toBe(1);
+      await fixture.untilDrained();
+      await fixture.admin.del(`{waymark}:group-of:${id}`);
+    }
+    expect(await counts(workspaceId)).toEqual(all(3));
+    expect((await listDeadLetters(fixture.admin)).letters.map((parked) => parked.id)).not.toContain(id);
+  });
+
+  it('are written when a replay that came too early was refused before', async () => {
+    const { client } = fixture.database;
+    await client.command({
+      query: `ALTER TABLE click_events ADD CONSTRAINT no_test CHECK url != 'https://refused.example/'`,
+    });
+    startWriter();
+    const { workspaceId, rows } = clicks(3, { url: 'https://refused.example/' });
+    await fixture.add('click', rows);
+    await fixture.untilDrained();
+    await replayDeadLetters(fixture.admin);
+    await fixture.untilDrained();
+    expect(await counts(workspaceId)).toEqual(all(0));
+    await client.command({ query: 'ALTER TABLE click_events DROP CONSTRAINT no_test' });
+    expect(await replayDeadLetters(fixture.admin)).toBeGreaterThanOrEqual(3);
+    await fixture.untilDrained();
+    expect(await counts(workspaceId)).toEqual(all(3));
+  });
+
+  it('are replayed all when none is named', async () => {
+    startWriter();
+    await fixture.add('click', ['"bad"', '"worse"']);
+    await fixture.untilDrained();
+    const { total } = await listDeadLetters(fixture.admin);
+    expect(total).toBeGreaterThanOrEqual(2);
+    expect(await replayDeadLetters(fixture.admin)).toBe(total);
+    await fixture.untilDrained();
+  });
+});
+
+describe('a ClickHouse with a fault', () => {
+  it('ends with every row once in table and views when a view failed after the rows had landed', async () => {
+    const { client } = fixture.database;
+    await client.command({
+      query: `CREATE MATERIALIZED VIEW failing TO link_days AS
+        SELECT workspace_id, link_id, toDate(timestamp) AS day, throwIf(url = 'https://fail.example/') AS clicks
+        FROM click_events GROUP BY workspace_id, link_id, day, url`,
+    });
+    startWriter();
+    const { workspaceId, rows } = clicks(20, { url: 'https://fail.example/' });
+    await fixture.add('click', rows);
+    await waitFor(() => fixture.admin.get('{waymark}:inserts'), { what: 'the insert to be tried' });
+    await client.command({ query: 'DROP VIEW failing' });
+    await fixture.untilDrained();
+    // Whatever was blamed on the rows meanwhile is good by now.
+    await replayDeadLetters(fixture.admin);
+    await fixture.untilDrained();
+    expect(await counts(workspaceId)).toEqual(all(20));
+  });
+
+  it('keeps jobs while a table is missing and writes them when it is there', async () => {
+    const { client } = fixture.database;
+    await client.command({ query: 'RENAME TABLE lead_events TO lead_events_away' });
+    startWriter();
+    await fixture.add('lead', [['1', Date.now(), createEventId(Date.now()), 'too short']]);
+    await waitFor(async () => (await fixture.admin.llen(queueKey('lead', 'active'))) === 1, {
+      what: 'the job to be taken',
+    });
+    const before = (await listDeadLetters(fixture.admin)).total;
+    await Promise.all(writers.splice(0).map((writer) => writer.close()));
+    // The stopped writer has given its job back.
+    expect(await fixture.admin.llen(queueKey('lead', 'wait'))).toBe(1);
+    expect((await listDeadLetters(fixture.admin)).total).toBe(before);
+    await client.command({ query: 'RENAME TABLE lead_events_away TO lead_events' });
+    startWriter();
+    await fixture.untilDrained();
+    expect((await listDeadLetters(fixture.admin)).total).toBe(before + 1);
+  });
+});
