@@ -1,10 +1,10 @@
 import type { EventsQuery } from '@waymark/contract';
-import { type BindScope, bind } from './bind.js';
-import { openCursor } from './cursor.js';
-import { parse } from './parse.js';
-import { plan } from './plan.js';
-import type { PlanFacts } from './plan-facts.js';
-import { type CompiledQuery, print } from './print.js';
+import { type BindScope, bind } from './bind/bind.js';
+import { openCursor } from './parse/cursor.js';
+import { parse } from './parse/parse.js';
+import { plan } from './plan/plan.js';
+import type { PlanFacts } from './plan/planner-stats.js';
+import { type CompiledQuery, print } from './print/print.js';
 
 /** Everything a page of events depends on, the clock apart. */
 export interface EventsRequest {

@@ -1,18 +1,25 @@
 export * from './analytics/index.js';
-export { type BindScope, type BoundFilters, type BoundRequest, bind, bindFilters } from './bind.js';
+export { type BindScope, type BoundFilters, type BoundRequest, bind, bindFilters } from './bind/bind.js';
 export { compile, type EventsRequest } from './compile.js';
-export { type Cursor, openCursor, type Position, writeCursor } from './cursor.js';
-export { checkDateRange } from './date-range-gate.js';
 export { parseInstant } from './dates/instant.js';
 export type { TimeRange } from './dates/time-range.js';
-export { type PageStart, planFirstEvent, planHead, planSlot } from './far-page.js';
-export { linkNames } from './link-names.js';
-export { planLinkEvents } from './link-reads.js';
-export { parseMultiValue, type ValueLists } from './multi-value.js';
-export { edgeOf, listText, type PageEdge, untilEdge } from './page-edge.js';
-export { type FilterQuery, parse, parseFilters } from './parse.js';
-export type { CustomerReference, Filter, LinkReference, Page, ParsedFilters, ParsedRequest } from './parsed-request.js';
-export { type PagePlan, plan } from './plan.js';
+export { type Cursor, openCursor, type Position, writeCursor } from './parse/cursor.js';
+export { checkDateRange } from './parse/date-range-gate.js';
+export { linkNames } from './parse/link-names.js';
+export { parseMultiValue, type ValueLists } from './parse/multi-value.js';
+export { type FilterQuery, parse, parseFilters } from './parse/parse.js';
+export type {
+  CustomerReference,
+  Filter,
+  LinkReference,
+  Page,
+  ParsedFilters,
+  ParsedRequest,
+} from './parse/parsed-request.js';
+export { type PageStart, planFirstEvent, planHead, planSlot } from './plan/far-page.js';
+export { edgeOf, listText, type PageEdge, untilEdge } from './plan/first-page-hint.js';
+export { planLinkEvents } from './plan/link-reads.js';
+export { type PagePlan, plan } from './plan/plan.js';
 export {
   allowedLinksFact,
   type FactPlan,
@@ -24,7 +31,7 @@ export {
   planLinks,
   planRemoved,
   removedLinksFact,
-} from './plan-facts.js';
-export { type CompiledQuery, print, printFact } from './print.js';
-export { printCount, printSlot } from './print-far-page.js';
-export type { QuerySettings } from './read-limits.js';
+} from './plan/planner-stats.js';
+export { type CompiledQuery, print, printFact } from './print/print.js';
+export { printCount, printSlot } from './print/print-far-page.js';
+export type { QuerySettings } from './sql/read-limits.js';

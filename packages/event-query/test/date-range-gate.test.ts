@@ -1,7 +1,7 @@
 import type { Plan } from '@waymark/contract';
 import { expect, test } from 'vitest';
-import { checkDateRange } from '../src/date-range-gate.js';
 import { parseTimeRange, type RangeParameters } from '../src/dates/time-range.js';
+import { checkDateRange } from '../src/parse/date-range-gate.js';
 
 const NOW = Date.parse('2026-11-21T14:30:00Z');
 const DAY_MS = 24 * 3_600_000;

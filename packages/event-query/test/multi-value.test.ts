@@ -1,7 +1,7 @@
 import { ApiError } from '@waymark/contract';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseMultiValue } from '../src/multi-value.js';
+import { parseMultiValue } from '../src/parse/multi-value.js';
 
 test.each([
   ['', undefined],

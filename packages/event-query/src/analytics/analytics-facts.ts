@@ -1,5 +1,5 @@
-import type { BoundFilters } from '../bind.js';
-import { countEvents, type FactPlan, type PlanFacts } from '../plan-facts.js';
+import type { BoundFilters } from '../bind/bind.js';
+import { countEvents, type FactPlan, type PlanFacts } from '../plan/planner-stats.js';
 import type { BoundAnalytics } from './bind-analytics.js';
 import { isOfSlots } from './coverage.js';
 

@@ -1,5 +1,5 @@
-import type { QuerySettings } from '../read-limits.js';
-import type { ColumnName, Condition, TableRead, Value } from '../sql-nodes.js';
+import type { QuerySettings } from '../sql/read-limits.js';
+import type { ColumnName, Condition, TableRead, Value } from '../sql/sql-nodes.js';
 import type { Measure } from './groupings.js';
 
 /** What rows are grouped by. */

@@ -1,5 +1,5 @@
 import type { AnalyticsEvent, Grouping } from '@waymark/contract';
-import { type BindScope, type BoundFilters, bindFilters } from '../bind.js';
+import { type BindScope, type BoundFilters, bindFilters } from '../bind/bind.js';
 import { kindsOf, type ParsedAnalytics } from './parse-analytics.js';
 import type { Timeline } from './timeline.js';
 

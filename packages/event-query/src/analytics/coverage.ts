@@ -1,6 +1,6 @@
-import { type BoundFilters, EVENT_MS_MAX } from '../bind.js';
-import type { Condition } from '../sql-nodes.js';
-import { type Bounds, SLOT_MS } from '../time-conditions.js';
+import { type BoundFilters, EVENT_MS_MAX } from '../bind/bind.js';
+import type { Condition } from '../sql/sql-nodes.js';
+import { type Bounds, SLOT_MS } from '../sql/time-conditions.js';
 import type { AnalyticsFacts } from './analytics-facts.js';
 import type { BoundAnalytics } from './bind-analytics.js';
 import { groupsByLink } from './groupings.js';

@@ -1,8 +1,8 @@
 import type { EventKind } from '@waymark/contract';
-import type { BoundFilters } from '../bind.js';
-import { knownLinks, linkConditions, ofRemovedLinks } from '../link-reads.js';
-import type { Condition, EventTable, Value } from '../sql-nodes.js';
-import { type Bounds, happenedWithin, slotTouches } from '../time-conditions.js';
+import type { BoundFilters } from '../bind/bind.js';
+import { knownLinks, linkConditions, ofRemovedLinks } from '../plan/link-reads.js';
+import type { Condition, EventTable, Value } from '../sql/sql-nodes.js';
+import { type Bounds, happenedWithin, slotTouches } from '../sql/time-conditions.js';
 import type { AnalyticsFacts } from './analytics-facts.js';
 import type { Counted, GroupedRead, GroupKey } from './analytics-plan.js';
 import type { BoundAnalytics } from './bind-analytics.js';

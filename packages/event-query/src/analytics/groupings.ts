@@ -1,7 +1,7 @@
 import { type AnalyticsEvent, CONTINENTS, type Grouping, TRIGGERS } from '@waymark/contract';
-import { not } from '../conditions.js';
-import { textIn } from '../matchers.js';
-import type { CatalogTable, ColumnName, Condition } from '../sql-nodes.js';
+import { textIn } from '../bind/matchers.js';
+import { not } from '../sql/conditions.js';
+import type { CatalogTable, ColumnName, Condition } from '../sql/sql-nodes.js';
 
 /** The numbers that are counted, by their column in the roll-ups. */
 export const MEASURES = ['clicks', 'leads', 'sales', 'sale_amount'] as const;

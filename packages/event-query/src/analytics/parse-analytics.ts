@@ -5,8 +5,8 @@ import {
   type EventKind,
   type Grouping,
 } from '@waymark/contract';
-import { parseFilters } from '../parse.js';
-import type { ParsedFilters } from '../parsed-request.js';
+import { parseFilters } from '../parse/parse.js';
+import type { ParsedFilters } from '../parse/parsed-request.js';
 import { type Timeline, timelineOf } from './timeline.js';
 
 /** What a query string of `GET /analytics` means. */

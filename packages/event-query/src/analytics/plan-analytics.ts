@@ -1,6 +1,6 @@
-import { linkReadSettings } from '../link-reads.js';
-import { type QuerySettings, READ_LIMITS } from '../read-limits.js';
-import type { Value } from '../sql-nodes.js';
+import { linkReadSettings } from '../plan/link-reads.js';
+import { type QuerySettings, READ_LIMITS } from '../sql/read-limits.js';
+import type { Value } from '../sql/sql-nodes.js';
 import type { AnalyticsFacts } from './analytics-facts.js';
 import type { AnalyticsPlan, GroupedRead, OwnerRead } from './analytics-plan.js';
 import type { BoundAnalytics } from './bind-analytics.js';

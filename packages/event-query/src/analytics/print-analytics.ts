@@ -1,4 +1,4 @@
-import { type CompiledQuery, Parameters, printCondition, printRead } from '../print.js';
+import { type CompiledQuery, Parameters, printCondition, printRead } from '../print/print.js';
 import type { AnalyticsPlan, Counted, GroupedRead, GroupKey, OwnerRead } from './analytics-plan.js';
 import type { Measure } from './groupings.js';
 

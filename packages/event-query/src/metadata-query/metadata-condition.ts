@@ -1,6 +1,6 @@
 import { metadataPath, metadataText } from '@waymark/contract';
-import { NOTHING, not } from '../conditions.js';
-import type { Condition, Value } from '../sql-nodes.js';
+import { NOTHING, not } from '../sql/conditions.js';
+import type { Condition, Value } from '../sql/sql-nodes.js';
 import type { MetadataCondition, MetadataQuery } from './metadata-query.js';
 
 function textValue(value: string): Value {

@@ -1,7 +1,7 @@
 import type { EventKind } from '@waymark/contract';
-import { NOTHING } from './conditions.js';
+import { NOTHING } from '../sql/conditions.js';
+import type { Condition } from '../sql/sql-nodes.js';
 import { numbersOf } from './matchers.js';
-import type { Condition } from './sql-nodes.js';
 
 /**
  * Events of one customer. A click is the customer's when any lead of theirs names it; leads keep the time of their click, so

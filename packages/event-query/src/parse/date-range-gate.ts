@@ -1,6 +1,6 @@
 import { ApiError, type Interval, type Plan } from '@waymark/contract';
-import { DAY_MS } from './dates/calendar.js';
-import type { TimeRange } from './dates/time-range.js';
+import { DAY_MS } from '../dates/calendar.js';
+import type { TimeRange } from '../dates/time-range.js';
 
 /** Longest range between explicit dates, in days, of the plans that have one. */
 const DAYS_MAX: Readonly<Partial<Record<Plan, number>>> = { free: 31, pro: 366 };

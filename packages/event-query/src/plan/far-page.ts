@@ -1,11 +1,11 @@
-import type { BoundRequest } from './bind.js';
-import type { Position } from './cursor.js';
+import type { BoundRequest } from '../bind/bind.js';
+import type { Position } from '../parse/cursor.js';
+import { type QuerySettings, READ_LIMITS } from '../sql/read-limits.js';
+import type { TableRead } from '../sql/sql-nodes.js';
+import { type Bounds, happenedWithin, SLOT_MS, slotTouches } from '../sql/time-conditions.js';
 import { linkConditions, linkReadSettings, ofRemovedLinks } from './link-reads.js';
 import { type PagePlan, plan, SHAPES } from './plan.js';
-import type { PlanFacts } from './plan-facts.js';
-import { type QuerySettings, READ_LIMITS } from './read-limits.js';
-import type { TableRead } from './sql-nodes.js';
-import { type Bounds, happenedWithin, SLOT_MS, slotTouches } from './time-conditions.js';
+import type { PlanFacts } from './planner-stats.js';
 
 /*
  * Where a page far back begins, found out without reading what lies before it. Where every event of the range is listed, the

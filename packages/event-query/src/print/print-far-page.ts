@@ -1,4 +1,4 @@
-import type { CountPlan, SlotPlan } from './far-page.js';
+import type { CountPlan, SlotPlan } from '../plan/far-page.js';
 import { type CompiledQuery, Parameters, printRead } from './print.js';
 
 /** The statement of a count: one row with one number. */

@@ -1,5 +1,5 @@
 import { parseResourceId, type ResourceKind } from '@waymark/contract';
-import type { ColumnName, Condition } from './sql-nodes.js';
+import type { ColumnName, Condition } from '../sql/sql-nodes.js';
 
 /** The condition that a column has any of the values; undefined when none of them can exist. */
 export type Matcher = (values: readonly string[]) => Condition | undefined;

@@ -1,9 +1,9 @@
-import { type BoundFilters, type BoundRequest, EVENT_MS_MAX } from './bind.js';
+import { type BoundFilters, type BoundRequest, EVENT_MS_MAX } from '../bind/bind.js';
+import { removedLinks } from '../bind/link-filters.js';
+import { type QuerySettings, READ_LIMITS } from '../sql/read-limits.js';
+import type { Condition, TableRead } from '../sql/sql-nodes.js';
+import { slotTouches } from '../sql/time-conditions.js';
 import type { PageStart } from './far-page.js';
-import { removedLinks } from './link-filters.js';
-import { type QuerySettings, READ_LIMITS } from './read-limits.js';
-import type { Condition, TableRead } from './sql-nodes.js';
-import { slotTouches } from './time-conditions.js';
 
 /** A list of ids or a sum, to be known before the page is planned. */
 export interface FactPlan {

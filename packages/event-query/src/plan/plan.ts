@@ -1,11 +1,11 @@
 import type { EventKind } from '@waymark/contract';
-import type { BoundRequest } from './bind.js';
-import { NOTHING } from './conditions.js';
+import type { BoundRequest } from '../bind/bind.js';
+import { NOTHING } from '../sql/conditions.js';
+import { type QuerySettings, READ_LIMITS } from '../sql/read-limits.js';
+import type { ColumnName, Condition, EventTable, TableRead } from '../sql/sql-nodes.js';
+import { comesAfter, comesFrom, happenedWithin, SLOT_MS } from '../sql/time-conditions.js';
 import { knownLinks, linkConditions, linkReadSettings } from './link-reads.js';
-import type { PlanFacts } from './plan-facts.js';
-import { type QuerySettings, READ_LIMITS } from './read-limits.js';
-import type { ColumnName, Condition, EventTable, TableRead } from './sql-nodes.js';
-import { comesAfter, comesFrom, happenedWithin, SLOT_MS } from './time-conditions.js';
+import type { PlanFacts } from './planner-stats.js';
 
 /** A page of rows. */
 export interface PagePlan {

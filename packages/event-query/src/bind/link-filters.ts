@@ -1,8 +1,8 @@
 import { type MultiValueFilter, ROOT_KEY } from '@waymark/contract';
-import { anyOf, type Demand, demandOf, NOTHING, not } from './conditions.js';
+import type { Filter } from '../parse/parsed-request.js';
+import { anyOf, type Demand, demandOf, NOTHING, not } from '../sql/conditions.js';
+import type { Condition, TableRead } from '../sql/sql-nodes.js';
 import { anyIdIn, idIn, type Matcher, textIn } from './matchers.js';
-import type { Filter } from './parsed-request.js';
-import type { Condition, TableRead } from './sql-nodes.js';
 
 /** Multi-value filters that look at the link as it is now, or at its partner. */
 export type LinkParameter = 'domain' | 'tenantId' | 'tagId' | 'folderId' | 'partnerId' | 'partnerTagId' | 'groupId';

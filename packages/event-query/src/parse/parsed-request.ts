@@ -1,7 +1,7 @@
 import type { EventKind, MultiValueFilter } from '@waymark/contract';
+import type { TimeRange } from '../dates/time-range.js';
+import type { MetadataQuery } from '../metadata-query/metadata-query.js';
 import type { Position } from './cursor.js';
-import type { TimeRange } from './dates/time-range.js';
-import type { MetadataQuery } from './metadata-query/metadata-query.js';
 import type { ValueLists } from './multi-value.js';
 
 /** A filter as the caller means it; values are in the form in which they are stored. */

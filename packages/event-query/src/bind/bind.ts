@@ -1,11 +1,11 @@
 import { type EventKind, parseResourceId } from '@waymark/contract';
-import { type Demand, not, notInRead } from './conditions.js';
+import { withLinkIds } from '../parse/link-names.js';
+import type { Page, ParsedFilters, ParsedRequest } from '../parse/parsed-request.js';
+import { type Demand, not, notInRead } from '../sql/conditions.js';
+import type { Condition, TableRead } from '../sql/sql-nodes.js';
 import { eventDemand } from './event-filters.js';
 import { inNoHiddenFolder, linkDemand, linkSets, removedLinks } from './link-filters.js';
-import { withLinkIds } from './link-names.js';
 import { numbersOf } from './matchers.js';
-import type { Page, ParsedFilters, ParsedRequest } from './parsed-request.js';
-import type { Condition, TableRead } from './sql-nodes.js';
 
 /** Whose events are meant, and what had to be looked up to select them. */
 export interface BindScope {

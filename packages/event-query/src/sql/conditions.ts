@@ -1,5 +1,5 @@
-import type { Matcher } from './matchers.js';
-import type { ValueLists } from './multi-value.js';
+import type { Matcher } from '../bind/matchers.js';
+import type { ValueLists } from '../parse/multi-value.js';
 import type { Condition, TableRead } from './sql-nodes.js';
 
 /** What no row meets. */

@@ -1,7 +1,7 @@
-import type { PagePlan } from './plan.js';
-import type { FactPlan } from './plan-facts.js';
-import type { QuerySettings } from './read-limits.js';
-import type { ColumnName, Condition, TableRead, Value } from './sql-nodes.js';
+import type { PagePlan } from '../plan/plan.js';
+import type { FactPlan } from '../plan/planner-stats.js';
+import type { QuerySettings } from '../sql/read-limits.js';
+import type { ColumnName, Condition, TableRead, Value } from '../sql/sql-nodes.js';
 
 /** A statement ready to run: no value is part of the text. */
 export interface CompiledQuery {

@@ -7,10 +7,10 @@ import {
   RESOURCE_PREFIX,
   selectedExternalId,
 } from '@waymark/contract';
+import { parseTimeRange } from '../dates/time-range.js';
+import { parseMetadataQuery } from '../metadata-query/parser.js';
 import type { Cursor } from './cursor.js';
-import { parseTimeRange } from './dates/time-range.js';
 import { normaliseValues } from './filter-values.js';
-import { parseMetadataQuery } from './metadata-query/parser.js';
 import { firstItem, parseMultiValue, type ValueLists } from './multi-value.js';
 import { parsePage } from './page.js';
 import type { CustomerReference, Filter, LinkReference, ParsedFilters, ParsedRequest } from './parsed-request.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { EventsQuery } from '@waymark/contract';
 import { fieldError } from '@waymark/contract';
-import { DEFAULT_INTERVAL, DEFAULT_TIME_ZONE } from './dates/time-range.js';
+import { DEFAULT_INTERVAL, DEFAULT_TIME_ZONE } from '../dates/time-range.js';
 import { directionOf } from './page.js';
 
 /** An event's place in the order of time, which the id makes total. */

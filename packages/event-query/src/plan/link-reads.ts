@@ -1,8 +1,8 @@
-import type { BoundFilters } from './bind.js';
-import { NOTHING, not } from './conditions.js';
-import { areBusyLinks, areFewLinks, type FactPlan, type PlanFacts } from './plan-facts.js';
-import { type QuerySettings, READ_LIMITS } from './read-limits.js';
-import type { Condition } from './sql-nodes.js';
+import type { BoundFilters } from '../bind/bind.js';
+import { NOTHING, not } from '../sql/conditions.js';
+import { type QuerySettings, READ_LIMITS } from '../sql/read-limits.js';
+import type { Condition } from '../sql/sql-nodes.js';
+import { areBusyLinks, areFewLinks, type FactPlan, type PlanFacts } from './planner-stats.js';
 
 /** The event is of one of these links. */
 function ofLinks(ids: readonly bigint[]): Condition {

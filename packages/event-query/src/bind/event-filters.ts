@@ -1,11 +1,11 @@
 import type { EventKind, MultiValueFilter } from '@waymark/contract';
-import { anyOf, type Demand, demandOf } from './conditions.js';
+import { metadataCondition } from '../metadata-query/metadata-condition.js';
+import type { Filter } from '../parse/parsed-request.js';
+import { anyOf, type Demand, demandOf } from '../sql/conditions.js';
+import type { Condition } from '../sql/sql-nodes.js';
 import { customerCondition } from './customer-filter.js';
 import type { LinkParameter } from './link-filters.js';
 import { foldedTextIn, idIn, type Matcher, textIn } from './matchers.js';
-import { metadataCondition } from './metadata-query/metadata-condition.js';
-import type { Filter } from './parsed-request.js';
-import type { Condition } from './sql-nodes.js';
 
 /** `US-CA` means country and subdivision, a bare `CA` the subdivision of any country. */
 function regionIn(values: readonly string[]): Condition | undefined {
