@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { customerSchema } from './customer.js';
-import { domainSchema } from './domain.js';
-import { clickEventSchema, clickSchema, leadEventSchema, saleEventSchema } from './event.js';
-import { folderSchema } from './folder.js';
-import { jsonValueSchema } from './json-value.js';
-import { linkSchema, tagSchema } from './link.js';
-import { partnerSchema } from './partner.js';
-import { utmTemplateSchema } from './utm.js';
-import { webhookSchema } from './webhook.js';
-import { workspaceSchema } from './workspace.js';
+import { customerSchema } from './events/customer.js';
+import { clickEventSchema, clickSchema, leadEventSchema, saleEventSchema } from './events/event.js';
+import { domainSchema } from './links/domain.js';
+import { folderSchema } from './links/folder.js';
+import { linkSchema, tagSchema } from './links/link.js';
+import { utmTemplateSchema } from './links/utm.js';
+import { partnerSchema } from './partners/partner.js';
+import { jsonValueSchema } from './values/json-value.js';
+import { webhookSchema } from './webhooks/webhook.js';
+import { workspaceSchema } from './workspaces/workspace.js';
 
 /**
  * Names of the schemas that the OpenAPI document describes once and refers to. Any JSON value has to be among them: a

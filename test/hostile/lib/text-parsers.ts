@@ -5,7 +5,7 @@ import { parseSource, ROOT, sourceFiles } from './expressions.js';
 
 /** A function that a source exports, and that takes a text and nothing else. */
 export interface TextParser {
-  /** File and function, as in `packages/contract/src/parse-url.ts parseUrl`. */
+  /** File and function, as in `packages/contract/src/values/parse-url.ts parseUrl`. */
   readonly name: string;
   load(): Promise<(text: string) => unknown>;
 }

@@ -1,4 +1,4 @@
-import { formatResourceId, type ResourceKind } from '../resource-id.js';
+import { formatResourceId, type ResourceKind } from '../values/resource-id.js';
 
 /** When everything of the examples happened. */
 export const EXAMPLE_TIME = '2026-03-04T12:30:45.678Z';

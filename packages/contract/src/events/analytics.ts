@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { tagSchema } from '../links/link.js';
 import type { Grouping } from './analytics-query.js';
 import { CONTINENTS, triggerSchema } from './event.js';
-import { tagSchema } from './link.js';
 
 /** The four numbers that every row carries; those that the event type does not measure are 0. */
 const numbers = {

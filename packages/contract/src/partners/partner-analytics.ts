@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { analyticsRowSchemas } from './analytics.js';
-import { closedQuery } from './closed-query.js';
-import { eventFilterShape } from './events-query.js';
-import { queryEnum, queryText } from './query-values.js';
+import { analyticsRowSchemas } from '../events/analytics.js';
+import { eventFilterShape } from '../events/events-query.js';
+import { closedQuery } from '../values/closed-query.js';
+import { queryEnum, queryText } from '../values/query-values.js';
 
 /** Query of `GET /partners/analytics`; `partnerId` wins, and the interval is `all` unless said otherwise. */
 export const partnerAnalyticsQuerySchema = closedQuery({

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { closedQuery } from './closed-query.js';
-import { pageShape, sortShape } from './paging.js';
-import { URL_CHARS_MAX } from './parse-url.js';
-import { queryBoolean, queryText } from './query-values.js';
+import { closedQuery } from '../values/closed-query.js';
+import { pageShape, sortShape } from '../values/paging.js';
+import { URL_CHARS_MAX } from '../values/parse-url.js';
+import { queryBoolean, queryText } from '../values/query-values.js';
 
 /** The domain object of every response. */
 export const domainSchema = z.strictObject({

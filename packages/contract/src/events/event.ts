@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { linkSchema } from '../links/link.js';
+import { jsonValueSchema } from '../values/json-value.js';
 import { customerSchema } from './customer.js';
-import { jsonValueSchema } from './json-value.js';
-import { linkSchema } from './link.js';
 
 export const TRIGGERS = ['qr', 'link', 'pageview', 'deeplink'] as const;
 export const triggerSchema = z.enum(TRIGGERS);

@@ -1,4 +1,4 @@
-import { ApiError, type ApiErrorOptions, type ErrorCode } from './errors.js';
+import { ApiError, type ApiErrorOptions, type ErrorCode } from '../errors.js';
 
 /** The rule that a refused field broke, as the message of an error begins; `docs/reference/errors.md` explains each. */
 export const RULE_CODES = [

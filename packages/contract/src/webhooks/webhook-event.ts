@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { customerSchema } from './customer.js';
-import { clickSchema, saleDetailSchema } from './event.js';
-import { jsonValueSchema } from './json-value.js';
-import { linkSchema } from './link.js';
-import { partnerSchema } from './partner.js';
+import { customerSchema } from '../events/customer.js';
+import { clickSchema, saleDetailSchema } from '../events/event.js';
+import { linkSchema } from '../links/link.js';
+import { partnerSchema } from '../partners/partner.js';
+import { jsonValueSchema } from '../values/json-value.js';
 
 /** The partner of a link, inside the data of a lead or sale. */
 export const webhookPartnerSchema = z.strictObject({

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { closedQuery } from './closed-query.js';
-import { pageShape, sortShape } from './paging.js';
-import { webAddress } from './parse-url.js';
-import { queryText } from './query-values.js';
+import { closedQuery } from '../values/closed-query.js';
+import { pageShape, sortShape } from '../values/paging.js';
+import { webAddress } from '../values/parse-url.js';
+import { queryText } from '../values/query-values.js';
 
 /** The kinds of event that a webhook can subscribe to. */
 export const WEBHOOK_TRIGGERS = [

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { closedQuery } from './closed-query.js';
-import { pageShape, sortShape } from './paging.js';
-import { URL_CHARS_MAX, webAddress } from './parse-url.js';
-import { queryBoolean, queryLink, queryText } from './query-values.js';
+import { closedQuery } from '../values/closed-query.js';
+import { pageShape, sortShape } from '../values/paging.js';
+import { URL_CHARS_MAX, webAddress } from '../values/parse-url.js';
+import { queryBoolean, queryLink, queryText } from '../values/query-values.js';
 
 /** The customer object of every response: twelve fields, all present. */
 export const customerSchema = z.strictObject({

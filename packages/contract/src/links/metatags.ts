@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { closedQuery } from './closed-query.js';
-import { URL_CHARS_MAX } from './parse-url.js';
-import { lastValue } from './query-values.js';
+import { closedQuery } from '../values/closed-query.js';
+import { URL_CHARS_MAX } from '../values/parse-url.js';
+import { lastValue } from '../values/query-values.js';
 
 /** Longest texts that are taken from a page; the rest is cut off. */
 export const META_TITLE_CHARS_MAX = 500;

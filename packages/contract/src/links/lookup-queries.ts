@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { closedQuery } from './closed-query.js';
-import { queryText } from './query-values.js';
+import { closedQuery } from '../values/closed-query.js';
+import { queryText } from '../values/query-values.js';
 
 /** Query of `GET /links/info`: one of `linkId`, `externalId`, `domain` with or without `key`. */
 export const linkInfoQuerySchema = closedQuery({

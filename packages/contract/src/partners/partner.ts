@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { closedQuery } from './closed-query.js';
-import { createLinkBodySchema } from './link-body.js';
-import { pageShape, sortShape } from './paging.js';
-import { URL_CHARS_MAX } from './parse-url.js';
-import { queryEnum, queryList, queryText } from './query-values.js';
+import { createLinkBodySchema } from '../links/link-body.js';
+import { closedQuery } from '../values/closed-query.js';
+import { pageShape, sortShape } from '../values/paging.js';
+import { URL_CHARS_MAX } from '../values/parse-url.js';
+import { queryEnum, queryList, queryText } from '../values/query-values.js';
 
 const text = z.string().nullable();
 const idText = z.string().max(255);

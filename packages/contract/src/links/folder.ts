@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { closedQuery } from './closed-query.js';
-import { pageShape, sortShape } from './paging.js';
-import { queryText } from './query-values.js';
-import { resourceName } from './tag-routes.js';
+import { closedQuery } from '../values/closed-query.js';
+import { pageShape, sortShape } from '../values/paging.js';
+import { queryText } from '../values/query-values.js';
+import { resourceName } from './tag.js';
 
 /** What every member of the workspace may do with a folder; null = nothing. */
 export const FOLDER_ACCESS_LEVELS = ['write', 'read'] as const;

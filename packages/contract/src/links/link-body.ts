@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { ERROR_STATUS, type ErrorCode } from './errors.js';
+import { ERROR_STATUS, type ErrorCode } from '../errors.js';
+import { URL_CHARS_MAX } from '../values/parse-url.js';
+import { DATE_CHARS_MAX, DATE_FORMS } from '../values/query-values.js';
 import { linkSchema } from './link.js';
-import { URL_CHARS_MAX } from './parse-url.js';
-import { DATE_CHARS_MAX, DATE_FORMS } from './query-values.js';
 
 /** The longest body there is: what an image may have is said where it is read. */
 const IMAGE_CHARS_MAX = 1024 * 1024;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { closedQuery } from './closed-query.js';
+import { closedQuery } from '../values/closed-query.js';
+import { pageShape, sortShape } from '../values/paging.js';
+import { queryList, queryText } from '../values/query-values.js';
 import { TAG_COLORS } from './link.js';
-import { pageShape, sortShape } from './paging.js';
-import { queryList, queryText } from './query-values.js';
 
 /** Longest name of a tag or a folder. */
 export const RESOURCE_NAME_CHARS_MAX = 190;

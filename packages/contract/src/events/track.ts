@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { jsonValueSchema } from '../values/json-value.js';
+import { parseUrl, URL_CHARS_MAX } from '../values/parse-url.js';
+import { textForm } from '../values/text-form.js';
 import { customerExternalIdSchema } from './customer.js';
 import { paymentProcessorSchema } from './event.js';
-import { jsonValueSchema } from './json-value.js';
-import { parseUrl, URL_CHARS_MAX } from './parse-url.js';
-import { textForm } from './text-form.js';
 
 /** Longest metadata, as JSON text. */
 export const METADATA_CHARS_MAX = 10_000;

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { closedQuery } from './closed-query.js';
+import { closedQuery } from '../values/closed-query.js';
+import { queryEnum } from '../values/query-values.js';
 import { EVENT_KINDS, eventFilterShape } from './events-query.js';
-import { queryEnum } from './query-values.js';
 
 /** What `GET /analytics` counts: one kind of event, or all three at once. */
 export const ANALYTICS_EVENTS = [...EVENT_KINDS, 'composite'] as const;

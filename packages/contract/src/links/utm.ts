@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { closedQuery } from './closed-query.js';
-import { pageShape, sortShape } from './paging.js';
-import { queryText } from './query-values.js';
-import { resourceName } from './tag-routes.js';
+import { closedQuery } from '../values/closed-query.js';
+import { pageShape, sortShape } from '../values/paging.js';
+import { queryText } from '../values/query-values.js';
+import { resourceName } from './tag.js';
 
 /** Most templates of a workspace. */
 export const UTM_TEMPLATES_MAX = 1000;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { closedQuery } from './closed-query.js';
-import { pageShape, sortShape } from './paging.js';
-import { queryBoolean, queryEnum, queryLinks, queryList, queryText } from './query-values.js';
+import { closedQuery } from '../values/closed-query.js';
+import { pageShape, sortShape } from '../values/paging.js';
+import { queryBoolean, queryEnum, queryLinks, queryList, queryText } from '../values/query-values.js';
 
 /** Last page of lists of links; cursors go on from there. */
 export const LINK_PAGES_MAX = 1000;

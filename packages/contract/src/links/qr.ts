@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { URL_CHARS_MAX } from './parse-url.js';
-import { lastValue, queryBoolean, queryEnum, queryInteger, queryTextUpTo } from './query-values.js';
+import { URL_CHARS_MAX } from '../values/parse-url.js';
+import { lastValue, queryBoolean, queryEnum, queryInteger, queryTextUpTo } from '../values/query-values.js';
 
 /** How much of a code may be covered or damaged: about 7, 15, 25 and 30 per cent. */
 export const QR_LEVELS = ['L', 'M', 'Q', 'H'] as const;

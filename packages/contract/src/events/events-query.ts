@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { closedQuery } from './closed-query.js';
+import { closedQuery } from '../values/closed-query.js';
 import {
   DATE_CHARS_MAX,
   DATE_FORMS,
@@ -10,7 +10,7 @@ import {
   queryText,
   queryTextUpTo,
   queryValues,
-} from './query-values.js';
+} from '../values/query-values.js';
 
 export const EVENT_KINDS = ['clicks', 'leads', 'sales'] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
