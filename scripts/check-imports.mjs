@@ -18,7 +18,7 @@ const DRAWN = {
   webhooks: ['contract', 'clickhouse', 'event-queue', 'catalog', 'outbound'],
   'rate-limit': ['contract'],
   'http-kit': ['contract', 'catalog', 'rate-limit'],
-  metrics: ['contract', 'clickhouse', 'event-queue', 'http-kit'],
+  observability: ['contract', 'clickhouse', 'event-queue', 'http-kit'],
   'test-kit': [
     'contract',
     'event-query',

@@ -1,6 +1,6 @@
 import { createApp, createLogger } from '@waymark/http-kit';
 import { opsRoutes } from '@waymark/management';
-import { type ComponentWatch, startComponentWatch } from '@waymark/metrics';
+import { type ComponentWatch, startComponentWatch } from '@waymark/observability';
 import { createRateLimiter, type RateLimiter } from '@waymark/rate-limit';
 import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';

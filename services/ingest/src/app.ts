@@ -1,5 +1,5 @@
 import { type App, authPlugin, type CreateAppOptions, createApp, domainCheckRoutes } from '@waymark/http-kit';
-import { type Operations, requestCountPlugin } from '@waymark/metrics';
+import { type Operations, requestCountPlugin } from '@waymark/observability';
 import type { IngestDeps } from './ingest-deps.js';
 import { redirectRoutes, routerTarget, shortcutVisits } from './redirect/redirect-routes.js';
 import { browserRoutes } from './track/browser-routes.js';

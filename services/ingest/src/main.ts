@@ -3,7 +3,7 @@ import { openStores } from '@waymark/catalog';
 import { describeSettings, loadSettings, readAdminKey, readInstanceKey, type Settings } from '@waymark/config';
 import { createEventProducer } from '@waymark/event-queue';
 import { type CreateAppOptions, createLogger, type Logger, runService, type Service } from '@waymark/http-kit';
-import { metricsRoute, startOperations, startTracing } from '@waymark/metrics';
+import { metricsRoute, startOperations, startTracing } from '@waymark/observability';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { buildLinkApp, buildTrackApp } from './app.js';
 import { createIngestDeps } from './ingest-deps.js';

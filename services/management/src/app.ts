@@ -1,7 +1,7 @@
 import type { Catalog } from '@waymark/catalog';
 import type { RecordedClaims } from '@waymark/event-queue';
 import { type App, authPlugin, type CreateAppOptions, createApp, domainCheckRoutes } from '@waymark/http-kit';
-import { type Operations, requestCountPlugin } from '@waymark/metrics';
+import { type Operations, requestCountPlugin } from '@waymark/observability';
 import type { Outbound } from '@waymark/outbound';
 import type { RateLimiter } from '@waymark/rate-limit';
 import type { WebhookNotifier } from '@waymark/webhooks';

@@ -2,7 +2,7 @@ import { openStores } from '@waymark/catalog';
 import { describeSettings, loadSettings, readAdminKey, readInstanceKey, type Settings } from '@waymark/config';
 import { createRecordedClaims } from '@waymark/event-queue';
 import { type App, createLogger, type Logger, runService, type Service } from '@waymark/http-kit';
-import { metricsRoute, startOperations, startTracing } from '@waymark/metrics';
+import { metricsRoute, startOperations, startTracing } from '@waymark/observability';
 import { createOutbound } from '@waymark/outbound';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { createWebhookNotifier } from '@waymark/webhooks';

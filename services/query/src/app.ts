@@ -1,7 +1,7 @@
 import type { Catalog } from '@waymark/catalog';
 import type { ClickHouseClient, QueryCaller, QueryReport } from '@waymark/clickhouse';
 import { type App, authPlugin, type CreateAppOptions, createApp } from '@waymark/http-kit';
-import { type Operations, requestCountPlugin } from '@waymark/metrics';
+import { type Operations, requestCountPlugin } from '@waymark/observability';
 import type { RateLimiter } from '@waymark/rate-limit';
 import { analyticsRoutes } from './analytics/route.js';
 import { eventRoutes } from './events/route.js';

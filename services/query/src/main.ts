@@ -1,7 +1,7 @@
 import { openStores } from '@waymark/catalog';
 import { describeSettings, loadSettings, readAdminKey, readInstanceKey, type Settings } from '@waymark/config';
 import { createLogger, type Logger, runService, type Service } from '@waymark/http-kit';
-import { metricsRoute, startOperations, startTracing } from '@waymark/metrics';
+import { metricsRoute, startOperations, startTracing } from '@waymark/observability';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { buildApp } from './app.js';
 

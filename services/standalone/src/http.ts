@@ -15,7 +15,7 @@ import {
 } from '@waymark/http-kit';
 import { buildLinkApp, createIngestDeps, trackRoutes } from '@waymark/ingest';
 import { managementRoutes, opsRoutes } from '@waymark/management';
-import { metricsRoute, requestCountPlugin, startOperations, startTracing } from '@waymark/metrics';
+import { metricsRoute, requestCountPlugin, startOperations, startTracing } from '@waymark/observability';
 import { createOutbound } from '@waymark/outbound';
 import { queryRoutes } from '@waymark/query';
 import { createRateLimiter } from '@waymark/rate-limit';

@@ -2,7 +2,7 @@ import { setPriority } from 'node:os';
 import { openStores } from '@waymark/catalog';
 import { loadSettings, readInstanceKey } from '@waymark/config';
 import { createLogger, runService } from '@waymark/http-kit';
-import { startOperations } from '@waymark/metrics';
+import { startOperations } from '@waymark/observability';
 import { createOutbound } from '@waymark/outbound';
 import { createWebhookWorker } from '@waymark/webhooks';
 import { CLOSE_SHARE } from './close-share.js';

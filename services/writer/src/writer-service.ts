@@ -3,7 +3,7 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { readAdminKey, readInstanceKey, type Settings, SettingsError } from '@waymark/config';
 import { createEventWriter, type EventWriter, type WrittenGroup } from '@waymark/event-queue';
 import { type App, createApp, type Logger, type Service } from '@waymark/http-kit';
-import { metricsRoute, startOperations, startTracing } from '@waymark/metrics';
+import { metricsRoute, startOperations, startTracing } from '@waymark/observability';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { createEventFollower, createWebhookNotifier } from '@waymark/webhooks';
 import { CLOSE_SHARE } from './close-share.js';

@@ -1,5 +1,5 @@
 import { type Html, html } from '@waymark/http-kit';
-import type { ComponentStatus } from '@waymark/metrics';
+import type { ComponentStatus } from '@waymark/observability';
 
 /** Words before and behind the time for which a component has been so. */
 const STATE_WORDS = {

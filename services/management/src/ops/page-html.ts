@@ -1,5 +1,5 @@
 import { type Html, html } from '@waymark/http-kit';
-import type { ComponentStatus } from '@waymark/metrics';
+import type { ComponentStatus } from '@waymark/observability';
 import { componentsHtml, componentsSummary } from './components-html.js';
 import { PANEL_GROUPS } from './panel-groups.js';
 import type { OpsPanel, PlotPanel, TablePanel } from './panels.js';

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { ApiError } from '@waymark/contract';
 import { type App, adminGuard } from '@waymark/http-kit';
-import type { ComponentStatus } from '@waymark/metrics';
+import type { ComponentStatus } from '@waymark/observability';
 import type { OpsAnswer } from '@waymark/ops-page';
 import type { RateLimiter } from '@waymark/rate-limit';
 import type { FastifySchema } from 'fastify';
