@@ -2,17 +2,17 @@ import type { ClickHouseClient, QueryCaller, QueryReport } from '@waymark/clickh
 import { type StoredGroup, warnOfRedisSettings } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import type { Registry } from 'prom-client';
-import { type ComponentWatch, startComponentWatch } from './component-watch.js';
-import type { MetricsLogger } from './metrics-logger.js';
+import { type ComponentWatch, startComponentWatch } from './components/component-watch.js';
+import type { MetricsLogger } from './metrics/metrics-logger.js';
+import { createQueryCounts } from './metrics/query-counts.js';
+import { startQueueSampler } from './metrics/queue-sampler.js';
+import { type CatalogLookups, createRegistry } from './metrics/registry.js';
+import { createRequestCounts, type RequestCounts } from './metrics/request-counts.js';
+import { startSamples } from './metrics/samples.js';
+import { createWriterCounts } from './metrics/writer-counts.js';
 import { createOpsLog, type OpsLog } from './ops-log.js';
-import { createQueryCounts } from './query-counts.js';
-import { startQueueSampler } from './queue-sampler.js';
-import { type CatalogLookups, createRegistry } from './registry.js';
-import { createRequestCounts, type RequestCounts } from './request-counts.js';
-import { startSamples } from './samples.js';
-import type { Tracing } from './tracing.js';
+import type { Tracing } from './tracing/tracing.js';
 import { VERSION } from './version.js';
-import { createWriterCounts } from './writer-counts.js';
 
 export interface OperationsOptions {
   /** http, ingest, query, management, writer or webhooks. */

@@ -6,7 +6,7 @@ import {
   OPS_TABLES,
   type OpsTable,
 } from '@waymark/clickhouse';
-import type { MetricsLogger } from './metrics-logger.js';
+import type { MetricsLogger } from './metrics/metrics-logger.js';
 
 export type OpsValue = string | number | readonly number[];
 export type OpsRow = readonly OpsValue[];

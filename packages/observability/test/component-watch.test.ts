@@ -2,8 +2,8 @@ import { type ClickHouseClient, createClickHouseClient } from '@waymark/clickhou
 import { startClickHouse, startRedis, type TestClickHouse, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createInstanceRegistry, type Instance } from '../src/components/instance-registry.js';
 import { type ComponentStatus, type ComponentWatch, startComponentWatch } from '../src/index.js';
-import { createInstanceRegistry, type Instance } from '../src/instance-registry.js';
 
 let redisServer: TestRedis;
 let clickhouseServer: TestClickHouse;

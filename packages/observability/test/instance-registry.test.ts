@@ -1,7 +1,7 @@
 import { startRedis, type TestRedis } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { createInstanceRegistry, type Instance } from '../src/instance-registry.js';
+import { createInstanceRegistry, type Instance } from '../src/components/instance-registry.js';
 
 let server: TestRedis;
 let redis: Redis;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createStoreWatch } from '../src/store-watch.js';
+import { createStoreWatch } from '../src/components/store-watch.js';
 
 // Times and answers are given, because what matters are moments that a real store seldom hits.
 

@@ -10,7 +10,7 @@ import { type App, createApp, createLogger } from '@waymark/http-kit';
 import { elapsedMs, leastOf, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { requestCountPlugin, startTracing, type Tracing } from '../src/index.js';
-import { createRequestCounts } from '../src/request-counts.js';
+import { createRequestCounts } from '../src/metrics/request-counts.js';
 
 interface ExportedSpan {
   readonly name: string;

@@ -1,0 +1,114 @@
+import { type ApiKeyRecord, type WorkspaceRecord, workspaceLimits } from '@waymark/catalog';
+import { ApiError, hasPermission, PLAN_LIMITS, planAtLeast } from '@waymark/contract';
+import type { RateLimiter } from '@waymark/rate-limit';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import { countRequest, type RateLimit } from '../requests/request-limit.js';
+import { type RouteRequirements, rememberRequirements } from './route-requirements.js';
+
+/** What authentication needs of the catalog. */
+export interface KeyCatalog {
+  readonly keys: {
+    /** Undefined = no such key, or its user is gone. A workspace that is gone leaves `workspace` undefined. */
+    authenticate(
+      token: string,
+    ): Promise<{ readonly key: ApiKeyRecord; readonly workspace: WorkspaceRecord | undefined } | undefined>;
+  };
+}
+
+export interface AuthPluginOptions {
+  readonly catalog: KeyCatalog;
+  readonly rateLimiter: RateLimiter;
+  readonly now?: () => number;
+}
+
+/** A hook for `onRequest`: it runs before the body is read and the input validated. */
+export type AuthenticateHook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The `onRequest` hook of a route that needs an API key. */
+    authenticate(requirements: RouteRequirements): AuthenticateHook;
+  }
+  interface FastifyRequest {
+    /** Workspace of the key. Only on routes with `authenticate`. */
+    workspace: WorkspaceRecord;
+    /** Only on routes with `authenticate`. */
+    apiKey: ApiKeyRecord;
+  }
+}
+
+/** Longer than any key or access token; keeps anonymous callers from making the server hash a header of 100 kB. */
+const TOKEN_CHARS_MAX = 512;
+const SCHEME = 'Bearer ';
+
+function bearerToken(header: string | undefined): string {
+  if (header === undefined || header === '') throw new ApiError('unauthorized', 'Missing Authorization header.');
+  if (!header.startsWith(SCHEME)) {
+    throw new ApiError('unauthorized', 'The Authorization header must have the form "Bearer <API key>".');
+  }
+  const token = header.slice(SCHEME.length).trim();
+  if (token === '' || token.length > TOKEN_CHARS_MAX) throw new ApiError('unauthorized', 'Invalid API key.');
+  return token;
+}
+
+function isExpired(key: ApiKeyRecord, nowMs: number): boolean {
+  return key.expiresAt !== null && Date.parse(key.expiresAt) <= nowMs;
+}
+
+/**
+ * The limit that counts a call; undefined = no access to the analytics endpoints, which is 403, not 429. The key of a
+ * workspace that is gone has what the smallest plan has.
+ */
+function limitOf(workspace: WorkspaceRecord | undefined, bucket: 'standard' | 'analytics'): RateLimit | undefined {
+  const limits = workspace === undefined ? PLAN_LIMITS.free : workspaceLimits(workspace);
+  if (bucket === 'standard' || workspace === undefined) {
+    return { bucket: 'standard', limit: limits.requestsPerMinute, windowSeconds: 60 };
+  }
+  const limit = limits.analyticsPerSecond;
+  return limit === 0 ? undefined : { bucket, limit, windowSeconds: 1 };
+}
+
+function checkRights(key: ApiKeyRecord, workspace: WorkspaceRecord, requirements: RouteRequirements): void {
+  const { permission, roles, minimumPlan, bucket } = requirements;
+  if (permission !== undefined && !hasPermission(key.role, key.scopes, permission)) {
+    throw new ApiError('forbidden', `The API key lacks the permission "${permission}" that this endpoint needs.`);
+  }
+  if (roles !== undefined && !roles.includes(key.role)) {
+    throw new ApiError('forbidden', `This endpoint needs the role ${roles.join(' or ')}.`);
+  }
+  if (minimumPlan !== undefined && !planAtLeast(workspace.plan, minimumPlan)) {
+    throw new ApiError('forbidden', `This endpoint needs the plan ${minimumPlan} or higher.`);
+  }
+  if (bucket === 'analytics' && limitOf(workspace, bucket) === undefined) {
+    throw new ApiError('forbidden', 'The plan of this workspace has no access to analytics.');
+  }
+}
+
+/** Adds `app.authenticate`, which checks key, rate limit, workspace, permission, role and plan, in this order. */
+export const authPlugin = fp<AuthPluginOptions>(
+  async (app, { catalog, rateLimiter, now = Date.now }) => {
+    app.decorateRequest('workspace', null as unknown as WorkspaceRecord);
+    app.decorateRequest('apiKey', null as unknown as ApiKeyRecord);
+
+    app.decorate('authenticate', (requirements: RouteRequirements): AuthenticateHook => {
+      const bucket = requirements.bucket ?? 'standard';
+      const hook: AuthenticateHook = async (request, reply) => {
+        const found = await catalog.keys.authenticate(bearerToken(request.headers.authorization));
+        if (found === undefined || found.key.kind !== 'secret') throw new ApiError('unauthorized', 'Invalid API key.');
+        const { key, workspace } = found;
+        if (isExpired(key, now())) throw new ApiError('unauthorized', 'The API key has expired.');
+
+        request.callerPlan = workspace?.plan ?? '';
+        await countRequest(rateLimiter, key.keyHash, limitOf(workspace, bucket), reply, now);
+        if (workspace === undefined) throw new ApiError('not_found', 'The workspace of this API key was not found.');
+        checkRights(key, workspace, requirements);
+        request.workspace = workspace;
+        request.apiKey = key;
+      };
+      rememberRequirements(hook, requirements);
+      return hook;
+    });
+  },
+  { name: 'auth' },
+);

@@ -1,0 +1,152 @@
+import swagger from '@fastify/swagger';
+import { ERROR_STATUS, type ErrorCode, errorBody, noQuerySchema } from '@waymark/contract';
+import type { FastifyInstance, RouteOptions } from 'fastify';
+import fp from 'fastify-plugin';
+import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import { type RouteRequirements, requirementsOf, requirementsText } from '../auth/route-requirements.js';
+import { PUBLISHABLE_KEY } from './document.js';
+import { addExamples } from './examples.js';
+
+/** What an operation's `security` names, by the kind of key that its route takes. */
+const SECURITY_SCHEMES = { secret: 'token', publishable: PUBLISHABLE_KEY } as const;
+const ERROR_CODES = Object.keys(ERROR_STATUS) as ErrorCode[];
+
+/** What a route without authentication can still answer. */
+const PUBLIC_ERRORS: ReadonlySet<ErrorCode> = new Set([
+  'bad_request',
+  'forbidden',
+  'not_found',
+  'unprocessable_entity',
+  'rate_limit_exceeded',
+  'internal_server_error',
+]);
+
+type SwaggerOptions = Parameters<typeof jsonSchemaTransformObject>[0];
+type OpenApiDocument = Extract<SwaggerOptions, { openapiObject: unknown }>['openapiObject'];
+
+export interface OpenApiOptions {
+  readonly title: string;
+  /** Public address of the API; left out, the document names no server. */
+  readonly baseUrl: string | undefined;
+  readonly docBase: string;
+}
+
+/** `GET /links/{linkId}/x` → `getLinksLinkIdX`, for routes that give no `operationId`. */
+function defaultOperationId(method: string, url: string): string {
+  const words = url.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
+  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+}
+
+/**
+ * Whether the route refuses parameters that it does not name. Programs that hold a secret key misspell; pages and what shows
+ * them add parameters of their own. Hidden routes refuse every request, for what they are, or close their query
+ * themselves.
+ */
+function isQueryClosed({ schema }: RouteOptions, requirements: RouteRequirements | undefined): boolean {
+  return requirements !== undefined && requirements.keyKind !== 'publishable' && schema?.hide !== true;
+}
+
+/**
+ * Marks what needs a key, says what the key needs, names each operation, and closes the query of routes that describe none.
+ * Has to be set before any route is added.
+ */
+export function describeRoute(route: RouteOptions): void {
+  const method = Array.isArray(route.method) ? route.method.join('') : route.method;
+  const requirements = requirementsOf(route);
+  const needs = requirements && requirementsText(requirements);
+  route.schema = {
+    operationId: defaultOperationId(method, route.url),
+    ...(isQueryClosed(route, requirements) ? { querystring: noQuerySchema } : {}),
+    ...(requirements === undefined ? {} : { security: [{ [SECURITY_SCHEMES[requirements.keyKind ?? 'secret']]: [] }] }),
+    ...(needs ? { description: needs } : {}),
+    ...route.schema,
+  };
+}
+
+function errorResponse(code: ErrorCode, docBase: string) {
+  return {
+    description: `Error ${ERROR_STATUS[code]}: ${code}`,
+    content: {
+      'application/json': {
+        schema: {
+          type: 'object' as const,
+          required: ['error'],
+          properties: {
+            error: {
+              type: 'object' as const,
+              required: ['code', 'message', 'doc_url'],
+              properties: {
+                code: { type: 'string' as const, enum: [code] },
+                message: { type: 'string' as const },
+                doc_url: { type: 'string' as const, example: errorBody(code, '', docBase).error.doc_url },
+              },
+            },
+          },
+        },
+      },
+    },
+  };
+}
+
+/** Adds the error answers to every operation, by reference. */
+function withErrorResponses(document: OpenApiDocument, docBase: string): OpenApiDocument {
+  for (const path of Object.values(document.paths ?? {})) {
+    for (const operation of Object.values(path ?? {})) {
+      if (typeof operation !== 'object' || operation === null || !('responses' in operation)) continue;
+      const responses = operation.responses as Record<string, unknown>;
+      for (const code of ERROR_CODES) {
+        if (operation.security === undefined && !PUBLIC_ERRORS.has(code)) continue;
+        responses[ERROR_STATUS[code]] ??= { $ref: `#/components/responses/${code}` };
+      }
+    }
+  }
+  const responses = Object.fromEntries(ERROR_CODES.map((code) => [code, errorResponse(code, docBase)]));
+  return { ...document, components: { ...document.components, responses } } as OpenApiDocument;
+}
+
+/** Leaves out named schemas that nothing refers to: each exists as an input and as an output. */
+function withoutUnusedSchemas(document: OpenApiDocument): OpenApiDocument {
+  const all: Record<string, unknown> = document.components?.schemas ?? {};
+  const used = new Set<string>();
+  const follow = (part: unknown) => {
+    for (const [, name = ''] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+      if (used.has(name)) continue;
+      used.add(name);
+      follow(all[name] ?? null);
+    }
+  };
+  follow(document.paths ?? {});
+  const schemas = Object.fromEntries(Object.entries(all).filter(([name]) => used.has(name)));
+  return { ...document, components: { ...document.components, schemas } } as OpenApiDocument;
+}
+
+/** The OpenAPI 3.1 document of all routes, at `/openapi.json`. */
+export const openApiPlugin = fp<OpenApiOptions>(
+  async (app: FastifyInstance, { title, baseUrl, docBase }) => {
+    await app.register(swagger, {
+      openapi: {
+        openapi: '3.1.0',
+        info: { title, version: '0.0.1' },
+        servers: baseUrl === undefined ? [] : [{ url: baseUrl }],
+        components: {
+          securitySchemes: {
+            [SECURITY_SCHEMES.secret]: { type: 'http', scheme: 'bearer', description: 'A workspace API key.' },
+            [SECURITY_SCHEMES.publishable]: {
+              type: 'http',
+              scheme: 'bearer',
+              description: 'A publishable key of the workspace, `dub_pk_…`, which may stand in a page.',
+            },
+          },
+        },
+      },
+      transform: jsonSchemaTransform,
+      transformObject: (given) => {
+        const document = jsonSchemaTransformObject(given) as OpenApiDocument;
+        addExamples(document.paths ?? {});
+        return withErrorResponses(withoutUnusedSchemas(document), docBase);
+      },
+    });
+    app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
+  },
+  { name: 'open-api' },
+);

@@ -1,0 +1,85 @@
+import { ApiError, type ErrorCode, errorBody } from '@waymark/contract';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { workspaceOf } from '../requests/request-logger.js';
+
+/** What the framework itself refuses, in words for the caller. Other framework errors are faults of ours: 500. */
+const FRAMEWORK_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ['bad_request', 'The request body is too large.'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['bad_request', 'The Content-Type of a request body must be application/json.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['bad_request', 'The request body does not have the length it declares.'],
+  FST_ERR_CTP_EMPTY_JSON_BODY: ['bad_request', 'The request body is empty.'],
+  FST_ERR_CTP_INVALID_JSON_BODY: [
+    'bad_request',
+    'The request body is not valid JSON, or has a member __proto__ or constructor.prototype.',
+  ],
+  FST_ERR_BAD_URL: ['bad_request', 'The URL is malformed.'],
+  FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'The requested resource was not found.'],
+  // Asked of QUERY before a route is; there is none.
+  FST_ERR_ROUTE_MISSING_CONTENT_TYPE: ['not_found', 'The requested resource was not found.'],
+  FST_ERR_NOT_FOUND: ['not_found', 'The requested resource was not found.'],
+};
+
+function isAbortedBody(err: { readonly code?: unknown; readonly statusCode?: unknown }): boolean {
+  return err.code === 'ECONNRESET' && err.statusCode === 400;
+}
+
+const RETRY_SOON = { retryAfterSeconds: 1 };
+const SOCKET_CODES: ReadonlySet<unknown> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_SOCKET',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+]);
+
+/** A store that does not answer comes back: the same request is worth repeating. */
+function isStoreAway(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false;
+  // The second is what `AbortSignal.timeout` gives.
+  return (
+    ('code' in thrown && SOCKET_CODES.has(thrown.code)) || thrown.name === 'TimeoutError' || isStoreAway(thrown.cause)
+  );
+}
+
+/** The public error for anything thrown. What is not known by name becomes a 500 that says nothing but the request id. */
+function toApiError(thrown: unknown, requestId: string): ApiError {
+  if (thrown instanceof ApiError) return thrown;
+  if (typeof thrown === 'object' && thrown !== null) {
+    const err = thrown as { readonly code?: unknown; readonly statusCode?: unknown };
+    const known = typeof err.code === 'string' ? FRAMEWORK_ERRORS[err.code] : undefined;
+    if (known !== undefined) return new ApiError(known[0], known[1], { cause: thrown });
+    if (isAbortedBody(err)) return new ApiError('bad_request', 'The request ended early.', { cause: thrown });
+  }
+  const message = `Something went wrong on our side. Please quote request ${requestId} when reporting it.`;
+  return new ApiError('internal_server_error', message, { cause: thrown, ...(isStoreAway(thrown) ? RETRY_SOON : {}) });
+}
+
+function logError(request: FastifyRequest, error: ApiError): void {
+  const workspaceId = workspaceOf(request);
+  const line = { err: error.cause ?? error, context: error.context, status: error.status, workspaceId };
+  if (error.status >= 500) request.log.error(line, 'request failed');
+  else request.log.debug(line, 'request refused');
+}
+
+/** Sends the error body. It leaves as text: a route's response schemas describe its successes. */
+export function sendError(
+  docBase: string,
+  thrown: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const error = toApiError(thrown, request.id);
+  logError(request, error);
+  if (error.retryAfterSeconds !== undefined) {
+    reply.header('retry-after', String(Math.max(1, Math.ceil(error.retryAfterSeconds))));
+  }
+  return reply
+    .code(error.status)
+    .header('content-type', 'application/json; charset=utf-8')
+    .send(JSON.stringify(errorBody(error.code, error.message, docBase)));
+}

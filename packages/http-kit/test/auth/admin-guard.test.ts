@@ -1,0 +1,136 @@
+import { createRateLimiter, type RateLimiter } from '@waymark/rate-limit';
+import { startRedis } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type AdminGuardOptions, type App, adminGuard } from '../../src/index.js';
+import { aTestApp } from '../test-app.js';
+
+const KEY = `${'k'.repeat(31)}:`;
+let server: Awaited<ReturnType<typeof startRedis>>;
+let redis: Redis;
+let rateLimiter: RateLimiter;
+let app: App;
+let lines: () => string;
+let nextAddress = 1;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+  redis.on('error', () => {});
+  rateLimiter = createRateLimiter(redis, { instanceKey: Buffer.alloc(32), commandTimeoutMs: 10_000 });
+});
+afterEach(() => app.close());
+afterAll(async () => {
+  await rateLimiter.close();
+  redis.disconnect();
+  await server.stop();
+});
+
+function start(options: Partial<AdminGuardOptions> = {}): void {
+  ({ app, lines } = aTestApp({}, async (routes) => {
+    await routes.register(adminGuard, { adminKey: KEY, rateLimiter, ...options });
+    routes.get('/ops', async () => 'plots');
+  }));
+  app.register(async (routes) => {
+    routes.get('/open', async () => 'open');
+  });
+}
+
+/** From an address that nothing has been counted for. */
+function ask(headers: Record<string, string> = {}, remoteAddress = `203.0.113.${nextAddress++}`) {
+  return app.inject({ url: '/ops', headers, remoteAddress });
+}
+
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+const basic = (user: string, key: string) => ({
+  authorization: `Basic ${Buffer.from(`${user}:${key}`).toString('base64')}`,
+});
+
+describe('the admin key', () => {
+  it.each([
+    ['as a bearer token', bearer(KEY)],
+    ['as the password of a user', basic('admin', KEY)],
+    ['as the password of nobody', basic('', KEY)],
+    ['whatever the case of the scheme', { authorization: `bearer ${KEY}` }],
+  ])('opens %s', async (_how, headers) => {
+    start();
+    const response = await ask(headers);
+    expect([response.statusCode, response.body]).toEqual([200, 'plots']);
+  });
+
+  it.each([
+    ['none', {}],
+    ['a wrong one', bearer('x'.repeat(32))],
+    ['one that is too short', bearer(KEY.slice(1))],
+    ['as a user name', basic(KEY, '')],
+    ['Basic without a colon', { authorization: `Basic ${Buffer.from(KEY.slice(0, -1)).toString('base64')}` }],
+    ['another scheme', { authorization: `Digest ${KEY}` }],
+    ['a header without end', bearer(KEY + 'x'.repeat(5000))],
+    ['an empty one', { authorization: '' }],
+  ])('refused: %s, with a challenge that browsers understand', async (_what, headers) => {
+    start();
+    const response = await ask(headers);
+    expect([response.statusCode, response.json().error.code]).toEqual([401, 'unauthorized']);
+    expect(response.headers['www-authenticate']).toMatch(/^Basic realm=/);
+    expect(lines()).not.toContain(KEY);
+  });
+
+  it('guards its own scope and no other', async () => {
+    start();
+    expect((await app.inject('/open')).statusCode).toBe(200);
+  });
+
+  it('closes everything when there is none', async () => {
+    start({ adminKey: undefined });
+    expect((await ask(bearer(KEY))).statusCode).toBe(401);
+    expect((await ask(bearer('undefined'))).statusCode).toBe(401);
+  });
+});
+
+describe('guessing', () => {
+  it('is limited to ten wrong keys of an address a minute, and never locks the right key out', async () => {
+    let redisAsked = 0;
+    const counting: AdminGuardOptions['rateLimiter'] = {
+      take: (...args) => {
+        redisAsked++;
+        return rateLimiter.take(...args);
+      },
+    };
+    start({ rateLimiter: counting });
+    const guess = (key: string) => ask(bearer(key), '198.51.100.7');
+    for (let tries = 0; tries < 10; tries++) expect((await guess(`wrong${tries}`)).statusCode).toBe(401);
+    for (let tries = 0; tries < 3; tries++) {
+      const refused = await guess('wrong');
+      expect([refused.statusCode, refused.json().error.code]).toEqual([429, 'rate_limit_exceeded']);
+      expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+      expect((await guess(KEY)).statusCode).toBe(200);
+    }
+    expect(redisAsked).toBe(11);
+    expect((await ask(bearer('wrong'))).statusCode).toBe(401);
+  });
+
+  it('from one IPv6 /64 ends there, whatever addresses of it are used', async () => {
+    start();
+    const guess = (key: string, host: number, network = 'aa') => ask(bearer(key), `2001:db8:${network}::${host}`);
+    for (let tries = 1; tries <= 10; tries++) expect((await guess(`wrong${tries}`, tries)).statusCode).toBe(401);
+    expect((await guess('wrong', 11)).statusCode).toBe(429);
+    expect((await guess('wrong', 1, 'bb')).statusCode).toBe(401);
+  });
+
+  it('is not what a page does that asks without a key, or with the right one', async () => {
+    start();
+    for (let count = 0; count < 30; count++) {
+      expect((await ask({}, '198.51.100.8')).statusCode).toBe(401);
+      expect((await ask(bearer(KEY), '198.51.100.8')).statusCode).toBe(200);
+    }
+  });
+});
+
+describe('programs of this machine', () => {
+  it.each(['127.0.0.1', '::1', '::ffff:127.0.0.1'])('need the key like anybody else, at %s', async (address) => {
+    start();
+    const local = { host: '127.0.0.1:3000' };
+    expect((await ask(local, address)).statusCode).toBe(401);
+    expect((await ask({ ...local, ...bearer(KEY) }, address)).statusCode).toBe(200);
+  });
+});

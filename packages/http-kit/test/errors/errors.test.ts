@@ -1,0 +1,255 @@
+import { ApiError, ERROR_STATUS, type ErrorCode } from '@waymark/contract';
+import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import type { App } from '../../src/index.js';
+import { aTestApp, DOC_BASE } from '../test-app.js';
+
+let app: App;
+afterEach(() => app.close());
+
+function start(addRoutes: (routes: App) => void): { lines: () => string } {
+  const started = aTestApp({}, addRoutes);
+  app = started.app;
+  return started;
+}
+
+describe('errors thrown by a handler', () => {
+  it.each(Object.entries(ERROR_STATUS) as [ErrorCode, number][])(
+    '%s answers %i in the error body',
+    async (code, status) => {
+      start((routes) => {
+        routes.get('/', async () => {
+          throw new ApiError(code, 'Because.');
+        });
+      });
+      const response = await app.inject('/');
+      expect(response.statusCode).toBe(status);
+      expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
+      expect(response.json()).toEqual({
+        error: {
+          code,
+          message: 'Because.',
+          doc_url: `${DOC_BASE}/api-reference/errors#${code.replaceAll('_', '-')}`,
+        },
+      });
+    },
+  );
+
+  it.each([
+    ['a store that is away', Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }), '1'],
+    [
+      'what failed because of that',
+      new Error('query', { cause: Object.assign(new Error(), { code: 'ECONNRESET' }) }),
+      '1',
+    ],
+    ['a store that hung up', Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' }), '1'],
+    ['a store that takes too long', new DOMException('The operation was aborted', 'TimeoutError'), '1'],
+    ['a fault of ours', new TypeError('undefined is not a function'), undefined],
+  ])('a 500 for %s says when to come back, if that will help', async (_what, thrown, header) => {
+    start((routes) => {
+      routes.get('/', async () => {
+        throw thrown;
+      });
+    });
+    const response = await app.inject('/');
+    expect([response.statusCode, response.headers['retry-after']]).toEqual([500, header]);
+  });
+
+  it.each([
+    [0, '1'],
+    [0.2, '1'],
+    [7, '7'],
+    [7.1, '8'],
+  ])('%d seconds to wait are sent as Retry-After: %s', async (retryAfterSeconds, header) => {
+    start((routes) => {
+      routes.get('/', async () => {
+        throw new ApiError('internal_server_error', 'Later.', { retryAfterSeconds });
+      });
+    });
+    expect((await app.inject('/')).headers['retry-after']).toBe(header);
+  });
+
+  it.each([
+    ['an error', () => new Error('password=hunter2')],
+    ['a string', () => 'hunter2'],
+    ['undefined', () => undefined],
+    ['an error that claims a status', () => Object.assign(new Error('hunter2'), { statusCode: 418, status: 418 })],
+    ['a foreign error with one of our codes', () => Object.assign(new Error('hunter2'), { code: 'bad_request' })],
+  ])('%s becomes a 500 without detail, logged with the request id', async (_what, thrown) => {
+    const { lines } = start((routes) => {
+      routes.get('/', async () => {
+        throw thrown();
+      });
+    });
+    const response = await app.inject('/');
+    const id = response.headers['x-request-id'] as string;
+    expect(response.statusCode).toBe(500);
+    expect(response.json().error).toMatchObject({
+      code: 'internal_server_error',
+      message: `Something went wrong on our side. Please quote request ${id} when reporting it.`,
+    });
+    expect(lines()).toContain(`"requestId":"${id}"`);
+    expect(lines()).toContain('"level":50');
+  });
+
+  it('an extra field in a response is our fault: 500, nothing of it sent', async () => {
+    start((routes) => {
+      routes.get('/', { schema: { response: { 200: z.strictObject({ a: z.string() }) } } }, async () => {
+        const body = { a: 'x', secretColumn: 'hunter2' };
+        return body;
+      });
+    });
+    const response = await app.inject('/');
+    expect(response.statusCode).toBe(500);
+    expect(response.body).not.toMatch(/hunter2|secretColumn/);
+  });
+});
+
+describe('requests that fit no route', () => {
+  it.each([
+    ['GET', '/nope'],
+    ['POST', '/nope'],
+    ['DELETE', '/here'],
+    ['OPTIONS', '/here'],
+    ['GET', '/here/'],
+    ['GET', '//here'],
+    ['GET', '/HERE'],
+  ] as const)('%s %s answers 404 not_found', async (method, url) => {
+    start((routes) => {
+      routes.get('/here', async () => 'yes');
+    });
+    const response = await app.inject({ method, url });
+    expect(response.statusCode).toBe(404);
+    expect(response.json().error.code).toBe('not_found');
+  });
+
+  it('an unknown route is 404 even when the body is broken or of another type', async () => {
+    start(() => {});
+    for (const type of ['application/json', 'text/html', 'multipart/form-data']) {
+      const response = await app.inject({ method: 'POST', url: '/nope', headers: { 'content-type': type }, body: '{' });
+      expect(response.statusCode).toBe(404);
+    }
+  });
+
+  it.each(['/keys/%', '/keys/%zz', '/keys/%e0%a4', '/%80'])('the broken encoding in %s answers 400', async (url) => {
+    start((routes) => {
+      routes.get('/keys/:key', async () => 'yes');
+    });
+    const response = await app.inject(url);
+    expect(response.statusCode).toBe(400);
+    expect(response.json().error).toMatchObject({ code: 'bad_request', message: 'The URL is malformed.' });
+    expect(response.headers['x-request-id']).toBeDefined();
+  });
+
+  it('a path parameter is decoded once, however long a key may be', async () => {
+    start((routes) => {
+      routes.get('/keys/:key', { schema: { params: z.object({ key: z.string() }) } }, async (request) => ({
+        key: request.params.key,
+      }));
+    });
+    expect((await app.inject('/keys/ext_a%2Fb%2525')).json()).toEqual({ key: 'ext_a/b%25' });
+    const key = '語'.repeat(190);
+    expect((await app.inject(`/keys/${encodeURIComponent(key)}`)).json()).toEqual({ key });
+    expect((await app.inject(`/keys/${'a'.repeat(5000)}`)).statusCode).toBe(404);
+  });
+});
+
+describe('request bodies', () => {
+  const echo = (routes: App) => {
+    routes.post('/', { schema: { body: z.object({ a: z.string() }) } }, async (request) => request.body);
+    routes.post('/any', async (request) => ({ body: request.body ?? 'none' }));
+    routes.delete('/any', async (request) => ({ body: request.body ?? 'none' }));
+  };
+  const post = (url: string, body: string, type = 'application/json') =>
+    app.inject({ method: 'POST', url, headers: { 'content-type': type }, body });
+
+  it.each([
+    '{',
+    '{"a":}',
+    "{'a':1}",
+    'a=1',
+    '\u0000',
+    '{"a":1}}',
+    '{"__proto__":{}}',
+    '{"a":{"constructor":{"prototype":1}}}',
+  ])('JSON that cannot be read (%j) answers 400', async (body) => {
+    start(echo);
+    const response = await post('/', body);
+    expect(response.statusCode).toBe(400);
+    expect(response.json().error).toMatchObject({
+      code: 'bad_request',
+      message: 'The request body is not valid JSON, or has a member __proto__ or constructor.prototype.',
+    });
+  });
+
+  it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/xml', 'nonsense', 'application/jsonx'])(
+    'a body of type %s answers 400, not 415',
+    async (type) => {
+      start(echo);
+      const response = await post('/', '{"a":"b"}', type);
+      expect(response.statusCode).toBe(400);
+      expect(response.json().error.code).toBe('bad_request');
+    },
+  );
+
+  it('a charset parameter is accepted and unknown fields are ignored', async () => {
+    start(echo);
+    const response = await post('/', '{"a":"b","unknown":1}', 'application/json; charset=utf-8');
+    expect(response.json()).toEqual({ a: 'b' });
+  });
+
+  it('a body that is too large answers 400, not 413', async () => {
+    start(echo);
+    const response = await post('/', JSON.stringify({ a: 'x'.repeat(1024 * 1024) }));
+    expect(response.statusCode).toBe(400);
+    expect(response.json().error.message).toBe('The request body is too large.');
+  });
+
+  it('an empty body is no body: fine where none is needed, 400 where one is', async () => {
+    start(echo);
+    expect((await post('/any', '')).json()).toEqual({ body: 'none' });
+    const deletion = await app.inject({
+      method: 'DELETE',
+      url: '/any',
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(deletion.json()).toEqual({ body: 'none' });
+    expect((await post('/', '')).statusCode).toBe(400);
+    expect((await app.inject({ method: 'POST', url: '/' })).statusCode).toBe(400);
+  });
+
+  it('a body of nothing but brackets answers 400, whatever the schema', async () => {
+    start((routes) => {
+      routes.post('/', { schema: { body: z.json() } }, async () => 'read');
+    });
+    const response = await post('/', '['.repeat(200_000) + ']'.repeat(200_000));
+    expect(response.statusCode).toBe(400);
+    expect(response.json().error.code).toBe('bad_request');
+  });
+});
+
+describe('request ids', () => {
+  it('every answer carries one of its own', async () => {
+    start((routes) => {
+      routes.get('/', async () => 'ok');
+    });
+    const ids = await Promise.all(
+      Array.from({ length: 50 }, async () => (await app.inject('/')).headers['x-request-id']),
+    );
+    expect(new Set(ids).size).toBe(50);
+  });
+
+  it.each(['req-1', '01JABCDEF', 'a:b/c.d=e+f', 'f'.repeat(128)])('a proxy’s id is kept: %s', async (id) => {
+    start(() => {});
+    expect((await app.inject({ url: '/', headers: { 'x-request-id': id } })).headers['x-request-id']).toBe(id);
+  });
+
+  it.each(['', ' ', 'a b', 'a\nb', '"', '-a', 'é', 'f'.repeat(129), '{"level":60}'])(
+    'an id that could forge a log line is replaced: %j',
+    async (id) => {
+      start(() => {});
+      const answered = (await app.inject({ url: '/', headers: { 'x-request-id': id } })).headers['x-request-id'];
+      expect(answered).toMatch(/^[a-z0-9]+-[a-z0-9]+$/);
+    },
+  );
+});

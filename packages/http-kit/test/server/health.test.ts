@@ -1,0 +1,126 @@
+import { type AddressInfo, connect } from 'node:net';
+import { afterEach, expect, it, vi } from 'vitest';
+import type { App } from '../../src/index.js';
+import { aGate, aTestApp } from '../test-app.js';
+
+let app: App;
+afterEach(() => app.close());
+
+it('healthz answers as long as the process does', async () => {
+  ({ app } = aTestApp({ readiness: { redis: () => Promise.reject(new Error('away')) } }));
+  const response = await app.inject('/healthz');
+  expect([response.statusCode, response.json()]).toEqual([200, { status: 'ok' }]);
+});
+
+it('readyz names the check that fails, and its reason only in the log', async () => {
+  const started = aTestApp({
+    readiness: { redis: () => Promise.reject(new Error('hunter2')), clickhouse: async () => 'pong' },
+  });
+  app = started.app;
+  const response = await app.inject('/readyz');
+  expect(response.statusCode).toBe(503);
+  expect(response.json()).toEqual({ status: 'not ready', checks: { redis: 'failed', clickhouse: 'ok' } });
+  expect(started.lines()).toContain('hunter2');
+});
+
+it('readyz turns ready again with its stores', async () => {
+  let isThere = false;
+  ({ app } = aTestApp({ readiness: { redis: () => (isThere ? Promise.resolve() : Promise.reject(new Error())) } }));
+  expect((await app.inject('/readyz')).statusCode).toBe(503);
+  isThere = true;
+  expect((await app.inject('/readyz')).json()).toEqual({ status: 'ready', checks: { redis: 'ok' } });
+});
+
+it('a check that hangs is failed in time', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    ({ app } = aTestApp({ readiness: { clickhouse: () => new Promise(() => {}) } }));
+    await app.ready();
+    const answer = app.inject('/readyz');
+    // Timers start once the request has reached the check.
+    while (vi.getTimerCount() === 0) await new Promise((resolve) => setImmediate(resolve));
+    await vi.advanceTimersByTimeAsync(2000);
+    expect((await answer).json()).toEqual({ status: 'not ready', checks: { clickhouse: 'failed' } });
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+it('probes that come together share one run of the checks', async () => {
+  let runs = 0;
+  ({ app } = aTestApp({
+    readiness: {
+      redis: async () => {
+        runs += 1;
+        await new Promise((resolve) => setImmediate(resolve));
+      },
+    },
+  }));
+  await app.ready();
+  await Promise.all(Array.from({ length: 20 }, () => app.inject('/readyz')));
+  expect(runs).toBe(1);
+});
+
+it('while stopping it is not ready, and requests that are under way are still answered', async () => {
+  const entered = aGate();
+  const released = aGate();
+  ({ app } = aTestApp({}, (routes) => {
+    routes.get('/slow', async () => {
+      entered.open();
+      await released.opened;
+      return { done: true };
+    });
+  }));
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  app.stopBeingReady();
+  expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(503);
+
+  const slow = fetch(`http://127.0.0.1:${port}/slow`);
+  await entered.opened;
+  const closed = app.close();
+  released.open();
+  expect(await (await slow).json()).toEqual({ done: true });
+  await closed;
+});
+
+it('a request on an open connection that comes while closing is answered, not refused with 503', async () => {
+  const [slowEntered, quickEntered, closing, released] = [aGate(), aGate(), aGate(), aGate()];
+  ({ app } = aTestApp({}, (routes) => {
+    routes.get('/slow', async () => {
+      slowEntered.open();
+      await released.opened;
+      return { slow: true };
+    });
+    routes.get('/quick', async () => {
+      quickEntered.open();
+      return { quick: true };
+    });
+  }));
+  app.addHook('preClose', async () => closing.open());
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk;
+  });
+  const ended = new Promise((resolve) => socket.once('close', resolve));
+  socket.write('GET /slow HTTP/1.1\r\nhost: a\r\n\r\n');
+  await slowEntered.opened;
+  const closed = app.close();
+  await closing.opened;
+  socket.write('GET /quick HTTP/1.1\r\nhost: a\r\n\r\n');
+  await quickEntered.opened;
+  released.open();
+  await Promise.all([ended, closed]);
+  expect(text).toMatch(/200 OK[\s\S]*\{"slow":true\}HTTP\/1\.1 200 OK[\s\S]*\{"quick":true\}$/);
+});
+
+it('on the port of short links the probe paths are nobody’s but a link’s', async () => {
+  ({ app } = aTestApp({ systemRoutes: false }, (routes) => {
+    routes.get('/:key', async (request) => ({ key: (request.params as { key: string }).key }));
+  }));
+  for (const path of ['healthz', 'readyz', 'openapi.json']) {
+    expect((await app.inject(`/${path}`)).json()).toEqual({ key: path });
+  }
+});

@@ -1,0 +1,113 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect } from 'node:net';
+import { Writable } from 'node:stream';
+import { afterEach, expect, it } from 'vitest';
+import { type App, createLogger } from '../../src/index.js';
+import { aTestApp } from '../test-app.js';
+
+let app: App | undefined;
+afterEach(async () => {
+  await app?.close();
+  app = undefined;
+});
+
+it('a request’s key, cookies and query appear in no line, whatever the level', async () => {
+  const started = aTestApp({}, (routes) => {
+    routes.get('/events', async (request) => {
+      request.log.info({ headers: request.headers, req: request, raw: { headers: request.headers } }, 'all of it');
+      throw new Error('boom');
+    });
+  });
+  app = started.app;
+  await app.inject({
+    url: '/events?password=hunter2&email=a@b.c',
+    headers: { authorization: 'Bearer dub_hunter3', cookie: 'dub_id=hunter4' },
+  });
+  expect(started.lines()).toContain('"path":"/events"');
+  expect(started.lines()).toContain('boom');
+  expect(started.lines()).not.toMatch(/hunter|a@b\.c/);
+});
+
+it('a request whose client is gone is logged without its network', async () => {
+  const started = aTestApp({}, (routes) => {
+    routes.get('/long', async () => 'a'.repeat(20_000_000));
+  });
+  app = started.app;
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
+  socket.write('GET /long HTTP/1.1\r\nhost: a\r\n\r\n');
+  await once(socket, 'readable');
+  socket.resetAndDestroy();
+  await expect.poll(started.lines).toMatch(/"path":"\/long","ip":null/);
+});
+
+it('secrets are hidden by name, one and two levels down', () => {
+  let text = '';
+  const destination = new Writable({
+    write(chunk, _encoding, done) {
+      text += chunk;
+      done();
+    },
+  });
+  const logger = createLogger({ name: 'x', destination });
+  for (const name of [
+    'authorization',
+    'cookie',
+    'password',
+    'token',
+    'apiKey',
+    'publishableKey',
+    'instanceKey',
+    'secret',
+    'clickhousePassword',
+    'set-cookie',
+  ]) {
+    logger.info({ [name]: 'hunter', a: { [name]: 'hunter' }, b: { c: { [name]: 'hunter' } } }, name);
+  }
+  expect(text).not.toContain('hunter');
+  expect(text).toContain('***');
+});
+
+it('an error of Redis names its command, not what was in it', () => {
+  let text = '';
+  const destination = new Writable({
+    write(chunk, _encoding, done) {
+      text += chunk;
+      done();
+    },
+  });
+  const err = Object.assign(new Error('OOM'), { command: { name: 'evalsha', args: ['hunter', '203.0.113.77'] } });
+  createLogger({ name: 'x', destination }).warn({ err }, 'no room');
+  expect(JSON.parse(text).err).toMatchObject({ type: 'Error', message: 'OOM', command: 'evalsha' });
+  expect(text).not.toMatch(/hunter|203/);
+});
+
+it('of an address only its network is written', async () => {
+  const started = aTestApp({}, (routes) => {
+    routes.get('/events', async () => 'ok');
+  });
+  app = started.app;
+  for (const address of ['203.0.113.77', '2001:db8:1:2:3:4:5:6', '2001:db8::77', '::ffff:198.51.100.77']) {
+    await app.inject({ url: '/events', headers: { 'x-forwarded-for': address } });
+  }
+  const ips = started
+    .lines()
+    .split('\n')
+    .map((line) => /"ip":"([^"]*)"/.exec(line)?.[1])
+    .filter((ip) => ip !== undefined);
+  expect(ips).toEqual(['203.0.113.0', '2001:db8:1::', '2001:db8::', '198.51.100.0']);
+});
+
+it('refusals are no noise: at the usual level only our own faults make a line', async () => {
+  let text = '';
+  const destination = new Writable({
+    write(chunk, _encoding, done) {
+      text += chunk;
+      done();
+    },
+  });
+  ({ app } = aTestApp({ logger: createLogger({ name: 'x', level: 'info', destination }) }));
+  await app.inject('/nope');
+  await app.inject('/%zz');
+  expect(text).toBe('');
+});

@@ -1,0 +1,214 @@
+import { METHODS } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import fc from 'fast-check';
+import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import type { App } from '../../src/index.js';
+import { aGate, aTestApp, DOC_BASE } from '../test-app.js';
+
+let app: App;
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await app.close();
+});
+
+async function listen(options: Parameters<typeof aTestApp>[0] = {}): Promise<number> {
+  ({ app } = aTestApp(options, (routes) => {
+    routes.get('/', async (request) => ({ length: JSON.stringify(request.query).length }));
+    routes.post('/', { schema: { body: z.object({ a: z.string() }) } }, async (request) => request.body);
+  }));
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  return (app.server.address() as AddressInfo).port;
+}
+
+interface Conversation {
+  readonly socket: Socket;
+  /** All that came back, once the server has closed the connection. */
+  readonly answer: Promise<string>;
+}
+
+function talk(port: number, ...parts: readonly (string | Buffer)[]): Conversation {
+  const socket = connect(port, '127.0.0.1');
+  sockets.push(socket);
+  const answer = new Promise<string>((resolve) => {
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk;
+    });
+    socket.on('error', (err) => {
+      text += `<${(err as NodeJS.ErrnoException).code}>`;
+    });
+    socket.on('close', () => resolve(text));
+  });
+  for (const part of parts) socket.write(part);
+  return { socket, answer };
+}
+
+function expectErrorBody(answer: string, message: string): void {
+  const [head = '', body = ''] = answer.split('\r\n\r\n');
+  expect(head).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+  expect(head.toLowerCase()).toContain('content-type: application/json');
+  expect(head.toLowerCase()).toContain('connection: close');
+  expect(head.toLowerCase()).toContain('cache-control: no-store\r\nx-content-type-options: nosniff');
+  expect(JSON.parse(body)).toEqual({
+    error: { code: 'bad_request', message, doc_url: `${DOC_BASE}/api-reference/errors#bad-request` },
+  });
+}
+
+describe('bytes that are no request', () => {
+  it.each([
+    ['noise', 'lorem ipsum\r\n\r\n'],
+    ['a TLS hello', Buffer.from('16030100a5010000a10303', 'hex')],
+    ['an unknown method', 'GRAB / HTTP/1.1\r\nhost: a\r\n\r\n'],
+    ['an unknown version', 'GET / HTTP/7.0\r\nhost: a\r\n\r\n'],
+    ['a space in the path', 'GET /a b HTTP/1.1\r\nhost: a\r\n\r\n'],
+    ['a header without a colon', 'GET / HTTP/1.1\r\nhost\r\n\r\n'],
+    ['two lengths', 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n'],
+    ['a length and chunks', 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n'],
+    [
+      'a broken chunk',
+      'POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n',
+    ],
+  ])('%s answers 400 in the error body', async (_what, bytes) => {
+    const port = await listen();
+    expectErrorBody(await talk(port, bytes).answer, 'The request is not valid HTTP.');
+  });
+
+  it('a request without the Host header answers 400 in the error body; HTTP/1.0 has none', async () => {
+    const port = await listen();
+    for (const request of ['GET /', 'GET /nope', 'POST /']) {
+      const answer = await talk(port, `${request} HTTP/1.1\r\nconnection: close\r\n\r\n`).answer;
+      expectErrorBody(answer, 'The Host header is missing.');
+    }
+    expect(await talk(port, 'GET / HTTP/1.0\r\n\r\n').answer).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it.each(METHODS.filter((method) => method !== 'CONNECT' && method !== 'GET' && method !== 'HEAD'))(
+    '%s where nobody asked for it is refused, whatever comes with it',
+    async (method) => {
+      const port = await listen();
+      for (const rest of [
+        '\r\n',
+        'Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}',
+        'Content-Type: text/plain\r\nContent-Length: 1\r\n\r\nx',
+        'Content-Length: 1\r\n\r\nx',
+      ]) {
+        const ask = (path: string) =>
+          talk(port, `${method} ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${rest}`).answer;
+        expect(await ask('/nope')).toMatch(/^HTTP\/1\.1 404 [\s\S]*"code":"not_found"/);
+        expect(await ask('/')).toMatch(method === 'POST' ? /^HTTP\/1\.1 400 / : /^HTTP\/1\.1 404 /);
+      }
+    },
+  );
+
+  it('nothing a stranger sends makes a 500 or stops the server', async () => {
+    const port = await listen();
+    let answers = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom('GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'TRACE'),
+        fc.oneof(fc.webPath(), fc.string({ unit: 'binary' }), fc.string()),
+        fc.dictionary(
+          fc.constantFrom('content-type', 'expect', 'accept-encoding', 'x-request-id', 'upgrade', 'forwarded'),
+          fc.string(),
+        ),
+        fc.string(),
+        async (method, path, headers, body) => {
+          const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+          const request = `${method} /${path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: ${Buffer.byteLength(body)}\r\n${lines.join('')}\r\n${body}`;
+          const { socket, answer } = talk(port, request);
+          // Half-open: the server sees the end of what it may still wait for.
+          socket.end();
+          const text = await answer;
+          if (text.startsWith('HTTP/1.1 ')) answers += 1;
+          expect(text).not.toMatch(/^HTTP\/1\.1 (5|405|413|415|417|431)/);
+        },
+      ),
+      { numRuns: 300 },
+    );
+    expect(answers).toBeGreaterThan(250);
+    expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(200);
+  });
+});
+
+describe('sizes', () => {
+  it('a query of 10,000 characters in any script passes', async () => {
+    const port = await listen();
+    const response = await fetch(`http://127.0.0.1:${port}/?query=${encodeURIComponent('語'.repeat(10_000))}`);
+    expect(await response.json()).toEqual({ length: 10_000 + '{"query":""}'.length });
+  });
+
+  it('headers beyond the limit answer 400, read even by a client that first sends all it has', async () => {
+    const port = await listen();
+    const { socket, answer } = talk(port, 'GET / HTTP/1.1\r\nhost: a\r\nx: ');
+    socket.pause();
+    await new Promise((resolve) => socket.write('y'.repeat(2_000_000), resolve));
+    socket.resume();
+    expectErrorBody(await answer, 'The request headers are too large.');
+  });
+
+  it('a client that sends a far too large body still reads why it was refused', async () => {
+    const port = await listen();
+    const response = await fetch(`http://127.0.0.1:${port}/`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ a: 'x'.repeat(8_000_000) }),
+    });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { message: 'The request body is too large.' } });
+  });
+});
+
+describe('slow clients', () => {
+  const timeoutsMs = { headers: 200, request: 400, checkInterval: 50 };
+
+  it.each([
+    ['headers that never end', 'GET / HTTP/1.1\r\nhost: a\r\n'],
+    [
+      'a body that never ends',
+      'POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{"a"',
+    ],
+  ])('%s are answered 400 and cut off', async (_what, bytes) => {
+    const port = await listen({ timeoutsMs });
+    expectErrorBody(await talk(port, bytes).answer, 'The request took too long to arrive.');
+  });
+
+  it('a client that leaves in the middle of its body disturbs nobody', async () => {
+    const port = await listen();
+    const { socket } = talk(
+      port,
+      'POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
+    );
+    await new Promise((resolve) => socket.once('connect', resolve));
+    socket.resetAndDestroy();
+    expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(200);
+  });
+});
+
+describe('pipelining', () => {
+  it('garbage behind a request that is being answered is not taken for its answer', async () => {
+    const entered = aGate();
+    const released = aGate();
+    ({ app } = aTestApp({}, (routes) => {
+      routes.get('/slow', async () => {
+        entered.open();
+        await released.opened;
+        return { recorded: true };
+      });
+    }));
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = app.server.address() as AddressInfo;
+    const { socket, answer } = talk(port, 'GET /slow HTTP/1.1\r\nhost: a\r\n\r\n');
+    await entered.opened;
+    socket.write('garbage\r\n\r\n');
+    expect(await answer).toBe('');
+    released.open();
+  });
+
+  it('an unknown expectation is ignored rather than answered 417', async () => {
+    const port = await listen();
+    const { answer } = talk(port, 'GET / HTTP/1.1\r\nhost: a\r\nexpect: tea\r\nconnection: close\r\n\r\n');
+    expect(await answer).toMatch(/^HTTP\/1\.1 200 OK/);
+  });
+});

@@ -1,0 +1,199 @@
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+
+const source = pathToFileURL(fileURLToPath(new URL('../../src/index.ts', import.meta.url))).href;
+let directory: string;
+const children: ChildProcess[] = [];
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'waymark-run-'));
+});
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  rmSync(directory, { recursive: true, force: true });
+});
+
+interface Run {
+  readonly child: ChildProcess;
+  said(text: string): Promise<void>;
+  readonly output: () => string;
+  readonly exit: Promise<number | string | null>;
+}
+
+/** Runs `runService(async () => { … }, options)` in a process of its own. */
+function run(body: string, options: { forked?: boolean; deadlineMs?: number } = {}): Run {
+  const file = join(directory, `service-${children.length}.mts`);
+  writeFileSync(
+    file,
+    `import { runService } from ${JSON.stringify(source)};
+     const say = (text) => process.stdout.write(text + '\\n');
+     // Listens before it speaks: the test answers with the signal at once.
+     const signalAfter = (text) => new Promise((resolve) => { process.once('SIGWINCH', resolve); say(text); });
+     const keepAlive = setInterval(() => {}, 1000);
+     await runService(async () => { ${body} }, { deadlineMs: ${options.deadlineMs ?? 10_000} });
+     say('started');`,
+  );
+  const nodeOptions = ['--import', 'tsx', '--conditions', 'waymark-source'];
+  const child = options.forked
+    ? fork(file, { execArgv: nodeOptions, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+    : spawn(process.execPath, [...nodeOptions, file], { stdio: ['ignore', 'pipe', 'pipe'] });
+  children.push(child);
+  let text = '';
+  const waiting = new Set<() => void>();
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk) => {
+      text += chunk;
+      for (const check of waiting) check();
+    });
+  }
+  // Not the child's own 'close', which does not come after a disconnect.
+  const streamsEnded = Promise.all([child.stdout, child.stderr].map((stream) => stream && once(stream, 'close')));
+  const exit = once(child, 'exit').then(async ([code, signal]) => {
+    await streamsEnded;
+    return (code ?? signal) as number | string | null;
+  });
+  return {
+    child,
+    output: () => text,
+    exit,
+    said: (wanted) =>
+      new Promise((resolve, reject) => {
+        const check = () => {
+          if (!text.includes(wanted)) return;
+          waiting.delete(check);
+          resolve();
+        };
+        waiting.add(check);
+        void exit.then(() => reject(new Error(`ended without saying ${wanted}: ${text}`)));
+        check();
+      }),
+  };
+}
+
+const CLEAN = `return { close: async () => { say('closed'); } };`;
+
+it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('%s stops it in order, with exit code 0', async (signal) => {
+  const service = run(CLEAN);
+  await service.said('started');
+  service.child.kill(signal);
+  expect(await service.exit).toBe(0);
+  expect(service.output()).toContain('closed');
+});
+
+it('a Ctrl-C that arrives twice, from the terminal and from npm, still stops it in order', async () => {
+  const service = run(`return { close: async () => {
+    process.on('SIGINT', () => say('heard again'));
+    await signalAfter('closing');
+    say('closed');
+  } };`);
+  await service.said('started');
+  service.child.kill('SIGINT');
+  await service.said('closing');
+  service.child.kill('SIGINT');
+  await service.said('heard again');
+  service.child.kill('SIGWINCH');
+  expect(await service.exit).toBe(0);
+  expect(service.output()).toContain('closed');
+});
+
+it('asked again and again it leaves at once, with exit code 1', async () => {
+  const service = run(`return { close: () => new Promise(() => say('closing')) };`, { deadlineMs: 600_000 });
+  await service.said('started');
+  service.child.kill('SIGINT');
+  await service.said('closing');
+  service.child.kill('SIGINT');
+  service.child.kill('SIGTERM');
+  expect(await service.exit).toBe(1);
+});
+
+it('a close that hangs is cut off at the deadline, with exit code 1', async () => {
+  const service = run(`return { close: () => new Promise(() => {}) };`, { deadlineMs: 300 });
+  await service.said('started');
+  service.child.kill('SIGTERM');
+  expect(await service.exit).toBe(1);
+});
+
+it('a close that is done does not wait for the deadline', async () => {
+  const service = run(CLEAN, { deadlineMs: 600_000 });
+  await service.said('started');
+  service.child.kill('SIGTERM');
+  expect(await service.exit).toBe(0);
+});
+
+it('a close that fails is told and ends with exit code 1', async () => {
+  const service = run(`return { close: () => Promise.reject(new Error('flush failed')) };`);
+  await service.said('started');
+  service.child.kill('SIGTERM');
+  expect(await service.exit).toBe(1);
+  expect(service.output()).toContain('flush failed');
+});
+
+it.each([
+  ['a rejection that nobody handles', `setImmediate(() => { void Promise.reject(new Error('lost')); });`],
+  ['an exception that nobody catches', `setImmediate(() => { throw new Error('lost'); });`],
+])('%s is logged and fatal, after an orderly stop', async (_what, fault) => {
+  const service = run(`${fault} ${CLEAN}`);
+  expect(await service.exit).toBe(1);
+  expect(service.output()).toContain('lost');
+  expect(service.output()).toContain('closed');
+});
+
+it('a start that fails says why and ends with exit code 1', async () => {
+  const service = run(`throw new Error('port taken');`);
+  expect(await service.exit).toBe(1);
+  expect(service.output()).toContain('could not start: port taken');
+});
+
+it('a stop during the start waits for the start, then closes what it made', async () => {
+  const service = run(`await signalAfter('starting');
+    ${CLEAN}`);
+  await service.said('starting');
+  service.child.kill('SIGTERM');
+  await service.said('stopping');
+  service.child.kill('SIGWINCH');
+  expect(await service.exit).toBe(0);
+  expect(service.output()).toContain('closed');
+});
+
+it('a child tells its parent when it is ready, not before', async () => {
+  const service = run(`await signalAfter('starting'); ${CLEAN}`, {
+    forked: true,
+  });
+  const messages: unknown[] = [];
+  service.child.on('message', (message) => messages.push(message));
+  await service.said('starting');
+  expect(messages).toEqual([]);
+  service.child.kill('SIGWINCH');
+  await once(service.child, 'message');
+  expect(messages).toEqual([{ ready: true }]);
+});
+
+it('a child stops when its parent is gone', async () => {
+  const service = run(CLEAN, { forked: true });
+  await service.said('started');
+  service.child.disconnect();
+  expect(await service.exit).toBe(0);
+  expect(service.output()).toContain('closed');
+});
+
+it('a child whose parent went before its code was loaded stops without a start', async () => {
+  const service = run(`say('starting'); ${CLEAN}`, { forked: true });
+  service.child.disconnect();
+  expect(await service.exit).toBe(0);
+  expect(service.output()).not.toContain('starting');
+});
+
+it('a child leaves Ctrl-C to its parent, which decides the order', async () => {
+  const service = run(CLEAN, { forked: true });
+  await service.said('started');
+  service.child.kill('SIGINT');
+  service.child.kill('SIGTERM');
+  expect(await service.exit).toBe(0);
+  expect(service.output()).toContain('"reason":"SIGTERM"');
+  expect(service.output()).not.toContain('"reason":"SIGINT"');
+});

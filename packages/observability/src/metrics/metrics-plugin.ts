@@ -1,0 +1,55 @@
+import { type AdminGuardOptions, adminGuard } from '@waymark/http-kit';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import type { Operations } from '../operations.js';
+import { VISIT_ROUTE } from './request-counts.js';
+
+export interface RequestCountOptions {
+  readonly operations: Pick<Operations, 'requests' | 'tracing'>;
+  /** On the link port every path is a short link's. */
+  readonly isLinkPort?: boolean;
+}
+
+/** Pattern of the route; requested paths are private, and their number is not bounded. */
+function routeOf(request: FastifyRequest, isLinkPort: boolean): string {
+  const { url } = request.routeOptions;
+  if (isLinkPort && (url === '/' || url === '/*'))
+    return request.method === 'GET' || request.method === 'HEAD' ? VISIT_ROUTE : `${request.method} /:key`;
+  return `${request.method} ${url ?? 'unknown'}`;
+}
+
+/** Counts, and traces where that is wanted, every request of the app: its route, plan and status. Register it before the routes. */
+export const requestCountPlugin = fp<RequestCountOptions>(
+  async (app, { operations, isLinkPort = false }) => {
+    const { requests, tracing } = operations;
+    if (tracing !== undefined) {
+      app.addHook('onRequest', (request, _reply, done) => {
+        tracing.begin(request);
+        done();
+      });
+    }
+    app.addHook('onResponse', (request: FastifyRequest, reply: FastifyReply, done) => {
+      const { callerPlan: plan, isOverLimit } = request;
+      const status = reply.raw.statusCode;
+      const route = routeOf(request, isLinkPort);
+      requests.count({ route, plan, status }, reply.elapsedTime, isOverLimit);
+      tracing?.end(request, reply, route);
+      done();
+    });
+  },
+  { name: 'request-count' },
+);
+
+export interface MetricsRouteOptions extends Pick<AdminGuardOptions, 'adminKey' | 'rateLimiter'> {
+  readonly operations: Pick<Operations, 'registry'>;
+}
+
+/** `GET /metrics` for Prometheus, behind the admin key: a caller on this machine may be any of its users, or a proxy. */
+export async function metricsRoute(app: FastifyInstance, options: MetricsRouteOptions): Promise<void> {
+  const { adminKey, rateLimiter, operations } = options;
+  const { registry } = operations;
+  await app.register(adminGuard, { adminKey, rateLimiter });
+  app.get('/metrics', { schema: { hide: true } }, async (_request, reply) => {
+    return reply.type(registry.contentType).send(await registry.metrics());
+  });
+}

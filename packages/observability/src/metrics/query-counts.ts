@@ -1,0 +1,38 @@
+import type { QueryCaller, QueryReport } from '@waymark/clickhouse';
+import { parseResourceId } from '@waymark/contract';
+import type { OpsLog } from '../ops-log.js';
+
+/** Queries of the API that took long or failed, by endpoint. */
+export interface QueryCounts {
+  count(caller: QueryCaller, report: QueryReport): void;
+  slow(): ReadonlyMap<string, number>;
+  failed(): ReadonlyMap<string, number>;
+}
+
+/** Longer ones are written down. */
+const SLOW_MS = 1000;
+
+const addOne = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1);
+
+export function createQueryCounts({
+  opsLog,
+  now,
+}: {
+  readonly opsLog: Pick<OpsLog, 'add'>;
+  readonly now: () => number;
+}): QueryCounts {
+  const slow = new Map<string, number>();
+  const failed = new Map<string, number>();
+  return {
+    slow: () => slow,
+    failed: () => failed,
+    count({ endpoint, workspaceId }, { durationMs, readRows, readBytes, error }) {
+      const isSlow = durationMs >= SLOW_MS;
+      if (!isSlow && error === '') return;
+      if (isSlow) addOne(slow, endpoint);
+      if (error !== '') addOne(failed, endpoint);
+      const workspace = parseResourceId('workspace', workspaceId) ?? '0';
+      opsLog.add('ops_slow_queries', [now(), workspace, endpoint, Math.round(durationMs), readRows, readBytes, error]);
+    },
+  };
+}

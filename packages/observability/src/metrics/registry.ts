@@ -1,0 +1,136 @@
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import type { ComponentWatch } from '../components/component-watch.js';
+import type { OpsLog } from '../ops-log.js';
+import {
+  addCounter,
+  addGauge,
+  addHistogram,
+  DURATION_BOUNDS_SECONDS,
+  durationSample,
+  type Sample,
+} from './collectors.js';
+import type { DurationCounts } from './duration-counts.js';
+import { METRICS } from './metric-names.js';
+import type { QueryCounts } from './query-counts.js';
+import type { QueueSampler } from './queue-sampler.js';
+import type { RequestCounts } from './request-counts.js';
+import { ROWS_BOUNDS, type WriterCounts } from './writer-counts.js';
+
+/** How many records were found where. */
+export type CatalogLookups = Readonly<Record<string, Readonly<Record<'memory' | 'redis' | 'clickhouse', number>>>>;
+
+export interface RegistryParts {
+  readonly service: string;
+  readonly components: Pick<ComponentWatch, 'componentStatus' | 'redisMemory'>;
+  readonly queue: Pick<QueueSampler, 'queue' | 'spool'>;
+  readonly requests: Pick<RequestCounts, 'all'>;
+  readonly queries: Pick<QueryCounts, 'slow' | 'failed'>;
+  readonly opsLog: Pick<OpsLog, 'dropped'>;
+  readonly catalogLookups: (() => CatalogLookups) | undefined;
+  readonly writer: Pick<WriterCounts, 'all'> | undefined;
+}
+
+const DEAD_LETTERS = 'dead-letter';
+
+function groupBy<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
+  return groups;
+}
+
+const one = (value: number | undefined): Sample[] => (value === undefined ? [] : [{ labels: {}, value }]);
+
+function addRequests(registry: Registry, requests: RegistryParts['requests']): void {
+  const [name, help] = METRICS.requestSeconds;
+  addHistogram(registry, name, help, DURATION_BOUNDS_SECONDS, () =>
+    [...groupBy(requests.all(), ({ kind }) => `${kind.route} ${kind.status}`).values()].map((same) => {
+      const { route = '', status = 0 } = same[0]?.kind ?? {};
+      const [method = '', path = ''] = route.split(' ');
+      const counts: DurationCounts[] = same.map(({ durations }) => durations);
+      return durationSample({ method, route: path, status: String(status) }, counts);
+    }),
+  );
+  addCounter(registry, ...METRICS.limited, () =>
+    [...groupBy(requests.all(), ({ kind }) => kind.plan)]
+      .filter(([plan]) => plan !== '')
+      .map(([plan, same]) => ({ labels: { plan }, value: same.reduce((sum, { limited }) => sum + limited, 0) })),
+  );
+}
+
+function addQueue(registry: Registry, queue: RegistryParts['queue']): void {
+  addGauge(registry, ...METRICS.queueJobs, () =>
+    Object.entries(queue.queue()?.depths ?? {})
+      .filter(([kind]) => kind !== DEAD_LETTERS)
+      .flatMap(([kind, depth]) =>
+        Object.entries(depth).map(([state, value]: [string, number]) => ({ labels: { kind, state }, value })),
+      ),
+  );
+  addGauge(registry, ...METRICS.queueAge, () =>
+    Object.entries(queue.queue()?.oldestMs ?? {}).map(([kind, age]) => ({ labels: { kind }, value: age / 1000 })),
+  );
+  addGauge(registry, ...METRICS.deadLetters, () => one(queue.queue()?.depths[DEAD_LETTERS]?.waiting));
+  addGauge(registry, ...METRICS.spoolFiles, () => one(queue.spool()?.files));
+  addGauge(registry, ...METRICS.spoolBytes, () => one(queue.spool()?.bytes));
+}
+
+function addWriter(registry: Registry, writer: Pick<WriterCounts, 'all'>): void {
+  const kinds = () => [...writer.all()];
+  addHistogram(registry, ...METRICS.batchRows, ROWS_BOUNDS, () =>
+    kinds().map(([kind, { insertDurations, rows, rowPlaces }]) => ({
+      labels: { kind },
+      count: insertDurations.count,
+      sum: rows,
+      places: rowPlaces,
+    })),
+  );
+  addHistogram(registry, ...METRICS.insertSeconds, DURATION_BOUNDS_SECONDS, () =>
+    kinds().map(([kind, { insertDurations }]) => durationSample({ kind }, [insertDurations])),
+  );
+  addCounter(registry, ...METRICS.groups, () =>
+    kinds().flatMap(([kind, { outcomes }]) =>
+      [...outcomes].map(([outcome, value]) => ({ labels: { kind, outcome }, value })),
+    ),
+  );
+}
+
+function addComponents(registry: Registry, components: RegistryParts['components']): void {
+  const { componentStatus, redisMemory } = components;
+  addGauge(registry, ...METRICS.componentUp, () =>
+    componentStatus()
+      .filter(({ state }) => state !== 'unknown')
+      .map(({ component, state }) => ({ labels: { component }, value: state === 'down' ? 0 : 1 })),
+  );
+  addCounter(registry, ...METRICS.componentStarts, () =>
+    componentStatus().map(({ component, starts }) => ({ labels: { component }, value: starts })),
+  );
+  addCounter(registry, ...METRICS.componentKills, () =>
+    componentStatus().map(({ component, kills }) => ({ labels: { component }, value: kills })),
+  );
+  addGauge(registry, ...METRICS.redisUsed, () => one(redisMemory()?.usedBytes));
+  addGauge(registry, ...METRICS.redisLimit, () => one(redisMemory()?.limitBytes));
+}
+
+/** Everything that `/metrics` of a process says. Asking it waits for no store: each value is as of the last look. */
+export function createRegistry(parts: RegistryParts): Registry {
+  const registry = new Registry();
+  registry.setDefaultLabels({ service: parts.service });
+  collectDefaultMetrics({ register: registry });
+  addRequests(registry, parts.requests);
+  addQueue(registry, parts.queue);
+  addComponents(registry, parts.components);
+  if (parts.writer !== undefined) addWriter(registry, parts.writer);
+  const lookups = parts.catalogLookups;
+  if (lookups !== undefined) {
+    addCounter(registry, ...METRICS.catalogLookups, () =>
+      Object.entries(lookups()).flatMap(([kind, answers]) =>
+        Object.entries(answers).map(([from, value]) => ({ labels: { kind, from }, value })),
+      ),
+    );
+  }
+  const byEndpoint = (counts: ReadonlyMap<string, number>) =>
+    [...counts].map(([endpoint, value]) => ({ labels: { endpoint }, value }));
+  addCounter(registry, ...METRICS.slowQueries, () => byEndpoint(parts.queries.slow()));
+  addCounter(registry, ...METRICS.failedQueries, () => byEndpoint(parts.queries.failed()));
+  addCounter(registry, ...METRICS.opsDropped, () => one(parts.opsLog.dropped()));
+  return registry;
+}

@@ -1,0 +1,72 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import type { ComponentWatch } from '../components/component-watch.js';
+import type { OpsLog } from '../ops-log.js';
+import type { QueueSampler } from './queue-sampler.js';
+
+export interface SamplesOptions {
+  readonly service: string;
+  readonly components: Pick<ComponentWatch, 'instance' | 'redisMemory' | 'componentStatus'>;
+  readonly queue: Pick<QueueSampler, 'queue' | 'spool'>;
+  readonly opsLog: Pick<OpsLog, 'add' | 'onFlush' | 'dropped'>;
+  /** Measures the sizes of tables as well: one service does. */
+  readonly clickhouse: ClickHouseClient | undefined;
+  readonly now: () => number;
+}
+
+const NANOSECONDS_PER_MS = 1e6;
+const TABLES_INTERVAL_MS = 60_000;
+const TABLES_ANSWER_MS = 2000;
+
+const SIZES = `SELECT table, sum(rows) AS rows, sum(bytes_on_disk) AS bytes FROM system.parts
+WHERE active AND database = currentDatabase() GROUP BY table`;
+
+/** Adds what this process measures to `ops_samples` whenever rows are written. */
+export function startSamples(options: SamplesOptions): { close(): void } {
+  const { service, components, queue, opsLog, clickhouse, now } = options;
+  const loop = monitorEventLoopDelay({ resolution: 20 });
+  loop.enable();
+  let sizesAt = Number.NEGATIVE_INFINITY;
+
+  const put = (metric: string, value: number) =>
+    opsLog.add('ops_samples', [now(), service, components.instance, metric, value]);
+
+  async function measureTables(client: ClickHouseClient): Promise<void> {
+    const signal = AbortSignal.timeout(TABLES_ANSWER_MS);
+    for (const [table, rows, bytes] of await client.rows<[string, string, string]>({ query: SIZES, signal })) {
+      put(`table_rows:${table}`, Number(rows));
+      put(`table_bytes:${table}`, Number(bytes));
+    }
+  }
+
+  opsLog.onFlush(() => {
+    const sample = queue.queue();
+    for (const [kind, { waiting, active, delayed }] of Object.entries(sample?.depths ?? {})) {
+      if (kind === 'dead-letter') put('dead_letters', waiting);
+      else
+        for (const [state, count] of Object.entries({ waiting, active, delayed })) put(`queue_${state}:${kind}`, count);
+    }
+    for (const [kind, age] of Object.entries(sample?.oldestMs ?? {})) put(`queue_oldest_ms:${kind}`, age);
+    const spool = queue.spool();
+    if (spool !== undefined) {
+      put('spool_files', spool.files);
+      put('spool_bytes', spool.bytes);
+    }
+    const memory = components.redisMemory();
+    if (memory !== undefined) {
+      put('redis_used_bytes', memory.usedBytes);
+      put('redis_limit_bytes', memory.limitBytes);
+    }
+    put('event_loop_p99_ms', loop.percentile(99) / NANOSECONDS_PER_MS);
+    loop.reset();
+    put('rss_bytes', process.memoryUsage.rss());
+    put('rows_dropped', opsLog.dropped());
+    if (clickhouse !== undefined && now() - sizesAt >= TABLES_INTERVAL_MS) {
+      sizesAt = now();
+      measureTables(clickhouse).catch(() => {
+        sizesAt = Number.NEGATIVE_INFINITY;
+      });
+    }
+  });
+  return { close: () => loop.disable() };
+}

@@ -1,0 +1,126 @@
+import {
+  type Attributes,
+  DiagLogLevel,
+  diag,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import { BasicTracerProvider, BatchSpanProcessor, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace-base';
+import type { FastifyRequest } from 'fastify';
+import { VERSION } from '../version.js';
+import { within } from '../within.js';
+import type { Tracing, TracingOptions } from './tracing.js';
+
+const EXPORT_DELAY_MS = 1000;
+const CLOSE_MS = 1000;
+const LOG_INTERVAL_MS = 60_000;
+
+/** The libraries report failed exports here, with whatever the receiver answered: only that they failed is logged. */
+function logFailures(logger: TracingOptions['logger']): void {
+  let nextAt = 0;
+  const ignore = () => {};
+  const error = () => {
+    if (Date.now() < nextAt) return;
+    nextAt = Date.now() + LOG_INTERVAL_MS;
+    logger.warn({}, 'traces could not be sent: OTEL_EXPORTER_OTLP_ENDPOINT does not take them');
+  };
+  diag.setLogger({ error, warn: ignore, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.ERROR);
+}
+
+/** Spans over OTLP/HTTP. */
+export function createTracing({ service, settings, logger }: TracingOptions, endpoint: string): Tracing {
+  logFailures(logger);
+  const exporter = new OTLPTraceExporter({
+    url: `${endpoint}/v1/traces`,
+    headers: { ...settings.otlpHeaders },
+  });
+  const provider = new BasicTracerProvider({
+    resource: resourceFromAttributes({
+      'service.name': `waymark-${service}`,
+      'service.version': VERSION,
+    }),
+    // Not what a caller asks for: a stranger could have every request traced.
+    sampler: new TraceIdRatioBasedSampler(settings.tracedShare),
+    spanProcessors: [new BatchSpanProcessor(exporter, { scheduledDelayMillis: EXPORT_DELAY_MS })],
+  });
+  const tracer = provider.getTracer('waymark', VERSION);
+  const propagator = new W3CTraceContextPropagator();
+  const carrier = {
+    get: (headers: FastifyRequest['headers'], name: string) => headers[name],
+    keys: (headers: FastifyRequest['headers']) => Object.keys(headers),
+  };
+  /** Requests under way, by their ids: queries name only those. */
+  const spans = new Map<string, Span>();
+
+  const span = (
+    name: string,
+    kind: SpanKind,
+    attributes: Attributes,
+    endMs: number,
+    durationMs: number,
+    error = false,
+  ) => {
+    return (parent = ROOT_CONTEXT) => {
+      const made = tracer.startSpan(name, { kind, attributes, startTime: endMs - durationMs }, parent);
+      if (error) made.setStatus({ code: SpanStatusCode.ERROR });
+      made.end(endMs);
+    };
+  };
+
+  return {
+    begin(request) {
+      const parent = propagator.extract(ROOT_CONTEXT, request.headers, carrier);
+      spans.set(request.id, tracer.startSpan(request.method, { kind: SpanKind.SERVER }, parent));
+    },
+
+    end(request, reply, route) {
+      const open = spans.get(request.id);
+      if (open === undefined) return;
+      spans.delete(request.id);
+      const status = reply.raw.statusCode;
+      const [method = '', pattern = ''] = route.split(' ');
+      const { workspace } = request as { readonly workspace?: { readonly id: string } | null };
+      open.updateName(route);
+      open.setAttributes({
+        'http.request.method': method,
+        'http.route': pattern,
+        'http.response.status_code': status,
+        'waymark.request_id': request.id,
+        ...(workspace == null ? {} : { 'waymark.workspace_id': workspace.id }),
+      });
+      if (status >= 500) open.setStatus({ code: SpanStatusCode.ERROR });
+      open.end();
+    },
+
+    query({ endpoint, requestId }, { durationMs, readRows, error }) {
+      const parent = spans.get(requestId);
+      const attributes = {
+        'db.system.name': 'clickhouse',
+        'waymark.read_rows': readRows,
+        'error.type': error || undefined,
+      };
+      const add = span(`clickhouse ${endpoint}`, SpanKind.CLIENT, attributes, Date.now(), durationMs, error !== '');
+      add(parent === undefined ? ROOT_CONTEXT : trace.setSpan(ROOT_CONTEXT, parent));
+    },
+
+    group({ kind, outcome, rows, bytes, attempts, insertMs, storedAt }) {
+      const attributes = {
+        'waymark.outcome': outcome,
+        'waymark.rows': rows,
+        'waymark.bytes': bytes,
+        'waymark.attempts': attempts,
+      };
+      span(`store ${kind}`, SpanKind.CONSUMER, attributes, storedAt, insertMs, outcome === 'parked')();
+    },
+
+    async close() {
+      await within(provider.shutdown(), CLOSE_MS, 'the receiver of traces').catch(() => undefined);
+    },
+  };
+}

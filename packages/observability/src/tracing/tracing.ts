@@ -1,0 +1,42 @@
+import type { QueryCaller, QueryReport } from '@waymark/clickhouse';
+import type { StoredGroup } from '@waymark/event-queue';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { MetricsLogger } from '../metrics/metrics-logger.js';
+
+/** What the settings say of traces. */
+export interface TracingSettings {
+  /** Where OTLP over HTTP is taken, without `/v1/traces`; undefined = nowhere. */
+  readonly otlpEndpoint: string | undefined;
+  /** Headers of each export, such as the key of the receiver. */
+  readonly otlpHeaders: Readonly<Record<string, string>>;
+  /** Share of requests that are traced, from 0 to 1. */
+  readonly tracedShare: number;
+}
+
+export interface TracingOptions {
+  /** http, ingest, query, management or writer. */
+  readonly service: string;
+  readonly settings: TracingSettings;
+  readonly logger: MetricsLogger;
+}
+
+/** Sends spans to a receiver of OpenTelemetry. No span holds a path, a query, a header, a body or an address. */
+export interface Tracing {
+  begin(request: FastifyRequest): void;
+  /** @param route pattern of the route, with its method */
+  end(request: FastifyRequest, reply: FastifyReply, route: string): void;
+  /** A query of the API, inside its request. */
+  query(caller: QueryCaller, report: QueryReport): void;
+  /** A group that the writer stored. */
+  group(group: StoredGroup): void;
+  /** Sends what is left, for a second at most. */
+  close(): Promise<void>;
+}
+
+/** Tracing when a receiver is named. Its libraries are loaded only then: without one it costs nothing. */
+export async function startTracing(options: TracingOptions): Promise<Tracing | undefined> {
+  const { otlpEndpoint } = options.settings;
+  if (otlpEndpoint === undefined) return undefined;
+  const { createTracing } = await import('./otlp-tracing.js');
+  return createTracing(options, otlpEndpoint);
+}
