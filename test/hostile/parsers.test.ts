@@ -19,7 +19,7 @@ vi.setConfig({ testTimeout: 120_000 });
 /** Functions of one text that open, write or watch what it names on this machine: no text from outside gets there. */
 const NAMES_OF_THIS_MACHINE: ReadonlySet<string> = new Set([
   'packages/clickhouse-embedded/src/access.ts writeAccess',
-  'packages/clickhouse-embedded/src/deduplication-log.ts repairDeduplicationLogs',
+  'packages/clickhouse-embedded/src/engine/deduplication-log.ts repairDeduplicationLogs',
   'packages/clickhouse/src/migrations/migration-files.ts readMigrationFiles',
   'packages/config/src/admin-key.ts adminKeyFile',
   'packages/config/src/admin-key.ts ensureAdminKey',

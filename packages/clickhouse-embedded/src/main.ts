@@ -4,11 +4,11 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readEmbeddedPassword } from '@waymark/config';
 import { writeAccess } from './access.js';
-import { repairDeduplicationLogs } from './deduplication-log.js';
-import { Engine } from './engine.js';
-import { baseSettings, defaultMemoryBytes, engineArguments, REQUEST_BYTES_MAX } from './limits.js';
-import { loadNativeEngine } from './native.js';
-import { createEmbeddedServer } from './server.js';
+import { repairDeduplicationLogs } from './engine/deduplication-log.js';
+import { Engine } from './engine/engine.js';
+import { baseSettings, defaultMemoryBytes, engineArguments, REQUEST_BYTES_MAX } from './engine/limits.js';
+import { loadNativeEngine } from './engine/native.js';
+import { createEmbeddedServer } from './http/server.js';
 
 /** Statements that still run when a stop is asked for get this long. */
 const STOP_MS_MAX = 10_000;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createClient } from '@clickhouse/client';
 import { startClickHouse } from '@waymark/test-kit';
 import { expect, onTestFinished, test } from 'vitest';
-import { trueRecords } from '../src/deduplication-log.js';
+import { trueRecords } from '../src/engine/deduplication-log.js';
 
 test('a record stays when its part, or a part merged or mutated from it, is on disk', () => {
   const log = '1\t2026_1_1_0\ta\n1\t2026_2_2_0\tb\n1\tall_7_7_0\tc\n1\t2026_9_9_0\td\n2\t2026_9_9_0\td\n';

@@ -1,5 +1,5 @@
 import { ClickHouseLogLevel, type ClickHouseClient as Client, createClient } from '@clickhouse/client';
-import { createRowReader, type ReadSettings, type RowReader } from './row-reader.js';
+import { createRowReader, type ReadSettings, type RowReader } from './rows/row-reader.js';
 
 /** The official client, for everything that does not answer with rows to be read at once. */
 export type ClickHouseClient = Client & Pick<RowReader, 'rows'>;

@@ -1,9 +1,5 @@
 export { type ClickHouseClient, type ClickHouseOptions, createClickHouseClient } from './client.js';
-export * from './event-rows.js';
 export { isInfrastructureError } from './infrastructure-error.js';
-export { insertLines, type LineInsertion } from './insert-lines.js';
-export { type Insertion, insertRows } from './insert-rows.js';
-export { metadataPairs } from './metadata-pairs.js';
 export {
   type MigrateOptions,
   type MigrationReport,
@@ -14,5 +10,9 @@ export {
 export { DURATION_BOUNDS_MS, OPS_TABLES, type OpsTable } from './ops-tables.js';
 export { applyQueryLogView } from './query-log-view.js';
 export { applyRetention, type Retention, type RetentionOptions } from './retention.js';
-export { type RowKey, type RowSubjects, rowKey, rowSubjects } from './row-text.js';
+export * from './rows/event-rows.js';
+export { insertLines, type LineInsertion } from './rows/insert-lines.js';
+export { type Insertion, insertRows } from './rows/insert-rows.js';
+export { metadataPairs } from './rows/metadata-pairs.js';
+export { type RowKey, type RowSubjects, rowKey, rowSubjects } from './rows/row-text.js';
 export { type QueryCaller, type QueryReport, type RunQueryOptions, runCompiledQuery } from './run-query.js';

@@ -4,7 +4,7 @@ import { ApiError } from '@waymark/contract';
 import type { CompiledQuery } from '@waymark/event-query';
 import type { ClickHouseClient } from './client.js';
 import { isInfrastructureError } from './infrastructure-error.js';
-import type { ReadSummary } from './row-reader.js';
+import type { ReadSummary } from './rows/row-reader.js';
 
 /** Whose query it is: in ClickHouse's own logs as its `log_comment`. */
 export interface QueryCaller {

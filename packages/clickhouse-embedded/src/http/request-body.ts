@@ -1,0 +1,47 @@
+import type { IncomingMessage } from 'node:http';
+import { pipeline, type Readable } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { exceptions } from '../engine/database-exception.js';
+
+const DECOMPRESSORS: ReadonlyMap<string, () => NodeJS.ReadWriteStream> = new Map([
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+] as const);
+
+function plainBody(request: IncomingMessage): AsyncIterable<Buffer> {
+  const encoding = request.headers['content-encoding']?.trim().toLowerCase() ?? '';
+  if (encoding === '' || encoding === 'identity') return request;
+  const create = DECOMPRESSORS.get(encoding);
+  if (create === undefined) throw exceptions.compression(encoding);
+  // Errors of either end reach the one who reads from it.
+  return pipeline(request, create(), () => undefined) as unknown as Readable;
+}
+
+/**
+ * The whole body, decompressed. One over the limit is refused before it is held in memory. It cannot be fed to the engine
+ * piece by piece: pieces would be inserts of their own, each with the one deduplication token.
+ */
+export async function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > bytesMax) throw exceptions.requestTooLarge(bytesMax);
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of plainBody(request)) {
+    length += chunk.length;
+    if (length > bytesMax) throw exceptions.requestTooLarge(bytesMax);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, length);
+}
+
+/** The text members of a `multipart/form-data` body: the client sends parameters that way when they are long. */
+export async function readForm(contentType: string, body: Buffer): Promise<URLSearchParams> {
+  const form = await new Response(body, { headers: { 'content-type': contentType } }).formData();
+  const members = new URLSearchParams();
+  for (const [name, value] of form) {
+    if (typeof value !== 'string') throw exceptions.notImplemented('External tables are not supported.');
+    members.append(name, value);
+  }
+  return members;
+}

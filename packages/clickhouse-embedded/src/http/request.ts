@@ -1,0 +1,93 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { exceptions } from '../engine/database-exception.js';
+import type { Statement } from '../engine/statement.js';
+import { readForm } from './request-body.js';
+
+/** Parameters of a URL that are for the HTTP interface and are no settings of the engine. */
+const INTERFACE_MEMBERS: ReadonlySet<string> = new Set([
+  'query',
+  'database',
+  'default_format',
+  'query_id',
+  'user',
+  'password',
+  'quota_key',
+  'stacktrace',
+  'role',
+  'buffer_size',
+  'wait_end_of_query',
+  'session_timeout',
+  'session_check',
+  'close_session',
+]);
+
+const PARAMETER_PREFIX = 'param_';
+const NO_DATA = Buffer.alloc(0);
+
+export interface RequestContext {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  /** What a statement starts with; the URL may say otherwise. */
+  readonly baseSettings: Readonly<Record<string, string>>;
+}
+
+function header(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/** The statement a request asks for. Throws `DatabaseException` for what this server does not do. */
+export async function readStatement(context: RequestContext): Promise<Statement> {
+  const { headers, url } = context;
+  const contentType = header(headers, 'content-type') ?? '';
+  const isForm = contentType.startsWith('multipart/form-data');
+  const members = isForm ? await readForm(contentType, context.body) : new URLSearchParams();
+  for (const [name, value] of url.searchParams) members.append(name, value);
+  refuseUnsupported(members);
+
+  const query = members.get('query') ?? '';
+  const data = isForm ? NO_DATA : context.body;
+  const text = joined(query, data);
+  if (text.sql.trim() === '') throw exceptions.syntax('Empty query.');
+  const { settings, parameters } = readMembers(members, context);
+  return {
+    ...text,
+    database: members.get('database') || header(headers, 'x-clickhouse-database') || undefined,
+    format: members.get('default_format') || header(headers, 'x-clickhouse-format') || 'TabSeparated',
+    settings,
+    parameters,
+  };
+}
+
+/** The server reads the text of the URL, a line feed, then the body. */
+function joined(query: string, data: Buffer): Pick<Statement, 'sql' | 'data'> {
+  if (query === '') return { sql: data.toString('utf8'), data: NO_DATA };
+  return data.length === 0 ? { sql: query, data } : { sql: `${query}\n`, data };
+}
+
+function refuseUnsupported(members: URLSearchParams): void {
+  if (members.get('session_id')) {
+    throw exceptions.notImplemented('Sessions (session_id) are not supported by the embedded server.');
+  }
+  for (const name of ['compress', 'decompress']) {
+    const value = members.get(name);
+    if (value !== null && value !== '0') {
+      throw exceptions.notImplemented(`${name}=${value} is not supported: use the compression of HTTP.`);
+    }
+    members.delete(name);
+  }
+}
+
+function readMembers(members: URLSearchParams, { method, baseSettings }: RequestContext) {
+  const settings = new Map(Object.entries(baseSettings));
+  const parameters = new Map<string, string>();
+  for (const [name, value] of members) {
+    if (name.startsWith(PARAMETER_PREFIX)) parameters.set(name.slice(PARAMETER_PREFIX.length), value);
+    else if (!INTERFACE_MEMBERS.has(name)) settings.set(name, value);
+  }
+  // As on the server, GET cannot change data. What the URL says of it does not count: zero has many spellings.
+  if (method !== 'POST') settings.set('readonly', settings.get('readonly') === '1' ? '1' : '2');
+  return { settings, parameters };
+}

@@ -1,0 +1,75 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { promisify } from 'node:util';
+import { gzip as gzipCallback } from 'node:zlib';
+import { type DatabaseException, httpStatus } from '../engine/database-exception.js';
+import type { StatementResult } from '../engine/statement.js';
+
+const gzip = promisify(gzipCallback);
+/** The server's default for `http_zlib_compression_level`. */
+const GZIP_LEVEL = 3;
+/** Below this a compressed body is no smaller, and slower. */
+const COMPRESSED_BYTES_MIN = 512;
+
+const CONTENT_TYPES: readonly (readonly [RegExp, string])[] = [
+  [/EachRow/, 'application/x-ndjson; charset=UTF-8'],
+  [/^JSON/, 'application/json; charset=UTF-8'],
+  [/^(?:TabSeparated|TSV)/, 'text/tab-separated-values; charset=UTF-8'],
+  [/^CSV/, 'text/csv; charset=UTF-8'],
+];
+
+export interface Answer {
+  readonly result: StatementResult;
+  readonly format: string;
+  readonly elapsedNs: bigint;
+  /** Whether the statement allows a compressed answer (`enable_http_compression`). */
+  readonly mayCompress: boolean;
+}
+
+/** The counts of `X-ClickHouse-Summary`, as texts like the server's. Rows of a result are not counted. */
+function summary({ result, elapsedNs }: Answer): string {
+  return JSON.stringify({
+    read_rows: String(result.rowsRead),
+    read_bytes: String(result.bytesRead),
+    written_rows: String(result.rowsWritten),
+    written_bytes: String(result.bytesWritten),
+    total_rows_to_read: '0',
+    result_rows: String(result.rowsWritten),
+    result_bytes: String(result.bytes.length),
+    elapsed_ns: String(elapsedNs),
+  });
+}
+
+export async function sendAnswer(request: IncomingMessage, response: ServerResponse, answer: Answer): Promise<void> {
+  const headers: OutgoingHttpHeaders = {
+    'Content-Type': CONTENT_TYPES.find(([pattern]) => pattern.test(answer.format))?.[1] ?? 'text/plain; charset=UTF-8',
+    'X-ClickHouse-Format': answer.format,
+    'X-ClickHouse-Summary': summary(answer),
+  };
+  let body = answer.result.bytes;
+  const accepted = String(request.headers['accept-encoding'] ?? '');
+  if (answer.mayCompress && body.length >= COMPRESSED_BYTES_MIN && /\bgzip\b/.test(accepted)) {
+    body = await gzip(body, { level: GZIP_LEVEL });
+    headers['Content-Encoding'] = 'gzip';
+  }
+  headers['Content-Length'] = body.length;
+  response.writeHead(200, headers);
+  response.end(body);
+}
+
+/** Sends an exception the way the server does: its code in a header, the status by its code, its text in the body. */
+export function sendException(response: ServerResponse, exception: DatabaseException, version: string): void {
+  response.setHeader('X-ClickHouse-Exception-Code', String(exception.code));
+  sendText(
+    response,
+    httpStatus(exception),
+    `Code: ${exception.code}. DB::Exception: ${exception.message} (version ${version} (chDB))\n`,
+  );
+}
+
+export function sendText(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, {
+    'Content-Type': 'text/plain; charset=UTF-8',
+    'Content-Length': Buffer.byteLength(text),
+  });
+  response.end(text);
+}

@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { asDatabaseException, exceptions } from '../engine/database-exception.js';
+import type { Engine } from '../engine/engine.js';
+import { namedFormat } from '../engine/sql-text.js';
+import { createAuthorization, isFromBrowser } from './authorization.js';
+import { readStatement } from './request.js';
+import { readBody } from './request-body.js';
+import { sendAnswer, sendException, sendText } from './response.js';
+
+export interface ServerOptions {
+  /** Without it nothing is answered. */
+  readonly password: string;
+  readonly version: string;
+  /** What a request body may have at most, decompressed. */
+  readonly requestBytesMax: number;
+  readonly baseSettings: Readonly<Record<string, string>>;
+}
+
+/** The server's `http_max_uri_size`, for parameters in URLs. */
+const HEADER_BYTES_MAX = 1024 * 1024;
+/** Longer than clients keep an idle connection, so that none is closed while a client uses it. */
+const KEEP_ALIVE_MS = 30_000;
+
+/** ClickHouse's HTTP interface over one engine. */
+export function createEmbeddedServer(engine: Engine, options: ServerOptions): Server {
+  const limits = { maxHeaderSize: HEADER_BYTES_MAX, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 };
+  const isAuthorized = createAuthorization(options.password);
+  return createServer(limits, (request, response) => {
+    if (isFromBrowser(request)) refuse(response, 403, 'Browsers are not served.\n');
+    else if (!isAuthorized(request)) refuse(response, 401, 'Authentication failed.\n');
+    else void answer(engine, options, request, response);
+  });
+}
+
+/** Answers without the password show nothing of the server, and the body of the request is not read. */
+function refuse(response: ServerResponse, status: number, text: string): void {
+  response.setHeader('Connection', 'close');
+  if (status === 401) response.setHeader('WWW-Authenticate', 'Basic');
+  sendText(response, status, text);
+}
+
+async function answer(
+  engine: Engine,
+  options: ServerOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  response.setHeader('X-ClickHouse-Server-Display-Name', 'waymark-embedded');
+  response.setHeader('X-ClickHouse-Timezone', 'UTC');
+  try {
+    const url = new URL(request.url ?? '/', 'http://embedded');
+    const { method = '' } = request;
+    if (url.pathname === '/ping' || (method === 'GET' && url.search === '')) sendText(response, 200, 'Ok.\n');
+    else if (url.pathname !== '/') sendText(response, 404, `There is no handle ${url.pathname}\n`);
+    else if (method === 'GET' || method === 'POST') await runStatement(engine, options, url, request, response);
+    else sendText(response, 405, 'GET and POST only.\n');
+  } catch (err) {
+    if (response.destroyed || response.headersSent) return;
+    // What is left of a refused body is not read: the connection ends with the answer.
+    if (!request.complete) response.setHeader('Connection', 'close');
+    sendException(response, asDatabaseException(err), options.version);
+  }
+}
+
+async function runStatement(
+  engine: Engine,
+  options: ServerOptions,
+  url: URL,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const queryId = url.searchParams.get('query_id') || randomUUID();
+  response.setHeader('X-ClickHouse-Query-Id', queryId);
+  const gone = new AbortController();
+  response.once('close', () => gone.abort(exceptions.cancelled()));
+  const body = await readBody(request, options.requestBytesMax);
+  const { method = 'GET', headers } = request;
+  const statement = await readStatement({ method, url, headers, body, baseSettings: options.baseSettings });
+  const start = process.hrtime.bigint();
+  const result = await engine.run(statement, gone.signal);
+  await sendAnswer(request, response, {
+    result,
+    format: namedFormat(statement.sql) ?? statement.format,
+    elapsedNs: process.hrtime.bigint() - start,
+    mayCompress: statement.settings.get('enable_http_compression') !== '0',
+  });
+}

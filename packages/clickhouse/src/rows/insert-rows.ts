@@ -1,0 +1,51 @@
+import type { ClickHouseSettings } from '@clickhouse/client';
+import type { ClickHouseClient } from '../client.js';
+import type { EventRow } from './event-rows.js';
+
+export interface Insertion {
+  readonly table: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly EventRow[];
+  /**
+   * The whole identity of the insert: repeated under the same token it is dropped, through the views as well, whatever its
+   * rows are. A UUID, fresh for every group of rows.
+   */
+  readonly deduplicationToken?: string | undefined;
+  readonly maxExecutionSeconds?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Further settings of this insert, such as the quorum of replicated catalog tables. */
+  readonly settings?: ClickHouseSettings | undefined;
+}
+
+/** Settings of an insert: with a token a repeat is dropped, in the table and in every view's target. */
+export function insertionSettings(
+  insertion: Pick<Insertion, 'deduplicationToken' | 'maxExecutionSeconds' | 'settings'>,
+): ClickHouseSettings {
+  const { deduplicationToken, maxExecutionSeconds } = insertion;
+  return {
+    ...insertion.settings,
+    ...(deduplicationToken === undefined
+      ? {}
+      : {
+          insert_deduplicate: 1,
+          insert_deduplication_token: deduplicationToken,
+          deduplicate_blocks_in_dependent_materialized_views: 1,
+        }),
+    ...(maxExecutionSeconds === undefined ? {} : { max_execution_time: maxExecutionSeconds }),
+  };
+}
+
+/** Writes rows as one insert. Resolves when ClickHouse holds them. */
+export async function insertRows(client: ClickHouseClient, insertion: Insertion): Promise<void> {
+  const [first, ...others] = insertion.columns;
+  if (first === undefined) throw new TypeError(`an insert into ${insertion.table} without columns`);
+  if (insertion.rows.length === 0) return;
+  await client.insert({
+    table: insertion.table,
+    columns: [first, ...others],
+    values: insertion.rows as EventRow[],
+    format: 'JSONCompactEachRow',
+    clickhouse_settings: insertionSettings(insertion),
+    ...(insertion.signal === undefined ? {} : { abort_signal: insertion.signal }),
+  });
+}

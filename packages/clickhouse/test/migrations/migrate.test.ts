@@ -1,0 +1,161 @@
+import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createClickHouseClient, migrate, migrationStatus } from '../../src/index.js';
+import { takeLease } from '../../src/migrations/lease.js';
+import { MIGRATIONS_DIRECTORY } from '../../src/migrations/migration-files.js';
+
+let db: TestDatabase;
+let directory: string;
+beforeEach(async () => {
+  db = await createTestDatabase({ migrated: false });
+  directory = mkdtempSync(join(tmpdir(), 'waymark-migrations-'));
+});
+afterEach(async () => {
+  await db.drop();
+  rmSync(directory, { recursive: true });
+});
+
+function file(name: string, sql: string): void {
+  writeFileSync(join(directory, name), sql);
+}
+
+async function tables(): Promise<string[]> {
+  const result = await db.client.query({ query: 'SHOW TABLES', format: 'JSONEachRow' });
+  return (await result.json<{ name: string }>()).map(({ name }) => name).filter((name) => !name.startsWith('schema_'));
+}
+
+const FIRST = `CREATE TABLE IF NOT EXISTS a (n UInt8) ENGINE = \${engine:MergeTree} ORDER BY n;`;
+const SECOND = `CREATE TABLE IF NOT EXISTS b (n UInt8) ENGINE = \${engine:MergeTree} ORDER BY n;
+CREATE MATERIALIZED VIEW IF NOT EXISTS b_mv TO b AS SELECT n FROM a;`;
+
+test('the migrations of the repository are applied in order, once, and the database is made', async () => {
+  const names = readdirSync(MIGRATIONS_DIRECTORY).filter((name) => name.endsWith('.sql'));
+  expect(await migrationStatus(db.client)).toMatchObject(names.map((name) => ({ name, state: 'pending' })));
+  expect((await migrate(db.client)).applied).toEqual(names);
+  expect(await migrate(db.client)).toEqual({ applied: [], alreadyApplied: names.length });
+  const status = await migrationStatus(db.client);
+  expect(status.map(({ state }) => state)).toEqual(names.map(() => 'applied'));
+  expect(status[0]?.appliedAt).toMatch(/^20\d\d-.*Z$/);
+});
+
+test('a file that changed after it was applied is an error that names it, and nothing runs', async () => {
+  file('0001_a.sql', FIRST);
+  await migrate(db.client, { directory });
+  file('0001_a.sql', `${FIRST}\n-- a word more`);
+  file('0002_b.sql', SECOND);
+  await expect(migrate(db.client, { directory })).rejects.toThrow(
+    'migration 0001_a.sql has changed since it was applied',
+  );
+  expect(await tables()).toEqual(['a']);
+  expect((await migrationStatus(db.client, { directory })).map(({ state }) => state)).toEqual(['changed', 'pending']);
+});
+
+test('a renamed file keeps its number and content, so it counts as applied', async () => {
+  file('0001_a.sql', FIRST);
+  await migrate(db.client, { directory });
+  rmSync(join(directory, '0001_a.sql'));
+  file('0001_b.sql', FIRST);
+  expect(await migrate(db.client, { directory })).toEqual({ applied: [], alreadyApplied: 1 });
+});
+
+test('a run that ended in the middle of a file goes on from there', async () => {
+  file('0001_a.sql', FIRST);
+  file('0002_b.sql', SECOND);
+  const died = new Error('killed');
+  const dying = migrate(db.client, {
+    directory,
+    onStatement: ({ sql }) => {
+      if (sql.includes('b_mv')) throw died;
+    },
+  });
+  await expect(dying).rejects.toBe(died);
+  expect(await tables()).toEqual(['a', 'b']);
+  expect(await migrate(db.client, { directory })).toEqual({ applied: ['0002_b.sql'], alreadyApplied: 1 });
+  expect(await tables()).toEqual(['a', 'b', 'b_mv']);
+});
+
+test('a statement that fails names its file, and the files after it wait', async () => {
+  file('0001_a.sql', FIRST);
+  file('0002_b.sql', 'CREATE TABLE broken (n NoSuchType) ENGINE = MergeTree ORDER BY n');
+  file('0003_c.sql', SECOND);
+  await expect(migrate(db.client, { directory })).rejects.toThrow('migration 0002_b.sql failed');
+  expect(await tables()).toEqual(['a']);
+});
+
+test('several runners at once apply every file once', async () => {
+  cpSync(MIGRATIONS_DIRECTORY, directory, { recursive: true });
+  const applied: string[] = [];
+  const runners = Array.from({ length: 4 }, async () => {
+    const client = createClickHouseClient({ url: db.url, database: db.database });
+    applied.push(...(await migrate(client, { directory })).applied);
+    await client.close();
+  });
+  await Promise.all(runners);
+  const names = readdirSync(directory).filter((name) => name.endsWith('.sql'));
+  expect(applied.sort()).toEqual(names);
+});
+
+test('a lease left by a killed runner ends by itself; until then nobody changes the schema', {
+  timeout: 40_000,
+}, async () => {
+  file('0001_a.sql', FIRST);
+  await migrate(db.client, { directory });
+  file('0002_b.sql', SECOND);
+  // What a killed runner leaves: a lease that nobody renews.
+  await db.client.command({
+    query: "INSERT INTO schema_migration_leases SELECT 'killed', now64(3) + toIntervalSecond(3), 1",
+  });
+  const start = performance.now();
+  const running = migrate(db.client, { directory });
+  expect(await Promise.race([running, new Promise((resolve) => setTimeout(resolve, 1_000, 'waiting'))])).toBe(
+    'waiting',
+  );
+  expect((await running).applied).toEqual(['0002_b.sql']);
+  expect(performance.now() - start).toBeGreaterThan(2_000);
+});
+
+test('a lease is held by one at a time', async () => {
+  await migrate(db.client, { directory });
+  let holders = 0;
+  let most = 0;
+  const work = async () => {
+    const lease = await takeLease(db.client, {});
+    holders += 1;
+    most = Math.max(most, holders);
+    await db.client.command({ query: 'SELECT sleep(0.05)' });
+    lease.assertHeld();
+    holders -= 1;
+    await lease.release();
+  };
+  await Promise.all([work(), work(), work()]);
+  expect([most, holders]).toEqual([1, 0]);
+});
+
+test('numbers must go on without a gap, or two branches have taken one', async () => {
+  file('0001_a.sql', FIRST);
+  file('0003_c.sql', SECOND);
+  await expect(migrate(db.client, { directory })).rejects.toThrow('migration 0003_c.sql: expected a name of 0002_');
+  file('0001_b.sql', SECOND);
+  await expect(migrate(db.client, { directory })).rejects.toThrow('0001_b.sql');
+});
+
+test('migrations of a newer release are told as unknown and left alone', async () => {
+  file('0001_a.sql', FIRST);
+  file('0002_b.sql', SECOND);
+  await migrate(db.client, { directory });
+  rmSync(join(directory, '0002_b.sql'));
+  expect(await migrate(db.client, { directory })).toEqual({ applied: [], alreadyApplied: 1 });
+  expect(await migrationStatus(db.client, { directory })).toMatchObject([
+    { name: '0001_a.sql', state: 'applied' },
+    { name: '0002_b.sql', state: 'unknown' },
+  ]);
+});
+
+test('reading the status of a database that does not exist changes nothing', async () => {
+  const client = createClickHouseClient({ url: db.url, database: 'no_such_database' });
+  expect((await migrationStatus(client)).every(({ state }) => state === 'pending')).toBe(true);
+  await client.close();
+});

@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+/** clickhouse/README.md is where operators look things up: what it says must be so. */
+
+const TEXT = readFileSync(new URL('../../../../clickhouse/README.md', import.meta.url), 'utf8');
+/** Of a server that keeps a log of queries. */
+const ELSEWHERE = 'ops_query_log';
+const sections = new Map(
+  TEXT.split(/^### /m)
+    .slice(1)
+    .map((section) => [/^`(\w+)`/.exec(section)?.[1] ?? '', section] as const),
+);
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+async function rows<Row>(query: string): Promise<Row[]> {
+  return (await db.client.query({ query, format: 'JSONEachRow' })).json<Row>();
+}
+
+it('has every table and view for operators, and no other', async () => {
+  const found = await rows<{ name: string }>(
+    "SELECT name FROM system.tables WHERE database = currentDatabase() AND name LIKE 'ops\\_%' AND name != 'ops_query_log'",
+  );
+  expect([...sections.keys()].filter((name) => name !== ELSEWHERE).sort()).toEqual(
+    found.map(({ name }) => name).sort(),
+  );
+});
+
+describe.each([...sections].filter(([name]) => name !== ELSEWHERE))('%s', (name, section) => {
+  it('is told with its columns, their types and what they mean', async () => {
+    const columns = await rows<{ name: string; type: string; comment: string }>(
+      `SELECT name, type, comment FROM system.columns WHERE database = currentDatabase() AND table = '${name}' ORDER BY position`,
+    );
+    const told = [...section.matchAll(/^\| `(\w+)` \| `(.+?)` \| (.+) \|$/gm)];
+    expect(told.map(([, column, type, meaning]) => ({ name: column, type, comment: meaning }))).toEqual(columns);
+  });
+
+  it('has an example that ClickHouse runs', async () => {
+    const [, example] = /```sql\n([\s\S]+?)\n```/.exec(section) ?? [];
+    expect(example).toContain(`FROM ${name}`);
+    await rows(example ?? '');
+  });
+});

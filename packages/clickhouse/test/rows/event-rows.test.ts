@@ -1,0 +1,192 @@
+import { clickSchema } from '@waymark/contract';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  type ClickFacts,
+  clickRow,
+  clickRowText,
+  EVENT_TABLES,
+  type EventRow,
+  leadRow,
+  metadataPairs,
+  PAYLOAD_HEAD,
+  PAYLOAD_TAIL,
+  saleRow,
+} from '../../src/index.js';
+
+const facts: ClickFacts = {
+  workspaceId: '7',
+  linkId: '8',
+  clickId: 'L1rEaERPoKMKI30k',
+  timestampMs: 1_760_000_000_000,
+  trigger: 'qr',
+  url: 'https://acme.com/a?utm_source=news%20letter&utm_term=a+b#part',
+  country: 'US',
+  region: 'CA',
+  city: 'San José "quoted"',
+  continent: 'NA',
+  device: 'Desktop',
+  browser: 'Chrome',
+  os: 'Mac OS',
+  userAgent: 'Mozilla/5.0',
+  referer: 'news.example',
+  refererUrl: 'https://news.example/page?session=1',
+  ip: '203.0.113.7',
+};
+
+function column(kind: keyof typeof EVENT_TABLES, row: EventRow, name: string): unknown {
+  const columns: readonly string[] = EVENT_TABLES[kind].columns[1];
+  expect(row).toHaveLength(columns.length);
+  return row[columns.indexOf(name)];
+}
+
+function withIp(payload: string, ip: string): Record<string, unknown> {
+  expect(payload.startsWith(PAYLOAD_HEAD) && payload.endsWith(PAYLOAD_TAIL)).toBe(true);
+  return JSON.parse(`{${payload.slice(PAYLOAD_HEAD.length, -PAYLOAD_TAIL.length)},"ip":${JSON.stringify(ip)}}}`);
+}
+
+test('the payload of a click plus its address is the click object of the API', () => {
+  const row = clickRow(facts);
+  const members = withIp(String(column('click', row, 'payload')), '203.0.113.7');
+  expect(clickSchema.parse(members.click)).toMatchObject({
+    region: 'US-CA',
+    qr: true,
+    refererUrl: 'https://news.example/page',
+  });
+});
+
+test('the payload is what JSON.stringify would have made of the click object', () => {
+  const text = fc.string({ unit: 'binary' });
+  fc.assert(
+    fc.property(text, text, text, (city, userAgent, referer) => {
+      const payload = String(column('click', clickRow({ ...facts, city, userAgent, referer }), 'payload'));
+      const { click } = JSON.parse(payload) as { click: Record<string, unknown> };
+      expect(click).toMatchObject({ city, ua: userAgent, referer });
+      expect(payload).toBe(JSON.stringify({ v: 1, click }));
+    }),
+  );
+});
+
+test('UTM values are decoded and a URL is also kept without its query', () => {
+  const row = clickRow(facts);
+  expect(column('click', row, 'utm_source')).toBe('news letter');
+  expect(column('click', row, 'utm_term')).toBe('a b');
+  expect(column('click', row, 'utm_medium')).toBe('');
+  expect(column('click', row, 'url_base')).toBe('https://acme.com/a');
+  expect(column('click', row, 'referer_url')).toBe('https://news.example/page');
+});
+
+test.each([
+  ['https://app.example/#/page?utm_source=x', ''],
+  ['https://app.example/?utm_source=x#/page?utm_source=y', 'x'],
+  ['https://app.example/?a=1#utm_source=y', ''],
+  ['https://app.example/?a=1&utm%5Fsource=x', 'x'],
+  ['https://app.example/?%75tm_sourc%65=x', 'x'],
+  ['https://app.example/utm%5Fsource=x?a=%5F', ''],
+])('UTM values are those of the query, not of a fragment, however their names are written: %s', (url, source) => {
+  expect(column('click', clickRow({ ...facts, url }), 'utm_source')).toBe(source);
+});
+
+test('url to os stand in the payload as one run of text that no value can imitate', () => {
+  const text = fc.string({ unit: 'grapheme' });
+  fc.assert(
+    fc.property(text, text, text, (url, city, os) => {
+      const payload = String(column('click', clickRow({ ...facts, url, city, os }), 'payload'));
+      const run = payload.slice(payload.indexOf('"url":'), payload.indexOf(',"region":'));
+      expect(JSON.parse(`{${run}}`)).toEqual({
+        url,
+        continent: 'NA',
+        country: 'US',
+        city,
+        device: 'Desktop',
+        browser: 'Chrome',
+        os,
+      });
+    }),
+  );
+});
+
+test('a lead and a sale carry every attribute of their click and the time of both', () => {
+  const click = clickRow(facts);
+  const lead = leadRow(click, {
+    eventId: 'L1rEaERPoKMKI30z',
+    eventName: 'Sign up',
+    timestampMs: facts.timestampMs + 5,
+    customerId: '9',
+    metadata: { plan: 'pro' },
+  });
+  expect(column('lead', lead, 'click_timestamp')).toBe(facts.timestampMs);
+  expect(column('lead', lead, 'city')).toBe(facts.city);
+  expect(withIp(String(column('lead', lead, 'payload')), '')).toMatchObject({
+    metadata: { plan: 'pro' },
+    click: { id: facts.clickId },
+  });
+
+  const sale = saleRow(click, {
+    eventId: 'L1rEaERPoKMKI30y',
+    eventName: 'Paid',
+    timestampMs: facts.timestampMs + 9,
+    customerId: '9',
+    metadata: null,
+    amount: 2900,
+    currency: 'usd',
+    invoiceId: 'INV_1',
+    paymentProcessor: 'stripe',
+    saleType: 'new',
+  });
+  expect(column('sale', sale, 'amount')).toBe(2900);
+  expect(column('sale', sale, 'invoice_id')).toBe('INV_1');
+  expect(withIp(String(column('sale', sale, 'payload')), '')).toMatchObject({
+    sale: { amount: 2900, invoiceId: 'INV_1', paymentProcessor: 'stripe', currency: 'usd' },
+    metadata: null,
+  });
+});
+
+test('metadata pairs name every scalar by its whole path', () => {
+  expect(metadataPairs({ plan: 'pro', seats: 25, trial: true, note: null, a: { 'b.c=d\\': [1, { e: 'f' }] } })).toEqual(
+    ['plan=pro', 'seats=25', 'trial=true', 'note=null', 'a.b\\.c\\=d\\\\.0=1', 'a.b\\.c\\=d\\\\.1.e=f'],
+  );
+});
+
+test('an empty object or list is below its path, and no key is written as what stands there', () => {
+  expect(metadataPairs({ a: {}, b: [[], { c: {} }], '': {} })).toEqual(['a.\\-=', 'b.0.\\-=', 'b.1.c.\\-=', '.\\-=']);
+  expect(metadataPairs({ a: { '\\-': '' } })).toEqual(['a.\\\\-=']);
+});
+
+test('what metadata cannot keep is U+FFFD, in keys and in values', () => {
+  expect(metadataPairs({ 'a\0': 'x\0y', '\ud800': '\udc00' })).toEqual(['a\ufffd=x\ufffdy', '\ufffd=\ufffd']);
+});
+
+test('two different paths never give the same pair', () => {
+  const key = fc.string({ unit: fc.constantFrom('a', '.', '=', '\\'), maxLength: 4 });
+  const path = fc.array(key, { minLength: 1, maxLength: 3 });
+  const nest = (keys: string[]): Record<string, unknown> => {
+    const [first, ...rest] = keys;
+    return { [first!]: rest.length === 0 ? 'x' : nest(rest) };
+  };
+  fc.assert(
+    fc.property(path, path, (first, second) => {
+      fc.pre(JSON.stringify(first) !== JSON.stringify(second));
+      expect(metadataPairs(nest(first))).not.toEqual(metadataPairs(nest(second)));
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test('the text of a click is its row as JSON, whatever its texts hold', () => {
+  const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constantFrom('Unknown', '(direct)', ''));
+  const url = fc
+    .tuple(fc.webUrl({ withQueryParameters: true }), fc.constantFrom('utm_source', 'utm_term', 'n'), text)
+    .map(
+      ([base, name, value]) =>
+        `${base}${base.includes('?') ? '&' : '?'}${name}=${encodeURIComponent(value.replace(/[\ud800-\udfff]/g, ''))}`,
+    );
+  const parts = { region: text, city: text, browser: text, userAgent: text, referer: text, refererUrl: text, ip: text };
+  fc.assert(
+    fc.property(fc.record({ ...parts, url: fc.oneof(url, text) }), fc.boolean(), (some, isQr) => {
+      const click: ClickFacts = { ...facts, ...some, trigger: isQr ? 'qr' : 'link' };
+      expect(clickRowText(click)).toBe(JSON.stringify(clickRow(click)));
+    }),
+    { numRuns: 2000 },
+  );
+});

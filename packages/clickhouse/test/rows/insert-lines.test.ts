@@ -1,0 +1,49 @@
+import { createEventId } from '@waymark/contract';
+import { aClick, createTestDatabase, type TestDatabase } from '@waymark/test-kit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EVENT_TABLES, insertLines } from '../../src/index.js';
+
+const { table, columns } = EVENT_TABLES.click;
+
+describe('inserts of rows that are text already', () => {
+  let database: TestDatabase;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+  });
+  afterAll(() => database.drop());
+
+  const urlsOf = async (workspaceId: string) => {
+    const result = await database.client.query({
+      query: 'SELECT url FROM click_events WHERE workspace_id = {workspaceId:UInt64} ORDER BY url',
+      query_params: { workspaceId },
+      format: 'JSONEachRow',
+    });
+    return (await result.json<{ url: string }>()).map(({ url }) => url);
+  };
+
+  it('keeps every value as it was, line breaks and other scripts included', async () => {
+    const urls = ['https://acme.com/a\nb', 'https://acme.com/"quoted"\\', 'https://acme.com/日本語-🙂'];
+    const lines = urls.map((url) => JSON.stringify(aClick({ workspaceId: '7', url }))).join('\n');
+    await insertLines(database.client, { table, columns: columns[1], lines });
+    expect(await urlsOf('7')).toEqual([...urls].sort());
+  });
+
+  it('drops a repeat under the same token', async () => {
+    const lines = JSON.stringify(aClick({ workspaceId: '8', clickId: createEventId(Date.now()) }));
+    for (let time = 0; time < 3; time++) {
+      await insertLines(database.client, { table, columns: columns[1], lines, deduplicationToken: 'lines-once' });
+    }
+    expect(await urlsOf('8')).toHaveLength(1);
+  });
+
+  it('refuses text where a name of a table or column belongs', async () => {
+    const insertion = { table: 'click_events; DROP', columns: columns[1], lines: '[]' };
+    await expect(insertLines(database.client, insertion)).rejects.toThrow(TypeError);
+  });
+
+  it('rejects with the error of ClickHouse when a line is no row', async () => {
+    const insertion = { table, columns: columns[1], lines: '["1"]' };
+    await expect(insertLines(database.client, insertion)).rejects.toMatchObject({ code: expect.any(String) });
+  });
+});

@@ -1,0 +1,194 @@
+import { EventEmitter, once } from 'node:events';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { ClickHouseError } from '@clickhouse/client';
+import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { createClickHouseClient, isInfrastructureError } from '../../src/index.js';
+import { createRowReader, type RowReaderOptions } from '../../src/rows/row-reader.js';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+function aReader(options: Partial<RowReaderOptions> & Pick<RowReaderOptions, 'url'>) {
+  const reader = createRowReader({
+    user: 'default',
+    password: '',
+    database: 'default',
+    timeoutMs: 20_000,
+    connectionsMax: 2,
+    isCompressed: false,
+    settings: {},
+    ...options,
+  });
+  onTestFinished(() => reader.close());
+  return reader;
+}
+
+async function serving(answer: RequestListener): Promise<string> {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+it('texts with line feeds, quotes and NUL arrive as they are, and no row is no rows', async () => {
+  const texts = ['a\nb\r\n', '"],\n["', "'\\'", '\0', '😀', ''];
+  const rows = (query: string) => database.client.rows<[string]>({ query, parameters: { texts } });
+  expect(await rows('SELECT arrayJoin({texts:Array(String)})')).toEqual(texts.map((text) => [text]));
+  expect(await rows("SELECT arrayJoin({texts:Array(String)}) AS text WHERE text = 'none'")).toEqual([]);
+});
+
+it('a compressed answer is the same answer', async () => {
+  const query = 'SELECT number, repeat(toString(number), 50) FROM numbers(100)';
+  const { origin: url, username: user, password } = new URL(database.url);
+  const plain = await aReader({ url, user, password }).rows({ query });
+  expect(plain).toHaveLength(100);
+  expect(await aReader({ url, user, password, isCompressed: true }).rows({ query })).toEqual(plain);
+});
+
+it.each([
+  ['no rows', Buffer.alloc(0), []],
+  ['no rows, compressed all the same', gzipSync(''), []],
+  ['rows', gzipSync('["é"]\n'), [['é']]],
+])('a compressed answer may have %s', async (_what, body, expected) => {
+  const url = await serving((request, response) => {
+    request.resume();
+    response.writeHead(200, { 'content-encoding': 'gzip' }).end(body);
+  });
+  expect(await aReader({ url, isCompressed: true }).rows({ query: 'SELECT 1' })).toEqual(expected);
+});
+
+it.each([
+  ['a refusal', 404, gzipSync('Code: 60. DB::Exception: Unknown table. (UNKNOWN_TABLE)'), { code: '60' }],
+  ['an answer that was cut off', 200, gzipSync('["1"]\n'.repeat(100)).subarray(0, 20), { code: 'Z_BUF_ERROR' }],
+])('%s may be compressed', async (_what, status, body, expected) => {
+  const url = await serving((request, response) => {
+    request.resume();
+    response.writeHead(status, { 'content-encoding': 'gzip' }).end(body);
+  });
+  const err = await aReader({ url, isCompressed: true })
+    .rows({ query: 'SELECT 1' })
+    .catch((thrown: unknown) => thrown);
+  expect(err).toMatchObject(expected);
+  expect(isInfrastructureError(err)).toBe(true);
+});
+
+it('an answer that fails after its first rows is the error, not the rows', async () => {
+  const message = 'Code: 241. DB::Exception: (total) memory limit exceeded. (MEMORY_LIMIT_EXCEEDED)\n';
+  const url = await serving((request, response) => {
+    request.resume();
+    response.writeHead(200, { 'X-ClickHouse-Exception-Tag': 'abcdefghijklmnop' });
+    const end = `${message.length} abcdefghijklmnop\r\n__exception__\r\n`;
+    response.end(`["1"]\n\r\n__exception__\r\nabcdefghijklmnop\r\n${message}${end}`);
+  });
+  const err = await aReader({ url })
+    .rows({ query: 'SELECT 1' })
+    .catch((thrown: unknown) => thrown);
+  expect(err).toBeInstanceOf(ClickHouseError);
+  expect(err).toMatchObject({ code: '241' });
+});
+
+it('credentials, database and settings are sent', async () => {
+  const seen: Pick<IncomingMessage, 'url' | 'headers'>[] = [];
+  const url = await serving((request, response) => {
+    seen.push(request);
+    request.resume().once('end', () => response.end('[1]\n'));
+  });
+  const reader = aReader({ url, user: 'me', password: 'pä:ss', database: 'd b', settings: { a: 1 } });
+  await reader.rows({ query: 'SELECT 1', settings: { b: true, c: undefined } });
+  expect(seen[0]?.url).toBe('/?database=d+b&a=1&b=1');
+  expect(seen[0]?.headers.authorization).toBe(`Basic ${Buffer.from('me:pä:ss').toString('base64')}`);
+});
+
+it.each([
+  ['is cut in the middle', (request: IncomingMessage) => void request.socket.destroy()],
+  ['does not come in time', () => undefined],
+])('an answer that %s may come later', async (_what, answer) => {
+  const url = await serving(answer);
+  const err = await aReader({ url, timeoutMs: 100 })
+    .rows({ query: 'SELECT 1' })
+    .catch((thrown: unknown) => thrown);
+  expect(isInfrastructureError(err)).toBe(true);
+});
+
+it.each([
+  ['a proxy gave', 502, '<html>Bad Gateway</html>'],
+  ['is no rows', 200, '<html>\nWelcome\n</html>\n'],
+  ['ends in the middle of a row', 200, '["1"]\n["2'],
+])('an answer that %s may come later', async (_what, status, body) => {
+  const url = await serving((request, response) => {
+    request.resume();
+    response.writeHead(status).end(body);
+  });
+  const err = await aReader({ url })
+    .rows({ query: 'SELECT 1' })
+    .catch((thrown: unknown) => thrown);
+  expect(isInfrastructureError(err)).toBe(true);
+});
+
+it('time over is said as such, while the head and while the body is waited for', async () => {
+  const url = await serving((request, response) => {
+    request.resume();
+    if (request.url?.includes('slow-body')) response.writeHead(200).write('[1]\n');
+  });
+  for (const queryId of ['slow-head', 'slow-body']) {
+    const signal = AbortSignal.timeout(100);
+    const err = await aReader({ url })
+      .rows({ query: 'SELECT 1', queryId, signal })
+      .catch((thrown: unknown) => thrown);
+    expect(err).toBe(signal.reason);
+    expect(isInfrastructureError(err)).toBe(true);
+  }
+});
+
+it('what does not speak HTTP may be replaced', async () => {
+  const url = await serving((request) => void request.socket.end('SSH-2.0-OpenSSH\r\n'));
+  const err = await aReader({ url })
+    .rows({ query: 'SELECT 1' })
+    .catch((thrown: unknown) => thrown);
+  expect(isInfrastructureError(err)).toBe(true);
+});
+
+it.each([
+  ['http://me:p%C3%A4%3Ass@', {}, 'me:pä:ss'],
+  ['http://:secret@', {}, 'default:secret'],
+  ['http://me@', { password: 'beside' }, 'me:beside'],
+  ['http://', { user: 'you', password: 'beside' }, 'you:beside'],
+  ['http://', {}, 'default:'],
+])('both halves of a client for %s log in alike', async (start, beside, expected) => {
+  const seen: (string | undefined)[] = [];
+  const url = await serving((request, response) => {
+    seen.push(request.headers.authorization);
+    request.resume().once('end', () => response.end('[1]\n'));
+  });
+  const client = createClickHouseClient({ url: url.replace('http://', start), database: 'default', ...beside });
+  onTestFinished(() => client.close());
+  await client.rows({ query: 'SELECT 1' });
+  await client.command({ query: 'SELECT 1' });
+  expect(seen).toEqual(Array(2).fill(`Basic ${Buffer.from(expected).toString('base64')}`));
+});
+
+it('a reader that is closed does not wait for a server that hangs', async () => {
+  const asked = new EventEmitter();
+  const reader = aReader({ url: await serving(() => void asked.emit('asked')), timeoutMs: 60_000 });
+  const isAsked = once(asked, 'asked');
+  const read = reader.rows({ query: 'SELECT 1' }).catch((thrown: unknown) => thrown);
+  await isAsked;
+  await reader.close();
+  expect(isInfrastructureError(await read)).toBe(true);
+});
+
+it('a closed client reads no more', async () => {
+  const client = createClickHouseClient({ url: database.url, database: 'default' });
+  expect(await client.rows({ query: 'SELECT 1' })).toEqual([[1]]);
+  await client.close();
+  await expect(client.rows({ query: 'SELECT 1' })).rejects.toThrow();
+});

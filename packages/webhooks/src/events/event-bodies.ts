@@ -1,0 +1,104 @@
+import {
+  type Catalog,
+  type CustomerRecord,
+  type CustomerTotals,
+  type LinkRecord,
+  WEBHOOK_SIGHT,
+  type WebhookRecord,
+} from '@waymark/catalog';
+import type { ClickHouseClient, EventTableKind } from '@waymark/clickhouse';
+import { type Customer, deletedCustomer, type Link, type WebhookPartner, type WebhookTrigger } from '@waymark/contract';
+import type { ToldEvent } from '../delivery/webhook-job.js';
+import { eventIdOf } from './event-id.js';
+import { TRIGGER_OF } from './follow-events.js';
+import { readStoredEvents, type StoredEvent } from './stored-events.js';
+import { readPartners } from './webhook-partners.js';
+
+export interface EventBodiesParts {
+  readonly catalog: Catalog;
+  readonly clickhouse: ClickHouseClient;
+}
+
+const KIND_OF = new Map<WebhookTrigger, EventTableKind>(
+  Object.entries(TRIGGER_OF).map(([kind, trigger]) => [trigger, kind as EventTableKind]),
+);
+
+/** The JSON text of an event as it is delivered. */
+export function toldEvent(id: string, event: WebhookTrigger, createdAtMs: number, data: object): ToldEvent {
+  return { id, body: JSON.stringify({ id, event, createdAt: new Date(createdAtMs).toISOString(), data }) };
+}
+
+/** A link that names the webhook is in its scope wherever the link is. */
+function isInScope({ id, linkScope, folderIds }: WebhookRecord, { folderId, webhookIds }: LinkRecord): boolean {
+  if (linkScope !== 'folders') return true;
+  return webhookIds.includes(id) || (folderId !== null && folderIds.includes(folderId));
+}
+
+/** The JSON texts of events that ClickHouse has, for one webhook. */
+export function createEventBodies({ catalog, clickhouse }: EventBodiesParts) {
+  async function linksOf(workspaceId: string, events: readonly StoredEvent[], isWanted: (link: LinkRecord) => boolean) {
+    const found = await catalog.links.getMany(workspaceId, [...new Set(events.map(({ linkId }) => linkId))]);
+    const records = [...found.values()].filter(isWanted);
+    const objects = await catalog.links.objects(workspaceId, records, WEBHOOK_SIGHT);
+    return new Map(objects.map((link) => [link.id, link]));
+  }
+
+  function customerObject(
+    id: string,
+    record: CustomerRecord | undefined,
+    totals: CustomerTotals | undefined,
+  ): Customer {
+    return record === undefined ? deletedCustomer(id) : catalog.customers.toCustomer(record, totals);
+  }
+
+  async function customersOf(workspaceId: string, events: readonly StoredEvent[]): Promise<Map<string, Customer>> {
+    const ids = [...new Set(events.flatMap(({ customerId }) => customerId ?? []))];
+    if (ids.length === 0) return new Map();
+    const [records, totals] = await Promise.all([
+      catalog.customers.getMany(workspaceId, ids),
+      catalog.customers.counters(workspaceId, ids),
+    ]);
+    return new Map(ids.map((id) => [id, customerObject(id, records.get(id), totals.get(id))]));
+  }
+
+  function partnersOf(workspaceId: string, links: Iterable<Link>): Promise<Map<string, WebhookPartner>> {
+    const ids = [...new Set([...links].flatMap(({ partnerId }) => partnerId ?? []))];
+    return readPartners(catalog, workspaceId, ids);
+  }
+
+  return {
+    /** The events a job names, in their order. Those whose link is gone, or in none of the webhook's folders by now, are left out. */
+    async read(webhook: WebhookRecord, event: WebhookTrigger, ids: readonly string[]): Promise<ToldEvent[]> {
+      const kind = KIND_OF.get(event);
+      if (kind === undefined || ids.length === 0) return [];
+      const { workspaceId } = webhook;
+      const events = await readStoredEvents(clickhouse, kind, workspaceId, ids);
+      const links = await linksOf(workspaceId, events, (link) => kind !== 'click' || isInScope(webhook, link));
+      const [customers, partners] =
+        kind === 'click'
+          ? [new Map<string, Customer>(), new Map<string, WebhookPartner>()]
+          : await Promise.all([customersOf(workspaceId, events), partnersOf(workspaceId, links.values())]);
+
+      const dataOf = ({ payload, ip, eventName, customerId = '' }: StoredEvent, link: Link): object => {
+        const click = { ...payload.click, ip };
+        if (kind === 'click') return { click, link };
+        const partner = partners.get(link.partnerId ?? '');
+        return {
+          eventName,
+          customer: customers.get(customerId),
+          click,
+          link,
+          ...(partner === undefined ? {} : { partner }),
+          ...(kind === 'sale' ? { sale: payload.sale } : {}),
+          metadata: payload.metadata ?? null,
+        };
+      };
+      return events.flatMap((stored) => {
+        const link = links.get(stored.linkId);
+        if (link === undefined) return [];
+        return [toldEvent(eventIdOf(event, stored.id), event, stored.timestampMs, dataOf(stored, link))];
+      });
+    },
+  };
+}
+export type EventBodies = ReturnType<typeof createEventBodies>;

@@ -1,0 +1,74 @@
+import type { Catalog, WebhookRecord } from '@waymark/catalog';
+import { type EventTableKind, type RowSubjects, rowSubjects } from '@waymark/clickhouse';
+import { formatResourceId, type WebhookTrigger } from '@waymark/contract';
+import type { WebhookJob, WebhookJobsOf } from '@waymark/event-queue';
+import { jobText, webhookJobId } from '../delivery/webhook-job.js';
+
+/** What is told of an inserted row. */
+export const TRIGGER_OF: Readonly<Record<EventTableKind, WebhookTrigger>> = {
+  click: 'link.clicked',
+  lead: 'lead.created',
+  sale: 'sale.created',
+};
+
+export interface FollowEventsParts {
+  readonly catalog: Pick<Catalog, 'webhooks' | 'links'>;
+}
+
+const EVENTS_PER_JOB = 100;
+
+function byWorkspace(kind: EventTableKind, rows: readonly string[]): Map<string, RowSubjects[]> {
+  const events = new Map<string, RowSubjects[]>();
+  for (const row of rows) {
+    const event = rowSubjects(kind, row);
+    if (event === undefined) continue;
+    const known = events.get(event.workspaceId);
+    if (known === undefined) events.set(event.workspaceId, [event]);
+    else known.push(event);
+  }
+  return events;
+}
+
+function jobsFor(webhook: WebhookRecord, event: WebhookTrigger, groupId: string, events: readonly RowSubjects[]) {
+  const jobs: WebhookJob[] = [];
+  for (let start = 0; start < events.length; start += EVENTS_PER_JOB) {
+    const eventIds = events.slice(start, start + EVENTS_PER_JOB).map(({ eventId }) => eventId);
+    const { id: webhookId, workspaceId } = webhook;
+    const data = jobText({ workspaceId, webhookId, event, eventIds });
+    jobs.push({ id: webhookJobId(webhookId, `${groupId}-${start}`), data });
+  }
+  return jobs;
+}
+
+/**
+ * The jobs that tell webhooks of the rows of an insert. A workspace without a webhook for them costs a look into a map; with
+ * one for the clicks of some links, their other links cost a look into the cache of links.
+ */
+export function createEventFollower({ catalog }: FollowEventsParts): WebhookJobsOf {
+  /** Links themselves say which webhooks list them. Folders are looked at when it is delivered. */
+  async function concerned(
+    { id, workspaceId, linkScope }: WebhookRecord,
+    trigger: WebhookTrigger,
+    events: RowSubjects[],
+  ) {
+    if (trigger !== 'link.clicked' || linkScope !== 'links') return events;
+    const numbers = [...new Set(events.map(({ linkId }) => linkId))];
+    const idByNumber = new Map(numbers.map((number) => [number, formatResourceId('link', number)]));
+    const links = await catalog.links.getMany(workspaceId, [...idByNumber.values()]);
+    const isListed = (number: string) => links.get(idByNumber.get(number) ?? '')?.webhookIds.includes(id) ?? false;
+    return events.filter(({ linkId }) => isListed(linkId));
+  }
+
+  return async ({ kind, groupId, rows }) => {
+    const trigger = TRIGGER_OF[kind];
+    const jobs: WebhookJob[] = [];
+    const follow = async ([workspace, events]: [string, RowSubjects[]]) => {
+      for (const webhook of await catalog.webhooks.active(formatResourceId('workspace', workspace))) {
+        if (!webhook.triggers.includes(trigger)) continue;
+        jobs.push(...jobsFor(webhook, trigger, groupId, await concerned(webhook, trigger, events)));
+      }
+    };
+    await Promise.all([...byWorkspace(kind, rows)].map(follow));
+    return jobs;
+  };
+}

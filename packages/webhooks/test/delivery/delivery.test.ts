@@ -1,0 +1,340 @@
+import type { ServerResponse } from 'node:http';
+import type { WebhookRecord } from '@waymark/catalog';
+import { createWebhookJobSender } from '@waymark/event-queue';
+import { waitFor } from '@waymark/test-kit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createFailureCounts } from '../../src/delivery/failure-counts.js';
+import { jobText, webhookJobId } from '../../src/delivery/webhook-job.js';
+import { createWebhookEventId } from '../../src/events/event-id.js';
+import { startWebhookFixture, type WebhookFixture } from '../webhook-fixture.js';
+import { type Receiver, startReceiver } from './receiver.js';
+
+/** Of one webhook in one process: deliverer.ts and turns.ts. */
+const JOBS_AT_ONCE = 4;
+const ATTEMPTS_AT_ONCE = JOBS_AT_ONCE * 8;
+/** What `PATCH /webhooks/{id}` makes of a webhook that is enabled again. */
+const ENABLED = { disabledAt: null, consecutiveFailures: 0 };
+
+let fixture: WebhookFixture;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  fixture = await startWebhookFixture();
+});
+beforeEach(async () => {
+  receiver = await startReceiver();
+});
+afterEach(async () => {
+  await fixture.reset();
+  await receiver.stop();
+});
+afterAll(() => fixture.stop());
+
+interface LogLine {
+  readonly attempt: number;
+  readonly status: number;
+  readonly error: string;
+  readonly url: string;
+  readonly event: string;
+  readonly event_id: string;
+  readonly request_body: string;
+  readonly response_body: string;
+}
+
+const aLinkHook = (url = receiver.url) => fixture.aHook(url, { triggers: ['link.updated'] });
+
+async function tell(times = 1): Promise<void> {
+  const link = await fixture.aLink();
+  for (let time = 0; time < times; time++) await fixture.notifier.linkChanged('link.updated', link);
+}
+
+/** Puts jobs of so many events each into the queue; each event says which job it is of. */
+async function queueJobs({ id: webhookId, workspaceId }: WebhookRecord, jobs: number, events: number): Promise<void> {
+  const aJob = (_: unknown, job: number) => {
+    const told = Array.from({ length: events }, () => ({ id: createWebhookEventId(), body: JSON.stringify({ job }) }));
+    const data = jobText({ webhookId, workspaceId, event: 'link.updated', told });
+    return { id: webhookJobId(webhookId, told[0]?.id ?? ''), data };
+  };
+  await createWebhookJobSender(fixture.redis).send(Array.from({ length: jobs }, aJob));
+}
+
+/** Resolves when no job waits or runs, and forgets events to be tried again: on a slow machine their time might come. */
+async function untilJobsAreOver(): Promise<void> {
+  await waitFor(async () => (await fixture.queue.getJobCountByTypes('wait', 'active')) === 0, { what: 'no job' });
+  for (const job of await fixture.queue.getDelayed()) await job.remove();
+}
+
+/** Tells many events at once. */
+async function tellAtOnce(hook: WebhookRecord, events: number): Promise<void> {
+  const before = (await logOf(hook)).length;
+  await queueJobs(hook, 1, events);
+  await untilLogged(hook, before + events);
+  await untilJobsAreOver();
+}
+
+/** Has the receiver answer nobody. @returns gives those whose job is meant their answers, now and from then on */
+function holdAnswers(status: number): (isMeant: (job: number) => boolean) => void {
+  const held: { readonly job: number; answer(): void }[] = [];
+  let isGiven = (_job: number): boolean => false;
+  receiver.answer((response) => {
+    const { job } = JSON.parse(receiver.received.at(-1)?.text ?? '') as { readonly job: number };
+    const answer = () => void response.writeHead(status).end();
+    if (isGiven(job)) answer();
+    else held.push({ job, answer });
+  });
+  return (isMeant) => {
+    isGiven = isMeant;
+    for (const { job, answer } of held.splice(0)) {
+      if (isMeant(job)) answer();
+      else held.push({ job, answer });
+    }
+  };
+}
+
+const logOf = (hook: WebhookRecord) =>
+  fixture.select<LogLine>(
+    `SELECT attempt, status, error, url, event, event_id, request_body, response_body FROM webhook_deliveries
+     WHERE webhook_id = (SELECT any(id) FROM webhooks WHERE JSONExtractString(data, 'id') = '${hook.id}') ORDER BY timestamp`,
+  );
+
+function untilLogged(hook: WebhookRecord, lines: number): Promise<LogLine[]> {
+  return waitFor(
+    async () => {
+      const log = await logOf(hook);
+      return log.length >= lines && log;
+    },
+    { what: `${lines} attempts in the log`, timeoutMs: 20_000 },
+  );
+}
+
+/** Lets the delayed attempt of a delivery begin. @returns how long it would have waited, in seconds */
+async function skipDelay(): Promise<number> {
+  const [job] = await waitFor(
+    async () => {
+      const delayed = await fixture.queue.getDelayed();
+      return delayed.length > 0 && delayed;
+    },
+    { what: 'a further attempt' },
+  );
+  const seconds = (job?.opts.delay ?? 0) / 1000;
+  await job?.promote();
+  return seconds;
+}
+
+const reload = (hook: WebhookRecord) => fixture.catalog.webhooks.require(fixture.workspaceId, hook.id);
+
+describe('a delivery that fails', () => {
+  it('is tried four times with growing delays, under the same event id with the same body, then no more', async () => {
+    receiver.answer((response) => response.writeHead(500).end('no'));
+    fixture.startWorker();
+    const hook = await aLinkHook();
+    await tell();
+    const delays: number[] = [];
+    for (let retry = 0; retry < 3; retry++) delays.push(await skipDelay());
+    expect(delays).toEqual([12, 148, 1808]);
+    const log = await untilLogged(hook, 4);
+    expect(log.map(({ attempt, status }) => [attempt, status])).toEqual([1, 2, 3, 4].map((attempt) => [attempt, 500]));
+    await waitFor(async () => (await fixture.queue.getActiveCount()) === 0, { what: 'the last attempt to be over' });
+    expect(await fixture.queue.getDelayedCount()).toBe(0);
+    expect(new Set(receiver.received.map(({ text }) => text)).size).toBe(1);
+    expect(new Set(receiver.received.map(({ headers }) => headers['dub-signature'])).size).toBe(1);
+  });
+
+  it('counts until one succeeds', async () => {
+    receiver.answer((response) => response.writeHead(404).end());
+    fixture.startWorker();
+    const hook = await aLinkHook();
+    await tellAtOnce(hook, 19);
+    receiver.answer((response) => response.end());
+    await tellAtOnce(hook, 1);
+    receiver.answer((response) => response.writeHead(404).end());
+    await tellAtOnce(hook, 19);
+    expect((await reload(hook)).disabledAt).toBeNull();
+  });
+
+  it('disables the webhook when it is the twentieth in a row; nothing is delivered from then on', async () => {
+    receiver.answer((response) => response.writeHead(503).end());
+    fixture.startWorker();
+    const hook = await aLinkHook();
+    await tellAtOnce(hook, 20);
+    const disabled = await waitFor(
+      async () => {
+        const record = await reload(hook);
+        return record.disabledAt !== null && record;
+      },
+      { what: 'the webhook to be disabled' },
+    );
+    expect(disabled.consecutiveFailures).toBe(20);
+    await waitFor(async () => (await fixture.catalog.webhooks.active(fixture.workspaceId)).length === 0, {
+      what: 'nobody to be told',
+    });
+    await tell();
+    await waitFor(async () => (await fixture.queue.getJobCountByTypes('wait', 'active', 'delayed')) === 0, {
+      what: 'an empty queue',
+    });
+    expect(receiver.received).toHaveLength(20);
+  });
+
+  it('that disables the webhook ends the other jobs under way, too; enabled again, it has twenty more', async () => {
+    const hook = await aLinkHook();
+    const isDisabled = async () => (await reload(hook)).disabledAt !== null;
+    const giveAnswers = holdAnswers(500);
+    fixture.startWorker();
+    await queueJobs(hook, JOBS_AT_ONCE, 50);
+    await waitFor(() => receiver.received.length === ATTEMPTS_AT_ONCE, { what: 'attempts under way' });
+    // The attempts of the other jobs fail when one job alone has had the webhook disabled.
+    giveAnswers((job) => job === 0);
+    await waitFor(isDisabled, { what: 'the webhook to be disabled' });
+    giveAnswers(() => true);
+    await untilJobsAreOver();
+    expect(receiver.received.length).toBeLessThan(20 + ATTEMPTS_AT_ONCE);
+
+    receiver.answer((response) => response.writeHead(500).end());
+    await fixture.catalog.webhooks.update(fixture.workspaceId, hook.id, () => ENABLED);
+    await tellAtOnce(hook, 19);
+    expect(await isDisabled()).toBe(false);
+    await tellAtOnce(hook, 1);
+    expect(await isDisabled()).toBe(true);
+  });
+
+  it('disables the webhook although the writer that counted it was killed: the next one does, and delivers nothing', async () => {
+    const hook = await aLinkHook();
+    const failures = createFailureCounts(fixture.redis);
+    for (let count = 0; count < 20; count++) await failures.add(hook);
+    fixture.startWorker();
+    await queueJobs(hook, 1, 10);
+    await untilJobsAreOver();
+    expect((await reload(hook)).disabledAt).not.toBeNull();
+    expect(receiver.received).toEqual([]);
+  });
+
+  it('counts for nothing after a success, whichever job had that', async () => {
+    const hook = await aLinkHook();
+    const failures = createFailureCounts(fixture.redis);
+    // Another job's attempt fails before each success of this one.
+    receiver.answer((response) => void failures.add(hook).then(() => response.end()));
+    fixture.startWorker();
+    await tellAtOnce(hook, 60);
+    expect((await reload(hook)).disabledAt).toBeNull();
+    expect(receiver.received).toHaveLength(60);
+  });
+});
+
+describe('a job under way', () => {
+  it.each(['disabled', 'removed'])('ends when its webhook is %s', async (change) => {
+    const hook = await aLinkHook();
+    const { webhooks } = fixture.catalog;
+    const changes = {
+      disabled: () => webhooks.update(fixture.workspaceId, hook.id, () => ({ disabledAt: new Date().toISOString() })),
+      removed: () => webhooks.remove(fixture.workspaceId, hook.id),
+    };
+    const giveAnswers = holdAnswers(200);
+    fixture.startWorker();
+    await queueJobs(hook, 1, 50);
+    await waitFor(() => receiver.received.length === 8, { what: 'attempts under way' });
+    await changes[change as keyof typeof changes]();
+    giveAnswers(() => true);
+    await untilJobsAreOver();
+    expect(receiver.received).toHaveLength(8);
+  });
+
+  it('leaves its rest to another when its webhook is changed: that one goes to the new address', async () => {
+    const other = await startReceiver();
+    const hook = await aLinkHook();
+    const giveAnswers = holdAnswers(200);
+    fixture.startWorker();
+    await queueJobs(hook, 1, 50);
+    await waitFor(() => receiver.received.length === 8, { what: 'attempts under way' });
+    await fixture.catalog.webhooks.update(fixture.workspaceId, hook.id, () => ({ url: other.url }));
+    giveAnswers(() => true);
+    await waitFor(() => other.received.length === 42, { what: 'the rest' });
+    await untilJobsAreOver();
+    expect([receiver.received.length, other.received.length]).toEqual([8, 42]);
+    await other.stop();
+  });
+});
+
+describe('a receiver', () => {
+  it('that redirects has failed: redirects are not followed', async () => {
+    const other = await startReceiver();
+    receiver.answer((response) => response.writeHead(307, { location: other.url }).end());
+    fixture.startWorker();
+    const hook = await aLinkHook();
+    await tell();
+    const [line] = await untilLogged(hook, 1);
+    expect(line?.status).toBe(307);
+    expect(other.received).toEqual([]);
+    await other.stop();
+  });
+
+  it('that does not answer in time has failed, and is logged as 503', async () => {
+    receiver.answer(() => undefined);
+    fixture.startWorker({ timeoutMs: 100 });
+    const hook = await aLinkHook();
+    await tell();
+    const [line] = await untilLogged(hook, 1);
+    expect(line).toMatchObject({ status: 503, error: 'no answer within 100 ms', response_body: '' });
+  });
+
+  it('that answers at length has its answer cut', async () => {
+    receiver.answer((response) => response.end('x'.repeat(1_000_000)));
+    fixture.startWorker();
+    const hook = await aLinkHook();
+    await tell();
+    const [line] = await untilLogged(hook, 1);
+    expect([line?.status, line?.response_body.length]).toEqual([200, 8192]);
+  });
+
+  it('at a private address is not connected to unless the operator allows it', async () => {
+    fixture.startWorker({ allowedRanges: [] });
+    const hook = await aLinkHook();
+    await tell();
+    const [line] = await untilLogged(hook, 1);
+    expect(line).toMatchObject({ status: 503, error: 'the address is not public' });
+    expect(receiver.received).toEqual([]);
+  });
+
+  it('that is slow keeps nobody else from being told', async () => {
+    const quick = await startReceiver();
+    const held: ServerResponse[] = [];
+    receiver.answer((response) => void held.push(response));
+    fixture.startWorker({ timeoutMs: 20_000 });
+    await aLinkHook();
+    await tell(12);
+    await waitFor(() => receiver.received.length >= 4, { what: 'the slow one to be busy' });
+    await fixture.aHook(quick.url, { triggers: ['link.created'] });
+    await fixture.notifier.linkChanged('link.created', await fixture.aLink());
+    await waitFor(() => quick.received.length === 1, { what: 'the quick one to be told', timeoutMs: 15_000 });
+    receiver.answer((response) => void response.end());
+    for (const response of held) response.end();
+    await quick.stop();
+  });
+});
+
+describe('the log of deliveries', () => {
+  it('has a line for each attempt, with what was sent and answered', async () => {
+    fixture.startWorker();
+    const hook = await aLinkHook();
+    await tell();
+    const [line] = await untilLogged(hook, 1);
+    const [{ text, event } = expect.fail()] = receiver.received;
+    expect(line).toEqual({
+      attempt: 1,
+      status: 200,
+      error: '',
+      url: receiver.url,
+      event: 'link.updated',
+      event_id: event.id,
+      request_body: text,
+      response_body: 'thanks',
+    });
+  });
+
+  it('forgets after thirty days', async () => {
+    const [table] = await fixture.select<{ sql: string }>(
+      `SELECT create_table_query AS sql FROM system.tables
+       WHERE database = currentDatabase() AND name = 'webhook_deliveries'`,
+    );
+    expect(table?.sql).toContain('TTL toDateTime(timestamp) + toIntervalDay(30)');
+  });
+});

@@ -1,0 +1,42 @@
+import { startRedis, type TestRedis } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createFailureCounts } from '../../src/delivery/failure-counts.js';
+
+let server: TestRedis;
+let redis: Redis;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+
+it('counts failures in a row, and starts anew after a success', async () => {
+  const failures = createFailureCounts(redis);
+  const webhook = { id: 'wh_counted', updatedAt: '2026-01-01T00:00:00.000Z' };
+  expect([await failures.add(webhook), await failures.add(webhook)]).toEqual([1, 2]);
+  await failures.reset(webhook);
+  expect(await failures.read(webhook)).toBe(0);
+});
+
+it('a failure that could not be counted is an error, not a count of nothing', async () => {
+  const failures = createFailureCounts(redis);
+  const webhook = { id: 'wh_broken', updatedAt: '2026-01-01T00:00:00.000Z' };
+  await failures.add(webhook);
+  const [key = ''] = await redis.keys('*wh_broken*');
+  await redis.set(key, 'no number');
+  await expect(failures.add(webhook)).rejects.toThrow('not an integer');
+});
+
+it('a count that Redis discarded is an error', async () => {
+  const failures = createFailureCounts(redis);
+  const other = new Redis(server.url);
+  await redis.watch('watched');
+  await other.set('watched', 'changed');
+  other.disconnect();
+  await expect(failures.add({ id: 'wh_discarded', updatedAt: '2026-01-01T00:00:00.000Z' })).rejects.toThrow();
+});

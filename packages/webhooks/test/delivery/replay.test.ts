@@ -1,0 +1,79 @@
+import { waitFor } from '@waymark/test-kit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { listDeliveries, replayDeliveries } from '../../src/index.js';
+import { startWebhookFixture, type WebhookFixture } from '../webhook-fixture.js';
+import { type Receiver, startReceiver } from './receiver.js';
+
+let fixture: WebhookFixture;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  fixture = await startWebhookFixture();
+});
+beforeEach(async () => {
+  receiver = await startReceiver();
+  fixture.startWorker();
+});
+afterEach(async () => {
+  await fixture.reset();
+  await receiver.stop();
+});
+afterAll(() => fixture.stop());
+
+const selection = (fields: object = {}) => ({ workspaceId: fixture.workspaceId, limit: 100, ...fields });
+const attempts = (fields: object = {}) => listDeliveries(fixture.database.client, selection(fields));
+const replay = (fields: object) => replayDeliveries(fixture.database.client, fixture.redis, selection(fields));
+
+/** Tells a link's update. @returns the event's id once the attempt is in the log */
+async function deliver(hookId: string, status: number): Promise<string> {
+  const before = (await attempts({ webhookId: hookId })).length;
+  receiver.answer((response) => response.writeHead(status).end());
+  await fixture.notifier.linkChanged('link.updated', await fixture.aLink({ password: 'open sesame' }));
+  const line = await waitFor(
+    async () => {
+      const lines = await attempts({ webhookId: hookId });
+      return lines.length > before && lines[0];
+    },
+    { what: 'the attempt in the log' },
+  );
+  return line.eventId;
+}
+
+describe('deliveries that are replayed', () => {
+  it('are told the same event under the same id, signed anew, and counted as delivered afterwards', async () => {
+    const { id: webhookId } = await fixture.aHook(receiver.url, { triggers: ['link.updated'] });
+    const delivered = await deliver(webhookId, 200);
+    const failed = await deliver(webhookId, 500);
+    expect((await attempts({ webhookId, isFailed: true })).map(({ eventId }) => eventId)).toEqual([failed]);
+
+    receiver.answer((response) => response.end());
+    expect(await replay({ webhookId, isFailed: true })).toBe(1);
+    await waitFor(() => receiver.received.length === 3, { what: 'the replay' });
+    const [, first, again] = receiver.received;
+    expect(again?.text).toBe(first?.text);
+    expect(again?.text).not.toContain('open sesame');
+    expect(again?.headers['dub-signature']).toBe(first?.headers['dub-signature']);
+    await waitFor(async () => (await attempts({ webhookId, isFailed: true })).length === 0, { what: 'the log' });
+    expect((await attempts({ webhookId })).map(({ eventId, attempt, status }) => [eventId, attempt, status])).toEqual([
+      [failed, 1, 200],
+      [failed, 1, 500],
+      [delivered, 1, 200],
+    ]);
+  });
+
+  it('have the whole plan before them, also within minutes of the first', async () => {
+    const { id: webhookId } = await fixture.aHook(receiver.url, { triggers: ['link.updated'] });
+    const failed = await deliver(webhookId, 500);
+    const delayed = async () => (await fixture.queue.getDelayed()).map(({ id }) => id);
+    await waitFor(async () => (await delayed()).length === 1, { what: 'the second attempt to wait' });
+    expect(await replay({ webhookId, eventIds: [failed] })).toBe(1);
+    await waitFor(async () => new Set(await delayed()).size === 2, { what: 'the second attempt of the replay' });
+  });
+
+  it('are those of one workspace only, and none when none is meant', async () => {
+    const { id: webhookId } = await fixture.aHook(receiver.url, { triggers: ['link.updated'] });
+    const failed = await deliver(webhookId, 500);
+    expect(await replay({ eventIds: [failed], workspaceId: 'ws_00000000001' })).toBe(0);
+    expect(await replay({ eventIds: [] })).toBe(0);
+  });
+});

@@ -1,0 +1,36 @@
+import type { LinkRecord } from '@waymark/catalog';
+import { waitFor } from '@waymark/test-kit';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startWebhookFixture, type WebhookFixture } from '../webhook-fixture.js';
+import { type Receiver, startReceiver } from './receiver.js';
+
+let fixture: WebhookFixture;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  fixture = await startWebhookFixture();
+  receiver = await startReceiver();
+  fixture.startWorker();
+});
+afterAll(async () => {
+  await fixture.stop();
+  await receiver.stop();
+});
+
+/** Records a click. @returns whether it was told */
+async function isClickTold(link: LinkRecord): Promise<boolean> {
+  const told = receiver.received.length;
+  const jobs = await fixture.queue.getCompletedCount();
+  await fixture.click(link);
+  await waitFor(async () => (await fixture.queue.getCompletedCount()) > jobs, { what: 'the job of the click' });
+  return receiver.received.length > told;
+}
+
+test('clicks are told while there are events left in the month, and no more a moment after the last', async () => {
+  const link = await fixture.aLink();
+  await fixture.aHook(receiver.url, { triggers: ['link.clicked'], linkScope: 'workspace' });
+  await fixture.catalog.workspaces.update(fixture.workspaceId, { quotas: { eventsPerMonth: 3 } });
+  expect(await isClickTold(link)).toBe(true);
+  await waitFor(async () => !(await isClickTold(link)), { what: 'a click that is not told' });
+  expect(await isClickTold(link)).toBe(false);
+});

@@ -1,0 +1,88 @@
+import type { LinkRecord } from '@waymark/catalog';
+import { waitFor } from '@waymark/test-kit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Receiver, startReceiver } from '../delivery/receiver.js';
+import { startWebhookFixture, type WebhookFixture } from '../webhook-fixture.js';
+
+let fixture: WebhookFixture;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  fixture = await startWebhookFixture();
+});
+beforeEach(async () => {
+  receiver = await startReceiver();
+  fixture.startWorker();
+});
+afterEach(async () => {
+  await fixture.reset();
+  await receiver.stop();
+});
+afterAll(() => fixture.stop());
+
+interface ToldClick {
+  readonly click: { readonly id: string };
+  readonly link: { readonly id: string };
+}
+
+/** Ids of the links whose clicks are told, once a click of each of `links` and a last one of `last` were recorded. */
+async function toldLinks(links: readonly LinkRecord[], last: LinkRecord): Promise<string[]> {
+  for (const link of links) await fixture.click(link);
+  const { 2: lastClick } = await fixture.click(last);
+  const told = () => receiver.received.map(({ event }) => event.data as ToldClick);
+  await waitFor(() => told().some(({ click }) => click.id === lastClick), { what: 'the last click' });
+  await waitFor(async () => (await fixture.queue.getJobCountByTypes('wait', 'active', 'delayed')) === 0, {
+    what: 'all deliveries',
+  });
+  return told()
+    .map(({ link }) => link.id)
+    .sort();
+}
+
+const ids = (...links: readonly LinkRecord[]) => links.map(({ id }) => id).sort();
+const clicks = { triggers: ['link.clicked' as const] };
+
+describe('clicks are told of', () => {
+  it('every link of the workspace', async () => {
+    const [one, two] = [await fixture.aLink(), await fixture.aLink()];
+    await fixture.aHook(receiver.url, { ...clicks, linkScope: 'workspace' });
+    expect(await toldLinks([one, one], two)).toEqual(ids(one, one, two));
+  });
+
+  it('the links that a webhook lists', async () => {
+    const hook = await fixture.aHook(receiver.url, { ...clicks, linkScope: 'links' });
+    const [listed, other] = [await fixture.aLink({ webhookIds: [hook.id] }), await fixture.aLink()];
+    expect(await toldLinks([other], listed)).toEqual(ids(listed));
+  });
+
+  it('the links that are in a webhook’s folders when it is told', async () => {
+    const folder = await fixture.catalog.folders.create(fixture.workspaceId, { name: `folder ${Date.now()}` });
+    const [inside, outside] = [await fixture.aLink({ folderId: folder.id }), await fixture.aLink()];
+    await fixture.aHook(receiver.url, { ...clicks, linkScope: 'folders', folderIds: [folder.id] });
+    expect(await toldLinks([outside], inside)).toEqual(ids(inside));
+  });
+
+  it('no link of another workspace', async () => {
+    const other = await startWebhookFixture();
+    const link = await fixture.aLink();
+    await fixture.aHook(receiver.url, { ...clicks, linkScope: 'workspace' });
+    await other.click(await other.aLink());
+    expect(await toldLinks([], link)).toEqual(ids(link));
+    await other.stop();
+  });
+
+  it('nothing when the workspace has used up its events of the month', async () => {
+    const link = await fixture.aLink();
+    await fixture.aHook(receiver.url, { triggers: ['link.clicked', 'lead.created'], linkScope: 'workspace' });
+    await fixture.catalog.workspaces.update(fixture.workspaceId, { quotas: { eventsPerMonth: 1 } });
+    await fixture.reset();
+    await fixture.aHook(receiver.url, { triggers: ['link.clicked', 'lead.created'], linkScope: 'workspace' });
+    fixture.startWorker();
+    await fixture.lead(await fixture.click(link), await fixture.aCustomer());
+    await waitFor(() => receiver.received.some(({ event }) => event.event === 'lead.created'), { what: 'the lead' });
+    await waitFor(async () => (await fixture.queue.getJobCountByTypes('wait', 'active', 'delayed')) === 0, {
+      what: 'all deliveries',
+    });
+    expect(receiver.received.map(({ event }) => event.event)).toEqual(['lead.created']);
+  });
+});
