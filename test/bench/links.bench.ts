@@ -14,7 +14,7 @@ import { startService } from './lib/service.js';
 import { median, percentile } from './lib/statistics.js';
 import { INSTANCE_KEY, startStores } from './lib/stores.js';
 import { startTimedProxy } from './lib/timed-proxy.js';
-import { resourceId } from './query/sql.js';
+import { resourceId } from './query/dataset/sql.js';
 
 const { values } = parseArgs({
   options: { links: { type: 'string', default: '1000000' }, creates: { type: 'string', default: '10000' } },

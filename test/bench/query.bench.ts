@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startClickHouse, startRedis } from '@waymark/test-kit';
 import { machineLine } from './lib/report.js';
-import { generateWorld, type World } from './query/generate.js';
+import { generateWorld, type World } from './query/dataset/generate.js';
+import { sizesFor, type WorldSizes } from './query/dataset/world.js';
 import { measure, PARTS } from './query/measure.js';
-import { sizesFor, type WorldSizes } from './query/world.js';
 
 const { values } = parseArgs({
   options: {

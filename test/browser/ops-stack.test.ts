@@ -13,7 +13,7 @@ import {
   temporaryDataDir,
   UP_MS_MAX,
   type Up,
-} from '../../services/standalone/test/run-up.js';
+} from '../../services/standalone/test/process/run-up.js';
 import { hasChromium, newVisitor, startChromium, type Visitor } from './lib/chromium.js';
 
 const ROOT = join(import.meta.dirname, '../..');

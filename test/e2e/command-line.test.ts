@@ -10,7 +10,7 @@ import {
   temporaryDataDir,
   UP_MS_MAX,
   type Up,
-} from '../../services/standalone/test/run-up.js';
+} from '../../services/standalone/test/process/run-up.js';
 
 const YEAR_MS = 366 * 24 * 3_600_000;
 const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };

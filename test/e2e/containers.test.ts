@@ -16,7 +16,7 @@ import { Dub } from 'dub';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { buildForUp, UP_MS_MAX } from '../../services/standalone/test/run-up.js';
+import { buildForUp, UP_MS_MAX } from '../../services/standalone/test/process/run-up.js';
 import { withSecrets } from '../deploy/lib/manifests.js';
 import { hasProgram, localNginxConf } from '../deploy/lib/proxies.js';
 import { visit } from './lib/visit.js';

@@ -12,7 +12,7 @@ import {
   temporaryDataDir,
   UP_MS_MAX,
   type Up,
-} from '../../services/standalone/test/run-up.js';
+} from '../../services/standalone/test/process/run-up.js';
 import { visit } from './lib/visit.js';
 
 const BROWSER =

@@ -6,7 +6,7 @@ import {
   type DocumentedRoute,
   type JsonSchema,
   startDocumentedApi,
-} from '../../services/standalone/test/documented-api.js';
+} from '../../services/standalone/test/contract/documented-api.js';
 import { FAULTS } from '../faults/queue/fault-length.js';
 import { HOSTILE_TEXTS, textUpTo } from './lib/hostile-texts.js';
 import { watchLoop } from './lib/loop-watch.js';

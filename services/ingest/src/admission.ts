@@ -1,7 +1,7 @@
 import type { Catalog, LinkRecord } from '@waymark/catalog';
-import { NOT_FOUND, type Refusal, refusalOf } from './redirect/decision.js';
-import type { Keys, PasswordGate, Unlocking } from './redirect/password-gate.js';
-import { preparedLink } from './redirect/prepared-link.js';
+import type { Keys, PasswordGate, Unlocking } from './redirect/password/password-gate.js';
+import { NOT_FOUND, type Refusal, refusalOf } from './redirect/rules/decision.js';
+import { preparedLink } from './redirect/rules/prepared-link.js';
 
 /** Whether a visit is let through to its link. */
 export interface Admitted {

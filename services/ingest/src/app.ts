@@ -2,7 +2,7 @@ import { type App, authPlugin, type CreateAppOptions, createApp, domainCheckRout
 import { type Operations, requestCountPlugin } from '@waymark/observability';
 import type { IngestDeps } from './ingest-deps.js';
 import { redirectRoutes, routerTarget, shortcutVisits } from './redirect/redirect-routes.js';
-import { browserRoutes } from './track/browser-routes.js';
+import { browserRoutes } from './track/browser/browser-routes.js';
 import { trackRoutes } from './track/track-routes.js';
 
 /** Patterns of the routes of visits and of the form that opens a link. HTTPS is required of the API only. */

@@ -10,10 +10,10 @@ import type { Redis } from 'ioredis';
 import { createAdmission } from './admission.js';
 import { createAppOpens } from './app-opens.js';
 import { createFreshClicks } from './fresh-clicks.js';
-import { createPasswordGate } from './redirect/password-gate.js';
-import { createPasswordTries } from './redirect/password-tries.js';
+import { createPasswordGate } from './redirect/password/password-gate.js';
+import { createPasswordTries } from './redirect/password/password-tries.js';
 import type { RedirectDeps } from './redirect/redirector.js';
-import { createCurrencyConverter } from './track/currencies.js';
+import { createCurrencyConverter } from './track/conversions/currencies.js';
 import type { TrackDeps } from './track/track-deps.js';
 
 /** What all routes of this service work on. */

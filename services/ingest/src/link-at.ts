@@ -1,5 +1,5 @@
 import type { Catalog, LinkRecord } from '@waymark/catalog';
-import type { HostNames } from './redirect/short-address.js';
+import type { HostNames } from './redirect/address/short-address.js';
 
 /**
  * The link of a key on a host; undefined when there is none. Domains that are served on an unusual port may carry it in their

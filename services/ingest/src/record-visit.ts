@@ -2,8 +2,8 @@ import { clickRowText } from '@waymark/clickhouse';
 import { createEventId, type Trigger } from '@waymark/contract';
 import { clickClaim, type EventProducer, type RecordedClick } from '@waymark/event-queue';
 import type { Visit } from '@waymark/visit';
-import { recordedUrl } from './redirect/final-url.js';
-import type { PreparedLink } from './redirect/prepared-link.js';
+import { recordedUrl } from './redirect/address/final-url.js';
+import type { PreparedLink } from './redirect/rules/prepared-link.js';
 
 /** Whether a visit is a click at all. */
 export function isCountable(visit: Visit, isTracked: boolean): boolean {

@@ -9,7 +9,7 @@ import { customerRoutes } from './customers/route.js';
 import { registrarRoutes } from './domains/registrar-route.js';
 import { domainRoutes } from './domains/route.js';
 import { folderRoutes } from './folders/route.js';
-import { linkRoutes } from './links/route.js';
+import { linkRoutes } from './links/routes/route.js';
 import { metatagsRoutes } from './metatags/route.js';
 import { applicationRoutes } from './partners/application-routes.js';
 import { partnerLinkRoutes } from './partners/link-routes.js';

@@ -1,8 +1,8 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import { insertClicks } from '../query/generate-clicks.js';
-import { insertLeads, insertSales } from '../query/generate-conversions.js';
-import { generateLinks } from '../query/generate-links.js';
-import { type BenchWorkspace, END_MS, linksOfRank, START_MS, sizesFor } from '../query/world.js';
+import { insertClicks } from '../query/dataset/generate-clicks.js';
+import { insertLeads, insertSales } from '../query/dataset/generate-conversions.js';
+import { generateLinks } from '../query/dataset/generate-links.js';
+import { type BenchWorkspace, END_MS, linksOfRank, START_MS, sizesFor } from '../query/dataset/world.js';
 
 /** Bytes on disk per event of a kind once everything is merged: its own row, and its part of each table that a view fills. */
 export interface DiskUse {

@@ -9,10 +9,10 @@ import {
   readPage,
   type WorkspaceMemory,
 } from '@waymark/query';
-import type { Family } from './event-families.js';
-import { programOf } from './event-families.js';
-import type { KnownWorkspace } from './generate.js';
-import { END_MS, START_MS } from './world.js';
+import type { KnownWorkspace } from './dataset/generate.js';
+import { END_MS, START_MS } from './dataset/world.js';
+import type { Family } from './families/event-families.js';
+import { programOf } from './families/event-families.js';
 
 const now = () => END_MS;
 

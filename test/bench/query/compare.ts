@@ -1,6 +1,6 @@
 import { median } from '../lib/statistics.js';
 import type { Ask } from './ask.js';
-import type { Family } from './event-families.js';
+import type { Family } from './families/event-families.js';
 
 export const ROUNDS = 20;
 /** A run that takes longer is repeated less often. */

@@ -6,8 +6,8 @@ import { compile } from '@waymark/event-query';
 import { closedLoop } from '../lib/http-load.js';
 import type { BenchProcess } from '../lib/service.js';
 import { median, percentile } from '../lib/statistics.js';
-import { programOf } from './event-families.js';
-import type { KnownWorkspace } from './generate.js';
+import type { KnownWorkspace } from './dataset/generate.js';
+import { programOf } from './families/event-families.js';
 
 const ROUNDS = 60;
 const SAMPLE_MS = 100;

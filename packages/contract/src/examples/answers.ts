@@ -1,6 +1,6 @@
 import type { ExampleAnswer } from './example-request.js';
 
-/** Recorded by services/standalone/test/examples.test.ts, which says how: a line a route. */
+/** Recorded by services/standalone/test/contract/examples.test.ts, which says how: a line a route. */
 // biome-ignore format: a line a route
 export const EXAMPLE_ANSWERS: Readonly<Record<string, ExampleAnswer>> = {
   'GET /workspaces/{idOrSlug}': {"status":200,"body":{"id":"ws_8rE5zf6BDgl","name":"Acme","slug":"acme","plan":"enterprise","usage":0,"usageLimit":5000000,"linksUsage":0,"linksLimit":null,"domainsLimit":250,"tagsLimit":null,"foldersLimit":null,"partnersLimit":null,"partnerTagsLimit":null,"groupsLimit":null,"requestsPerMinute":3000,"analyticsPerSecond":16,"allowedHostnames":[],"defaultProgramId":"prog_8rE5zf6BDgl","createdAt":"2026-03-04T12:30:45.678Z","updatedAt":"2026-03-04T12:30:45.678Z"}},

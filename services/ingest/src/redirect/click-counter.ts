@@ -3,7 +3,7 @@ import type { EventProducer } from '@waymark/event-queue';
 import type { Visit } from '@waymark/visit';
 import type { FreshClicks } from '../fresh-clicks.js';
 import { isCountable, recordVisit } from '../record-visit.js';
-import type { PreparedLink } from './prepared-link.js';
+import type { PreparedLink } from './rules/prepared-link.js';
 
 /** A visit that may be a click. */
 export interface CountedVisit {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
-import { type LinkAnswer, pageAnswer } from './answers.js';
-import { BAD_REQUEST_PAGE } from './pages.js';
+import { type LinkAnswer, pageAnswer } from './pages/answers.js';
+import { BAD_REQUEST_PAGE } from './pages/pages.js';
 import { createRedirector, type LinkRequest, type RedirectDeps, type Redirector } from './redirector.js';
 
 function isVisit({ method }: IncomingMessage): boolean {

@@ -7,18 +7,18 @@ import type { Admission } from '../admission.js';
 import type { AppOpens } from '../app-opens.js';
 import type { FreshClicks } from '../fresh-clicks.js';
 import { freshLinkAt, linkAt } from '../link-at.js';
-import { fileAnswer, type LinkAnswer, pageAnswer, sendAnswer } from './answers.js';
+import { finalDestination, headerUrl, redirectTarget } from './address/final-url.js';
+import { visitedPath } from './address/link-path.js';
+import { queryWithout } from './address/query-pieces.js';
+import { readShortAddress, type ShortAddress } from './address/short-address.js';
 import { createClickCounter } from './click-counter.js';
-import { secureAttribute } from './cookies.js';
-import { arrivalOf, decidePath, NOT_FOUND, type Refusal } from './decision.js';
-import { finalDestination, headerUrl, redirectTarget } from './final-url.js';
-import { framePage, launchPage } from './link-pages.js';
-import { visitedPath } from './link-path.js';
-import { NOT_FOUND_PAGE, UNAVAILABLE_PAGE } from './pages.js';
-import type { PasswordGate } from './password-gate.js';
-import { clickCookie, preparedLink } from './prepared-link.js';
-import { queryWithout } from './query-pieces.js';
-import { readShortAddress, type ShortAddress } from './short-address.js';
+import { fileAnswer, type LinkAnswer, pageAnswer, sendAnswer } from './pages/answers.js';
+import { framePage, launchPage } from './pages/link-pages.js';
+import { NOT_FOUND_PAGE, UNAVAILABLE_PAGE } from './pages/pages.js';
+import { secureAttribute } from './password/cookies.js';
+import type { PasswordGate } from './password/password-gate.js';
+import { arrivalOf, decidePath, NOT_FOUND, type Refusal } from './rules/decision.js';
+import { clickCookie, preparedLink } from './rules/prepared-link.js';
 
 export interface RedirectDeps {
   readonly catalog: {

@@ -6,7 +6,7 @@ import type { VisitReader } from '@waymark/visit';
 import type { Admission } from '../admission.js';
 import type { AppOpens } from '../app-opens.js';
 import type { FreshClicks } from '../fresh-clicks.js';
-import type { CurrencyConverter } from './currencies.js';
+import type { CurrencyConverter } from './conversions/currencies.js';
 
 /** What the track endpoints work on. */
 export interface TrackDeps {

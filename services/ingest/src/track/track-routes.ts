@@ -11,16 +11,16 @@ import {
 import type { EventProducer } from '@waymark/event-queue';
 import type { App } from '@waymark/http-kit';
 import type { FastifyRequest } from 'fastify';
-import { createBacklog } from './backlog.js';
-import { browserRoutes } from './browser-routes.js';
-import { type ClickFinder, createClickFinder } from './click-finder.js';
-import { clientRoutes } from './client-routes.js';
-import { createClientTrackers, type Trackers } from './client-trackers.js';
-import { createTrackedCustomers } from './customers.js';
-import { createLatestLeads } from './latest-leads.js';
-import { createLeadTracker } from './lead-tracker.js';
-import { createSaleStore } from './sale-store.js';
-import { createSaleTracker, saleAsSent } from './sale-tracker.js';
+import { browserRoutes } from './browser/browser-routes.js';
+import { clientRoutes } from './browser/client-routes.js';
+import { createClientTrackers, type Trackers } from './browser/client-trackers.js';
+import { createBacklog } from './conversions/backlog.js';
+import { type ClickFinder, createClickFinder } from './conversions/click-finder.js';
+import { createTrackedCustomers } from './conversions/customers.js';
+import { createLatestLeads } from './conversions/latest-leads.js';
+import { createLeadTracker } from './conversions/lead-tracker.js';
+import { createSaleStore } from './conversions/sale-store.js';
+import { createSaleTracker, saleAsSent } from './conversions/sale-tracker.js';
 import { storableBody } from './storable-body.js';
 import type { TrackDeps } from './track-deps.js';
 

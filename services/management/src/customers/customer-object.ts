@@ -1,7 +1,7 @@
 import { type Catalog, type CustomerRecord, shortLinkOf } from '@waymark/catalog';
 import type { Customer, ExpandedCustomer } from '@waymark/contract';
-import { seenLinks } from '../links/find-link.js';
 import type { LinkCaller } from '../links/link-parts.js';
+import { seenLinks } from '../links/read/find-link.js';
 
 /** The customer objects of a response, with their totals. */
 export async function customerObjects(

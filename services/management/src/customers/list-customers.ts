@@ -1,7 +1,7 @@
 import type { Catalog, CustomerRecord } from '@waymark/catalog';
 import { CUSTOMER_PAGES_MAX, fieldError, type ListCustomersQuery, RESOURCE_PREFIX } from '@waymark/contract';
-import { seenLinks } from '../links/find-link.js';
 import type { LinkCaller } from '../links/link-parts.js';
+import { seenLinks } from '../links/read/find-link.js';
 
 /** @throws ApiError unprocessable_entity for a customer that is not there */
 async function checkCursor(catalog: Catalog, workspaceId: string, parameter: string, id: string): Promise<void> {

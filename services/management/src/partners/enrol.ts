@@ -9,10 +9,10 @@ import {
   ROOT_KEY,
   withoutOuter,
 } from '@waymark/contract';
-import { contextOf } from '../links/create-link.js';
-import { completeLink, draftLink } from '../links/draft-link.js';
+import { contextOf } from '../links/create/create-link.js';
+import { completeLink, draftLink } from '../links/create/draft-link.js';
+import { checkUsage } from '../links/create/usage.js';
 import type { LinkParts } from '../links/link-parts.js';
-import { checkUsage } from '../links/usage.js';
 import { type PartnerCaller, partnersScope } from './partner-caller.js';
 import {
   assertExternalIdFree,

@@ -10,9 +10,9 @@ import {
   parseUrl,
   randomUInt32,
 } from '@waymark/contract';
-import { createLink } from '../links/create-link.js';
+import { updateFound } from '../links/change/update-link.js';
+import { createLink } from '../links/create/create-link.js';
 import type { LinkParts } from '../links/link-parts.js';
-import { updateFound } from '../links/update-link.js';
 import { findPartner } from './find-partner.js';
 import type { PartnerCaller } from './partner-caller.js';
 

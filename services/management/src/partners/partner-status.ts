@@ -1,7 +1,7 @@
 import type { PartnerRecord } from '@waymark/catalog';
 import { ApiError, fieldError, type PartnerApplication, type RejectApplicationBody } from '@waymark/contract';
-import { contextOf } from '../links/create-link.js';
-import { completeLink, draftLink } from '../links/draft-link.js';
+import { contextOf } from '../links/create/create-link.js';
+import { completeLink, draftLink } from '../links/create/draft-link.js';
 import type { LinkParts } from '../links/link-parts.js';
 import { tellEnrolled } from './enrol.js';
 import { findPartner, type PartnerReference } from './find-partner.js';

@@ -3,8 +3,8 @@ import { ApiError, type Workspace, workspaceSchema } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
 import { PARAM_CHARS_MAX } from '../id-params.js';
+import { linksThisMonth } from '../links/create/usage.js';
 import type { LinkParts } from '../links/link-parts.js';
-import { linksThisMonth } from '../links/usage.js';
 
 /** The workspace object of a response. */
 async function workspaceObject(parts: LinkParts, workspace: WorkspaceRecord): Promise<Workspace> {

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import type { LinkRecord } from '@waymark/catalog';
+import { readCookie } from '../password/cookies.js';
+import { type Follow, leadTo } from './targets.js';
+
+const COOKIE = 'dub_test_url';
+const COOKIE_SECONDS = 7 * 24 * 3600;
+/** Browsers drop cookies beyond 4 kB: longer addresses are named by their digest. */
+const COOKIE_CHARS_MAX = 2000;
+
+interface Variant {
+  readonly url: string;
+  readonly cookieValue: string;
+  /** Sum of the percentages up to and including this one. */
+  readonly upTo: number;
+  readonly follow: Follow;
+}
+
+export interface VariantVisit {
+  readonly nowMs: number;
+  /** `Cookie` header. */
+  readonly cookies: string | undefined;
+  /** At least 0, below 1. */
+  readonly random: () => number;
+}
+
+/** Chooses a visitor's variant; undefined while the test does not run. */
+export type VariantChooser = (visit: VariantVisit) => Follow | undefined;
+
+function cookieValueOf(url: string): string {
+  const text = encodeURIComponent(Buffer.from(url).toString('utf8'));
+  return text.length <= COOKIE_CHARS_MAX ? text : createHash('sha256').update(url).digest('base64url');
+}
+
+/** The value as other clients write it: unencoded, or with escapes of their own. Undefined when it cannot be decoded. */
+function decodedValue(value: string): string | undefined {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return undefined;
+  }
+}
+
+function variantOf(kept: string, variants: readonly Variant[]): Variant | undefined {
+  const exact = variants.find(({ cookieValue, url }) => cookieValue === kept || url === kept);
+  if (exact !== undefined) return exact;
+  const decoded = decodedValue(kept);
+  return decoded === undefined ? undefined : variants.find(({ url }) => url === decoded);
+}
+
+/** The link's A/B test, undefined when it has none that can run. */
+export function variantChooser(link: LinkRecord): VariantChooser | undefined {
+  const { testVariants, testCompletedAt } = link;
+  if (testVariants === null || testVariants.length < 2 || testVariants.length > 4) return undefined;
+  const endsAtMs = testCompletedAt === null ? Number.NaN : Date.parse(testCompletedAt);
+  if (Number.isNaN(endsAtMs)) return undefined;
+
+  let sum = 0;
+  const variants = testVariants.map(({ url, percentage }): Variant => {
+    sum += percentage;
+    const cookieValue = cookieValueOf(url);
+    const cookie = `${COOKIE}=${cookieValue}; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Lax`;
+    return { url, cookieValue, upTo: sum, follow: leadTo(url, link.rewrite, cookie) };
+  });
+
+  return ({ nowMs, cookies, random }) => {
+    if (nowMs >= endsAtMs) return undefined;
+    const kept = readCookie(cookies, COOKIE);
+    const known = kept === undefined ? undefined : variantOf(kept, variants);
+    if (known !== undefined) return known.follow;
+    const point = random() * sum;
+    return (variants.find(({ upTo }) => point < upTo) ?? variants[0])?.follow;
+  };
+}

@@ -1,0 +1,71 @@
+import {
+  type TrackLeadBody,
+  type TrackSaleBody,
+  trackLeadClientBodySchema,
+  trackLeadResponseSchema,
+  trackSaleClientBodySchema,
+  trackSaleResponseSchema,
+} from '@waymark/contract';
+import type { App } from '@waymark/http-kit';
+import type { FastifyRequest, preHandlerAsyncHookHandler } from 'fastify';
+import { storableBody } from '../storable-body.js';
+import type { TrackDeps } from '../track-deps.js';
+import type { Trackers } from './client-trackers.js';
+import { callerAddress, createNetworkLimits } from './network-limits.js';
+import { answerPreflights, FROM_PAGES } from './preflights.js';
+import { authenticatePublishable } from './publishable-key.js';
+
+/**
+ * `POST /track/lead/client` and `/track/sale/client`: conversions from a page, with a publishable key.
+ *
+ * @param shed turns calls away while the service is short of memory
+ */
+export async function clientRoutes(
+  app: App,
+  deps: TrackDeps,
+  { leads, sales }: Trackers,
+  shed: preHandlerAsyncHookHandler,
+): Promise<void> {
+  answerPreflights(app, ['/track/lead/client', '/track/sale/client']);
+  const limits = createNetworkLimits(deps);
+  // The network first: what it may not call does not count against the key of everybody.
+  const onRequest = [limits.countClientCall, authenticatePublishable(deps)];
+  const shared = { ...FROM_PAGES, onRequest, preHandler: shed };
+  const takeShare = (request: FastifyRequest, events: number) =>
+    limits.takeShare(request.workspace, callerAddress(deps.readVisit, request), events);
+
+  app.post(
+    '/track/lead/client',
+    {
+      ...shared,
+      schema: {
+        summary: 'Track a lead from a page',
+        tags: ['Track'],
+        body: trackLeadClientBodySchema,
+        response: { 200: trackLeadResponseSchema },
+      },
+    },
+    async (request) => {
+      await takeShare(request, request.body.eventQuantity ?? 1);
+      return leads.track(request.workspace.id, storableBody<TrackLeadBody>(request.body));
+    },
+  );
+  app.post(
+    '/track/sale/client',
+    {
+      ...shared,
+      schema: {
+        summary: 'Track a sale from a page',
+        tags: ['Track'],
+        body: trackSaleClientBodySchema,
+        response: { 200: trackSaleResponseSchema },
+      },
+    },
+    async (request) => {
+      // A direct sale may record its lead as well.
+      await takeShare(request, request.body.clickId ? 2 : 1);
+      const { answer } = await sales.track(request.workspace.id, storableBody<TrackSaleBody>(request.body));
+      return answer;
+    },
+  );
+}

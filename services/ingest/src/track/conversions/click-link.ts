@@ -1,0 +1,27 @@
+import type { Catalog, LinkRecord } from '@waymark/catalog';
+import type { EventRow } from '@waymark/clickhouse';
+import { ApiError, formatResourceId } from '@waymark/contract';
+import { orUnavailable } from '../unavailable.js';
+import type { ClickFinder } from './click-finder.js';
+import { readClick } from './click-rows.js';
+
+/** The link that was clicked, as conversions need it: there, of this workspace, and not disabled. @throws ApiError not_found */
+export async function linkOfClick(catalog: Catalog, workspaceId: string, click: EventRow): Promise<LinkRecord> {
+  const linkId = formatResourceId('link', readClick(click).linkNumber);
+  const link = await orUnavailable('link look-up', catalog.links.get(workspaceId, linkId));
+  if (link === undefined || link.disabledAt !== null) {
+    throw new ApiError('not_found', `Link not found for the click "${readClick(click).clickId}".`);
+  }
+  return link;
+}
+
+/** The click that a caller names, and its link. @throws ApiError not_found */
+export async function clickedLink(
+  catalog: Catalog,
+  clicks: ClickFinder,
+  workspaceId: string,
+  clickId: string,
+): Promise<{ readonly click: EventRow; readonly link: LinkRecord }> {
+  const click = await clicks.find(workspaceId, clickId);
+  return { click, link: await linkOfClick(catalog, workspaceId, click) };
+}

@@ -1,0 +1,117 @@
+import { createBatchLoader } from '@waymark/catalog';
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import { formatResourceId, type PaymentProcessor, parseResourceId, type TrackSaleResponse } from '@waymark/contract';
+import { orUnavailable } from '../unavailable.js';
+import { readRows } from './read-rows.js';
+
+type SaleDetails = NonNullable<TrackSaleResponse['sale']>;
+
+/** The parts of a sale in ClickHouse that an answer holds. */
+export interface WrittenSale {
+  readonly eventName: string;
+  readonly customerId: string;
+  readonly linkId: string;
+  readonly sale: SaleDetails;
+}
+
+/** Sales whose claims in Redis have expired. */
+export interface SaleStore {
+  findByInvoice(workspaceId: string, invoiceId: string): Promise<WrittenSale | undefined>;
+  hasSale(workspaceId: string, customerId: string, linkId: string): Promise<boolean>;
+}
+
+interface SalePayload {
+  readonly sale: {
+    readonly amount: number;
+    readonly currency: string;
+    readonly invoiceId: string | null;
+    readonly paymentProcessor: PaymentProcessor;
+  };
+  readonly metadata: SaleDetails['metadata'];
+}
+
+/** The first sale of each invoice. */
+const BY_INVOICE = `SELECT event_name, customer_id, payload, invoice_id, link_id FROM sale_events
+WHERE workspace_id = {workspace:UInt64} AND invoice_id IN {invoices:Array(String)}
+ORDER BY timestamp, event_id LIMIT 1 BY invoice_id`;
+
+const OF_CUSTOMERS = `SELECT DISTINCT customer_id, link_id FROM sale_events
+WHERE workspace_id = {workspace:UInt64} AND customer_id IN {customers:Array(UInt64)} AND link_id IN {links:Array(UInt64)}`;
+
+const KEYS_PER_READ = 100;
+const READS_MAX = 2;
+
+interface InvoiceKey {
+  readonly workspace: string;
+  readonly invoiceId: string;
+}
+
+/** Numbers as text. */
+interface BuyerKey {
+  readonly workspace: string;
+  readonly customer: string;
+  readonly link: string;
+}
+
+function writtenSale([
+  eventName = '',
+  customerNumber = '0',
+  payload = '{}',
+  ,
+  linkNumber = '0',
+]: readonly string[]): WrittenSale {
+  const { sale, metadata } = JSON.parse(payload) as SalePayload;
+  const { amount, currency, paymentProcessor, invoiceId } = sale;
+  return {
+    eventName,
+    customerId: formatResourceId('customer', customerNumber),
+    linkId: formatResourceId('link', linkNumber),
+    sale: { amount, currency, paymentProcessor, invoiceId, metadata },
+  };
+}
+
+/** Sales looked for at the same moment share a read. */
+export function createSaleStore(clickhouse: ClickHouseClient): SaleStore {
+  const common = {
+    group: ({ workspace }: { readonly workspace: string }) => workspace,
+    batchSizeMax: KEYS_PER_READ,
+    concurrentReadsMax: READS_MAX,
+  };
+  const lookForInvoice = createBatchLoader<InvoiceKey, WrittenSale>({
+    ...common,
+    identify: ({ workspace, invoiceId }) => `${workspace}/${invoiceId}`,
+    async load(keys) {
+      const workspace = keys[0]?.workspace ?? '';
+      const invoices = keys.map(({ invoiceId }) => invoiceId);
+      const rows = await readRows(clickhouse, BY_INVOICE, { workspace, invoices });
+      return new Map(rows.map((row) => [`${workspace}/${row[3]}`, writtenSale(row)]));
+    },
+  });
+  const lookForBuyer = createBatchLoader<BuyerKey, true>({
+    ...common,
+    identify: ({ workspace, customer, link }) => `${workspace}/${customer}/${link}`,
+    async load(keys) {
+      const workspace = keys[0]?.workspace ?? '';
+      const customers = keys.map(({ customer }) => BigInt(customer));
+      const links = keys.map(({ link }) => BigInt(link));
+      const rows = await readRows(clickhouse, OF_CUSTOMERS, { workspace, customers, links });
+      return new Map(rows.map(([customer, link]) => [`${workspace}/${customer}/${link}`, true]));
+    },
+  });
+
+  return {
+    async findByInvoice(workspaceId, invoiceId) {
+      const workspace = parseResourceId('workspace', workspaceId) ?? '0';
+      return orUnavailable('look-up of sales', lookForInvoice({ workspace, invoiceId }));
+    },
+
+    async hasSale(workspaceId, customerId, linkId) {
+      const key = {
+        workspace: parseResourceId('workspace', workspaceId) ?? '0',
+        customer: parseResourceId('customer', customerId) ?? '0',
+        link: parseResourceId('link', linkId) ?? '0',
+      };
+      return (await orUnavailable('look-up of sales', lookForBuyer(key))) === true;
+    },
+  };
+}

@@ -1,0 +1,181 @@
+import { once } from 'node:events';
+import { METHODS } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { connect } from 'node:net';
+import { createLogger } from '@waymark/http-kit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildLinkApp } from '../../src/index.js';
+import { BROWSER, DOMAIN, startIngest, type TestIngest } from '../test-ingest.js';
+
+let ingest: TestIngest;
+/** Of its link app. */
+let port: number;
+beforeAll(async () => {
+  ingest = await startIngest();
+  await ingest.linkApp.listen({ host: '127.0.0.1', port: 0 });
+  port = (ingest.linkApp.server.address() as AddressInfo).port;
+}, 60_000);
+afterAll(() => ingest.stop());
+
+/** All that comes back for these bytes, until the server closes the connection. */
+async function exchange(port: number, bytes: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  socket.write(bytes);
+  let text = '';
+  socket.on('data', (data) => {
+    text += data.toString();
+  });
+  await once(socket, 'close');
+  return text;
+}
+
+describe('over a socket', () => {
+  it('says so on connections that are kept alive when the app closes', async () => {
+    const { key } = await ingest.link();
+    let letGo: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    const app = buildLinkApp(
+      { logger: createLogger({ name: 'test', level: 'silent' }), docBase: 'http://x', trustedProxies: [] },
+      {
+        ...ingest.deps,
+        producer: {
+          ...ingest.deps.producer,
+          async recordClick(click) {
+            await held;
+            return ingest.deps.producer.recordClick(click);
+          },
+        },
+      },
+    );
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = app.server.address() as AddressInfo;
+    const socket = connect(port, '127.0.0.1');
+    socket.write(`GET /${key} HTTP/1.1\r\nHost: ${DOMAIN}\r\nUser-Agent: ${BROWSER}\r\n\r\n`);
+    await once(app.server, 'request');
+    const closing = app.close();
+    let text = '';
+    socket.on('data', (data) => {
+      text += data.toString();
+    });
+    letGo();
+    await Promise.all([closing, once(socket, 'close')]);
+    expect(text).toMatch(/^HTTP\/1\.1 302/);
+    expect(text).toContain('connection: close');
+  });
+
+  it('serves visits over plain HTTP where the API is served over HTTPS only, and refuses reports of browsers', async () => {
+    const { key } = await ingest.link();
+    const locked = await ingest.link({ password: 'x' });
+    const app = buildLinkApp(
+      {
+        logger: createLogger({ name: 'test', level: 'silent' }),
+        docBase: 'http://x',
+        trustedProxies: ['127.0.0.1'],
+        requireHttps: true,
+      },
+      ingest.deps,
+    );
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = app.server.address() as AddressInfo;
+    const headers = { host: DOMAIN, 'user-agent': BROWSER };
+    for (const method of ['GET', 'HEAD'] as const) {
+      const bytes = `${method} /${key} HTTP/1.1\r\nHost: ${DOMAIN}\r\nConnection: close\r\n\r\n`;
+      expect(await exchange(port, bytes)).toMatch(/^HTTP\/1\.1 302/);
+      // Past the sockets, as with traces.
+      expect((await app.inject({ method, url: `/${key}`, headers })).statusCode).toBe(302);
+    }
+    const form = await app.inject({
+      method: 'POST',
+      url: `/${locked.key}`,
+      headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
+      payload: 'password=x',
+    });
+    expect(form.statusCode).toBe(303);
+    for (const method of ['POST', 'OPTIONS'] as const) {
+      const refused = await app.inject({ method, url: '/track/click', headers });
+      expect([refused.statusCode, refused.headers['access-control-allow-origin']]).toEqual([403, '*']);
+    }
+    await app.close();
+  });
+
+  it('takes bytes no browser sends', async () => {
+    const ask = (target: string) =>
+      exchange(
+        port,
+        `GET ${target} HTTP/1.1\r\nHost: ${DOMAIN}\r\nUser-Agent: ${BROWSER}\r\nConnection: close\r\n\r\n`,
+      );
+    expect(await ask('/%c3%28')).toMatch(/^HTTP\/1\.1 404/);
+    expect(await ask('/%')).toMatch(/^HTTP\/1\.1 404/);
+    expect(await ask('*')).toMatch(/^HTTP\/1\.1 4/);
+    for (const method of METHODS.filter((one) => !['CONNECT', 'GET', 'HEAD', 'POST'].includes(one))) {
+      for (const target of ['/', '/known', '/track/click']) {
+        const answer = await exchange(
+          port,
+          `${method} ${target} HTTP/1.1\r\nHost: ${DOMAIN}\r\nConnection: close\r\n\r\n`,
+        );
+        expect([method, target, answer.slice(0, 12)]).toEqual([method, target, expect.stringMatching(/ (?:204|404)$/)]);
+      }
+    }
+
+    const { key } = await ingest.link({ key: 'raw/é', url: 'https://acme.com/raw' });
+    expect(key).toBe('raw/xn--9ca');
+    expect(await ask(`http://${DOMAIN}/raw/%C3%A9`)).toContain('location: https://acme.com/raw\r\n');
+    expect(await ask(`http://other.test/raw/%C3%A9`)).toMatch(/^HTTP\/1\.1 404/);
+    // Node's parser takes only ASCII in a target.
+    expect(await ask('/raw/é?q=é')).toMatch(/^HTTP\/1\.1 400/);
+    expect(await ask(`/raw/%C3%A9 HTTP/1.1\r\nHost: other.test\r\nX-A: b`)).toMatch(/^HTTP\/1\.1 400/);
+  });
+
+  it('a host that reads like another host’s link does not hide that link', async () => {
+    await ingest.link({ key: 'under/taken', url: 'https://acme.com/kept' });
+    for (let time = 0; time < 2; time++) {
+      expect((await ingest.visit('/taken', { host: `${DOMAIN}/under` })).statusCode).toBe(404);
+      expect((await ingest.visit('/under/taken')).headers.location).toBe('https://acme.com/kept');
+    }
+  });
+});
+
+describe('cookies', () => {
+  const variants = [
+    { url: 'https://acme.com/a', percentage: 50 },
+    { url: 'https://acme.com/b', percentage: 50 },
+  ];
+
+  /** The `Set-Cookie` headers of an answer. */
+  async function cookiesOf(head: string, proto: string | undefined, body = ''): Promise<string[]> {
+    const lines = [
+      `${head} HTTP/1.1`,
+      `Host: ${DOMAIN}`,
+      `User-Agent: ${BROWSER}`,
+      'Connection: close',
+      ...(proto === undefined ? [] : [`X-Forwarded-Proto: ${proto}`]),
+      ...(body === '' ? [] : ['Content-Type: application/x-www-form-urlencoded', `Content-Length: ${body.length}`]),
+    ];
+    const text = await exchange(port, `${lines.join('\r\n')}\r\n\r\n${body}`);
+    return [...text.matchAll(/^set-cookie: (.*)\r$/gim)].map(([, cookie = '']) => cookie);
+  }
+
+  it.each([
+    ['https', true],
+    ['http, https', true],
+    ['http', false],
+    ['https, http', false],
+    [undefined, false],
+  ])(
+    'are all Secure when the trusted proxy says that the visit came over HTTPS, else none is: %s',
+    async (proto, isSecure) => {
+      const testCompletedAt = new Date(Date.now() + 3_600_000).toISOString();
+      const { key } = await ingest.link({ password: 'x', testVariants: variants, testCompletedAt });
+      const cookies = [
+        ...(await cookiesOf(`POST /${key}`, proto, 'password=x')),
+        ...(await cookiesOf(`GET /${key}?pw=x`, proto)),
+        ...(await cookiesOf('GET /', proto)),
+      ];
+      const names = ['dub_password_link_', `dub_id_${DOMAIN}_${key}=`, 'dub_test_url=', `dub_id_${DOMAIN}__root=`];
+      expect(cookies.map((cookie, index) => cookie.startsWith(names[index]!))).toEqual(Array(4).fill(true));
+      expect(cookies.map((cookie) => cookie.split('; ').includes('Secure'))).toEqual(Array(4).fill(isSecure));
+    },
+  );
+});

@@ -1,0 +1,73 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { convertToUsd, createCurrencyConverter } from '../../src/track/conversions/currencies.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'currencies-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const rates = new Map([
+  ['eur', 0.92],
+  ['jpy', 155.5],
+  ['krw', 1380],
+]);
+
+describe('currencies', () => {
+  it.each([
+    ['eur', 1000, 1087],
+    ['jpy', 1000, 643],
+    ['krw', 50_000, 3623],
+    ['eur', 0, 0],
+  ])('%s %i is %i cents', (currency, amount, cents) => {
+    expect(convertToUsd({ amount, currency }, rates)).toEqual({ amount: cents, currency: 'usd' });
+  });
+
+  it('leaves USD and currencies without a rate as they are', () => {
+    expect(convertToUsd({ amount: 5, currency: 'usd' }, new Map([['usd', 2]]))).toEqual({ amount: 5, currency: 'usd' });
+    expect(convertToUsd({ amount: 5, currency: 'chf' }, rates)).toEqual({ amount: 5, currency: 'chf' });
+  });
+
+  it('says once which currency it has no rate of', () => {
+    const onUnknown = vi.fn();
+    const { toUsd } = createCurrencyConverter({ ratesFile: undefined, onUnknown, onReloadError: () => {} });
+    for (const currency of ['usd', 'chf', 'eur', 'chf']) expect(toUsd({ amount: 5, currency }).currency).toBe(currency);
+    expect(onUnknown.mock.calls).toEqual([['chf'], ['eur']]);
+  });
+
+  it('refuses an amount that is no whole number any more in USD', () => {
+    const tiny = new Map([['jpy', 0.001]]);
+    expect(() => convertToUsd({ amount: Number.MAX_SAFE_INTEGER, currency: 'jpy' }, tiny)).toThrow(
+      expect.objectContaining({ status: 422 }),
+    );
+  });
+
+  it('reads a file of rates, follows it, and keeps the old rates when the new ones are broken', async () => {
+    const ratesFile = join(directory, 'rates.json');
+    writeFileSync(ratesFile, JSON.stringify({ base: 'USD', rates: { EUR: 0.5 } }));
+    const onReloadError = vi.fn();
+    const converter = createCurrencyConverter({ ratesFile, onReloadError, checkIntervalMs: 5 });
+    const cents = () => converter.toUsd({ amount: 100, currency: 'eur' }).amount;
+    try {
+      expect(cents()).toBe(200);
+      writeFileSync(ratesFile, '{"EUR": 0}');
+      await vi.waitFor(() => expect(onReloadError).toHaveBeenCalled());
+      expect(cents()).toBe(200);
+      writeFileSync(ratesFile, '{"EUR": 0.25, "JPY": 150}');
+      await vi.waitFor(() => expect(cents()).toBe(400));
+    } finally {
+      converter.close();
+    }
+  });
+
+  it('does not start with a file that cannot be read', () => {
+    const open = (text: string) => {
+      const ratesFile = join(directory, 'bad.json');
+      writeFileSync(ratesFile, text);
+      return () => createCurrencyConverter({ ratesFile, onReloadError: () => undefined });
+    };
+    expect(open('no json')).toThrow();
+    expect(open('{"EUR": "1"}')).toThrow();
+    expect(() => createCurrencyConverter({ ratesFile: join(directory, 'absent'), onReloadError: () => {} })).toThrow();
+  });
+});

@@ -1,0 +1,237 @@
+import type { LinkRecord } from '@waymark/catalog';
+import { Dub } from 'dub';
+import { HTTPClient } from 'dub/lib/http';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Answer, DOMAIN, startIngest, type TestIngest } from '../test-ingest.js';
+
+/** What a stranger must never read, planted wherever the workspace stores something. */
+const PRIVATE = 'planted-private';
+const AMOUNT = 987_654;
+const INVOICE = 'inv-known';
+const LEAD_NAME = 'Sign up';
+const ISO_TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/g;
+
+let ingest: TestIngest;
+let publishable: string;
+let link: LinkRecord;
+
+let callers = 0;
+/** Each call comes from a network of its own: the limit of one is another test's. */
+function callerHeaders(): Record<string, string> {
+  callers += 1;
+  return { authorization: `Bearer ${publishable}`, 'x-forwarded-for': `198.51.${callers >> 8}.${callers & 255}` };
+}
+
+async function post(what: 'lead' | 'sale', body: object): Promise<Answer> {
+  return ingest.post(`/track/${what}/client`, body, callerHeaders());
+}
+
+/** A server's report. */
+async function report(what: 'lead' | 'sale', body: object): Promise<void> {
+  expect((await ingest.post(`/track/${what}`, body)).statusCode).toBe(200);
+}
+
+/** A customer with a lead and a sale, all reported by the workspace's server. */
+async function plant(customerExternalId: string, invoiceId: string): Promise<string> {
+  const clickId = await ingest.click(link);
+  const metadata = { note: PRIVATE };
+  await report('lead', {
+    ...{ clickId, customerExternalId, eventName: LEAD_NAME, metadata },
+    ...{ customerName: PRIVATE, customerEmail: `${PRIVATE}@example.com`, customerAvatar: `https://x.test/${PRIVATE}` },
+  });
+  await report('sale', { customerExternalId, invoiceId, amount: AMOUNT, metadata, eventName: PRIVATE });
+  return clickId;
+}
+
+/** Two customers that the workspace knows: one whom Redis remembers, one whom ClickHouse alone has, without any lead. */
+const KNOWN = { met: 'met', imported: 'imported' } as const;
+let clickOfKnown: string;
+
+beforeAll(async () => {
+  ingest = await startIngest();
+  const { token } = await ingest.catalog.keys.create({
+    workspaceId: ingest.workspaceId,
+    name: 'Page',
+    kind: 'publishable',
+    role: 'owner',
+    scopes: [],
+  });
+  publishable = token;
+  link = await ingest.link({ trackConversion: true, externalId: PRIVATE, tenantId: PRIVATE, comments: PRIVATE });
+  clickOfKnown = await plant(KNOWN.met, INVOICE);
+  await ingest.catalog.customers.create(ingest.workspaceId, {
+    externalId: KNOWN.imported,
+    name: PRIVATE,
+    email: `${PRIVATE}@example.com`,
+  });
+}, 60_000);
+afterAll(() => ingest.stop());
+
+/** All that a caller can see of an answer, but for what differs from one call to the next anyway. */
+function seen({ statusCode, headers, body }: Answer, own: Readonly<Record<string, string>>) {
+  const {
+    'x-request-id': _id,
+    'x-ratelimit-remaining': _left,
+    'x-ratelimit-reset': _reset,
+    date: _date,
+    ...kept
+  } = headers;
+  delete kept['content-length'];
+  const text = Object.entries(own).reduce((left, [name, value]) => left.replaceAll(value, `{${name}}`), body);
+  return { statusCode, headers: kept, body: text.replace(ISO_TIME, '{time}') };
+}
+
+function expectNothingPrivate(answer: Answer): void {
+  for (const text of [PRIVATE, String(AMOUNT), clickOfKnown, 'cus_']) expect(answer.body).not.toContain(text);
+}
+
+let strangers = 0;
+const freshId = (what: string) => `${what}-${++strangers}-of-nobody`;
+
+interface Guess {
+  readonly what: 'lead' | 'sale';
+  /** Sent beside the customer; the click is the caller's own. */
+  readonly fields: object;
+  readonly withClick: boolean;
+}
+
+const GUESSES: readonly (readonly [string, Guess])[] = [
+  ['a lead of an event that the customer has', { what: 'lead', withClick: true, fields: { eventName: LEAD_NAME } }],
+  ['a lead of another event', { what: 'lead', withClick: true, fields: { eventName: 'Trial' } }],
+  ['a deferred lead', { what: 'lead', withClick: true, fields: { eventName: 'Later', mode: 'deferred' } }],
+  ['several leads', { what: 'lead', withClick: true, fields: { eventName: 'Seats', eventQuantity: 3 } }],
+  ['a sale', { what: 'sale', withClick: false, fields: { amount: 100 } }],
+  ['a sale in another currency', { what: 'sale', withClick: false, fields: { amount: 100, currency: 'eur' } }],
+  ['a direct sale', { what: 'sale', withClick: true, fields: { amount: 100, metadata: { own: 1 } } }],
+  ['a sale of a lead', { what: 'sale', withClick: false, fields: { amount: 100, leadEventName: LEAD_NAME } }],
+  [
+    'a sale of a lead nobody has',
+    { what: 'sale', withClick: false, fields: { amount: 100, leadEventName: 'No such' } },
+  ],
+  ['nothing for free', { what: 'sale', withClick: false, fields: { amount: 0 } }],
+];
+const TIMES = ['fresh', 'repeated'] as const;
+const CASES = GUESSES.flatMap(([name, guess]) => TIMES.map((times) => [name, times, guess] as const));
+
+it.each(CASES)('%s, %s: the answer does not tell whether the customer is known', async (_name, times, guess) => {
+  const { what, fields, withClick } = guess;
+  const answers = [];
+  for (const customerExternalId of [...Object.values(KNOWN), freshId('customer')]) {
+    const click: Record<string, string> = withClick ? { clickId: await ingest.click(link) } : {};
+    const body = { customerExternalId, ...click, ...fields };
+    if (times === 'repeated') await post(what, body);
+    const answer = await post(what, body);
+    expectNothingPrivate(answer);
+    answers.push(seen(answer, { externalId: `"${customerExternalId}"`, ...click }));
+  }
+  const [first, ...others] = answers;
+  expect(first?.statusCode).toBe(200);
+  for (const other of others) expect(other).toEqual(first);
+});
+
+it.each(TIMES)('an invoice, %s: the answer does not tell whether it is known', async (times) => {
+  const answers = [];
+  for (const invoiceId of [INVOICE, freshId('invoice')]) {
+    for (const customerExternalId of [KNOWN.met, freshId('customer')]) {
+      const body = { customerExternalId, invoiceId, amount: 5, currency: 'gbp' };
+      if (times === 'repeated') await post('sale', body);
+      const answer = await post('sale', body);
+      expectNothingPrivate(answer);
+      answers.push(seen(answer, { externalId: `"${customerExternalId}"`, invoiceId }));
+    }
+  }
+  const [first, ...others] = answers;
+  expect(first?.statusCode).toBe(200);
+  for (const other of others) expect(other).toEqual(first);
+});
+
+it.each(['lead', 'sale'] as const)(
+  'a %s of a click that is not there is 404 for a known customer too',
+  async (what) => {
+    const answers = [];
+    for (const customerExternalId of [...Object.values(KNOWN), freshId('customer')]) {
+      const body = { customerExternalId, clickId: 'nobodysclick0000', eventName: LEAD_NAME, amount: 1 };
+      answers.push(seen(await post(what, body), {}));
+    }
+    const [first, ...others] = answers;
+    expect(first?.statusCode).toBe(404);
+    for (const other of others) expect(other).toEqual(first);
+  },
+);
+
+it('an answer repeats what the caller sent, and of the link what everybody sees who follows it', async () => {
+  const clickId = await ingest.click(link);
+  const own = { customerName: 'Eve', customerEmail: 'eve@example.com', customerAvatar: 'https://eve.test/a.png' };
+  const lead = await post('lead', { clickId, customerExternalId: KNOWN.met, eventName: LEAD_NAME, ...own });
+  const { id, key, url } = link;
+  expect(lead.json()).toEqual({
+    click: { id: clickId },
+    link: {
+      ...{ id, domain: DOMAIN, key, shortLink: `https://${DOMAIN}/${key}`, url },
+      ...{ partnerId: null, programId: null, tenantId: null, externalId: null },
+    },
+    customer: { name: 'Eve', email: 'eve@example.com', avatar: 'https://eve.test/a.png', externalId: KNOWN.met },
+  });
+  const sold = { customerExternalId: KNOWN.met, amount: 12, currency: 'eur', invoiceId: INVOICE, metadata: { own: 1 } };
+  expect((await post('sale', { ...sold, eventName: 'Bought', ...own })).json()).toEqual({
+    eventName: 'Bought',
+    customer: null,
+    sale: { amount: 12, currency: 'eur', paymentProcessor: 'custom', invoiceId: INVOICE, metadata: { own: 1 } },
+  });
+});
+
+async function expectHidden(locked: LinkRecord, clickId: string): Promise<void> {
+  const answer = await post('lead', { clickId, customerExternalId: freshId('customer'), eventName: LEAD_NAME });
+  expect(answer.statusCode).toBe(200);
+  expect(answer.body).not.toContain(locked.url);
+  expect(answer.json()).toMatchObject({ link: { url: `https://${DOMAIN}/${locked.key}` } });
+}
+
+it('the destination of a link with a password is not answered', async () => {
+  const locked = await ingest.link({ trackConversion: true, url: 'https://acme.com/locked', password: 'sesame' });
+  const { location } = (await ingest.visit(`/${locked.key}?pw=sesame`)).headers;
+  await expectHidden(locked, new URL(String(location)).searchParams.get('dub_id') ?? '');
+});
+
+it('the destination of a link that has expired since the click is not answered', async () => {
+  const expiring = await ingest.link({ trackConversion: true, url: 'https://acme.com/expired' });
+  const clickId = await ingest.click(expiring);
+  const expiresAt = new Date(Date.now() - 1000).toISOString();
+  await ingest.catalog.links.update(ingest.workspaceId, expiring.id, (record) => ({ ...record, expiresAt }));
+  await expectHidden(expiring, clickId);
+});
+
+it('what takes less than a tenth of a second takes as long as everything else', async () => {
+  const startedMs = performance.now();
+  await post('sale', { customerExternalId: freshId('customer'), amount: 1 });
+  expect(performance.now() - startedMs).toBeGreaterThanOrEqual(99);
+});
+
+describe('the published SDK', () => {
+  /** The SDK has no methods for the client routes: its calls are sent to them. */
+  function pageDub(): Dub {
+    const fetcher = async (input: unknown): Promise<Response> => {
+      const request = input as Request;
+      const { pathname } = new URL(request.url);
+      const answer = await ingest.post(`${pathname}/client`, await request.json(), callerHeaders());
+      return new Response(answer.body, {
+        status: answer.statusCode,
+        headers: { 'content-type': 'application/json' },
+      });
+    };
+    return new Dub({ token: publishable, serverURL: 'http://api.test', httpClient: new HTTPClient({ fetcher }) });
+  }
+
+  it('parses every answer', async () => {
+    const dub = pageDub();
+    for (const customerExternalId of [KNOWN.met, freshId('customer')]) {
+      const lead = { clickId: await ingest.click(link), eventName: LEAD_NAME, customerExternalId };
+      const sale = { customerExternalId, amount: 7, invoiceId: INVOICE };
+      for (const _times of TIMES) {
+        expect(await dub.track.lead(lead)).toMatchObject({ click: { id: lead.clickId }, customer: { name: null } });
+        expect(await dub.track.sale(sale)).toMatchObject({ customer: null, sale: { amount: 7 } });
+      }
+      expect(await dub.track.sale({ ...sale, amount: 0 })).toMatchObject({ customer: null, sale: null });
+    }
+  });
+});

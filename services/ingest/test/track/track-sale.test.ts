@@ -1,0 +1,377 @@
+import type { LinkRecord } from '@waymark/catalog';
+import { createEventId, parseResourceId } from '@waymark/contract';
+import { customerClaim, firstSaleClaim, invoiceClaim } from '@waymark/event-queue';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { convertToUsd } from '../../src/track/conversions/currencies.js';
+import { startIngest, type TestIngest } from '../test-ingest.js';
+
+const RATES = new Map([
+  ['eur', 0.8],
+  ['jpy', 150],
+]);
+
+let ingest: TestIngest;
+beforeAll(async () => {
+  ingest = await startIngest({
+    currencies: { toUsd: (money) => convertToUsd(money, RATES), close: () => undefined },
+  });
+}, 60_000);
+afterAll(() => ingest.stop());
+
+let customers = 0;
+let invoices = 0;
+const someone = () => {
+  customers += 1;
+  return `buyer-${customers}`;
+};
+const anInvoice = () => {
+  invoices += 1;
+  return `INV-${invoices}`;
+};
+const sale = (body: unknown) => ingest.post('/track/sale', body);
+const lead = (body: unknown) => ingest.post('/track/lead', body);
+const number = (kind: 'link' | 'customer', id: string) => parseResourceId(kind, id);
+const salesOf = (link: LinkRecord, count: number) =>
+  ingest.rowsWhen(count, 'sale_events', 'link_id = {link:UInt64}', { link: number('link', link.id) });
+const leadsOf = (link: LinkRecord, count: number) =>
+  ingest.rowsWhen(count, 'lead_events', 'link_id = {link:UInt64}', { link: number('link', link.id) });
+const NOTHING = { customer: null, sale: null };
+
+/** A link, and a customer with a lead on it. */
+async function aCustomer(eventName = 'Sign up') {
+  const link = await ingest.link({ trackConversion: true });
+  const clickId = await ingest.click(link);
+  const customerExternalId = someone();
+  await lead({ clickId, eventName, customerExternalId, customerName: 'Ada', customerEmail: 'ada@example.com' });
+  return { link, clickId, customerExternalId };
+}
+
+/** Lets Redis forget claims and leads, as it does after some hours. */
+async function forget(...names: string[]): Promise<void> {
+  await ingest.redisClient.del(...names.map((name) => `{waymark}:claim:${name}`));
+  const leads = await ingest.redisClient.keys('{waymark}:state:lead:*');
+  if (leads.length > 0) await ingest.redisClient.del(...leads);
+}
+
+describe('POST /track/sale', () => {
+  it('records a sale under the customer’s lead', async () => {
+    const { link, clickId, customerExternalId } = await aCustomer();
+    const invoiceId = anInvoice();
+    const answer = await sale({
+      customerExternalId,
+      amount: 2900,
+      eventName: 'Invoice paid',
+      paymentProcessor: 'stripe',
+      invoiceId,
+      metadata: { plan: 'pro' },
+      clickId: 'ignored',
+    });
+    expect(answer.statusCode).toBe(200);
+    const customer = await ingest.customer(customerExternalId);
+    expect(answer.json()).toEqual({
+      eventName: 'Invoice paid',
+      customer: {
+        id: customer.id,
+        name: 'Ada',
+        email: 'ada@example.com',
+        avatar: null,
+        externalId: customerExternalId,
+      },
+      sale: { amount: 2900, currency: 'usd', paymentProcessor: 'stripe', invoiceId, metadata: { plan: 'pro' } },
+    });
+    const [row] = await salesOf(link, 1);
+    expect(row).toMatchObject({
+      event_name: 'Invoice paid',
+      click_id: clickId,
+      customer_id: number('customer', customer.id),
+      invoice_id: invoiceId,
+      amount: '2900',
+      sale_type: 'new',
+      metadata_kv: ['plan=pro'],
+      browser: 'Chrome',
+    });
+  });
+
+  it('counts an invoice once, and answers a repeat like the first time', async () => {
+    const { link, customerExternalId } = await aCustomer();
+    const other = await aCustomer();
+    const invoiceId = anInvoice();
+    const first = await sale({ customerExternalId, amount: 100, invoiceId, metadata: { first: true } });
+    for (const repeat of [
+      { customerExternalId, amount: 100, invoiceId },
+      { customerExternalId, amount: 999, invoiceId, eventName: 'Other', currency: 'eur' },
+      { customerExternalId: other.customerExternalId, amount: 100, invoiceId },
+      { customerExternalId: 'nobody', amount: 0, invoiceId },
+    ]) {
+      expect((await sale(repeat)).json()).toEqual(first.json());
+    }
+    await salesOf(link, 1);
+    await salesOf(other.link, 0);
+  });
+
+  it('counts an invoice once when many ask at once', async () => {
+    const { link, customerExternalId } = await aCustomer();
+    const invoiceId = anInvoice();
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => sale({ customerExternalId, amount: 100, invoiceId })),
+    );
+    for (const answer of answers) expect(answer.json()).toEqual(answers[0]!.json());
+    expect(answers[0]!.json()).toMatchObject({ sale: { invoiceId } });
+    const after = await sale({ customerExternalId, amount: 5 });
+    expect(after.statusCode).toBe(200);
+    await salesOf(link, 2);
+  });
+
+  it('answers a repeat from ClickHouse when Redis has forgotten the invoice', async () => {
+    const { link, customerExternalId } = await aCustomer();
+    const invoiceId = anInvoice();
+    const body = {
+      customerExternalId,
+      amount: 100,
+      currency: 'eur',
+      invoiceId,
+      metadata: { nested: { a: [1] } },
+      eventName: 'Renewal',
+    };
+    const first = await sale(body);
+    await salesOf(link, 1);
+    await ingest.customer(customerExternalId);
+    await forget(invoiceClaim(ingest.workspaceId, invoiceId));
+    const repeat = await sale({ ...body, amount: 7, metadata: null });
+    expect(repeat.json()).toEqual(first.json());
+    await salesOf(link, 1);
+  });
+
+  it('calls the first sale of a customer on a link new, whatever comes at once or later', async () => {
+    const { link, customerExternalId } = await aCustomer();
+    await Promise.all(Array.from({ length: 10 }, (_, index) => sale({ customerExternalId, amount: 100 + index })));
+    const rows = await salesOf(link, 10);
+    expect(rows.filter((row) => row.sale_type === 'new')).toHaveLength(1);
+
+    const customer = await ingest.customer(customerExternalId);
+    await forget(firstSaleClaim(ingest.workspaceId, customer.id, link.id));
+    await sale({ customerExternalId, amount: 1 });
+    const later = await salesOf(link, 11);
+    expect(later.filter((row) => row.sale_type === 'new')).toHaveLength(1);
+  });
+
+  it('belongs to the customer’s latest lead, or to the latest of the name it gives', async () => {
+    const { link, clickId, customerExternalId } = await aCustomer('First');
+    const second = await ingest.link({ trackConversion: true });
+    const secondClick = await ingest.click(second);
+    await lead({ clickId: secondClick, eventName: 'Second', customerExternalId });
+
+    await sale({ customerExternalId, amount: 1 });
+    await sale({ customerExternalId, amount: 2, leadEventName: 'First' });
+    expect((await salesOf(second, 1))[0]).toMatchObject({ amount: '1', click_id: secondClick, sale_type: 'new' });
+    expect((await salesOf(link, 1))[0]).toMatchObject({ amount: '2', click_id: clickId, sale_type: 'new' });
+    expect((await sale({ customerExternalId, amount: 3, leadEventName: 'first' })).statusCode).toBe(404);
+
+    await leadsOf(second, 1);
+    await leadsOf(link, 1);
+    await forget(customerClaim(ingest.workspaceId, customerExternalId));
+    await sale({ customerExternalId, amount: 4 });
+    await sale({ customerExternalId, amount: 5, leadEventName: 'First' });
+    const [onSecond, onFirst] = [await salesOf(second, 2), await salesOf(link, 2)];
+    const written = onSecond.find((row) => row.amount === '4');
+    const direct = onSecond.find((row) => row.amount === '1');
+    expect(written).toMatchObject({ click_id: secondClick, sale_type: 'recurring' });
+    // The click found through the lead's row is the click itself, to the letter.
+    const clickOf = (row?: Record<string, unknown>) => (JSON.parse(String(row?.payload)) as { click: object }).click;
+    expect(clickOf(written)).toEqual(clickOf(direct));
+    expect(written?.click_timestamp).toBe(direct?.click_timestamp);
+    expect(onFirst.map((row) => row.amount).sort()).toEqual(['2', '5']);
+  });
+
+  it('finds the lead in ClickHouse when Redis says of it only what older versions noted', async () => {
+    const { link, clickId, customerExternalId } = await aCustomer();
+    await leadsOf(link, 1);
+    for (const name of await ingest.redisClient.keys('{waymark}:state:lead:*')) {
+      await ingest.redisClient.set(name, createEventId(Date.now()), 'EX', 600);
+    }
+    expect((await sale({ customerExternalId, amount: 1 })).statusCode).toBe(200);
+    expect((await salesOf(link, 1))[0]).toMatchObject({ click_id: clickId });
+  });
+
+  it('makes a customer and a lead of a direct sale', async () => {
+    const link = await ingest.link({ trackConversion: true });
+    const clickId = await ingest.click(link);
+    const customerExternalId = someone();
+    const answer = await sale({
+      customerExternalId,
+      clickId,
+      amount: 5000,
+      customerName: 'Grace',
+      metadata: { direct: true },
+      leadEventName: 'Bought at once',
+    });
+    expect(answer.json()).toMatchObject({ customer: { name: 'Grace' }, sale: { amount: 5000 } });
+    expect((await leadsOf(link, 1))[0]).toMatchObject({ event_name: 'Bought at once', metadata_kv: ['direct=true'] });
+    expect((await salesOf(link, 1))[0]).toMatchObject({ click_id: clickId, sale_type: 'new' });
+    expect(await ingest.customer(customerExternalId)).toMatchObject({ name: 'Grace', clickId, linkId: link.id });
+
+    await sale({ customerExternalId, amount: 1 });
+    expect((await salesOf(link, 2)).find((row) => row.amount === '1')?.sale_type).toBe('recurring');
+  });
+
+  it('makes one customer and one lead of direct sales that come at once', async () => {
+    const link = await ingest.link({ trackConversion: true });
+    const clickId = await ingest.click(link);
+    const customerExternalId = someone();
+    await Promise.all(Array.from({ length: 8 }, () => sale({ customerExternalId, clickId, amount: 10 })));
+    const rows = await salesOf(link, 8);
+    expect(rows.filter((row) => row.sale_type === 'new')).toHaveLength(1);
+    expect((await leadsOf(link, 1))[0]?.event_name).toBe('Direct sale tracking lead event');
+    await ingest.customer(customerExternalId);
+    expect(new Set(rows.map((row) => row.customer_id)).size).toBe(1);
+  });
+
+  it('an empty name is none: the sale is a purchase', async () => {
+    const { link, customerExternalId } = await aCustomer();
+    expect((await sale({ customerExternalId, amount: 100, eventName: '' })).json()).toMatchObject({
+      eventName: 'Purchase',
+      sale: { amount: 100 },
+    });
+    expect((await salesOf(link, 1))[0]).toMatchObject({ event_name: 'Purchase' });
+  });
+
+  it('records nothing for somebody unknown without a click, and the same invoice later', async () => {
+    const customerExternalId = someone();
+    const invoiceId = anInvoice();
+    const early = await sale({ customerExternalId, amount: 100, invoiceId });
+    expect(early.statusCode).toBe(200);
+    expect(early.json()).toEqual({ eventName: 'Purchase', ...NOTHING });
+
+    const link = await ingest.link({ trackConversion: true });
+    await lead({ clickId: await ingest.click(link), eventName: 'a', customerExternalId });
+    expect((await sale({ customerExternalId, amount: 100, invoiceId })).json()).toMatchObject({ sale: { invoiceId } });
+    await salesOf(link, 1);
+  });
+
+  it('records no sale of nothing, but the lead of a direct one', async () => {
+    const { link, customerExternalId } = await aCustomer();
+    const invoiceId = anInvoice();
+    const free = await sale({ customerExternalId, amount: 0, invoiceId });
+    expect(free.json()).toEqual({ eventName: 'Purchase', ...NOTHING });
+    expect((await sale({ customerExternalId, amount: 9, invoiceId })).json()).toMatchObject({ sale: { amount: 9 } });
+    await salesOf(link, 1);
+
+    const direct = await ingest.link({ trackConversion: true });
+    const buyer = someone();
+    const nothing = await sale({ customerExternalId: buyer, clickId: await ingest.click(direct), amount: 0 });
+    expect(nothing.json()).toEqual({ eventName: 'Purchase', ...NOTHING });
+    await leadsOf(direct, 1);
+    await ingest.customer(buyer);
+    await salesOf(direct, 0);
+  });
+
+  it.each([
+    [
+      { amount: 800, currency: 'EUR' },
+      { amount: 1000, currency: 'usd' },
+    ],
+    [
+      { amount: 1, currency: 'eur' },
+      { amount: 1, currency: 'usd' },
+    ],
+    [
+      { amount: 1500, currency: 'jpy' },
+      { amount: 1000, currency: 'usd' },
+    ],
+    [
+      { amount: 1500, currency: 'xxx' },
+      { amount: 1500, currency: 'xxx' },
+    ],
+    [{ amount: 1500 }, { amount: 1500, currency: 'usd' }],
+  ])('stores and answers %j as %j', async (given, stored) => {
+    const { link, customerExternalId } = await aCustomer();
+    const answer = await sale({ customerExternalId, ...given });
+    expect(answer.json()).toMatchObject({ sale: stored });
+    const [row] = await salesOf(link, 1);
+    expect(row?.amount).toBe(String(stored.amount));
+    expect(JSON.parse(String(row?.payload))).toMatchObject({ sale: stored });
+  });
+
+  it('is refused for links that are gone and clicks that are not there, and can be repeated', async () => {
+    const { link, customerExternalId } = await aCustomer();
+    const invoiceId = anInvoice();
+    const setDisabled = (disabledAt: string | null) =>
+      ingest.catalog.links.update(ingest.workspaceId, link.id, (record) => ({ ...record, disabledAt }));
+    await setDisabled(new Date().toISOString());
+    expect((await sale({ customerExternalId, amount: 100, invoiceId })).statusCode).toBe(404);
+    await setDisabled(null);
+    expect((await sale({ customerExternalId, amount: 100, invoiceId })).statusCode).toBe(200);
+    await salesOf(link, 1);
+
+    const unknown = { customerExternalId: someone(), clickId: createEventId(Date.now() - 90_000), amount: 1 };
+    expect((await sale(unknown)).statusCode).toBe(404);
+  });
+
+  it('keeps the books of links and customers', async () => {
+    const { link, customerExternalId } = await aCustomer();
+    await sale({ customerExternalId, amount: 100, invoiceId: anInvoice() });
+    await sale({ customerExternalId, amount: 250 });
+    await salesOf(link, 2);
+    const customer = await ingest.customer(customerExternalId);
+    // Views are filled a moment after their table.
+    const ofLink = async () => (await ingest.catalog.links.counters(ingest.workspaceId, [link.id])).get(link.id);
+    await expect
+      .poll(ofLink, { timeout: 10_000 })
+      .toMatchObject({ clicks: 1, leads: 1, sales: 2, saleAmount: 350, conversions: 1 });
+    const ofCustomer = async () =>
+      (await ingest.catalog.customers.counters(ingest.workspaceId, [customer.id])).get(customer.id);
+    await expect.poll(ofCustomer, { timeout: 10_000 }).toMatchObject({ sales: 2, saleAmount: 350 });
+  });
+
+  it.each([
+    [{}, 400],
+    [{ amount: 1 }, 400],
+    [{ customerExternalId: 'c' }, 400],
+    [{ customerExternalId: 'c', amount: null }, 400],
+    [{ customerExternalId: 'c', amount: '1' }, 400],
+    [{ customerExternalId: 'c', amount: 1.5 }, 400],
+    [{ customerExternalId: 'c', amount: -1 }, 422],
+    [{ customerExternalId: 'c', amount: 1, currency: 'dollar' }, 422],
+    [{ customerExternalId: 'c', amount: 1, currency: '12$' }, 422],
+    [{ customerExternalId: 'c', amount: 1, paymentProcessor: 'cash' }, 422],
+    [{ customerExternalId: 'c', amount: 1, eventName: 'x'.repeat(256) }, 422],
+    [{ customerExternalId: 'c', amount: 1, metadata: { a: 'x'.repeat(10_000) } }, 422],
+  ])('refuses %j with %i', async (body, status) => {
+    const answer = await sale(body);
+    expect(answer.statusCode).toBe(status);
+    expect(answer.json()).toMatchObject({ error: { code: status === 400 ? 'bad_request' : 'unprocessable_entity' } });
+  });
+});
+
+describe('requests that die', () => {
+  it('a claim whose owner died is waited for, and taken when it expires', async () => {
+    const { link, customerExternalId } = await aCustomer();
+    const invoiceId = anInvoice();
+    const name = invoiceClaim(ingest.workspaceId, invoiceId);
+    await ingest.producer.claims.take([name], 'somebody who died');
+
+    const early = await sale({ customerExternalId, amount: 100, invoiceId });
+    expect(early.statusCode).toBe(500);
+    expect(early.headers['retry-after']).toBe('1');
+
+    await ingest.redisClient.pexpire(`{waymark}:claim:${name}`, 300);
+    expect((await sale({ customerExternalId, amount: 100, invoiceId })).json()).toMatchObject({ sale: { invoiceId } });
+    await salesOf(link, 1);
+  });
+
+  it('Redis away: 500 with Retry-After and nothing recorded', async () => {
+    const { link, customerExternalId } = await aCustomer();
+    const invoiceId = anInvoice();
+    await ingest.redis.kill9();
+    const away = await sale({ customerExternalId, amount: 100, invoiceId });
+    await ingest.redis.restart();
+    expect(away.statusCode).toBe(500);
+    expect(away.headers['retry-after']).toBe('1');
+    const again = async () => {
+      const answer = await sale({ customerExternalId, amount: 100, invoiceId });
+      return answer.statusCode === 200 && answer;
+    };
+    await expect.poll(again, { timeout: 10_000 }).toBeTruthy();
+    await salesOf(link, 1);
+  });
+});

@@ -1,0 +1,85 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Catalog, type LinkRecord, linkInState, readUtm, storedKey } from '@waymark/catalog';
+import { HIDDEN_PASSWORD, ROOT_KEY, type UpdateLinkBody } from '@waymark/contract';
+import { domainOf } from '../create/draft-link.js';
+import { checkChosenKey } from '../create/key-rules.js';
+import { checkPlan, type GatedLink } from '../create/plan-gates.js';
+import { checkPassword, destinationOf, plainFields, variantsOf } from './link-fields.js';
+import { checkFolderAccess, type LinkContext, namedFields } from './named-fields.js';
+import { dateFields } from './request-date.js';
+
+type Passwords = Pick<Catalog['links'], 'passwordOf' | 'sealPassword'>;
+
+/** What the link would ask of the plan. */
+function gatedLink(record: LinkRecord, body: UpdateLinkBody, url: string): GatedLink {
+  const given = Object.fromEntries(Object.entries(body).filter(([_field, value]) => value !== undefined));
+  return { ...record, password: record.encryptedPassword, ...given, isRoot: record.key === ROOT_KEY, url };
+}
+
+/** Domain and key; a root link keeps both. */
+function addressOf({ references, workspace }: LinkContext, record: LinkRecord, body: UpdateLinkBody) {
+  const { domain, key } = record;
+  if (key === ROOT_KEY || (!body.domain && typeof body.key !== 'string')) return { domain, key };
+  const next = body.domain
+    ? domainOf(references, body.domain)
+    : { slug: domain, isShared: !references.ownDomains.has(domain) };
+  const nextKey = body.key ?? key;
+  if (next.slug !== domain || storedKey(nextKey) !== key) checkChosenKey(nextKey, workspace, next.isShared);
+  return { domain: next.slug, key: storedKey(nextKey) };
+}
+
+function encryptedPasswordOf(
+  passwords: Passwords,
+  record: LinkRecord,
+  given: string | null | undefined,
+): string | null {
+  const isKept = given === undefined || (given === HIDDEN_PASSWORD && record.encryptedPassword !== null);
+  if (isKept || given === passwords.passwordOf(record)) return record.encryptedPassword;
+  checkPassword(given);
+  return given ? passwords.sealPassword(given, record.id) : null;
+}
+
+/** Dates of the body. An expiry that is only shown, because the partner is deactivated, is not taken for the link's own. */
+function datesOf({ references, nowMs }: LinkContext, record: LinkRecord, body: UpdateLinkBody) {
+  const dates = dateFields(body, nowMs);
+  const shown = linkInState(record, references.partners.get(record.partnerId ?? ''));
+  return dates.expiresAt === shown.expiresAt ? { ...dates, expiresAt: record.expiresAt } : dates;
+}
+
+/**
+ * The link as the body changes it: what is absent stays, null clears. The very record when nothing changes.
+ *
+ * @param utm whether a new `url` without UTM parameters keeps the stored ones or replaces them: docs/reference/links.md
+ * @throws ApiError 400, 403, 404, 409 or 422
+ */
+export function changedLink(
+  context: LinkContext,
+  passwords: Passwords,
+  record: LinkRecord,
+  body: UpdateLinkBody,
+  utm: 'keep' | 'replace',
+): LinkRecord {
+  if (record.folderId !== null) checkFolderAccess(context, context.references.folders.get(record.folderId));
+  const kept = body.url !== undefined && utm === 'keep' ? record : undefined;
+  const url = destinationOf(body.url ?? record.url, body, record.key === ROOT_KEY, kept);
+  const plain = plainFields(body);
+  checkPlan(context.workspace.plan, gatedLink(record, body, url));
+  const isConversionTracked = plain.trackConversion ?? record.trackConversion;
+  const variants = body.testVariants === undefined ? record.testVariants : body.testVariants;
+  const named = { partnerId: record.partnerId, ...namedFields(context, body) };
+  const next: LinkRecord = {
+    ...record,
+    ...plain,
+    testVariants: variantsOf(variants, isConversionTracked),
+    url,
+    ...readUtm(url),
+    ...addressOf(context, record, body),
+    externalId: body.externalId === undefined ? record.externalId : body.externalId,
+    encryptedPassword: encryptedPasswordOf(passwords, record, body.password),
+    ...named,
+    // A ban is of the partner: it does not go along with a link.
+    disabledAt: (named.partnerId ?? null) === record.partnerId ? record.disabledAt : null,
+    ...datesOf(context, record, body),
+  };
+  return isDeepStrictEqual(next, record) ? record : next;
+}

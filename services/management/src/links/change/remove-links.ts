@@ -1,0 +1,72 @@
+import type { LinkRecord } from '@waymark/catalog';
+import {
+  ApiError,
+  BULK_LINKS_MAX,
+  type BulkDeleteAnswer,
+  csvItems,
+  fieldError,
+  type KeptLink,
+  ROOT_KEY,
+} from '@waymark/contract';
+import type { LinkCaller, LinkParts } from '../link-parts.js';
+import { findLinks } from '../read/find-link.js';
+import { bulkError } from '../routes/bulk-error.js';
+import { folderRefusal } from './named-fields.js';
+
+const isRoot = ({ key }: LinkRecord) => key === ROOT_KEY;
+
+/** Removes links that were found. @param refuse gets those in folders that the caller may not write; if it throws, none goes */
+async function remove(
+  { catalog }: LinkParts,
+  caller: LinkCaller,
+  found: readonly LinkRecord[],
+  refuse: (record: LinkRecord, refusal: ApiError) => void,
+): Promise<LinkRecord[]> {
+  const workspaceId = caller.workspace.id;
+  const folders = await catalog.folders.getMany(
+    workspaceId,
+    found.flatMap(({ folderId }) => folderId ?? []),
+  );
+  return catalog.links.removeMany(
+    workspaceId,
+    found.map(({ id }) => id),
+    (record) => {
+      const refusal = folderRefusal(caller, folders.get(record.folderId ?? ''));
+      if (refusal !== undefined) refuse(record, refusal);
+      return refusal === undefined && !isRoot(record);
+    },
+  );
+}
+
+/** `DELETE /links/{linkId}` for a link that was found. @throws ApiError forbidden for root links, not_found */
+export async function removeFound(parts: LinkParts, caller: LinkCaller, found: LinkRecord): Promise<{ id: string }> {
+  if (isRoot(found)) throw new ApiError('forbidden', 'The link of a domain itself goes with its domain only.');
+  const [removed] = await remove(parts, caller, [found], (_record, refusal) => {
+    throw refusal;
+  });
+  if (removed === undefined) throw new ApiError('not_found', 'Link not found.');
+  await parts.notifier.linkChanged('link.deleted', removed);
+  return { id: removed.id };
+}
+
+/** `DELETE /links/bulk`: unknown, hidden and root links are passed over. @throws ApiError bad_request, 422 */
+export async function removeLinks(
+  parts: LinkParts,
+  caller: LinkCaller,
+  linkIds: string | undefined,
+): Promise<BulkDeleteAnswer> {
+  const references = csvItems(linkIds ?? '');
+  if (references.length === 0) throw fieldError('required', 'linkIds', 'is required');
+  if (references.length > BULK_LINKS_MAX) {
+    throw fieldError('too_big', 'linkIds', `must have at most ${BULK_LINKS_MAX} items`);
+  }
+  const found = await findLinks(parts.catalog, caller, references);
+  const errors: KeptLink[] = [];
+  const removed = await remove(
+    parts,
+    caller,
+    found.filter((link) => !isRoot(link)),
+    ({ id }, refusal) => errors.push(bulkError(id, refusal)),
+  );
+  return { deletedCount: removed.length, ...(errors.length === 0 ? {} : { errors }) };
+}

@@ -1,0 +1,82 @@
+import { type NewLink, normaliseKey } from '@waymark/catalog';
+import { ApiError, type CreateLinkBody, fieldError, ROOT_KEY } from '@waymark/contract';
+import { domainName } from '../../domains/domain-name.js';
+import { checkPassword, destinationOf, isDataUrl, plainFields, variantsOf } from '../change/link-fields.js';
+import type { LinkReferences } from '../change/link-references.js';
+import { checkFolderAccess, type LinkContext, namedFields } from '../change/named-fields.js';
+import { dateFields } from '../change/request-date.js';
+import { checkChosenKey } from './key-rules.js';
+import { checkPlan } from './plan-gates.js';
+
+/**
+ * The domain that a body names, or the one where links are made that name none, and whether all workspaces share it.
+ *
+ * @throws ApiError forbidden for a domain of somebody else, unprocessable_entity when there is none
+ */
+export function domainOf(
+  references: LinkReferences,
+  given: string | null | undefined,
+): { readonly slug: string; readonly isShared: boolean } {
+  const slug = given ? domainName(given) : references.usualDomain;
+  if (slug === undefined) {
+    throw fieldError('invalid_value', 'domain', 'this workspace has no domain to create links on');
+  }
+  if (references.ownDomains.has(slug)) return { slug, isShared: false };
+  if (slug === references.defaultDomain) return { slug, isShared: true };
+  throw new ApiError('forbidden', `The domain "${slug}" does not belong to this workspace.`);
+}
+
+/**
+ * What a body says of a new link, checked up to the key. That the key is taken takes precedence over what {@link completeLink}
+ * finds wrong.
+ *
+ * @throws ApiError 400, 403, 409 or 422
+ */
+export function draftLink(context: LinkContext, body: CreateLinkBody): NewLink {
+  const { workspace, apiKey, references } = context;
+  const isRoot = typeof body.key === 'string' && normaliseKey(body.key) === ROOT_KEY;
+  const url = destinationOf(body.url, body, isRoot);
+  const plain = plainFields(body);
+  checkPlan(workspace.plan, { ...body, isRoot });
+  checkPassword(body.password);
+  const testVariants = variantsOf(body.testVariants, body.trackConversion === true);
+  const domain = domainOf(references, body.domain);
+  if (body.key !== undefined && body.key !== null) checkChosenKey(body.key, workspace, domain.isShared);
+  return {
+    ...plain,
+    url,
+    domain: domain.slug,
+    key: body.key ?? undefined,
+    keyLength: body.keyLength ?? undefined,
+    prefix: body.prefix ?? undefined,
+    externalId: body.externalId ?? null,
+    password: body.password,
+    testVariants,
+    userId: apiKey.userId,
+  };
+}
+
+/** The folder of a partner's link that names none. @throws ApiError forbidden when the caller may not change links there */
+function partnerFolder(context: LinkContext, body: CreateLinkBody, programId: string | null | undefined) {
+  const folder = context.references.partnerFolder;
+  if (body.folderId !== undefined || !programId || folder === undefined) return {};
+  checkFolderAccess(context, folder);
+  return { folderId: folder.id };
+}
+
+/** The whole link: what the body says of other resources and of dates is added. @throws ApiError 403, 404 or 422 */
+export function completeLink(context: LinkContext, body: CreateLinkBody, draft: NewLink): NewLink {
+  const named = namedFields(context, body);
+  const folder = partnerFolder(context, body, named.programId);
+  return { ...draft, ...named, ...folder, ...dateFields(body, context.nowMs) };
+}
+
+/** Bulk requests take no images inside links: they are part of every copy of a link. @throws ApiError unprocessable_entity */
+export function checkBulkImage({ image, proxy }: CreateLinkBody): void {
+  if (proxy !== true || !isDataUrl(image)) return;
+  throw fieldError(
+    'invalid_combination',
+    'image',
+    'must be a URL of the web for links with proxy that are created in bulk',
+  );
+}

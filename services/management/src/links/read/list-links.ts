@@ -1,0 +1,114 @@
+import { API_READ, type Catalog, isFolderHidden, type LinkFilters, type LinkGroup, linkSight } from '@waymark/catalog';
+import {
+  ApiError,
+  csvItems,
+  fieldError,
+  LINK_PAGES_MAX,
+  type Link,
+  type LinkFilterQuery,
+  type ListLinksQuery,
+  NO_FOLDER,
+  parseResourceId,
+} from '@waymark/contract';
+import { domainName } from '../../domains/domain-name.js';
+import type { LinkCaller, LinkParts } from '../link-parts.js';
+import { seenLinks } from './find-link.js';
+
+async function checkDomain({ catalog, defaultDomain }: LinkParts, workspaceId: string, slug: string): Promise<void> {
+  if (slug === defaultDomain) return;
+  const domain = await catalog.domains.findBySlug(slug, API_READ);
+  if (domain === undefined) throw new ApiError('not_found', 'Domain not found.');
+  if (domain.workspaceId === workspaceId) return;
+  throw new ApiError('forbidden', `The domain "${slug}" does not belong to this workspace.`);
+}
+
+async function checkFolder({ catalog }: LinkParts, { workspace, apiKey }: LinkCaller, folderId: string): Promise<void> {
+  const folder = await catalog.folders.require(workspace.id, folderId);
+  if (!isFolderHidden(linkSight(apiKey), folder)) return;
+  throw new ApiError('forbidden', 'You are not allowed to see this folder.');
+}
+
+/** Ids of the tags that a query names in any way; undefined when it names none. Unknown names stand for no tag. */
+async function tagIdsOf({ catalog }: LinkParts, workspaceId: string, query: LinkFilterQuery) {
+  const { tagId, tagIds, tagNames } = query;
+  if (tagId === undefined && tagIds === undefined && tagNames === undefined) return undefined;
+  const names = csvItems(tagNames ?? '');
+  const named = await Promise.all(names.map((name) => catalog.tags.findByName(workspaceId, name)));
+  return [...csvItems(tagIds ?? ''), ...(tagId ? [tagId] : []), ...named.flatMap((tag) => tag?.id ?? [])];
+}
+
+async function linkIdsOf({ catalog }: LinkParts, workspaceId: string, linkIds: string | undefined) {
+  if (linkIds === undefined) return undefined;
+  return (await catalog.links.findMany(workspaceId, csvItems(linkIds))).map(({ id }) => id);
+}
+
+/** What a query asks for. @throws ApiError 404 for an unknown domain or folder, 403 for those of others */
+async function filtersOf(parts: LinkParts, caller: LinkCaller, query: LinkFilterQuery): Promise<LinkFilters> {
+  const workspaceId = caller.workspace.id;
+  const { search, userId, tenantId, partnerId } = query;
+  const domain = query.domain && domainName(query.domain);
+  const folderId = query.folderId === NO_FOLDER ? null : query.folderId;
+  const [tagIds, ids, hidesFolders] = await Promise.all([
+    tagIdsOf(parts, workspaceId, query),
+    linkIdsOf(parts, workspaceId, query.linkIds),
+    parts.catalog.hiddenFolders.anyFor(workspaceId, linkSight(caller.apiKey)),
+    domain === undefined ? undefined : checkDomain(parts, workspaceId, domain),
+    folderId ? checkFolder(parts, caller, folderId) : undefined,
+  ]);
+  const named = { domain, tagIds, folderId, search, userId, tenantId, partnerId, ids };
+  return { ...named, hasTags: query.withTags, hidesFolders, showArchived: query.showArchived ?? false };
+}
+
+/** Whether the caller sees a link of that id, or one was removed: pages go on while links are removed. */
+async function isOrWasLink(catalog: Catalog, caller: LinkCaller, id: string): Promise<boolean> {
+  const link = await catalog.links.find(caller.workspace.id, id);
+  if (link === undefined) return catalog.links.everExisted(caller.workspace.id, id);
+  return (await seenLinks(catalog, caller, [link])).length > 0;
+}
+
+/** The cursor of a query, undefined when it asks for a page by its number. @throws ApiError 422 */
+async function cursorOf({ catalog }: LinkParts, caller: LinkCaller, query: ListLinksQuery) {
+  const { startingAfter, endingBefore, sortBy = 'createdAt' } = query;
+  if (startingAfter !== undefined && endingBefore !== undefined) {
+    throw fieldError('invalid_combination', 'endingBefore', 'cannot be used together with startingAfter');
+  }
+  const id = startingAfter ?? endingBefore;
+  if (id === undefined) return undefined;
+  const parameter = startingAfter === undefined ? 'endingBefore' : 'startingAfter';
+  if (sortBy !== 'createdAt') throw fieldError('invalid_combination', parameter, 'cannot be used together with sortBy');
+  const isKnown = parseResourceId('link', id) !== undefined && (await isOrWasLink(catalog, caller, id));
+  if (!isKnown) throw fieldError('invalid_value', parameter, 'must be the id of a link');
+  return { id, side: startingAfter === undefined ? ('before' as const) : ('after' as const) };
+}
+
+/** `GET /links`. @throws ApiError 403, 404 or 422 */
+export async function listLinks(parts: LinkParts, caller: LinkCaller, query: ListLinksQuery): Promise<Link[]> {
+  const { links } = parts.catalog;
+  const workspaceId = caller.workspace.id;
+  const { sortBy = 'createdAt', sortOrder = 'desc', page, pageSize } = query;
+  const cursor = await cursorOf(parts, caller, query);
+  if (cursor === undefined && page > LINK_PAGES_MAX) {
+    throw fieldError('too_big', 'page', `must be at most ${LINK_PAGES_MAX}; go on by cursor`);
+  }
+  const filters = await filtersOf(parts, caller, query);
+  const shape = { filters, sortOrder, limit: pageSize };
+  const records =
+    cursor === undefined
+      ? await links.list(workspaceId, { ...shape, sortBy, offset: (page - 1) * pageSize })
+      : await links.listFrom(workspaceId, { ...shape, ...cursor });
+  return links.objects(workspaceId, records, linkSight(caller.apiKey));
+}
+
+/** `GET /links/count`: a number or, grouped, one a value, highest first. @throws ApiError 403 or 404 */
+export async function countLinks(
+  parts: LinkParts,
+  caller: LinkCaller,
+  query: LinkFilterQuery & { readonly groupBy?: LinkGroup | undefined },
+) {
+  const { links } = parts.catalog;
+  const { groupBy } = query;
+  const filters = await filtersOf(parts, caller, query);
+  if (groupBy === undefined) return links.count(caller.workspace.id, filters);
+  const counts = await links.countBy(caller.workspace.id, filters, groupBy);
+  return counts.map(({ value, count }) => ({ [groupBy]: value, _count: count }));
+}

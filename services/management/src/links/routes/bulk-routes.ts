@@ -1,0 +1,69 @@
+import {
+  bulkCreateLinksBodySchema,
+  bulkDeleteAnswerSchema,
+  bulkUpdateLinksBodySchema,
+  deleteLinksQuerySchema,
+  linkErrorSchema,
+  linkSchema,
+  unchangedLinkSchema,
+} from '@waymark/contract';
+import type { App } from '@waymark/http-kit';
+import { z } from 'zod';
+import { removeLinks } from '../change/remove-links.js';
+import { updateLinks } from '../change/update-link.js';
+import { createLinks } from '../create/create-links.js';
+import { checkUsage } from '../create/usage.js';
+import type { LinkParts } from '../link-parts.js';
+
+/** A hundred links with the longest addresses, or with small images inside. */
+const BODY_BYTES_MAX = 12 * 1024 * 1024;
+
+/** `POST|PATCH|DELETE /links/bulk`. */
+export async function bulkRoutes(app: App, parts: LinkParts): Promise<void> {
+  const onRequest = app.authenticate({ permission: 'links.write' });
+  const tags = ['Links'];
+
+  app.post(
+    '/links/bulk',
+    {
+      onRequest,
+      bodyLimit: BODY_BYTES_MAX,
+      preValidation: (request) => checkUsage(parts, request.workspace),
+      schema: {
+        summary: 'Create up to 100 links',
+        tags,
+        body: bulkCreateLinksBodySchema,
+        response: { 200: z.array(z.union([linkSchema, linkErrorSchema])) },
+      },
+    },
+    (request) => createLinks(parts, request, request.body),
+  );
+
+  app.patch(
+    '/links/bulk',
+    {
+      onRequest,
+      schema: {
+        summary: 'Update up to 100 links',
+        tags,
+        body: bulkUpdateLinksBodySchema,
+        response: { 200: z.array(z.union([linkSchema, unchangedLinkSchema])) },
+      },
+    },
+    (request) => updateLinks(parts, request, request.body),
+  );
+
+  app.delete(
+    '/links/bulk',
+    {
+      onRequest,
+      schema: {
+        summary: 'Delete up to 100 links',
+        tags,
+        querystring: deleteLinksQuerySchema,
+        response: { 200: bulkDeleteAnswerSchema },
+      },
+    },
+    (request) => removeLinks(parts, request, request.query.linkIds),
+  );
+}

@@ -1,0 +1,70 @@
+import { createLinkBodySchema, linkSchema, noQuerySchema, updateLinkBodySchema } from '@waymark/contract';
+import type { App } from '@waymark/http-kit';
+import { idAnswerSchema } from '../../id-params.js';
+import { removeFound } from '../change/remove-links.js';
+import { updateFound } from '../change/update-link.js';
+import { createLink } from '../create/create-link.js';
+import { upsertLink } from '../create/upsert-link.js';
+import { checkUsage } from '../create/usage.js';
+import type { LinkParts } from '../link-parts.js';
+import { requireLink } from '../read/find-link.js';
+import { linkParamsSchema } from './read-routes.js';
+
+/** `POST /links`, `PUT /links/upsert`, `PATCH|PUT|DELETE /links/{linkId}`. */
+export async function changeRoutes(app: App, parts: LinkParts): Promise<void> {
+  const { catalog } = parts;
+  const onRequest = app.authenticate({ permission: 'links.write' });
+  const tags = ['Links'];
+
+  app.post(
+    '/links',
+    {
+      onRequest,
+      preValidation: (request) => checkUsage(parts, request.workspace),
+      schema: { summary: 'Create a link', tags, body: createLinkBodySchema, response: { 200: linkSchema } },
+    },
+    (request) => createLink(parts, request, request.body),
+  );
+
+  app.put(
+    '/links/upsert',
+    {
+      onRequest,
+      schema: {
+        summary: 'Update the oldest link with that destination, or create one',
+        tags,
+        body: createLinkBodySchema,
+        response: { 200: linkSchema },
+      },
+    },
+    (request) => upsertLink(parts, request, request.body),
+  );
+
+  for (const method of ['PATCH', 'PUT'] as const) {
+    app.route({
+      method,
+      url: '/links/:linkId',
+      onRequest,
+      schema: {
+        summary: 'Update a link',
+        tags,
+        params: linkParamsSchema,
+        querystring: noQuerySchema,
+        body: updateLinkBodySchema,
+        response: { 200: linkSchema },
+        hide: method === 'PUT',
+      },
+      handler: async (request) =>
+        updateFound(parts, request, await requireLink(catalog, request, request.params), request.body),
+    });
+  }
+
+  app.delete(
+    '/links/:linkId',
+    {
+      onRequest,
+      schema: { summary: 'Delete a link', tags, params: linkParamsSchema, response: { 200: idAnswerSchema } },
+    },
+    async (request) => removeFound(parts, request, await requireLink(catalog, request, request.params)),
+  );
+}

@@ -1,0 +1,72 @@
+import {
+  countLinksQuerySchema,
+  type LinkInfoQuery,
+  linkInfoQuerySchema,
+  linkSchema,
+  linksCountSchema,
+  listLinksQuerySchema,
+} from '@waymark/contract';
+import type { App } from '@waymark/http-kit';
+import { z } from 'zod';
+import { PARAM_CHARS_MAX } from '../../id-params.js';
+import { oneObject } from '../create/create-link.js';
+import type { LinkCaller, LinkParts } from '../link-parts.js';
+import { requireLink } from '../read/find-link.js';
+import { countLinks, listLinks } from '../read/list-links.js';
+
+export const linkParamsSchema = z.object({ linkId: z.string().max(PARAM_CHARS_MAX) });
+
+/** `GET /links`, `GET /links/count`, `GET /links/info`, `GET /links/{linkId}`. */
+export async function readRoutes(app: App, parts: LinkParts): Promise<void> {
+  const onRequest = app.authenticate({ permission: 'links.read' });
+  const tags = ['Links'];
+
+  const linkInfo = async (caller: LinkCaller, query: LinkInfoQuery) =>
+    oneObject(parts, caller, await requireLink(parts.catalog, caller, query));
+
+  app.get(
+    '/links',
+    {
+      onRequest,
+      schema: {
+        summary: 'List links',
+        tags,
+        querystring: listLinksQuerySchema,
+        response: { 200: z.array(linkSchema) },
+      },
+    },
+    (request) => listLinks(parts, request, request.query),
+  );
+
+  app.get(
+    '/links/count',
+    {
+      onRequest,
+      schema: { summary: 'Count links', tags, querystring: countLinksQuerySchema, response: { 200: linksCountSchema } },
+    },
+    (request) => countLinks(parts, request, request.query),
+  );
+
+  app.get(
+    '/links/info',
+    {
+      onRequest,
+      schema: { summary: 'Retrieve a link', tags, querystring: linkInfoQuerySchema, response: { 200: linkSchema } },
+    },
+    (request) => linkInfo(request, request.query),
+  );
+
+  app.get(
+    '/links/:linkId',
+    {
+      onRequest,
+      schema: {
+        summary: 'Retrieve a link by its id or, with `ext_`, its external id',
+        tags,
+        params: linkParamsSchema,
+        response: { 200: linkSchema },
+      },
+    },
+    (request) => linkInfo(request, request.params),
+  );
+}

@@ -1,0 +1,75 @@
+import type { Catalog } from '@waymark/catalog';
+import { createRecordedClaims, customerClaim, QUEUE_PREFIX } from '@waymark/event-queue';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { deleteCustomer, updateCustomer } from '../../src/customers/customers.js';
+import { aCaller, type Caller, startManagement, type TestManagement } from '../test-management.js';
+
+/** What is remembered of an external id must not outlive whoever had it, nor keep it from who asks next. */
+
+let management: TestManagement;
+let acme: Caller;
+
+beforeAll(async () => {
+  management = await startManagement();
+  acme = await aCaller(management);
+});
+afterAll(() => management.close());
+
+const keyOf = (name: string) => `${QUEUE_PREFIX}:claim:${name}`;
+const create = (externalId: string) => acme.call('POST', '/customers', { externalId, country: 'FR' });
+
+async function remember(name: string, value: string, ms = 60_000): Promise<void> {
+  await management.redis.set(keyOf(name), value, 'PX', ms);
+}
+
+/** The catalog of a process that is killed right after its customer was written. */
+function killedAfter(what: 'update' | 'remove') {
+  const { catalog } = management;
+  const work = async (...request: never[]) => {
+    await (catalog.customers[what] as (...all: never[]) => Promise<unknown>)(...request);
+    throw new Error('killed');
+  };
+  const customers = { ...catalog.customers, [what]: work } as unknown as Catalog['customers'];
+  return { catalog: { ...catalog, customers }, claims: createRecordedClaims(management.redis) };
+}
+
+describe('killed between the customer and what is remembered of it', () => {
+  it('a renamed customer does not keep its old external id', async () => {
+    await create('before');
+    const { workspaceId } = acme;
+    await remember(customerClaim(workspaceId, 'before'), 'f:{}');
+    const renaming = updateCustomer(killedAfter('update'), workspaceId, 'ext_before', { externalId: 'after' });
+    await expect(renaming).rejects.toThrow('killed');
+    expect((await acme.call('GET', '/customers/ext_after')).status).toBe(200);
+    expect((await create('before')).status).toBe(201);
+  });
+
+  it('a removed customer does not keep its external id', async () => {
+    await create('leaving');
+    const { workspaceId } = acme;
+    await remember(customerClaim(workspaceId, 'leaving'), 'f:{}');
+    await expect(deleteCustomer(killedAfter('remove'), workspaceId, 'ext_leaving')).rejects.toThrow('killed');
+    expect((await create('leaving')).status).toBe(201);
+  });
+});
+
+describe('an external id that somebody works on', () => {
+  it('is waited for, and free when nothing came of it', async () => {
+    await remember(customerClaim(acme.workspaceId, 'waited-for'), 'p:someone', 300);
+    expect((await create('waited-for')).status).toBe(201);
+  });
+
+  it('is refused as taken once something did', async () => {
+    const key = keyOf(customerClaim(acme.workspaceId, 'made'));
+    await management.redis.set(key, 'p:someone', 'PX', 60_000);
+    const creating = create('made');
+    await management.redis.set(key, 'f:{}', 'PX', 60_000);
+    expect((await creating).status).toBe(409);
+  });
+
+  it('is neither taken nor free while who was killed holds it: the request is worth repeating', async () => {
+    await remember(customerClaim(acme.workspaceId, 'held'), 'p:someone');
+    const { status, body } = await create('held');
+    expect([status, body.error?.code]).toEqual([500, 'internal_server_error']);
+  });
+});

@@ -1,0 +1,255 @@
+import { type Domain, domainSchema, type Link } from '@waymark/contract';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type Answer,
+  aCaller,
+  type Caller,
+  DEFAULT_DOMAIN,
+  startManagement,
+  statusesOf,
+  type TestManagement,
+  withKey,
+} from '../test-management.js';
+
+let management: TestManagement;
+let acme: Caller;
+let next = 0;
+
+beforeAll(async () => {
+  management = await startManagement();
+  acme = await aCaller(management);
+});
+afterAll(() => management.close());
+
+const codeOf = ({ status, body }: Answer<{ error?: { code: string } }>) => [status, body.error?.code];
+const aSlug = () => `d${next++}.${acme.host}`;
+const create = (caller: Caller, body: unknown) => caller.call<Domain>('POST', '/domains', body);
+const slugsOf = async (caller: Caller) =>
+  (await caller.call<Domain[]>('GET', '/domains?archived=true')).body.map(({ slug }) => slug);
+const findLink = (caller: Caller, domain: string, key = '_root') =>
+  caller.call<Link>('GET', `/links/info?domain=${domain}&key=${key}`);
+
+describe('POST /domains', () => {
+  it('answers 201 with the domain in lower case, and makes its root link', async () => {
+    const slug = aSlug();
+    const { status, body } = await create(acme, { slug: ` ${slug.toUpperCase()}`, placeholder: null });
+    expect(status).toBe(201);
+    expect(domainSchema.parse(body)).toMatchObject({ slug, verified: true, primary: false, archived: false });
+    expect((await findLink(acme, slug)).body).toMatchObject({ domain: slug, key: '_root', url: '' });
+  });
+
+  it('keeps what is given, empty texts as none', async () => {
+    const files = { assetLinks: '[{"a":1}]', appleAppSiteAssociation: '{}' };
+    const urls = { expiredUrl: 'acme.com/expired', notFoundUrl: '', placeholder: 'https://acme.com' };
+    const logo = 'data:image/png;base64,iVBORw0KGgo=';
+    const { body } = await create(acme, { slug: aSlug(), ...files, ...urls, logo, archived: true });
+    expect(body).toMatchObject({
+      ...files,
+      logo,
+      archived: true,
+      expiredUrl: 'https://acme.com/expired',
+      notFoundUrl: null,
+    });
+  });
+
+  it.each([
+    ['no slug', {}, 400],
+    ['a slug of the wrong type', { slug: 7 }, 400],
+    ['no domain name', { slug: 'nonsense' }, 422],
+    ['an address', { slug: 'https://acme.com' }, 422],
+    ['www.', { slug: 'www.acme.com' }, 422],
+    ['a label of hyphens', { slug: '-.acme.com' }, 422],
+    ['a placeholder of 101 characters', { slug: 'x.acme.com', placeholder: `https://a.com/${'x'.repeat(87)}` }, 422],
+    ['a text that is no URL', { slug: 'x.acme.com', notFoundUrl: 'no url' }, 422],
+    ['a file that is no JSON', { slug: 'x.acme.com', assetLinks: '{' }, 422],
+    ['a logo that is no image', { slug: 'x.acme.com', logo: 'javascript:alert(1)' }, 422],
+  ])('%s answers %i', async (_what, body, status) => {
+    expect((await create(acme, body)).status).toBe(status);
+  });
+
+  it('in use anywhere, or shared by all, conflicts', async () => {
+    const stranger = await aCaller(management);
+    expect(codeOf(await create(acme, { slug: stranger.host }))).toEqual([409, 'conflict']);
+    expect(codeOf(await create(acme, { slug: DEFAULT_DOMAIN }))).toEqual([409, 'conflict']);
+  });
+
+  it('of one name by two workspaces 60 times at once succeeds once', async () => {
+    const stranger = await aCaller(management);
+    const slug = aSlug();
+    let turn = 0;
+    expect(await statusesOf(60, () => create(turn++ % 2 ? acme : stranger, { slug }))).toEqual({ 201: 1, 409: 59 });
+  });
+
+  it('one of many first ones at once is primary', async () => {
+    const caller = await aCaller(management, 'enterprise', false);
+    await Promise.all(Array.from({ length: 4 }, () => create(caller, { slug: aSlug() })));
+    const { body } = await caller.call<Domain[]>('GET', '/domains');
+    expect(body.map(({ primary }) => primary).sort()).toEqual([false, false, false, true]);
+  });
+
+  it('keeps to the plan: its number, and its features from pro on', async () => {
+    const free = await aCaller(management, 'free');
+    expect(codeOf(await create(free, { slug: aSlug(), notFoundUrl: 'https://acme.com' }))).toEqual([403, 'forbidden']);
+    expect(await statusesOf(4, () => create(free, { slug: aSlug() }))).toEqual({ 201: 2, 403: 2 });
+  });
+});
+
+describe('PATCH /domains/{slug}', () => {
+  it('changes what is given and clears what is null', async () => {
+    const slug = aSlug();
+    const { body: made } = await create(acme, {
+      slug,
+      expiredUrl: 'https://acme.com/x',
+      notFoundUrl: 'https://acme.com/n',
+    });
+    const { body } = await acme.call<Domain>('PATCH', `/domains/${slug.toUpperCase()}`, {
+      expiredUrl: null,
+      archived: true,
+    });
+    expect(body).toEqual({ ...made, expiredUrl: null, archived: true, updatedAt: body.updatedAt });
+  });
+
+  it('to another slug moves every link, and frees the old one', async () => {
+    const [from, to] = [aSlug(), aSlug()];
+    await create(acme, { slug: from });
+    const link = { domain: from, key: 'Moved', url: 'https://acme.com', externalId: 'moved-1' };
+    const { id } = await management.catalog.links.create(acme.workspaceId, link);
+    expect((await acme.call<Domain>('PATCH', `/domains/${from}`, { slug: to })).body.slug).toBe(to);
+    const { body } = await findLink(acme, to, 'moved');
+    expect(body).toMatchObject({ id, domain: to, key: 'Moved', shortLink: `https://${to}/Moved` });
+    expect((await findLink(acme, to)).status).toBe(200);
+    expect((await findLink(acme, from, 'moved')).status).toBe(404);
+    expect((await acme.call('PATCH', `/domains/${from}`, {})).status).toBe(404);
+    const stranger = await aCaller(management);
+    expect((await create(stranger, { slug: from })).status).toBe(201);
+    expect((await findLink(stranger, from)).status).toBe(200);
+  });
+
+  it('to a slug in use answers 409 and moves nothing; unknown 404, foreign 403', async () => {
+    const slug = aSlug();
+    await create(acme, { slug });
+    const stranger = await aCaller(management);
+    expect(codeOf(await acme.call('PATCH', `/domains/${slug}`, { slug: stranger.host }))).toEqual([409, 'conflict']);
+    expect((await findLink(acme, slug)).status).toBe(200);
+    expect(codeOf(await acme.call('PATCH', '/domains/none.example', {}))).toEqual([404, 'not_found']);
+    expect(codeOf(await acme.call('PATCH', `/domains/${stranger.host}`, {}))).toEqual([403, 'forbidden']);
+  });
+});
+
+describe('POST /domains/{slug}/primary', () => {
+  it('leaves one primary domain, whoever asks at once', async () => {
+    const caller = await aCaller(management);
+    const slugs = [aSlug(), aSlug(), aSlug()];
+    for (const slug of slugs) await create(caller, { slug });
+    const primary = (slug = '') => caller.call<Domain>('POST', `/domains/${slug}/primary`);
+    expect((await primary(slugs[0])).body).toMatchObject({ slug: slugs[0], primary: true });
+    await Promise.all(slugs.map((slug) => primary(slug)));
+    const { body } = await caller.call<Domain[]>('GET', '/domains');
+    expect(body.filter((domain) => domain.primary)).toHaveLength(1);
+  });
+});
+
+describe('a domain of another script', () => {
+  it('is named in its own letters, in any case, wherever a domain is named', async () => {
+    const name = `Bücher${next++}.${acme.host}`;
+    const { body: made } = await create(acme, { slug: name });
+    expect(made.slug).toMatch(/^xn--/);
+    const inUpperCase = name.toUpperCase();
+    const { status, body: link } = await acme.post({ url: 'https://acme.com', domain: inUpperCase, key: 'k' });
+    expect([status, link.domain]).toEqual([200, made.slug]);
+    const named = encodeURIComponent(inUpperCase);
+    expect((await findLink(acme, named, 'k')).body.id).toBe(link.id);
+    const listed = await acme.call<Link[]>('GET', `/links?domain=${named}`);
+    expect(listed.body.map(({ key }) => key)).toEqual(['k', '_root']);
+    expect((await acme.call<number>('GET', `/links/count?domain=${named}`)).body).toBe(2);
+    const { body: moved } = await acme.post({ url: 'https://acme.com', key: `move-${made.id}` });
+    expect((await acme.call<Link>('PATCH', `/links/${moved.id}`, { domain: name })).body.domain).toBe(made.slug);
+    const twice = [name, made.slug].map((domain) => ({ url: 'https://acme.com', domain, key: 'twice' }));
+    expect(codeOf(await acme.call('POST', '/links/bulk', twice))).toEqual([400, 'bad_request']);
+    const path = `/domains/${named}`;
+    expect((await acme.call<Domain>('POST', `${path}/primary`)).body).toMatchObject({ slug: made.slug });
+    expect((await acme.call<Domain>('PATCH', path, { archived: true })).body).toMatchObject({ archived: true });
+    expect(await acme.call('DELETE', path)).toEqual({ status: 200, body: { slug: made.slug } });
+  });
+});
+
+describe('links that name no domain', () => {
+  it('are made on the primary one as the last answered request left it', async () => {
+    const caller = await aCaller(management);
+    const [second, renamed] = [aSlug(), aSlug()];
+    await create(caller, { slug: second });
+    const domainOfNext = async () => (await caller.post({ url: 'https://acme.com' })).body.domain;
+    expect(await domainOfNext()).toBe(caller.host);
+    await caller.call('POST', `/domains/${second}/primary`);
+    expect(await domainOfNext()).toBe(second);
+    await caller.call('PATCH', `/domains/${second}`, { slug: renamed });
+    expect(await domainOfNext()).toBe(renamed);
+    await caller.call('DELETE', `/domains/${renamed}`);
+    expect(await domainOfNext()).toBe(caller.host);
+  });
+
+  it('pass over an archived domain, which cannot be made the primary one', async () => {
+    const caller = await aCaller(management);
+    const second = aSlug();
+    await create(caller, { slug: second });
+    const domainOfNext = async () => (await caller.post({ url: 'https://acme.com' })).body.domain;
+    await caller.call('PATCH', `/domains/${caller.host}`, { archived: true });
+    expect(await domainOfNext()).toBe(second);
+    const refused = await caller.call('POST', `/domains/${caller.host}/primary`);
+    expect(refused).toMatchObject({ status: 422, body: { error: { code: 'unprocessable_entity' } } });
+    await caller.call('PATCH', `/domains/${caller.host}`, { archived: false });
+    expect(await domainOfNext()).toBe(caller.host);
+  });
+});
+
+describe('DELETE /domains/{slug}', () => {
+  it('removes the domain with its links, and frees slug, keys and external ids', async () => {
+    const slug = aSlug();
+    await create(acme, { slug });
+    const link = { domain: slug, key: 'gone', url: 'https://acme.com', externalId: 'gone-1' };
+    await management.catalog.links.create(acme.workspaceId, link);
+    expect(await acme.call('DELETE', `/domains/${slug}`)).toEqual({ status: 200, body: { slug } });
+    expect((await findLink(acme, slug, 'gone')).status).toBe(404);
+    expect((await findLink(acme, slug)).status).toBe(404);
+    expect(codeOf(await acme.call('DELETE', `/domains/${slug}`))).toEqual([404, 'not_found']);
+    const stranger = await aCaller(management);
+    expect((await create(stranger, { slug })).status).toBe(201);
+    const { links } = management.catalog;
+    expect(await links.create(stranger.workspaceId, link)).toMatchObject(link);
+    expect(await links.create(acme.workspaceId, { ...link, domain: acme.host })).toMatchObject({ key: 'gone' });
+  });
+
+  it('of the primary one makes the oldest of the others primary; of a stranger answers 403', async () => {
+    const caller = await aCaller(management);
+    const [second, third] = [aSlug(), aSlug()];
+    for (const slug of [second, third]) await create(caller, { slug });
+    expect(codeOf(await acme.call('DELETE', `/domains/${caller.host}`))).toEqual([403, 'forbidden']);
+    await caller.call('POST', `/domains/${third}/primary`);
+    expect((await caller.call('DELETE', `/domains/${third}`)).status).toBe(200);
+    const { body } = await caller.call<Domain[]>('GET', '/domains');
+    expect(body.map(({ slug, primary }) => [slug, primary])).toEqual([
+      [caller.host, true],
+      [second, false],
+    ]);
+    expect(await slugsOf(caller)).toEqual([caller.host, second]);
+  });
+
+  it('of the one that the partner program makes its links on answers 403, before there is any', async () => {
+    const caller = await aCaller(management);
+    expect(codeOf(await caller.call('DELETE', `/domains/${caller.host}`))).toEqual([403, 'forbidden']);
+    expect(await slugsOf(caller)).toEqual([caller.host]);
+    const moved = aSlug();
+    await caller.call('PATCH', `/domains/${caller.host}`, { slug: moved });
+    expect(codeOf(await caller.call('DELETE', `/domains/${moved}`))).toEqual([403, 'forbidden']);
+  });
+});
+
+describe('who may', () => {
+  it('members list and do not write; the registrar refuses everybody', async () => {
+    const member = await withKey(management, acme, 'member');
+    expect((await member.call('GET', '/domains')).status).toBe(200);
+    expect(codeOf(await create(member, { slug: aSlug() }))).toEqual([403, 'forbidden']);
+    expect(codeOf(await acme.call('POST', '/domains/register', { domain: 'a.link' }))).toEqual([403, 'forbidden']);
+    expect(codeOf(await acme.call('GET', '/domains/status?domains=a.link'))).toEqual([403, 'forbidden']);
+  });
+});

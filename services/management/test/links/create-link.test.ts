@@ -1,0 +1,314 @@
+import { linkSchema, PLANS } from '@waymark/contract';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type Answer,
+  aCaller,
+  type Caller,
+  callerWith,
+  DEFAULT_DOMAIN,
+  startManagement,
+  statusesOf,
+  type TestManagement,
+} from '../test-management.js';
+
+let management: TestManagement;
+let acme: Caller;
+
+beforeAll(async () => {
+  management = await startManagement();
+  acme = await aCaller(management);
+});
+afterAll(() => management.close());
+
+const URL_A = 'https://acme.com/a';
+const codeOf = ({ status, body }: Answer<{ error?: { code: string } }>) => [status, body.error?.code];
+
+describe('POST /links', () => {
+  it('creates a link with a random key of seven characters on the primary domain', async () => {
+    const { status, body } = await acme.post({ url: URL_A });
+    expect(status).toBe(200);
+    const link = linkSchema.parse(body);
+    expect(link.key).toMatch(/^[0-9A-Za-z]{7}$/);
+    expect(link).toMatchObject({ domain: acme.host, url: URL_A, workspaceId: acme.workspaceId, clicks: 0 });
+    expect(Date.parse(link.createdAt)).toBeGreaterThan(Date.now() - 60_000);
+  });
+
+  it('keeps every field it was given', async () => {
+    const body = {
+      url: 'acme.com/deal?utm_medium=old',
+      domain: acme.host.toUpperCase(),
+      key: 'Every/Field',
+      externalId: 'ext_ref-1',
+      tenantId: 'tenant-1',
+      trackConversion: true,
+      archived: true,
+      publicStats: true,
+      comments: 'a comment',
+      expiresAt: '2030-05-06T07:08:09+02:00',
+      expiredUrl: 'gone.com',
+      password: 'secret',
+      proxy: true,
+      title: 't'.repeat(130),
+      description: 'd'.repeat(240),
+      image: 'https://img.com/a.png',
+      video: 'https://v.com/a.mp4',
+      rewrite: true,
+      doIndex: true,
+      ios: 'https://apps.apple.com/x',
+      android: 'market://details?id=x',
+      geo: { FR: 'https://fr.acme.com', DE: 'de.acme.com' },
+      utm_source: ' newsletter ',
+      utm_medium: '',
+      ref: 'friend',
+      testVariants: [
+        { url: 'https://a.com', percentage: 40 },
+        { url: 'b.com', percentage: 60 },
+      ],
+      testStartedAt: '2026-01-01',
+      testCompletedAt: '2026-02-01T00:00:00Z',
+      unknownField: 'ignored',
+    };
+    const { status, body: link } = await acme.post(body);
+    expect(status).toBe(200);
+    expect(linkSchema.parse(link)).toMatchObject({
+      url: 'https://acme.com/deal?utm_source=newsletter&ref=friend',
+      domain: acme.host,
+      key: 'Every/Field',
+      externalId: 'ext_ref-1',
+      tenantId: 'tenant-1',
+      trackConversion: true,
+      archived: true,
+      publicStats: true,
+      comments: 'a comment',
+      expiresAt: '2030-05-06T05:08:09.000Z',
+      expiredUrl: 'https://gone.com',
+      password: 'secret',
+      proxy: true,
+      title: `${'t'.repeat(117)}...`,
+      description: 'd'.repeat(240),
+      image: 'https://img.com/a.png',
+      video: 'https://v.com/a.mp4',
+      rewrite: true,
+      doIndex: true,
+      ios: 'https://apps.apple.com/x',
+      android: 'market://details?id=x',
+      geo: { FR: 'https://fr.acme.com', DE: 'https://de.acme.com' },
+      utm_source: 'newsletter',
+      utm_medium: null,
+      testVariants: [
+        { url: 'https://a.com', percentage: 40 },
+        { url: 'https://b.com', percentage: 60 },
+      ],
+      testStartedAt: '2026-01-01T12:00:00.000Z',
+      testCompletedAt: '2026-02-01T00:00:00.000Z',
+    });
+    expect((await acme.get(`/links/${link.id}`)).body).toEqual(link);
+  });
+
+  it('takes null for every optional field that may be null', async () => {
+    const fields =
+      'domain key externalId tenantId comments expiresAt expiredUrl password title description image video ios android geo utm_source ref testVariants testStartedAt tagIds tagId folderId programId partnerId webhookIds';
+    const nulls = Object.fromEntries(fields.split(' ').map((field) => [field, null]));
+    expect((await acme.post({ url: URL_A, ...nulls })).status).toBe(200);
+  });
+
+  it.each([
+    ['not an object', [], 400, 'bad_request'],
+    ['no url', {}, 400, 'bad_request'],
+    ['null for url', { url: null }, 400, 'bad_request'],
+    ['a number for url', { url: 7 }, 400, 'bad_request'],
+    ['an empty url', { url: '' }, 400, 'bad_request'],
+    ['a url that is none', { url: 'nonsense' }, 422, 'unprocessable_entity'],
+    ['too long a url', { url: `https://a.com/${'x'.repeat(32_000)}` }, 422, 'unprocessable_entity'],
+    ['text for a boolean', { url: URL_A, archived: 'yes' }, 400, 'bad_request'],
+    ['a number for tagIds', { url: URL_A, tagIds: 3 }, 400, 'bad_request'],
+    ['a bad key', { url: URL_A, key: 'a b' }, 422, 'unprocessable_entity'],
+    ['a reserved key', { url: URL_A, key: 'robots.txt' }, 403, 'forbidden'],
+    ['a bad prefix', { url: URL_A, prefix: '_x' }, 422, 'unprocessable_entity'],
+    ['a random key too long with its prefix', { url: URL_A, prefix: 'p'.repeat(183) }, 422, 'unprocessable_entity'],
+    ['too short a key length', { url: URL_A, keyLength: 2 }, 422, 'unprocessable_entity'],
+    ['a key length that is a fraction', { url: URL_A, keyLength: 3.5 }, 422, 'unprocessable_entity'],
+    ['a key that ends .php', { url: URL_A, key: 'x.php' }, 422, 'unprocessable_entity'],
+    ['a long utm', { url: URL_A, utm_source: 'x'.repeat(256) }, 422, 'unprocessable_entity'],
+    ['words that are no date', { url: URL_A, expiresAt: 'some time' }, 422, 'unprocessable_entity'],
+    ['a date that is none', { url: URL_A, expiresAt: '2026-02-31T99:00:00Z' }, 422, 'unprocessable_entity'],
+    ['a country that is none', { url: URL_A, geo: { fr: 'https://a.com' } }, 422, 'unprocessable_entity'],
+    ['a geo url that is none', { url: URL_A, geo: { FR: 'nonsense' } }, 422, 'unprocessable_entity'],
+    ['an image on localhost', { url: URL_A, image: 'http://localhost/a.png' }, 422, 'unprocessable_entity'],
+    ['an image on an address', { url: URL_A, image: 'http://[::1]/a.png' }, 422, 'unprocessable_entity'],
+    [
+      'one test variant',
+      { url: URL_A, trackConversion: true, testVariants: [{ url: 'https://a.com', percentage: 50 }] },
+      422,
+      'unprocessable_entity',
+    ],
+    ['an empty externalId', { url: URL_A, externalId: '' }, 422, 'unprocessable_entity'],
+    ['a foreign domain', { url: URL_A, domain: 'elsewhere.example' }, 403, 'forbidden'],
+  ])('refuses %s', async (_what, body, status, code) => {
+    expect(codeOf(await acme.post(body))).toEqual([status, code]);
+  });
+
+  it('dates may be words; a day without a time is its noon', async () => {
+    const words = { expiresAt: 'in 2 weeks', testStartedAt: 'yesterday', testCompletedAt: '2 hours from now' };
+    const { body } = await acme.post({ url: URL_A, ...words });
+    const inDays = (text: string | null) => (Date.parse(text ?? '') - Date.now()) / 86_400_000;
+    expect(inDays(body.expiresAt)).toBeCloseTo(14, 2);
+    expect(body.testStartedAt).toMatch(/T12:00:00\.000Z$/);
+    expect(inDays(body.testCompletedAt) * 24).toBeCloseTo(2, 1);
+  });
+
+  it('variants need trackConversion and add up to 100', async () => {
+    const variants = (...percentages: number[]) =>
+      percentages.map((percentage) => ({ url: 'https://a.com', percentage }));
+    const create = (testVariants: unknown, trackConversion = true) =>
+      acme.post({ url: URL_A, trackConversion, testVariants });
+    expect((await create(variants(50, 50), false)).status).toBe(422);
+    expect((await create(variants(50, 40))).status).toBe(422);
+    expect((await create(variants(33.3, 33.3, 33.4))).status).toBe(200);
+  });
+
+  it('an image that is neither URL nor data URL counts as none; a small data URL is kept', async () => {
+    expect((await acme.post({ url: URL_A, image: 'cat.png' })).body.image).toBeNull();
+    const image = 'data:image/png;base64,iVBORw0KGgo=';
+    expect((await acme.post({ url: URL_A, image })).body.image).toBe(image);
+  });
+
+  it('a taken key conflicts in any case, a taken externalId too, before later faults are told', async () => {
+    await acme.post({ url: URL_A, key: 'Taken', externalId: 'taken' });
+    expect(codeOf(await acme.post({ url: URL_A, key: 'tAKEN' }))).toEqual([409, 'conflict']);
+    expect(codeOf(await acme.post({ url: URL_A, externalId: 'taken' }))).toEqual([409, 'conflict']);
+    expect(codeOf(await acme.post({ url: URL_A, key: 'taken', expiresAt: 'never' }))).toEqual([409, 'conflict']);
+    expect(codeOf(await acme.post({ url: URL_A, key: 'free', expiresAt: 'never' }))).toEqual([
+      422,
+      'unprocessable_entity',
+    ]);
+  });
+
+  it('the root of a domain exists with it', async () => {
+    for (const key of ['_root', '', '/']) {
+      expect(codeOf(await acme.post({ url: URL_A, key }))).toEqual([409, 'conflict']);
+    }
+  });
+
+  it('keyLength and prefix shape a random key and are ignored beside a chosen one', async () => {
+    expect((await acme.post({ url: URL_A, keyLength: 12, prefix: '/c/' })).body.key).toMatch(/^c\/[0-9A-Za-z]{12}$/);
+    expect((await acme.post({ url: URL_A, keyLength: 12, prefix: 'c', key: 'mine' })).body.key).toBe('mine');
+  });
+
+  it('needs the permission links.write', async () => {
+    const { record: _record, token } = await management.catalog.keys.create({
+      workspaceId: acme.workspaceId,
+      name: 'reader',
+      kind: 'secret',
+      role: 'owner',
+      scopes: ['links.read'],
+    });
+    const reader = callerWith(management, acme.workspaceId, token, acme.host);
+    expect(codeOf(await reader.post({ url: 7 }))).toEqual([403, 'forbidden']);
+    expect((await reader.get(`/links/info?domain=${acme.host}`)).status).toBe(200);
+  });
+});
+
+describe('plans', () => {
+  const PRO_FIELDS = {
+    proxy: true,
+    password: 'x',
+    rewrite: true,
+    expiresAt: '2030-01-01',
+    ios: 'https://a.com',
+    android: 'https://a.com',
+    geo: { FR: 'https://a.com' },
+    doIndex: true,
+    folderId: 'fold_x',
+  };
+  const BUSINESS_FIELDS = {
+    trackConversion: true,
+    webhookIds: ['wh_x'],
+    testVariants: [
+      { url: 'https://a.com', percentage: 50 },
+      { url: 'https://b.com', percentage: 50 },
+    ],
+  };
+
+  it.each(Object.entries(PRO_FIELDS))('%s needs pro', async (field, value) => {
+    const [free, pro] = await Promise.all([aCaller(management, 'free'), aCaller(management, 'pro')]);
+    const { status, body } = await free.post({ url: URL_A, [field]: value });
+    expect([status, body.error.code]).toEqual([403, 'forbidden']);
+    expect(body.error.message).toContain(field);
+    expect((await pro.post({ url: URL_A, [field]: value })).status).toBe(field === 'folderId' ? 404 : 200);
+  });
+
+  it.each(Object.entries(BUSINESS_FIELDS))('%s needs business', async (field, value) => {
+    const pro = await aCaller(management, 'pro');
+    expect(codeOf(await pro.post({ url: URL_A, [field]: value }))).toEqual([403, 'forbidden']);
+    expect(codeOf(await pro.post({ url: 'nonsense', [field]: value }))).toEqual([422, 'unprocessable_entity']);
+  });
+
+  it('asking for none of it is free', async () => {
+    const free = await aCaller(management, 'free');
+    const none = { proxy: false, password: '', expiresAt: null, geo: {}, trackConversion: false, webhookIds: [] };
+    expect((await free.post({ url: URL_A, ...none })).status).toBe(200);
+  });
+
+  it('a destination for the root needs pro', async () => {
+    const free = await aCaller(management, 'free');
+    for (const key of ['_root', '']) expect(codeOf(await free.post({ url: URL_A, key }))).toEqual([403, 'forbidden']);
+  });
+
+  it.each(PLANS)('%s: the links of a month are counted before the body is looked at', async (plan) => {
+    const caller = await aCaller(management, plan);
+    await management.catalog.workspaces.update(caller.workspaceId, { quotas: { linksPerMonth: 2 } });
+    expect((await caller.post({ url: URL_A })).status).toBe(200);
+    expect((await caller.post({ url: URL_A })).status).toBe(200);
+    const { status, body } = await caller.post({});
+    expect([status, body.error.code]).toEqual([403, 'forbidden']);
+    await management.catalog.workspaces.update(caller.workspaceId, { quotas: { linksPerMonth: null } });
+    expect((await caller.post({ url: URL_A })).status).toBe(200);
+  });
+});
+
+describe('many creations at once', () => {
+  it('of one key make one link and 99 conflicts', async () => {
+    let index = 0;
+    const create = () => acme.post({ url: `${URL_A}/${index++}`, key: index % 2 ? 'Race' : 'race' });
+    expect(await statusesOf(100, create)).toEqual({ 200: 1, 409: 99 });
+  });
+
+  it('of one externalId make one link and 99 conflicts', async () => {
+    const create = () => acme.post({ url: URL_A, externalId: 'race' });
+    expect(await statusesOf(100, create)).toEqual({ 200: 1, 409: 99 });
+  });
+
+  it('do not exceed the links of the month together', async () => {
+    const caller = await aCaller(management, 'business');
+    await management.catalog.workspaces.update(caller.workspaceId, { quotas: { linksPerMonth: 7 } });
+    expect(await statusesOf(30, () => caller.post({ url: URL_A }))).toEqual({ 200: 7, 403: 23 });
+  });
+});
+
+describe('the shared domain', () => {
+  it('serves workspaces without a domain of their own, short keys from pro on, and never as a service route', async () => {
+    const free = await aCaller(management, 'free', false);
+    const { status, body } = await free.post({ url: URL_A });
+    expect([status, body.domain]).toEqual([200, DEFAULT_DOMAIN]);
+    expect(codeOf(await free.post({ url: URL_A, key: 'abc' }))).toEqual([403, 'forbidden']);
+    expect(codeOf(await free.post({ url: URL_A, key: 'Login' }))).toEqual([409, 'conflict']);
+    expect((await acme.post({ url: URL_A, key: 'abc', domain: DEFAULT_DOMAIN })).status).toBe(200);
+  });
+
+  it('has a root that is no workspace’s to take, by a new link or by an old one', async () => {
+    for (const key of ['_root', '_ROOT', '', '/']) {
+      expect(codeOf(await acme.post({ url: URL_A, key, domain: DEFAULT_DOMAIN }))).toEqual([409, 'conflict']);
+    }
+    const { body: shared } = await acme.post({ url: URL_A, domain: DEFAULT_DOMAIN });
+    const { body: own } = await acme.post({ url: URL_A });
+    for (const [{ id }, change] of [
+      [shared, { key: '_root' }],
+      [shared, { key: '' }],
+      [own, { key: '_root', domain: DEFAULT_DOMAIN }],
+    ] as const) {
+      expect(codeOf(await acme.call('PATCH', `/links/${id}`, change))).toEqual([409, 'conflict']);
+    }
+    expect((await acme.get(`/links/info?domain=${DEFAULT_DOMAIN}`)).status).toBe(404);
+  });
+});

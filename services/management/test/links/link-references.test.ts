@@ -1,0 +1,173 @@
+import { linkSchema } from '@waymark/contract';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type Answer,
+  aCaller,
+  type Caller,
+  startManagement,
+  type TestManagement,
+  withKey,
+} from '../test-management.js';
+
+let management: TestManagement;
+let acme: Caller;
+let stranger: Caller;
+let sale: string;
+let news: string;
+
+beforeAll(async () => {
+  management = await startManagement();
+  [acme, stranger] = await Promise.all([aCaller(management), aCaller(management)]);
+  const { tags } = management.catalog;
+  sale = (await tags.create(acme.workspaceId, { name: 'Sale', color: 'red' })).id;
+  news = (await tags.create(acme.workspaceId, { name: 'News', color: 'blue' })).id;
+  await tags.create(acme.workspaceId, { name: 'Red, green', color: 'red' });
+});
+afterAll(() => management.close());
+
+const URL_A = 'https://acme.com/a';
+const codeOf = ({ status, body }: Answer) => [status, body.error?.code];
+const tagsOf = ({ status, body }: Answer) => {
+  expect(status).toBe(200);
+  return linkSchema.parse(body).tags.map(({ name }) => name);
+};
+
+describe('tags of a link', () => {
+  it.each([
+    ['ids in an array', () => ({ tagIds: [sale, news, sale] }), ['Sale', 'News']],
+    ['ids as csv', () => ({ tagIds: `${news}, ${sale}` }), ['News', 'Sale']],
+    ['names in any case', () => ({ tagNames: ['sALE', 'news'] }), ['Sale', 'News']],
+    ['one name', () => ({ tagNames: 'news' }), ['News']],
+    ['names as csv', () => ({ tagNames: 'news, ,sale' }), ['News', 'Sale']],
+    ['names in an array, commas and all', () => ({ tagNames: [' red, green ', ' ', 'sale'] }), ['Red, green', 'Sale']],
+    ['ids and names together', () => ({ tagIds: [sale], tagNames: ['Red, green', 'SALE'] }), ['Sale', 'Red, green']],
+    ['names beside no ids', () => ({ tagIds: null, tagNames: ['news'] }), ['News']],
+    ['the deprecated id and names', () => ({ tagId: sale, tagNames: 'news' }), ['Sale', 'News']],
+    ['ids, which beat the deprecated id', () => ({ tagIds: [news], tagId: sale }), ['News']],
+    ['the deprecated id', () => ({ tagId: sale }), ['Sale']],
+    ['none', () => ({ tagIds: [] }), []],
+    ['null', () => ({ tagId: null }), []],
+  ])('are given by %s', async (_what, fields, names) => {
+    expect(tagsOf(await acme.post({ url: URL_A, ...fields() }))).toEqual(names);
+  });
+
+  it('are given by ids and names together on every way to write a link', async () => {
+    const both = { tagIds: [news], tagNames: 'sale' };
+    const { body: link } = await acme.post({ url: 'https://acme.com/tagged' });
+    const other = { url: URL_A, tagIds: [], tagNames: null };
+    const ways: [string, () => Promise<Answer | Answer<Answer['body'][]>>][] = [
+      ['create', () => acme.post({ url: URL_A, ...both })],
+      ['update', () => acme.call('PATCH', `/links/${link.id}`, both)],
+      ['upsert', () => acme.call('PUT', '/links/upsert', { url: link.url, ...both })],
+      ['bulk create', () => acme.call('POST', '/links/bulk', [{ url: URL_A, ...both }, other])],
+      ['bulk update', () => acme.call('PATCH', '/links/bulk', { linkIds: [link.id], data: both })],
+    ];
+    for (const [way, write] of ways) {
+      const { status, body } = await write();
+      const [written] = Array.isArray(body) ? body : [body];
+      expect([way, ...tagsOf({ status, body: written as Answer['body'] })]).toEqual([way, 'News', 'Sale']);
+      await acme.call('PATCH', `/links/${link.id}`, { tagIds: [] });
+    }
+  });
+
+  it('that do not exist are named in the refusal', async () => {
+    const unknown = [{ tagIds: ['tag_x', sale] }, { tagNames: 'tag_x' }, { tagId: 'tag_x' }];
+    for (const fields of [...unknown, { tagIds: [sale], tagNames: ['tag_x'] }]) {
+      const answer = await acme.post({ url: URL_A, ...fields });
+      expect(codeOf(answer)).toEqual([422, 'unprocessable_entity']);
+      expect(answer.body.error.message).toContain('tag_x');
+    }
+    expect(codeOf(await stranger.post({ url: URL_A, tagIds: [sale] }))).toEqual([422, 'unprocessable_entity']);
+  });
+
+  it('are shown with the deprecated tagId of the first', async () => {
+    const { body } = await acme.post({ url: URL_A, tagIds: [sale, news] });
+    expect(body.tags).toEqual([
+      { id: sale, name: 'Sale', color: 'red' },
+      { id: news, name: 'News', color: 'blue' },
+    ]);
+    expect(body.tagId).toBe(sale);
+    expect((await acme.get(`/links/${body.id}`)).body).toEqual(body);
+  });
+});
+
+describe('the folder of a link', () => {
+  it('must exist in the workspace', async () => {
+    const folder = await management.catalog.folders.create(acme.workspaceId, { name: 'Spring' });
+    expect((await acme.post({ url: URL_A, folderId: folder.id })).body.folderId).toBe(folder.id);
+    expect((await acme.post({ url: URL_A, folderId: '' })).body.folderId).toBeNull();
+    expect(codeOf(await acme.post({ url: URL_A, folderId: 'fold_x' }))).toEqual([404, 'not_found']);
+    expect(codeOf(await stranger.post({ url: URL_A, folderId: folder.id }))).toEqual([404, 'not_found']);
+  });
+
+  it.each(['read', null] as const)('with access level %s is for owners to change', async (accessLevel) => {
+    const { catalog } = management;
+    const folder = await catalog.folders.create(acme.workspaceId, { name: `Closed ${accessLevel}`, accessLevel });
+    const member = await withKey(management, acme, 'member');
+    const { body: link } = await acme.post({ url: URL_A, folderId: folder.id });
+    expect(codeOf(await member.post({ url: URL_A, folderId: folder.id }))).toEqual([403, 'forbidden']);
+    const { body: open } = await member.post({ url: URL_A });
+    expect(codeOf(await member.call('PATCH', `/links/${open.id}`, { folderId: folder.id }))).toEqual([
+      403,
+      'forbidden',
+    ]);
+    // A link in a folder that one must not see is not there.
+    const refusal = accessLevel === null ? [404, 'not_found'] : [403, 'forbidden'];
+    expect(codeOf(await member.call('PATCH', `/links/${link.id}`, { title: 'x' }))).toEqual(refusal);
+    expect(codeOf(await member.call('DELETE', `/links/${link.id}`))).toEqual(refusal);
+    expect((await acme.get(`/links/${open.id}`)).status).toBe(200);
+  });
+});
+
+describe('the partner of a link', () => {
+  it('is the one named, or the approved one of the tenant; the program is the workspace’s', async () => {
+    const { catalog } = management;
+    const { workspaceId } = acme;
+    const programId = 'prog_00000000001';
+    await catalog.workspaces.update(workspaceId, { defaultProgramId: programId });
+    const ada = await catalog.partners.create(workspaceId, { name: 'Ada', tenantId: 'ada', programId });
+    await catalog.partners.create(workspaceId, { name: 'Eve', tenantId: 'eve', programId, status: 'pending' });
+    const create = async (fields: object) => {
+      const { status, body } = await acme.post({ url: URL_A, ...fields });
+      return status === 200 ? [body.partnerId, body.programId, body.tenantId] : [status];
+    };
+    expect(await create({ partnerId: ada.id })).toEqual([ada.id, programId, null]);
+    expect(await create({ tenantId: 'ada' })).toEqual([ada.id, programId, 'ada']);
+    expect(await create({ tenantId: 'ada', partnerId: null })).toEqual([null, null, 'ada']);
+    expect(await create({ tenantId: 'eve' })).toEqual([null, null, 'eve']);
+    expect(await create({ tenantId: 'nobody' })).toEqual([null, null, 'nobody']);
+    expect(await create({ programId })).toEqual([null, programId, null]);
+    expect(await create({ programId: 'prog_x' })).toEqual([404]);
+    expect(await create({ partnerId: 'pn_x' })).toEqual([404]);
+  });
+});
+
+describe('webhooks of a link', () => {
+  it('must exist', async () => {
+    const answer = await acme.post({ url: URL_A, webhookIds: ['wh_x'] });
+    expect(codeOf(answer)).toEqual([422, 'unprocessable_entity']);
+    expect(answer.body.error.message).toContain('wh_x');
+  });
+});
+
+it('faults are told in the order of the checks', async () => {
+  const wrong: [string, object, number][] = [
+    ['expiresAt', { expiresAt: 'never' }, 422],
+    ['webhookIds', { webhookIds: ['wh_x'] }, 422],
+    ['Program', { programId: 'prog_x' }, 404],
+    ['Folder', { folderId: 'fold_x' }, 404],
+    ['tag', { tagIds: ['tag_x'] }, 422],
+    ['key', { key: 'a b' }, 422],
+    ['domain', { domain: 'elsewhere.example' }, 403],
+    ['geo', { geo: { fr: 'https://a.com' } }, 422],
+    ['url', { url: 'nonsense' }, 422],
+    ['testVariants', { testVariants: [] }, 422],
+  ];
+  let body = { url: URL_A };
+  for (const [what, fields, status] of wrong) {
+    body = { ...body, ...fields };
+    const answer = await acme.post(body);
+    expect([what, answer.status]).toEqual([what, status]);
+    expect(answer.body.error.message).toContain(what);
+  }
+});

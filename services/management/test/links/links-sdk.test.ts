@@ -1,0 +1,97 @@
+import type { AddressInfo } from 'node:net';
+import { Dub } from 'dub';
+import * as errors from 'dub/models/errors';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { aCaller, type Caller, startManagement, type TestManagement } from '../test-management.js';
+
+let management: TestManagement;
+let caller: Caller;
+let dub: Dub;
+
+beforeAll(async () => {
+  management = await startManagement();
+  caller = await aCaller(management);
+  await management.app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = management.app.server.address() as AddressInfo;
+  dub = new Dub({ token: caller.token, serverURL: `http://127.0.0.1:${port}` });
+});
+afterAll(() => management.close());
+
+it('lists links page by page, and counts them', async () => {
+  const made = await dub.links.createMany(Array.from({ length: 7 }, (_, index) => ({ url: `https://a.com/${index}` })));
+  expect(made).toHaveLength(7);
+  const seen: string[] = [];
+  for await (const page of await dub.links.list({ pageSize: 3 })) seen.push(...page.result.map(({ url }) => url));
+  expect(seen).toEqual([...Array.from({ length: 7 }, (_, index) => `https://a.com/${6 - index}`), '']);
+  const { result: rest } = await dub.links.list({ startingAfter: (made[1] as { id: string }).id });
+  expect(rest.map(({ url }) => url)).toEqual(['https://a.com/0', '']);
+  expect(await dub.links.count({})).toBe(8);
+  expect(await dub.links.count({ search: 'a.com/3', showArchived: true })).toBe(1);
+});
+
+it('filters by tags as a list and as one', async () => {
+  const tag = await management.catalog.tags.create(caller.workspaceId, { name: 'Sale' });
+  const link = await dub.links.create({ url: 'https://b.com', tagNames: ['sale'] });
+  expect(link.tags).toEqual([{ id: tag.id, name: 'Sale', color: expect.any(String) }]);
+  for (const request of [{ tagIds: [tag.id, 'tag_x'] }, { tagIds: tag.id }, { tagNames: 'SALE' }, { withTags: true }]) {
+    expect((await dub.links.list(request)).result.map(({ id }) => id)).toEqual([link.id]);
+  }
+});
+
+it('updates, upserts and deletes a link', async () => {
+  const link = await dub.links.create({ url: 'https://c.com', externalId: 'c', password: 'secret' });
+  const updated = await dub.links.update('ext_c', { key: 'moved', title: 'Title', password: null, utmSource: 'sdk' });
+  expect(updated).toMatchObject({ id: link.id, key: 'moved', title: 'Title', password: null, utmSource: 'sdk' });
+  const upserted = await dub.links.upsert({ url: updated.url, comments: 'again' });
+  expect(upserted).toMatchObject({ id: link.id, comments: 'again', title: 'Title' });
+  expect(await dub.links.delete(link.id)).toEqual({ id: link.id });
+  await expect(dub.links.get({ linkId: link.id })).rejects.toBeInstanceOf(errors.NotFound);
+});
+
+it('creates, updates and deletes many, with a word for each that cannot be', async () => {
+  const [made, error] = await dub.links.createMany([{ url: 'nonsense' }, { url: 'https://d.com', key: 'd' }]);
+  expect(made).toMatchObject({ key: 'd' });
+  expect(error).toMatchObject({ code: 'unprocessable_entity', link: { url: 'nonsense' } });
+  const { id } = made as { id: string };
+  const updated = await dub.links.updateMany({ linkIds: [id, 'link_none'], data: { archived: true } });
+  expect(updated).toMatchObject([{ id, archived: true }]);
+  expect(await dub.links.deleteMany({ linkIds: [id, 'ext_none'] })).toEqual({ deletedCount: 1 });
+});
+
+it('changes and deletes many although some are in a folder that the caller may not write', async () => {
+  const folder = await management.catalog.folders.create(caller.workspaceId, { name: 'Read', accessLevel: 'read' });
+  const closed = await dub.links.create({ url: 'https://f.com', folderId: folder.id });
+  const open = await dub.links.create({ url: 'https://f.com' });
+  const { token } = await management.catalog.keys.create({
+    ...{ workspaceId: caller.workspaceId, name: 'member', kind: 'secret', role: 'member', scopes: [] },
+  });
+  const member = new Dub({ token, serverURL: dub._baseURL?.toString() });
+  const linkIds = [closed.id, open.id];
+  const updated = await member.links.updateMany({ linkIds, data: { comments: 'all' } });
+  expect(updated.map(({ id, comments }) => [id, comments])).toEqual([
+    [open.id, 'all'],
+    [closed.id, null],
+  ]);
+  expect(await member.links.deleteMany({ linkIds })).toEqual({ deletedCount: 1 });
+  expect(await dub.links.get({ linkId: closed.id })).toEqual(closed);
+});
+
+it('meets its own typed errors', async () => {
+  const { id } = await dub.links.create({ url: 'https://e.com', key: 'e' });
+  const other = await dub.links.create({ url: 'https://e.com' });
+  await expect(dub.links.update(other.id, { key: 'E' })).rejects.toBeInstanceOf(errors.Conflict);
+  await expect(dub.links.update('link_none', {})).rejects.toBeInstanceOf(errors.NotFound);
+  await expect(dub.links.updateMany({ linkIds: ['x'], data: {} })).rejects.toBeInstanceOf(errors.NotFound);
+  await expect(dub.links.update(id, { folderId: 'fold_x' })).rejects.toBeInstanceOf(errors.NotFound);
+  await expect(dub.links.deleteMany({ linkIds: [] })).rejects.toBeInstanceOf(errors.BadRequest);
+  await expect(dub.links.list({ pageSize: 1000 })).rejects.toBeInstanceOf(errors.UnprocessableEntity);
+  await expect(dub.links.list({ domain: 'nowhere.example' })).rejects.toBeInstanceOf(errors.NotFound);
+  const reader = await management.catalog.keys.create({
+    ...{ workspaceId: caller.workspaceId, name: 'reader', kind: 'secret', role: 'owner', scopes: ['links.read'] },
+  });
+  const readOnly = new Dub({ token: reader.token, serverURL: dub._baseURL?.toString() });
+  await expect(readOnly.links.delete(id)).rejects.toBeInstanceOf(errors.Forbidden);
+  await expect(new Dub({ token: 'x', serverURL: dub._baseURL?.toString() }).links.count()).rejects.toBeInstanceOf(
+    errors.Unauthorized,
+  );
+});

@@ -1,0 +1,226 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import jsQR from 'jsqr';
+import { PNG } from 'pngjs';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { aCaller, type Caller, startManagement, type TestManagement } from '../test-management.js';
+
+let management: TestManagement;
+let acme: Caller;
+let shortLink: string;
+let images: Server;
+let imagesUrl: string;
+let fetched: string[];
+let address = 0;
+
+/** A red square. */
+function aLogo(side = 8): Buffer {
+  const png = new PNG({ width: side, height: side });
+  for (let at = 0; at < png.data.length; at += 4) png.data.set([255, 0, 0, 255], at);
+  return PNG.sync.write(png);
+}
+
+beforeAll(async () => {
+  management = await startManagement();
+  acme = await aCaller(management);
+  const link = { domain: acme.host, key: 'try', url: 'https://acme.com' };
+  await management.catalog.links.create(acme.workspaceId, link);
+  shortLink = `https://${acme.host}/try`;
+  images = createServer((request, response) => {
+    fetched.push(request.url ?? '');
+    if (request.url === '/redirect.png') return response.writeHead(302, { location: '/logo.png' }).end();
+    if (request.url === '/page.png') return response.end('<html>');
+    if (request.url === '/large.png') return response.end(Buffer.alloc(600_000, aLogo()));
+    if (request.url === '/bomb.png') {
+      const claim = aLogo();
+      claim.writeUInt32BE(60_000, 16);
+      return response.end(claim);
+    }
+    if (request.url === '/deep.png') {
+      const deep = aLogo();
+      deep.writeUInt32BE(600, 16);
+      deep[24] = 16;
+      return response.end(deep);
+    }
+    return response.end(aLogo());
+  });
+  await new Promise<void>((resolve) => images.listen(0, '127.0.0.1', resolve));
+  imagesUrl = `http://127.0.0.1:${(images.address() as AddressInfo).port}`;
+});
+beforeEach(() => {
+  fetched = [];
+});
+afterEach(() => {
+  address += 1;
+});
+afterAll(async () => {
+  images.close();
+  await management.close();
+});
+
+/** Each test comes from an address of its own. */
+async function getQr(query: Record<string, string>, remoteAddress = `10.0.0.${address}`) {
+  const response = await management.app.inject({ method: 'GET', url: '/qr', query, remoteAddress });
+  return { status: response.statusCode, headers: response.headers, image: response.rawPayload };
+}
+
+async function drawn(query: Record<string, string>) {
+  const { status, image } = await getQr(query);
+  expect(status).toBe(200);
+  const png = PNG.sync.read(image);
+  const text = jsQR.default(new Uint8ClampedArray(png.data), png.width, png.height)?.data;
+  const pixel = (x: number, y: number) => [...png.data.subarray((y * png.width + x) * 4, (y * png.width + x) * 4 + 4)];
+  return { png, text, pixel };
+}
+
+describe('GET /qr', () => {
+  it('draws a code that reads as the URL, of 600 pixels, black on white, open to every site', async () => {
+    const { headers } = await getQr({ url: `${shortLink}?qr=1` });
+    expect(headers).toMatchObject({ 'content-type': 'image/png', 'access-control-allow-origin': '*' });
+    expect(headers['cache-control']).toContain('max-age');
+    const { png, text, pixel } = await drawn({ url: `${shortLink}?qr=1` });
+    expect([png.width, png.height, text]).toEqual([600, 600, `${shortLink}?qr=1`]);
+    expect(pixel(0, 0)).toEqual([255, 255, 255, 255]);
+  });
+
+  it.each(['L', 'M', 'Q', 'H'])('level %s at 300 pixels reads as well, whatever the script', async (level) => {
+    const url = 'https://acme.com/привет?q=日本';
+    expect((await drawn({ url, level, size: '300' })).text).toBe(url);
+  });
+
+  it('takes colors of 3, 6 and 8 digits, and a margin', async () => {
+    // The smallest code has 21 modules: without a margin the corner is its first.
+    const query = { url: 'acme.com', fgColor: '#00f', bgColor: 'FFFF0080', margin: '0', size: '84' };
+    const { pixel } = await drawn(query);
+    expect(pixel(0, 0)).toEqual([0, 0, 255, 255]);
+    const wide = await drawn({ ...query, margin: '4', size: '330' });
+    expect(wide.pixel(0, 0)).toEqual([255, 255, 0, 128]);
+  });
+
+  it('of more modules than pixels is as dark, part by part, in the colors asked for', async () => {
+    const query = { url: 'acme.com', margin: '0', fgColor: '00f', bgColor: 'FF000080' };
+    const [small, whole] = [await drawn({ ...query, size: '16' }), await drawn({ ...query, size: '84' })];
+    expect([small.png.width, small.png.height]).toEqual([16, 16]);
+    // Of the finder pattern's corner, 1.3125 modules wide and high, all is dark but 0.3125 by 0.3125.
+    const light = (0.3125 / 1.3125) ** 2;
+    const opacity = 255 * (1 - light) + 128 * light;
+    const blue = (255 * 255 * (1 - light)) / opacity;
+    expect(small.pixel(0, 0)).toEqual([255 - blue, 0, blue, opacity].map(Math.round));
+    const meanOpacity = ({ png }: { png: PNG }) =>
+      png.data.reduce((sum, value, at) => sum + (at % 4 === 3 ? value : 0), 0) / (png.data.length / 4);
+    expect(meanOpacity(small)).toBeCloseTo(meanOpacity(whole), 0);
+  });
+
+  it('is drawn at every size with every margin, with its logo', async () => {
+    const url = `https://acme.com/${'x'.repeat(2900)}`;
+    expect((await drawn({ url, size: '16', margin: '32' })).png.width).toBe(16);
+    const query = { url: shortLink, logo: `${imagesUrl}/logo.png`, size: '60', margin: '32' };
+    const { pixel } = await drawn(query);
+    expect([pixel(0, 0), pixel(30, 30)]).toEqual([
+      [255, 255, 255, 255],
+      [255, 0, 0, 255],
+    ]);
+  });
+
+  it.each([
+    ['no url', {}, 400],
+    ['a url that is none', { url: 'no url' }, 422],
+    ['a url no code can hold', { url: `https://acme.com/${'x'.repeat(3000)}` }, 422],
+    ['size 15', { url: 'acme.com', size: '15' }, 422],
+    ['size 2049', { url: 'acme.com', size: '2049' }, 422],
+    ['a size that is no number', { url: 'acme.com', size: 'x' }, 400],
+    ['level X', { url: 'acme.com', level: 'X' }, 422],
+    ['a color by name', { url: 'acme.com', fgColor: 'red' }, 422],
+    ['margin 33', { url: 'acme.com', margin: '33' }, 422],
+  ])('%s answers %i with the error body', async (_what, query, status) => {
+    const response = await management.app.inject({ method: 'GET', url: '/qr', query, remoteAddress: '10.1.0.1' });
+    expect([response.statusCode, Object.keys(response.json())]).toEqual([status, ['error']]);
+    await management.redis.del(...(await management.redis.keys('*limit*')), 'none');
+  });
+
+  it('answers a preflight', async () => {
+    const response = await management.app.inject({ method: 'OPTIONS', url: '/qr' });
+    expect([response.statusCode, response.headers['access-control-allow-methods']]).toEqual([204, 'GET, OPTIONS']);
+  });
+
+  it('allows ten codes in ten seconds an address', async () => {
+    const statuses: number[] = [];
+    for (let count = 0; count < 11; count++) statuses.push((await getQr({ url: 'acme.com' }, '10.9.9.9')).status);
+    expect(statuses).toEqual([...Array(10).fill(200), 429]);
+    expect((await getQr({ url: 'acme.com' }, '10.9.9.8')).status).toBe(200);
+  });
+
+  it('counts the addresses of an IPv6 /64 as one', async () => {
+    const statuses: number[] = [];
+    for (let count = 0; count < 11; count++) {
+      statuses.push((await getQr({ url: 'acme.com' }, `2001:db8:9:9::${count}`)).status);
+    }
+    expect(statuses).toEqual([...Array(10).fill(200), 429]);
+    expect((await getQr({ url: 'acme.com' }, '2001:db8:9:8::1')).status).toBe(200);
+  });
+});
+
+describe('a logo', () => {
+  const centre = async (query: Record<string, string>) => (await drawn(query)).pixel(300, 300);
+  const isRed = (pixel: number[]) => expect(pixel).toEqual([255, 0, 0, 255]);
+
+  it('is drawn into codes of short links, which still read; fetched once for equal codes', async () => {
+    const query = { url: `${shortLink}?qr=1`, logo: `${imagesUrl}/logo.png`, level: 'H' };
+    const { text, pixel } = await drawn(query);
+    expect(text).toBe(query.url);
+    isRed(pixel(300, 300));
+    await drawn(query);
+    expect(fetched).toEqual(['/logo.png']);
+  });
+
+  it('is left out for other addresses, on the free plan, when it is hidden or no http address', async () => {
+    const free = await aCaller(management, 'free');
+    await management.catalog.links.create(free.workspaceId, { domain: free.host, key: 'x', url: 'https://acme.com' });
+    const logo = `${imagesUrl}/logo.png`;
+    await drawn({ url: 'https://elsewhere.example/try', logo });
+    await drawn({ url: `https://${free.host}/x`, logo });
+    await drawn({ url: shortLink, logo, hideLogo: 'true' });
+    await drawn({ url: shortLink, logo: 'file:///etc/passwd' });
+    expect(fetched).toEqual([]);
+  });
+
+  it('of the domain is used when none is asked for, and left out when it cannot be', async () => {
+    const caller = await aCaller(management);
+    const domain = await management.catalog.domains.findBySlug(caller.host);
+    const setLogo = (logo: string) => management.catalog.domains.update(caller.workspaceId, domain?.id ?? '', { logo });
+    const url = `https://${caller.host}`;
+    await setLogo(`data:image/png;base64,${aLogo().toString('base64')}`);
+    isRed(await centre({ url }));
+    await setLogo(`${imagesUrl}/page.png`);
+    expect((await getQr({ url })).status).toBe(200);
+  });
+
+  it.each([
+    ['a page', '/page.png'],
+    ['more than half a megabyte', '/large.png'],
+    ['an image that claims to be huge', '/bomb.png'],
+    ['a redirect', '/redirect.png'],
+  ])('%s answers 422', async (_what, path) => {
+    expect((await getQr({ url: shortLink, logo: `${imagesUrl}${path}` })).status).toBe(422);
+  });
+
+  it('with 16 bits a channel that is too large says so', async () => {
+    const { image } = await getQr({ url: shortLink, logo: `${imagesUrl}/deep.png` });
+    expect(JSON.parse(image.toString()).error.message).toBe(
+      'too_big: logo: must be at most 512 pixels wide and high with 16 bits a channel',
+    );
+  });
+
+  it.each([
+    'http://10.0.0.1/x.png',
+    'http://[::1]/x.png',
+    'http://169.254.169.254/latest',
+    'http://localhost.:1/x.png',
+  ])('at %s is not fetched, and the answer does not say why', async (logo) => {
+    const { status, image } = await getQr({ url: shortLink, logo });
+    expect([status, JSON.parse(image.toString()).error.message]).toEqual([
+      422,
+      'invalid_value: logo: could not be fetched',
+    ]);
+  });
+});

@@ -1,0 +1,194 @@
+import { type Link, linkSchema } from '@waymark/contract';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type Answer,
+  aCaller,
+  type Caller,
+  DEFAULT_DOMAIN,
+  startManagement,
+  statusesOf,
+  type TestManagement,
+  withKey,
+} from '../test-management.js';
+
+let management: TestManagement;
+let acme: Caller;
+
+beforeAll(async () => {
+  management = await startManagement();
+  acme = await aCaller(management);
+});
+afterAll(() => management.close());
+
+const URL_A = 'https://acme.com/a';
+const codeOf = ({ status, body }: Answer) => [status, body.error?.code];
+const patch = (link: Pick<Link, 'id'>, body: object, caller = acme) =>
+  caller.call<Link>('PATCH', `/links/${link.id}`, body);
+async function aLink(fields: object = {}, caller = acme): Promise<Link> {
+  const { status, body } = await caller.post({ url: URL_A, ...fields });
+  expect(status).toBe(200);
+  return body;
+}
+
+describe('PATCH /links/{linkId}', () => {
+  it('changes what is given and nothing else, by id, by external id and by PUT as well', async () => {
+    const link = await aLink({ externalId: 'ref-1', title: 'Title', password: 'secret', comments: 'old' });
+    for (const [method, path, comments] of [
+      ['PATCH', link.id, 'one'],
+      ['PATCH', 'ext_ref-1', 'two'],
+      ['PUT', link.id, 'three'],
+    ] as const) {
+      const { status, body } = await acme.call<Link>(method, `/links/${path}`, { comments });
+      expect(status).toBe(200);
+      expect(linkSchema.parse(body)).toEqual({ ...link, comments, updatedAt: body.updatedAt });
+      expect((await acme.get(`/links/${link.id}`)).body).toEqual(body);
+    }
+  });
+
+  it('null clears, absent fields stay', async () => {
+    const fields = {
+      externalId: 'clear-me',
+      title: 'Title',
+      description: 'Text',
+      password: 'secret',
+      expiresAt: '2030-01-01',
+      expiredUrl: 'https://gone.com',
+      ios: 'https://apps.apple.com/x',
+      android: 'https://play.google.com/x',
+      geo: { FR: 'https://acme.fr' },
+      comments: 'comment',
+      tenantId: 'tenant',
+      image: 'https://img.com/a.png',
+      video: 'https://v.com/a.mp4',
+      testStartedAt: '2026-01-01',
+      testCompletedAt: '2026-02-01',
+    };
+    const link = await aLink(fields);
+    const nulls = Object.fromEntries(Object.keys(fields).map((field) => [field, null]));
+    const { body } = await patch(link, nulls);
+    expect(body).toEqual({ ...link, ...nulls, updatedAt: body.updatedAt });
+    expect((await acme.get('/links/ext_clear-me')).status).toBe(404);
+  });
+
+  it('utm fields set and remove parameters of the destination; others of it stay', async () => {
+    const link = await aLink({ url: 'https://acme.com/?utm_source=a&utm_medium=b&x=1' });
+    const { body } = await patch(link, { utm_source: 'new', utm_medium: null, ref: 'friend' });
+    expect(body).toMatchObject({
+      url: 'https://acme.com/?utm_source=new&x=1&ref=friend',
+      utm_source: 'new',
+      utm_medium: null,
+    });
+    const { body: next } = await patch(link, { url: 'https://acme.com/?utm_campaign=c' });
+    expect(next).toMatchObject({ utm_source: 'new', utm_campaign: 'c' });
+  });
+
+  it('a change that changes nothing leaves the link as it was', async () => {
+    const link = await aLink({ password: 'secret', title: 'Title' });
+    expect((await patch(link, { password: 'secret', title: 'Title', url: URL_A })).body).toEqual(link);
+    expect((await patch(link, {})).body).toEqual(link);
+  });
+
+  it('moves the link to another key and domain, on every process at once, and frees the old one', async () => {
+    const link = await aLink({ key: 'old' });
+    const other = management.anotherCatalog();
+    expect((await other.links.findByAddress(acme.host, 'old'))?.url).toBe(URL_A);
+    const { body } = await patch(link, { key: 'new', domain: DEFAULT_DOMAIN.toUpperCase(), url: 'https://acme.com/b' });
+    expect(body).toMatchObject({ key: 'new', domain: DEFAULT_DOMAIN, shortLink: `https://${DEFAULT_DOMAIN}/new` });
+    expect(await other.links.findByAddress(acme.host, 'old')).toBeUndefined();
+    expect((await other.links.findByAddress(DEFAULT_DOMAIN, 'new'))?.url).toBe('https://acme.com/b');
+    expect((await aLink({ key: 'OLD' })).key).toBe('OLD');
+  });
+
+  it('the same key in another case is no conflict', async () => {
+    const link = await aLink({ key: 'case' });
+    expect((await patch(link, { key: 'CaSe' })).body.key).toBe('CaSe');
+  });
+
+  it.each([
+    ['a taken key', { key: 'TAKEN' }, 409, 'conflict'],
+    ['a taken externalId', { externalId: 'taken' }, 409, 'conflict'],
+    ['a bad key', { key: 'a b' }, 422, 'unprocessable_entity'],
+    ['a reserved key', { key: 'robots.txt' }, 403, 'forbidden'],
+    ['a foreign domain', { domain: 'elsewhere.example' }, 403, 'forbidden'],
+    ['an empty url', { url: '' }, 400, 'bad_request'],
+    ['null for url', { url: null }, 400, 'bad_request'],
+    ['a url that is none', { url: 'nonsense' }, 422, 'unprocessable_entity'],
+    ['an unknown tag', { tagIds: ['tag_x'] }, 422, 'unprocessable_entity'],
+    ['an unknown folder', { folderId: 'fold_x' }, 404, 'not_found'],
+    ['an unknown program', { programId: 'prog_x' }, 404, 'not_found'],
+    ['a date that is none', { expiresAt: 'never' }, 422, 'unprocessable_entity'],
+    [
+      'variants without conversions',
+      {
+        testVariants: [
+          { url: 'https://a.com', percentage: 50 },
+          { url: 'https://b.com', percentage: 50 },
+        ],
+      },
+      422,
+      'unprocessable_entity',
+    ],
+  ])('refuses %s and changes nothing', async (_what, body, status, code) => {
+    await acme.post({ url: URL_A, key: 'taken', externalId: 'taken' });
+    const link = await aLink();
+    expect(codeOf(await patch(link, { title: 'changed', ...body }))).toEqual([status, code]);
+    expect((await acme.get(`/links/${link.id}`)).body).toEqual(link);
+  });
+
+  it('what is not there, or belongs to others, is not found', async () => {
+    const link = await aLink({ externalId: 'mine' });
+    const stranger = await aCaller(management);
+    for (const id of [link.id, 'ext_mine']) {
+      expect(codeOf(await patch({ id }, { title: 'x' }, stranger))).toEqual([404, 'not_found']);
+    }
+    for (const id of ['link_zzzzzzzzzzz', 'nonsense', 'ext_nobody']) {
+      expect(codeOf(await patch({ id }, { title: 'x' }))).toEqual([404, 'not_found']);
+    }
+  });
+
+  it('needs the permission links.write', async () => {
+    const reader = await withKey(management, acme, 'owner', ['links.read']);
+    expect(codeOf(await patch(await aLink(), {}, reader))).toEqual([403, 'forbidden']);
+  });
+
+  it('the link of a domain itself keeps domain and key, and may have a destination or none', async () => {
+    const { body: root } = await acme.get(`/links/info?domain=${acme.host}`);
+    const { body } = await patch(root, { key: 'x', domain: DEFAULT_DOMAIN, url: URL_A });
+    expect(body).toMatchObject({ key: '_root', domain: acme.host, url: URL_A });
+    expect((await patch(root, { url: '' })).body.url).toBe('');
+  });
+
+  it('the plan judges the whole link, not the change alone', async () => {
+    const caller = await aCaller(management, 'pro');
+    const link = await aLink({ password: 'secret' }, caller);
+    await management.catalog.workspaces.update(caller.workspaceId, { plan: 'free' });
+    expect(codeOf(await patch(link, { title: 'x' }, caller))).toEqual([403, 'forbidden']);
+    expect((await patch(link, { title: 'x', password: null }, caller)).status).toBe(200);
+    expect(codeOf(await patch(link, { trackConversion: true }, caller))).toEqual([403, 'forbidden']);
+  });
+
+  it('a link with variants goes on tracking conversions', async () => {
+    const testVariants = [50, 50].map((percentage) => ({ url: 'https://a.com', percentage }));
+    const link = await aLink({ trackConversion: true, testVariants });
+    expect((await patch(link, { trackConversion: false })).status).toBe(422);
+    expect((await patch(link, { trackConversion: false, testVariants: null })).status).toBe(200);
+  });
+});
+
+describe('many changes at once', () => {
+  it('of different fields of one link lose none', async () => {
+    const link = await aLink();
+    const changes = { title: 't', description: 'd', comments: 'c', externalId: 'x', ios: 'https://a.com', proxy: true };
+    const entries = Object.entries(changes);
+    const answers = await Promise.all(entries.map(([field, value]) => patch(link, { [field]: value })));
+    expect(answers.map(({ status }) => status)).toEqual(entries.map(() => 200));
+    expect((await acme.get(`/links/${link.id}`)).body).toMatchObject(changes);
+  });
+
+  it('of many links to one key succeed once', async () => {
+    const links = await Promise.all(Array.from({ length: 20 }, () => aLink()));
+    let next = 0;
+    const claim = () => patch(links[next++] ?? { id: '' }, { key: 'goal' });
+    expect(await statusesOf(20, claim)).toEqual({ 200: 1, 409: 19 });
+  });
+});

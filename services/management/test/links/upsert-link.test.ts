@@ -1,0 +1,119 @@
+import { type Link, linkSchema } from '@waymark/contract';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aCaller, type Caller, startManagement, type TestManagement, withKey } from '../test-management.js';
+
+let management: TestManagement;
+let acme: Caller;
+
+beforeAll(async () => {
+  management = await startManagement();
+  acme = await aCaller(management);
+});
+afterAll(() => management.close());
+
+const upsert = (body: object, caller = acme) => caller.call<Link>('PUT', '/links/upsert', body);
+const codeOf = ({ status, body }: Awaited<ReturnType<typeof upsert>>) => [status, body.error?.code];
+const count = async () => (await acme.get<number>('/links/count')).body;
+
+describe('PUT /links/upsert', () => {
+  it('creates a link for a destination that has none, changes the one that has, and leaves it when nothing changes', async () => {
+    const { status, body: created } = await upsert({ url: 'https://acme.com/one', key: 'one' });
+    expect(status).toBe(200);
+    expect(linkSchema.parse(created)).toMatchObject({ url: 'https://acme.com/one', key: 'one' });
+    const before = await count();
+    expect((await upsert({ url: 'https://acme.com/one' })).body).toEqual(created);
+    const { body: changed } = await upsert({ url: 'acme.com/one', title: 'Title' });
+    expect(changed).toEqual({ ...created, title: 'Title', updatedAt: changed.updatedAt });
+    expect(await count()).toBe(before);
+  });
+
+  const aUtmValue = fc.constantFrom('news', 'a+b++', 'a b', 'ä&=', '%2B', ' x ', '', null);
+  const aUtm = fc.dictionary(fc.constantFrom('utm_source', 'utm_term', 'utm_content', 'ref'), aUtmValue, {
+    maxKeys: 3,
+  });
+  const aDestination = fc.constantFrom(
+    '',
+    '/',
+    '/p?x=1',
+    '?utm_source=old',
+    '?utm_term=a+b&utm_source=&x=%20',
+    '/#top',
+  );
+
+  it('repeated with the same body answers the same and changes nothing', async () => {
+    let number = 0;
+    const property = fc.asyncProperty(aDestination, aUtm, fc.boolean(), async (rest, utm, isThere) => {
+      const url = `https://upsert${number++}.com${rest}`;
+      if (isThere) await acme.post({ url });
+      const body = { url, ...utm, title: 'Title', expiresAt: '2030-01-01', password: 'secret', geo: { DE: 'acme.de' } };
+      const first = await upsert(body);
+      expect(first.status).toBe(200);
+      const before = await count();
+      expect(await upsert(body)).toEqual(first);
+      expect(await upsert(body)).toEqual(first);
+      expect(await count()).toBe(before);
+    });
+    await fc.assert(property, { numRuns: 40 });
+  }, 120_000);
+
+  it('with UTM values takes the link that has them before the one that has none', async () => {
+    const url = 'https://acme.com/utm';
+    const [plain, tagged] = [await acme.post({ url }), await acme.post({ url, utm_source: 'news' })];
+    expect((await upsert({ url, utm_source: 'news' })).body).toEqual(tagged.body);
+    expect((await upsert({ url, utm_source: 'other' })).body).toMatchObject({ id: plain.body.id, utm_source: 'other' });
+    expect((await upsert({ url, utm_source: 'other' })).body.id).toBe(plain.body.id);
+  });
+
+  it('of many at once with the same UTM values, written either way, one creates', async () => {
+    const [apart, within] = [
+      { url: 'https://acme.com/at?x=1', utm_source: 'n' },
+      { url: 'https://acme.com/at?x=1&utm_source=n' },
+    ];
+    const answers = await Promise.all(Array.from({ length: 10 }, (_none, index) => upsert(index % 2 ? apart : within)));
+    expect(new Set(answers.map(({ status, body }) => `${status} ${body.id}`)).size).toBe(1);
+  });
+
+  it('takes the oldest of several, whatever domain or key is asked for', async () => {
+    const url = 'https://acme.com/several';
+    const [oldest] = [await acme.post({ url }), await acme.post({ url })];
+    expect((await upsert({ url, key: 'moved' })).body).toMatchObject({ id: oldest.body.id, key: 'moved' });
+  });
+
+  it('looks among the links of the workspace, and not among removed ones', async () => {
+    const url = 'https://acme.com/alone';
+    const { body: first } = await upsert({ url });
+    const stranger = await aCaller(management);
+    expect((await upsert({ url }, stranger)).body.id).not.toBe(first.id);
+    await acme.call('DELETE', `/links/${first.id}`);
+    expect((await upsert({ url })).body.id).not.toBe(first.id);
+  });
+
+  it('of many at once for one destination one creates', async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => upsert({ url: 'https://acme.com/race' })));
+    expect(new Set(answers.map(({ status, body }) => `${status} ${body.id}`)).size).toBe(1);
+  });
+
+  it('creates no more links than the month has room for, and still changes', async () => {
+    const caller = await aCaller(management, 'business');
+    await management.catalog.workspaces.update(caller.workspaceId, { quotas: { linksPerMonth: 1 } });
+    expect((await upsert({ url: 'https://acme.com/a' }, caller)).status).toBe(200);
+    expect(codeOf(await upsert({ url: 'https://acme.com/b' }, caller))).toEqual([403, 'forbidden']);
+    expect((await upsert({ url: 'https://acme.com/a', title: 'x' }, caller)).status).toBe(200);
+  });
+
+  it.each([
+    ['no url', {}, 400, 'bad_request'],
+    ['an empty url', { url: '' }, 400, 'bad_request'],
+    ['a url that is none', { url: 'nonsense' }, 422, 'unprocessable_entity'],
+    ['a taken key', { url: 'https://acme.com/new', key: 'taken' }, 409, 'conflict'],
+  ])('refuses %s', async (_what, body, status, code) => {
+    await acme.post({ url: 'https://acme.com/taken', key: 'taken' });
+    expect(codeOf(await upsert(body))).toEqual([status, code]);
+  });
+
+  it('needs the permission links.write', async () => {
+    const reader = await withKey(management, acme, 'owner', ['links.read']);
+    expect(codeOf(await upsert({ url: 'https://acme.com' }, reader))).toEqual([403, 'forbidden']);
+  });
+});

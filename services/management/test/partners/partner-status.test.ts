@@ -1,0 +1,234 @@
+import type { Link, Partner } from '@waymark/contract';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Answer, aCaller, type Caller, startManagement, type TestManagement } from '../test-management.js';
+
+let management: TestManagement;
+let acme: Caller;
+let next = 0;
+
+beforeAll(async () => {
+  management = await startManagement();
+  acme = await aCaller(management);
+});
+afterAll(() => management.close());
+
+type Change = 'deactivate' | 'reactivate' | 'ban' | 'unban';
+
+const codeOf = ({ status, body }: Answer<{ error?: { code: string } }>) => [status, body.error?.code];
+const send = (change: Change, { id }: Pick<Partner, 'id'>) =>
+  acme.call('POST', `/partners/${change}`, { partnerId: id, ...(change === 'ban' ? { reason: 'fraud' } : {}) });
+
+async function become(change: Change, partner: Pick<Partner, 'id'>): Promise<void> {
+  expect(await send(change, partner)).toEqual({ status: 200, body: { partnerId: partner.id } });
+}
+
+async function aPartner(): Promise<Partner> {
+  const { status, body } = await acme.call<Partner>('POST', '/partners', { email: `partner${next++}@example.com` });
+  expect(status).toBe(201);
+  return body;
+}
+
+/** A link, of a partner or of nobody. */
+async function aLink(fields: object = {}): Promise<Link> {
+  const { status, body } = await acme.post({ url: 'https://acme.com/a', ...fields });
+  expect(status).toBe(200);
+  return body;
+}
+
+const linkOf = async ({ id }: Pick<Link, 'id'>) => (await acme.get(`/links/${id}`)).body;
+const patched = async ({ id }: Pick<Link, 'id'>, body: object) =>
+  (await acme.call<Link>('PATCH', `/links/${id}`, body)).body;
+const hasExpired = ({ expiresAt }: Pick<Link, 'expiresAt'>) =>
+  expiresAt !== null && Date.parse(expiresAt) <= Date.now();
+
+describe('a tenant whose partner is out', () => {
+  it.each(['deactivate', 'ban'] as const)('gets no link that works: %s', async (change) => {
+    const tenantId = `tenant-${change}`;
+    const { body: partner } = await acme.call<Partner>('POST', '/partners', {
+      email: `${change}@example.com`,
+      tenantId,
+    });
+    await become(change, partner);
+    const moved = await patched(await aLink(), { tenantId });
+    for (const link of [await aLink({ tenantId }), moved]) {
+      expect([link.partnerId, change === 'ban' ? link.disabledAt !== null : hasExpired(link)]).toEqual([
+        partner.id,
+        true,
+      ]);
+    }
+  });
+});
+
+describe('POST /partners/deactivate and reactivate', () => {
+  it('expire the links and give them back as they were', async () => {
+    const partner = await aPartner();
+    const partnerId = partner.id;
+    const links = [await aLink({ partnerId }), await aLink({ partnerId, expiresAt: '2040-01-01' })];
+    const past = await aLink({ partnerId, expiresAt: '2020-01-01', expiredUrl: 'https://acme.com/over' });
+    await become('deactivate', partner);
+    const { body } = await acme.call<Partner[]>('GET', `/partners?search=${partnerId}`);
+    expect(body).toMatchObject([{ status: 'deactivated', bannedAt: null, bannedReason: null }]);
+    for (const link of links) expect(hasExpired(await linkOf(link))).toBe(true);
+    expect(await linkOf(past)).toEqual(past);
+    const listed = await acme.get<Link[]>(`/links?partnerId=${partnerId}`);
+    expect(listed.body.filter(hasExpired)).toHaveLength(4);
+    await become('reactivate', partner);
+    for (const link of [...links, past]) expect(await linkOf(link)).toEqual(link);
+  });
+
+  it('are followed at once by processes that had the link and the partner in their caches', async () => {
+    const partner = await aPartner();
+    const link = await aLink({ partnerId: partner.id });
+    const other = management.anotherCatalog();
+    const visited = () => other.links.findByAddress(link.domain, link.key.toLowerCase());
+    expect((await visited())?.expiresAt).toBeNull();
+    for (const change of ['deactivate', 'reactivate'] as const) {
+      await become(change, partner);
+      expect(hasExpired((await visited()) ?? link)).toBe(change === 'deactivate');
+    }
+  });
+
+  it('hold for links that come to the partner in the meantime, and no longer for those that leave', async () => {
+    const [partner, other] = [await aPartner(), await aPartner()];
+    const partnerId = partner.id;
+    await become('deactivate', partner);
+    const made = await acme.call<Link>('POST', '/partners/links', { partnerId, url: `https://${acme.host}/x` });
+    const moved = await patched(await aLink(), { partnerId });
+    const bulk = await acme.call<Link[]>('POST', '/links/bulk', [{ url: 'https://acme.com/b', partnerId }]);
+    const came = [made.body, moved, bulk.body[0] as Link];
+    for (const link of came) expect([hasExpired(link), hasExpired(await linkOf(link))]).toEqual([true, true]);
+    const left = [await patched(made.body, { partnerId: other.id }), await patched(moved, { partnerId: null })];
+    for (const link of left) expect([link.expiresAt, (await linkOf(link)).expiresAt]).toEqual([null, null]);
+    await become('reactivate', partner);
+    expect((await linkOf(came[2] as Link)).expiresAt).toBeNull();
+  });
+
+  it('keep an expiry that is set in between, and do not take the one that is shown for one', async () => {
+    const partner = await aPartner();
+    const [shown, set, cleared] = [
+      await aLink({ partnerId: partner.id, expiresAt: '2040-01-01' }),
+      await aLink({ partnerId: partner.id }),
+      await aLink({ partnerId: partner.id, expiresAt: '2040-01-01' }),
+    ];
+    await become('deactivate', partner);
+    const { expiresAt, url, comments } = await linkOf(shown);
+    expect(hasExpired(await patched(shown, { expiresAt, url, comments }))).toBe(true);
+    expect(hasExpired(await patched(set, { expiresAt: '2041-01-01T00:00:00Z' }))).toBe(true);
+    expect(hasExpired(await patched(cleared, { expiresAt: null }))).toBe(true);
+    await become('reactivate', partner);
+    expect((await linkOf(shown)).expiresAt).toBe(shown.expiresAt);
+    expect((await linkOf(set)).expiresAt).toBe('2041-01-01T00:00:00.000Z');
+    expect((await linkOf(cleared)).expiresAt).toBeNull();
+  });
+
+  it('go from approved and from deactivated only; enrolling again reactivates nobody', async () => {
+    const partner = await aPartner();
+    expect(codeOf(await send('reactivate', partner))).toEqual([400, 'bad_request']);
+    await become('deactivate', partner);
+    expect(codeOf(await send('deactivate', partner))).toEqual([400, 'bad_request']);
+    const { body } = await acme.call<Partner>('POST', '/partners', { email: partner.email });
+    expect([body.id, body.status]).toEqual([partner.id, 'deactivated']);
+    expect(codeOf(await acme.call('POST', '/partners/reactivate', { partnerId: 'pn_none' }))).toEqual([
+      404,
+      'not_found',
+    ]);
+    expect(codeOf(await acme.call('POST', '/partners/reactivate', {}))).toEqual([400, 'bad_request']);
+  });
+});
+
+describe('POST /partners/ban and unban', () => {
+  it('disable the links, those that come later too, and enable them again', async () => {
+    const partner = await aPartner();
+    const before = await aLink({ partnerId: partner.id });
+    await become('ban', partner);
+    await become('ban', partner);
+    const { body } = await acme.call<Partner[]>('GET', `/partners?search=${partner.id}`);
+    const bannedAt = body[0]?.bannedAt;
+    expect(body).toMatchObject([{ status: 'banned', bannedReason: 'fraud' }]);
+    const later = await aLink({ partnerId: partner.id });
+    for (const link of [before, later]) expect((await linkOf(link)).disabledAt).toBe(bannedAt);
+    await become('unban', partner);
+    for (const link of [before, later]) expect((await linkOf(link)).disabledAt).toBeNull();
+    const { body: after } = await acme.call<Partner[]>('GET', `/partners?search=${partner.id}`);
+    expect(after).toMatchObject([{ status: 'approved', bannedAt: null, bannedReason: null }]);
+    expect(codeOf(await send('unban', partner))).toEqual([400, 'bad_request']);
+  });
+
+  it('have no hold on a link that leaves the partner', async () => {
+    const partner = await aPartner();
+    const link = await aLink({ partnerId: partner.id });
+    await become('ban', partner);
+    expect((await patched(link, { comments: 'x' })).disabledAt).not.toBeNull();
+    expect((await patched(link, { partnerId: null })).disabledAt).toBeNull();
+  });
+
+  it('lift a ban whose lifting was killed before the last link', async () => {
+    const partner = await aPartner();
+    const link = await aLink({ partnerId: partner.id });
+    await become('ban', partner);
+    await management.catalog.partners.update(acme.workspaceId, partner.id, () => ({
+      status: 'approved',
+      bannedAt: null,
+    }));
+    expect((await linkOf(link)).disabledAt).not.toBeNull();
+    expect(codeOf(await send('unban', partner))).toEqual([400, 'bad_request']);
+    expect((await linkOf(link)).disabledAt).toBeNull();
+  });
+});
+
+describe('whatever happens to partners and their links', () => {
+  const ANSWERS: Record<Change, { from: string[]; to: string }> = {
+    deactivate: { from: ['approved'], to: 'deactivated' },
+    reactivate: { from: ['deactivated'], to: 'approved' },
+    ban: { from: ['approved', 'deactivated', 'banned'], to: 'banned' },
+    unban: { from: ['banned'], to: 'approved' },
+  };
+  const expiry = fc.constantFrom(null, '2020-01-01T00:00:00.000Z', '2040-01-01T00:00:00.000Z');
+  const step = fc.oneof(
+    fc.record({ change: fc.constantFrom<Change>('deactivate', 'reactivate', 'ban', 'unban'), partner: fc.nat(1) }),
+    fc.record({ expiresAt: expiry, link: fc.nat(2) }),
+    fc.record({ owner: fc.constantFrom(0, 1, null), link: fc.nat(2) }),
+  );
+
+  it('a link has expired or is disabled by its own expiry or its partner’s status, and by nothing else', async () => {
+    const property = fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 8 }), async (steps) => {
+      const partners = [await aPartner(), await aPartner()];
+      const statuses = ['approved', 'approved'];
+      const links = [
+        await aLink({ partnerId: partners[0]?.id }),
+        await aLink({ partnerId: partners[1]?.id }),
+        await aLink(),
+      ];
+      const own: { expiresAt: string | null; owner: number | null }[] = [0, 1, null].map((owner) => ({
+        expiresAt: null,
+        owner,
+      }));
+      for (const one of steps) {
+        if ('change' in one) {
+          const { from, to } = ANSWERS[one.change];
+          const isAllowed = from.includes(statuses[one.partner] as string);
+          const { status } = await send(one.change, partners[one.partner] as Partner);
+          expect(status).toBe(isAllowed ? 200 : 400);
+          if (isAllowed) statuses[one.partner] = to;
+        } else if ('owner' in one) {
+          const partnerId = one.owner === null ? null : (partners[one.owner]?.id ?? null);
+          await patched(links[one.link] as Link, { partnerId });
+          Object.assign(own[one.link] as object, { owner: one.owner });
+        } else {
+          await patched(links[one.link] as Link, { expiresAt: one.expiresAt });
+          Object.assign(own[one.link] as object, { expiresAt: one.expiresAt });
+        }
+      }
+      for (const [index, link] of links.entries()) {
+        const { expiresAt, owner } = own[index] as (typeof own)[number];
+        const status = owner === null ? 'approved' : statuses[owner];
+        const shown = await linkOf(link);
+        expect(shown.disabledAt !== null).toBe(status === 'banned');
+        if (status === 'deactivated') expect(hasExpired(shown)).toBe(true);
+        else expect(shown.expiresAt).toBe(expiresAt);
+      }
+    });
+    await fc.assert(property, { numRuns: 6 });
+  });
+});

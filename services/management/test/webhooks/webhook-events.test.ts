@@ -1,0 +1,58 @@
+import { QUEUE_PREFIX, WEBHOOK_QUEUE } from '@waymark/event-queue';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { aCaller, type Caller, startManagement, type TestManagement } from '../test-management.js';
+
+let management: TestManagement;
+let caller: Caller;
+
+beforeAll(async () => {
+  management = await startManagement();
+  caller = await aCaller(management);
+  await management.catalog.webhooks.create(caller.workspaceId, {
+    name: 'Hook',
+    url: 'https://hooks.example/',
+    triggers: ['link.created', 'link.updated', 'link.deleted'],
+  });
+});
+beforeEach(() => management.redis.del(`${QUEUE_PREFIX}:${WEBHOOK_QUEUE}:wait`));
+afterAll(() => management.close());
+
+/** The events that webhooks will be told, oldest first. */
+async function told(): Promise<{ event: string; id: unknown }[]> {
+  const ids = await management.redis.lrange(`${QUEUE_PREFIX}:${WEBHOOK_QUEUE}:wait`, 0, -1);
+  const texts = await Promise.all(
+    ids.reverse().map((id) => management.redis.hget(`${QUEUE_PREFIX}:${WEBHOOK_QUEUE}:${id}`, 'data')),
+  );
+  return texts.map((text) => {
+    const { told: events } = JSON.parse(text ?? '') as { told: { body: string }[] };
+    const { event, data } = JSON.parse(events[0]?.body ?? '') as { event: string; data: { id: string } };
+    return { event, id: data.id };
+  });
+}
+
+const aLink = () => ({ url: 'https://acme.com/', domain: caller.host });
+
+describe('webhooks are told', () => {
+  it('of a link that is created, changed and deleted', async () => {
+    const { body: link } = await caller.post(aLink());
+    await caller.call('PATCH', `/links/${link.id}`, { comments: 'changed' });
+    await caller.call('PATCH', `/links/${link.id}`, { comments: 'changed' });
+    await caller.call('DELETE', `/links/${link.id}`);
+    expect(await told()).toEqual(
+      ['link.created', 'link.updated', 'link.deleted'].map((event) => ({ event, id: link.id })),
+    );
+  });
+
+  it('of both that an upsert may do', async () => {
+    const url = 'https://acme.com/upserted';
+    await caller.call('PUT', '/links/upsert', { ...aLink(), url });
+    await caller.call('PUT', '/links/upsert', { ...aLink(), url, comments: 'changed' });
+    expect((await told()).map(({ event }) => event)).toEqual(['link.created', 'link.updated']);
+  });
+
+  it('nothing of bulk requests, nor of what was refused', async () => {
+    await caller.call('POST', '/links/bulk', [aLink(), aLink()]);
+    await caller.post({ ...aLink(), domain: 'of-another.example' });
+    expect(await told()).toEqual([]);
+  });
+});

@@ -1,0 +1,150 @@
+import { type Folder, HIDDEN_SECRET, type Role, type Scope, type Webhook, webhookSchema } from '@waymark/contract';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type Answer,
+  aCaller,
+  type Caller,
+  startManagement,
+  statusesOf,
+  type TestManagement,
+  withKey,
+} from '../test-management.js';
+
+let management: TestManagement;
+let acme: Caller;
+let next = 0;
+
+beforeAll(async () => {
+  management = await startManagement();
+  acme = await aCaller(management);
+});
+afterAll(() => management.close());
+
+const codeOf = ({ status, body }: Answer<{ error?: { code: string } }>) => [status, body.error?.code];
+const aBody = (fields: object = {}) => ({
+  name: 'Orders',
+  url: `https://hooks.acme.com/${next++}`,
+  triggers: ['link.created'],
+  ...fields,
+});
+const create = (caller: Caller, body: unknown) => caller.call<Webhook>('POST', '/webhooks', body);
+
+async function aLink(): Promise<string> {
+  const link = { domain: acme.host, url: 'https://acme.com' };
+  return (await management.catalog.links.create(acme.workspaceId, link)).id;
+}
+const webhookIdsOf = async (id: string) => (await management.catalog.links.get(acme.workspaceId, id))?.webhookIds;
+
+describe('POST /webhooks', () => {
+  it('answers 201 with the webhook and its secret, which stays readable', async () => {
+    const { status, body } = await create(acme, aBody({ triggers: ['lead.created', 'lead.created'] }));
+    expect(status).toBe(201);
+    expect(webhookSchema.parse(body)).toMatchObject({ triggers: ['lead.created'], linkScope: null, disabledAt: null });
+    expect(body.secret).toMatch(/^whsec_[0-9a-f]{32}$/);
+    expect((await acme.call('GET', `/webhooks/${body.id}`)).body).toEqual(body);
+  });
+
+  it.each([
+    ['no triggers', { triggers: undefined }, 400],
+    ['an empty list of triggers', { triggers: [] }, 422],
+    ['an unknown trigger', { triggers: ['link.looked-at'] }, 422],
+    ['a name of 41 characters', { name: 'x'.repeat(41) }, 422],
+    ['a URL of another scheme', { url: 'ftp://acme.com' }, 422],
+    ['clicks without a scope', { triggers: ['link.clicked'] }, 422],
+    ['a scope without clicks', { linkScope: 'workspace' }, 422],
+    ['links without their scope', { triggers: ['link.clicked'], linkScope: 'workspace', linkIds: ['x'] }, 422],
+    ['folders without their scope', { triggers: ['link.clicked'], linkScope: 'links', folderIds: ['x'] }, 422],
+    ['unknown links', { triggers: ['link.clicked'], linkScope: 'links', linkIds: ['link_zzzzzzzzzzz'] }, 400],
+    ['unknown folders', { triggers: ['link.clicked'], linkScope: 'folders', folderIds: ['nonsense'] }, 400],
+    ['1001 links', { triggers: ['link.clicked'], linkScope: 'links', linkIds: Array(1001).fill('x') }, 422],
+  ])('%s answers %i', async (_what, fields, status) => {
+    expect((await create(acme, aBody(fields))).status).toBe(status);
+  });
+
+  it('of one URL 60 times at once succeeds once; another workspace may have it, too', async () => {
+    const body = aBody();
+    expect(await statusesOf(60, () => create(acme, body))).toEqual({ 201: 1, 409: 59 });
+    expect((await create(await aCaller(management), body)).status).toBe(201);
+  });
+});
+
+describe('links of a webhook', () => {
+  it('say that they are listed, for as long as they are', async () => {
+    const [one, two] = [await aLink(), await aLink()];
+    const scope = { triggers: ['link.clicked'], linkScope: 'links' };
+    const { body: webhook } = await create(acme, aBody({ ...scope, linkIds: [one, one] }));
+    expect([await webhookIdsOf(one), await webhookIdsOf(two)]).toEqual([[webhook.id], []]);
+    await acme.call('PATCH', `/webhooks/${webhook.id}`, { linkIds: [two] });
+    expect([await webhookIdsOf(one), await webhookIdsOf(two)]).toEqual([[], [webhook.id]]);
+    await acme.call('DELETE', `/webhooks/${webhook.id}`);
+    expect(await webhookIdsOf(two)).toEqual([]);
+  });
+});
+
+describe('GET, PATCH and DELETE', () => {
+  it('lists the newest first; other orders and a search on request', async () => {
+    const caller = await aCaller(management);
+    for (const name of ['beta', 'Alpha']) await create(caller, aBody({ name }));
+    const names = async (query: string) =>
+      (await caller.call<Webhook[]>('GET', `/webhooks${query}`)).body.map(({ name }) => name);
+    expect(await names('')).toEqual(['Alpha', 'beta']);
+    expect(await names('?sortOrder=asc')).toEqual(['beta', 'Alpha']);
+    expect(await names('?sortBy=name&sortOrder=asc')).toEqual(['Alpha', 'beta']);
+    expect(await names('?search=ALPH')).toEqual(['Alpha']);
+  });
+
+  it('a change keeps the secret and what it does not name; another scope drops links and folders', async () => {
+    const { body: folder } = await acme.call<Folder>('POST', '/folders', { name: 'Told' });
+    const fields = { triggers: ['link.clicked'], linkScope: 'folders', folderIds: [folder.id] };
+    const { body: webhook } = await create(acme, aBody(fields));
+    const update = (body: unknown) => acme.call<Webhook>('PATCH', `/webhooks/${webhook.id}`, body);
+    expect((await update({ name: 'Renamed' })).body).toEqual({ ...webhook, name: 'Renamed' });
+    expect((await update({ linkScope: 'workspace' })).body.linkScope).toBe('workspace');
+    const record = await management.catalog.webhooks.get(acme.workspaceId, webhook.id);
+    expect(record?.folderIds).toEqual([]);
+    expect(codeOf(await update({ triggers: ['sale.created'] }))).toEqual([422, 'unprocessable_entity']);
+    expect((await update({ triggers: ['sale.created'], linkScope: null })).status).toBe(200);
+    expect((await update({ disabled: true })).body.disabledAt).not.toBeNull();
+    expect((await update({ disabled: false })).body.disabledAt).toBeNull();
+  });
+
+  it('to a URL in use answers 409; strangers find nothing', async () => {
+    const [{ body: one }, { body: two }] = [await create(acme, aBody()), await create(acme, aBody())];
+    expect(codeOf(await acme.call('PATCH', `/webhooks/${one.id}`, { url: two.url }))).toEqual([409, 'conflict']);
+    const stranger = await aCaller(management);
+    for (const method of ['GET', 'PATCH', 'DELETE'] as const) {
+      const body = method === 'PATCH' ? {} : undefined;
+      expect(codeOf(await stranger.call(method, `/webhooks/${one.id}`, body))).toEqual([404, 'not_found']);
+    }
+  });
+});
+
+describe('who may', () => {
+  it('needs business and the permission, which apis.all does not give; members only read', async () => {
+    const pro = await aCaller(management, 'pro');
+    expect(codeOf(await pro.call('GET', '/webhooks'))).toEqual([403, 'forbidden']);
+    const [all, member] = await Promise.all([
+      withKey(management, acme, 'owner', ['apis.all']),
+      withKey(management, acme, 'member', ['webhooks.read']),
+    ]);
+    expect((await all.call('GET', '/webhooks')).status).toBe(403);
+    expect((await member.call('GET', '/webhooks')).status).toBe(200);
+    expect((await create(member, aBody())).status).toBe(403);
+  });
+
+  it('shows the signing secret only to keys that may change webhooks', async () => {
+    const { body: webhook } = await create(acme, aBody());
+    const secretFor = async (...[role, scopes]: [Role, Scope[]]) => {
+      const caller = await withKey(management, acme, role, scopes);
+      const { body: listed } = await caller.call<Webhook[]>('GET', '/webhooks');
+      const { body: single } = await caller.call<Webhook>('GET', `/webhooks/${webhook.id}`);
+      return [single.secret, listed.find(({ id }) => id === webhook.id)?.secret];
+    };
+    expect(await secretFor('owner', [])).toEqual([webhook.secret, webhook.secret]);
+    expect(await secretFor('owner', ['webhooks.write'])).toEqual([webhook.secret, webhook.secret]);
+    expect(await secretFor('owner', ['webhooks.read'])).toEqual([HIDDEN_SECRET, HIDDEN_SECRET]);
+    for (const role of ['member', 'viewer', 'billing'] as const) {
+      expect(await secretFor(role, []), role).toEqual([HIDDEN_SECRET, HIDDEN_SECRET]);
+    }
+  });
+});

@@ -1,0 +1,81 @@
+import type { LinkRecord, PartnerRecord } from '@waymark/catalog';
+import { parseResourceId, partnerAnalyticsAnswerSchema } from '@waymark/contract';
+import { aClick, aLead, aSale, insertClicks, insertLeads, insertSales } from '@waymark/test-kit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { NOW, startQuery, type TestQuery } from '../test-query.js';
+
+let query: TestQuery;
+let token: string;
+let partner: PartnerRecord;
+let visited: LinkRecord;
+let unvisited: LinkRecord;
+
+beforeAll(async () => {
+  query = await startQuery();
+  const { catalog, database } = query;
+  const domain = 'partners.example';
+  const created = await catalog.workspaces.create({ name: 'Acme', slug: 'acme', plan: 'business', domain });
+  const { id: workspaceId, defaultProgramId: programId } = created.workspace;
+  token = created.apiKey.token;
+  partner = await catalog.partners.create(workspaceId, { name: 'Ada', tenantId: 'ada', programId });
+  const draft = { domain, url: 'https://acme.com', programId };
+  const ownDraft = { ...draft, partnerId: partner.id };
+  visited = await catalog.links.create(workspaceId, { ...ownDraft, key: 'visited' });
+  unvisited = await catalog.links.create(workspaceId, { ...ownDraft, key: 'unvisited' });
+  const foreign = await catalog.links.create(workspaceId, { ...draft, key: 'other' });
+  const clickOf = (link: LinkRecord, timestampMs: number) =>
+    aClick({
+      workspaceId: parseResourceId('workspace', workspaceId) ?? '',
+      linkId: parseResourceId('link', link.id) ?? '',
+      timestampMs,
+    });
+  const hoursAgo = (hours: number) => NOW - hours * 3_600_000;
+  const clicks = [clickOf(visited, hoursAgo(2)), clickOf(visited, hoursAgo(24 * 40)), clickOf(foreign, hoursAgo(3))];
+  await insertClicks(database.client, clicks);
+  await insertLeads(database.client, [aLead({ click: clicks[0]!, timestampMs: hoursAgo(1) })]);
+  await insertSales(database.client, [aSale({ click: clicks[0]!, amount: 500, timestampMs: hoursAgo(1) })]);
+});
+afterAll(() => query.close());
+
+async function get(parameters: string) {
+  const response = await query.app.inject({
+    method: 'GET',
+    url: `/partners/analytics?${parameters}`,
+    headers: { authorization: `Bearer ${token}` },
+  });
+  return { status: response.statusCode, body: response.json() };
+}
+
+describe('GET /partners/analytics', () => {
+  it('counts everything of the partner since ever, and its earnings, which are none', async () => {
+    const { status, body } = await get(`partnerId=${partner.id}`);
+    expect(status).toBe(200);
+    expect(body).toEqual({ clicks: 2, leads: 1, sales: 1, saleAmount: 500, earnings: 0 });
+    expect((await get('tenantId=ada&interval=24h')).body).toMatchObject({ clicks: 1 });
+    expect((await get('tenantId=ada&start=2026-10-01&end=2026-10-31')).body).toMatchObject({ clicks: 1, leads: 0 });
+  });
+
+  it('lists every link of the partner, those without visits last', async () => {
+    const { body } = await get(`partnerId=${partner.id}&groupBy=top_links`);
+    expect(partnerAnalyticsAnswerSchema.parse(body)).toMatchObject([
+      { id: visited.id, clicks: 2, saleAmount: 500, earnings: 0 },
+      { id: unvisited.id, shortLink: 'https://partners.example/unvisited', clicks: 0, earnings: 0 },
+    ]);
+  });
+
+  it('has a time series', async () => {
+    const { body } = await get(`partnerId=${partner.id}&groupBy=timeseries&interval=7d&timezone=Europe/Paris`);
+    const rows = partnerAnalyticsAnswerSchema.parse(body) as { clicks: number }[];
+    expect(rows.reduce((sum, { clicks }) => sum + clicks, 0)).toBe(1);
+  });
+
+  it.each([
+    ['nobody', '', 400],
+    ['an unknown partner', 'partnerId=pn_none', 404],
+    ['an unknown tenant', 'tenantId=none', 404],
+    ['a grouping that partners do not have', 'tenantId=ada&groupBy=countries', 422],
+    ['a range that is none', 'tenantId=ada&start=nonsense', 422],
+  ])('%s answers %i', async (_what, parameters, status) => {
+    expect((await get(parameters)).status).toBe(status);
+  });
+});

@@ -1,0 +1,68 @@
+import type { LinkRecord } from '@waymark/catalog';
+import type { EventRow } from '@waymark/clickhouse';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { aWorkspace, NOW, startQuery, type TestQuery, type TestWorkspace } from '../test-query.js';
+
+// So many that the last pages are far ones (10,000 events before them), spread over a day: seven a minute or so.
+const CLICKS = 10_040;
+const PER_MINUTE = 7.25;
+
+let query: TestQuery;
+let workspace: TestWorkspace;
+let links: LinkRecord[];
+let newestFirst: EventRow[];
+
+beforeAll(async () => {
+  query = await startQuery(() => NOW);
+  workspace = await aWorkspace(query);
+  links = await Promise.all(['a', 'b'].map((key) => workspace.aLink({ key })));
+  const clicks = Array.from({ length: CLICKS }, (_, index) =>
+    workspace.click(links[index % 500 === 499 ? 1 : 0]!, Math.floor(index / PER_MINUTE), {
+      city: index < CLICKS - 30 ? 'Paris' : 'Lyon',
+    }),
+  );
+  newestFirst = clicks.toSorted((a, b) => Number(b[1]) - Number(a[1]) || (String(a[2]) < String(b[2]) ? 1 : -1));
+  await workspace.store({ clicks });
+});
+afterAll(() => query.close());
+
+async function pageIds(parameters: Record<string, string>): Promise<unknown[]> {
+  const { status, body } = await workspace.events(parameters);
+  expect(status, JSON.stringify(body).slice(0, 200)).toBe(200);
+  return body.map((item) => 'click_id' in item && item.click_id);
+}
+
+const idsOf = (rows: readonly EventRow[]) => rows.map((row) => row[2]);
+
+test('a far page of everything has its events, in both orders, and the page after the last has none', async () => {
+  expect(await pageIds({ page: '101', interval: 'all' })).toEqual(idsOf(newestFirst.slice(10_000)));
+  expect(await pageIds({ page: '1005', limit: '10' })).toEqual([]);
+  expect(await pageIds({ page: '1004', limit: '10' })).toEqual(idsOf(newestFirst.slice(10_030)));
+  const oldestFirst = newestFirst.toReversed();
+  expect(await pageIds({ page: '1002', limit: '10', sortOrder: 'asc' })).toEqual(
+    idsOf(oldestFirst.slice(10_010, 10_020)),
+  );
+});
+
+test('a far page of a filtered list has its events, and none beyond them though there are others', async () => {
+  const notLyon = newestFirst.filter((row) => row[7] !== 'Lyon');
+  expect(await pageIds({ city: '-Lyon', page: '1001', limit: '10' })).toEqual(idsOf(notLyon.slice(10_000)));
+  expect(await pageIds({ city: '-Lyon', page: '1002', limit: '10' })).toEqual([]);
+  expect(await pageIds({ domain: workspace.host, page: '1002', limit: '10' })).toEqual(
+    idsOf(newestFirst.slice(10_010, 10_020)),
+  );
+});
+
+test('the last page that can be asked for is empty, filtered or not', async () => {
+  const last = { page: '9007199254740991', limit: '1000' };
+  expect(await pageIds(last)).toEqual([]);
+  expect(await pageIds({ ...last, city: 'Lyon', sortOrder: 'asc' })).toEqual([]);
+});
+
+test('once a link was removed, its events take no places any more', async () => {
+  await workspace.remove(links[1]!);
+  const kept = newestFirst.filter((row) => row[3] === newestFirst[0]![3]);
+  expect(kept.length).toBeLessThan(CLICKS);
+  expect(await pageIds({ page: '1001', limit: '10', interval: 'all' })).toEqual(idsOf(kept.slice(10_000, 10_010)));
+  expect(await pageIds({ page: '1003', limit: '10', interval: 'all' })).toEqual([]);
+});

@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { aWorkspace, startQuery, type TestQuery, TestWorkspace } from '../test-query.js';
+import { aFilterWorld, expectAnswers, type FilterWorld } from './filter-world.js';
+
+let query: TestQuery;
+let world: FilterWorld;
+
+beforeAll(async () => {
+  query = await startQuery();
+  world = await aFilterWorld(query);
+});
+afterAll(() => query.close());
+
+/** Parameters, and which events they let through. */
+const FAMILIES: Record<string, readonly (readonly [string, string])[]> = {
+  linkId: [
+    ['linkId={shop}', 'shop'],
+    ['linkId={shop},{blog}', 'shop blog'],
+    ['linkId={shop}&linkId={blog}', 'blog'],
+    ['linkId=-{shop}', 'blog root bare'],
+    ['linkId=-{shop},{blog}', 'root bare'],
+    ['linkId={shop},{blog},-{blog}', 'shop'],
+    ['linkId=,{shop},,', 'shop'],
+    ['linkId=,,', 'shop blog root bare'],
+    ['linkId=link_00000000000', ''],
+    ['linkId=link_none', ''],
+    ['linkId=-link_none', 'shop blog root bare'],
+    ['linkId=shop', '422 linkId'],
+    ['linkId={shop},{news}', '422 linkId'],
+    ['linkId={shop}&externalId=ext_none&domain={host}&key=none', 'shop'],
+  ],
+  domain: [
+    ['domain={host}', 'shop blog root'],
+    ['domain={otherHost},{host}', 'shop blog root bare'],
+    ['domain=-{host}', 'bare'],
+    ['domain={host},-{host}', ''],
+    ['domain=-{host},{otherHost}', ''],
+    ['domain=none.example', ''],
+    ['domain=https://acme.com', '422 domain'],
+  ],
+  'key and domain': [
+    ['domain={host}&key=shop', 'shop'],
+    ['domain={host}&key=SHOP', 'shop'],
+    ['domain={host},{otherHost}&key=shop', 'shop'],
+    ['domain={host}&key=_root', 'root'],
+    ['domain={host}&key=none', '404 Link not found.'],
+    ['domain={otherHost}&key=shop', '404 Link not found.'],
+    ['key=shop', '400 key'],
+    ['key=shop&domain=-{host}', '400 key'],
+  ],
+  externalId: [
+    ['externalId=ext_ours/1', 'shop'],
+    ['externalId=ours/1', '400 externalId'],
+    ['externalId=ext_ours/1&domain={otherHost}', 'shop'],
+    ['externalId=ext_none', '404 Link not found.'],
+    ['externalId=none', '400 externalId'],
+  ],
+  tenantId: [
+    ['tenantId=tenant-1', 'shop'],
+    ['tenantId=-tenant-1', 'blog root bare'],
+    ['tenantId=none,tenant-1,-none', 'shop'],
+    ['tenantId=Tenant-1', ''],
+    ['tenantId=-', 'shop blog root bare'],
+  ],
+  tagId: [
+    ['tagId={news}', 'shop'],
+    ['tagId={news},{sale}', 'shop blog'],
+    ['tagId=-{news}', 'blog root bare'],
+    ['tagId=-{news},{sale}', 'root bare'],
+    ['tagId={sale},-{news}', 'blog'],
+    ['tagId=tag_none', ''],
+    ['tagId=-tag_none', 'shop blog root bare'],
+    ['tagId=news', '422 tagId'],
+  ],
+  'tagIds (deprecated)': [
+    ['tagIds={news}', 'shop'],
+    ['tagIds={news}&tagIds={sale}', 'shop blog'],
+    ['tagIds=-{news}', 'blog root bare'],
+    ['tagIds={news}&tagId={sale}', 'shop blog'],
+    ['tagIds=news', '422 tagIds'],
+  ],
+  folderId: [
+    ['folderId={spring}', 'shop'],
+    ['folderId={spring},{secret}', 'shop blog'],
+    ['folderId=-{spring}', 'blog root bare'],
+    ['folderId=-{spring},{secret}', 'root bare'],
+    ['folderId={spring},-{secret}', 'shop'],
+    ['folderId={spring},fold_none', 'shop'],
+    ['folderId=,-,', 'shop blog root bare'],
+    ['folderId=fold_none', '404 Folder not found.'],
+    ['folderId=-fold_none', '404 Folder not found.'],
+    ['folderId=fold_none,{spring}', '404 Folder not found.'],
+    ['folderId=nonsense', '404 Folder not found.'],
+  ],
+  partnerId: [
+    ['partnerId={ada}', 'shop'],
+    ['partnerId={ada},{ben}', 'shop blog'],
+    ['partnerId=-{ada}', 'blog root bare'],
+    ['partnerId={ada},{ben},-{ada}', 'blog'],
+    ['partnerId=pn_none', ''],
+    ['partnerId=ada', '422 partnerId'],
+  ],
+  partnerTagId: [
+    ['partnerTagId={podcast}', 'shop blog'],
+    ['partnerTagId={video}', 'blog'],
+    ['partnerTagId=-{video}', 'shop root bare'],
+    ['partnerTagId=-{video},{podcast}', 'root bare'],
+    ['partnerTagId={podcast},-{video}', 'shop'],
+    ['partnerTagId=ptag_none', ''],
+    ['partnerTagId={news}', '422 partnerTagId'],
+  ],
+  groupId: [
+    ['groupId={gold}', 'shop'],
+    ['groupId={gold},{silver}', 'shop blog'],
+    ['groupId=-{gold}', 'blog root bare'],
+    ['groupId={gold},{silver},-{gold}', 'blog'],
+    ['groupId=grp_none', ''],
+    ['groupId=gold', '422 groupId'],
+  ],
+  'programId (deprecated)': [
+    ['programId={program}', 'shop'],
+    ['programId=prog_none', ''],
+    ['programId=nonsense', ''],
+  ],
+  root: [
+    ['root=true', 'root'],
+    ['root=FALSE', 'shop blog bare'],
+    ['root=', 'shop blog root bare'],
+    ['root=yes', '400 root'],
+    ['root=1', '400 root'],
+  ],
+  'several together': [
+    ['domain={host}&tagId={sale}&partnerTagId=-{video}', 'shop'],
+    ['groupId={gold}&folderId={secret}', ''],
+    ['linkId={shop},{blog}&tagId=-{news}', 'blog'],
+    ['root=false&groupId=-{gold},{silver}', 'bare'],
+  ],
+};
+
+test.each(Object.entries(FAMILIES))('%s', async (_name, answers) => {
+  await expectAnswers(world, answers);
+});
+
+test('leads and sales are filtered by their link as clicks are', async () => {
+  await expectAnswers(world, [
+    ['event=leads&groupId={silver}', 'blog'],
+    ['event=leads&partnerTagId=-{video}', 'shop'],
+    ['event=sales&folderId=-{spring}', 'blog'],
+    ['event=sales&tagId={sale}', 'shop blog'],
+  ]);
+});
+
+test('it is the link as it is now that counts', async () => {
+  const other = await aFilterWorld(query);
+  const { workspace, names } = other;
+  await query.catalog.links.update(workspace.id, names.blog!, (link) => ({ ...link, tagIds: [], tenantId: 'moved' }));
+  await expectAnswers(other, [
+    ['tagId={sale}', 'shop'],
+    ['tenantId=moved', 'blog'],
+  ]);
+});
+
+describe('a folder', () => {
+  const asRole = async (role: 'member' | 'viewer') => {
+    const { workspace } = world;
+    const key = { workspaceId: workspace.id, name: role, kind: 'secret' as const, role, scopes: [] };
+    const { token } = await query.catalog.keys.create(key);
+    return new TestWorkspace(query, workspace.id, token, workspace.host);
+  };
+
+  test('without access for members is forbidden to all but owners, kept or left out', async () => {
+    const member = await asRole('member');
+    for (const sign of ['', '-']) {
+      const answer = await member.events({ folderId: `${sign}${world.names.secret}` });
+      expect(answer).toMatchObject({ status: 403, body: { error: { code: 'forbidden' } } });
+      expect((await member.events({ folderId: `${sign}${world.names.spring}` })).status).toBe(200);
+    }
+  });
+
+  test('of another workspace is not there', async () => {
+    const other = await aWorkspace(query);
+    const folder = await query.catalog.folders.create(other.id, { name: 'Spring' });
+    expect((await other.events({ folderId: folder.id })).status).toBe(200);
+    expect((await world.workspace.events({ folderId: folder.id })).status).toBe(404);
+  });
+});
+
+test('tags, groups and partners of another workspace match nothing', async () => {
+  const other = await aFilterWorld(query);
+  for (const [parameter, name] of [
+    ['tagId', 'news'],
+    ['groupId', 'gold'],
+    ['partnerTagId', 'podcast'],
+    ['partnerId', 'ada'],
+  ] as const) {
+    const answer = await world.workspace.events({ [parameter]: other.names[name]! });
+    expect([answer.status, answer.body], parameter).toEqual([200, []]);
+  }
+});

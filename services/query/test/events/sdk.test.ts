@@ -1,0 +1,81 @@
+import type { AddressInfo } from 'node:net';
+import { Dub } from 'dub';
+import * as errors from 'dub/models/errors';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { aWorkspace, startQuery, type TestQuery, type TestWorkspace } from '../test-query.js';
+
+let query: TestQuery;
+let workspace: TestWorkspace;
+let dub: Dub;
+
+beforeAll(async () => {
+  query = await startQuery();
+  workspace = await aWorkspace(query);
+  await query.app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = query.app.server.address() as AddressInfo;
+  dub = new Dub({ token: workspace.token, serverURL: `http://127.0.0.1:${port}` });
+
+  const plain = await workspace.aLink({ key: 'plain' });
+  const rich = await workspace.aLink({
+    key: 'rich',
+    url: 'https://acme.com/?utm_source=x',
+    externalId: 'rich',
+    geo: { FR: 'https://acme.fr' },
+    testVariants: [
+      { url: 'https://a.com', percentage: 50 },
+      { url: 'https://b.com', percentage: 50 },
+    ],
+    testStartedAt: '2026-11-01T00:00:00.000Z',
+    password: 'sesame',
+  });
+  const customer = await workspace.aCustomer({ externalId: 'user_42' });
+  const clicks = [
+    workspace.click(plain, 5),
+    workspace.click(rich, 4, { trigger: 'qr', region: 'Unknown', continent: '' }),
+  ];
+  await workspace.store({
+    clicks,
+    leads: [
+      workspace.lead(clicks[0]!, customer, 3, { metadata: { a: [1, { b: null }] } }),
+      workspace.lead(clicks[1]!, { id: 'cus_0000000009Z' }, 2),
+    ],
+    sales: [workspace.sale(clicks[1]!, customer, 1, { invoiceId: 'INV_1', paymentProcessor: 'lemonsqueezy' })],
+  });
+});
+afterAll(() => query.close());
+
+test('the dub SDK, unchanged, reads events of every kind', async () => {
+  const clicks = await dub.events.list({});
+  expect(clicks.map((item) => item.event)).toEqual(['click', 'click']);
+  expect(clicks[0]).toMatchObject({ qr: 1, click: { qr: true, region: 'Unknown' }, link: { key: 'rich' } });
+  const leads = await dub.events.list({ event: 'leads' });
+  expect(leads).toMatchObject([
+    { event: 'lead', metadata: null, customer: { name: 'Deleted Customer' } },
+    { event: 'lead', metadata: { a: [1, { b: null }] }, customer: { externalId: 'user_42' } },
+  ]);
+  const sales = await dub.events.list({ event: 'sales' });
+  expect(sales).toMatchObject([{ event: 'sale', saleAmount: 2900, sale: { invoiceId: 'INV_1' } }]);
+});
+
+test('what the SDK always sends does not hide the order and page that its caller asks for', async () => {
+  const ascending = await dub.events.list({ sortOrder: 'asc', limit: 1 });
+  expect(ascending).toMatchObject([{ link: { key: 'plain' } }]);
+  expect(await dub.events.list({ sortOrder: 'asc', limit: 1, page: 2 })).toMatchObject([{ link: { key: 'rich' } }]);
+  expect(await dub.events.list({ sortOrder: 'asc', page: 3 })).toEqual([]);
+});
+
+test('filters of the SDK arrive', async () => {
+  expect(await dub.events.list({ trigger: 'qr', interval: 'all', timezone: 'Asia/Kolkata' })).toHaveLength(1);
+  expect(await dub.events.list({ externalId: 'ext_rich' })).toHaveLength(1);
+  expect(await dub.events.list({ domain: workspace.host, key: 'plain' })).toHaveLength(1);
+  expect(await dub.events.list({ country: '-FR' })).toEqual([]);
+  expect(await dub.events.list({ event: 'sales', saleType: 'recurring' })).toEqual([]);
+});
+
+test('refusals are the typed errors of the SDK', async () => {
+  await expect(dub.events.list({ externalId: 'ext_none' })).rejects.toBeInstanceOf(errors.NotFound);
+  await expect(dub.events.list({ start: 'whenever' })).rejects.toBeInstanceOf(errors.UnprocessableEntity);
+  await expect(dub.events.list({ key: 'x' })).rejects.toBeInstanceOf(errors.BadRequest);
+  const stranger = new Dub({ token: 'dub_nobody', serverURL: dub._options.serverURL as string });
+  await expect(stranger.events.list({})).rejects.toBeInstanceOf(errors.Unauthorized);
+});

@@ -1,0 +1,162 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { EXAMPLE_REQUESTS, type ExampleAnswer, type ExampleRequest, exampleAnswer } from '@waymark/contract';
+import { waitFor } from '@waymark/test-kit';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
+import { ExampleNames } from './example-names.js';
+import { BROWSER, startWholeApi, type WholeApi } from './whole-api.js';
+
+/**
+ * The examples of the OpenAPI document are what the API answers: each request is sent to real stores, and its answer, under the
+ * ids and times of the examples, is the recorded one. `npx vitest run <this file> --update` records the answers anew.
+ */
+
+const ANSWERS_FILE = '../../../../packages/contract/src/examples/answers.ts';
+
+interface Content {
+  readonly schema: unknown;
+  readonly example?: unknown;
+}
+interface Operation {
+  readonly security?: unknown;
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Content>> }>>;
+}
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: object };
+}
+
+let api: WholeApi;
+let keys: { readonly secret: string; readonly publishable: string };
+let document: Document;
+let page: { readonly url: string; close(): void };
+const names = new ExampleNames();
+const answers: Record<string, ExampleAnswer> = {};
+
+beforeAll(async () => {
+  api = await startWholeApi();
+  const { workspace, apiKey, publishableKey } = await api.catalog.workspaces.create({
+    ...{ name: 'Acme', slug: 'acme', plan: 'enterprise', domain: 'go.acme.com', programUrl: 'https://acme.com' },
+  });
+  keys = { secret: apiKey.token, publishable: publishableKey.token };
+  for (const name of ['Welcome', 'Unknown']) {
+    const email = `${name.toLowerCase()}@example.com`;
+    await api.catalog.partners.create(workspace.id, { name, email, status: 'pending' });
+  }
+  api.startWriter();
+  page = await startPage();
+  names.is(page.url, 'https://shop.example/spring-sale');
+  document = (await (await fetch(`${api.url}/openapi.json`)).json()) as Document;
+});
+afterAll(async () => {
+  page.close();
+  await api.close();
+});
+
+/** A page of somebody else. */
+async function startPage(): Promise<typeof page> {
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' });
+    response.end(`<!doctype html><title>Spring sale</title><meta name="description" content="Boots and more, until May">
+<meta property="og:image" content="https://shop.example/boots.png">`);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/spring-sale`, close: () => server.close() };
+}
+
+const hasEach = (words: readonly string[]) => (text: string) => words.every((word) => text.includes(word));
+const HAS_EVENTS = hasEach(['"clicks":1', '"leads":1', '"sales":1']);
+/** Answers that show what was recorded shortly before. */
+const SETTLED: Readonly<Record<string, (text: string) => boolean>> = {
+  // The customer's counters as well as the link's, which two views count.
+  'GET /events': hasEach(['"clicks":1', '"leads":1', '"country":"US","sales":1,"saleAmount":4900']),
+  'GET /analytics': HAS_EVENTS,
+  'GET /customers': hasEach(['"sales":1']),
+  'GET /customers/{id}': hasEach(['"sales":1']),
+};
+
+function operationOf(route: string): Operation | undefined {
+  const [method = '', path = ''] = route.split(' ');
+  return document.paths[path]?.[method.toLowerCase()];
+}
+
+async function send({ route, params = {}, query = {}, body }: ExampleRequest): Promise<Response> {
+  const [method = '', path = ''] = route.split(' ');
+  const target = path.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(params[name] ?? ''));
+  const key = route.endsWith('/client') ? keys.publishable : keys.secret;
+  return fetch(`${api.url}${target}?${new URLSearchParams(query)}`, {
+    method,
+    headers: {
+      'user-agent': BROWSER,
+      'x-forwarded-for': '203.0.113.7',
+      'cf-ipcountry': 'US',
+      'cf-region-code': 'TX',
+      'cf-ipcity': 'Austin',
+      'cf-ipcontinent': 'NA',
+      authorization: `Bearer ${key}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+}
+
+/** The documented schema of an answer as one of zod's. */
+function schemaOf(content: Content): z.ZodType {
+  const text = JSON.stringify({ ...(content.schema as object), $defs: document.components.schemas });
+  return z.fromJSONSchema(JSON.parse(text.replaceAll('#/components/schemas/', '#/$defs/')));
+}
+
+it('every route has an example', () => {
+  const routes = Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  expect(EXAMPLE_REQUESTS.map(({ route }) => route).sort()).toEqual(routes.sort());
+});
+
+it.each(EXAMPLE_REQUESTS)('$route is answered as documented', async (request) => {
+  const { route } = request;
+  const isSettled = SETTLED[route] ?? (() => true);
+  const { status, type, sniff, cache, text } = await waitFor(
+    async () => {
+      const response = await send(names.toActual(request));
+      const answer = {
+        status: response.status,
+        type: response.headers.get('content-type'),
+        sniff: response.headers.get('x-content-type-options'),
+        cache: response.headers.get('cache-control'),
+        text: await response.text(),
+      };
+      return isSettled(answer.text) ? answer : undefined;
+    },
+    { what: 'an answer with what was recorded', timeoutMs: 20_000 },
+  );
+  expect([200, 201], text).toContain(status);
+  // QR codes are public.
+  expect([sniff, cache === 'no-store']).toEqual(['nosniff', type !== 'image/png']);
+  if (type?.startsWith('application/json') !== true) {
+    answers[route] = { status };
+    return;
+  }
+  const content = operationOf(route)?.responses[status]?.content?.['application/json'];
+  if (content === undefined) throw new Error(`${route} documents no answer ${status}`);
+  schemaOf(content).parse(JSON.parse(text));
+  answers[route] = { status, body: names.toExample(JSON.parse(text)) };
+  expect(content.example).toEqual(exampleAnswer(route)?.body);
+});
+
+it('the recorded answers are those of this run', async () => {
+  const lines = Object.entries(answers).map(([route, answer]) => `  '${route}': ${JSON.stringify(answer)},`);
+  const text = `import type { ExampleAnswer } from './example-request.js';
+
+/** Recorded by services/standalone/test/contract/examples.test.ts, which says how: a line a route. */
+// biome-ignore format: a line a route
+export const EXAMPLE_ANSWERS: Readonly<Record<string, ExampleAnswer>> = {
+${lines.join('\n')}
+};
+`;
+  await expect(text).toMatchFileSnapshot(ANSWERS_FILE);
+});

@@ -1,0 +1,112 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { environmentWith, type RunState, readRunState } from '@waymark/config';
+import { waitFor } from '@waymark/test-kit';
+
+const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
+const MAIN = join(ROOT, 'services/standalone/dist/main.js');
+const START_MS_MAX = 120_000;
+/** For hooks and tests that build and start a stack; a busy machine takes its time. */
+export const UP_MS_MAX = 300_000;
+
+/** What `up` starts is compiled: brings it up to date, which takes a moment when it is. */
+export async function buildForUp(): Promise<void> {
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+  const build = promisify(execFile)(process.execPath, [tsc, '-b', 'services/standalone', 'services/cli'], {
+    cwd: ROOT,
+  });
+  await build.catch((err: { readonly stdout: string }) => {
+    throw new Error(`the build failed:\n${err.stdout}`);
+  });
+}
+
+export function temporaryDataDir(): string {
+  return mkdtempSync(join(tmpdir(), 'waymark-up-'));
+}
+
+/** Processes that are ending may still write to it. */
+export function removeDataDir(dataDir: string): void {
+  rmSync(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+}
+
+export interface Up {
+  readonly child: ChildProcess;
+  readonly dataDir: string;
+  /** What it printed so far. */
+  output(): string;
+  /** What the run file says now. */
+  state(): RunState | undefined;
+  /** Waits until the run file is there. */
+  ready(): Promise<RunState>;
+  /** The key of the workspace that the first start on this data made. */
+  firstKey(): string;
+  /** Exit code, or the signal that ended it. */
+  ended(): Promise<number | string>;
+  /** SIGTERM, and waits. */
+  stop(): Promise<number | string>;
+}
+
+/** What `npm run up` ends with, and the command itself, which checks installation and build first. */
+const COMMANDS = { supervisor: [process.execPath, MAIN], npm: ['npm', 'run', 'up'] } as const;
+
+/** Starts the whole stack on free ports unless `env` says otherwise. */
+export function runUp(
+  dataDir: string,
+  env: Readonly<Record<string, string>> = {},
+  command: keyof typeof COMMANDS = 'supervisor',
+): Up {
+  const [program, ...args] = COMMANDS[command];
+  const child = spawn(program, args, {
+    cwd: ROOT,
+    // A terminal gives what it starts a process group of its own, which Ctrl-C then reaches as a whole.
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: environmentWith({ DATA_DIR: dataDir, API_PORT: '0', LINK_PORT: '0', ...env }),
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const closed = once(child, 'close');
+  const ended = async () => {
+    await closed;
+    return child.signalCode ?? child.exitCode ?? 0;
+  };
+  return {
+    child,
+    dataDir,
+    output: () => output,
+    state: () => readRunState(dataDir),
+    async ready() {
+      return waitFor(
+        () => {
+          if (child.exitCode === null) return readRunState(dataDir);
+          throw new Error(`up ended:\n${output}`);
+        },
+        { what: 'the stack to be up', timeoutMs: START_MS_MAX },
+      );
+    },
+    firstKey: () => readFileSync(join(dataDir, 'first-api.key'), 'utf8').trim(),
+    ended,
+    stop() {
+      child.kill('SIGTERM');
+      return ended();
+    },
+  };
+}
+
+/** Ends whatever a test left behind, and its data. */
+export async function removeUp(up: Up): Promise<void> {
+  if (up.child.exitCode === null && up.child.signalCode === null) {
+    up.child.kill('SIGKILL');
+    await up.ended();
+  }
+  removeDataDir(up.dataDir);
+}

@@ -1,0 +1,100 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { environmentWith } from '@waymark/config';
+import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { stablePort } from '../../src/ports.js';
+import { removeDataDir, temporaryDataDir } from './run-up.js';
+
+/** Services that run on their own, as in a cluster. */
+
+const SERVICES = ['ingest', 'query', 'management'] as const;
+const START_MS_MAX = 60_000;
+const ADMIN_KEY = 'an-admin-key'.repeat(3);
+
+let redis: TestRedis;
+let database: TestDatabase;
+const dataDir = temporaryDataDir();
+const children = new Map<string, ChildProcess>();
+const ports = new Map<string, number>();
+
+async function start(service: (typeof SERVICES)[number]): Promise<void> {
+  const port = await stablePort(`${service} ${dataDir}`);
+  const linkPort = await stablePort(`${service} links ${dataDir}`);
+  ports.set(service, port).set(`${service} links`, linkPort);
+  const entry = fileURLToPath(new URL(`../../../${service}/src/main.ts`, import.meta.url));
+  const child = fork(entry, [], {
+    execArgv: ['--import', 'tsx', '--conditions=waymark-source'],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    env: environmentWith({
+      DATA_DIR: dataDir,
+      REDIS_URL: redis.url,
+      CLICKHOUSE_URL: database.url,
+      CLICKHOUSE_DATABASE: database.database,
+      INSTANCE_KEY: '07'.repeat(32),
+      ADMIN_KEY,
+      API_PORT: String(port),
+      LINK_PORT: String(linkPort),
+      LOG_LEVEL: 'error',
+    }),
+  });
+  children.set(service, child);
+  await waitFor(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok, {
+    what: `${service} to be ready`,
+    timeoutMs: START_MS_MAX,
+  });
+}
+
+beforeAll(async () => {
+  [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
+  for (const service of SERVICES) await start(service);
+}, 180_000);
+afterAll(async () => {
+  for (const child of children.values()) child.kill('SIGKILL');
+  removeDataDir(dataDir);
+  await Promise.all([redis.stop(), database.drop()]);
+});
+
+const scrape = async (url: string) => {
+  const authorization = `Basic ${Buffer.from(`prometheus:${ADMIN_KEY}`).toString('base64')}`;
+  return (await fetch(url, { headers: { authorization } })).text();
+};
+
+it.each(SERVICES)('%s serves its own metrics, and knows of the others', async (service) => {
+  const url = `http://127.0.0.1:${ports.get(service)}/metrics`;
+  const text = await waitFor(
+    async () => {
+      const answer = await scrape(url);
+      return (
+        SERVICES.every((other) =>
+          answer.includes(`waymark_component_up{component="${other}",service="${service}"} 1`),
+        ) && answer
+      );
+    },
+    { what: 'all three to be up', timeoutMs: 20_000 },
+  );
+  expect(text).toMatch(/^waymark_http_request_duration_seconds_count\{method="GET",route="\/readyz"/m);
+  const withoutKey = await fetch(url);
+  expect([withoutKey.status, (await withoutKey.text()).includes('waymark_')]).toEqual([401, false]);
+});
+
+it('on the link port /metrics is a short link like any other', async () => {
+  const answer = await fetch(`http://127.0.0.1:${ports.get('ingest links')}/metrics`);
+  expect(answer.status).toBe(404);
+  expect(await answer.text()).not.toContain('waymark_');
+});
+
+it('one that is stopped says goodbye, so that nobody takes it for killed', async () => {
+  const child = children.get('query') as ChildProcess;
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+  const line = (name: string) => `waymark_component_${name}{component="query",service="management"}`;
+  await waitFor(
+    async () => {
+      const answer = await scrape(`http://127.0.0.1:${ports.get('management')}/metrics`);
+      return answer.includes(`${line('up')} 0`) && answer.includes(`${line('kills_total')} 0`);
+    },
+    { what: 'query to be told as down', timeoutMs: 15_000 },
+  );
+});

@@ -1,0 +1,164 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { RunState } from '@waymark/config';
+import { createTestDatabase, startRedis, waitFor } from '@waymark/test-kit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { identifyProcess } from '../../src/process-identity.js';
+import { buildForUp, removeUp, runUp, temporaryDataDir, UP_MS_MAX, type Up } from './run-up.js';
+
+const API_KEY = /\bdub_[0-9A-Za-z]{24}\b/;
+
+function runningPids(pids: readonly (number | null)[]): number[] {
+  return pids.filter((pid) => pid !== null).filter((pid) => identifyProcess(pid) !== undefined);
+}
+
+async function isReady({ api }: RunState): Promise<boolean> {
+  return (await fetch(`${api}/readyz`)).ok;
+}
+
+describe('up', { timeout: 120_000 }, () => {
+  let up: Up;
+  let state: RunState;
+  let apiKey: string;
+
+  beforeAll(async () => {
+    await buildForUp();
+    up = runUp(temporaryDataDir());
+    state = await up.ready();
+    await waitFor(() => up.output().includes('Ctrl-C'), { what: 'its last line' });
+  }, UP_MS_MAX);
+  afterAll(() => removeUp(up));
+
+  it('says where everything is and which processes there are, to its owner only', async () => {
+    expect(state).toEqual({
+      api: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      links: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      redis: expect.stringMatching(/^redis:\/\/:[\w-]{43}@127\.0\.0\.1:\d+$/),
+      clickhouse: expect.stringMatching(/^http:\/\/default:[\w-]{43}@127\.0\.0\.1:\d+$/),
+      pids: {
+        supervisor: up.child.pid,
+        http: expect.any(Number),
+        writer: expect.any(Number),
+        clickhouse: expect.any(Number),
+        redis: expect.any(Number),
+      },
+    });
+    expect(runningPids(Object.values(state.pids))).toHaveLength(5);
+    expect(statSync(join(up.dataDir, 'run', 'standalone.json')).mode & 0o077).toBe(0);
+    expect(statSync(join(up.dataDir, 'instance.key')).mode & 0o077).toBe(0);
+    expect(await isReady(state)).toBe(true);
+  });
+
+  it('makes a workspace at the first start, whose key works and is in no log but in a file of its own', async () => {
+    apiKey = up.firstKey();
+    expect(statSync(join(up.dataDir, 'first-api.key')).mode & 0o077).toBe(0);
+    expect(up.output()).not.toMatch(API_KEY);
+    expect(up.output()).toContain(join(up.dataDir, 'first-api.key'));
+    const answer = await fetch(`${state.api}/domains`, { headers: { authorization: `Bearer ${apiKey}` } });
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject([{ slug: 'localhost', primary: true }]);
+  });
+
+  it('is refused a second time on the same data, and for a port in use, each with the reason', async () => {
+    const second = runUp(up.dataDir);
+    expect(await second.ended()).toBe(1);
+    expect(second.output()).toContain(`in use by another waymark (process ${up.child.pid})`);
+
+    const elsewhere = runUp(temporaryDataDir(), { API_PORT: new URL(state.api).port });
+    expect(await elsewhere.ended()).toBe(1);
+    expect(elsewhere.output()).toContain('set API_PORT');
+    await removeUp(elsewhere);
+    expect(up.state()).toEqual(state);
+  });
+
+  it.each(['http', 'writer', 'clickhouse', 'redis'] as const)('starts %s again when it is killed', async (name) => {
+    const before = up.state()?.pids[name];
+    process.kill(before ?? 0, 'SIGKILL');
+    const after = await waitFor(() => [up.state()].find((now) => now !== undefined && now.pids[name] !== before), {
+      what: `a new ${name} in the run file`,
+      timeoutMs: 20_000,
+    });
+    expect(runningPids(Object.values(after.pids))).toHaveLength(5);
+    expect({ ...after, pids: 0 }).toEqual({ ...state, pids: 0 });
+    await waitFor(() => isReady(after), { what: 'the API to be ready', timeoutMs: 20_000 });
+    state = after;
+  });
+
+  it(
+    'leaves no process when it is killed, and starts again over what is left',
+    async () => {
+      up.child.kill('SIGKILL');
+      await up.ended();
+      await waitFor(() => runningPids(Object.values(state.pids)).length === 0, {
+        what: 'the end of every process',
+        timeoutMs: 30_000,
+      });
+      expect(up.state()).toEqual(state);
+
+      up = runUp(up.dataDir);
+      state = await waitFor(() => [up.state()].find((now) => now?.pids.supervisor === up.child.pid), {
+        what: 'a new run file',
+        timeoutMs: 60_000,
+      });
+      await waitFor(() => up.output().includes('Ctrl-C'), { what: 'its last line' });
+      expect(up.output()).not.toMatch(API_KEY);
+      const answer = await fetch(`${state.api}/domains`, { headers: { authorization: `Bearer ${apiKey}` } });
+      expect(answer.status).toBe(200);
+    },
+    UP_MS_MAX,
+  );
+
+  it('stops everything in order on Ctrl-C, which reaches the whole process group', async () => {
+    process.kill(-(up.child.pid ?? 0), 'SIGINT');
+    expect(await up.ended()).toBe(0);
+    expect(runningPids(Object.values(state.pids))).toEqual([]);
+    expect(up.state()).toBeUndefined();
+    const stops = [...up.output().matchAll(/^· (\w+) stopped$/gm)].map(([, name]) => name);
+    expect(stops).toEqual(['http', 'writer', 'clickhouse', 'redis']);
+  }, 60_000);
+});
+
+it('up uses the stores that are configured and starts none of its own', async () => {
+  const [redis, database] = await Promise.all([
+    startRedis({ args: ['--maxmemory-policy', 'volatile-lru'] }),
+    createTestDatabase(),
+  ]);
+  const up = runUp(temporaryDataDir(), {
+    REDIS_URL: redis.url,
+    CLICKHOUSE_URL: database.url,
+    CLICKHOUSE_DATABASE: database.database,
+    DEFAULT_DOMAIN: 'go.acme.test',
+  });
+  try {
+    const state = await up.ready();
+    expect(state).toMatchObject({
+      redis: redis.url,
+      clickhouse: database.url,
+      pids: { redis: null, clickhouse: null },
+    });
+    await waitFor(() => up.output().includes('Ctrl-C'), { what: 'its last line' });
+    expect(up.output()).toContain('maxmemory-policy is volatile-lru');
+    expect(up.output()).toContain(`-H 'Host: go.acme.test' ${state.links}/try`);
+    expect(await up.stop()).toBe(0);
+  } finally {
+    await removeUp(up);
+    await Promise.all([redis.stop(), database.drop()]);
+  }
+}, 60_000);
+
+it(
+  'npm run up passes SIGTERM on and ends when everything has stopped',
+  async () => {
+    const up = runUp(temporaryDataDir(), {}, 'npm');
+    try {
+      const state = await up.ready();
+      await waitFor(() => up.output().includes('Ctrl-C'), { what: 'its last line' });
+      expect(await up.stop()).toBe(0);
+      expect(runningPids(Object.values(state.pids))).toEqual([]);
+      expect(up.state()).toBeUndefined();
+    } finally {
+      await removeUp(up);
+    }
+  },
+  UP_MS_MAX,
+);

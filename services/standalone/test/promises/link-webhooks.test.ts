@@ -1,0 +1,125 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Link, Webhook } from '@waymark/contract';
+import { waitFor } from '@waymark/test-kit';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startWholeApi, type WholeApi } from '../contract/whole-api.js';
+
+/** Webhooks that links name (`webhookIds`) and links that webhooks list (`linkIds`) are the same thing. */
+
+const domain = 'go.acme.example';
+let api: WholeApi;
+let token: string;
+let next = 0;
+
+interface Hook {
+  readonly id: string;
+  /** Where its deliveries come to. */
+  readonly path: string;
+}
+let told: { readonly path: string; readonly linkId: string }[] = [];
+const receiver = createServer((request, response) => {
+  let text = '';
+  request.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  request.on('end', () => {
+    told.push({ path: request.url ?? '', linkId: JSON.parse(text).data.link.id });
+    response.end();
+  });
+});
+
+beforeAll(async () => {
+  api = await startWholeApi();
+  const workspace = { name: 'Acme', slug: 'acme', plan: 'enterprise', domain } as const;
+  token = (await api.catalog.workspaces.create(workspace)).apiKey.token;
+  receiver.listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
+  api.startWriter();
+});
+afterAll(async () => {
+  await api.close();
+  receiver.close();
+});
+
+async function call<T>(method: string, path: string, body?: unknown): Promise<{ status: number; body: T }> {
+  const answer = await fetch(`${api.url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: answer.status, body: (await answer.json()) as T };
+}
+
+/** A webhook for clicks. */
+async function aHook(fields: object): Promise<Hook> {
+  const path = `/hook-${next++}`;
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}${path}`;
+  const { status, body } = await call<Webhook>('POST', '/webhooks', {
+    ...{ name: 'Clicks', url, triggers: ['link.clicked'] },
+    ...fields,
+  });
+  expect(status).toBe(201);
+  return { id: body.id, path };
+}
+
+async function aLink(fields: object = {}): Promise<Link> {
+  const { status, body } = await call<Link>('POST', '/links', { url: 'https://acme.com', ...fields });
+  expect(status).toBe(200);
+  return body;
+}
+
+const webhookIdsOf = async ({ id }: Link) => (await call<Link>('GET', `/links/${id}`)).body.webhookIds;
+
+/** Follows each link, and expects one webhook to be told of `expected` and another, of all links, of every one. */
+async function expectTold(hook: Hook, expected: readonly Link[], witness: Hook, links: readonly Link[]): Promise<void> {
+  told = [];
+  const toldTo = ({ path }: Hook) => told.filter((one) => one.path === path).map(({ linkId }) => linkId);
+  for (const { key } of links) expect(await api.visit(domain, key)).toBe(302);
+  const isTold = () => toldTo(witness).length === links.length && toldTo(hook).length >= expected.length;
+  await waitFor(isTold, { what: 'the clicks to be told' });
+  expect(toldTo(hook).sort()).toEqual(expected.map(({ id }) => id).sort());
+}
+
+it('a link that names a webhook is told of, wherever the list is changed', async () => {
+  const witness = await aHook({ linkScope: 'workspace' });
+  const hook = await aHook({ linkScope: 'links' });
+  const [named, other] = [await aLink({ webhookIds: [hook.id, hook.id] }), await aLink()];
+  expect([named.webhookIds, other.webhookIds]).toEqual([[hook.id], []]);
+  await expectTold(hook, [named], witness, [other, named]);
+
+  await call('PATCH', `/webhooks/${hook.id}`, { linkIds: [other.id] });
+  expect([await webhookIdsOf(named), await webhookIdsOf(other)]).toEqual([[], [hook.id]]);
+  await expectTold(hook, [other], witness, [named, other]);
+
+  await call('PATCH', `/links/${other.id}`, { webhookIds: null });
+  await call('PATCH', `/links/${named.id}`, { webhookIds: [hook.id] });
+  await expectTold(hook, [named], witness, [other, named]);
+});
+
+it('a webhook of folders is told of a link outside them that names it', async () => {
+  const witness = await aHook({ linkScope: 'workspace' });
+  const folder = (await call<{ id: string }>('POST', '/folders', { name: 'Launch' })).body;
+  const hook = await aHook({ linkScope: 'folders', folderIds: [folder.id] });
+  const [outside, inside] = [await aLink(), await aLink({ folderId: folder.id })];
+  const named = await aLink({ webhookIds: [hook.id] });
+  await expectTold(hook, [inside, named], witness, [outside, inside, named]);
+});
+
+it('unknown webhooks answer 422; those that end are named by no link', async () => {
+  const unknown = await call<{ error: { message: string } }>('POST', '/links', {
+    url: 'https://acme.com',
+    webhookIds: ['wh_00000000000'],
+  });
+  expect([unknown.status, unknown.body.error.message]).toEqual([
+    422,
+    'invalid_value: webhookIds: unknown webhooks: wh_00000000000',
+  ]);
+  const [removed, rescoped] = [await aHook({ linkScope: 'links' }), await aHook({ linkScope: 'links' })];
+  const link = await aLink({ webhookIds: [removed.id, rescoped.id] });
+  await call('PATCH', `/webhooks/${rescoped.id}`, { linkScope: 'workspace' });
+  expect(await webhookIdsOf(link)).toEqual([removed.id]);
+  await call('DELETE', `/webhooks/${removed.id}`);
+  expect(await webhookIdsOf(link)).toEqual([]);
+});

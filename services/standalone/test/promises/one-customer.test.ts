@@ -1,0 +1,111 @@
+import { waitFor } from '@waymark/test-kit';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { BROWSER, startWholeApi, type WholeApi } from '../contract/whole-api.js';
+
+// Customers are made by leads and by POST /customers: an external id belongs to one of them, whoever comes first.
+
+const CUSTOMERS = 40;
+let api: WholeApi;
+let key: string;
+let clickId: string;
+
+function send(method: string, path: string, body?: object): Promise<Response> {
+  return fetch(`${api.url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+}
+
+const post = (path: string, body: object) => send('POST', path, body);
+
+/** A customer with a lead, once the writer has written both. */
+async function aCustomerWithLead(externalId: string): Promise<void> {
+  expect((await post('/track/lead', { clickId, eventName: 'Sign up', customerExternalId: externalId })).status).toBe(
+    200,
+  );
+  await waitFor(
+    async () => {
+      const found = await send('GET', `/events?event=leads&interval=24h&limit=1000`);
+      return found.ok && (await found.text()).includes(`"externalId":"${externalId}"`);
+    },
+    { what: `the lead of ${externalId}`, timeoutMs: 20_000 },
+  );
+}
+
+const sell = (customerExternalId: string) => post('/track/sale', { customerExternalId, amount: 100 });
+
+beforeAll(async () => {
+  api = await startWholeApi();
+  const { apiKey, publishableKey } = await api.catalog.workspaces.create({
+    ...{ name: 'Acme', slug: 'acme', plan: 'enterprise', domain: 'go.acme.com' },
+  });
+  key = apiKey.token;
+  api.startWriter();
+  expect((await post('/links', { domain: 'go.acme.com', key: 'try', url: 'https://acme.com' })).status).toBe(200);
+  const clicked = await fetch(`${api.url}/track/click`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${publishableKey.token}`,
+      'content-type': 'application/json',
+      'user-agent': BROWSER,
+    },
+    body: JSON.stringify({ domain: 'go.acme.com', key: 'try' }),
+  });
+  clickId = ((await clicked.json()) as { clickId: string }).clickId;
+});
+afterAll(() => api.close());
+
+it('a lead and a creation of the same customer at the same moment make one customer', async () => {
+  const outcomes = await Promise.all(
+    Array.from({ length: CUSTOMERS }, async (_none, number) => {
+      const externalId = `customer-${number}`;
+      const lead = () => post('/track/lead', { clickId, eventName: 'Sign up', customerExternalId: externalId });
+      const create = () => post('/customers', { externalId, country: 'FR' });
+      const [first, second] = await Promise.all(number % 2 === 0 ? [lead(), create()] : [create(), lead()]);
+      return (number % 2 === 0 ? [first, second] : [second, first]).map(({ status }) => status);
+    }),
+  );
+  for (const [lead, created] of outcomes) {
+    expect(lead).toBe(200);
+    expect([201, 409]).toContain(created);
+  }
+  const rows = await waitFor(
+    async () => {
+      const result = await api.database.client.query({
+        query: 'SELECT external_id, uniqExact(id) AS customers FROM customers GROUP BY external_id',
+        format: 'JSONEachRow',
+      });
+      const found = await result.json<{ customers: string }>();
+      return found.length === CUSTOMERS ? found : undefined;
+    },
+    { what: 'every customer', timeoutMs: 20_000 },
+  );
+  expect(rows.filter(({ customers }) => customers !== '1')).toEqual([]);
+  for (const number of [0, 1]) {
+    const again = await post('/customers', { externalId: `customer-${number}`, country: 'FR' });
+    expect(again.status).toBe(409);
+  }
+});
+
+it('a customer does not get the leads of a deleted one who had its external id', async () => {
+  await aCustomerWithLead('deleted');
+  expect((await sell('deleted')).status).toBe(200);
+  expect((await send('DELETE', '/customers/ext_deleted')).status).toBe(200);
+  expect((await post('/customers', { externalId: 'deleted', country: 'FR' })).status).toBe(201);
+  const sold = await sell('deleted');
+  expect([sold.status, await sold.text()]).toEqual([404, expect.stringContaining('No lead found')]);
+
+  // Its own leads count as ever, and at once.
+  const lead = { clickId, eventName: 'Second life', customerExternalId: 'deleted' };
+  expect((await post('/track/lead', lead)).status).toBe(200);
+  expect((await sell('deleted')).status).toBe(200);
+});
+
+it('a customer does not get the leads of one who has another external id by now, and that one keeps them', async () => {
+  await aCustomerWithLead('renamed');
+  expect((await send('PATCH', '/customers/ext_renamed', { externalId: 'renamed-to' })).status).toBe(200);
+  expect((await post('/customers', { externalId: 'renamed', country: 'FR' })).status).toBe(201);
+  expect((await sell('renamed')).status).toBe(404);
+  expect((await sell('renamed-to')).status).toBe(200);
+});

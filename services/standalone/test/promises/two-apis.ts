@@ -1,0 +1,181 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { request as httpRequest } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { type Catalog, createCatalog } from '@waymark/catalog';
+import { environmentWith } from '@waymark/config';
+import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
+import { Dub } from 'dub';
+import { Redis } from 'ioredis';
+import { stablePort } from '../../src/ports.js';
+import { removeDataDir, temporaryDataDir } from '../process/run-up.js';
+import { startLateHearing } from './late-hearing.js';
+
+const INSTANCE_KEY = '07'.repeat(32);
+const START_MS_MAX = 120_000;
+const BROWSER =
+  'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
+
+/** What came back of a request. */
+export interface Answer<Body = unknown> {
+  readonly status: number;
+  readonly body: Body;
+}
+
+/** A process that serves the whole API and short links. */
+export interface ApiProcess {
+  readonly url: string;
+  readonly child: ChildProcess;
+  /** The published SDK with the workspace's key. */
+  readonly dub: Dub;
+  /** What the SDK has no method for. */
+  call<Body = unknown>(method: string, path: string, body?: object, token?: string): Promise<Answer<Body>>;
+  /** Visits a short link; `location` is where it leads, undefined when it leads nowhere. */
+  visit(domain: string, path: string): Promise<{ readonly status: number; readonly location: string | undefined }>;
+}
+
+/** Two processes of the API and a writer over one Redis and one database, as behind a load balancer. */
+export interface TwoApis {
+  readonly apis: readonly [ApiProcess, ApiProcess];
+  readonly writer: ChildProcess;
+  readonly redis: TestRedis;
+  /** A connection of the test's own. */
+  readonly redisClient: Redis;
+  readonly database: TestDatabase;
+  readonly workspaceId: string;
+  /** The workspace's first domain. */
+  readonly domain: string;
+  readonly token: string;
+  readonly publishableToken: string;
+  /** Works with a catalog of this process, as a command of the operator does. */
+  withCatalog<T>(work: (catalog: Catalog) => Promise<T>): Promise<T>;
+  /** A click of a visitor who was never here, on the link `tracked`; the process that records it finds it at once. */
+  aClick(api: ApiProcess): Promise<string>;
+  close(): Promise<void>;
+}
+
+async function answerOf<Body>(response: Response): Promise<Answer<Body>> {
+  const text = await response.text();
+  return { status: response.status, body: (text === '' ? undefined : JSON.parse(text)) as Body };
+}
+
+export interface TwoApisOptions {
+  /** How late the processes hear of what others announce. */
+  readonly heardAfterMs?: number;
+}
+
+export async function startTwoApis({ heardAfterMs }: TwoApisOptions = {}): Promise<TwoApis> {
+  const [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
+  const late = heardAfterMs === undefined ? undefined : await startLateHearing(redis.url, heardAfterMs);
+  const redisUrl = late?.url ?? redis.url;
+  const dataDirs: string[] = [];
+  const redisClient = new Redis(redis.url);
+  redisClient.on('error', () => undefined);
+
+  async function withCatalog<T>(work: (catalog: Catalog) => Promise<T>): Promise<T> {
+    const client = new Redis(redis.url);
+    const catalog = createCatalog({
+      ...{ redis: client, clickhouse: database.client, instanceKey: Buffer.from(INSTANCE_KEY, 'hex'), now: Date.now },
+      ...{ logger: { warn: () => undefined }, baseUrl: 'https://api.example.com' },
+    });
+    try {
+      return await work(catalog);
+    } finally {
+      await catalog.close();
+      client.disconnect();
+    }
+  }
+
+  async function start(entry: string, name: string) {
+    const dataDir = temporaryDataDir();
+    dataDirs.push(dataDir);
+    const [api, link, writer] = await Promise.all(
+      ['api', 'links', 'writer'].map((port) => stablePort(`${port} of ${name} ${dataDir}`)),
+    );
+    const child = fork(fileURLToPath(new URL(entry, import.meta.url)), [], {
+      execArgv: ['--import', 'tsx', '--conditions=waymark-source'],
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      env: environmentWith({
+        ...{ DATA_DIR: dataDir, REDIS_URL: redisUrl, CLICKHOUSE_URL: database.url, INSTANCE_KEY },
+        ...{ CLICKHOUSE_DATABASE: database.database, OUTBOUND_ALLOWED_RANGES: '127.0.0.0/8', LOG_LEVEL: 'silent' },
+        ...{ API_PORT: String(api), LINK_PORT: String(link), WRITER_PORT: String(writer) },
+      }),
+    });
+    const port = name === 'writer' ? writer : api;
+    const ready = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok;
+    await waitFor(ready, { what: `${name} to be ready`, timeoutMs: START_MS_MAX });
+    return { child, url: `http://127.0.0.1:${api}`, linkPort: link };
+  }
+
+  const domain = 'go.acme.example';
+  const created = await withCatalog(async (catalog) => {
+    const made = await catalog.workspaces.create({ name: 'Acme', slug: 'acme', plan: 'enterprise', domain });
+    await catalog.workspaces.update(made.workspace.id, { requestsPerMinute: 1_000_000, analyticsPerSecond: 10_000 });
+    await catalog.links.create(made.workspace.id, {
+      ...{ domain, key: 'tracked', url: 'https://acme.com', trackConversion: true },
+    });
+    return made;
+  });
+  const token = created.apiKey.token;
+
+  async function startApi(name: string): Promise<ApiProcess> {
+    const { child, url, linkPort } = await start('../../src/http.ts', name);
+    return {
+      url,
+      child,
+      dub: new Dub({ token, serverURL: url }),
+      async call(method, path, body, key = token) {
+        const headers: Record<string, string> = { authorization: `Bearer ${key}` };
+        if (body !== undefined) headers['content-type'] = 'application/json';
+        return answerOf(await fetch(`${url}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) }));
+      },
+      visit: (host, path) =>
+        new Promise((resolve, reject) => {
+          const headers = { host, 'user-agent': BROWSER };
+          const options = { host: '127.0.0.1', port: linkPort ?? 0, path, headers, agent: false };
+          httpRequest(options, (response) => {
+            response.resume();
+            response.once('end', () =>
+              resolve({ status: response.statusCode ?? 0, location: response.headers.location }),
+            );
+          })
+            .once('error', reject)
+            .end();
+        }),
+    };
+  }
+
+  const [first, second, writer] = await Promise.all([
+    startApi('the first API'),
+    startApi('the second API'),
+    start('../../../writer/src/main.ts', 'writer'),
+  ]);
+  let visitors = 0;
+  return {
+    apis: [first, second],
+    writer: writer.child,
+    ...{ redis, redisClient, database, workspaceId: created.workspace.id, domain, token },
+    publishableToken: created.publishableKey.token,
+    withCatalog,
+    async aClick(api) {
+      visitors += 1;
+      const response = await fetch(`${api.url}/track/click`, {
+        method: 'POST',
+        headers: {
+          ...{ authorization: `Bearer ${created.publishableKey.token}`, 'content-type': 'application/json' },
+          'user-agent': `${BROWSER} Visitor/${visitors}`,
+        },
+        body: JSON.stringify({ domain, key: 'tracked' }),
+      });
+      const { clickId } = (await response.json()) as { clickId?: string };
+      if (!clickId) throw new Error(`no click: ${response.status}`);
+      return clickId;
+    },
+    async close() {
+      for (const { child } of [first, second, writer]) child.kill('SIGKILL');
+      for (const dataDir of dataDirs) removeDataDir(dataDir);
+      redisClient.disconnect();
+      await late?.stop();
+      await Promise.all([redis.stop(), database.drop()]);
+    },
+  };
+}

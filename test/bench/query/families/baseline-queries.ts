@@ -1,0 +1,92 @@
+import type { EventKind } from '@waymark/contract';
+import { DAY_MS, END_MS, TABLES } from '../dataset/world.js';
+
+/*
+ * Statements of the baseline, written for its own tables: link attributes through a subquery with FINAL, UTM values by LIKE on
+ * the URL, metadata by JSONExtract, pages by OFFSET. Events of removed links must not be counted, and nothing tells the
+ * baseline whether there are any: its counts ask the links each time. Its pages need not, such systems drop those events from
+ * the page they have read.
+ */
+
+/** What is asked of the baseline: conditions on the event's row and on the link's. Texts are those of generated data. */
+export interface BaselineAsk {
+  readonly event?: EventKind;
+  readonly where?: readonly string[];
+  readonly link?: readonly string[];
+  /** Days before the present; undefined = since ever. */
+  readonly days?: number | undefined;
+}
+
+export interface BaselinePage extends BaselineAsk {
+  readonly order?: 'ASC' | 'DESC';
+  readonly offset?: number;
+}
+
+const COLUMNS =
+  'click_id, link_id, timestamp, domain, key, url, country, region, city, continent, device, browser, os, ua, trigger, referer, referer_url, ip';
+const LEAD = `${COLUMNS}, event_id, event_name, customer_id, metadata`;
+const PAGE_COLUMNS: Readonly<Record<EventKind, string>> = {
+  clicks: COLUMNS,
+  leads: LEAD,
+  sales: `${LEAD}, invoice_id, amount, payment_processor, currency`,
+};
+
+function time(ms: number): string {
+  return `toDateTime64('${new Date(ms).toISOString().replace('T', ' ').replace('Z', '')}', 3, 'UTC')`;
+}
+
+function conditions(workspace: string, { where = [], link = [], days }: BaselineAsk, asksLinks: boolean): string {
+  const linkSet = `link_id IN (SELECT link_id FROM links FINAL WHERE workspace_id = '${workspace}' AND deleted = 0${link
+    .map((condition) => ` AND ${condition}`)
+    .join('')})`;
+  return [
+    `workspace_id = '${workspace}'`,
+    ...(days === undefined ? [] : [`timestamp >= ${time(END_MS - days * DAY_MS)}`]),
+    `timestamp <= ${time(END_MS)}`,
+    ...where,
+    ...(asksLinks ? [linkSet] : []),
+  ].join(' AND ');
+}
+
+export function baselinePage(workspace: string, limit: number, ask: BaselinePage): string {
+  const { event = 'clicks', order = 'DESC', offset = 0 } = ask;
+  return `SELECT ${PAGE_COLUMNS[event]} FROM ${TABLES[event]} WHERE ${conditions(workspace, ask, ask.link !== undefined)}
+ORDER BY timestamp ${order} LIMIT ${limit} OFFSET ${offset}`;
+}
+
+/** Clicks of a customer come from the copy by click id. */
+export function baselineCustomerClicks(workspace: string, limit: number, customer: string): string {
+  return `SELECT ${COLUMNS} FROM click_events_by_id WHERE workspace_id = '${workspace}' AND click_id IN (
+  SELECT click_id FROM lead_events WHERE workspace_id = '${workspace}' AND customer_id = '${customer}')
+ORDER BY timestamp DESC LIMIT ${limit}`;
+}
+
+/** The first sale of a customer on a link is the new one; found anew in every query. */
+export function firstSales(workspace: string): string {
+  return `(link_id, customer_id, timestamp) IN (SELECT link_id, customer_id, min(timestamp) FROM sale_events
+  WHERE workspace_id = '${workspace}' GROUP BY link_id, customer_id)`;
+}
+
+export interface BaselineGroups extends BaselineAsk {
+  /** Expressions to group by; none counts everything. */
+  readonly by?: string;
+  /** Something of the link to group by, with the columns of the link it is made of. */
+  readonly byLink?: { readonly column: string; readonly expression: string };
+}
+
+export function baselineGroups(workspace: string, ask: BaselineGroups): string {
+  const { event = 'clicks', by, byLink } = ask;
+  const amount = event === 'sales' ? ', sum(amount) AS amount' : '';
+  // The join with the links leaves those events out by itself.
+  const from = `${TABLES[event]} WHERE ${conditions(workspace, ask, byLink === undefined || ask.link !== undefined)}`;
+  if (byLink !== undefined) {
+    return `SELECT ${byLink.expression} AS value, sum(n) AS total FROM (
+  SELECT link_id, count() AS n FROM ${from} GROUP BY link_id
+) AS counted INNER JOIN (
+  SELECT link_id, ${byLink.column} FROM links FINAL WHERE workspace_id = '${workspace}' AND deleted = 0
+) AS link ON link.link_id = counted.link_id
+WHERE value != '' GROUP BY value ORDER BY total DESC LIMIT 5000`;
+  }
+  if (by === undefined) return `SELECT count() AS total${amount} FROM ${from}`;
+  return `SELECT ${by}, count() AS total${amount} FROM ${from} GROUP BY ALL ORDER BY total DESC LIMIT 5000`;
+}
