@@ -42,6 +42,14 @@ describe('scripts/docker/Dockerfile', () => {
     for (const name of ['**/node_modules', '**/dist', '.git', 'data', 'test', '.env']) expect(ignored).toContain(name);
   });
 
+  it('carries the folders that services read when they run', () => {
+    const ignored = readFileSync(join(ROOT, '.dockerignore'), 'utf8').split('\n');
+    for (const folder of ['clickhouse', 'docs/reference']) {
+      expect(lastStage).toContain(`COPY --from=build /app/${folder} ${folder}`);
+      for (const part of [folder, folder.split('/')[0]]) expect(ignored).not.toContain(part);
+    }
+  });
+
   it('keeps every service that the reference deployment starts, and nothing of the test kit', () => {
     const [, services = ''] = /^RUN node scripts\/keep-production\.mjs (.*)$/m.exec(text) ?? [];
     const compose = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8');

@@ -1,31 +1,53 @@
+import { ApiError } from '@waymark/contract';
 import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Document } from './document.js';
 import { errorsPage } from './errors-page.js';
 import { PAGE_HEADERS } from './page.js';
 import { referencePage } from './reference-page.js';
+import { startPage } from './start-page.js';
+import { subjectPages } from './subject-pages.js';
 
 export interface DocsOptions {
   /** Title of the OpenAPI document. */
   readonly title: string;
   readonly docBase: string;
+  /** Public address of the API. */
+  readonly baseUrl: string | undefined;
 }
 
+const HIDDEN = { schema: { hide: true } } as const;
+
 /**
- * `/docs`, the OpenAPI document as a page, and `/docs/api-reference/errors`, where `doc_url` of every error leads unless
- * `DOC_BASE` names another place. Plain pages: no script, and nothing from elsewhere.
+ * `/docs`, the OpenAPI document as a page; `/docs/reference`, the pages of the repository's `docs/reference`;
+ * `/docs/api-reference/errors`, where `doc_url` of every error leads unless `DOC_BASE` names another place; and `/`, which leads
+ * to them. Plain pages: no script, and nothing from elsewhere.
  */
 export const docsPlugin = fp<DocsOptions>(
-  async (app: FastifyInstance, { title, docBase }) => {
+  async (app: FastifyInstance, { title, docBase, baseUrl = '' }) => {
+    const subjects = subjectPages(title);
     let reference: string | undefined;
-    app.get('/docs', { schema: { hide: true } }, async (_request, reply) => {
-      reference ??= referencePage(app.swagger() as unknown as Document);
+    app.get('/docs', HIDDEN, async (_request, reply) => {
+      reference ??= referencePage(app.swagger() as unknown as Document, subjects);
       return reply.headers(PAGE_HEADERS).send(reference);
     });
     const errors = errorsPage(title, docBase);
-    app.get('/docs/api-reference/errors', { schema: { hide: true } }, async (_request, reply) =>
-      reply.headers(PAGE_HEADERS).send(errors),
-    );
+    app.get('/docs/api-reference/errors', HIDDEN, async (_request, reply) => reply.headers(PAGE_HEADERS).send(errors));
+
+    app.get('/docs/reference', HIDDEN, async (_request, reply) => reply.headers(PAGE_HEADERS).send(subjects.index()));
+    app.get<{ Params: { name: string } }>('/docs/reference/:name', HIDDEN, async (request, reply) => {
+      const page = subjects.page(request.params.name);
+      if (page === undefined) throw new ApiError('not_found', 'There is no such page.');
+      return reply.headers(PAGE_HEADERS).send(page);
+    });
+
+    const hasRoute = (url: string): boolean => app.hasRoute({ method: 'GET', url });
+    app.get('/', HIDDEN, async (request, reply) => {
+      reply.header('vary', 'accept');
+      const isForPeople = request.headers.accept?.includes('text/html') === true;
+      if (isForPeople) return reply.headers(PAGE_HEADERS).send(startPage(title, hasRoute));
+      return { name: title, documentation: docBase, openapi: `${baseUrl}/openapi.json` };
+    });
   },
   { name: 'docs', dependencies: ['open-api'] },
 );

@@ -11,12 +11,13 @@ function section({ code, status, meaning, advice }: ErrorGuide) {
 /** Every error code with what it means and what to do: where `doc_url` leads. */
 export function errorsPage(title: string, docBase: string): string {
   const example = JSON.stringify(errorBody('not_found', 'Link not found.', docBase), null, 2);
-  const navigation = html`<a href="../../docs">${title}</a><b>Errors</b>${ERROR_GUIDE.map(
+  const navigation = html`<a href="../../docs">${title}</a><a href="../reference">Reference</a><b>Errors</b>${ERROR_GUIDE.map(
     ({ code }) => html`<a href="#${errorAnchor(code)}">${code}</a>`,
   )}`;
   const content = html`<h1>Errors</h1>
 <p>Every answer other than a success has this body. Each status has one code. The message is for people and may change;
-programs decide by <code>code</code>. <code>x-request-id</code> names the request in the log.</p>
+programs decide by <code>code</code>. <code>x-request-id</code> names the request in the log. <a href="../reference/errors">How the message
+names a field</a>.</p>
 <pre>${example}</pre>${ERROR_GUIDE.map(section)}`;
   return docsPage(`Errors · ${title}`, navigation, content);
 }

@@ -15,7 +15,7 @@ h3{font-size:1.1rem;margin:2.2rem 0 .4rem}h4{font-size:.8rem;margin:1rem 0 .3rem
 code,pre{font:13px/1.45 ui-monospace,Menlo,Consolas,monospace}code{background:var(--soft);padding:.05em .3em;border-radius:3px}
 pre{background:var(--soft);padding:.8rem 1rem;border-radius:6px;overflow:auto;max-height:28rem}
 .method{font-weight:600;margin-right:.5rem}.scroll{overflow-x:auto}
-table{border-collapse:collapse;width:100%}td{border-top:1px solid var(--line);padding:.3rem .8rem .3rem 0;vertical-align:top}
+table{border-collapse:collapse;width:100%}th{text-align:left;padding:.3rem .8rem .3rem 0}td{border-top:1px solid var(--line);padding:.3rem .8rem .3rem 0;vertical-align:top}
 td small{display:block;opacity:.7}td b{font-size:11px;font-weight:600;color:#c5221f}summary{cursor:pointer}
 @media(max-width:50rem){nav{position:static;width:auto;border:0}main{margin:0;padding:1rem}}`;
 

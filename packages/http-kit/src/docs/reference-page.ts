@@ -9,6 +9,7 @@ import {
 import { type Html, html, prose } from './html.js';
 import { docsPage } from './page.js';
 import { fieldRows, fieldTable, typeHtml } from './schema-html.js';
+import type { SubjectPages } from './subject-pages.js';
 
 interface Route {
   readonly method: string;
@@ -96,8 +97,8 @@ function introduction(title: string, serverUrl: string): Html {
 <p>JSON over HTTP at <code>${serverUrl}</code>. Every request carries a key of the workspace,
 <code>Authorization: Bearer dub_…</code>, unless its section says otherwise. Wherever an id is expected, an id of your own is passed
 as <code>ext_</code> and that id. Times are UTC in ISO 8601, amounts are cents of USD unless a currency is named.</p>
-<p>What went wrong is said by a code: <a href="docs/api-reference/errors">errors</a>. The same in a form for machines:
-<a href="openapi.json">OpenAPI 3.1</a>. The published <code>dub</code> SDK works with <code>serverURL</code> set to this address.</p>`;
+<p>The rules behind the routes: <a href="docs/reference">reference</a>. Errors have a code: <a
+href="docs/api-reference/errors">errors</a>. The same for programs: <a href="openapi.json">OpenAPI 3.1</a>. The published <code>dub</code> SDK works with <code>serverURL</code> set to this address.</p>`;
 }
 
 function objectHtml([name, schema]: readonly [string, JsonSchema]): Html {
@@ -107,12 +108,15 @@ function objectHtml([name, schema]: readonly [string, JsonSchema]): Html {
 }
 
 /** The reference of every route that the OpenAPI document has, with its examples. */
-export function referencePage(document: Document): string {
+export function referencePage(document: Document, subjects: SubjectPages): string {
   const { title } = document.info;
   const serverUrl = document.servers?.[0]?.url ?? '';
   const groups = [...routesByGroup(document)];
   const schemas = Object.entries(document.components?.schemas ?? {});
-  const navigation = html`<a href="docs/api-reference/errors">Errors</a>${groups.map(
+  const subjectLinks = subjects.names.map(
+    (name) => html`<a href="docs/reference/${name}">${subjects.titleOf(name)}</a>`,
+  );
+  const navigation = html`<a href="docs/api-reference/errors">Error codes</a><b><a href="docs/reference">Reference</a></b>${subjectLinks}${groups.map(
     ([group, routes]) =>
       html`<b>${group}</b>${routes.map(
         ({ operation }) =>

@@ -68,7 +68,7 @@ export interface CreateAppOptions {
   /** Patterns of routes that are served over plain HTTP all the same. */
   readonly plainPaths?: readonly string[];
   readonly bodyBytesMax?: number;
-  /** False leaves `/healthz`, `/readyz`, `/openapi.json` and `/docs` free: on the link port every path is a short link's. */
+  /** False leaves `/`, `/healthz`, `/readyz`, `/openapi.json` and `/docs` free: on the link port every path is a short link's. */
   readonly systemRoutes?: boolean;
   /** Longest request line and headers together; left out, what the longest request of the API takes. */
   readonly headerBytesMax?: number;
@@ -173,7 +173,7 @@ export function createApp(options: CreateAppOptions): App {
   if (systemRoutes) {
     const title = options.title ?? 'Waymark';
     app.register(openApiPlugin, { title, baseUrl: options.baseUrl, docBase });
-    app.register(docsPlugin, { title, docBase });
+    app.register(docsPlugin, { title, docBase, baseUrl: options.baseUrl });
   }
   app.register(healthPlugin, { checks: options.readiness ?? {}, routes: systemRoutes });
   return app;

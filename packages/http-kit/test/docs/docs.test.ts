@@ -1,6 +1,8 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { ERROR_STATUS, type ErrorCode, errorBody, eventSchema, eventsQuerySchema, linkSchema } from '@waymark/contract';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { renderMarkdown, SUBJECTS_DIRECTORY } from '../../src/docs/subject-pages.js';
 import type { App } from '../../src/index.js';
 import { aTestApp, DOC_BASE } from '../test-app.js';
 
@@ -40,16 +42,96 @@ it('doc_url of every error leads to a section that explains it', () => {
   }
 });
 
-it('every link inside a page leads somewhere', async () => {
-  for (const [path, page] of [
-    ['/docs', reference],
-    ['/docs/api-reference/errors', errors],
-  ] as const) {
-    for (const [, target = ''] of page.matchAll(/href="([^"]+)"/g)) {
-      if (target.startsWith('#')) expect(anchorsOf(page)).toContain(target.slice(1));
-      else expect((await app.inject(new URL(target, `http://host${path}`).pathname)).statusCode).toBe(200);
+/** Addresses of all pages: those of the files, and those that are made of the routes. */
+const files = readdirSync(SUBJECTS_DIRECTORY).filter((file) => file !== 'README.md');
+const pages = ['/', '/docs', '/docs/api-reference/errors', '/docs/reference'].concat(
+  files.map((file) => `/docs/reference/${file.replace('.md', '')}`),
+);
+const browse = (url: string) => app.inject({ url, headers: { accept: 'text/html,*/*;q=0.8' } });
+
+it('serves every file of docs/reference under its title, with links to it from /docs and from each other', async () => {
+  expect(files.length).toBeGreaterThan(9);
+  const navigation = reference.slice(0, reference.indexOf('</nav>'));
+  const index = (await browse('/docs/reference')).body;
+  for (const file of files) {
+    const name = file.replace('.md', '');
+    const [, title] = /^# (.+)$/m.exec(readFileSync(`${SUBJECTS_DIRECTORY}/${file}`, 'utf8')) ?? [];
+    const answer = await browse(`/docs/reference/${name}`);
+    expect(answer.statusCode).toBe(200);
+    expect(answer.body).toContain(`<title>${title} · A &lt;title&gt;</title>`);
+    expect(answer.body).toMatch(new RegExp(`<h1 id="[^"]+">${title}</h1>`));
+    expect(navigation).toContain(`<a href="docs/reference/${name}">${title}</a>`);
+    expect(index.slice(index.indexOf('<main>'))).toContain(`<a href="reference/${name}">`);
+  }
+});
+
+it('has no other page of the reference', async () => {
+  for (const name of ['README', 'nothing', '..%2Fproduction', 'errors.md']) {
+    const answer = await browse(`/docs/reference/${name}`);
+    expect(answer.statusCode).toBe(404);
+    expect(answer.json().error.code).toBe('not_found');
+  }
+});
+
+it('every link of every page resolves on the server, anchors included', async () => {
+  for (const path of pages) {
+    const page = (await browse(path)).body;
+    const targets = [...page.matchAll(/href="([^"]+)"/g)].map(([, target = '']) => target);
+    expect(targets.length).toBeGreaterThan(1);
+    for (const target of targets.filter((href) => !href.startsWith('https:'))) {
+      const { pathname, hash } = new URL(target, `http://host${path}`);
+      const answer = await browse(pathname);
+      expect([path, target, answer.statusCode]).toEqual([path, target, 200]);
+      if (hash !== '')
+        expect([path, target, anchorsOf(answer.body)]).toEqual([
+          path,
+          target,
+          expect.toSatisfy((ids) => ids.has(decodeURIComponent(hash.slice(1)))),
+        ]);
     }
   }
+});
+
+it('shows raw HTML of a Markdown file as text, and no link to a file that is not served', () => {
+  const names = new Set(['errors', 'README']);
+  const from = { docs: '../../docs', index: '../reference', pages: '' };
+  const { text } = renderMarkdown(
+    '# A `b`\n\n<script>1</script>\n\n<b>x</b> [e](errors.md#a) [i](README.md) [far](../x.md)',
+    from,
+    names,
+  );
+  expect(text).toContain('<h1 id="a-b">');
+  expect(text).not.toMatch(/<script|<b>/);
+  expect(text).toContain('<a href="errors#a">e</a> <a href="../reference">i</a> far');
+});
+
+describe('GET /', () => {
+  it('is a page for browsers that leads to the documentation and to what the service serves besides', async () => {
+    const answer = await browse('/');
+    expect(answer.statusCode).toBe(200);
+    expect(answer.headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8', vary: 'accept' });
+    for (const path of ['docs', 'docs/reference', 'openapi.json', 'readyz'])
+      expect(answer.body).toContain(`href="${path}"`);
+    expect(answer.body).not.toContain('href="ops"');
+  });
+
+  it('points programs to the documentation and the OpenAPI document', async () => {
+    for (const accept of ['application/json', '*/*', undefined]) {
+      const answer = await app.inject({ url: '/', headers: accept === undefined ? {} : { accept } });
+      expect(answer.headers).toMatchObject({ 'content-type': 'application/json; charset=utf-8', vary: 'accept' });
+      expect(answer.json()).toEqual({
+        name: 'A <title>',
+        documentation: DOC_BASE,
+        openapi: 'https://api.example.com/v1/openapi.json',
+      });
+    }
+  });
+
+  it('belongs to short links where a port has no system routes', async () => {
+    const { app: links } = aTestApp({ systemRoutes: false });
+    expect((await links.inject({ url: '/', headers: { accept: 'text/html' } })).statusCode).toBe(404);
+    await links.close();
+  });
 });
 
 it('loads nothing, runs nothing, and escapes what it shows', async () => {

@@ -18,11 +18,11 @@ describe('errors thrown by a handler', () => {
     '%s answers %i in the error body',
     async (code, status) => {
       start((routes) => {
-        routes.get('/', async () => {
+        routes.get('/echo', async () => {
           throw new ApiError(code, 'Because.');
         });
       });
-      const response = await app.inject('/');
+      const response = await app.inject('/echo');
       expect(response.statusCode).toBe(status);
       expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
       expect(response.json()).toEqual({
@@ -47,11 +47,11 @@ describe('errors thrown by a handler', () => {
     ['a fault of ours', new TypeError('undefined is not a function'), undefined],
   ])('a 500 for %s says when to come back, if that will help', async (_what, thrown, header) => {
     start((routes) => {
-      routes.get('/', async () => {
+      routes.get('/echo', async () => {
         throw thrown;
       });
     });
-    const response = await app.inject('/');
+    const response = await app.inject('/echo');
     expect([response.statusCode, response.headers['retry-after']]).toEqual([500, header]);
   });
 
@@ -62,11 +62,11 @@ describe('errors thrown by a handler', () => {
     [7.1, '8'],
   ])('%d seconds to wait are sent as Retry-After: %s', async (retryAfterSeconds, header) => {
     start((routes) => {
-      routes.get('/', async () => {
+      routes.get('/echo', async () => {
         throw new ApiError('internal_server_error', 'Later.', { retryAfterSeconds });
       });
     });
-    expect((await app.inject('/')).headers['retry-after']).toBe(header);
+    expect((await app.inject('/echo')).headers['retry-after']).toBe(header);
   });
 
   it.each([
@@ -77,11 +77,11 @@ describe('errors thrown by a handler', () => {
     ['a foreign error with one of our codes', () => Object.assign(new Error('hunter2'), { code: 'bad_request' })],
   ])('%s becomes a 500 without detail, logged with the request id', async (_what, thrown) => {
     const { lines } = start((routes) => {
-      routes.get('/', async () => {
+      routes.get('/echo', async () => {
         throw thrown();
       });
     });
-    const response = await app.inject('/');
+    const response = await app.inject('/echo');
     const id = response.headers['x-request-id'] as string;
     expect(response.statusCode).toBe(500);
     expect(response.json().error).toMatchObject({
@@ -94,12 +94,12 @@ describe('errors thrown by a handler', () => {
 
   it('an extra field in a response is our fault: 500, nothing of it sent', async () => {
     start((routes) => {
-      routes.get('/', { schema: { response: { 200: z.strictObject({ a: z.string() }) } } }, async () => {
+      routes.get('/echo', { schema: { response: { 200: z.strictObject({ a: z.string() }) } } }, async () => {
         const body = { a: 'x', secretColumn: 'hunter2' };
         return body;
       });
     });
-    const response = await app.inject('/');
+    const response = await app.inject('/echo');
     expect(response.statusCode).toBe(500);
     expect(response.body).not.toMatch(/hunter2|secretColumn/);
   });
@@ -156,7 +156,7 @@ describe('requests that fit no route', () => {
 
 describe('request bodies', () => {
   const echo = (routes: App) => {
-    routes.post('/', { schema: { body: z.object({ a: z.string() }) } }, async (request) => request.body);
+    routes.post('/echo', { schema: { body: z.object({ a: z.string() }) } }, async (request) => request.body);
     routes.post('/any', async (request) => ({ body: request.body ?? 'none' }));
     routes.delete('/any', async (request) => ({ body: request.body ?? 'none' }));
   };
@@ -174,7 +174,7 @@ describe('request bodies', () => {
     '{"a":{"constructor":{"prototype":1}}}',
   ])('JSON that cannot be read (%j) answers 400', async (body) => {
     start(echo);
-    const response = await post('/', body);
+    const response = await post('/echo', body);
     expect(response.statusCode).toBe(400);
     expect(response.json().error).toMatchObject({
       code: 'bad_request',
@@ -186,7 +186,7 @@ describe('request bodies', () => {
     'a body of type %s answers 400, not 415',
     async (type) => {
       start(echo);
-      const response = await post('/', '{"a":"b"}', type);
+      const response = await post('/echo', '{"a":"b"}', type);
       expect(response.statusCode).toBe(400);
       expect(response.json().error.code).toBe('bad_request');
     },
@@ -194,13 +194,13 @@ describe('request bodies', () => {
 
   it('a charset parameter is accepted and unknown fields are ignored', async () => {
     start(echo);
-    const response = await post('/', '{"a":"b","unknown":1}', 'application/json; charset=utf-8');
+    const response = await post('/echo', '{"a":"b","unknown":1}', 'application/json; charset=utf-8');
     expect(response.json()).toEqual({ a: 'b' });
   });
 
   it('a body that is too large answers 400, not 413', async () => {
     start(echo);
-    const response = await post('/', JSON.stringify({ a: 'x'.repeat(1024 * 1024) }));
+    const response = await post('/echo', JSON.stringify({ a: 'x'.repeat(1024 * 1024) }));
     expect(response.statusCode).toBe(400);
     expect(response.json().error.message).toBe('The request body is too large.');
   });
@@ -214,15 +214,15 @@ describe('request bodies', () => {
       headers: { 'content-type': 'application/json' },
     });
     expect(deletion.json()).toEqual({ body: 'none' });
-    expect((await post('/', '')).statusCode).toBe(400);
-    expect((await app.inject({ method: 'POST', url: '/' })).statusCode).toBe(400);
+    expect((await post('/echo', '')).statusCode).toBe(400);
+    expect((await app.inject({ method: 'POST', url: '/echo' })).statusCode).toBe(400);
   });
 
   it('a body of nothing but brackets answers 400, whatever the schema', async () => {
     start((routes) => {
-      routes.post('/', { schema: { body: z.json() } }, async () => 'read');
+      routes.post('/echo', { schema: { body: z.json() } }, async () => 'read');
     });
-    const response = await post('/', '['.repeat(200_000) + ']'.repeat(200_000));
+    const response = await post('/echo', '['.repeat(200_000) + ']'.repeat(200_000));
     expect(response.statusCode).toBe(400);
     expect(response.json().error.code).toBe('bad_request');
   });
@@ -231,24 +231,24 @@ describe('request bodies', () => {
 describe('request ids', () => {
   it('every answer carries one of its own', async () => {
     start((routes) => {
-      routes.get('/', async () => 'ok');
+      routes.get('/echo', async () => 'ok');
     });
     const ids = await Promise.all(
-      Array.from({ length: 50 }, async () => (await app.inject('/')).headers['x-request-id']),
+      Array.from({ length: 50 }, async () => (await app.inject('/echo')).headers['x-request-id']),
     );
     expect(new Set(ids).size).toBe(50);
   });
 
   it.each(['req-1', '01JABCDEF', 'a:b/c.d=e+f', 'f'.repeat(128)])('a proxy’s id is kept: %s', async (id) => {
     start(() => {});
-    expect((await app.inject({ url: '/', headers: { 'x-request-id': id } })).headers['x-request-id']).toBe(id);
+    expect((await app.inject({ url: '/echo', headers: { 'x-request-id': id } })).headers['x-request-id']).toBe(id);
   });
 
   it.each(['', ' ', 'a b', 'a\nb', '"', '-a', 'é', 'f'.repeat(129), '{"level":60}'])(
     'an id that could forge a log line is replaced: %j',
     async (id) => {
       start(() => {});
-      const answered = (await app.inject({ url: '/', headers: { 'x-request-id': id } })).headers['x-request-id'];
+      const answered = (await app.inject({ url: '/echo', headers: { 'x-request-id': id } })).headers['x-request-id'];
       expect(answered).toMatch(/^[a-z0-9]+-[a-z0-9]+$/);
     },
   );

@@ -15,8 +15,8 @@ afterEach(async () => {
 
 async function listen(options: Parameters<typeof aTestApp>[0] = {}): Promise<number> {
   ({ app } = aTestApp(options, (routes) => {
-    routes.get('/', async (request) => ({ length: JSON.stringify(request.query).length }));
-    routes.post('/', { schema: { body: z.object({ a: z.string() }) } }, async (request) => request.body);
+    routes.get('/echo', async (request) => ({ length: JSON.stringify(request.query).length }));
+    routes.post('/echo', { schema: { body: z.object({ a: z.string() }) } }, async (request) => request.body);
   }));
   await app.listen({ host: '127.0.0.1', port: 0 });
   return (app.server.address() as AddressInfo).port;
@@ -61,14 +61,17 @@ describe('bytes that are no request', () => {
     ['noise', 'lorem ipsum\r\n\r\n'],
     ['a TLS hello', Buffer.from('16030100a5010000a10303', 'hex')],
     ['an unknown method', 'GRAB / HTTP/1.1\r\nhost: a\r\n\r\n'],
-    ['an unknown version', 'GET / HTTP/7.0\r\nhost: a\r\n\r\n'],
+    ['an unknown version', 'GET /echo HTTP/7.0\r\nhost: a\r\n\r\n'],
     ['a space in the path', 'GET /a b HTTP/1.1\r\nhost: a\r\n\r\n'],
-    ['a header without a colon', 'GET / HTTP/1.1\r\nhost\r\n\r\n'],
-    ['two lengths', 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n'],
-    ['a length and chunks', 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n'],
+    ['a header without a colon', 'GET /echo HTTP/1.1\r\nhost\r\n\r\n'],
+    ['two lengths', 'POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n'],
+    [
+      'a length and chunks',
+      'POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n',
+    ],
     [
       'a broken chunk',
-      'POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n',
+      'POST /echo HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n',
     ],
   ])('%s answers 400 in the error body', async (_what, bytes) => {
     const port = await listen();
@@ -81,7 +84,7 @@ describe('bytes that are no request', () => {
       const answer = await talk(port, `${request} HTTP/1.1\r\nconnection: close\r\n\r\n`).answer;
       expectErrorBody(answer, 'The Host header is missing.');
     }
-    expect(await talk(port, 'GET / HTTP/1.0\r\n\r\n').answer).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await talk(port, 'GET /echo HTTP/1.0\r\n\r\n').answer).toMatch(/^HTTP\/1\.1 200 /);
   });
 
   it.each(METHODS.filter((method) => method !== 'CONNECT' && method !== 'GET' && method !== 'HEAD'))(
@@ -97,7 +100,7 @@ describe('bytes that are no request', () => {
         const ask = (path: string) =>
           talk(port, `${method} ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${rest}`).answer;
         expect(await ask('/nope')).toMatch(/^HTTP\/1\.1 404 [\s\S]*"code":"not_found"/);
-        expect(await ask('/')).toMatch(method === 'POST' ? /^HTTP\/1\.1 400 / : /^HTTP\/1\.1 404 /);
+        expect(await ask('/echo')).toMatch(method === 'POST' ? /^HTTP\/1\.1 400 / : /^HTTP\/1\.1 404 /);
       }
     },
   );
@@ -135,13 +138,13 @@ describe('bytes that are no request', () => {
 describe('sizes', () => {
   it('a query of 10,000 characters in any script passes', async () => {
     const port = await listen();
-    const response = await fetch(`http://127.0.0.1:${port}/?query=${encodeURIComponent('語'.repeat(10_000))}`);
+    const response = await fetch(`http://127.0.0.1:${port}/echo?query=${encodeURIComponent('語'.repeat(10_000))}`);
     expect(await response.json()).toEqual({ length: 10_000 + '{"query":""}'.length });
   });
 
   it('headers beyond the limit answer 400, read even by a client that first sends all it has', async () => {
     const port = await listen();
-    const { socket, answer } = talk(port, 'GET / HTTP/1.1\r\nhost: a\r\nx: ');
+    const { socket, answer } = talk(port, 'GET /echo HTTP/1.1\r\nhost: a\r\nx: ');
     socket.pause();
     await new Promise((resolve) => socket.write('y'.repeat(2_000_000), resolve));
     socket.resume();
@@ -164,10 +167,10 @@ describe('slow clients', () => {
   const timeoutsMs = { headers: 200, request: 400, checkInterval: 50 };
 
   it.each([
-    ['headers that never end', 'GET / HTTP/1.1\r\nhost: a\r\n'],
+    ['headers that never end', 'GET /echo HTTP/1.1\r\nhost: a\r\n'],
     [
       'a body that never ends',
-      'POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{"a"',
+      'POST /echo HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{"a"',
     ],
   ])('%s are answered 400 and cut off', async (_what, bytes) => {
     const port = await listen({ timeoutsMs });
@@ -178,7 +181,7 @@ describe('slow clients', () => {
     const port = await listen();
     const { socket } = talk(
       port,
-      'POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
+      'POST /echo HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
     );
     await new Promise((resolve) => socket.once('connect', resolve));
     socket.resetAndDestroy();
@@ -208,7 +211,7 @@ describe('pipelining', () => {
 
   it('an unknown expectation is ignored rather than answered 417', async () => {
     const port = await listen();
-    const { answer } = talk(port, 'GET / HTTP/1.1\r\nhost: a\r\nexpect: tea\r\nconnection: close\r\n\r\n');
+    const { answer } = talk(port, 'GET /echo HTTP/1.1\r\nhost: a\r\nexpect: tea\r\nconnection: close\r\n\r\n');
     expect(await answer).toMatch(/^HTTP\/1\.1 200 OK/);
   });
 });
