@@ -96,7 +96,7 @@ it('shows raw HTML of a Markdown file as text, and no link to a file that is not
   const names = new Set(['errors', 'README']);
   const from = { docs: '../../docs', index: '../reference', pages: '' };
   const { text } = renderMarkdown(
-    '# A `b`\n\n<script>1</script>\n\n<b>x</b> [e](errors.md#a) [i](README.md) [far](../x.md)',
+    '# A `b`\n\n<script>1</script>\n\n<b>x</b> [e](errors.md#a) [i](README.md) [far](../../SECURITY.md)',
     from,
     names,
   );
