@@ -7,21 +7,23 @@ import { dirname, join, relative, resolve } from 'node:path';
 const DRAWN = {
   contract: [],
   'event-query': ['contract'],
+  'event-format': ['contract'],
   config: ['contract'],
-  clickhouse: ['contract', 'event-query'],
+  clickhouse: ['contract', 'event-query', 'event-format'],
   'clickhouse-embedded': ['config'],
-  'event-queue': ['contract', 'clickhouse'],
-  catalog: ['contract', 'event-query', 'clickhouse', 'event-queue'],
+  'event-queue': ['contract', 'event-format', 'clickhouse'],
+  catalog: ['contract', 'event-query', 'event-format', 'clickhouse', 'event-queue'],
   visit: ['contract'],
   outbound: [],
   'ops-page': [],
-  webhooks: ['contract', 'clickhouse', 'event-queue', 'catalog', 'outbound'],
+  webhooks: ['contract', 'event-format', 'clickhouse', 'event-queue', 'catalog', 'outbound'],
   'rate-limit': ['contract'],
   'http-kit': ['contract', 'catalog', 'rate-limit'],
   observability: ['contract', 'clickhouse', 'event-queue', 'http-kit'],
   'test-kit': [
     'contract',
     'event-query',
+    'event-format',
     'clickhouse',
     'clickhouse-embedded',
     'event-queue',
@@ -31,7 +33,7 @@ const DRAWN = {
   ],
 };
 /** Rooms that do no I/O, and all they may import from outside. */
-const PURE = new Set(['contract', 'event-query']);
+const PURE = new Set(['contract', 'event-query', 'event-format']);
 const PURE_EXTERNALS = new Set([
   'zod',
   'date-fns',

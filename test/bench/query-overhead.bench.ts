@@ -4,16 +4,9 @@
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { createCatalog } from '@waymark/catalog';
-import {
-  type ClickHouseClient,
-  clickRow,
-  EVENT_TABLES,
-  type EventRow,
-  insertRows,
-  leadRow,
-  saleRow,
-} from '@waymark/clickhouse';
+import { type ClickHouseClient, insertRows } from '@waymark/clickhouse';
 import { createEventId, parseResourceId } from '@waymark/contract';
+import { clickRow, EVENT_TABLES, type EventRow, leadRow, saleRow } from '@waymark/event-format';
 import { createLogger } from '@waymark/http-kit';
 import { buildApp } from '@waymark/query';
 import { createRateLimiter } from '@waymark/rate-limit';

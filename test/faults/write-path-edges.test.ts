@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { copyFile, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { EventRow } from '@waymark/clickhouse';
 import { createEventId } from '@waymark/contract';
+import type { EventRow } from '@waymark/event-format';
 import {
   clickClaim,
   createEventProducer,

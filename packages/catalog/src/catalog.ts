@@ -1,4 +1,5 @@
-import type { ClickHouseClient, EventTableKind } from '@waymark/clickhouse';
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import type { EventTableKind } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
 import { createCustomers } from './customers/customers.js';
 import { createDomains } from './domains/domains.js';

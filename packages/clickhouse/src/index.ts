@@ -10,9 +10,6 @@ export {
 export { DURATION_BOUNDS_MS, OPS_TABLES, type OpsTable } from './ops-tables.js';
 export { applyQueryLogView } from './query-log-view.js';
 export { applyRetention, type Retention, type RetentionOptions } from './retention.js';
-export * from './rows/event-rows.js';
 export { insertLines, type LineInsertion } from './rows/insert-lines.js';
 export { type Insertion, insertRows } from './rows/insert-rows.js';
-export { metadataPairs } from './rows/metadata-pairs.js';
-export { type RowKey, type RowSubjects, rowKey, rowSubjects } from './rows/row-text.js';
 export { type QueryCaller, type QueryReport, type RunQueryOptions, runCompiledQuery } from './run-query.js';

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { QueueKind } from '@waymark/clickhouse';
 import { createEventId } from '@waymark/contract';
+import type { QueueKind } from '@waymark/event-format';
 import { aClick, startRedis, startTcpProxy, type TcpProxy, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { clickClaim, createEventProducer, type EventProducer, type EventProducerOptions } from '../src/index.js';

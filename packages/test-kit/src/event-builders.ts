@@ -1,3 +1,4 @@
+import { createEventId } from '@waymark/contract';
 import {
   type ClickFacts,
   clickRow,
@@ -6,8 +7,7 @@ import {
   leadRow,
   type SaleFacts,
   saleRow,
-} from '@waymark/clickhouse';
-import { createEventId } from '@waymark/contract';
+} from '@waymark/event-format';
 
 /** 2026-11-02T10:30:00.000Z, a Monday: the time of a built event unless one is given. */
 export const BUILDER_TIME_MS = Date.UTC(2026, 10, 2, 10, 30);

@@ -1,10 +1,5 @@
-import {
-  type ClickHouseClient,
-  EVENT_TABLES,
-  type EventRow,
-  type EventTableKind,
-  insertRows,
-} from '@waymark/clickhouse';
+import { type ClickHouseClient, insertRows } from '@waymark/clickhouse';
+import { EVENT_TABLES, type EventRow, type EventTableKind } from '@waymark/event-format';
 
 async function insertEvents(client: ClickHouseClient, kind: EventTableKind, rows: readonly EventRow[]): Promise<void> {
   const { table, columns } = EVENT_TABLES[kind];

@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Catalog, type CustomerRecord, createCatalog, type LinkRecord, type NewLink } from '@waymark/catalog';
-import type { EventRow, LeadFacts, SaleFacts } from '@waymark/clickhouse';
 import { createEventId, parseResourceId } from '@waymark/contract';
+import type { EventRow, LeadFacts, SaleFacts } from '@waymark/event-format';
 import {
   createEventProducer,
   createEventWriter,

@@ -1,5 +1,5 @@
-import type { EventRow } from '@waymark/clickhouse';
 import { eventIdTime } from '@waymark/contract';
+import type { EventRow } from '@waymark/event-format';
 import { createGenerations } from '@waymark/event-queue';
 
 /**

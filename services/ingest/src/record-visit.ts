@@ -1,5 +1,5 @@
-import { clickRowText } from '@waymark/clickhouse';
 import { createEventId, type Trigger } from '@waymark/contract';
+import { clickRowText } from '@waymark/event-format';
 import { clickClaim, type EventProducer, type RecordedClick } from '@waymark/event-queue';
 import type { Visit } from '@waymark/visit';
 import { recordedUrl } from './redirect/address/final-url.js';

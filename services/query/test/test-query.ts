@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { type Catalog, type CustomerRecord, createCatalog, type LinkRecord } from '@waymark/catalog';
-import type { ClickFacts, EventRow, LeadFacts, SaleFacts } from '@waymark/clickhouse';
 import {
   analyticsRowSchemas,
   type ErrorBody,
@@ -11,6 +10,7 @@ import {
   parseResourceId,
   type Scope,
 } from '@waymark/contract';
+import type { ClickFacts, EventRow, LeadFacts, SaleFacts } from '@waymark/event-format';
 import { type App, createLogger } from '@waymark/http-kit';
 import { createRateLimiter } from '@waymark/rate-limit';
 import {

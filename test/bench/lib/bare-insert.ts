@@ -1,4 +1,5 @@
-import { createClickHouseClient, EVENT_TABLES, type EventRow } from '@waymark/clickhouse';
+import { createClickHouseClient } from '@waymark/clickhouse';
+import { EVENT_TABLES, type EventRow } from '@waymark/event-format';
 import { benchClick } from './bench-clicks.js';
 
 // The baseline of the writer: a loop of `client.insert` with 20,000 rows each, nothing queued, nothing claimed.

@@ -1,5 +1,5 @@
-import { clickRow, type EventRow } from '@waymark/clickhouse';
 import { createEventId } from '@waymark/contract';
+import { clickRow, type EventRow } from '@waymark/event-format';
 
 const COUNTRIES = ['US', 'DE', 'FR', 'IN', 'BR', 'GB', 'JP', 'CA'];
 const CITIES = ['Austin', 'Berlin', 'Lyon', 'Pune', 'Recife', 'Leeds', 'Osaka', 'Toronto'];

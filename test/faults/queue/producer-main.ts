@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { clickRow, clickRowText, leadRow, saleRow } from '@waymark/clickhouse';
 import { ApiError, createEventId, createResourceId, parseResourceId } from '@waymark/contract';
+import { clickRow, clickRowText, leadRow, saleRow } from '@waymark/event-format';
 import { clickClaim, createEventProducer, customerClaim, invoiceClaim } from '@waymark/event-queue';
 import type { Acknowledged, ProducerReport, ProducerTask } from './messages.js';
 

@@ -1,5 +1,5 @@
-import type { EventRow } from '@waymark/clickhouse';
 import { isInfrastructureError } from '@waymark/clickhouse';
+import type { EventRow } from '@waymark/event-format';
 import { UnknownOutcomeError, unavailable } from '../model/errors.js';
 
 export interface GroupCommitOptions {

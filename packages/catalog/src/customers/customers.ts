@@ -1,5 +1,6 @@
-import type { ClickHouseClient, EventRow } from '@waymark/clickhouse';
+import type { ClickHouseClient } from '@waymark/clickhouse';
 import { type Customer, createResourceId } from '@waymark/contract';
+import type { EventRow } from '@waymark/event-format';
 import { nameRow, recordRow } from '../model/entity-type.js';
 import { customerExternalId, customerKind } from '../model/entity-types.js';
 import type { CustomerRecord } from '../model/record-schemas.js';

@@ -1,5 +1,5 @@
-import type { EventRow, RowValue } from '@waymark/clickhouse';
 import { parseResourceId, type ResourceKind } from '@waymark/contract';
+import type { EventRow, RowValue } from '@waymark/event-format';
 import type { z } from 'zod';
 import { storableText } from './storable-text.js';
 

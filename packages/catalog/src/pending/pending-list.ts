@@ -1,4 +1,4 @@
-import type { RowValue } from '@waymark/clickhouse';
+import type { RowValue } from '@waymark/event-format';
 import type { QueryParameters } from '../clickhouse/query-rows.js';
 import type { CatalogRecord, Kind, QueuedKind } from '../model/entity-type.js';
 import { columnValue, numberOf } from '../model/entity-type.js';

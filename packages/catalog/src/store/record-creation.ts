@@ -1,5 +1,5 @@
-import type { EventRow } from '@waymark/clickhouse';
 import { ApiError } from '@waymark/contract';
+import type { EventRow } from '@waymark/event-format';
 import { type CatalogRecord, type Name, nameKey, nameRow, numberOf, recordRow } from '../model/entity-type.js';
 import { unavailable } from '../model/errors.js';
 import type { Lock, LockOptions } from '../redis/locks.js';

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ClickHouseClient, type EventRow, insertRows } from '@waymark/clickhouse';
+import { type ClickHouseClient, insertRows } from '@waymark/clickhouse';
+import type { EventRow } from '@waymark/event-format';
 import { createGroupCommit, type GroupCommit } from '../clickhouse/group-commit.js';
 import { type CatalogRecord, type Kind, recordColumns } from '../model/entity-type.js';
 import { type PendingRecords, withPending } from '../pending/pending-records.js';

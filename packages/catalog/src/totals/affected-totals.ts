@@ -1,5 +1,5 @@
-import { type EventTableKind, rowSubjects } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
+import { type EventTableKind, rowSubjects } from '@waymark/event-format';
 import type { Counted } from '../redis/change-feed.js';
 
 /** What an insert of 20,000 rows counts is told in pieces that hold up nobody who listens. */

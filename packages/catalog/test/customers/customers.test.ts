@@ -1,5 +1,6 @@
-import { insertRows, QUEUE_TABLES } from '@waymark/clickhouse';
+import { insertRows } from '@waymark/clickhouse';
 import { customerSchema } from '@waymark/contract';
+import { QUEUE_TABLES } from '@waymark/event-format';
 import { aClick, aCustomerRecord, aLead, aSale, insertLeads, insertSales } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Catalog, customerNameRow, customerRow, NAMES_TABLE, readableName } from '../../src/index.js';

@@ -1,5 +1,5 @@
-import type { EventRow } from '@waymark/clickhouse';
 import { createEventId, formatResourceId, parseResourceId } from '@waymark/contract';
+import type { EventRow } from '@waymark/event-format';
 import { aClick, aLead, aSale, insertClicks, insertSales, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { countedBy } from '../../src/totals/affected-totals.js';

@@ -1,6 +1,6 @@
 import type { ClickHouseSettings } from '@clickhouse/client';
+import type { EventRow } from '@waymark/event-format';
 import type { ClickHouseClient } from '../client.js';
-import type { EventRow } from './event-rows.js';
 
 export interface Insertion {
   readonly table: string;

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { EVENT_TABLES, type EventRow } from '@waymark/event-format';
 import {
   aClick,
   aLead,
@@ -10,7 +11,7 @@ import {
   type TestDatabase,
 } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { EVENT_TABLES, type EventRow, insertRows } from '../../src/index.js';
+import { insertRows } from '../../src/index.js';
 
 let db: TestDatabase;
 const start = Date.UTC(2025, 11, 31, 20);

@@ -1,12 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { EVENT_TABLES, type EventRow } from '@waymark/event-format';
 import { aClick, waitFor } from '@waymark/test-kit';
-import {
-  type ClickHouseClient,
-  EVENT_TABLES,
-  type EventRow,
-  insertRows,
-  isInfrastructureError,
-} from '../../src/index.js';
+import { type ClickHouseClient, insertRows, isInfrastructureError } from '../../src/index.js';
 
 export const ROWS_PER_GROUP = 50;
 const YEAR_MS = 365 * 24 * 3600 * 1000;

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { EVENT_TABLES } from '@waymark/event-format';
 import { aClick, aSale, createTestDatabase, type TestDatabase } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ClickHouseClient, EVENT_TABLES, insertRows } from '../../src/index.js';
+import { type ClickHouseClient, insertRows } from '../../src/index.js';
 import { aGroup, counts, everywhere, insertUntilDone, ROWS_PER_GROUP } from './event-groups.js';
 
 let db: TestDatabase;

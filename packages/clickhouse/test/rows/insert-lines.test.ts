@@ -1,7 +1,8 @@
 import { createEventId } from '@waymark/contract';
+import { EVENT_TABLES } from '@waymark/event-format';
 import { aClick, createTestDatabase, type TestDatabase } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EVENT_TABLES, insertLines } from '../../src/index.js';
+import { insertLines } from '../../src/index.js';
 
 const { table, columns } = EVENT_TABLES.click;
 

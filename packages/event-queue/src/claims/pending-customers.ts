@@ -1,4 +1,4 @@
-import type { EventRow } from '@waymark/clickhouse';
+import type { EventRow } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
 import type { StateValue } from '../producer/transaction.js';
 import { stateKey } from '../queue/keys.js';

@@ -1,5 +1,5 @@
-import type { EventRow, QueueKind } from '@waymark/clickhouse';
 import { ApiError } from '@waymark/contract';
+import type { EventRow, QueueKind } from '@waymark/event-format';
 import type { EntryFinal, StateValue } from './transaction.js';
 
 /** A row is at most that many bytes of JSON. */

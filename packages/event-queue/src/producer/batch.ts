@@ -1,4 +1,4 @@
-import { EVENT_ROW_VERSION, type QueueKind } from '@waymark/clickhouse';
+import { EVENT_ROW_VERSION, type QueueKind } from '@waymark/event-format';
 import type { JobDraft } from '../queue/job-adder.js';
 import { createJobId } from '../queue/job-id.js';
 import { joinRows } from '../queue/job-rows.js';

@@ -1,5 +1,5 @@
-import type { EventRow, QueueKind } from '@waymark/clickhouse';
 import { ApiError } from '@waymark/contract';
+import type { EventRow, QueueKind } from '@waymark/event-format';
 import { finalValue, OWNER_GIVES_UP_MS, pendingValue } from '../claims/claim-value.js';
 import { ClaimHeldError, type Claims, createClaims, notRecorded } from '../claims/claims.js';
 import { createJobAdder, keepAddingScripts } from '../queue/job-adder.js';

@@ -1,4 +1,4 @@
-import { QUEUE_TABLES, type QueueKind } from '@waymark/clickhouse';
+import { QUEUE_TABLES, type QueueKind } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { DiscardedTransactionError } from '../redis/execute-transaction.js';

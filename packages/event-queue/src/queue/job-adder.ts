@@ -1,4 +1,4 @@
-import type { QueueKind } from '@waymark/clickhouse';
+import type { QueueKind } from '@waymark/event-format';
 import { createRedisBackend, type IRedisTransaction, type JobsOptions, type RedisQueueBackend } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { DiscardedTransactionError, execute, PartialTransactionError } from '../redis/execute-transaction.js';

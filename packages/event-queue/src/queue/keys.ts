@@ -1,4 +1,4 @@
-import { QUEUE_TABLES, type QueueKind } from '@waymark/clickhouse';
+import { QUEUE_TABLES, type QueueKind } from '@waymark/event-format';
 import { QueueKeys } from 'bullmq';
 
 /**

@@ -1,4 +1,4 @@
-import type { QueueKind } from '@waymark/clickhouse';
+import type { QueueKind } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
 import { withinMs } from '../redis/deadline.js';
 import { jobIdTime } from './job-id.js';

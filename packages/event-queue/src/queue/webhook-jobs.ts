@@ -1,4 +1,4 @@
-import type { EventTableKind } from '@waymark/clickhouse';
+import type { EventTableKind } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
 import { createJobAdder, type JobAdder, type Transaction } from './job-adder.js';
 import { WEBHOOK_QUEUE } from './keys.js';

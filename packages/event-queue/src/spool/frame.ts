@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { QUEUE_TABLES, type QueueKind } from '@waymark/clickhouse';
+import { QUEUE_TABLES, type QueueKind } from '@waymark/event-format';
 import { z } from 'zod';
 import type { JobDraft } from '../queue/job-adder.js';
 import type { ClickMarker } from './batch-markers.js';

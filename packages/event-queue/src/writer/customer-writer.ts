@@ -1,4 +1,5 @@
-import { type ClickHouseClient, insertLines, insertRows, QUEUE_TABLES } from '@waymark/clickhouse';
+import { type ClickHouseClient, insertLines, insertRows } from '@waymark/clickhouse';
+import { QUEUE_TABLES } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { type PendingCustomer, removePendingCustomers } from '../claims/pending-customers.js';

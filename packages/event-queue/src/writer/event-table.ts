@@ -1,11 +1,5 @@
-import {
-  type ClickHouseClient,
-  EVENT_TABLES,
-  type EventTableKind,
-  insertLines,
-  type RowKey,
-  rowKey,
-} from '@waymark/clickhouse';
+import { type ClickHouseClient, insertLines } from '@waymark/clickhouse';
+import { EVENT_TABLES, type EventTableKind, type RowKey, rowKey } from '@waymark/event-format';
 import { joinRows } from '../queue/job-rows.js';
 
 /** The table of one event kind, as the writer uses it. */

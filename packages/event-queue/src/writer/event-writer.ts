@@ -1,10 +1,5 @@
-import {
-  type ClickHouseClient,
-  EVENT_TABLES,
-  type EventTableKind,
-  isInfrastructureError,
-  type QueueKind,
-} from '@waymark/clickhouse';
+import { type ClickHouseClient, isInfrastructureError } from '@waymark/clickhouse';
+import { EVENT_TABLES, type EventTableKind, type QueueKind } from '@waymark/event-format';
 import { createDeadLetters } from '../queue/dead-letters.js';
 import { QUEUE_KINDS, queueKey } from '../queue/keys.js';
 import type { WebhookJobsOf, WrittenGroup } from '../queue/webhook-jobs.js';

@@ -1,4 +1,5 @@
-import { type EventTableKind, isInfrastructureError, rowKey } from '@waymark/clickhouse';
+import { isInfrastructureError } from '@waymark/clickhouse';
+import { type EventTableKind, rowKey } from '@waymark/event-format';
 import type { QueueLogger } from '../redis/throttled-log.js';
 import type { EventTable } from './event-table.js';
 import type { GroupRows } from './group-rows.js';

@@ -1,4 +1,4 @@
-import { rowKey } from '@waymark/clickhouse';
+import { rowKey } from '@waymark/event-format';
 import { splitRows } from '../queue/job-rows.js';
 import type { NewGroup } from './manifest.js';
 import { rowFault } from './row-check.js';

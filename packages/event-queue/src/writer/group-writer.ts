@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type EventTableKind, rowKey } from '@waymark/clickhouse';
+import { type EventTableKind, rowKey } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
 import type { DeadLetter, DeadLetters } from '../queue/dead-letters.js';
 import { isRowJobId, jobIdTime } from '../queue/job-id.js';

@@ -1,4 +1,4 @@
-import type { QueueKind } from '@waymark/clickhouse';
+import type { QueueKind } from '@waymark/event-format';
 import { DelayedError, type Job, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { DeadLetters } from '../queue/dead-letters.js';

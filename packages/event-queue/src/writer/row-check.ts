@@ -1,5 +1,5 @@
-import type { RowKey } from '@waymark/clickhouse';
 import { eventIdTime } from '@waymark/contract';
+import type { RowKey } from '@waymark/event-format';
 
 /** A row's id may lie that far from the clock; outside, it is forged or much too late. */
 export const ROW_AGE_MS_MAX = 30 * 24 * 3_600_000;

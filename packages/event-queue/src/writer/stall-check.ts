@@ -1,4 +1,4 @@
-import type { QueueKind } from '@waymark/clickhouse';
+import type { QueueKind } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
 import { jobIdTime } from '../queue/job-id.js';
 import { queueKey } from '../queue/keys.js';

@@ -1,4 +1,4 @@
-import { type QueueKind, rowKey } from '@waymark/clickhouse';
+import { type QueueKind, rowKey } from '@waymark/event-format';
 
 /** What a workspace had in a group; times from an event to its being stored, milliseconds. */
 export interface WorkspaceShare {

@@ -1,4 +1,4 @@
-import type { QueueKind } from '@waymark/clickhouse';
+import type { QueueKind } from '@waymark/event-format';
 import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { createEventWriter, type EventWriter, type EventWriterOptions } from '../../src/index.js';

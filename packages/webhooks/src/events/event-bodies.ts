@@ -6,8 +6,9 @@ import {
   WEBHOOK_SIGHT,
   type WebhookRecord,
 } from '@waymark/catalog';
-import type { ClickHouseClient, EventTableKind } from '@waymark/clickhouse';
+import type { ClickHouseClient } from '@waymark/clickhouse';
 import { type Customer, deletedCustomer, type Link, type WebhookPartner, type WebhookTrigger } from '@waymark/contract';
+import type { EventTableKind } from '@waymark/event-format';
 import type { ToldEvent } from '../delivery/webhook-job.js';
 import { eventIdOf } from './event-id.js';
 import { TRIGGER_OF } from './follow-events.js';

@@ -1,6 +1,6 @@
 import type { Catalog, WebhookRecord } from '@waymark/catalog';
-import { type EventTableKind, type RowSubjects, rowSubjects } from '@waymark/clickhouse';
 import { formatResourceId, type WebhookTrigger } from '@waymark/contract';
+import { type EventTableKind, type RowSubjects, rowSubjects } from '@waymark/event-format';
 import type { WebhookJob, WebhookJobsOf } from '@waymark/event-queue';
 import { jobText, webhookJobId } from '../delivery/webhook-job.js';
 

@@ -1,5 +1,6 @@
-import { type ClickHouseClient, EVENT_TABLES, type EventTableKind } from '@waymark/clickhouse';
+import type { ClickHouseClient } from '@waymark/clickhouse';
 import { eventIdTime, formatResourceId, parseResourceId } from '@waymark/contract';
+import { EVENT_TABLES, type EventTableKind } from '@waymark/event-format';
 
 /** An event as ClickHouse has it. */
 export interface StoredEvent {

@@ -1,5 +1,5 @@
-import { EVENT_TABLES } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
+import { EVENT_TABLES } from '@waymark/event-format';
 import { aClick } from '@waymark/test-kit';
 import { expect, test } from 'vitest';
 import { leadRows } from '../../src/track/conversions/lead-rows.js';

@@ -1,5 +1,5 @@
 import type { EventKind, Link } from '@waymark/contract';
-import { type PayloadParts, readPayload, type SaleParts } from './payload.js';
+import { type PayloadParts, readPayload, type SaleParts } from '@waymark/event-format';
 
 /** A row of a page of events, in the order of the plan's columns; name and customer are of leads and sales only. */
 export type EventPageRow = readonly [

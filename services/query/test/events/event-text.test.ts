@@ -1,10 +1,17 @@
-import { type ClickFacts, clickRow, EVENT_TABLES, type EventRow, leadRow, saleRow } from '@waymark/clickhouse';
 import { createEventId, deletedCustomer, type Link, PAYMENT_PROCESSORS, TRIGGERS } from '@waymark/contract';
+import {
+  type ClickFacts,
+  clickRow,
+  EVENT_TABLES,
+  type EventRow,
+  leadRow,
+  readPayload,
+  saleRow,
+} from '@waymark/event-format';
 import { aLinkRecord } from '@waymark/test-kit';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type EventPageRow, eventText, linkTexts } from '../../src/events/event-text.js';
-import { readPayload } from '../../src/events/payload.js';
 
 const TIME = '2026-11-21T14:30:00.250Z';
 const MS = Date.parse(TIME);

@@ -1,5 +1,5 @@
 import type { LinkRecord } from '@waymark/catalog';
-import type { EventRow } from '@waymark/clickhouse';
+import type { EventRow } from '@waymark/event-format';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { aWorkspace, NOW, startQuery, type TestQuery, type TestWorkspace } from '../test-query.js';
 

@@ -1,5 +1,5 @@
-import type { EventRow } from '@waymark/clickhouse';
 import { createResourceId } from '@waymark/contract';
+import type { EventRow } from '@waymark/event-format';
 import { expect } from 'vitest';
 import { aWorkspace, NOW, type TestQuery, type TestWorkspace } from '../test-query.js';
 

@@ -1,4 +1,4 @@
-import type { QueueKind } from '@waymark/clickhouse';
+import type { QueueKind } from '@waymark/event-format';
 import type { EventProducer } from '@waymark/event-queue';
 import { orUnavailable, unavailable } from '../unavailable.js';
 

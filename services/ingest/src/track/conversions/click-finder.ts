@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { createBatchLoader } from '@waymark/catalog';
-import type { ClickHouseClient, EventRow } from '@waymark/clickhouse';
+import type { ClickHouseClient } from '@waymark/clickhouse';
 import { ApiError, parseResourceId, trustedEventIdTime } from '@waymark/contract';
+import type { EventRow } from '@waymark/event-format';
 import type { EventProducer } from '@waymark/event-queue';
 import { LRUCache } from 'lru-cache';
 import type { FreshClicks } from '../../fresh-clicks.js';

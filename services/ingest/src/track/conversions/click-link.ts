@@ -1,6 +1,6 @@
 import type { Catalog, LinkRecord } from '@waymark/catalog';
-import type { EventRow } from '@waymark/clickhouse';
 import { ApiError, formatResourceId } from '@waymark/contract';
+import type { EventRow } from '@waymark/event-format';
 import { orUnavailable } from '../unavailable.js';
 import type { ClickFinder } from './click-finder.js';
 import { readClick } from './click-rows.js';

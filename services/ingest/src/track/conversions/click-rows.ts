@@ -1,4 +1,4 @@
-import { CLICK_ATTRIBUTE_COLUMNS, EVENT_TABLES, type EventRow, PAYLOAD_HEAD } from '@waymark/clickhouse';
+import { CLICK_ATTRIBUTE_COLUMNS, EVENT_TABLES, type EventRow, PAYLOAD_HEAD } from '@waymark/event-format';
 
 const ATTRIBUTES = CLICK_ATTRIBUTE_COLUMNS.join(', ');
 

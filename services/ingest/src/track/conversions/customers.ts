@@ -6,7 +6,7 @@ import {
   draftCustomer,
   type LinkRecord,
 } from '@waymark/catalog';
-import type { EventRow } from '@waymark/clickhouse';
+import type { EventRow } from '@waymark/event-format';
 import {
   CUSTOMER_CLAIM_MS,
   customerClaim,

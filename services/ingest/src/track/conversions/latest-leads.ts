@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { CustomerRecord } from '@waymark/catalog';
-import type { ClickHouseClient, EventRow } from '@waymark/clickhouse';
+import type { ClickHouseClient } from '@waymark/clickhouse';
 import { parseResourceId } from '@waymark/contract';
+import type { EventRow } from '@waymark/event-format';
 import { type StateValue, stateKey } from '@waymark/event-queue';
 import { orUnavailable } from '../unavailable.js';
 import type { Backlog } from './backlog.js';

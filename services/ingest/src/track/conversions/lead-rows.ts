@@ -1,5 +1,5 @@
-import { EVENT_TABLES, type EventRow, leadRow } from '@waymark/clickhouse';
 import { createEventId, parseResourceId } from '@waymark/contract';
+import { EVENT_TABLES, type EventRow, leadRow } from '@waymark/event-format';
 import type { QueuedRow } from '@waymark/event-queue';
 
 const EVENT_ID = EVENT_TABLES.lead.columns[1].indexOf('event_id');

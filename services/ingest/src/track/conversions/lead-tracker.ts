@@ -1,6 +1,6 @@
 import { type CustomerRecord, customerName, type LinkRecord, shortLinkOf } from '@waymark/catalog';
-import type { EventRow } from '@waymark/clickhouse';
 import { ApiError, fieldError, type TrackLeadBody, type TrackLeadResponse } from '@waymark/contract';
+import type { EventRow } from '@waymark/event-format';
 import { ClaimHeldError, customerClaim, leadClaim } from '@waymark/event-queue';
 import type { TrackDeps } from '../track-deps.js';
 import { withClaims } from './claim-hold.js';

@@ -1,5 +1,4 @@
 import { type CustomerRecord, customerName, type LinkRecord } from '@waymark/catalog';
-import { type EventRow, saleRow } from '@waymark/clickhouse';
 import {
   ApiError,
   createEventId,
@@ -8,6 +7,7 @@ import {
   type TrackSaleBody,
   type TrackSaleResponse,
 } from '@waymark/contract';
+import { type EventRow, saleRow } from '@waymark/event-format';
 import { customerClaim, firstSaleClaim, invoiceClaim, type QueuedRow, type StateValue } from '@waymark/event-queue';
 import type { TrackDeps } from '../track-deps.js';
 import type { Backlog } from './backlog.js';

@@ -12,7 +12,7 @@ import {
   PAYLOAD_HEAD,
   PAYLOAD_TAIL,
   saleRow,
-} from '../../src/index.js';
+} from '../src/index.js';
 
 const facts: ClickFacts = {
   workspaceId: '7',

@@ -1,4 +1,4 @@
-import { PAYLOAD_HEAD, PAYLOAD_TAIL } from '@waymark/clickhouse';
+import { PAYLOAD_HEAD, PAYLOAD_TAIL } from './event-rows.js';
 
 /** The pieces of a payload of version 1 that an item is put together from. All but the click's id are JSON text. */
 export interface PayloadParts {

@@ -2,7 +2,7 @@ import { createEventId } from '@waymark/contract';
 import { aClick, aLead, aSale } from '@waymark/test-kit';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { rowKey, rowSubjects } from '../../src/index.js';
+import { rowKey, rowSubjects } from '../src/index.js';
 
 const number = fc.bigInt({ min: 1n, max: 2n ** 64n - 1n }).map(String);
 /** Texts that look like what is between the values of a row. */
