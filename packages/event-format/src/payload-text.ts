@@ -1,4 +1,4 @@
-import { PAYLOAD_HEAD, PAYLOAD_TAIL } from './event-rows.js';
+import { PAYLOAD_HEAD, PAYLOAD_TAIL } from './payload.js';
 
 /** The pieces of a payload of version 1 that an item is put together from. All but the click's id are JSON text. */
 export interface PayloadParts {
@@ -35,7 +35,7 @@ const PROCESSOR_START = ',"paymentProcessor":';
 const CURRENCY_START = ',"currency":';
 
 function unreadable(what: string): Error {
-  return new Error(`a stored payload has no ${what}: it is none of version 1`);
+  return new Error(`a stored payload has no ${what}: it is not of version 1`);
 }
 
 /**

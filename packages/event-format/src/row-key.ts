@@ -1,7 +1,7 @@
-import type { EventTableKind } from './event-rows.js';
+import type { EventTableKind } from './columns.js';
 
 /**
- * Rows of events as they travel: JSON arrays in the order of the columns of event-rows.ts. What begins them is read here without
+ * Rows of events as they travel: JSON arrays in the order of the columns of columns.ts. What begins them is read here without
  * parsing the rest. Ids of other things are decimal numbers, with quotes or without.
  */
 

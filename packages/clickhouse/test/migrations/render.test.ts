@@ -104,7 +104,7 @@ describe('every migration', () => {
   });
 
   test('has a column list for its rows that names every column the tables do not make themselves', async () => {
-    const { QUEUE_TABLES } = await import('../../src/index.js');
+    const { QUEUE_TABLES } = await import('@waymark/event-format');
     for (const { table, columns } of Object.values(QUEUE_TABLES)) {
       const result = await db.client.query({
         query: `SELECT name FROM system.columns

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { eventIdTime, formatResourceId, parseResourceId } from '@waymark/contract';
-import { EVENT_TABLES, type EventTableKind } from '@waymark/event-format';
+import { EVENT_TABLES, type EventPayload, type EventTableKind, parsePayload } from '@waymark/event-format';
 
 /** An event as ClickHouse has it. */
 export interface StoredEvent {
@@ -14,14 +14,6 @@ export interface StoredEvent {
   readonly ip: string;
 }
 
-/** Payload version 1: see event-rows.ts of packages/clickhouse. The click's `ip` is a column of its own. */
-interface EventPayload {
-  readonly v: 1;
-  readonly click: Readonly<Record<string, unknown>>;
-  readonly sale?: unknown;
-  readonly metadata?: unknown;
-}
-
 const READ_SECONDS_MAX = 10;
 const CONVERSION_COLUMNS = ', event_name, toString(customer_id)';
 
@@ -32,12 +24,6 @@ function dateTime(milliseconds: number): string {
 
 type Row = readonly [id: string, link: string, payload: string, ip: string, eventName?: string, customer?: string];
 
-function readPayload(text: string): EventPayload {
-  const payload = JSON.parse(text) as EventPayload;
-  if (payload.v !== 1) throw new Error('a stored payload is none of version 1');
-  return payload;
-}
-
 function storedEvent([id, link, payload, ip, eventName = '', customer]: Row): StoredEvent {
   return {
     id,
@@ -45,7 +31,7 @@ function storedEvent([id, link, payload, ip, eventName = '', customer]: Row): St
     linkId: formatResourceId('link', link),
     eventName,
     customerId: customer === undefined ? undefined : formatResourceId('customer', customer),
-    payload: readPayload(payload),
+    payload: parsePayload(payload),
     ip,
   };
 }

@@ -1,0 +1,26 @@
+/** The URL up to its `?`. */
+export function withoutQuery(url: string): string {
+  const mark = url.indexOf('?');
+  return mark < 0 ? url : url.slice(0, mark);
+}
+
+const UTM_PARAMETERS = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content'] as const;
+
+const NO_UTM_VALUES = ['', '', '', '', ''];
+
+/** False when the URL certainly has no UTM parameter. Names may be percent-encoded. */
+export function mayHaveUtm(url: string): boolean {
+  return url.includes('utm_') || /[?&][^=&?#]*%/.test(url);
+}
+
+/** Decoded UTM values of a URL's query in the order of the `utm_` columns, `''` for those it lacks. */
+export function utmValues(url: string): string[] {
+  if (!mayHaveUtm(url)) return NO_UTM_VALUES;
+  // The router of a page may keep a query of its own behind the #.
+  const fragment = url.indexOf('#');
+  const address = fragment < 0 ? url : url.slice(0, fragment);
+  const start = address.indexOf('?');
+  if (start < 0) return NO_UTM_VALUES;
+  const parameters = new URLSearchParams(address.slice(start + 1));
+  return UTM_PARAMETERS.map((name) => parameters.get(name) ?? '');
+}
