@@ -20,6 +20,7 @@ const DRAWN = {
   'rate-limit': ['contract'],
   'http-kit': ['contract', 'catalog', 'rate-limit'],
   observability: ['contract', 'clickhouse', 'event-queue', 'http-kit'],
+  bootstrap: ['catalog', 'config', 'http-kit', 'observability', 'rate-limit'],
   'test-kit': [
     'contract',
     'event-query',

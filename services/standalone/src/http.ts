@@ -1,24 +1,14 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openStores } from '@waymark/catalog';
-import { describeSettings, loadSettings, readAdminKey, readInstanceKey, type Settings } from '@waymark/config';
+import { runServiceProcess, startServiceBase } from '@waymark/bootstrap';
+import type { Settings } from '@waymark/config';
 import { createEventProducer, createRecordedClaims } from '@waymark/event-queue';
-import {
-  type App,
-  authPlugin,
-  type CreateAppOptions,
-  createApp,
-  createLogger,
-  type Logger,
-  runService,
-  type Service,
-} from '@waymark/http-kit';
+import { type App, authPlugin, type CreateAppOptions, createApp, type Logger, type Service } from '@waymark/http-kit';
 import { buildLinkApp, createIngestDeps, trackRoutes } from '@waymark/ingest';
 import { managementRoutes, opsRoutes } from '@waymark/management';
-import { metricsRoute, requestCountPlugin, startOperations, startTracing } from '@waymark/observability';
+import { requestCountPlugin } from '@waymark/observability';
 import { createOutbound } from '@waymark/outbound';
 import { queryRoutes } from '@waymark/query';
-import { createRateLimiter } from '@waymark/rate-limit';
 import { createWebhookNotifier } from '@waymark/webhooks';
 
 const CONNECT_PATIENCE_MS = 5_000;
@@ -41,38 +31,17 @@ async function untilConnected(checks: readonly (() => Promise<unknown>)[]): Prom
 /** The HTTP services in one process: management, query and `/track` on the API port, redirects on the link port. */
 async function start(settings: Settings, logger: Logger): Promise<Service> {
   const { host, defaultDomain } = settings;
-  const instanceKey = readInstanceKey(settings);
-  const stores = openStores(settings, instanceKey, logger);
-  const { redisUrl, redis, clickhouse, catalog } = stores;
   const spoolDirectory = join(settings.dataDir, 'spool');
+  const base = await startServiceBase({ service: 'http', settings, logger, spoolDirectory });
+  const { redisUrl, redis, clickhouse, catalog, rateLimiter, operations, adminKey } = base;
   const producer = createEventProducer({ redisUrl, spoolDirectory, logger });
-  const catalogLookups = catalog.lookups;
-  const tracing = await startTracing({ service: 'http', settings, logger });
-  const operations = startOperations({
-    service: 'http',
-    tracing,
-    redis,
-    clickhouse,
-    spoolDirectory,
-    catalogLookups,
-    logger,
-  });
-  const rateLimiter = createRateLimiter(redis, { instanceKey, logger });
-  const ingest = createIngestDeps({ settings, instanceKey, catalog, producer, clickhouse, redis, rateLimiter, logger });
-
-  const options: CreateAppOptions = {
-    logger,
-    docBase: settings.docBase,
-    baseUrl: settings.baseUrl,
-    trustedProxies: settings.trustedProxies,
-    requireHttps: settings.requireHttps,
-    readiness: { clickhouse: () => clickhouse.command({ query: 'SELECT 1' }), redis: () => producer.ping() },
-  };
+  const ingest = createIngestDeps({ ...base, settings, producer, logger });
+  const readiness = { clickhouse: base.checkClickHouse, redis: () => producer.ping() };
+  const options: CreateAppOptions = { ...base.appOptions, readiness };
   await untilConnected([() => producer.ping(), () => redis.ping()]);
   const api = createApp(options);
   api.register(requestCountPlugin, { operations });
-  const adminKey = readAdminKey(settings);
-  api.register(metricsRoute, { operations, adminKey, rateLimiter });
+  base.addMetrics(api);
   const { componentStatus } = operations.components;
   const ops = { adminKey, rateLimiter, clickhouse, redis, componentStatus, now: Date.now };
   api.register(async (routes) => opsRoutes(routes as App, ops));
@@ -96,14 +65,9 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
       ingest.close();
       outbound.close();
       notifier.close();
-      await operations.close();
-      await rateLimiter.close();
-      await stores.close();
+      await base.close();
     },
   };
 }
 
-const settings = loadSettings();
-const logger = createLogger({ name: 'http', level: settings.logLevel });
-logger.info({ settings: describeSettings(settings) }, 'starting');
-await runService(() => start(settings, logger), { logger, deadlineMs: settings.shutdownDeadlineMs });
+await runServiceProcess('http', start);

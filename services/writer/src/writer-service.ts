@@ -1,10 +1,8 @@
-import { type LinkRecord, openStores } from '@waymark/catalog';
-import type { ClickHouseClient } from '@waymark/clickhouse';
-import { readAdminKey, readInstanceKey, type Settings, SettingsError } from '@waymark/config';
+import { type ServiceBase, startServiceBase } from '@waymark/bootstrap';
+import type { LinkRecord } from '@waymark/catalog';
+import { type Settings, SettingsError } from '@waymark/config';
 import { createEventWriter, type EventWriter, type WrittenGroup } from '@waymark/event-queue';
 import { type App, createApp, type Logger, type Service } from '@waymark/http-kit';
-import { metricsRoute, startOperations, startTracing } from '@waymark/observability';
-import { createRateLimiter } from '@waymark/rate-limit';
 import { createEventFollower, createWebhookNotifier } from '@waymark/webhooks';
 import { CLOSE_SHARE } from './close-share.js';
 import { startDeliveries } from './deliveries.js';
@@ -19,25 +17,12 @@ function checkStores({ redisUrl, clickhouseUrl }: Settings): void {
   }
 }
 
-interface HealthDeps {
-  readonly settings: Settings;
-  readonly logger: Logger;
-  readonly clickhouse: ClickHouseClient;
-  readonly writer: Pick<EventWriter, 'check' | 'checkProgress'>;
-}
-
 /** `/healthz`, `/readyz` and `/metrics`: a writer has no other routes. */
-function buildHealthApp({ settings, logger, clickhouse, writer }: HealthDeps): App {
+function buildHealthApp(base: ServiceBase, writer: Pick<EventWriter, 'check' | 'checkProgress'>): App {
+  const { logger, docBase, trustedProxies } = base.appOptions;
   return createApp({
-    logger,
-    docBase: settings.docBase,
-    trustedProxies: settings.trustedProxies,
-    title: 'Waymark writer',
-    readiness: {
-      queue: writer.check,
-      progress: writer.checkProgress,
-      clickhouse: () => clickhouse.command({ query: 'SELECT 1' }),
-    },
+    ...{ logger, docBase, trustedProxies, title: 'Waymark writer' },
+    readiness: { queue: writer.check, progress: writer.checkProgress, clickhouse: base.checkClickHouse },
   });
 }
 
@@ -47,26 +32,13 @@ function buildHealthApp({ settings, logger, clickhouse, writer }: HealthDeps): A
  */
 export async function startWriter(settings: Settings, logger: Logger): Promise<Service> {
   checkStores(settings);
-  const instanceKey = readInstanceKey(settings);
-  const stores = openStores(settings, instanceKey, logger);
-  const { redisUrl, redis, clickhouse, catalog } = stores;
+  const base = await startServiceBase({ service: 'writer', settings, logger, isWriter: true });
+  const { redisUrl, redis, clickhouse, catalog, operations } = base;
   const closeMs = settings.shutdownDeadlineMs * CLOSE_SHARE;
   const webhookJobsOf = createEventFollower({ catalog });
-  const catalogLookups = catalog.lookups;
-  const tracing = await startTracing({ service: 'writer', settings, logger });
-  const operations = startOperations({
-    service: 'writer',
-    tracing,
-    isWriter: true,
-    redis,
-    clickhouse,
-    catalogLookups,
-    logger,
-  });
   const onInserted = ({ kind, rows }: WrittenGroup) => void catalog.announceCounted(kind, rows);
   const onStored = operations.countGroup;
   const writer = createEventWriter({ redisUrl, clickhouse, logger, closeMs, webhookJobsOf, onInserted, onStored });
-  const rateLimiter = createRateLimiter(redis, { instanceKey, logger });
   const deliveries = startDeliveries(logger, settings.shutdownDeadlineMs * DELIVERIES_SHARE);
   const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
   const onChanged = (link: LinkRecord) => notifier.linkChanged('link.updated', link);
@@ -74,12 +46,10 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const close = async () => {
     await Promise.all([writer.close(), deliveries.close(), linkTests.close()]);
     notifier.close();
-    await operations.close();
-    await rateLimiter.close();
-    await stores.close();
+    await base.close();
   };
-  const app = buildHealthApp({ settings, logger, clickhouse, writer });
-  app.register(metricsRoute, { operations, adminKey: readAdminKey(settings), rateLimiter });
+  const app = buildHealthApp(base, writer);
+  base.addMetrics(app);
   try {
     await app.listen({ host: settings.host, port: settings.writerPort });
   } catch (err) {

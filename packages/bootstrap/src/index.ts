@@ -1,0 +1,2 @@
+export { runServiceProcess } from './run-service-process.js';
+export { type ServiceBase, type ServiceBaseOptions, startServiceBase } from './service-base.js';

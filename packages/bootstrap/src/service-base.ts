@@ -1,0 +1,60 @@
+import { openStores, type Stores } from '@waymark/catalog';
+import { readAdminKey, readInstanceKey, type Settings } from '@waymark/config';
+import type { App, CreateAppOptions, Logger } from '@waymark/http-kit';
+import {
+  metricsRoute,
+  type Operations,
+  type OperationsOptions,
+  startOperations,
+  startTracing,
+} from '@waymark/observability';
+import { createRateLimiter, type RateLimiter } from '@waymark/rate-limit';
+
+export interface ServiceBaseOptions extends Pick<OperationsOptions, 'spoolDirectory' | 'isWriter'> {
+  /** http, ingest, query, management or writer: its label in metrics and traces. */
+  readonly service: string;
+  readonly settings: Settings;
+  readonly logger: Logger;
+}
+
+/** What every service is built on. */
+export interface ServiceBase extends Pick<Stores, 'redisUrl' | 'redis' | 'clickhouse' | 'catalog'> {
+  readonly instanceKey: Buffer;
+  readonly adminKey: string | undefined;
+  readonly rateLimiter: RateLimiter;
+  readonly operations: Operations;
+  /** Options of the service's Fastify apps, without its readiness checks. */
+  readonly appOptions: Omit<CreateAppOptions, 'readiness'>;
+  /** Rejects when ClickHouse does not answer. */
+  checkClickHouse(): Promise<unknown>;
+  /** Adds `GET /metrics`, behind the admin key. */
+  addMetrics(app: App): void;
+  /** Closes metrics, rate limits and stores. Call it after everything that uses them is closed. */
+  close(): Promise<void>;
+}
+
+/** Opens the stores and starts rate limits, metrics and tracing. */
+export async function startServiceBase(options: ServiceBaseOptions): Promise<ServiceBase> {
+  const { settings, logger, ...rest } = options;
+  const instanceKey = readInstanceKey(settings);
+  const adminKey = readAdminKey(settings);
+  const stores = openStores(settings, instanceKey, logger);
+  const { redisUrl, redis, clickhouse, catalog } = stores;
+  const rateLimiter = createRateLimiter(redis, { instanceKey, logger });
+  const tracing = await startTracing(options);
+  const catalogLookups = catalog.lookups;
+  const operations = startOperations({ ...rest, tracing, redis, clickhouse, catalogLookups, logger });
+  const { docBase, baseUrl, trustedProxies, requireHttps } = settings;
+  return {
+    ...{ redisUrl, redis, clickhouse, catalog },
+    ...{ instanceKey, adminKey, rateLimiter, operations },
+    appOptions: { logger, docBase, baseUrl, trustedProxies, requireHttps },
+    checkClickHouse: () => clickhouse.command({ query: 'SELECT 1' }),
+    addMetrics: (app) => void app.register(metricsRoute, { operations, adminKey, rateLimiter }),
+    async close() {
+      await operations.close();
+      await rateLimiter.close();
+      await stores.close();
+    },
+  };
+}
