@@ -1,5 +1,6 @@
 // What the repository says must be found in the repository: comments and documents point to no text outside of it, such as a
-// section of a specification or a number of an issue, and every relative link of a Markdown file leads to a file and a heading.
+// section of a specification or a number of an issue. In Markdown files every relative link leads to a file and a heading, every
+// path and test in backquotes exists, and so does every command. docs/settings.md and packages/config have the same settings.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
@@ -41,6 +42,68 @@ function checkLinks(file, text) {
   }
 }
 
+const FOLDER_PATH = /`((?:packages|services|scripts|test|docs|clickhouse|deploy)\/[\w@./-]*)`/g;
+const TEST_NAME = /`([\w./-]+\.test\.ts)`/g;
+const NPM_COMMAND = /\bnpm (?:run ([\w:-]+)|(test)\b)/g;
+const WAYMARK_COMMAND = /\bwaymark(?:\.mjs)? ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?/g;
+const SETTINGS_PAGE = 'docs/settings.md';
+
+const npmScripts = JSON.parse(readFileSync('package.json', 'utf8')).scripts;
+const cliSource = readFileSync('services/cli/src/main.ts', 'utf8');
+const cliCommands = [...cliSource.matchAll(/\.command\(\s*'([a-z -]+?)(?: [[<][^']*)?'/g)].map(
+  ([, command]) => command,
+);
+const settingsSource = readFileSync('packages/config/src/settings.ts', 'utf8');
+const settings = [...settingsSource.matchAll(/^ {2}([A-Z][A-Z\d_]+): /gm)].map(([, name]) => name);
+
+/** Paths in backquotes, and tests that are named without their folder, exist. */
+function checkPaths(file, text, allFiles) {
+  for (const [, path] of text.matchAll(FOLDER_PATH)) {
+    if (!existsSync(path)) complaints.push(`${file}: names ${path}, which is not there`);
+  }
+  for (const [, name] of text.matchAll(TEST_NAME)) {
+    if (!allFiles.some((path) => `/${path}`.endsWith(`/${name}`)))
+      complaints.push(`${file}: names ${name}, which is not there`);
+  }
+}
+
+/** Commands of npm and of the command line exist. */
+function checkCommands(file, text) {
+  for (const [, script, test] of text.matchAll(NPM_COMMAND)) {
+    if (!((script ?? test) in npmScripts)) complaints.push(`${file}: npm has no script ${script ?? test}`);
+  }
+  for (const line of text.split('\n').filter((one) => /npx waymark|waymark\.mjs/.test(one))) {
+    for (const [command, first, second] of line.matchAll(WAYMARK_COMMAND)) {
+      const isKnown = cliCommands.includes(first) || cliCommands.includes(`${first} ${second}`);
+      if (!isKnown) complaints.push(`${file}: there is no command "${command}"`);
+    }
+  }
+}
+
+/** The settings page and `packages/config` have the same settings, and the README names no other. */
+function checkSettings() {
+  const page = readFileSync(SETTINGS_PAGE, 'utf8');
+  const rows = page.split('\n').filter((line) => line.startsWith('| `'));
+  const described = new Set(
+    rows.flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name)),
+  );
+  for (const [, name] of page.matchAll(/`([A-Z][A-Z\d]*(?:_[A-Z\d]+)+)`/g)) described.add(name);
+  for (const name of settings) {
+    if (!described.has(name)) complaints.push(`${SETTINGS_PAGE}: does not describe the setting ${name}`);
+  }
+  for (const name of described) {
+    if (!settings.includes(name)) complaints.push(`${SETTINGS_PAGE}: packages/config declares no setting ${name}`);
+  }
+  for (const [, name] of readFileSync('README.md', 'utf8').matchAll(
+    /(?<![\w.$])([A-Z][A-Z\d]*(?:_[A-Z\d]+)+)(?![\w])/g,
+  )) {
+    // Variables of the reader's own shell.
+    if (!settings.includes(name) && !name.startsWith('WAYMARK_')) {
+      complaints.push(`README.md: packages/config declares no setting ${name}`);
+    }
+  }
+}
+
 function filesIn(folder) {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
@@ -61,8 +124,14 @@ for (const file of files) {
       if (!isDocument(name)) complaints.push(`${file}:${index + 1}: names ${name}, which is not in the repository`);
     }
   });
-  if (file.endsWith('.md')) checkLinks(file, text);
+  if (file.endsWith('.md')) {
+    checkLinks(file, text);
+    checkCommands(file, text);
+    // The change log names files as they were.
+    if (file !== 'CHANGELOG.md') checkPaths(file, text, files);
+  }
 }
+checkSettings();
 
 for (const complaint of complaints) console.error(complaint);
 console.log(`references: ${complaints.length === 0 ? `${files.length} files` : `${complaints.length} lead nowhere`}`);
