@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `npm run faults`: the fault tests in their long form, with a report. `npm run verify` runs the short form of each.
+# `npm run faults [-- file …]`: the fault tests in their long form, with a report. `npm run verify` runs the short form of each.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
@@ -7,4 +7,5 @@ require_node
 provide_redis
 install_packages
 build
-exec vitest run --mode faults test/faults test/hostile "$@"
+[ "$#" -gt 0 ] || set -- test/faults test/hostile
+exec vitest run --mode faults "$@"

@@ -72,6 +72,25 @@ describe('the first five minutes', { timeout: 120_000 }, () => {
     expect(documented.map(withoutPlace)).toEqual(printed.map(withoutPlace));
   });
 
+  it('begin at an address that leads a browser to the documentation and the operators’ page', async () => {
+    const browser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+    const page = await fetch(state.api, { headers: browser });
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    const paths = new Set([...(await page.text()).matchAll(/href="([^"]+)"/g)].map(([, path]) => path));
+    expect([...paths].sort()).toEqual(['docs', 'docs/reference', 'openapi.json', 'ops', 'readyz']);
+    for (const path of paths) {
+      const { status } = await fetch(`${state.api}/${path}`, { headers: browser });
+      expect([path, status]).toEqual([path, path === 'ops' ? 401 : 200]);
+    }
+    expect(await (await fetch(state.api)).json()).toEqual({
+      name: 'Waymark',
+      documentation: `${state.api}/docs`,
+      openapi: `${state.api}/openapi.json`,
+    });
+    // On the link port the same path is the domain's own link: an unknown host has none.
+    expect((await fetch(state.links, { headers: browser })).status).toBe(404);
+  });
+
   it.skipIf(!hasCurl())('work line by line as printed', async () => {
     const [create, follow, lead, sale, clicks, leads, sales, count] = printed as [
       string,
