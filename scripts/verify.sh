@@ -22,7 +22,7 @@ provide_proxies
 check 'build' tsc -b
 check 'types of the tests' tsc -p tsconfig.test.json
 check 'style (biome)' biome check --error-on-warnings .
-check 'direction of imports' node scripts/check-imports.mjs
+check 'direction of imports' npm run --silent check:imports
 check 'dead code (knip)' knip --no-progress
 say 'tests'
 vitest run --reporter=default --reporter=json --outputFile.json="$report" "$@" || broken+=('tests')

@@ -3,21 +3,21 @@ export { type BindScope, type BoundFilters, type BoundRequest, bind, bindFilters
 export { compile, type EventsRequest } from './compile.js';
 export { parseInstant } from './dates/instant.js';
 export type { TimeRange } from './dates/time-range.js';
-export { type Cursor, openCursor, type Position, writeCursor } from './parse/cursor.js';
+export { edgeOf, listText, type PageEdge, untilEdge } from './first-page-hint.js';
+export { type Cursor, openCursor, writeCursor } from './parse/cursor.js';
 export { checkDateRange } from './parse/date-range-gate.js';
 export { linkNames } from './parse/link-names.js';
 export { parseMultiValue, type ValueLists } from './parse/multi-value.js';
+export type { Page, Position } from './parse/page.js';
 export { type FilterQuery, parse, parseFilters } from './parse/parse.js';
 export type {
   CustomerReference,
   Filter,
   LinkReference,
-  Page,
   ParsedFilters,
   ParsedRequest,
 } from './parse/parsed-request.js';
-export { type PageStart, planFirstEvent, planHead, planSlot } from './plan/far-page.js';
-export { edgeOf, listText, type PageEdge, untilEdge } from './plan/first-page-hint.js';
+export { planFirstEvent, planHead, planSlot } from './plan/far-page.js';
 export { planLinkEvents } from './plan/link-reads.js';
 export { type PagePlan, plan } from './plan/plan.js';
 export {
@@ -25,6 +25,7 @@ export {
   type FactPlan,
   isBeyondEnd,
   isFarPage,
+  type PageStart,
   type PlanFacts,
   planCount,
   planCountEver,

@@ -12,7 +12,8 @@ export {
   aWorkspaceRecord,
   BUILDER_WORKSPACE_ID,
 } from './records.js';
-export { startRedis, type TestRedis, type TestRedisOptions } from './redis.js';
+export { startRedis, type TestRedisOptions } from './redis.js';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 export { createTestDatabase, type TestDatabase, type TestDatabaseOptions } from './test-database.js';
+export type { TestRedis } from './test-redis.js';
 export { type WaitOptions, waitFor } from './wait-for.js';

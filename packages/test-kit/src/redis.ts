@@ -7,6 +7,7 @@ import { dyingWithParent, endProcess } from './child-process.js';
 import { freePort } from './free-port.js';
 import { emptyGivenRedis } from './given-redis.js';
 import { givenServers } from './given-servers.js';
+import type { TestRedis } from './test-redis.js';
 import { waitFor } from './wait-for.js';
 
 export interface TestRedisOptions {
@@ -15,19 +16,6 @@ export interface TestRedisOptions {
   readonly port?: number;
   /** More arguments of redis-server, such as `['--maxmemory', '64mb']`. */
   readonly args?: readonly string[];
-}
-
-export interface TestRedis {
-  readonly url: string;
-  readonly port: number;
-  /** Of the process that runs now. */
-  readonly pid: number;
-  readonly dataDir: string;
-  /** Kills it the hard way; resolves when it is gone. */
-  kill9(): Promise<void>;
-  /** Starts it again after a kill, or stops and starts it, on the same port and data. */
-  restart(): Promise<void>;
-  stop(): Promise<void>;
 }
 
 /** The durability of a stack: every write in the AOF before its answer, nothing ever evicted. */

@@ -1,6 +1,6 @@
 import { parseResourceId } from '@waymark/contract';
+import type { Condition } from '../store/list-conditions.js';
 import { contains, equals, hasId } from '../store/list-conditions.js';
-import type { Condition } from '../store/record-list.js';
 import { IN_NO_HIDDEN_FOLDER } from './link-visibility.js';
 
 /** Which links a list shows; a filter that is left out is not applied. */

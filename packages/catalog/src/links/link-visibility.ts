@@ -1,6 +1,6 @@
 import { hasPermission } from '@waymark/contract';
 import type { ApiKeyRecord, FolderRecord, LinkRecord } from '../model/record-schemas.js';
-import type { Condition } from '../store/record-list.js';
+import type { Condition } from '../store/list-conditions.js';
 import type { RecordStore } from '../store/record-store.js';
 
 /** What a caller sees of the links of a workspace: docs/reference/access.md. */

@@ -2,7 +2,7 @@ import type { RowValue } from '@waymark/event-format';
 import type { QueryParameters } from '../clickhouse/query-rows.js';
 import type { CatalogRecord, Kind, QueuedKind } from '../model/entity-type.js';
 import { columnValue, numberOf } from '../model/entity-type.js';
-import type { Condition } from '../store/record-list.js';
+import type { Condition } from '../store/list-conditions.js';
 
 /** Records of one statement. Their values travel in its URL. */
 const RECORDS_PER_READ = 100;

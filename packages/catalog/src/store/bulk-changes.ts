@@ -1,5 +1,5 @@
 import type { CatalogRecord } from '../model/entity-type.js';
-import type { Condition } from './record-list.js';
+import type { Condition } from './list-conditions.js';
 import type { RecordStore } from './record-store.js';
 
 /** Records changed in one insert: with their locks well within the time that the locks give. */

@@ -1,7 +1,7 @@
 import { ApiError } from '@waymark/contract';
 import { type CatalogRecord, type Name, nameKey } from '../model/entity-type.js';
 import { UnknownOutcomeError } from '../model/errors.js';
-import { type CreationFault, NamesBusyError, NameWantedError, type NewRecord } from './record-creation.js';
+import { type CreationFault, NamesBusyError, NameWantedError, type NewRecord } from './write-context.js';
 
 /** Records of one group. */
 const GROUP_MAX = 100;

@@ -1,6 +1,12 @@
 import { parseResourceId, type ResourceKind } from '@waymark/contract';
+import type { QueryParameters } from '../clickhouse/query-rows.js';
 import { storableText } from '../model/storable-text.js';
-import type { Condition } from './record-list.js';
+
+/** What a record must be to be listed: constant SQL over the kind's columns, values only through its parameters. */
+export interface Condition {
+  readonly sql: string;
+  readonly values: QueryParameters;
+}
 
 /** Nothing is listed. */
 const NOTHING: Condition = { sql: '0', values: {} };

@@ -7,8 +7,12 @@ import type { RecordMemory } from './cache-writes.js';
 import { createCreationQueue } from './creation-batcher.js';
 import type { NameOwners, Orphan } from './name-owners.js';
 import {
+  type CreationFault,
   checkPossible,
+  NamesBusyError,
   NameTakenError,
+  NameWantedError,
+  type NewRecord,
   nameLock,
   type RecordParts,
   recordLock,
@@ -29,13 +33,6 @@ export interface Creation {
   insert(lock: Lock): Promise<void>;
   remember(): Promise<void>;
   announce(): Promise<void>;
-}
-
-/** A record to be created. */
-export interface NewRecord<R extends CatalogRecord> {
-  readonly record: R;
-  /** Its names were drawn at random: they practically never exist already. */
-  readonly areNamesDrawn: boolean;
 }
 
 /**
@@ -77,18 +74,9 @@ export async function createRecords(parts: WriteParts, creations: readonly Creat
   await Promise.all(creations.map((creation) => creation.announce()));
 }
 
-/** Somebody holds one of the names that are to be created together. */
-export class NamesBusyError extends Error {}
-
 function refuseBusy(): never {
   throw new NamesBusyError('a name is held');
 }
-
-/** What became of one of several creations: nothing when it was made. */
-export type CreationFault = ApiError | undefined;
-
-/** One that is created together with others wants a name that one before it wants. */
-export class NameWantedError extends NameTakenError {}
 
 /** Faults of creations that want a name that is not allowed, or one that an earlier creation wants. */
 function faultsAmong(creations: readonly Creation[]): CreationFault[] {

@@ -4,13 +4,8 @@ import { type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
 import { type CatalogRecord, type Kind, numberOf } from '../model/entity-type.js';
 import { pendingStatements } from '../pending/pending-list.js';
 import type { PendingRecords } from '../pending/pending-records.js';
+import type { Condition } from './list-conditions.js';
 import type { RecordTable } from './record-table.js';
-
-/** What a record must be to be listed: constant SQL over the kind's columns, values only through its parameters. */
-export interface Condition {
-  readonly sql: string;
-  readonly values: QueryParameters;
-}
 
 /** An order of a list. `join` brings in what the kind's own columns do not say, such as totals. */
 export interface SortRule {

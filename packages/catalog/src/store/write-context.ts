@@ -29,6 +29,22 @@ export class NameTakenError extends ApiError {
   }
 }
 
+/** Somebody holds one of the names that are to be created together. */
+export class NamesBusyError extends Error {}
+
+/** What became of one of several creations: nothing when it was made. */
+export type CreationFault = ApiError | undefined;
+
+/** One that is created together with others wants a name that one before it wants. */
+export class NameWantedError extends NameTakenError {}
+
+/** A record to be created. */
+export interface NewRecord<R extends CatalogRecord> {
+  readonly record: R;
+  /** Its names were drawn at random: they practically never exist already. */
+  readonly areNamesDrawn: boolean;
+}
+
 /** What writing needs whatever the kind. */
 export interface WriteParts {
   readonly locks: Locks;

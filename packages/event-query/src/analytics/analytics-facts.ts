@@ -1,7 +1,6 @@
 import type { BoundFilters } from '../bind/bind.js';
-import { countEvents, type FactPlan, type PlanFacts } from '../plan/planner-stats.js';
+import type { PlanFacts } from '../plan/planner-stats.js';
 import type { BoundAnalytics } from './bind-analytics.js';
-import { isOfSlots } from './coverage.js';
 
 /** What was found out before the answer is planned. Each fact may be left out: the answer is the same, only slower. */
 export interface AnalyticsFacts extends PlanFacts {
@@ -14,12 +13,4 @@ export interface AnalyticsFacts extends PlanFacts {
 /** The kind of event that facts are asked of; undefined when nothing can be counted. What they say holds for all kinds. */
 export function countedKind({ reads }: BoundAnalytics): BoundFilters | undefined {
   return reads.find(({ isEmpty }) => !isEmpty);
-}
-
-/** How many events there are, where the plan depends on it. */
-export function planAnalyticsCount(request: BoundAnalytics, facts: PlanFacts): FactPlan | undefined {
-  const bound = countedKind(request);
-  if (bound === undefined) return undefined;
-  const areTooMany = facts.hasRemovedLinks === true && facts.removedLinks === undefined;
-  return areTooMany && isOfSlots(request, bound) ? countEvents(bound) : undefined;
 }

@@ -1,7 +1,8 @@
 import { type BoundFilters, EVENT_MS_MAX } from '../bind/bind.js';
+import { countEvents, type FactPlan, type PlanFacts } from '../plan/planner-stats.js';
 import type { Condition } from '../sql/sql-nodes.js';
 import { type Bounds, SLOT_MS } from '../sql/time-conditions.js';
-import type { AnalyticsFacts } from './analytics-facts.js';
+import { type AnalyticsFacts, countedKind } from './analytics-facts.js';
 import type { BoundAnalytics } from './bind-analytics.js';
 import { groupsByLink } from './groupings.js';
 
@@ -73,4 +74,12 @@ export function coverageOf(request: BoundAnalytics, bound: BoundFilters, facts: 
     return { rolledUp: undefined, added: [{ fromMs, toMs }], takenAway: [] };
   const later = toMs < EVENT_MS_MAX ? [{ fromMs: toMs + 1, toMs: EVENT_MS_MAX }] : [];
   return { rolledUp: { table: 'link_totals' }, added: [], takenAway: later };
+}
+
+/** How many events there are, where the plan depends on it. */
+export function planAnalyticsCount(request: BoundAnalytics, facts: PlanFacts): FactPlan | undefined {
+  const bound = countedKind(request);
+  if (bound === undefined) return undefined;
+  const areTooMany = facts.hasRemovedLinks === true && facts.removedLinks === undefined;
+  return areTooMany && isOfSlots(request, bound) ? countEvents(bound) : undefined;
 }

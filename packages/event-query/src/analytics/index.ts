@@ -1,4 +1,4 @@
-export { type AnalyticsFacts, countedKind, planAnalyticsCount } from './analytics-facts.js';
+export { type AnalyticsFacts, countedKind } from './analytics-facts.js';
 export {
   type AnalyticsRow,
   type CountedGroup,
@@ -9,6 +9,7 @@ export {
   timeseriesOf,
 } from './answer.js';
 export { type BoundAnalytics, bindAnalytics } from './bind-analytics.js';
+export { planAnalyticsCount } from './coverage.js';
 export { type ParsedAnalytics, parseAnalytics } from './parse-analytics.js';
 export { planAnalytics } from './plan-analytics.js';
 export { printAnalytics } from './print-analytics.js';

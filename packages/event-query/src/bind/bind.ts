@@ -1,9 +1,11 @@
 import { type EventKind, parseResourceId } from '@waymark/contract';
 import { withLinkIds } from '../parse/link-names.js';
-import type { Page, ParsedFilters, ParsedRequest } from '../parse/parsed-request.js';
-import { type Demand, not, notInRead } from '../sql/conditions.js';
+import type { Page } from '../parse/page.js';
+import type { ParsedFilters, ParsedRequest } from '../parse/parsed-request.js';
+import { not, notInRead } from '../sql/conditions.js';
 import type { Condition, TableRead } from '../sql/sql-nodes.js';
 import { eventDemand } from './event-filters.js';
+import type { Demand } from './filter-conditions.js';
 import { inNoHiddenFolder, linkDemand, linkSets, removedLinks } from './link-filters.js';
 import { numbersOf } from './matchers.js';
 

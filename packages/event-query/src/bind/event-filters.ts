@@ -1,9 +1,10 @@
 import type { EventKind, MultiValueFilter } from '@waymark/contract';
 import { metadataCondition } from '../metadata-query/metadata-condition.js';
 import type { Filter } from '../parse/parsed-request.js';
-import { anyOf, type Demand, demandOf } from '../sql/conditions.js';
+import { anyOf } from '../sql/conditions.js';
 import type { Condition } from '../sql/sql-nodes.js';
 import { customerCondition } from './customer-filter.js';
+import { type Demand, demandOf } from './filter-conditions.js';
 import type { LinkParameter } from './link-filters.js';
 import { foldedTextIn, idIn, type Matcher, textIn } from './matchers.js';
 

@@ -1,7 +1,8 @@
 import { type MultiValueFilter, ROOT_KEY } from '@waymark/contract';
 import type { Filter } from '../parse/parsed-request.js';
-import { anyOf, type Demand, demandOf, NOTHING, not } from '../sql/conditions.js';
+import { anyOf, NOTHING, not } from '../sql/conditions.js';
 import type { Condition, TableRead } from '../sql/sql-nodes.js';
+import { type Demand, demandOf } from './filter-conditions.js';
 import { anyIdIn, idIn, type Matcher, textIn } from './matchers.js';
 
 /** Multi-value filters that look at the link as it is now, or at its partner. */

@@ -2,14 +2,7 @@ import { createHash } from 'node:crypto';
 import type { EventsQuery } from '@waymark/contract';
 import { fieldError } from '@waymark/contract';
 import { DEFAULT_INTERVAL, DEFAULT_TIME_ZONE } from '../dates/time-range.js';
-import { directionOf } from './page.js';
-
-/** An event's place in the order of time, which the id makes total. */
-export interface Position {
-  /** Epoch milliseconds. */
-  readonly timeMs: number;
-  readonly id: string;
-}
+import { directionOf, type Position } from './page.js';
 
 /** Where a page begins: what the text of a cursor holds. */
 export interface Cursor {

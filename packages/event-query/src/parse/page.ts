@@ -1,6 +1,21 @@
 import type { EventsQuery } from '@waymark/contract';
-import type { Cursor } from './cursor.js';
-import type { Page } from './parsed-request.js';
+
+/** An event's place in the order of time, which the id makes total. */
+export interface Position {
+  /** Epoch milliseconds. */
+  readonly timeMs: number;
+  readonly id: string;
+}
+
+/** The part of the list that is answered. */
+export interface Page {
+  readonly direction: 'ASC' | 'DESC';
+  readonly limit: number;
+  /** Up to 2^53 pages of 1000: no number holds it. */
+  readonly offset: bigint;
+  /** The event before the page, when the page begins at a cursor. */
+  readonly after: Position | undefined;
+}
 
 /** The order in effect. The SDK always sends `order=desc` beside the caller's `sortOrder`. */
 export function directionOf(query: Pick<EventsQuery, 'order' | 'sortOrder'>): Page['direction'] {
@@ -8,11 +23,12 @@ export function directionOf(query: Pick<EventsQuery, 'order' | 'sortOrder'>): Pa
   return order === 'asc' ? 'ASC' : 'DESC';
 }
 
-export function parsePage(query: EventsQuery, cursor: Cursor | undefined): Page {
+/** @param after the event before the page, from the request's cursor */
+export function parsePage(query: EventsQuery, after: Position | undefined): Page {
   return {
     direction: directionOf(query),
     limit: query.limit,
     offset: BigInt(query.page - 1) * BigInt(query.limit),
-    after: cursor?.after,
+    after,
   };
 }

@@ -94,5 +94,5 @@ export function parse(query: EventsQuery, nowMs: number, cursor?: Cursor): Parse
   if (query.cursor !== undefined && cursor === undefined) {
     throw new TypeError('the cursor of the request was not opened before parse');
   }
-  return { ...parseFilters(query, cursor?.nowMs ?? nowMs), page: parsePage(query, cursor) };
+  return { ...parseFilters(query, cursor?.nowMs ?? nowMs), page: parsePage(query, cursor?.after) };
 }

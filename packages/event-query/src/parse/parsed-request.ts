@@ -1,8 +1,8 @@
 import type { EventKind, MultiValueFilter } from '@waymark/contract';
 import type { TimeRange } from '../dates/time-range.js';
 import type { MetadataQuery } from '../metadata-query/metadata-query.js';
-import type { Position } from './cursor.js';
 import type { ValueLists } from './multi-value.js';
+import type { Page } from './page.js';
 
 /** A filter as the caller means it; values are in the form in which they are stored. */
 export type Filter =
@@ -31,15 +31,6 @@ export interface ParsedFilters {
   readonly link: LinkReference | undefined;
   /** The first folder that is listed, to keep or to leave out: it has to exist and be readable. */
   readonly folderId: string | undefined;
-}
-
-export interface Page {
-  readonly direction: 'ASC' | 'DESC';
-  readonly limit: number;
-  /** Up to 2^53 pages of 1000: no number holds it. */
-  readonly offset: bigint;
-  /** The event before the page, when the page begins at a cursor. */
-  readonly after: Position | undefined;
 }
 
 export interface ParsedRequest extends ParsedFilters {

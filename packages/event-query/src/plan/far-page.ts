@@ -1,5 +1,4 @@
 import type { BoundRequest } from '../bind/bind.js';
-import type { Position } from '../parse/cursor.js';
 import { type QuerySettings, READ_LIMITS } from '../sql/read-limits.js';
 import type { TableRead } from '../sql/sql-nodes.js';
 import { type Bounds, happenedWithin, SLOT_MS, slotTouches } from '../sql/time-conditions.js';
@@ -12,17 +11,6 @@ import type { PlanFacts } from './planner-stats.js';
  * quarters of an hour of the roll-up are added up until the page is reached, without the events of the few links that were
  * removed; only the part of one that the range begins in has to be counted. Otherwise the events are counted off, but of their columns only those that the filters look at are read.
  */
-
-/** Where a far page begins. */
-export type PageStart =
-  | {
-      readonly type: 'slot';
-      /** Start of the quarter of an hour in which the page begins, in epoch milliseconds. */
-      readonly slotMs: number;
-      /** Events of that quarter that come before the page. */
-      readonly offset: bigint;
-    }
-  | { readonly type: 'event'; readonly first: Position };
 
 /** What is read of a table, its expressions apart. */
 type RowsRead = Omit<TableRead, 'columns'>;

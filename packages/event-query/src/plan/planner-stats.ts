@@ -1,9 +1,9 @@
 import { type BoundFilters, type BoundRequest, EVENT_MS_MAX } from '../bind/bind.js';
 import { removedLinks } from '../bind/link-filters.js';
+import type { Position } from '../parse/page.js';
 import { type QuerySettings, READ_LIMITS } from '../sql/read-limits.js';
 import type { Condition, TableRead } from '../sql/sql-nodes.js';
 import { slotTouches } from '../sql/time-conditions.js';
-import type { PageStart } from './far-page.js';
 
 /** A list of ids or a sum, to be known before the page is planned. */
 export interface FactPlan {
@@ -13,6 +13,17 @@ export interface FactPlan {
   readonly limit: bigint | undefined;
   readonly settings: QuerySettings;
 }
+
+/** Where a far page begins. */
+export type PageStart =
+  | {
+      readonly type: 'slot';
+      /** Start of the quarter of an hour in which the page begins, in epoch milliseconds. */
+      readonly slotMs: number;
+      /** Events of that quarter that come before the page. */
+      readonly offset: bigint;
+    }
+  | { readonly type: 'event'; readonly first: Position };
 
 /** What was found out before the page is planned. Each fact may be left out: the page is the same, only slower. */
 export interface PlanFacts {

@@ -1,4 +1,4 @@
-import type { Position } from '../parse/cursor.js';
+import type { Position } from '../parse/page.js';
 import type { ColumnName, Condition, Value } from './sql-nodes.js';
 
 /** Length of a row of `workspace_slots`. */

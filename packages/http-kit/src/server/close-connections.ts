@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { App } from './app.js';
+import type { FastifyInstance } from 'fastify';
 
 /** For how long a connection between two requests stays open once its server closes: the next may be on its way. */
 const IDLE_MS = 100;
@@ -30,7 +30,7 @@ function trackConnections(server: Server): ReadonlyMap<Socket, ReadonlyMap<Incom
  * from the close on, a connection between two requests is closed soon, one that is quiet for a second is cut off, and each after ten,
  * except where the service still works on a request.
  */
-export function closeConnections(app: App): void {
+export function closeConnections(app: Pick<FastifyInstance, 'server' | 'addHook'>): void {
   const { server } = app;
   const connections = trackConnections(server);
   const isWorkedOn = (socket: Socket) =>

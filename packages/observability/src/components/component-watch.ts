@@ -4,22 +4,9 @@ import type { MetricsLogger } from '../metrics/metrics-logger.js';
 import { within } from '../within.js';
 import { type Heartbeat, startHeartbeat } from './heartbeat.js';
 import { createInstanceRegistry, HEARTBEAT_TTL_MS, type Registry, type Turn } from './instance-registry.js';
-import { serviceStates } from './service-states.js';
+import { type ComponentStatus, serviceStates } from './service-states.js';
 import { askClickHouse, askRedis, type RedisMemory } from './store-answers.js';
 import { createStoreWatch, type StoreState } from './store-watch.js';
-
-/** One part of the installation; times are epoch milliseconds. */
-export interface ComponentStatus {
-  /** redis, clickhouse, or a service such as writer. */
-  readonly component: string;
-  /** `unknown`: Redis is away, and only it knows of other processes. */
-  readonly state: 'up' | 'down' | 'restarted' | 'unknown';
-  readonly since: number;
-  readonly detail: string;
-  /** Starts and kills counted so far. */
-  readonly starts: number;
-  readonly kills: number;
-}
 
 export interface ComponentWatchOptions {
   /** Its commands must not wait for ever. */

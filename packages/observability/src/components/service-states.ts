@@ -1,6 +1,18 @@
-import type { ComponentStatus } from './component-watch.js';
 import type { Instance, Registry, Turn } from './instance-registry.js';
 import { RESTART_TOLD_MS } from './store-watch.js';
+
+/** One part of the installation; times are epoch milliseconds. */
+export interface ComponentStatus {
+  /** redis, clickhouse, or a service such as writer. */
+  readonly component: string;
+  /** `unknown`: Redis is away, and only it knows of other processes. */
+  readonly state: 'up' | 'down' | 'restarted' | 'unknown';
+  readonly since: number;
+  readonly detail: string;
+  /** Starts and kills counted so far. */
+  readonly starts: number;
+  readonly kills: number;
+}
 
 export interface ServiceStatesOptions {
   readonly now: number;

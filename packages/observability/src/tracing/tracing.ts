@@ -32,11 +32,3 @@ export interface Tracing {
   /** Sends what is left, for a second at most. */
   close(): Promise<void>;
 }
-
-/** Tracing when a receiver is named. Its libraries are loaded only then: without one it costs nothing. */
-export async function startTracing(options: TracingOptions): Promise<Tracing | undefined> {
-  const { otlpEndpoint } = options.settings;
-  if (otlpEndpoint === undefined) return undefined;
-  const { createTracing } = await import('./otlp-tracing.js');
-  return createTracing(options, otlpEndpoint);
-}

@@ -1,6 +1,6 @@
-import { type BoundRequest, EVENT_MS_MAX } from '../bind/bind.js';
-import { print } from '../print/print.js';
-import { plan } from './plan.js';
+import { type BoundRequest, EVENT_MS_MAX } from './bind/bind.js';
+import { plan } from './plan/plan.js';
+import { print } from './print/print.js';
 
 /** How far the first page of a list reached. */
 export interface PageEdge {

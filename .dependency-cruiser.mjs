@@ -1,0 +1,126 @@
+// Imports run in one direction only: services -> packages, and between packages as ROOMS says. No file imports itself by way of others.
+
+/** What the sources of each package may import of ours. */
+const ROOMS = {
+  contract: [],
+  'event-query': ['contract'],
+  'event-format': ['contract'],
+  config: ['contract'],
+  clickhouse: ['contract', 'event-query', 'event-format'],
+  'clickhouse-embedded': ['config'],
+  'event-queue': ['contract', 'event-format', 'clickhouse'],
+  catalog: ['contract', 'event-query', 'event-format', 'clickhouse', 'event-queue'],
+  visit: ['contract'],
+  outbound: [],
+  'ops-page': [],
+  webhooks: ['contract', 'event-format', 'clickhouse', 'event-queue', 'catalog', 'outbound'],
+  'rate-limit': ['contract'],
+  'http-kit': ['contract', 'catalog', 'rate-limit'],
+  observability: ['contract', 'clickhouse', 'event-queue', 'http-kit'],
+  bootstrap: ['catalog', 'config', 'http-kit', 'observability', 'rate-limit'],
+  'test-kit': [
+    ...['contract', 'event-query', 'event-format', 'clickhouse', 'clickhouse-embedded', 'event-queue', 'catalog'],
+    ...['visit', 'config'],
+  ],
+};
+/** Packages without I/O, and all that they may import from outside. */
+const PURE = '^packages/(contract|event-query|event-format)/src/';
+const PURE_EXTERNALS = 'zod|date-fns|@date-fns/tz|chrono-node|fastest-levenshtein';
+/** Stages of the query compiler; each may import those before it. */
+const STAGES = ['parse', 'sql', 'bind', 'plan', 'print'];
+
+const roomRules = Object.entries(ROOMS).map(([room, allowed]) => ({
+  name: `imports-of-${room}`,
+  comment: `packages/${room} may import of ours: ${allowed.join(', ') || 'nothing'}`,
+  severity: 'error',
+  from: { path: `^packages/${room}/(src|bin)/` },
+  to: { path: '^(packages|services|test|scripts)/', pathNot: `^packages/(${[room, ...allowed].join('|')})/` },
+}));
+
+const stageRules = STAGES.slice(0, -1).map((stage, index) => ({
+  name: `stage-${stage}`,
+  comment: `the compiler's stages run ${STAGES.join(', ')}: ${stage} may not import a later one`,
+  severity: 'error',
+  from: { path: `^packages/event-query/src/${stage}/` },
+  to: { path: `^packages/event-query/src/(${STAGES.slice(index + 1).join('|')})/` },
+}));
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+// biome-ignore lint/style/noDefaultExport: dependency-cruiser reads the default export
+export default {
+  forbidden: [
+    {
+      name: 'no-circles',
+      comment: 'files that import each other cannot be read, moved or tested one by one',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'unknown-room',
+      comment: 'every package is listed in ROOMS',
+      severity: 'error',
+      from: { path: '^packages/', pathNot: `^packages/(${Object.keys(ROOMS).join('|')})/` },
+      to: {},
+    },
+    ...roomRules,
+    ...stageRules,
+    {
+      name: 'no-service-imports-a-service',
+      comment: 'only services/standalone runs the others in its process',
+      severity: 'error',
+      from: { path: '^services/([^/]+)/(src|bin)/', pathNot: '^services/standalone/' },
+      to: { path: '^services/', pathNot: '^services/$1/' },
+    },
+    {
+      name: 'past-the-index',
+      comment: 'other rooms are imported through their src/index.ts',
+      severity: 'error',
+      from: { path: '^((?:packages|services)/[^/]+)/' },
+      to: { path: '^(packages|services)/', pathNot: ['^$1/', '^(packages|services)/[^/]+/src/index\\.ts$'] },
+    },
+    {
+      name: 'test-kit-in-sources',
+      comment: 'test-kit is for tests',
+      severity: 'error',
+      from: { path: '^(packages|services)/[^/]+/(src|bin)/', pathNot: '^packages/test-kit/' },
+      to: { path: '^(packages/test-kit|test|(packages|services)/[^/]+/test)/' },
+    },
+    {
+      name: 'pure-externals',
+      comment: 'these packages do no I/O',
+      severity: 'error',
+      from: { path: PURE },
+      to: {
+        dependencyTypes: ['npm', 'npm-dev', 'npm-optional', 'npm-peer'],
+        pathNot: `node_modules/(${PURE_EXTERNALS})/`,
+      },
+    },
+    {
+      name: 'pure-node-modules',
+      comment: 'these packages do no I/O',
+      severity: 'error',
+      from: { path: PURE },
+      to: { dependencyTypes: ['core'], pathNot: '^crypto$' },
+    },
+    {
+      name: 'not-to-unresolvable',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    doNotFollow: { path: ['node_modules', '/dist/'] },
+    exclude: { path: ['/dist/', '^node_modules/.cache'] },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.base.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['waymark-source', 'import', 'node', 'default'],
+      mainFields: ['module', 'main'],
+      extensions: ['.ts', '.d.ts', '.mjs', '.js', '.json'],
+    },
+    skipAnalysisNotInRules: true,
+  },
+};
