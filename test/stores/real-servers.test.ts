@@ -23,7 +23,7 @@ function composeImage(name: string): string {
 function storeTests(): string[] {
   const files = ROOMS.flatMap((room) => {
     const folder = join('packages', room, 'test');
-    return readdirSync(folder)
+    return readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.test.ts'))
       .map((name) => join(folder, name));
   });

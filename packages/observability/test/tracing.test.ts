@@ -166,7 +166,7 @@ it('without a receiver no library of traces is loaded', async () => {
     });
     const reports = readdirSync(directory).map((name) => JSON.parse(readFileSync(join(directory, name), 'utf8')));
     const loaded = (reports as { result: { url: string }[] }[]).flatMap(({ result }) => result.map(({ url }) => url));
-    expect(loaded.filter((file) => file.endsWith('metrics/src/tracing.ts'))).toHaveLength(1);
+    expect(loaded.filter((file) => file.endsWith('observability/src/tracing/tracing.ts'))).toHaveLength(1);
     expect(loaded.filter((file) => /otlp-tracing|@opentelemetry\/(?:sdk|exporter|resources|core)/.test(file))).toEqual(
       [],
     );

@@ -134,7 +134,7 @@ describe('replaying a dead letter', () => {
 });
 
 it('no other code runs a transaction or a pipeline past the check of its answers', () => {
-  const root = join(import.meta.dirname, '../../..');
+  const root = join(import.meta.dirname, '../../../..');
   const sources = ['packages', 'services'].flatMap((kind) =>
     readdirSync(join(root, kind)).flatMap((room) =>
       readdirSync(join(root, kind, room, 'src'), { recursive: true, encoding: 'utf8' })
