@@ -1,8 +1,7 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Link } from '@waymark/contract';
-import { leastOf, waitFor } from '@waymark/test-kit';
+import { leastOf, temporaryDirectory, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RunningStack } from './stack/running-stack.js';
 import { type Ledger, Traffic } from './stack/traffic.js';
@@ -20,7 +19,7 @@ let directory: string;
 
 beforeAll(async () => {
   stack = await RunningStack.start();
-  directory = mkdtempSync(join(tmpdir(), 'waymark-backup-'));
+  directory = temporaryDirectory('waymark-backup-');
 }, 90_000);
 
 afterAll(async () => {

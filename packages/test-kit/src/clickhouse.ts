@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import {
   embeddedEnvironment,
   embeddedUrl,
@@ -10,6 +8,7 @@ import {
 import { environmentWith } from '@waymark/config';
 import { endProcess } from './child-process.js';
 import { freePort } from './free-port.js';
+import { temporaryDirectory } from './temporary-directory.js';
 
 export interface TestClickHouseOptions {
   /** Kept when given; else a temporary one, removed by `stop`. */
@@ -34,7 +33,7 @@ export interface TestClickHouse {
 
 /** An embedded ClickHouse of one's own, for tests that kill it. Others share one: `createTestDatabase`. */
 export async function startClickHouse(options: TestClickHouseOptions = {}): Promise<TestClickHouse> {
-  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'waymark-clickhouse-'));
+  const dataDir = options.dataDir ?? temporaryDirectory('waymark-clickhouse-');
   const port = options.port ?? (await freePort());
   const password = options.password ?? newEmbeddedPassword();
   const env = environmentWith(embeddedEnvironment(password));

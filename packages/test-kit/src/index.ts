@@ -14,6 +14,7 @@ export {
 } from './records.js';
 export { startRedis, type TestRedisOptions } from './redis.js';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
+export { temporaryDirectory } from './temporary-directory.js';
 export { createTestDatabase, type TestDatabase, type TestDatabaseOptions } from './test-database.js';
 export type { TestRedis } from './test-redis.js';
 export { type WaitOptions, waitFor } from './wait-for.js';

@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { dyingWithParent, endProcess } from './child-process.js';
 import { freePort } from './free-port.js';
 import { emptyGivenRedis } from './given-redis.js';
 import { givenServers } from './given-servers.js';
+import { temporaryDirectory } from './temporary-directory.js';
 import type { TestRedis } from './test-redis.js';
 import { waitFor } from './wait-for.js';
 
@@ -34,7 +33,7 @@ const ARGUMENTS = [
 export async function startRedis(options: TestRedisOptions = {}): Promise<TestRedis> {
   const { redisUrl } = givenServers();
   if (redisUrl !== undefined && Object.keys(options).length === 0) return emptyGivenRedis(redisUrl);
-  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'waymark-redis-'));
+  const dataDir = options.dataDir ?? temporaryDirectory('waymark-redis-');
   mkdirSync(dataDir, { recursive: true });
   const port = options.port ?? (await freePort());
   const args = ['--port', String(port), '--dir', dataDir, '--save', '', ...ARGUMENTS, ...(options.args ?? [])];
@@ -52,7 +51,8 @@ export async function startRedis(options: TestRedisOptions = {}): Promise<TestRe
       child = await launch(port, args);
     },
     async stop() {
-      await endProcess(child, 'SIGTERM');
+      // An orderly end takes a tenth of a second: only where somebody will read the data.
+      await endProcess(child, options.dataDir === undefined ? 'SIGKILL' : 'SIGTERM');
       if (options.dataDir !== undefined) return;
       // A child that rewrites the log outlives a killed parent for a moment, and may still add a file.
       const isRemoved = () => rmSync(dataDir, { recursive: true, force: true }) ?? true;

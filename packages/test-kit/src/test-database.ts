@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type ClickHouseClient, createClickHouseClient, migrate } from '@waymark/clickhouse';
 import { inject } from 'vitest';
+import { emptyTables, keepDatabase, readSchema, takeDatabase } from './database-reuse.js';
 import { waitFor } from './wait-for.js';
 
 declare module 'vitest' {
@@ -26,30 +27,40 @@ export interface TestDatabaseOptions {
   readonly migrated?: boolean;
 }
 
-/** A fresh database with every table, on the ClickHouse of the test run. */
+/**
+ * A database with every table and no rows, on the ClickHouse of the test run. On that ClickHouse databases are used again:
+ * one whose schema is still what the migrations made is kept by `drop` and emptied for the next test file.
+ */
 export async function createTestDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
+  const { user, password, migrated = true } = options;
   const url = options.url ?? inject('sharedClickHouseUrl');
-  const database = `test_${randomBytes(6).toString('hex')}`;
-  const client = createClickHouseClient({ url, user: options.user, password: options.password, database });
+  const isReusable = migrated && options.url === undefined;
+  const kept = isReusable ? takeDatabase(url) : undefined;
+  const database = kept?.database ?? `test_${randomBytes(6).toString('hex')}`;
+  const open = (name: string) => createClickHouseClient({ url, user, password, database: name });
+  const client = open(database);
   await waitFor(async () => (await client.ping()).success, { what: 'the ClickHouse of the tests', timeoutMs: 30_000 });
-  if (options.migrated ?? true) await migrate(client);
+  if (kept !== undefined) await emptyTables(client);
+  else if (migrated) await migrate(client);
+  const schema = kept?.schema ?? (isReusable ? await readSchema(client) : undefined);
   return {
     url,
     database,
     client,
     async drop() {
       await client.close();
-      const server = createClickHouseClient({
-        url,
-        user: options.user,
-        password: options.password,
-        database: 'default',
-      });
-      await server.command({
-        query: 'DROP DATABASE IF EXISTS {name:Identifier} SYNC',
-        query_params: { name: database },
-      });
+      const server = open('default');
+      if (schema !== undefined && (await isUnchanged(open(database), schema))) keepDatabase({ url, database, schema });
+      else await server.command({ query: DROP, query_params: { name: database } });
       await server.close();
     },
   };
+}
+
+const DROP = 'DROP DATABASE IF EXISTS {name:Identifier} SYNC';
+
+async function isUnchanged(client: ClickHouseClient, schema: string): Promise<boolean> {
+  const found = await readSchema(client).catch(() => undefined);
+  await client.close();
+  return found === schema;
 }

@@ -24,6 +24,35 @@ test('built events of every kind can be inserted and are counted by the views', 
   await drop();
 });
 
+test('a database that is used again has no rows, and takes rows that it had before', async () => {
+  const click = aClick();
+  const counts: string[] = [];
+  for (let use = 0; use < 3; use++) {
+    const { client, drop } = await createTestDatabase();
+    await insertClicks(client, [click]);
+    const result = await client.query({
+      query: 'SELECT (SELECT count() FROM click_events), (SELECT sum(clicks) FROM link_totals)',
+      format: 'TabSeparated',
+    });
+    counts.push((await result.text()).trim());
+    await drop();
+  }
+  expect(counts).toEqual(['1\t1', '1\t1', '1\t1']);
+});
+
+test.each([
+  ['a table', 'ALTER TABLE click_events ADD COLUMN extra UInt8'],
+  ['rows by a mutation', 'ALTER TABLE click_events DELETE WHERE 1'],
+  ['a migration', 'TRUNCATE TABLE schema_migrations'],
+])('a database in which a test changed %s is not used again', async (_what, statement) => {
+  const changed = await createTestDatabase();
+  await changed.client.command({ query: statement });
+  await changed.drop();
+  const next = await createTestDatabase();
+  expect(next.database).not.toBe(changed.database);
+  await next.drop();
+});
+
 test('a Redis of a test keeps its data and its port over a kill -9', async () => {
   const redis = await startRedis();
   const before = redis.pid;

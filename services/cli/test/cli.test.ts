@@ -1,8 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { createCatalog } from '@waymark/catalog';
-import { createTestDatabase, startRedis, type TestDatabase, type TestRedis } from '@waymark/test-kit';
+import {
+  createTestDatabase,
+  startRedis,
+  type TestDatabase,
+  type TestRedis,
+  temporaryDirectory,
+} from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CliRun, runCli } from './run-cli.js';
@@ -16,7 +20,7 @@ describe('waymark', { timeout: 120_000 }, () => {
   let env: Record<string, string>;
 
   beforeAll(async () => {
-    dataDir = mkdtempSync(join(tmpdir(), 'waymark-cli-'));
+    dataDir = temporaryDirectory('waymark-cli-');
     [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
     env = {
       DATA_DIR: dataDir,

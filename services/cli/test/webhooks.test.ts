@@ -1,11 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { createCatalog } from '@waymark/catalog';
 import { insertRows } from '@waymark/clickhouse';
 import { parseResourceId } from '@waymark/contract';
 import { queueDepths } from '@waymark/event-queue';
-import { createTestDatabase, startRedis, type TestDatabase, type TestRedis } from '@waymark/test-kit';
+import {
+  createTestDatabase,
+  startRedis,
+  type TestDatabase,
+  type TestRedis,
+  temporaryDirectory,
+} from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from './run-cli.js';
@@ -34,7 +38,7 @@ describe('waymark webhooks', { timeout: 120_000 }, () => {
     );
 
   beforeAll(async () => {
-    dataDir = mkdtempSync(join(tmpdir(), 'waymark-cli-'));
+    dataDir = temporaryDirectory('waymark-cli-');
     [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
     client = new Redis(redis.url);
     const catalog = createCatalog({

@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Catalog, type CustomerRecord, createCatalog, type LinkRecord, type NewLink } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { createEventProducer, createEventWriter, type EventProducer, type EventWriter } from '@waymark/event-queue';
 import { type App, createLogger } from '@waymark/http-kit';
 import { createRateLimiter } from '@waymark/rate-limit';
-import { createTestDatabase, startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
+import { createTestDatabase, startRedis, type TestRedis, temporaryDirectory, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { buildLinkApp, buildTrackApp, createIngestDeps, type IngestDeps } from '../src/index.js';
 
@@ -68,7 +67,7 @@ export async function startIngest(
   options: { readonly redirectWaitMs?: number } = {},
 ): Promise<TestIngest> {
   const [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
-  const directory = mkdtempSync(join(tmpdir(), 'waymark-ingest-'));
+  const directory = temporaryDirectory('waymark-ingest-');
   const logger = createLogger({ name: 'test', level: 'silent' });
   const client = new Redis(redis.url, { commandTimeout: 2000, maxRetriesPerRequest: 0 });
   client.on('error', () => undefined);

@@ -1,10 +1,9 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { environmentWith, type RunState, readRunState } from '@waymark/config';
-import { freePort, waitFor } from '@waymark/test-kit';
+import { freePort, temporaryDirectory, waitFor } from '@waymark/test-kit';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const run = promisify(execFile);
@@ -23,7 +22,7 @@ function isRunning(pid: number): boolean {
 
 /** A whole stack as `npm run up` starts it, on its own data directory and ports. */
 export class RunningStack {
-  readonly dataDir = mkdtempSync(join(tmpdir(), 'waymark-stack-'));
+  readonly dataDir = temporaryDirectory('waymark-stack-');
   readonly #environment: NodeJS.ProcessEnv;
   #supervisor: ChildProcess | undefined;
   #output = '';

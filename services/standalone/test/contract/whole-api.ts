@@ -1,6 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Catalog, createCatalog } from '@waymark/catalog';
 import { loadSettings } from '@waymark/config';
@@ -11,7 +10,7 @@ import { managementRoutes } from '@waymark/management';
 import { createOutbound } from '@waymark/outbound';
 import { queryRoutes } from '@waymark/query';
 import { createRateLimiter } from '@waymark/rate-limit';
-import { createTestDatabase, startRedis, type TestDatabase } from '@waymark/test-kit';
+import { createTestDatabase, startRedis, type TestDatabase, temporaryDirectory } from '@waymark/test-kit';
 import { createEventFollower, createWebhookNotifier, createWebhookWorker } from '@waymark/webhooks';
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { Redis } from 'ioredis';
@@ -38,7 +37,7 @@ export interface WholeApi {
 /** @param options.trustedProxies addresses whose forwarded headers the API believes */
 export async function startWholeApi({ trustedProxies = [] as readonly string[] } = {}): Promise<WholeApi> {
   const [database, server] = await Promise.all([createTestDatabase(), startRedis()]);
-  const directory = mkdtempSync(join(tmpdir(), 'waymark-api-'));
+  const directory = temporaryDirectory('waymark-api-');
   const logger = createLogger({ name: 'test', level: 'silent' });
   const redis = new Redis(server.url);
   const instanceKey = Buffer.alloc(32, 3);

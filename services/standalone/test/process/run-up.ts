@@ -1,12 +1,11 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { environmentWith, type RunState, readRunState } from '@waymark/config';
-import { waitFor } from '@waymark/test-kit';
+import { temporaryDirectory, waitFor } from '@waymark/test-kit';
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
 const MAIN = join(ROOT, 'services/standalone/dist/main.js');
@@ -26,7 +25,7 @@ export async function buildForUp(): Promise<void> {
 }
 
 export function temporaryDataDir(): string {
-  return mkdtempSync(join(tmpdir(), 'waymark-up-'));
+  return temporaryDirectory('waymark-up-');
 }
 
 /** Processes that are ending may still write to it. */
