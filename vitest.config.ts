@@ -1,8 +1,17 @@
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import { changedRooms } from './packages/test-kit/src/run/changed-rooms.js';
+import { LongFilesFirst } from './packages/test-kit/src/run/long-files-first.js';
+import { SlowestFiles } from './packages/test-kit/src/run/slowest-files.js';
+import { type ProjectName, testFiles } from './packages/test-kit/src/run/test-projects.js';
 
 // Tests run against the TypeScript sources: the `waymark-source` condition is in every package's exports. Not `module`, which
 // is among vite's own: builds for bundlers import files without their extensions, and Node loads them here.
 const conditions = ['waymark-source', 'node', 'development|production'];
+
+const JSON_REPORTER: ['json', { outputFile: string }] = [
+  'json',
+  { outputFile: 'node_modules/.cache/test-report.json' },
+];
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -11,25 +20,55 @@ declare module 'vitest' {
   }
 }
 
+/**
+ * `verify`: all tests, with a report for the closing line of `npm run verify`. `changed`: unit tests, and the store tests of the
+ * rooms with changes. `faults`: the fault tests in their long form. `test` is what vitest calls a run without a mode.
+ */
+type Mode = 'test' | 'verify' | 'changed' | 'faults';
+
+/** Files of each project. Those without stores need no list: a new file belongs to them until the next start. */
+function includedFiles(mode: Mode): Record<ProjectName, string[]> {
+  const files = testFiles();
+  const rooms = mode === 'changed' ? changedRooms() : undefined;
+  const of = (project: ProjectName) => [...files].flatMap(([path, name]) => (name === project ? [path] : []));
+  const isSelected = (path: string) => rooms === undefined || rooms.some((room) => path.startsWith(`${room}/`));
+  return { unit: of('unit'), stores: of('stores').filter(isSelected), system: rooms === undefined ? of('system') : [] };
+}
+
 export default defineConfig(({ mode }) => {
   const isLong = mode === 'faults';
+  const included = includedFiles(mode as Mode);
+  const projects = (['system', 'stores', 'unit'] as const).map(
+    (name): TestProjectInlineConfiguration => ({
+      resolve: { conditions },
+      ssr: { resolve: { conditions } },
+      test: {
+        name,
+        include: included[name],
+        setupFiles: ['packages/test-kit/src/run/fresh-modules.ts'],
+        isolate: false,
+        // vitest sets BASE_URL, which is a setting of ours: a service started by a test must not inherit it.
+        env: { BASE_URL: '' },
+        provide: { faultLength: isLong ? 'long' : 'short' },
+        testTimeout: isLong ? 900_000 : 30_000,
+        hookTimeout: 60_000,
+      },
+    }),
+  );
   return {
     resolve: { conditions },
     ssr: { resolve: { conditions } },
     // The global set-up is loaded in an environment of its own.
     environments: { __vitest__: { resolve: { conditions } } },
     test: {
-      include: ['packages/*/test/**/*.test.ts', 'services/*/test/**/*.test.ts', 'test/**/*.test.ts'],
-      exclude: ['**/node_modules/**', 'test/bench/**'],
-      globalSetup: ['packages/test-kit/src/global-setup.ts'],
-      // vitest sets BASE_URL, which is a setting of ours: a service started by a test must not inherit it.
-      env: { BASE_URL: '' },
-      provide: { faultLength: isLong ? ('long' as const) : ('short' as const) },
-      testTimeout: isLong ? 900_000 : 30_000,
-      hookTimeout: 60_000,
+      projects,
+      globalSetup: ['packages/test-kit/src/run/global-setup.ts'],
+      sequence: { sequencer: LongFilesFirst },
+      reporters: ['default', new SlowestFiles(), ...(mode === 'verify' ? [JSON_REPORTER] : [])],
       // The end of the shared ClickHouse: it has had thousands of tables, whose files are removed.
       teardownTimeout: 60_000,
-      maxWorkers: isLong ? 1 : 2,
+      // One more than most machines of tests have cores: tests of stores and processes wait as well.
+      maxWorkers: isLong ? 1 : 3,
     },
   };
 });

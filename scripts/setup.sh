@@ -104,3 +104,17 @@ unpack_proxies() {
   rm -f ./*.deb
   cd "$root"
 }
+
+# Checks that failed, by name. `check` runs one and goes on; `finish` ends the script.
+broken=()
+
+check() {
+  local name=$1
+  shift
+  say "$name"
+  "$@" || broken+=("$name")
+}
+
+finish() {
+  [ "${#broken[@]}" -eq 0 ] || fail "failed: $(printf '%s; ' "${broken[@]}")"
+}

@@ -3,16 +3,8 @@
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
-report=$(mktemp)
-trap 'rm -f "$report"' EXIT
-broken=()
-
-check() {
-  local name=$1
-  shift
-  say "$name"
-  "$@" || broken+=("$name")
-}
+report=node_modules/.cache/test-report.json
+rm -f "$report"
 
 require_node
 provide_redis
@@ -24,8 +16,8 @@ check 'types of the tests' tsc -p tsconfig.test.json
 check 'style (biome)' biome check --error-on-warnings .
 check 'direction of imports' npm run --silent check:imports
 check 'dead code (knip)' knip --no-progress
-say 'tests'
-vitest run --reporter=default --reporter=json --outputFile.json="$report" "$@" || broken+=('tests')
+check 'references' node scripts/check-references.mjs
+check 'tests' vitest run --mode verify "$@"
 
 [ "${#broken[@]}" -eq 0 ] || printf '\nfailed: %s\n' "$(printf '%s; ' "${broken[@]}")"
 node scripts/test-summary.mjs "$report" "${#broken[@]}"

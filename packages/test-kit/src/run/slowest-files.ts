@@ -1,0 +1,25 @@
+import type { Reporter, TestModule } from 'vitest/node';
+
+const SHOWN = 15;
+const MINIMUM_FILES = 2;
+
+/** Prints the files that took longest at the end of a run, their imports and hooks included. */
+export class SlowestFiles implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    if (modules.length < MINIMUM_FILES) return;
+    const files = modules
+      .map((module) => {
+        const { collectDuration, duration } = module.diagnostic();
+        return {
+          seconds: (collectDuration + duration) / 1000,
+          project: module.project.name,
+          path: module.relativeModuleId,
+        };
+      })
+      .sort((one, other) => other.seconds - one.seconds);
+    const lines = files
+      .slice(0, SHOWN)
+      .map(({ seconds, project, path }) => `${seconds.toFixed(1).padStart(7)} s  ${project.padEnd(6)}  ${path}`);
+    console.log(['', ' Slowest files:', ...lines, ''].join('\n'));
+  }
+}

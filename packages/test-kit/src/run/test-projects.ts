@@ -1,0 +1,44 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** Rooms whose tests start whole processes, browsers, proxies or stacks. */
+const SYSTEM_ROOMS = ['services/cli', 'services/standalone', 'services/writer', 'test'];
+const STARTS_PROCESS = /from 'node:child_process'/;
+const STARTS_STORE = /\b(?:startRedis|startClickHouse|createTestDatabase)\(/;
+const RELATIVE_IMPORT = /from '(\.{1,2}\/[^']+)\.js'/g;
+
+export type ProjectName = 'unit' | 'stores' | 'system';
+
+/** Every test file of the repository by its path from the root, with the project it belongs to. */
+export function testFiles(): ReadonlyMap<string, ProjectName> {
+  const rooms = ['packages', 'services'].flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)));
+  const paths = [...rooms.map((room) => join(room, 'test')), 'test'].flatMap(filesBelow);
+  return new Map(paths.filter((path) => path.endsWith('.test.ts')).map((path) => [path, projectOf(path)]));
+}
+
+function filesBelow(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name));
+}
+
+/**
+ * `system`: in one of the system rooms, or it starts a process. `stores`: it starts a Redis or opens a database. `unit`: all
+ * others. The fixtures that a file imports count as the file's own text.
+ */
+function projectOf(path: string): ProjectName {
+  if (SYSTEM_ROOMS.some((room) => path.startsWith(`${room}/`))) return 'system';
+  const text = textWithFixtures(path, new Set());
+  if (STARTS_PROCESS.test(text)) return 'system';
+  return STARTS_STORE.test(text) ? 'stores' : 'unit';
+}
+
+function textWithFixtures(path: string, seen: Set<string>): string {
+  if (seen.has(path) || !existsSync(path)) return '';
+  seen.add(path);
+  const text = readFileSync(path, 'utf8');
+  const fixtures = [...text.matchAll(RELATIVE_IMPORT)]
+    .map(([, name]) => `${join(dirname(path), name ?? '')}.ts`)
+    // Not the sources: many of them could start something.
+    .filter((fixture) => /(?:^|\/)test\//.test(fixture));
+  return [text, ...fixtures.map((fixture) => textWithFixtures(fixture, seen))].join('\n');
+}

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# `npm test`: the linter, the types, the tests without stores, and the store tests of the rooms that changed since main.
+# `npm run verify` runs every test; `npx vitest run <file>` runs one file.
+set -uo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+require_node
+provide_redis
+install_packages
+check 'build' tsc -b
+check 'types of the tests' tsc -p tsconfig.test.json
+check 'lint' npm run --silent lint
+check 'tests' vitest run --mode changed "$@"
+finish
