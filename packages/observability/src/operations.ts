@@ -17,22 +17,22 @@ import { VERSION } from './version.js';
 export interface OperationsOptions {
   /** http, ingest, query, management, writer or webhooks. */
   readonly service: string;
-  /** Its commands must not wait for ever. */
+  /** Its commands must have a time limit. */
   readonly redis: Redis;
   readonly clickhouse: ClickHouseClient;
-  /** Where clicks wait while Redis is away. */
+  /** Where clicks are spooled while Redis is away. */
   readonly spoolDirectory?: string;
   readonly catalogLookups?: () => CatalogLookups;
-  /** The one kind of service that measures the sizes of tables and the groups it stored. */
+  /** A writer also measures its insert batches and the sizes of tables. */
   readonly isWriter?: boolean;
-  /** What `startTracing` gave; closed with the rest. */
+  /** The result of `startTracing`; closed with the rest. */
   readonly tracing?: Tracing | undefined;
   readonly logger: MetricsLogger;
   readonly now?: () => number;
   readonly intervalMs?: { readonly components?: number; readonly queue?: number; readonly opsLog?: number };
 }
 
-/** What a process counts and measures for its operators. */
+/** Metrics, heartbeat, operator tables and traces of one process. */
 export interface Operations {
   readonly service: string;
   readonly components: ComponentWatch;
@@ -42,15 +42,15 @@ export interface Operations {
   readonly tracing: Tracing | undefined;
   /** A writer has stored a group. */
   countGroup(group: StoredGroup): void;
-  /** A query of the API has ended by itself. */
+  /** Call it for each query of the API that was not cancelled. */
   countQuery(caller: QueryCaller, report: QueryReport): void;
-  /** Says goodbye and writes what is left. Before the stores are closed. */
+  /** Deregisters the process and writes the remaining rows. Call it before the stores are closed. */
   close(): Promise<void>;
 }
 
 const ROUTE_CHARS_MAX = 200;
 
-/** Adds the requests since the last time as rows. Answers whether there were any. */
+/** Adds the requests since the last call as rows. @returns whether there were any */
 function addRequests(opsLog: OpsLog, requests: RequestCounts, service: string, now: number): boolean {
   let isBusy = false;
   const minute = Math.floor(now / 60_000) * 60;
@@ -66,7 +66,7 @@ function addRequests(opsLog: OpsLog, requests: RequestCounts, service: string, n
   return isBusy;
 }
 
-/** Starts what every process does for its operators; a Redis that may lose events is complained of in the log. */
+/** Starts metrics, heartbeat and operator tables of a process. Logs a warning when Redis' settings could lose events. */
 export function startOperations(options: OperationsOptions): Operations {
   const {
     service,

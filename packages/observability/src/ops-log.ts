@@ -19,19 +19,19 @@ export interface OpsLogOptions {
 }
 
 /**
- * Writes rows for operators, a few seconds late. Nothing ever waits for it: while ClickHouse is away a limited number of rows is
- * kept and the rest dropped and counted.
+ * Writes rows to the operator tables in the background, every few seconds. While ClickHouse is away it buffers a bounded number of
+ * rows and drops and counts the rest, so that callers never wait.
  */
 export interface OpsLog {
   /** A row in the order of the table's columns. */
   add(table: OpsTable, row: OpsRow): void;
   /** Rows dropped so far. */
   dropped(): number;
-  /** Told before rows are written, so that what is counted meanwhile can be added. */
+  /** `listener` runs before each flush and may add rows to it. */
   onFlush(listener: () => void): void;
-  /** Writes what is there, once. Never rejects. */
+  /** Writes the buffered rows. Never rejects. */
   flush(): Promise<void>;
-  /** Writes what is there, if ClickHouse answers in time. */
+  /** Flushes with a short time limit and stops. */
   close(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ interface Batch {
 }
 
 const INTERVAL_MS = 10_000;
-/** Of a table: at a row a group and workspace, minutes of a busy writer. */
+/** Buffered rows of one table. A busy writer adds so many in some minutes, at a row per insert batch and workspace. */
 const ROWS_MAX = 20_000;
 const INSERT_MS = 5000;
 const CLOSE_MS = 1000;
@@ -50,7 +50,7 @@ export function createOpsLog(options: OpsLogOptions): OpsLog {
   const { clickhouse, logger, rowsMax = ROWS_MAX } = options;
   const tables = Object.keys(OPS_TABLES) as OpsTable[];
   const waiting = new Map<OpsTable, OpsRow[]>(tables.map((table) => [table, []]));
-  /** A batch that was not acknowledged is offered again as it was: ClickHouse drops the repeat if it has it. */
+  /** Batches whose insert was not acknowledged. They are sent again with the same token, and ClickHouse deduplicates them. */
   const unacknowledged = new Map<OpsTable, Batch>();
   const listeners: (() => void)[] = [];
   let dropped = 0;
@@ -58,8 +58,8 @@ export function createOpsLog(options: OpsLogOptions): OpsLog {
   let isFailing = false;
 
   function nextBatch(table: OpsTable): Batch | undefined {
-    const offered = unacknowledged.get(table);
-    if (offered !== undefined) return offered;
+    const retried = unacknowledged.get(table);
+    if (retried !== undefined) return retried;
     const rows = waiting.get(table)?.splice(0) ?? [];
     if (rows.length === 0) return undefined;
     const batch = { token: randomUUID(), rows };
@@ -81,7 +81,10 @@ export function createOpsLog(options: OpsLogOptions): OpsLog {
       } catch (err) {
         if (isInfrastructureError(err)) throw err;
         dropped += batch.rows.length;
-        logger.warn({ err, table, rows: batch.rows.length }, 'rows for operators are refused and given up');
+        logger.warn(
+          { err, table, rows: batch.rows.length },
+          'ClickHouse refused rows of an operator table; they are dropped',
+        );
       }
       unacknowledged.delete(table);
     }
@@ -93,7 +96,7 @@ export function createOpsLog(options: OpsLogOptions): OpsLog {
       for (const table of tables) await write(table, limitMs);
       isFailing = false;
     } catch (err) {
-      if (!isFailing) logger.warn({ err }, 'rows for operators wait: ClickHouse does not take them');
+      if (!isFailing) logger.warn({ err }, 'rows of operator tables are buffered: ClickHouse does not accept them');
       isFailing = true;
     }
   }

@@ -7,7 +7,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { type Operations, startOperations } from '../src/index.js';
 
-/** What Prometheus accepts as a file of rules, and what we ask of it beyond. */
+/** A rules file as Prometheus accepts it, with the annotations that we require. */
 const duration = z.string().regex(/^\d+[smh]$/);
 const ruleSchema = z.strictObject({
   alert: z.string().regex(/^Waymark[A-Z][A-Za-z]+$/),
@@ -65,7 +65,7 @@ let clickhouse: ReturnType<typeof createClickHouseClient>;
 let families: ReadonlyMap<string, string>;
 
 beforeAll(async () => {
-  // Both stores are away: the names are told all the same.
+  // Both stores are away: the metrics are there all the same.
   redis = new Redis({ port: 1, lazyConnect: true, enableOfflineQueue: false, retryStrategy: () => null });
   redis.on('error', () => {});
   clickhouse = createClickHouseClient({ url: 'http://127.0.0.1:1', database: 'x' });
@@ -95,7 +95,7 @@ function familyOf(series: string): string | undefined {
   return families.get(base) === 'histogram' ? base : undefined;
 }
 
-it('the reader of expressions tells a broken one', () => {
+it('the parser of expressions rejects a broken one', () => {
   expect(read('sum by (kind) (rate(a_total[5m])').errors).not.toEqual([]);
   expect(read('sum by (kind) (rate(a_total{b="c"}[5m])) > 1')).toEqual({
     metrics: ['a_total'],
@@ -126,7 +126,7 @@ describe.each(rules.map((rule) => [rule.alert, rule] as const))('%s', (_name, { 
     expect(wait !== undefined || inWindows.length > 0).toBe(true);
   });
 
-  it('says what it means, what to look at and what to do, with labels that it has', () => {
+  it('has a meaning, a first step and a remedy in its annotations, and uses only labels that it has', () => {
     expect(annotations.runbook).toMatch(/^Means: .+ Look at: .+ Do: .+\.$/);
     const used = [...annotations.summary.matchAll(/\$labels\.(\w+)/g)].map(([, label = '']) => label);
     expect(used.filter((label) => !labels.includes(label))).toEqual([]);

@@ -69,7 +69,7 @@ describe('services', () => {
     expect(status).toMatchObject({ starts: 1, kills: 0, detail: `runs as ${watch.instance}` });
     watch.noteWork();
     await waitFor(() => watch.componentStatus().some(({ detail }) => detail.includes('last work 20')), {
-      what: 'the work to be told',
+      what: 'the last work in the status',
     });
     expect(await redis.pttl(`{waymark}:heartbeat:http:${watch.instance}`)).toBeGreaterThan(5000);
   });
@@ -94,7 +94,7 @@ describe('services', () => {
       await watch.close();
       return { instance: watch.instance, pid: process.pid };
     })();
-    // What a kill leaves behind: an entry and a heartbeat that nobody takes back.
+    // A killed process leaves its entry and its heartbeat behind.
     const host = instance.slice(0, instance.lastIndexOf(':'));
     await registry.started(anInstance('writer', { instance, host, pid, startedAt: 1 }));
     const watch = watchAs('writer');
@@ -150,7 +150,7 @@ describe('services', () => {
     await registry.started(anInstance('writer'));
     await redis.del('{waymark}:heartbeat:writer:elsewhere:77');
     await waitFor(() => watch.componentStatus().some(({ detail }) => detail.includes('1 more without a heartbeat')), {
-      what: 'the missing one to be told',
+      what: 'the missing instance in the status',
     });
     expect((await seen(watch, 'writer', 'up')).kills).toBe(0);
   });
@@ -178,7 +178,7 @@ describe('stores', () => {
     expect((await seen(watch, 'clickhouse', 'restarted')).starts).toBeGreaterThanOrEqual(2);
   });
 
-  it('a Redis that was killed is down; what only it knows is unknown, and no service counts as killed for it', async () => {
+  it('a Redis that was killed is down; services are unknown, and none counts as killed for it', async () => {
     const [watch, writer] = [watchAs('http'), watchAs('writer')];
     await seen(watch, 'writer', 'up');
     expect(watch.redisMemory()?.usedBytes).toBeGreaterThan(0);
@@ -188,7 +188,7 @@ describe('stores', () => {
     expect(watch.redisMemory()).toBeUndefined();
     expect(watch.componentStatus().find(({ component }) => component === 'http')?.state).toBe('up');
 
-    // The outage lasted: no heart could beat.
+    // During the outage no heartbeat could be sent.
     aheadMs = 60_000;
     await redisServer.restart();
     await seen(watch, 'redis', 'restarted');

@@ -84,7 +84,7 @@ afterAll(async () => {
   await Promise.all([redisServer.stop(), clickhouseServer.stop()]);
 });
 
-const ask = (path: string) => fetch(`${url}${path}`, { headers: { authorization: `Bearer ${KEY}` } });
+const get = (path: string) => fetch(`${url}${path}`, { headers: { authorization: `Bearer ${KEY}` } });
 
 const scrape = () => fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${ADMIN_KEY}` } });
 
@@ -123,7 +123,7 @@ function aGroup(overrides: Partial<StoredGroup> = {}): StoredGroup {
 describe('/metrics', () => {
   it('counts requests by the pattern of their route and by status, never by what was asked for', async () => {
     for (const path of ['/links/secret-1', '/links/secret-2', '/broken', '/nowhere/secret-3?key=secret-4']) {
-      await ask(path);
+      await get(path);
     }
     await fetch(`${url}/links/secret-5`);
     const text = await (await scrape()).text();
@@ -152,12 +152,12 @@ describe('/metrics', () => {
 
   it('counts what was over a rate limit by plan', async () => {
     isOverLimit = true;
-    expect((await ask('/links/a')).status).toBe(429);
+    expect((await get('/links/a')).status).toBe(429);
     isOverLimit = false;
     expect(await values('waymark_limited_requests_total', 'plan')).toEqual({ pro: 1 });
   });
 
-  it('tells of the queue, the stores and the process', async () => {
+  it('has metrics of the queue, the stores and the process', async () => {
     const lines = await waitFor(
       async () => {
         const found = await metrics();
@@ -183,7 +183,7 @@ describe('/metrics', () => {
     expect(lines.every(({ labels }) => labels.service === 'http')).toBe(true);
   });
 
-  it('tells of the groups that a writer stored', async () => {
+  it('has metrics of the insert batches that a writer stored', async () => {
     operations.countGroup(aGroup());
     operations.countGroup(aGroup({ outcome: 'retried', rows: 30_000, attempts: 3, insertMs: 900 }));
     expect(await values('waymark_writer_batches_total', 'kind', 'outcome')).toEqual({
@@ -256,7 +256,7 @@ describe('tables for operators', () => {
       "SELECT sum(requests) AS n FROM ops_requests WHERE route = 'GET /broken'",
     );
     await operations.opsLog.flush();
-    await ask('/broken');
+    await get('/broken');
     await operations.opsLog.flush();
     const [after] = await rows<{ n: string }>(
       "SELECT sum(requests) AS n FROM ops_requests WHERE route = 'GET /broken'",
@@ -266,14 +266,14 @@ describe('tables for operators', () => {
 });
 
 describe('while ClickHouse is away', () => {
-  it('a scrape says so, at once; rows for operators wait, hold up nobody, and arrive once when it is back', async () => {
+  it('a scrape shows it at once; rows of operator tables are buffered, block nothing, and arrive once when it is back', async () => {
     await rows('TRUNCATE TABLE ops_slow_queries');
     const caller = { endpoint: 'GET /events', workspaceId: WORKSPACE.id, requestId: 'r' };
     const slow = (durationMs: number) =>
       operations.countQuery(caller, { durationMs, readRows: 0, readBytes: 0, error: '' });
     await clickhouseServer.kill9();
     await waitFor(async () => (await values('waymark_component_up', 'component')).clickhouse === 0, {
-      what: 'ClickHouse to be told as down',
+      what: 'ClickHouse to be down',
       timeoutMs: 20_000,
     });
     let rowsGiven = 0;
@@ -282,7 +282,7 @@ describe('while ClickHouse is away', () => {
       const flushing = operations.opsLog.flush();
       if (rowsGiven++ === 0) slow(3002);
       const ms = await elapsedMs(async () => {
-        expect((await ask('/links/a')).status).toBe(200);
+        expect((await get('/links/a')).status).toBe(200);
         await metrics();
       });
       await flushing;
@@ -309,7 +309,7 @@ describe('while ClickHouse is away', () => {
 });
 
 describe('while Redis is away', () => {
-  it('a scrape says so, at once, and says nothing of what only Redis knows', async () => {
+  it('a scrape shows it at once, and leaves out what only Redis has', async () => {
     await redisServer.kill9();
     const lines = await waitFor(
       async () => {
@@ -317,7 +317,7 @@ describe('while Redis is away', () => {
         const status = found.find((line) => line.name === 'waymark_component_up' && line.labels.component === 'redis');
         return status?.value === 0 && found;
       },
-      { what: 'Redis to be told as down', timeoutMs: 20_000 },
+      { what: 'Redis to be down', timeoutMs: 20_000 },
     );
     const names = new Set(lines.map(({ name }) => name));
     await waitFor(async () => !(await metrics()).some(({ name }) => name === 'waymark_queue_jobs'), {

@@ -37,7 +37,7 @@ it('while ClickHouse does not answer it keeps a limited number of rows, drops an
   await log.flush();
   await log.flush();
   expect(log.dropped()).toBe(2);
-  expect(warnings.filter((text) => text.includes('rows for operators wait'))).toHaveLength(1);
+  expect(warnings.filter((text) => text.includes('rows of operator tables are buffered'))).toHaveLength(1);
 });
 
 it('rows that ClickHouse refuses are given up and counted, and hold up no others', async () => {

@@ -9,7 +9,7 @@ function aWatch() {
   const watch = createStoreWatch({
     name: 'store',
     now: () => nowMs,
-    async ask() {
+    async check() {
       if (uptimeSeconds === undefined) throw new Error('refused');
       return { uptimeSeconds, detail: 'Store 1' };
     },
@@ -19,7 +19,7 @@ function aWatch() {
     async after(milliseconds: number, uptime: number | undefined) {
       nowMs += milliseconds;
       uptimeSeconds = uptime;
-      await watch.look();
+      await watch.poll();
       return watch.state();
     },
   };

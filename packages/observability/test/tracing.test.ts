@@ -113,7 +113,7 @@ it('a request is a span with its route and status, below the caller’s, and its
   expect(attributesOf(query)).toMatchObject({ 'db.system.name': 'clickhouse', 'waymark.read_rows': 7 });
 });
 
-it('a failure is an error without its words, and a path that is no route is not told', async () => {
+it('a failure is an error without its message, and a path without a route is not in its span', async () => {
   await fetch(`${url}/broken`);
   await fetch(`${url}/hunter-path`);
   const broken = await spanNamed('GET /broken');
@@ -166,7 +166,7 @@ it('without a receiver no library of traces is loaded', async () => {
     });
     const reports = readdirSync(directory).map((name) => JSON.parse(readFileSync(join(directory, name), 'utf8')));
     const loaded = (reports as { result: { url: string }[] }[]).flatMap(({ result }) => result.map(({ url }) => url));
-    expect(loaded.filter((file) => file.endsWith('observability/src/tracing/tracing.ts'))).toHaveLength(1);
+    expect(loaded.filter((file) => file.endsWith('observability/src/tracing/start-tracing.ts'))).toHaveLength(1);
     expect(loaded.filter((file) => /otlp-tracing|@opentelemetry\/(?:sdk|exporter|resources|core)/.test(file))).toEqual(
       [],
     );

@@ -5,14 +5,14 @@ import { within } from '../within.js';
 import { type Heartbeat, startHeartbeat } from './heartbeat.js';
 import { createInstanceRegistry, HEARTBEAT_TTL_MS, type Registry, type Turn } from './instance-registry.js';
 import { type ComponentStatus, serviceStates } from './service-states.js';
-import { askClickHouse, askRedis, type RedisMemory } from './store-answers.js';
+import { checkClickHouse, checkRedis, type RedisMemory } from './store-answers.js';
 import { createStoreWatch, type StoreState } from './store-watch.js';
 
 export interface ComponentWatchOptions {
-  /** Its commands must not wait for ever. */
+  /** Its commands must have a time limit. */
   readonly redis: Redis;
   readonly clickhouse: ClickHouseClient;
-  /** Which of them this process is. */
+  /** Name of this process' own service. */
   readonly service: string;
   readonly version: string;
   readonly logger: MetricsLogger;
@@ -20,24 +20,24 @@ export interface ComponentWatchOptions {
   readonly intervalMs?: number;
 }
 
-/** Knows what runs: the stores by asking them, the services by their heartbeats. It says so at once, whatever is away. */
+/** Status of stores and services. Stores are polled, services send heartbeats to Redis; reads return the last result at once. */
 export interface ComponentWatch {
   /** Host and process id of this process. */
   readonly instance: string;
-  /** As of the last look, two seconds ago at most. */
+  /** As of the last poll, two seconds ago at most. */
   componentStatus(): readonly ComponentStatus[];
   /** The latest starts and ends of all processes, latest first. Rejects while Redis is away. */
   turns(): Promise<readonly Turn[]>;
   /** Undefined while Redis is away. */
   redisMemory(): RedisMemory | undefined;
-  /** This process has done what it is there for. */
+  /** Call it when the process has done work, for the "last work" of its status. */
   noteWork(): void;
   close(): Promise<void>;
 }
 
 const INTERVAL_MS = 2000;
-const REGISTRY_ANSWER_MS = 1000;
-/** Hearts that could not beat while Redis was away are given that long to beat again. */
+const REGISTRY_TIMEOUT_MS = 1000;
+/** After an outage of Redis, processes have this long to send a heartbeat before a missing one counts. */
 const SETTLING_MS = HEARTBEAT_TTL_MS + 2000;
 
 function storeStatus(component: string, { state, since, detail, starts }: StoreState): ComponentStatus {
@@ -52,37 +52,37 @@ export function startComponentWatch(options: ComponentWatchOptions): ComponentWa
   const redisWatch = createStoreWatch({
     name: 'redis',
     now,
-    async ask() {
-      const told = await askRedis(redis);
-      memory = told.memory;
-      return told.answer;
+    async check() {
+      const { answer, memory: used } = await checkRedis(redis);
+      memory = used;
+      return answer;
     },
   });
   const clickhouseWatch = createStoreWatch({
     name: 'clickhouse',
     now,
-    ask: (limitMs) => askClickHouse(clickhouse, limitMs),
+    check: (limitMs) => checkClickHouse(clickhouse, limitMs),
   });
   let services: readonly ComponentStatus[] = [];
-  let looking: Promise<void> | undefined;
+  let polling: Promise<void> | undefined;
 
   const isSettled = (): boolean => {
     const since = heartbeat.beatingSince();
     return since !== undefined && now() - since > SETTLING_MS;
   };
 
-  async function buryDead({ instances }: Registry): Promise<void> {
+  async function markDeadInstances({ instances }: Registry): Promise<void> {
     const dead = instances.filter(({ isAlive, instance }) => !isAlive && now() - instance.beatAt > HEARTBEAT_TTL_MS);
-    for (const entry of dead) await registry.bury(entry, now());
+    for (const entry of dead) await registry.markKilled(entry, now());
   }
 
-  async function lookAtServices(): Promise<void> {
+  async function pollServices(): Promise<void> {
     try {
-      const read = await within(registry.read(), REGISTRY_ANSWER_MS, 'redis');
+      const read = await within(registry.read(), REGISTRY_TIMEOUT_MS, 'redis');
       services = serviceStates(read, { now: now(), isSettled: isSettled(), self: heartbeat.instance });
-      if (isSettled()) await within(buryDead(read), REGISTRY_ANSWER_MS, 'redis');
+      if (isSettled()) await within(markDeadInstances(read), REGISTRY_TIMEOUT_MS, 'redis');
     } catch (err) {
-      logger.debug({ err }, 'what runs is not known: Redis does not answer');
+      logger.debug({ err }, 'status of services is unknown: Redis does not answer');
       services = services.map((status) => ({
         ...status,
         state: status.component === service ? status.state : 'unknown',
@@ -91,14 +91,14 @@ export function startComponentWatch(options: ComponentWatchOptions): ComponentWa
     }
   }
 
-  const look = () => {
-    looking ??= Promise.all([redisWatch.look(), clickhouseWatch.look(), lookAtServices()]).then(() => {
-      looking = undefined;
+  const poll = () => {
+    polling ??= Promise.all([redisWatch.poll(), clickhouseWatch.poll(), pollServices()]).then(() => {
+      polling = undefined;
     });
   };
-  const timer = setInterval(look, intervalMs);
+  const timer = setInterval(poll, intervalMs);
   timer.unref();
-  look();
+  poll();
 
   return {
     instance: heartbeat.instance,
@@ -112,7 +112,7 @@ export function startComponentWatch(options: ComponentWatchOptions): ComponentWa
     noteWork: heartbeat.noteWork,
     async close() {
       clearInterval(timer);
-      await looking;
+      await polling;
       await heartbeat.close();
     },
   };

@@ -12,14 +12,14 @@ export interface HeartbeatOptions {
   readonly intervalMs?: number;
 }
 
-/** Tells the others that this process is there. */
+/** Registers this process in Redis and sends heartbeats. */
 export interface Heartbeat {
   readonly instance: string;
-  /** The process has done what it is there for. */
+  /** Call it when the process has done work. */
   noteWork(): void;
-  /** Since when Redis has taken every beat, epoch milliseconds; undefined while it does not. */
+  /** Since when every heartbeat has reached Redis, epoch milliseconds; undefined while they fail. */
   beatingSince(): number | undefined;
-  /** Says goodbye, so that nobody takes the end for a kill. Never rejects. */
+  /** Deregisters the process, so that its end does not count as a kill. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ function isGone(pid: number): boolean {
   }
 }
 
-/** Beats from now on. Redis may be away: the first beat it takes is the start. */
+/** Sends heartbeats until `close`. While Redis is away they fail; the first that succeeds registers the process. */
 export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   const { registry, service, version, logger, now } = options;
   const host = hostname();
@@ -43,31 +43,31 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   const startedAt = now();
   const instance = `${host}:${pid}`;
   let lastWorkAt: number | null = null;
-  let isAnnounced = false;
+  let isRegistered = false;
   let beatingSince: number | undefined;
   let beating: Promise<void> | undefined;
 
   const self = (): Instance => ({ service, instance, host, pid, startedAt, version, lastWorkAt, beatAt: now() });
 
-  /** Who went without goodbye is noted at once where that can be seen: on this host, or under this very name. */
-  async function announce(): Promise<void> {
+  /** Registers this process, and marks instances of the service that this host no longer runs as killed. */
+  async function register(): Promise<void> {
     const { instances } = await registry.read();
     const dead = instances.filter(
       ({ instance: other }) =>
         other.service === service && other.host === host && (other.pid === pid || isGone(other.pid)),
     );
-    for (const entry of dead) await registry.bury(entry, now());
+    for (const entry of dead) await registry.markKilled(entry, now());
     await registry.started(self());
-    isAnnounced = true;
+    isRegistered = true;
   }
 
   async function beat(): Promise<void> {
     try {
-      await (isAnnounced ? registry.beat(self()) : announce());
+      await (isRegistered ? registry.beat(self()) : register());
       beatingSince ??= now();
     } catch (err) {
       beatingSince = undefined;
-      logger.debug({ err }, 'no heartbeat: Redis does not take it');
+      logger.debug({ err }, 'heartbeat failed: Redis does not accept it');
     }
   }
 
@@ -89,8 +89,8 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
     async close() {
       clearInterval(timer);
       await beating;
-      if (!isAnnounced) return;
-      await registry.stopped(self(), now()).catch((err: unknown) => logger.debug({ err }, 'no goodbye'));
+      if (!isRegistered) return;
+      await registry.stopped(self(), now()).catch((err: unknown) => logger.debug({ err }, 'could not deregister'));
     },
   };
 }

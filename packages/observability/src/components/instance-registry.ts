@@ -2,7 +2,7 @@ import { execute } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 
-/** What `{waymark}:heartbeat:<service>:<instance>` and `{waymark}:instances` say of a process; times are epoch milliseconds. */
+/** Value of `{waymark}:heartbeat:<service>:<instance>` and of the fields of `{waymark}:instances`. Times are epoch milliseconds. */
 const instanceSchema = z.object({
   service: z.string(),
   /** Host and process id. */
@@ -11,7 +11,7 @@ const instanceSchema = z.object({
   pid: z.int(),
   startedAt: z.number(),
   version: z.string(),
-  /** When it last did what it is there for; null = not yet. */
+  /** When it last did work; null = not yet. */
   lastWorkAt: z.number().nullable(),
   /** When this was written. */
   beatAt: z.number(),
@@ -30,7 +30,7 @@ const turnSchema = z.object({
 });
 export type Turn = Readonly<z.infer<typeof turnSchema>>;
 
-/** Instances as they stand in Redis, each with whether its heart beats. */
+/** The registered instances, each with whether its heartbeat is alive. */
 export interface Registry {
   readonly instances: readonly { readonly instance: Instance; readonly raw: string; readonly isAlive: boolean }[];
   readonly lastEnds: ReadonlyMap<string, Turn>;
@@ -61,10 +61,10 @@ function parse<T>(schema: z.ZodType<T>, text: string): T | undefined {
 }
 
 /**
- * Notes that an instance was killed, unless that is noted already or it has sent a heartbeat meanwhile.
+ * Moves an instance from the registered to the killed ones, unless it has sent a heartbeat since it was read or is moved already.
  * KEYS: instances, turns, last ends, kill counts. ARGV: field, its value as it was read, service, the entry, entries kept.
  */
-const BURY = `
+const MARK_KILLED = `
 if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
 redis.call('HDEL', KEYS[1], ARGV[1])
 redis.call('LPUSH', KEYS[2], ARGV[4])
@@ -74,9 +74,9 @@ redis.call('HINCRBY', KEYS[4], ARGV[3], 1)
 return 1
 `;
 
-/** What each process publishes about itself in Redis, so that every process can list all of them. */
+/** The processes of the installation, registered in Redis: each process writes its own entry, and every process can list all. */
 export function createInstanceRegistry(redis: Redis) {
-  function beatIn(multi: ReturnType<Redis['multi']>, instance: Instance): void {
+  function addBeat(multi: ReturnType<Redis['multi']>, instance: Instance): void {
     const text = JSON.stringify(instance);
     multi
       .set(heartbeatKey(fieldOf(instance)), text, 'PX', HEARTBEAT_TTL_MS)
@@ -92,17 +92,17 @@ export function createInstanceRegistry(redis: Redis) {
         .lpush(KEYS.turns, JSON.stringify(turn))
         .ltrim(KEYS.turns, 0, TURNS_KEPT - 1);
       multi.hincrby(KEYS.starts, service, 1);
-      beatIn(multi, instance);
+      addBeat(multi, instance);
       await execute(multi);
     },
 
     async beat(instance: Instance): Promise<void> {
       const multi = redis.multi();
-      beatIn(multi, instance);
+      addBeat(multi, instance);
       await execute(multi);
     },
 
-    /** Says goodbye. */
+    /** Removes the entry of a process that stops. */
     async stopped({ service, instance, pid }: Instance, at: number): Promise<void> {
       const turn = JSON.stringify({ at, event: 'stopped', service, instance, pid } satisfies Turn);
       const field = fieldOf({ service, instance });
@@ -117,11 +117,23 @@ export function createInstanceRegistry(redis: Redis) {
       );
     },
 
-    async bury({ instance, raw }: { readonly instance: Instance; readonly raw: string }, at: number): Promise<void> {
+    async markKilled(
+      { instance, raw }: { readonly instance: Instance; readonly raw: string },
+      at: number,
+    ): Promise<void> {
       const { service, pid, startedAt } = instance;
       const turn: Turn = { at, event: 'killed', service, instance: instance.instance, pid, startedAt };
       const keys = [KEYS.instances, KEYS.turns, KEYS.lastEnds, KEYS.kills];
-      await redis.eval(BURY, keys.length, ...keys, fieldOf(instance), raw, service, JSON.stringify(turn), TURNS_KEPT);
+      await redis.eval(
+        MARK_KILLED,
+        keys.length,
+        ...keys,
+        fieldOf(instance),
+        raw,
+        service,
+        JSON.stringify(turn),
+        TURNS_KEPT,
+      );
     },
 
     async read(): Promise<Registry> {

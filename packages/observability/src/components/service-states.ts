@@ -1,11 +1,11 @@
 import type { Instance, Registry, Turn } from './instance-registry.js';
-import { RESTART_TOLD_MS } from './store-watch.js';
+import { RESTART_SHOWN_MS } from './store-watch.js';
 
 /** One part of the installation; times are epoch milliseconds. */
 export interface ComponentStatus {
   /** redis, clickhouse, or a service such as writer. */
   readonly component: string;
-  /** `unknown`: Redis is away, and only it knows of other processes. */
+  /** `unknown`: Redis, which has the heartbeats, is away. */
   readonly state: 'up' | 'down' | 'restarted' | 'unknown';
   readonly since: number;
   readonly detail: string;
@@ -16,14 +16,14 @@ export interface ComponentStatus {
 
 export interface ServiceStatesOptions {
   readonly now: number;
-  /** False: hearts may not have been able to beat lately, so a missing beat says nothing. */
+  /** False shortly after an outage of Redis: a missing heartbeat does not mean that a process is down. */
   readonly isSettled: boolean;
-  /** The instance that looks: it is there, whatever Redis says. */
+  /** The instance that reads the registry: it is up by definition. */
   readonly self: string;
 }
 
-/** A service that ended with a goodbye is told that long: it may have been replaced by another for good. */
-const GOODBYE_TOLD_MS = 60 * 60_000;
+/** How long a service that was stopped in order is listed as down. After that it counts as removed. */
+const STOPPED_SHOWN_MS = 60 * 60_000;
 
 const time = (at: number) => new Date(at).toISOString();
 
@@ -43,8 +43,8 @@ function runningState(alive: readonly Instance[], missing: number, end: Turn | u
   const latestStart = Math.max(...alive.map(({ startedAt }) => startedAt));
   const detail = aliveDetail(alive, missing);
   const isBack = alive.some(({ instance, startedAt }) => instance === end?.instance && startedAt === end.startedAt);
-  if (end?.event === 'killed' && now - end.at < RESTART_TOLD_MS) {
-    // Taken for dead: it hung, or Redis was out of its reach.
+  if (end?.event === 'killed' && now - end.at < RESTART_SHOWN_MS) {
+    // It was marked as killed by mistake: it hung, or could not reach Redis.
     if (isBack)
       return { state: 'up', since: latestStart, detail: `${end.instance} was silent at ${time(end.at)}; ${detail}` };
     return {
@@ -67,11 +67,11 @@ function endedState(
     return { state: options.isSettled ? 'down' : 'unknown', since: last.beatAt, detail };
   }
   if (end === undefined) return undefined;
-  if (end.event === 'stopped' && options.now - end.at > GOODBYE_TOLD_MS) return undefined;
+  if (end.event === 'stopped' && options.now - end.at > STOPPED_SHOWN_MS) return undefined;
   return { state: 'down', since: end.at, detail: `${end.instance} was ${end.event} at ${time(end.at)}` };
 }
 
-/** What the registry says of each service that is, or was lately, there; by name. */
+/** Status of each service that is registered or ended lately, sorted by name. */
 export function serviceStates(registry: Registry, options: ServiceStatesOptions): ComponentStatus[] {
   const { instances, lastEnds, starts, kills } = registry;
   const names = new Set([...instances.map(({ instance }) => instance.service), ...lastEnds.keys()]);

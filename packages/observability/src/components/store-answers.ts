@@ -8,32 +8,34 @@ export interface RedisMemory {
   readonly limitBytes: number;
 }
 
-function figure(info: string, name: string): number | undefined {
+function infoNumber(info: string, name: string): number | undefined {
   const text = new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1];
   return text === undefined ? undefined : Number(text);
 }
 
-/** What Redis says of itself. Rejects when it does not answer, and while it still loads its data. */
-export async function askRedis(redis: Redis): Promise<{ readonly answer: StoreAnswer; readonly memory: RedisMemory }> {
+/** Version, uptime and memory of Redis. Rejects when it does not answer, and while it loads its data. */
+export async function checkRedis(
+  redis: Redis,
+): Promise<{ readonly answer: StoreAnswer; readonly memory: RedisMemory }> {
   const [server, used] = await Promise.all([redis.info('server'), redis.info('memory')]);
   const version = /^redis_version:(\S+)/m.exec(server)?.[1] ?? 'of unknown version';
-  const answer = { uptimeSeconds: figure(server, 'uptime_in_seconds'), detail: `Redis ${version}` };
+  const answer = { uptimeSeconds: infoNumber(server, 'uptime_in_seconds'), detail: `Redis ${version}` };
   return {
     answer,
-    memory: { usedBytes: figure(used, 'used_memory') ?? 0, limitBytes: figure(used, 'maxmemory') ?? 0 },
+    memory: { usedBytes: infoNumber(used, 'used_memory') ?? 0, limitBytes: infoNumber(used, 'maxmemory') ?? 0 },
   };
 }
 
-/** A server whose sessions are all busy answers pings all the same; since when it runs is asked again two seconds later. */
-const UPTIME_MS = 700;
+/** A server with all sessions busy still answers pings. If it does not return its uptime in this time, the next poll reads it. */
+const UPTIME_TIMEOUT_MS = 700;
 
-/** What ClickHouse says of itself. Rejects when it does not answer a ping. @param limitMs after which nobody waits any more */
-export async function askClickHouse(clickhouse: ClickHouseClient, limitMs: number): Promise<StoreAnswer> {
+/** Version and uptime of ClickHouse. Rejects when it does not answer a ping within `limitMs`. */
+export async function checkClickHouse(clickhouse: ClickHouseClient, limitMs: number): Promise<StoreAnswer> {
   const uptime = clickhouse
     .query({
       query: 'SELECT uptime(), version()',
       format: 'JSONCompactEachRow',
-      abort_signal: AbortSignal.timeout(UPTIME_MS),
+      abort_signal: AbortSignal.timeout(UPTIME_TIMEOUT_MS),
     })
     .then((result) => result.json<[number, string]>())
     .catch(() => []);

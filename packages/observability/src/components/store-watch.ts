@@ -1,13 +1,13 @@
 import { within } from '../within.js';
 
-/** What a store said of itself. */
+/** Answer of a store to a status check. */
 export interface StoreAnswer {
-  /** For how long it has run; undefined when it does not say. */
+  /** undefined when the store did not return it in time. */
   readonly uptimeSeconds: number | undefined;
   readonly detail: string;
 }
 
-/** What is known of a store; times are epoch milliseconds. */
+/** Status of a store. Times are epoch milliseconds. */
 export interface StoreState {
   readonly state: 'up' | 'down' | 'restarted';
   readonly since: number;
@@ -17,27 +17,27 @@ export interface StoreState {
 }
 
 export interface StoreWatch {
-  /** Asks once. Never rejects. */
-  look(): Promise<void>;
+  /** Checks the store once. Never rejects. */
+  poll(): Promise<void>;
   state(): StoreState;
 }
 
 export interface StoreWatchOptions {
   readonly name: string;
   /** Rejects when the store does not answer. */
-  readonly ask: (limitMs: number) => Promise<StoreAnswer>;
+  readonly check: (limitMs: number) => Promise<StoreAnswer>;
   readonly now: () => number;
 }
 
-const ANSWER_MS = 1000;
-/** How long a restart is told. */
-export const RESTART_TOLD_MS = 5 * 60_000;
-/** Uptimes are whole seconds, and an answer takes its time. */
+const TIMEOUT_MS = 1000;
+/** How long a restart is shown. */
+export const RESTART_SHOWN_MS = 5 * 60_000;
+/** Tolerance of start times: uptimes are whole seconds, and answers are delayed. */
 const SAME_START_MS = 2000;
 
-/** Watches a store by asking it: it is down when it does not answer within a second, and it was restarted when it runs since later. */
-export function createStoreWatch({ name, ask, now }: StoreWatchOptions): StoreWatch {
-  let current: StoreState = { state: 'down', since: now(), detail: `${name} has not been asked yet`, starts: 0 };
+/** Polls a store. It is down when it does not answer within a second, and restarted when its start time moves. */
+export function createStoreWatch({ name, check, now }: StoreWatchOptions): StoreWatch {
+  let current: StoreState = { state: 'down', since: now(), detail: `${name} has not been checked yet`, starts: 0 };
   let startedAt: number | undefined;
   let lastUptimeSeconds = 0;
   let answeredAt = Number.NEGATIVE_INFINITY;
@@ -46,7 +46,7 @@ export function createStoreWatch({ name, ask, now }: StoreWatchOptions): StoreWa
   function noteStart(uptimeSeconds: number | undefined): void {
     if (uptimeSeconds === undefined) return;
     const start = now() - uptimeSeconds * 1000;
-    // A store that was away and runs since it last answered is another one, however young the one before was.
+    // It was down and started after its last answer, so it is a new process even if the old one was as young.
     const isYounger = current.state === 'down' && start > answeredAt;
     const isSame =
       startedAt !== undefined && uptimeSeconds >= lastUptimeSeconds && start - startedAt <= SAME_START_MS && !isYounger;
@@ -59,12 +59,12 @@ export function createStoreWatch({ name, ask, now }: StoreWatchOptions): StoreWa
 
   return {
     state: () => current,
-    async look() {
+    async poll() {
       try {
-        const { uptimeSeconds, detail } = await within(ask(ANSWER_MS), ANSWER_MS, name);
+        const { uptimeSeconds, detail } = await within(check(TIMEOUT_MS), TIMEOUT_MS, name);
         noteStart(uptimeSeconds);
         answeredAt = now();
-        const state = now() - restartedAt < RESTART_TOLD_MS ? 'restarted' : 'up';
+        const state = now() - restartedAt < RESTART_SHOWN_MS ? 'restarted' : 'up';
         const since = startedAt ?? (current.state === 'down' ? now() : current.since);
         current = { ...current, state, since, detail };
       } catch (err) {

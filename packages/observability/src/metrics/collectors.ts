@@ -14,13 +14,13 @@ interface NamedSample extends Sample {
   readonly metricName?: string;
 }
 
-/** Adds a metric whose values are looked up when somebody asks: whatever counts them pays nothing for it. */
+/** Adds a metric whose values are collected at scrape time, so that counting costs nothing in between. */
 function add(registry: Registry, name: string, help: string, type: string, values: () => NamedSample[]): void {
   const metric = { name, help, type, aggregator: 'sum', get: async () => ({ name, help, type, values: values() }) };
   registry.registerMetric(metric as unknown as Metric);
 }
 
-/** A value of this moment; without samples it is left out, as nobody knows it. */
+/** A current value; left out of the scrape when there are no samples. */
 export function addGauge(registry: Registry, name: string, help: string, samples: () => readonly Sample[]): void {
   add(registry, name, help, 'gauge', () => [...samples()]);
 }
@@ -34,11 +34,11 @@ export interface HistogramSample {
   readonly labels: Labels;
   readonly count: number;
   readonly sum: number;
-  /** How many lie between one bound and the next; one more than there are bounds. */
+  /** Counts per bucket, not cumulative; one more than there are bounds. */
   readonly places: readonly number[];
 }
 
-/** Counts by upper bounds. */
+/** A histogram. */
 export function addHistogram(
   registry: Registry,
   name: string,

@@ -3,13 +3,13 @@ import { DURATION_BOUNDS_MS } from '@waymark/clickhouse';
 const BOUNDS: readonly number[] = DURATION_BOUNDS_MS;
 const PLACES = BOUNDS.length + 1;
 
-/** Counts durations in place: adding one takes nanoseconds and makes no garbage. */
+/** A histogram of durations that allocates nothing when one is added. */
 export class DurationCounts {
   count = 0;
   sumMs = 0;
   /** Of those since the last `takeNew`. */
   #maxMs = 0;
-  /** How many took at most the bound of their place and longer than the one before; the last has no bound. */
+  /** Counts per bucket, not cumulative; the last bucket has no upper bound. */
   readonly places: number[] = new Array<number>(PLACES).fill(0);
   #taken: { readonly count: number; readonly sumMs: number; readonly places: readonly number[] } | undefined;
 
@@ -22,7 +22,7 @@ export class DurationCounts {
     if (durationMs > this.#maxMs) this.#maxMs = durationMs;
   }
 
-  /** What was added since it was last called; undefined when nothing was. */
+  /** Durations added since the last call; undefined when there are none. */
   takeNew(): { count: number; sumMs: number; maxMs: number; places: number[] } | undefined {
     const before = this.#taken;
     const count = this.count - (before?.count ?? 0);

@@ -1,37 +1,37 @@
-/** Metrics of ours, with what each says. Alerts and dashboards name them: a name is never changed. */
+/** Names and help texts of our metrics. Alerts and dashboards use the names: never change one. */
 export const METRICS = {
-  requestSeconds: [
-    'waymark_http_request_duration_seconds',
-    'Requests answered, by route and status, and how long they took',
-  ],
+  requestSeconds: ['waymark_http_request_duration_seconds', 'Response time of requests by route and status'],
   limited: ['waymark_limited_requests_total', 'Requests over a rate limit, by plan of the workspace'],
   queueJobs: ['waymark_queue_jobs', 'Jobs in the queue by kind and state; all services see the same'],
   queueAge: ['waymark_queue_oldest_job_age_seconds', 'Age of the oldest job by kind, 0 when none waits'],
-  deadLetters: ['waymark_dead_letters', 'Rows that ClickHouse refused and that wait for a command'],
-  spoolFiles: ['waymark_spool_files', 'Files of clicks that wait on disk for Redis'],
+  deadLetters: ['waymark_dead_letters', 'Rows that ClickHouse refused, waiting for an operator to replay them'],
+  spoolFiles: ['waymark_spool_files', 'Files of clicks spooled on disk while Redis is away'],
   spoolBytes: ['waymark_spool_bytes', 'Bytes in them'],
-  batchRows: ['waymark_writer_batch_rows', 'Rows of the groups stored, by kind'],
+  batchRows: ['waymark_writer_batch_rows', 'Rows of each insert batch, by kind'],
   insertSeconds: [
     'waymark_writer_insert_duration_seconds',
-    'How long groups took to be stored, by kind, attempts and pauses included',
+    'Time to store an insert batch, retries and pauses included, by kind',
   ],
-  groups: ['waymark_writer_batches_total', 'Groups stored, by kind and outcome'],
+  groups: ['waymark_writer_batches_total', 'Insert batches by kind and outcome'],
   catalogLookups: [
     'waymark_catalog_lookups_total',
-    'Records looked up, by kind and by what answered: memory, redis or clickhouse',
+    'Records looked up, by kind and source: memory, redis or clickhouse',
   ],
   redisUsed: ['waymark_redis_memory_used_bytes', 'Memory that Redis uses'],
   redisLimit: ['waymark_redis_memory_limit_bytes', 'Its limit; 0 = none'],
-  componentUp: ['waymark_component_up', 'Whether a part of the installation is there; left out while nobody can know'],
+  componentUp: [
+    'waymark_component_up',
+    '1 when a part of the installation is up, 0 when it is down; left out while unknown',
+  ],
   componentStarts: ['waymark_component_starts_total', 'Starts of a part of the installation'],
-  componentKills: ['waymark_component_kills_total', 'Processes of a service that vanished without stopping'],
+  componentKills: ['waymark_component_kills_total', 'Processes of a service that ended without a regular stop'],
   slowQueries: ['waymark_slow_queries_total', 'Queries of the API that took ClickHouse a second or more, by endpoint'],
   failedQueries: [
     'waymark_failed_queries_total',
-    'Queries of the API that ClickHouse gave up or did not answer, by endpoint',
+    'Queries of the API that ClickHouse aborted or did not answer, by endpoint',
   ],
   opsDropped: [
     'waymark_operator_rows_dropped_total',
-    'Rows for operator tables given up, as ClickHouse was away for too long',
+    'Rows of operator tables dropped because ClickHouse was away for too long',
   ],
 } as const;

@@ -6,11 +6,11 @@ import { VISIT_ROUTE } from './request-counts.js';
 
 export interface RequestCountOptions {
   readonly operations: Pick<Operations, 'requests' | 'tracing'>;
-  /** On the link port every path is a short link's. */
+  /** On the link port every path is that of a short link. */
   readonly isLinkPort?: boolean;
 }
 
-/** Pattern of the route; requested paths are private, and their number is not bounded. */
+/** Pattern of the route, never the path: paths are private, and their number is unbounded. */
 function routeOf(request: FastifyRequest, isLinkPort: boolean): string {
   const { url } = request.routeOptions;
   if (isLinkPort && (url === '/' || url === '/*'))
@@ -18,7 +18,7 @@ function routeOf(request: FastifyRequest, isLinkPort: boolean): string {
   return `${request.method} ${url ?? 'unknown'}`;
 }
 
-/** Counts, and traces where that is wanted, every request of the app: its route, plan and status. Register it before the routes. */
+/** Counts every request of the app by route, plan and status, and traces it when tracing is on. Register it before the routes. */
 export const requestCountPlugin = fp<RequestCountOptions>(
   async (app, { operations, isLinkPort = false }) => {
     const { requests, tracing } = operations;
@@ -44,7 +44,7 @@ export interface MetricsRouteOptions extends Pick<AdminGuardOptions, 'adminKey' 
   readonly operations: Pick<Operations, 'registry'>;
 }
 
-/** `GET /metrics` for Prometheus, behind the admin key: a caller on this machine may be any of its users, or a proxy. */
+/** `GET /metrics` for Prometheus, behind the admin key, for local callers too: they may be any user of the machine, or a proxy. */
 export async function metricsRoute(app: FastifyInstance, options: MetricsRouteOptions): Promise<void> {
   const { adminKey, rateLimiter, operations } = options;
   const { registry } = operations;

@@ -2,14 +2,14 @@ import type { QueryCaller, QueryReport } from '@waymark/clickhouse';
 import { parseResourceId } from '@waymark/contract';
 import type { OpsLog } from '../ops-log.js';
 
-/** Queries of the API that took long or failed, by endpoint. */
+/** Counts slow and failed queries of the API by endpoint, and logs them to `ops_slow_queries`. */
 export interface QueryCounts {
   count(caller: QueryCaller, report: QueryReport): void;
   slow(): ReadonlyMap<string, number>;
   failed(): ReadonlyMap<string, number>;
 }
 
-/** Longer ones are written down. */
+/** Queries that take this long or longer are slow. */
 const SLOW_MS = 1000;
 
 const addOne = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1);

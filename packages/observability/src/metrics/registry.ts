@@ -110,7 +110,7 @@ function addComponents(registry: Registry, components: RegistryParts['components
   addGauge(registry, ...METRICS.redisLimit, () => one(redisMemory()?.limitBytes));
 }
 
-/** Everything that `/metrics` of a process says. Asking it waits for no store: each value is as of the last look. */
+/** All metrics of a process. A scrape waits for no store: values are those of the last poll. */
 export function createRegistry(parts: RegistryParts): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ service: parts.service });

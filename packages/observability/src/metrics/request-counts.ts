@@ -4,7 +4,7 @@ import { DurationCounts } from './duration-counts.js';
 export interface RequestKind {
   /** Method and pattern, such as `GET /links/:linkId`. */
   readonly route: string;
-  /** Plan of the workspace that asked; empty without a key. */
+  /** Plan of the caller's workspace; empty without a key. */
   readonly plan: string;
   readonly status: number;
 }
@@ -14,14 +14,14 @@ export interface CountedRequests {
   readonly durations: DurationCounts;
   /** How many of them were over a rate limit. */
   readonly limited: number;
-  /** Of those, how many since it was last called. */
+  /** Requests over a rate limit since the last call. */
   takeLimited(): number;
 }
 
 /** Requests answered by this process. */
 export interface RequestCounts {
   count(kind: RequestKind, durationMs: number, isLimited: boolean): void;
-  /** A visit of a short link: the path that every nanosecond counts on. */
+  /** A visit of a short link. A route of its own, because it is the hot path. */
   countVisit(status: number, durationMs: number): void;
   all(): Iterable<CountedRequests>;
 }

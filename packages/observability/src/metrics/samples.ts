@@ -9,19 +9,19 @@ export interface SamplesOptions {
   readonly components: Pick<ComponentWatch, 'instance' | 'redisMemory' | 'componentStatus'>;
   readonly queue: Pick<QueueSampler, 'queue' | 'spool'>;
   readonly opsLog: Pick<OpsLog, 'add' | 'onFlush' | 'dropped'>;
-  /** Measures the sizes of tables as well: one service does. */
+  /** Set in one service only: measures the sizes of tables as well. */
   readonly clickhouse: ClickHouseClient | undefined;
   readonly now: () => number;
 }
 
 const NANOSECONDS_PER_MS = 1e6;
 const TABLES_INTERVAL_MS = 60_000;
-const TABLES_ANSWER_MS = 2000;
+const TABLES_TIMEOUT_MS = 2000;
 
 const SIZES = `SELECT table, sum(rows) AS rows, sum(bytes_on_disk) AS bytes FROM system.parts
 WHERE active AND database = currentDatabase() GROUP BY table`;
 
-/** Adds what this process measures to `ops_samples` whenever rows are written. */
+/** Adds measurements of this process to `ops_samples` at each flush. */
 export function startSamples(options: SamplesOptions): { close(): void } {
   const { service, components, queue, opsLog, clickhouse, now } = options;
   const loop = monitorEventLoopDelay({ resolution: 20 });
@@ -32,7 +32,7 @@ export function startSamples(options: SamplesOptions): { close(): void } {
     opsLog.add('ops_samples', [now(), service, components.instance, metric, value]);
 
   async function measureTables(client: ClickHouseClient): Promise<void> {
-    const signal = AbortSignal.timeout(TABLES_ANSWER_MS);
+    const signal = AbortSignal.timeout(TABLES_TIMEOUT_MS);
     for (const [table, rows, bytes] of await client.rows<[string, string, string]>({ query: SIZES, signal })) {
       put(`table_rows:${table}`, Number(rows));
       put(`table_bytes:${table}`, Number(bytes));

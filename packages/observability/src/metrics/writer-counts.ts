@@ -2,19 +2,19 @@ import type { StoredGroup } from '@waymark/event-queue';
 import type { OpsLog } from '../ops-log.js';
 import { DurationCounts } from './duration-counts.js';
 
-/** Groups of one kind that this writer stored. */
+/** Insert batches of one kind that this writer stored. */
 export interface KindCounts {
   readonly insertDurations: DurationCounts;
-  /** Rows a group, by upper end; see `ROWS_BOUNDS`. */
+  /** Insert batches by number of rows; see `ROWS_BOUNDS`. */
   readonly rowPlaces: number[];
   rows: number;
   readonly outcomes: Map<StoredGroup['outcome'], number>;
 }
 
-/** Upper ends of what `rowPlaces` counts; one more place is for larger groups. */
+/** Upper bounds of the buckets of `rowPlaces`, which has one more for larger batches. */
 export const ROWS_BOUNDS = [1, 10, 100, 500, 1000, 2500, 5000, 10_000, 20_000] as const;
 
-/** What a writer has stored. */
+/** Counts the insert batches of a writer, and logs them to the operator tables. */
 export interface WriterCounts {
   count(group: StoredGroup): void;
   all(): ReadonlyMap<string, KindCounts>;

@@ -21,14 +21,14 @@ const EXPORT_DELAY_MS = 1000;
 const CLOSE_MS = 1000;
 const LOG_INTERVAL_MS = 60_000;
 
-/** The libraries report failed exports here, with whatever the receiver answered: only that they failed is logged. */
+/** Logs that exports fail, at most once a minute, without the receiver's answer, which may contain anything. */
 function logFailures(logger: TracingOptions['logger']): void {
   let nextAt = 0;
   const ignore = () => {};
   const error = () => {
     if (Date.now() < nextAt) return;
     nextAt = Date.now() + LOG_INTERVAL_MS;
-    logger.warn({}, 'traces could not be sent: OTEL_EXPORTER_OTLP_ENDPOINT does not take them');
+    logger.warn({}, 'traces could not be sent: OTEL_EXPORTER_OTLP_ENDPOINT does not accept them');
   };
   diag.setLogger({ error, warn: ignore, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.ERROR);
 }
@@ -45,7 +45,7 @@ export function createTracing({ service, settings, logger }: TracingOptions, end
       'service.name': `waymark-${service}`,
       'service.version': VERSION,
     }),
-    // Not what a caller asks for: a stranger could have every request traced.
+    // The caller's own sampling flag is ignored: a stranger could have every request traced.
     sampler: new TraceIdRatioBasedSampler(settings.tracedShare),
     spanProcessors: [new BatchSpanProcessor(exporter, { scheduledDelayMillis: EXPORT_DELAY_MS })],
   });
@@ -55,7 +55,7 @@ export function createTracing({ service, settings, logger }: TracingOptions, end
     get: (headers: FastifyRequest['headers'], name: string) => headers[name],
     keys: (headers: FastifyRequest['headers']) => Object.keys(headers),
   };
-  /** Requests under way, by their ids: queries name only those. */
+  /** Spans of the requests in progress, by request id. */
   const spans = new Map<string, Span>();
 
   const span = (

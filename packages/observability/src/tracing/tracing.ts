@@ -3,11 +3,11 @@ import type { StoredGroup } from '@waymark/event-queue';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { MetricsLogger } from '../metrics/metrics-logger.js';
 
-/** What the settings say of traces. */
+/** Settings of tracing. */
 export interface TracingSettings {
-  /** Where OTLP over HTTP is taken, without `/v1/traces`; undefined = nowhere. */
+  /** Base URL of the OTLP receiver, without `/v1/traces`; undefined = tracing is off. */
   readonly otlpEndpoint: string | undefined;
-  /** Headers of each export, such as the key of the receiver. */
+  /** Headers of each export, such as an API key. */
   readonly otlpHeaders: Readonly<Record<string, string>>;
   /** Share of requests that are traced, from 0 to 1. */
   readonly tracedShare: number;
@@ -20,7 +20,7 @@ export interface TracingOptions {
   readonly logger: MetricsLogger;
 }
 
-/** Sends spans to a receiver of OpenTelemetry. No span holds a path, a query, a header, a body or an address. */
+/** Sends spans over OTLP. No span contains a path, a query, a header, a body or an address. */
 export interface Tracing {
   begin(request: FastifyRequest): void;
   /** @param route pattern of the route, with its method */
@@ -29,6 +29,6 @@ export interface Tracing {
   query(caller: QueryCaller, report: QueryReport): void;
   /** A group that the writer stored. */
   group(group: StoredGroup): void;
-  /** Sends what is left, for a second at most. */
+  /** Sends the remaining spans, for a second at most. */
   close(): Promise<void>;
 }
