@@ -1,5 +1,5 @@
 // What links cost: creating them one by one and a hundred at once, and listing a page of a workspace that has a million, by
-// every sort. Lists are also asked through a proxy that knows how long ClickHouse was waited for.
+// every sort. Lists are also requested through a proxy that measures the time spent in ClickHouse.
 // `--links` sets how many there are, `--creates` how many are made.
 
 import { setTimeout as delay } from 'node:timers/promises';

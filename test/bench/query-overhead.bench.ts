@@ -1,5 +1,5 @@
 // GET /events, 100 items: the time a request spends in our process ÷ the time it waits for ClickHouse. The service runs in
-// this process, so that both can be told apart; requests come one after another over a connection of their own.
+// this process, to separate the two; requests come one after another over a connection of their own.
 
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';

@@ -88,7 +88,7 @@ function statementOf(query: Record<string, string>, settings: CompiledQuery['set
   return { ...statement, settings: { ...statement.settings, ...settings } };
 }
 
-/** The statements that ask how many events there are and which links pass, without what depends on their answers. */
+/** The statements that count events and find matching links, without those that depend on their results. */
 function questionsOf(query: Record<string, string>): CompiledQuery[] {
   const bound = bind(parse(eventsQuerySchema.parse(query), NOW), { workspaceId: WORKSPACE, programId: null });
   return [planCountEver(bound), planLinks(bound, CLICKS)].flatMap((fact) =>

@@ -44,7 +44,7 @@ const bare = await startBareFastify();
 let next = 0;
 
 /** Headers of one answer of the link port. `fetch` would not let the host be chosen. */
-function ask(method: string, path: string, body = ''): Promise<IncomingHttpHeaders> {
+function send(method: string, path: string, body = ''): Promise<IncomingHttpHeaders> {
   const headers = {
     host: BENCH_DOMAIN,
     'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
@@ -62,14 +62,14 @@ function ask(method: string, path: string, body = ''): Promise<IncomingHttpHeade
 
 /** The cookies a browser has that opened the link and was given a variant. */
 async function cookiesOf(path: string): Promise<string> {
-  const { 'set-cookie': opened = [] } = await ask('POST', path, `password=${encodeURIComponent(PASSWORD)}`);
+  const { 'set-cookie': opened = [] } = await send('POST', path, `password=${encodeURIComponent(PASSWORD)}`);
   if (opened.length === 0) throw new Error('the password does not open the link');
   const variant = `dub_test_url=${encodeURIComponent('https://example.com/b?utm_source=bench')}`;
   return [...opened.map((cookie) => cookie.split(';')[0]), variant].join('; ');
 }
 
 async function clickOf(path: string): Promise<string> {
-  const { location } = await ask('GET', path);
+  const { location } = await send('GET', path);
   return new URL(location ?? '').searchParams.get('dub_id') ?? '';
 }
 

@@ -31,7 +31,7 @@ function checked(report: LoadReport): LoadReport {
   return report;
 }
 
-/** Who asks for what. */
+/** Kinds of requests. */
 interface Traffic {
   readonly name: string;
   readonly key: string;

@@ -1,4 +1,4 @@
-// Redirects at a fixed rate while nobody, a webhook of another link, or a webhook of this link is told of every click: what each
+// Redirects at a fixed rate while no webhook, a webhook of another link, or a webhook of this link gets every click: what each
 // costs the redirect (CPU and latency) and the writer (CPU per click, until the last one is delivered).
 
 import { readFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ const RATE_PER_SECOND = Number(process.argv[2] ?? 2000);
 const RATE_SECONDS = 5;
 const WARM_UP = 5000;
 const CONNECTIONS = 64;
-const MODES = ['nobody is told', 'another link’s clicks are told', 'every click is told'] as const;
+const MODES = ['no webhook', 'a webhook of another link', 'a webhook gets every click'] as const;
 type Mode = (typeof MODES)[number];
 
 interface Measured {
@@ -40,12 +40,12 @@ let recorded = 0;
 function prepare(mode: Mode): Promise<void> {
   return withCatalog(stores, async (catalog) => {
     for (const { id } of await catalog.webhooks.active(workspaceId)) await catalog.webhooks.remove(workspaceId, id);
-    if (mode === 'nobody is told') return;
+    if (mode === 'no webhook') return;
     await catalog.webhooks.create(workspaceId, {
       name: 'Bench',
       url: `http://127.0.0.1:${receiver.port}/`,
       triggers: ['link.clicked'],
-      linkScope: mode === 'every click is told' ? 'workspace' : 'links',
+      linkScope: mode === 'a webhook gets every click' ? 'workspace' : 'links',
     });
   });
 }
@@ -93,7 +93,7 @@ async function measure(mode: Mode): Promise<Measured> {
   const { latenciesMs } = checked(await openLoop({ ...load(count), perSecond: RATE_PER_SECOND }));
   const ended = performance.now();
   await untilWritten();
-  if (mode === 'every click is told') await untilDelivered(toldBefore + count);
+  if (mode === 'a webhook gets every click') await untilDelivered(toldBefore + count);
   const secondsBehind = (performance.now() - ended) / 1000;
   const after = cpuOfAll();
   const perClick = (index: number) => ((after[index] ?? 0) - (before[index] ?? 0)) / count;

@@ -4,14 +4,14 @@ const EVERY_MS = 5000;
 const ANSWER_MS_MAX = 10_000;
 
 export interface RefresherOptions {
-  /** Address of the data to ask for. */
+  /** URL of the data. */
   readonly address: () => string;
   readonly onAnswer: (answer: OpsAnswer) => void;
   /** @param reason in words, for people */
   readonly onFailure: (reason: string) => void;
 }
 
-async function ask(address: string, signal: AbortSignal): Promise<OpsAnswer> {
+async function fetchAnswer(address: string, signal: AbortSignal): Promise<OpsAnswer> {
   const response = await fetch(address, { signal, headers: { accept: 'application/json' } });
   if (response.status === 401) throw new Error('The admin key is no longer accepted: load the page again.');
   if (!response.ok) throw new Error(`The API answered with status ${response.status}.`);
@@ -19,7 +19,7 @@ async function ask(address: string, signal: AbortSignal): Promise<OpsAnswer> {
 }
 
 function reasonOf(err: unknown): string {
-  // What fetch throws for a connection that was refused says nothing to people.
+  // The error of fetch for a refused connection does not help a reader.
   return err instanceof Error && err.name === 'Error' ? err.message : 'The API does not answer.';
 }
 
@@ -52,7 +52,7 @@ export class Refresher {
     this.#asking = asking;
     try {
       const signal = AbortSignal.any([asking.signal, AbortSignal.timeout(ANSWER_MS_MAX)]);
-      this.#options.onAnswer(await ask(this.#options.address(), signal));
+      this.#options.onAnswer(await fetchAnswer(this.#options.address(), signal));
     } catch (err) {
       if (asking.signal.aborted) return;
       this.#options.onFailure(reasonOf(err));

@@ -10,7 +10,7 @@ export function endProcess(child: ChildProcess, signal: NodeJS.Signals): Promise
   });
 }
 
-/** A command line whose process dies with ours, `kill -9` of a test run included, where the system knows how. */
+/** A command line whose process dies with ours, `kill -9` of a test run included, where the system supports it. */
 export function dyingWithParent(command: string, args: readonly string[]): [string, string[]] {
   const setpriv = ['/usr/bin/setpriv', '/bin/setpriv'].find((path) => existsSync(path));
   return setpriv === undefined ? [command, [...args]] : [setpriv, ['--pdeathsig', 'KILL', command, ...args]];

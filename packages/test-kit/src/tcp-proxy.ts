@@ -9,7 +9,7 @@ export interface TcpProxy {
   holdRequests(): void;
   /** Sends on whatever was kept back and passes everything again. */
   pass(): void;
-  /** From here on nothing passes through the connections that stand, and nobody is told. New ones are as ever. */
+  /** Silently drops everything on the open connections from here on. New connections work. */
   abandon(): void;
   /** Breaks every connection; what was kept back is lost. New ones are accepted. */
   cut(): void;

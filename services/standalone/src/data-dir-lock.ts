@@ -43,7 +43,7 @@ function removeStaleLock(file: string, dataDir: string): void {
 
 const PRIVATE_FOLDERS: ReadonlySet<string> = new Set(['run', 'redis', 'clickhouse', 'logs', 'spool']);
 
-/** Keys and stores are the owner's alone, whatever modes a copy, an archive or an earlier release has left. */
+/** Removes access of other users to keys and stores, whatever modes a copy, an archive or an earlier release has left. */
 function closeToOthers(dataDir: string): void {
   for (const entry of readdirSync(dataDir, { withFileTypes: true })) {
     const path = join(dataDir, entry.name);

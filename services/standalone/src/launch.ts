@@ -86,7 +86,7 @@ export interface NodeProcess {
 }
 
 /**
- * Starts a Node process of ours and waits for its word `{ready: true}`. It stops itself when its IPC channel closes, that
+ * Starts a Node process of ours and waits for its message `{ready: true}`. It stops itself when its IPC channel closes, that
  * is when this process dies. It leads a process group of its own: Ctrl-C in a terminal must reach the supervisor alone, or
  * all would stop at once instead of in order.
  */
@@ -95,11 +95,11 @@ export async function launchNode(node: NodeProcess, signal: AbortSignal): Promis
   const log = openLog(dataDir, name);
   const child = fork(fileURLToPath(entry), args, { detached: true, stdio: ['ignore', log.fd, log.fd, 'ipc'], env });
   closeSync(log.fd);
-  await untilReady(name, child, log.file, signal, () => saysReady(child));
+  await untilReady(name, child, log.file, signal, () => readyMessage(child));
   return { child, pid: child.pid ?? 0 };
 }
 
-function saysReady(child: ChildProcess): Promise<void> {
+function readyMessage(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     child.on('message', (message) => {
       if (typeof message === 'object' && 'ready' in message && message.ready === true) resolve();

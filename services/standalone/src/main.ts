@@ -24,7 +24,7 @@ function readSettings(): Settings {
   }
 }
 
-/** The terminal gets a few plain lines; what an operator looks up later is in the log. */
+/** The terminal gets a few plain lines; the details are in the log file. */
 function fileLogger({ dataDir, logLevel }: Settings): Logger {
   const { fd } = openLog(dataDir, 'supervisor');
   return createLogger({
@@ -67,7 +67,7 @@ async function start(settings: Settings, logger: Logger, signal: AbortSignal) {
   };
 }
 
-// Whoever read our output may have gone: `npm run up | head` must not bring the stack down.
+// Ignore errors of a closed pipe: `npm run up | head` must not stop the stack.
 process.stdout.on('error', () => {});
 process.stderr.on('error', () => {});
 

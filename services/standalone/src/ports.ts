@@ -7,7 +7,7 @@ const FIRST_PORT = 21_000;
 const PORT_COUNT = 10_000;
 const TRIES = 200;
 
-/** Listens on `port` at `host` for a moment and says which port that was, or the error that prevented it. */
+/** Listens on `port` at `host` for a moment and returns the port, or the error that prevented it. */
 async function tryPort(port: number, host: string): Promise<number | NodeJS.ErrnoException> {
   const probe = createServer();
   try {
@@ -29,7 +29,7 @@ const NO_ADDRESS_OF_OURS: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * The port that `setting` asks for, 0 = any.
+ * The configured port, 0 = any.
  *
  * @throws Error naming the setting when the port is in use or forbidden, or `HOST` when that is no address of this machine
  */
@@ -40,7 +40,7 @@ export async function claimPort(setting: string, port: number, host: string): Pr
   throw new Error(`port ${port} of ${host} cannot be listened on: stop what uses it, or set ${setting}`);
 }
 
-/** A free loopback port that is the same at every start, as long as nobody else takes it: derived from `name`. */
+/** A free loopback port, derived from `name`: the same at every start unless another process has it. */
 export async function stablePort(name: string): Promise<number> {
   const start = createHash('sha256').update(name).digest().readUInt32BE(0) % PORT_COUNT;
   for (let step = 0; step < TRIES; step += 1) {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** A process told apart from a later one that was given the same number. */
+/** Identifies a process even when its number is reused. */
 export interface ProcessIdentity {
   readonly pid: number;
   /** When it started, as the system puts it; only ever compared. */

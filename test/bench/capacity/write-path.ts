@@ -10,7 +10,7 @@ import { visitorRequest } from '../lib/visitors.js';
 /** What an event of a kind takes on its way, each per event. */
 export interface PathUse {
   readonly kind: string;
-  /** Redis bytes while it waits, claims and what `/track` remembers included. */
+  /** Redis bytes while it waits, claims and the stored state of `/track` included. */
   readonly queuedBytes: number;
   /** Redis bytes that stay once it is written, times the seconds until each expires: at a steady rate, the bytes in use. */
   readonly keptByteSeconds: number;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Stands between a service and ClickHouse and knows how long the service waited for it. */
+/** A proxy between a service and ClickHouse that measures how long the service waits for it. */
 export interface TimedProxy {
   readonly url: string;
   /** Milliseconds since the last call during which at least one statement was under way. */

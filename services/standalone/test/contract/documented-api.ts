@@ -62,7 +62,7 @@ export interface DocumentedApi {
   readonly routes: readonly DocumentedRoute[];
   /** What a reference in a schema leads to. */
   readonly schemas: Readonly<Record<string, JsonSchema>>;
-  /** Sends a request from an address of its own, and with the key that its route asks for. */
+  /** Sends a request from an address of its own, and with the key that its route requires. */
   send(request: SentRequest, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   close(): Promise<void>;
 }

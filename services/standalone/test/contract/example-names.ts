@@ -58,7 +58,7 @@ export class ExampleNames {
     return JSON.parse(text);
   }
 
-  /** What an example asks, with the ids of this run. */
+  /** The request of an example, with the ids of this run. */
   toActual<T>(request: T): T {
     let text = JSON.stringify(request);
     for (const [actual, example] of this.#exampleOf) text = text.replaceAll(example, actual);

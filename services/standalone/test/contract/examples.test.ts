@@ -55,7 +55,7 @@ afterAll(async () => {
   await api.close();
 });
 
-/** A page of somebody else. */
+/** A page of another site. */
 async function startPage(): Promise<typeof page> {
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' });
@@ -152,7 +152,7 @@ it('the recorded answers are those of this run', async () => {
   const lines = Object.entries(answers).map(([route, answer]) => `  '${route}': ${JSON.stringify(answer)},`);
   const text = `import type { ExampleAnswer } from './example-request.js';
 
-/** Recorded by services/standalone/test/contract/examples.test.ts, which says how: a line a route. */
+/** Recorded by services/standalone/test/contract/examples.test.ts, which explains how: a line a route. */
 // biome-ignore format: a line a route
 export const EXAMPLE_ANSWERS: Readonly<Record<string, ExampleAnswer>> = {
 ${lines.join('\n')}

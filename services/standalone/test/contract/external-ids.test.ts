@@ -192,14 +192,14 @@ describe('a link selected by our id and by the caller’s', () => {
     }
   });
 
-  it('finds the customers who came by it, and nobody by a link that is not there', async () => {
+  it('finds the customers of that link, and none of a link that does not exist', async () => {
     const ids = async (linkId: string) =>
       (await send<Named[]>('GET', `/customers?linkId=${linkId}`)).body.map(({ externalId }) => externalId);
     expect(await ids('ext_selected')).toEqual(['by-selected']);
     expect(await ids('ext_nowhere')).toEqual([]);
   });
 
-  it('is told to a webhook', async () => {
+  it('is in the event that a webhook gets', async () => {
     const hook = { name: 'Clicks', url: 'https://hooks.acme.com', triggers: ['link.clicked'], linkScope: 'links' };
     const webhook = await send<Named>('POST', '/webhooks', { ...hook, linkIds: ['ext_selected', link.id] });
     expect(webhook.status).toBe(201);

@@ -92,7 +92,7 @@ it('what is wrong with the list of a bulk request is named by its place in the l
   expect(await fieldOf({ route: 'PATCH /links/bulk', body: { linkIds: [linkId, 5], data: {} } })).toBe('linkIds[1]');
 });
 
-it('what a partner’s request says outside of linkProps is named by itself', async () => {
+it('a fault in a field of a partner’s request outside of linkProps is named without a prefix', async () => {
   const { text } = await documented.send({ route: 'POST /partners', body: { email: email() } });
   const { partnerId } = JSON.parse(text) as { partnerId: string };
   const linkProps = { title: 'A title' };

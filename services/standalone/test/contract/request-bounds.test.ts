@@ -90,7 +90,7 @@ it('a body within the bounds is read', async () => {
 
 it('the link port answers 431 to more than 16 kB of headers and goes on', async () => {
   const port = await documented.api.listenLinks();
-  const ask = (bytes: number) =>
+  const statusLine = (bytes: number) =>
     new Promise<string>((resolve, reject) => {
       const socket = connect(port, '127.0.0.1', () => {
         socket.write(`GET /none HTTP/1.1\r\nhost: go.acme.com\r\nconnection: close\r\nx: ${'y'.repeat(bytes)}\r\n\r\n`);
@@ -101,6 +101,6 @@ it('the link port answers 431 to more than 16 kB of headers and goes on', async 
       });
       socket.on('end', () => resolve(text)).on('error', reject);
     });
-  expect(await ask(17_000)).toMatch(/^HTTP\/1.1 431 /);
-  expect(await ask(15_000)).toMatch(/^HTTP\/1.1 404 /);
+  expect(await statusLine(17_000)).toMatch(/^HTTP\/1.1 431 /);
+  expect(await statusLine(15_000)).toMatch(/^HTTP\/1.1 404 /);
 });

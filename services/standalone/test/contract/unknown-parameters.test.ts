@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type DocumentedApi, type DocumentedRoute, startDocumentedApi } from './documented-api.js';
 
-// A list without the filter that its caller misspelt holds more than the caller asked for: nothing in it says so. One rule for
+// A list without the filter that its caller misspelt silently holds more than the caller requested. One rule for
 // every route with a secret key, whatever its method and whether or not it has parameters.
 
 /** What pages call or show: what stands in a page may get parameters of others. */

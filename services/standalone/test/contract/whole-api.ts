@@ -25,11 +25,11 @@ export interface WholeApi {
   readonly database: TestDatabase;
   /** Follows a short link as a browser that was never here; resolves to the status. */
   visit(domain: string, key: string): Promise<number>;
-  /** Calls the link port as a browser that was never here, unless headers say otherwise. */
+  /** Calls the link port as a browser without cookies, unless `headers` has others. */
   callLinks(request: InjectOptions): Promise<LightMyRequestResponse>;
-  /** Opens the link port and tells its number. */
+  /** Opens the link port. @returns its number */
   listenLinks(): Promise<number>;
-  /** From now on events are written, and webhooks on this machine are told of them. */
+  /** Starts a writer and deliveries to webhooks on this machine. */
   startWriter(): void;
   close(): Promise<void>;
 }

@@ -21,7 +21,7 @@ describe('the lock of a data directory', () => {
     lockDataDir(dataDir).release();
   });
 
-  it('takes over a lock whose process number belongs to somebody else by now', () => {
+  it('takes over a lock whose process number was reused by another process', () => {
     lockDataDir(dataDir);
     const stale = { supervisor: { pid: process.pid, started: 'another time' }, children: [] };
     writeFileSync(lockFile(), JSON.stringify(stale));

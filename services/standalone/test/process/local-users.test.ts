@@ -49,7 +49,7 @@ const http = (method, path, body = '') =>
 })();
 `;
 
-interface Told {
+interface Attempts {
   readonly uid: number;
   readonly files: string[];
   readonly folders: string[];
@@ -63,7 +63,7 @@ interface Told {
 describe.skipIf(!isRoot)('another user of the machine (skipped: only root can start a process of another user)', () => {
   let up: Up;
   let state: RunState;
-  let told: Told;
+  let attempts: Attempts;
   let secrets: string[];
 
   beforeAll(async () => {
@@ -91,36 +91,36 @@ describe.skipIf(!isRoot)('another user of the machine (skipped: only root can st
       encoding: 'utf8',
       maxBuffer: 1e8,
     });
-    told = JSON.parse(output) as Told;
+    attempts = JSON.parse(output) as Attempts;
   }, UP_MS_MAX);
   afterAll(() => removeUp(up));
 
   it('is one, and the stores have secrets', () => {
-    expect(told.uid).toBe(NOBODY);
+    expect(attempts.uid).toBe(NOBODY);
     for (const secret of secrets) expect(secret).toMatch(/^[\w-]{43}$/);
     expect(new Set(secrets).size).toBe(2);
   });
 
   it('reads no file that opens anything, lists no folder of the data and writes nothing there', () => {
-    expect(new Set([...told.files, ...told.folders, ...told.written])).toEqual(new Set(['EACCES']));
+    expect(new Set([...attempts.files, ...attempts.folders, ...attempts.written])).toEqual(new Set(['EACCES']));
     expect(statSync(join(up.dataDir, 'run')).mode & 0o777).toBe(0o700);
     expect(statSync(join(up.dataDir, 'run', 'standalone.json')).mode & 0o777).toBe(0o600);
   });
 
   it('finds the secrets neither in environments nor in command lines', () => {
-    expect(new Set(told.environments)).toEqual(new Set(['EACCES']));
-    expect(told.commandLines).toContain('redis-server');
-    for (const secret of secrets) expect(told.commandLines).not.toContain(secret);
+    expect(new Set(attempts.environments)).toEqual(new Set(['EACCES']));
+    expect(attempts.commandLines).toContain('redis-server');
+    for (const secret of secrets) expect(attempts.commandLines).not.toContain(secret);
   });
 
-  it('is told by Redis that it must log in, whatever it asks', () => {
-    expect(told.redis).toHaveLength(8);
-    for (const answer of told.redis) expect(answer).toMatch(/^-(?:NOAUTH|WRONGPASS) [^\r]*\r\n$/);
+  it('must log in to Redis for every command', () => {
+    expect(attempts.redis).toHaveLength(8);
+    for (const answer of attempts.redis) expect(answer).toMatch(/^-(?:NOAUTH|WRONGPASS) [^\r]*\r\n$/);
   });
 
-  it('is answered 401 by ClickHouse, whatever it asks', () => {
-    expect(told.clickhouse).toHaveLength(5);
-    for (const answer of told.clickhouse) expect(answer).toMatch(/^HTTP\/1\.1 401 /);
+  it('gets 401 from ClickHouse for every request', () => {
+    expect(attempts.clickhouse).toHaveLength(5);
+    for (const answer of attempts.clickhouse) expect(answer).toMatch(/^HTTP\/1\.1 401 /);
   });
 
   it(

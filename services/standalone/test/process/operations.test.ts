@@ -45,7 +45,7 @@ function api(path: string, body?: object, key = apiKey): Promise<Response> {
   );
 }
 
-/** A visit of somebody at `address`; answers the click's id, `''` when there is none. */
+/** A visit from `address`. @returns the click's id, `''` when there is none */
 async function visit(path: string, address = ADDRESSES[0] ?? '', init: RequestInit = {}): Promise<string> {
   const { port } = new URL(state.links);
   const headers = { 'user-agent': BROWSER, 'x-forwarded-for': address, ...init.headers };
@@ -53,7 +53,7 @@ async function visit(path: string, address = ADDRESSES[0] ?? '', init: RequestIn
   return /dub_id=([\w-]+)/.exec(answer.headers.get('location') ?? '')?.[1] ?? '';
 }
 
-/** What `/metrics` says of something, undefined when nothing; a scrape that takes longer than a second fails. */
+/** A value of `/metrics`, undefined when it is missing; a scrape that takes longer than a second fails. */
 async function metric(line: string, base = state.api): Promise<number | undefined> {
   const headers = { authorization: `Bearer ${ADMIN_KEY}` };
   const answer = await fetch(`${base}/metrics`, { headers, signal: AbortSignal.timeout(SCRAPE_MS_MAX) });
@@ -64,9 +64,9 @@ async function metric(line: string, base = state.api): Promise<number | undefine
 const component = (name: string, of: string) => metric(`waymark_component_${of}{component="${name}"`);
 
 describe('metrics of a running stack', { timeout: 60_000 }, () => {
-  it('tell that every part of it is there', async () => {
+  it('show every part of it as up', async () => {
     for (const name of ['redis', 'clickhouse', 'http', 'writer', 'webhooks']) {
-      await waitFor(async () => (await component(name, 'up')) === 1, { what: `${name} to be told as up` });
+      await waitFor(async () => (await component(name, 'up')) === 1, { what: `${name} to be up` });
       expect(await component(name, 'starts_total')).toBe(1);
     }
   });
@@ -103,7 +103,7 @@ describe('metrics of a running stack', { timeout: 60_000 }, () => {
     process.kill(pid, 'SIGSTOP');
     try {
       await waitFor(async () => (await component('clickhouse', 'up')) === 0, {
-        what: 'ClickHouse to be told as down',
+        what: 'ClickHouse to be down',
         timeoutMs: NOTICED_MS,
       });
       expect(await component('redis', 'up')).toBe(1);
@@ -111,7 +111,7 @@ describe('metrics of a running stack', { timeout: 60_000 }, () => {
     } finally {
       process.kill(pid, 'SIGCONT');
     }
-    await waitFor(async () => (await component('clickhouse', 'up')) === 1, { what: 'ClickHouse to be told as up' });
+    await waitFor(async () => (await component('clickhouse', 'up')) === 1, { what: 'ClickHouse to be up' });
   });
 
   it.each(['clickhouse', 'redis'] as const)('show within 15 s that %s was killed with -9', async (name) => {
@@ -189,7 +189,7 @@ describe('logs of a running stack at their most talkative', { timeout: 60_000 },
     };
     await traffic();
     state = up.state() ?? state;
-    // Errors say more than requests do.
+    // Errors are logged with more detail than requests.
     for (const name of ['clickhouse', 'redis'] as const) {
       const pid = state.pids[name] ?? 0;
       process.kill(pid, 'SIGSTOP');

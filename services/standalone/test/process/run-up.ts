@@ -38,7 +38,7 @@ export interface Up {
   readonly dataDir: string;
   /** What it printed so far. */
   output(): string;
-  /** What the run file says now. */
+  /** The current content of the run file. */
   state(): RunState | undefined;
   /** Waits until the run file is there. */
   ready(): Promise<RunState>;

@@ -61,7 +61,7 @@ const scrape = async (url: string) => {
   return (await fetch(url, { headers: { authorization } })).text();
 };
 
-it.each(SERVICES)('%s serves its own metrics, and knows of the others', async (service) => {
+it.each(SERVICES)('%s serves its own metrics, and those of the other services', async (service) => {
   const url = `http://127.0.0.1:${ports.get(service)}/metrics`;
   const text = await waitFor(
     async () => {
@@ -85,7 +85,7 @@ it('on the link port /metrics is a short link like any other', async () => {
   expect(await answer.text()).not.toContain('waymark_');
 });
 
-it('one that is stopped says goodbye, so that nobody takes it for killed', async () => {
+it('a service that is stopped deregisters, so that it does not count as killed', async () => {
   const child = children.get('query') as ChildProcess;
   child.kill('SIGTERM');
   await once(child, 'exit');
@@ -95,6 +95,6 @@ it('one that is stopped says goodbye, so that nobody takes it for killed', async
       const answer = await scrape(`http://127.0.0.1:${ports.get('management')}/metrics`);
       return answer.includes(`${line('up')} 0`) && answer.includes(`${line('kills_total')} 0`);
     },
-    { what: 'query to be told as down', timeoutMs: 15_000 },
+    { what: 'query to be down', timeoutMs: 15_000 },
   );
 });

@@ -29,7 +29,7 @@ describe('up', { timeout: 120_000 }, () => {
   }, UP_MS_MAX);
   afterAll(() => removeUp(up));
 
-  it('says where everything is and which processes there are, to its owner only', async () => {
+  it('has the addresses and the processes of the stack, and only its owner can read it', async () => {
     expect(state).toEqual({
       api: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       links: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),

@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startWholeApi, type WholeApi } from '../contract/whole-api.js';
 
 // Who sees what of folders without an access level and of passwords: docs/reference/access.md. Everything in the hidden folder
-// says so in its text, so that no answer can mention it unnoticed.
+// carries a marker in its text, so that every mention in an answer is found.
 
 const MARK = 'topsecret';
 const HOST = 'go.acme.example';
@@ -121,7 +121,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** Reads that tell the owner of what is hidden. */
+/** Reads whose answer contains hidden things for the owner. */
 const READS: readonly string[] = [
   '/links',
   '/links?sortBy=clicks',
@@ -172,11 +172,11 @@ const READS: readonly string[] = [
   '/customers/ext_eve?includeExpandedFields=true',
 ];
 
-/** Who must not be told: two members and a viewer. Routes that one may not call at all tell nothing either. */
+/** Callers who must not see hidden things: two members and a viewer. Some may not call some of the routes at all. */
 const KEPT_OUT = ['member', 'member with scopes', 'viewer'];
 
 describe('a folder without an access level', () => {
-  it.each(READS)('and what is in it is told to owners only by GET %s', async (path) => {
+  it.each(READS)('and what is in it are in the answer of GET %s for owners only', async (path) => {
     expect(mentions(await as('owner')('GET', filled(path)))).not.toEqual([]);
     for (const name of KEPT_OUT) {
       const answer = await as(name)('GET', filled(path));
@@ -193,7 +193,7 @@ describe('a folder without an access level', () => {
   });
 
   it.each(GROUPINGS.flatMap((groupBy) => [`groupBy=${groupBy}`, `groupBy=${groupBy}&interval=all`]))(
-    'adds nothing to what members are told by GET /analytics?%s',
+    'adds nothing to the answers of GET /analytics?%s for members',
     async (parameters) => {
       const path = `/analytics?event=composite&${parameters}`;
       const sums = async (name: string) => {
@@ -205,8 +205,8 @@ describe('a folder without an access level', () => {
       };
       const [owner, ...others] = [await sums('owner'), ...(await Promise.all(KEPT_OUT.map(sums)))];
       const isEmpty = owner.clicks === 0;
-      for (const told of others) {
-        expect(told).toEqual(isEmpty ? owner : { clicks: 1, leads: 1, sales: 1, amount: 500 });
+      for (const answer of others) {
+        expect(answer).toEqual(isEmpty ? owner : { clicks: 1, leads: 1, sales: 1, amount: 500 });
       }
       if (!isEmpty) expect(owner).toEqual({ clicks: 3, leads: 3, sales: 3, amount: 140_500 });
     },
@@ -264,8 +264,8 @@ describe('a folder without an access level', () => {
 
   it('is not named to a member who tracks a lead of its link', async () => {
     const body = { clickId: ids.secretClick, eventName: 'Sign up', customerExternalId: 'fay' };
-    const told = await as('member')('POST', '/track/lead', body);
-    expect([told.status, JSON.parse(told.text).link]).toEqual([200, null]);
+    const answer = await as('member')('POST', '/track/lead', body);
+    expect([answer.status, JSON.parse(answer.text).link]).toEqual([200, null]);
     const owner = await as('owner')('POST', '/track/lead', { ...body, customerExternalId: 'gus' });
     expect(JSON.parse(owner.text).link).toMatchObject({ id: ids.secret });
   });
@@ -276,10 +276,10 @@ describe('a folder without an access level', () => {
     const paid = { ...first, ...details, invoiceId: 'inv-1' };
     expect((await as('owner')('POST', '/track/sale', paid)).status).toBe(200);
     const repeat = { customerExternalId: 'hal', invoiceId: 'inv-1', eventName: 'Buy', amount: 5, currency: 'eur' };
-    const told = await as('member')('POST', '/track/sale', repeat);
-    expect([told.status, mentions(told)]).toEqual([200, []]);
+    const answer = await as('member')('POST', '/track/sale', repeat);
+    expect([answer.status, mentions(answer)]).toEqual([200, []]);
     const sale = { amount: 5, currency: 'eur', invoiceId: 'inv-1', paymentProcessor: 'custom', metadata: null };
-    expect(JSON.parse(told.text)).toEqual({ eventName: 'Buy', customer: null, sale });
+    expect(JSON.parse(answer.text)).toEqual({ eventName: 'Buy', customer: null, sale });
     const owner = JSON.parse((await as('owner')('POST', '/track/sale', repeat)).text);
     expect(owner).toMatchObject({ eventName: paid.eventName, sale: { amount: 70_123, invoiceId: 'inv-1' } });
 
@@ -305,7 +305,7 @@ describe('a folder without an access level', () => {
     expect(again).toMatchObject({ eventName: 'Rent', customer: { externalId: 'ivy' } });
   });
 
-  it('is told to members at once when it gets an access level, and hidden at once when it loses it', async () => {
+  it('is visible to members at once when it gets an access level, and hidden at once when it loses it', async () => {
     const link = () => as('member')('GET', filled('/links/{secret}'));
     const clicks = async () => JSON.parse((await as('member')('GET', '/analytics?event=clicks')).text).clicks;
     expect((await as('owner')('PATCH', filled('/folders/{hidden}'), { accessLevel: 'read' })).status).toBe(200);

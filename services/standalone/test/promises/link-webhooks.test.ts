@@ -18,14 +18,14 @@ interface Hook {
   /** Where its deliveries come to. */
   readonly path: string;
 }
-let told: { readonly path: string; readonly linkId: string }[] = [];
+let received: { readonly path: string; readonly linkId: string }[] = [];
 const receiver = createServer((request, response) => {
   let text = '';
   request.setEncoding('utf8').on('data', (chunk: string) => {
     text += chunk;
   });
   request.on('end', () => {
-    told.push({ path: request.url ?? '', linkId: JSON.parse(text).data.link.id });
+    received.push({ path: request.url ?? '', linkId: JSON.parse(text).data.link.id });
     response.end();
   });
 });
@@ -72,17 +72,17 @@ async function aLink(fields: object = {}): Promise<Link> {
 
 const webhookIdsOf = async ({ id }: Link) => (await call<Link>('GET', `/links/${id}`)).body.webhookIds;
 
-/** Follows each link, and expects one webhook to be told of `expected` and another, of all links, of every one. */
+/** Visits each link, and expects events of `expected` at one webhook, and of all links at another. */
 async function expectTold(hook: Hook, expected: readonly Link[], witness: Hook, links: readonly Link[]): Promise<void> {
-  told = [];
-  const toldTo = ({ path }: Hook) => told.filter((one) => one.path === path).map(({ linkId }) => linkId);
+  received = [];
+  const receivedBy = ({ path }: Hook) => received.filter((one) => one.path === path).map(({ linkId }) => linkId);
   for (const { key } of links) expect(await api.visit(domain, key)).toBe(302);
-  const isTold = () => toldTo(witness).length === links.length && toldTo(hook).length >= expected.length;
-  await waitFor(isTold, { what: 'the clicks to be told' });
-  expect(toldTo(hook).sort()).toEqual(expected.map(({ id }) => id).sort());
+  const isReceived = () => receivedBy(witness).length === links.length && receivedBy(hook).length >= expected.length;
+  await waitFor(isReceived, { what: 'the events of the clicks' });
+  expect(receivedBy(hook).sort()).toEqual(expected.map(({ id }) => id).sort());
 }
 
-it('a link that names a webhook is told of, wherever the list is changed', async () => {
+it('a webhook that a link lists gets its events, wherever the list is changed', async () => {
   const witness = await aHook({ linkScope: 'workspace' });
   const hook = await aHook({ linkScope: 'links' });
   const [named, other] = [await aLink({ webhookIds: [hook.id, hook.id] }), await aLink()];
@@ -98,7 +98,7 @@ it('a link that names a webhook is told of, wherever the list is changed', async
   await expectTold(hook, [named], witness, [other, named]);
 });
 
-it('a webhook of folders is told of a link outside them that names it', async () => {
+it('a webhook of folders gets events of a link outside them that lists it', async () => {
   const witness = await aHook({ linkScope: 'workspace' });
   const folder = (await call<{ id: string }>('POST', '/folders', { name: 'Launch' })).body;
   const hook = await aHook({ linkScope: 'folders', folderIds: [folder.id] });

@@ -2,7 +2,7 @@ import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { BROWSER, startWholeApi, type WholeApi } from '../contract/whole-api.js';
 
-// Customers are made by leads and by POST /customers: an external id belongs to one of them, whoever comes first.
+// Customers are made by leads and by POST /customers: an external id belongs to one of them, whichever request comes first.
 
 const CUSTOMERS = 40;
 let api: WholeApi;

@@ -8,12 +8,12 @@ import { ALL_ACTIONS, type Step, WrittenWorld } from './written-world.js';
 const STEPS = 100;
 /** A slow machine takes fewer of them. */
 const STEPS_MS_MAX = 30_000;
-/** Longer than a read takes: whoever did not wait until the others have heard is found out. */
+/** Longer than a read takes: a write that does not wait for the other processes' acknowledgement fails the test. */
 const HEARD_AFTER_MS = 25;
 let two: TwoApis;
 
 beforeAll(async () => {
-  two = await startTwoApis({ heardAfterMs: HEARD_AFTER_MS });
+  two = await startTwoApis({ invalidationDelayMs: HEARD_AFTER_MS });
 }, 180_000);
 afterAll(() => two.close());
 

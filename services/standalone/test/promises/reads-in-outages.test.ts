@@ -2,7 +2,7 @@ import { elapsedMs, leastOf, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTwoApis, type TwoApis } from './two-apis.js';
 
-/** What the other process says while something is wrong with it, or with Redis. */
+/** Answers of the other process while it or Redis has a fault. */
 
 const ANSWER_MS_MAX = 3_000;
 let two: TwoApis;

@@ -8,14 +8,14 @@ import { Dub } from 'dub';
 import { Redis } from 'ioredis';
 import { stablePort } from '../../src/ports.js';
 import { removeDataDir, temporaryDataDir } from '../process/run-up.js';
-import { startLateHearing } from './late-hearing.js';
+import { startLatePubSub } from './late-pub-sub.js';
 
 const INSTANCE_KEY = '07'.repeat(32);
 const START_MS_MAX = 120_000;
 const BROWSER =
   'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
 
-/** What came back of a request. */
+/** An answer of the API. */
 export interface Answer<Body = unknown> {
   readonly status: number;
   readonly body: Body;
@@ -27,7 +27,7 @@ export interface ApiProcess {
   readonly child: ChildProcess;
   /** The published SDK with the workspace's key. */
   readonly dub: Dub;
-  /** What the SDK has no method for. */
+  /** A request for which the SDK has no method. */
   call<Body = unknown>(method: string, path: string, body?: object, token?: string): Promise<Answer<Body>>;
   /** Visits a short link; `location` is where it leads, undefined when it leads nowhere. */
   visit(domain: string, path: string): Promise<{ readonly status: number; readonly location: string | undefined }>;
@@ -48,7 +48,7 @@ export interface TwoApis {
   readonly publishableToken: string;
   /** Works with a catalog of this process, as a command of the operator does. */
   withCatalog<T>(work: (catalog: Catalog) => Promise<T>): Promise<T>;
-  /** A click of a visitor who was never here, on the link `tracked`; the process that records it finds it at once. */
+  /** A click of a new visitor, on the link `tracked`; the process that records it finds it at once. */
   aClick(api: ApiProcess): Promise<string>;
   close(): Promise<void>;
 }
@@ -59,13 +59,13 @@ async function answerOf<Body>(response: Response): Promise<Answer<Body>> {
 }
 
 export interface TwoApisOptions {
-  /** How late the processes hear of what others announce. */
-  readonly heardAfterMs?: number;
+  /** By how much messages of Redis' pub/sub, such as invalidations, reach the processes late. */
+  readonly invalidationDelayMs?: number;
 }
 
-export async function startTwoApis({ heardAfterMs }: TwoApisOptions = {}): Promise<TwoApis> {
+export async function startTwoApis({ invalidationDelayMs }: TwoApisOptions = {}): Promise<TwoApis> {
   const [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
-  const late = heardAfterMs === undefined ? undefined : await startLateHearing(redis.url, heardAfterMs);
+  const late = invalidationDelayMs === undefined ? undefined : await startLatePubSub(redis.url, invalidationDelayMs);
   const redisUrl = late?.url ?? redis.url;
   const dataDirs: string[] = [];
   const redisClient = new Redis(redis.url);

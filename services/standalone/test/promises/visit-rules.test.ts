@@ -5,7 +5,7 @@ import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startWholeApi, type WholeApi } from '../contract/whole-api.js';
 
-// The rules of a visit hold on every way that leads to a link's destination or says something of it: every way is tried on a
+// The rules of a visit hold on every way to a link's destination or to data about it: every way is tried on a
 // link in every state. Whatever is refused shows nothing of the destination and records no click.
 
 const SECRET = 'nobody-may-see-this';
@@ -28,14 +28,14 @@ interface Answer {
   readonly text: string;
 }
 
-/** A way to a link, or to something that says what it leads to. */
+/** A request that leads to a link's destination, or reads it. */
 interface Way {
   readonly name: string;
   readonly fields?: Partial<NewLink>;
-  readonly ask: (link: LinkRecord) => Promise<Answer>;
+  readonly request: (link: LinkRecord) => Promise<Answer>;
   /** What it answers for a link that is open, and whether it then shows the destination. */
   readonly open: { readonly status: number; readonly isShown: boolean };
-  /** A visit gets what the state says; other ways are refused with a status of their own. */
+  /** Visits get the answer of the link's state; other ways are refused with a status of their own. */
   readonly refused: 'as a visit' | number;
   /** Done while the link is still open. */
   readonly before?: (link: LinkRecord) => Promise<void>;
@@ -54,7 +54,7 @@ function visitOf(
   return {
     name,
     fields,
-    ask: (link) => callLinks({ method, url: `/${link.key}${query}`, headers: { host: link.domain, ...headers } }),
+    request: (link) => callLinks({ method, url: `/${link.key}${query}`, headers: { host: link.domain, ...headers } }),
     open: { status, isShown: true },
     refused: 'as a visit',
   };
@@ -63,7 +63,7 @@ function visitOf(
 function report(what: 'click' | 'visit' | 'open', bodyOf: (link: LinkRecord) => object): Way {
   return {
     name: `POST /track/${what}`,
-    ask: (link) => callLinks({ method: 'POST', url: `/track/${what}`, payload: bodyOf(link) }),
+    request: (link) => callLinks({ method: 'POST', url: `/track/${what}`, payload: bodyOf(link) }),
     open: { status: 200, isShown: what === 'open' },
     refused: 404,
   };
@@ -86,7 +86,7 @@ function callAsStranger(path: string): Promise<Answer> {
 function strangerReads(name: string, pathOf: (link: LinkRecord) => string, status = 404): Way {
   return {
     name: `${name} of another workspace`,
-    ask: (link) => callApi(pathOf(link), { authorization: `Bearer ${strangersKey}` }),
+    request: (link) => callApi(pathOf(link), { authorization: `Bearer ${strangersKey}` }),
     open: { status, isShown: false },
     refused: status,
   };
@@ -113,7 +113,7 @@ const WAYS: readonly Way[] = [
   visitOf('a link that search engines may index', { doIndex: true }),
   {
     name: 'the form of a password',
-    ask: (link) =>
+    request: (link) =>
       callLinks({
         method: 'POST',
         url: `/${link.key}`,
@@ -136,7 +136,7 @@ const WAYS: readonly Way[] = [
       const headers = { host: domain, 'user-agent': IPHONE, 'x-forwarded-for': address };
       await api.callLinks({ url: `/${key}`, headers });
     },
-    async ask({ id, domain }) {
+    async request({ id, domain }) {
       const headers = { 'x-forwarded-for': addresses.get(id) ?? '' };
       const { status, text } = await callLinks({
         method: 'POST',
@@ -155,8 +155,8 @@ const WAYS: readonly Way[] = [
   strangerReads('GET /events', ({ id }) => `/events?linkId=${id}`, 200),
   {
     name: 'GET /qr',
-    ask: ({ domain, key }) => callAsStranger(`/qr?url=https://${domain}/${key}`),
-    // The code says the address it was asked for, in every state.
+    request: ({ domain, key }) => callAsStranger(`/qr?url=https://${domain}/${key}`),
+    // The code shows the requested address in every state.
     open: { status: 200, isShown: false },
     refused: 200,
   },
@@ -295,8 +295,8 @@ async function untilWritten(): Promise<void> {
   await waitFor(async () => (await clicksOf(last)) === 1, { what: 'the last click', timeoutMs: 25_000 });
 }
 
-async function isRefused({ name, refused, ask }: Way, link: LinkRecord, state: State): Promise<void> {
-  const answer = await ask(link);
+async function isRefused({ name, refused, request }: Way, link: LinkRecord, state: State): Promise<void> {
+  const answer = await request(link);
   const isVisit = refused === 'as a visit';
   expect([name, answer.status]).toEqual([name, isVisit ? state.visit.status : refused]);
   expect([name, answer.text]).toEqual([name, expect.not.stringContaining(SECRET)]);
@@ -328,7 +328,7 @@ describe('the rules of a visit', () => {
       await way.before?.(link);
       const answer = await waitFor(
         async () => {
-          const found = await way.ask(link);
+          const found = await way.request(link);
           return found.status === way.open.status && found;
         },
         { what: `${way.name} of an open link`, timeoutMs: 10_000 },

@@ -30,7 +30,7 @@ const KEYS = ['one', 'two', 'three', 'four'];
 const OK = 200;
 const NOT_FOUND = 404;
 
-/** The state that the answers of success have told of, the steps that change it, and the reads that must show it. */
+/** The state according to the successful answers, the steps that change it, and the reads that must show it. */
 export class WrittenWorld {
   readonly #two: TwoApis;
   readonly #links: WrittenLink[] = [];

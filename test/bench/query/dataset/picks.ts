@@ -2,7 +2,7 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
 import type { KnownWorkspace } from './generate.js';
 
-/** Values of a workspace that families ask for: found in its data, the same in every run on the same data. */
+/** Values of a workspace that the families filter by: found in its data, the same in every run on the same data. */
 export interface Picks {
   readonly topLink: string;
   readonly middleLink: string;

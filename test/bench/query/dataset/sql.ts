@@ -5,7 +5,7 @@ import { BASE62 } from './world.js';
  * sizes and seed give the same rows, whatever order they are made in.
  */
 
-/** A uniform number in [0, 1), one of many independent ones: `stream` tells them apart, `of` what it belongs to. */
+/** A uniform number in [0, 1), one of many independent ones: `stream` selects one, `of` its row. */
 export function uniform(seed: number, stream: number, of = 'number'): string {
   return `(cityHash64(${of}, ${seed}, ${stream}) / 18446744073709551616.)`;
 }

@@ -3,8 +3,8 @@ import { DAY_MS, END_MS, TABLES } from '../dataset/world.js';
 
 /*
  * Statements of the baseline, written for its own tables: link attributes through a subquery with FINAL, UTM values by LIKE on
- * the URL, metadata by JSONExtract, pages by OFFSET. Events of removed links must not be counted, and nothing tells the
- * baseline whether there are any: its counts ask the links each time. Its pages need not, such systems drop those events from
+ * the URL, metadata by JSONExtract, pages by OFFSET. Events of removed links must not be counted, and the
+ * baseline has no record of whether there are any: its counts read the links each time. Its pages need not, such systems drop those events from
  * the page they have read.
  */
 

@@ -1,12 +1,12 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A way to Redis on which subscribers hear everything late, while what is asked there is answered at once. */
-export interface LateHearing {
+/** A proxy to Redis that delays messages to subscribers and passes everything else at once. */
+export interface LatePubSub {
   readonly url: string;
   stop(): Promise<void>;
 }
 
-export async function startLateHearing(redisUrl: string, lateMs: number): Promise<LateHearing> {
+export async function startLatePubSub(redisUrl: string, lateMs: number): Promise<LatePubSub> {
   const target = new URL(redisUrl);
   const sockets = new Set<Socket>();
   const server = createServer((inside) => {
