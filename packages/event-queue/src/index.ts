@@ -1,4 +1,4 @@
-export { createRecordedClaims, type RecordedClaims } from './claims/claim-admin.js';
+export { type ClaimAdmin, createClaimAdmin } from './claims/claim-admin.js';
 export * from './claims/claim-names.js';
 export { type ClaimState, OWNER_GIVES_UP_MS, PENDING_TTL_MS } from './claims/claim-value.js';
 export { ClaimHeldError, type Claims } from './claims/claims.js';
@@ -32,4 +32,4 @@ export { checkRedisSettings, warnOfRedisSettings } from './redis/settings.js';
 export type { QueueLogger } from './redis/throttled-log.js';
 export { createEventWriter, type EventWriter, type EventWriterOptions } from './writer/event-writer.js';
 export type { WriterLimits } from './writer/queue-worker.js';
-export type { StoredGroup } from './writer/write-report.js';
+export type { WriteReport } from './writer/write-report.js';

@@ -10,8 +10,8 @@ import { splitRows } from '../src/queue/job-rows.js';
 import { jobKey, queueKey, rowsKey } from '../src/queue/keys.js';
 import { silentLogger } from './silent-logger.js';
 
-/** A slow test machine is no reason to spool, where the test is not about that. */
-const PATIENT_MS = 10_000;
+/** Prevents clicks from being spooled because the test machine is slow. */
+const LONG_DEADLINE_MS = 10_000;
 
 export interface QueuedJob {
   readonly id: string;
@@ -19,17 +19,17 @@ export interface QueuedJob {
   readonly progress: string | null;
 }
 
-/** A Redis behind a proxy, and producers on it. */
+/** A Redis server behind a TCP proxy, and producers that connect through the proxy. */
 export interface QueueFixture {
   readonly redis: TestRedis;
   readonly proxy: TcpProxy;
-  /** Straight to Redis, past the proxy. */
+  /** A direct connection to Redis, without the proxy. */
   readonly admin: Redis;
   readonly spoolDirectory: string;
-  /** A producer that is connected. */
+  /** Creates a producer and waits until it is connected. */
   aProducer(options?: Partial<EventProducerOptions>): Promise<EventProducer>;
   queued(kind: QueueKind): Promise<QueuedJob[]>;
-  /** Closes the producers and forgets everything, for the next test. */
+  /** Closes the producers and deletes all data, for the next test. */
   reset(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -48,7 +48,7 @@ export async function startQueueFixture(redisArgs: readonly string[] = []): Prom
     spoolDirectory,
     async aProducer(options = {}) {
       const redisUrl = `redis://127.0.0.1:${proxy.port}`;
-      const defaults = { redisUrl, spoolDirectory, logger: silentLogger, clickDeadlineMs: PATIENT_MS };
+      const defaults = { redisUrl, spoolDirectory, logger: silentLogger, clickDeadlineMs: LONG_DEADLINE_MS };
       const producer = createEventProducer({ ...defaults, ...options });
       producers.push(producer);
       await waitFor(() => producer.ping().then(() => true), { what: 'the producer to be connected' });
@@ -81,7 +81,7 @@ export async function startQueueFixture(redisArgs: readonly string[] = []): Prom
   };
 }
 
-/** A click of a visitor, now. */
+/** A click of a visitor, by default now. */
 export function aVisit(visitor: string, facts: Parameters<typeof aClick>[0] = {}) {
   const timestampMs = facts.timestampMs ?? Date.now();
   const clickId = facts.clickId ?? createEventId(timestampMs);

@@ -1,6 +1,6 @@
 import type { QueueLogger } from '../src/index.js';
 
-/** Says nothing. Tests look at what happened, not at what was said about it. */
+/** Discards all log lines: tests check effects, not logs. */
 export const silentLogger: QueueLogger = {
   debug() {},
   info() {},

@@ -1,5 +1,5 @@
 import type { ClickHouseClient, QueryCaller, QueryReport } from '@waymark/clickhouse';
-import { type StoredGroup, warnOfRedisSettings } from '@waymark/event-queue';
+import { type WriteReport, warnOfRedisSettings } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import type { Registry } from 'prom-client';
 import { type ComponentWatch, startComponentWatch } from './components/component-watch.js';
@@ -41,7 +41,7 @@ export interface Operations {
   readonly registry: Registry;
   readonly tracing: Tracing | undefined;
   /** A writer has stored a group. */
-  countGroup(group: StoredGroup): void;
+  countGroup(group: WriteReport): void;
   /** Call it for each query of the API that was not cancelled. */
   countQuery(caller: QueryCaller, report: QueryReport): void;
   /** Deregisters the process and writes the remaining rows. Call it before the stores are closed. */

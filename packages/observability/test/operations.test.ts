@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { type ClickHouseClient, createClickHouseClient, migrate } from '@waymark/clickhouse';
-import type { StoredGroup } from '@waymark/event-queue';
+import type { WriteReport } from '@waymark/event-queue';
 import { type App, authPlugin, createApp, createLogger } from '@waymark/http-kit';
 import {
   anApiKeyRecord,
@@ -104,7 +104,7 @@ async function rows<Row>(query: string): Promise<Row[]> {
   return (await clickhouse.query({ query, format: 'JSONEachRow' })).json<Row>();
 }
 
-function aGroup(overrides: Partial<StoredGroup> = {}): StoredGroup {
+function aGroup(overrides: Partial<WriteReport> = {}): WriteReport {
   const share = { events: 250, lagMsMin: 20, lagMsMax: 400 };
   return {
     kind: 'click',

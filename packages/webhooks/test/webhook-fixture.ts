@@ -85,7 +85,7 @@ export async function startWebhookFixture(): Promise<WebhookFixture> {
     redisUrl: server.url,
     clickhouse: database.client,
     logger: silent,
-    limits: { groupDelayMs: 10 },
+    limits: { batchDelayMs: 10 },
     closeMs: 2000,
     webhookJobsOf: createEventFollower({ catalog }),
   });
@@ -138,7 +138,7 @@ export async function startWebhookFixture(): Promise<WebhookFixture> {
       const aRow = () => aLead({ click, timestampMs, customerId: numberOf(customer), ...facts });
       const rows = Array.from({ length: quantity }, aRow);
       await producer.commit({
-        rows: rows.map((row, index) => ({ kind: 'lead', row, isUntold: index > 0 })),
+        rows: rows.map((row, index) => ({ kind: 'lead', row, isSilent: index > 0 })),
         finals: [],
       });
       return rows;

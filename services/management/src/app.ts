@@ -1,5 +1,5 @@
 import type { Catalog } from '@waymark/catalog';
-import type { RecordedClaims } from '@waymark/event-queue';
+import type { ClaimAdmin } from '@waymark/event-queue';
 import { type App, authPlugin, type CreateAppOptions, createApp, domainCheckRoutes } from '@waymark/http-kit';
 import { type Operations, requestCountPlugin } from '@waymark/observability';
 import type { Outbound } from '@waymark/outbound';
@@ -25,7 +25,7 @@ import { workspaceRoutes } from './workspaces/route.js';
 export interface ManagementDeps {
   readonly catalog: Catalog;
   /** What the endpoints of `/track` store in Redis. */
-  readonly claims: RecordedClaims;
+  readonly claims: ClaimAdmin;
   /** Connections to addresses that callers name. */
   readonly outbound: Outbound;
   readonly rateLimiter: RateLimiter;

@@ -1,6 +1,6 @@
 import { runServiceProcess, startServiceBase } from '@waymark/bootstrap';
 import type { Settings } from '@waymark/config';
-import { createRecordedClaims } from '@waymark/event-queue';
+import { createClaimAdmin } from '@waymark/event-queue';
 import type { App, Logger, Service } from '@waymark/http-kit';
 import { createOutbound } from '@waymark/outbound';
 import { createWebhookNotifier } from '@waymark/webhooks';
@@ -16,7 +16,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
     { ...base.appOptions, readiness: { clickhouse: base.checkClickHouse, redis: () => redis.ping() } },
     {
       ...{ catalog, rateLimiter, outbound, notifier, now: Date.now },
-      claims: createRecordedClaims(redis),
+      claims: createClaimAdmin(redis),
       defaultDomain: settings.defaultDomain,
     },
     operations,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Catalog, createCatalog } from '@waymark/catalog';
 import type { ErrorBody, Link, Plan, Role, Scope } from '@waymark/contract';
-import { createRecordedClaims } from '@waymark/event-queue';
+import { createClaimAdmin } from '@waymark/event-queue';
 import { type App, createLogger } from '@waymark/http-kit';
 import { createOutbound } from '@waymark/outbound';
 import { createRateLimiter } from '@waymark/rate-limit';
@@ -68,7 +68,7 @@ export async function startManagement(now: () => number = Date.now): Promise<Tes
     {
       catalog,
       rateLimiter,
-      claims: createRecordedClaims(client),
+      claims: createClaimAdmin(client),
       outbound,
       notifier,
       defaultDomain: DEFAULT_DOMAIN,

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runServiceProcess, startServiceBase } from '@waymark/bootstrap';
 import type { Settings } from '@waymark/config';
-import { createEventProducer, createRecordedClaims } from '@waymark/event-queue';
+import { createClaimAdmin, createEventProducer } from '@waymark/event-queue';
 import { type App, authPlugin, type CreateAppOptions, createApp, type Logger, type Service } from '@waymark/http-kit';
 import { buildLinkApp, createIngestDeps, trackRoutes } from '@waymark/ingest';
 import { managementRoutes, opsRoutes } from '@waymark/management';
@@ -47,7 +47,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   api.register(async (routes) => opsRoutes(routes as App, ops));
   api.register(authPlugin, { catalog, rateLimiter });
   const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
-  const claims = createRecordedClaims(redis);
+  const claims = createClaimAdmin(redis);
   const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
   const management = { catalog, claims, outbound, rateLimiter, notifier, defaultDomain, now: Date.now };
   api.register(async (routes) => managementRoutes(routes as App, management));

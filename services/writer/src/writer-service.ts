@@ -1,7 +1,7 @@
 import { type ServiceBase, startServiceBase } from '@waymark/bootstrap';
 import type { LinkRecord } from '@waymark/catalog';
 import { type Settings, SettingsError } from '@waymark/config';
-import { createEventWriter, type EventWriter, type WrittenGroup } from '@waymark/event-queue';
+import { createEventWriter, type EventWriter, type InsertedBatch } from '@waymark/event-queue';
 import { type App, createApp, type Logger, type Service } from '@waymark/http-kit';
 import { createEventFollower, createWebhookNotifier } from '@waymark/webhooks';
 import { CLOSE_SHARE } from './close-share.js';
@@ -36,7 +36,7 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const { redisUrl, redis, clickhouse, catalog, operations } = base;
   const closeMs = settings.shutdownDeadlineMs * CLOSE_SHARE;
   const webhookJobsOf = createEventFollower({ catalog });
-  const onInserted = ({ kind, rows }: WrittenGroup) => void catalog.announceCounted(kind, rows);
+  const onInserted = ({ kind, rows }: InsertedBatch) => void catalog.announceCounted(kind, rows);
   const onStored = operations.countGroup;
   const writer = createEventWriter({ redisUrl, clickhouse, logger, closeMs, webhookJobsOf, onInserted, onStored });
   const deliveries = startDeliveries(logger, settings.shutdownDeadlineMs * DELIVERIES_SHARE);

@@ -6,13 +6,13 @@ import { claimState, finalValue, PENDING_TTL_MS, pendingValue } from './claim-va
 import { notRecorded } from './claims.js';
 
 const ANSWER_WITHIN_MS = 2000;
-/** Longer than a request that holds a claim works. */
+/** Longer than a request holds a claim. */
 const PENDING_WAIT_MS = 5000;
 const POLL_MS = 20;
 const CLAIMS_AT_ONCE = 500;
 
-/** Deletes claims that are final. KEYS: the claims. Answers how many are still pending. */
-const FORGET_CLAIMS = `
+/** Deletes claims that are final. KEYS: the claims. Returns how many are still pending. */
+const REMOVE_CLAIMS = `
 local pending = 0
 for i = 1, #KEYS do
   local held = redis.call('GET', KEYS[i])
@@ -22,33 +22,37 @@ end
 return pending
 `;
 
-/** Makes a claim final, or gives it back, for the owner who holds it. KEYS[1]: the claim. ARGV: its pending value; final value, ms. */
+/**
+ * Finalizes or releases a claim on behalf of its owner. KEYS[1]: the claim. ARGV: the owner's pending value; the final value
+ * (empty: release) and its TTL in milliseconds.
+ */
 const END_CLAIM = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 if ARGV[2] == '' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
 return 1
 `;
 
-/** Claims as those see them who change or remove what was recorded under them. */
-export interface RecordedClaims {
+/** Claims as used by requests that create, change or delete a resource which `/track` also creates under a claim. */
+export interface ClaimAdmin {
   /**
-   * Does work that records something under a claim, and leaves what events that follow at once are to find there. Undefined:
-   * something was recorded under it. Who else works under it is waited for: it may record nothing.
+   * Runs `work` while holding the claim, then stores its result as the claim's final value, where events that follow read it.
+   * Waits while another owner holds the claim, because that owner may still release it.
    *
-   * @throws ApiError 500 with `Retry-After` when Redis is away, or the claim is of somebody who was killed and has not expired
+   * @returns undefined, without running `work`, when the claim is final already
+   * @throws ApiError 500 with `Retry-After` when Redis is unavailable, or the claim of a killed process has not expired yet
    */
-  record<T>(name: string, ttlMs: number, work: () => Promise<T>): Promise<T | undefined>;
+  runOnce<T>(name: string, ttlMs: number, work: () => Promise<T>): Promise<T | undefined>;
   /**
-   * Forgets what was recorded under the claims. A request under way may have read what was changed and record it again: such
-   * are waited for.
+   * Deletes final claims, so that the next event reads ClickHouse again. Waits for requests that hold one of them: they may have
+   * read the old state and would store it again.
    *
-   * @throws ApiError 500 when Redis is away
+   * @throws ApiError 500 when Redis is unavailable
    */
-  forget(names: readonly string[]): Promise<void>;
+  remove(names: readonly string[]): Promise<void>;
 }
 
-export function createRecordedClaims(redis: Redis): RecordedClaims {
-  async function ask<T>(command: Promise<T>, what: string): Promise<T> {
+export function createClaimAdmin(redis: Redis): ClaimAdmin {
+  async function withinDeadline<T>(command: Promise<T>, what: string): Promise<T> {
     try {
       return await withinMs(command, ANSWER_WITHIN_MS, what);
     } catch (err) {
@@ -56,48 +60,48 @@ export function createRecordedClaims(redis: Redis): RecordedClaims {
     }
   }
 
-  async function forgetSome(keys: readonly string[]): Promise<void> {
+  async function removeSome(keys: readonly string[]): Promise<void> {
     const untilMs = performance.now() + PENDING_WAIT_MS;
     for (;;) {
-      const pending = await ask(redis.eval(FORGET_CLAIMS, keys.length, ...keys), 'forgetting claims');
-      // An owner that is killed leaves its claim pending until it expires: it will record nothing.
+      const pending = await withinDeadline(redis.eval(REMOVE_CLAIMS, keys.length, ...keys), 'deleting claims');
+      // A killed owner leaves its claim pending until it expires; it cannot record anything any more.
       if (pending === 0 || performance.now() > untilMs) return;
       await pause(POLL_MS);
     }
   }
 
-  /** @returns false when something is recorded under the claim */
-  async function takeOnceFree(key: string, mine: string): Promise<boolean> {
+  /** @returns false when the claim is final */
+  async function takeWhenFree(key: string, mine: string): Promise<boolean> {
     const untilMs = performance.now() + PENDING_WAIT_MS;
-    while ((await ask(redis.set(key, mine, 'PX', PENDING_TTL_MS, 'NX'), 'taking a claim')) === null) {
-      const { state } = claimState(await ask(redis.get(key), 'reading a claim'));
+    while ((await withinDeadline(redis.set(key, mine, 'PX', PENDING_TTL_MS, 'NX'), 'taking a claim')) === null) {
+      const { state } = claimState(await withinDeadline(redis.get(key), 'reading a claim'));
       if (state === 'final') return false;
-      if (performance.now() > untilMs) throw notRecorded(new Error('somebody else works under the claim'));
+      if (performance.now() > untilMs) throw notRecorded(new Error('another request holds the claim'));
       if (state === 'pending') await pause(POLL_MS);
     }
     return true;
   }
 
   return {
-    async record(name, ttlMs, work) {
+    async runOnce(name, ttlMs, work) {
       const key = claimKey(name);
       const mine = pendingValue(randomUUID());
-      if (!(await takeOnceFree(key, mine))) return undefined;
+      if (!(await takeWhenFree(key, mine))) return undefined;
       let stored = '';
       try {
         const result = await work();
         stored = finalValue(JSON.stringify(result));
         return result;
       } finally {
-        // What is not ended expires by itself; the record is found without its claim.
+        // If this fails the claim expires, and the resource is read from ClickHouse instead.
         await redis.eval(END_CLAIM, 1, key, mine, stored, ttlMs).catch(() => undefined);
       }
     },
 
-    async forget(names) {
+    async remove(names) {
       const keys = names.map(claimKey);
       for (let start = 0; start < keys.length; start += CLAIMS_AT_ONCE) {
-        await forgetSome(keys.slice(start, start + CLAIMS_AT_ONCE));
+        await removeSome(keys.slice(start, start + CLAIMS_AT_ONCE));
       }
     },
   };

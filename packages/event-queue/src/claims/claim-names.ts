@@ -1,44 +1,44 @@
 import { hash } from 'node:crypto';
 
 /**
- * Names of claims, all in one place: two names that could be equal would silently swallow an event. Free text comes last, or
- * is hashed, so that no text can imitate a separator.
+ * The names of all claims. If two different claims had the same name, an event would be lost silently; so free text comes last
+ * or is hashed, and cannot imitate a separator.
  */
 
-/** 96 bits of SHA-256. The text of customers stays out of Redis. */
+/** 96 bits of SHA-256, which also keeps personal data out of Redis. */
 function digest(...parts: readonly string[]): string {
   return hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 16);
 }
 
 /**
- * One recorded click an hour per link and visitor.
+ * One recorded click per hour, link and visitor.
  *
- * @param identity a digest already
+ * @param identity hash that identifies the visitor
  */
 export function clickClaim(linkId: string, identity: string): string {
   return `c:${linkId}:${identity}`;
 }
 
-/** A lead of one name counts once for a customer; names that differ in case or spaces are one. */
+/** One lead per customer and event name. Names that differ only in case, or in spaces and hyphens, are the same. */
 export function leadClaim(workspaceId: string, customerExternalId: string, eventName: string): string {
   const slug = eventName.toLowerCase().replaceAll(' ', '-');
   return `lead:${workspaceId}:${digest(customerExternalId, slug)}`;
 }
 
-/** How long a customer stays under its claim: longer than it takes to reach ClickHouse, where it is found after that. */
+/** TTL of a customer's claim. It is longer than the queue takes to write the customer to ClickHouse, which is read after that. */
 export const CUSTOMER_CLAIM_MS = 2 * 3_600_000;
 
-/** One customer per external id of a workspace. */
+/** One customer per workspace and external id. */
 export function customerClaim(workspaceId: string, externalId: string): string {
   return `customer:${workspaceId}:${digest(externalId)}`;
 }
 
-/** One sale per invoice of a workspace. */
+/** One sale per workspace and invoice. */
 export function invoiceClaim(workspaceId: string, invoiceId: string): string {
   return `invoice:${workspaceId}:${digest(invoiceId)}`;
 }
 
-/** Decides `new` or `recurring`: the first accepted sale of a customer on a link. */
+/** Held by a customer's first accepted sale on a link, which is `new`; later ones are `recurring`. */
 export function firstSaleClaim(workspaceId: string, customerId: string, linkId: string): string {
   return `first-sale:${workspaceId}:${customerId}:${linkId}`;
 }

@@ -1,7 +1,7 @@
 /**
- * Takes claims in one call. KEYS: the claims. ARGV: milliseconds pending, then the pending value of each. Answers, for each,
- * an empty text (taken now, or by this very owner before) or the value that holds it. Also for Redis below 7, which has no
- * `SET … NX GET`.
+ * Takes several claims in one call. KEYS: the claims. ARGV: the TTL of a pending claim in milliseconds, then the pending value
+ * of each. Returns for each an empty string (this owner holds it, from now or before) or the value that another owner has set.
+ * Does not use `SET … NX GET`, which needs Redis 7.
  */
 export const TAKE_CLAIMS = `
 local answers = {}
@@ -17,7 +17,7 @@ end
 return answers
 `;
 
-/** Deletes claims that are still pending for their owner. KEYS: the claims. ARGV[1]: the owner's pending value. */
+/** Deletes the claims that are still pending for this owner. KEYS: the claims. ARGV[1]: the owner's pending value. */
 export const RELEASE_CLAIMS = `
 for i = 1, #KEYS do
   if redis.call('GET', KEYS[i]) == ARGV[1] then redis.call('DEL', KEYS[i]) end
@@ -26,44 +26,45 @@ return 0
 `;
 
 /**
- * Puts spooled clicks' claims where no other click has them by now, and answers, for each entry, which of its rows were struck
- * (see below) by a transaction that went through although its answer came too late: a list in JSON, or an empty text.
- * ARGV: number of claims, number of entries, milliseconds a marker lasts; per claim its value and the milliseconds left of its
- * hour; per entry the bit of its marker. KEYS: claims, then each entry's marker and job.
+ * Runs last in the transaction that replays spooled batches of clicks. Sets the claims that no other click holds, and each
+ * batch's marker. Returns for each batch (a spool entry) which of its rows its original transaction had discarded (see
+ * FINALIZE), if that was carried out although its answer came too late: a JSON array of row indexes, or an empty string.
+ * ARGV: number of claims, number of entries, TTL of a marker in milliseconds; per claim its value and the milliseconds left of
+ * its hour; per entry the bit of its marker. KEYS: claims, then each entry's marker and job.
  */
-export const SPOOLED_CLICKS = `
+export const REPLAY_CLICKS = `
 local claims, entries = tonumber(ARGV[1]), tonumber(ARGV[2])
 for i = 1, claims do redis.call('SET', KEYS[i], ARGV[2 + i * 2], 'NX', 'PX', ARGV[3 + i * 2]) end
-local struck = {}
+local discarded = {}
 for i = 1, entries do
   local marker, job = KEYS[claims + i * 2 - 1], KEYS[claims + i * 2]
   redis.call('SETBIT', marker, ARGV[3 + claims * 2 + i], 1)
   redis.call('PEXPIRE', marker, ARGV[3])
-  struck[i] = redis.call('GET', job .. ':struck') or ''
+  discarded[i] = redis.call('GET', job .. ':struck') or ''
 end
-return struck
+return discarded
 `;
 
 /**
- * Runs last in the transaction that adds a batch's jobs and makes their claims final. Nothing is final unless every job of
- * the batch exists, so a claim can never say done for an event that is not in the queue.
+ * Runs last in the transaction that adds a batch's jobs, and finalizes their claims. No claim becomes final unless every job of
+ * the batch exists, so a final claim always stands for an event that is in the queue.
  *
- * Clicks take their hourly claims here, too. A click whose claim is held was counted before: its row is struck out of the job,
- * in the same transaction, by the job's `progress`, which the writer obeys. Struck rows are noted beside it, because a batch
- * whose answer came too late went to the spool as well, and its callers were told that every click of it is recorded: whoever
- * replays it adds the struck rows again. The batch's marker is one bit that says it was carried out: once it was replayed,
- * nothing is struck any more.
+ * Clicks also take their hourly claims here. If a click's claim is held, the visit was counted before, and the click's row is
+ * discarded: the job's `progress` lists it as `struck`, and the writer skips it. The discarded rows are also stored under
+ * `<job>:struck`. If the answer to this transaction comes too late, the batch is spooled and every click of it is acknowledged
+ * as recorded; the replay of the spool then reads that key and adds the discarded rows again. The batch's marker is one bit
+ * that is set here and by the replay: after a replay this script discards no clicks.
  *
- * An entry (one \`commit\`) counts when each of its claims is still pending for its owner (free, where it takes them only here),
- * or already has this entry's own final value, which is a repeat of a transaction whose answer was lost. Otherwise the entry
- * came too late: its claims may belong to someone else by then, so none of them is set and its rows are struck as well.
+ * An entry (one `commit`) is accepted if each of its claims is still pending for its owner (or free, if the entry takes it
+ * here), or already has the entry's own final value because the transaction is repeated after its answer was lost. Otherwise
+ * the entry is late: another owner may hold its claims, so none of them is set and the entry's rows are discarded.
  *
  * KEYS: jobs, that of the clicks first; marker and claims of the clicks if there are any; each entry's claims and state keys.
- * ARGV: number of jobs, number of entries, number of clicks; with clicks bit of the marker, milliseconds it lasts, milliseconds
- * a claim lasts, click ids; per entry: 1 if its caller was already told that it failed,
- * number of claims, per claim pending value (empty: free), final value, milliseconds; number of state keys, per key 1 if it is a hash,
- * its field, value, milliseconds; number of rows, per row its job's number and its place in it.
- * Answers the numbers of the entries that came too late, and of the clicks counted before, each followed by the id it has.
+ * ARGV: number of jobs, number of entries, number of clicks; if there are clicks: bit of the marker, TTL of the marker, TTL of
+ * a claim, click ids; per entry: 1 if its caller has already received an error, number of claims, per claim its pending value
+ * (empty: free), final value, TTL; number of state keys, per key 1 if it is a hash, its field, value, TTL; number of rows, per
+ * row the number of its job and its index in that job. All TTLs are in milliseconds.
+ * Returns the numbers of the late entries, and the numbers of the clicks counted before, each followed by the counted id.
  */
 export const FINALIZE = `
 local jobCount, entryCount, clickCount = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -71,10 +72,10 @@ for i = 1, jobCount do
   if redis.call('EXISTS', KEYS[i]) == 0 then return redis.error_reply('JOBMISSING a job of the batch was not added') end
 end
 local key, arg = jobCount, 3
-local late, known, struck = {}, {}, {}
-local function strike(job, row)
-  struck[job] = struck[job] or {}
-  table.insert(struck[job], row)
+local late, counted, discarded = {}, {}, {}
+local function discard(job, row)
+  discarded[job] = discarded[job] or {}
+  table.insert(discarded[job], row)
 end
 if clickCount > 0 then
   key, arg = jobCount + 1, 6
@@ -85,13 +86,15 @@ if clickCount > 0 then
     if not redis.call('SET', claim, id, 'NX', 'PX', ARGV[6]) and not isRepeat then
       local held = redis.call('GET', claim)
       if held ~= id then
-        known[#known + 1] = i
-        known[#known + 1] = held
-        strike(1, i - 1)
+        counted[#counted + 1] = i
+        counted[#counted + 1] = held
+        discard(1, i - 1)
       end
     end
   end
-  if struck[1] then redis.call('SET', KEYS[1] .. ':struck', '[' .. table.concat(struck[1], ',') .. ']', 'PX', ARGV[5]) end
+  if discarded[1] then
+    redis.call('SET', KEYS[1] .. ':struck', '[' .. table.concat(discarded[1], ',') .. ']', 'PX', ARGV[5])
+  end
   key, arg = key + clickCount, arg + clickCount
 end
 for entry = 1, entryCount do
@@ -99,14 +102,14 @@ for entry = 1, entryCount do
   local claimCount = tonumber(ARGV[arg + 2])
   arg = arg + 2
   local firstKey, firstArg = key, arg
-  local counts = not (abandoned and claimCount == 0)
+  local isAccepted = not (abandoned and claimCount == 0)
   for _ = 1, claimCount do
     key = key + 1
     local held = redis.call('GET', KEYS[key]) or ''
-    if held ~= ARGV[arg + 1] and held ~= ARGV[arg + 2] then counts = false end
+    if held ~= ARGV[arg + 1] and held ~= ARGV[arg + 2] then isAccepted = false end
     arg = arg + 3
   end
-  if counts then
+  if isAccepted then
     for i = 1, claimCount do
       local at = firstArg + (i - 1) * 3
       redis.call('SET', KEYS[firstKey + i], ARGV[at + 2], 'PX', ARGV[at + 3])
@@ -117,22 +120,22 @@ for entry = 1, entryCount do
   arg = arg + 1
   for _ = 1, tonumber(ARGV[arg]) do
     key = key + 1
-    if counts and ARGV[arg + 1] == '1' then
+    if isAccepted and ARGV[arg + 1] == '1' then
       redis.call('HSET', KEYS[key], ARGV[arg + 2], ARGV[arg + 3])
       redis.call('PEXPIRE', KEYS[key], ARGV[arg + 4])
-    elseif counts then
+    elseif isAccepted then
       redis.call('SET', KEYS[key], ARGV[arg + 3], 'PX', ARGV[arg + 4])
     end
     arg = arg + 4
   end
   arg = arg + 1
   for _ = 1, tonumber(ARGV[arg]) do
-    if not counts then strike(tonumber(ARGV[arg + 1]), ARGV[arg + 2]) end
+    if not isAccepted then discard(tonumber(ARGV[arg + 1]), ARGV[arg + 2]) end
     arg = arg + 2
   end
 end
-for job, rows in pairs(struck) do
+for job, rows in pairs(discarded) do
   redis.call('HSET', KEYS[job], 'progress', '{"struck":[' .. table.concat(rows, ',') .. ']}')
 end
-return {late, known}
+return {late, counted}
 `;

@@ -1,14 +1,14 @@
 /**
- * What a claim's key holds: `p:<owner>` while the owner works on it, `f:<value>` once the event is in the queue. The final
- * value is only ever set by the transaction that adds the job.
+ * A claim is a Redis key that makes an event idempotent. Its value is `p:<owner>` (pending) while a request holds it, and
+ * `f:<value>` (final) once the event is in the queue. For events, only the transaction that adds the job sets the final value.
  */
 
-/** An owner that dies leaves its claim for that long. */
+/** TTL of a pending claim: how long the claim of a killed request stays. */
 export const PENDING_TTL_MS = 30_000;
-/** An owner that has not committed by then must not: its claim might expire before its transaction is carried out. */
+/** After this time an owner must not commit any more: its claim could expire before the transaction is carried out. */
 export const OWNER_GIVES_UP_MS = 10_000;
 
-/** How a claim stands for the one who asks. */
+/** The state of a claim, as seen by an owner. */
 export type ClaimState =
   | { readonly state: 'mine' }
   | { readonly state: 'pending' }
@@ -23,7 +23,7 @@ export function finalValue(value: string): string {
   return `f:${value}`;
 }
 
-/** Reads a claim's stored value; `null` is a key that does not exist. */
+/** Parses the stored value of a claim; `null` means that the key does not exist. */
 export function claimState(stored: string | null, owner?: string): ClaimState {
   if (stored === null) return { state: 'free' };
   if (stored.startsWith('f:')) return { state: 'final', value: stored.slice(2) };

@@ -6,21 +6,21 @@ import { withinMs } from '../redis/deadline.js';
 import { RELEASE_CLAIMS, TAKE_CLAIMS } from './claim-scripts.js';
 import { type ClaimState, claimState, OWNER_GIVES_UP_MS, PENDING_TTL_MS, pendingValue } from './claim-value.js';
 
-/** Claims of `/track`: who records the event of this invoice, this lead, this customer. */
+/** Claims of `/track`: at most one request at a time records the event of an invoice, a lead or a customer. */
 export interface Claims {
   /**
-   * Takes several claims at once for `owner`. Each is `mine`, or held by someone (`pending`), or `final` with the value that
-   * was recorded. Claims not followed by a commit expire by themselves, sooner when released.
+   * Takes several claims in one call for `owner`. Each is then `mine`, or `pending` for another owner, or `final` with the
+   * recorded value. Claims that are neither committed nor released expire.
    */
   take(names: readonly string[], owner: string): Promise<ClaimState[]>;
-  /** Gives back what is still pending for `owner`; final claims stay. */
+  /** Deletes the claims that are still pending for `owner`; final claims stay. */
   release(names: readonly string[], owner: string): Promise<void>;
-  /** Looks without taking; a claim that nobody holds is `free`. */
+  /** Reads claims without taking them; one that nobody holds is `free`. */
   read(names: readonly string[]): Promise<ClaimState[]>;
 }
 
 export interface OwnerClock {
-  /** When this process took its first claim for `owner`; undefined when it took none. */
+  /** When this process took its first claim for `owner`, epoch milliseconds; undefined if it has taken none. */
   takenAt(owner: string): number | undefined;
 }
 
@@ -29,14 +29,14 @@ interface ClaimScripts {
   waymarkReleaseClaims(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<number>;
 }
 
-/** Adds the claim scripts to a connection. */
+/** Defines the claim scripts on a connection. */
 export function claimScripts(redis: Redis): ClaimScripts {
   redis.defineCommand('waymarkTakeClaims', { lua: TAKE_CLAIMS });
   redis.defineCommand('waymarkReleaseClaims', { lua: RELEASE_CLAIMS });
   return redis as Redis & ClaimScripts;
 }
 
-/** The error of a claim or commit that Redis did not carry out. */
+/** The error to answer when Redis did not carry out a claim or a commit. */
 export function notRecorded(cause: unknown): ApiError {
   if (isOutOfMemory(cause)) {
     return new ApiError('rate_limit_exceeded', 'Too many events at the moment. Retry later.', {
@@ -50,20 +50,20 @@ export function notRecorded(cause: unknown): ApiError {
   });
 }
 
-/** A commit that wanted to take a claim met somebody else's: nothing of it was recorded. */
+/** Another owner holds a claim that the commit was to take; the commit recorded nothing. */
 export class ClaimHeldError extends Error {
   override readonly name = 'ClaimHeldError';
 }
 
 const ANSWER_WITHIN_MS = 2000;
-const OWNERS_SWEPT_AT = 10_000;
+const OWNERS_BEFORE_CLEANUP = 10_000;
 
-/** Claims over the producer's connection; `now` in milliseconds. */
+/** Claims on the producer's connection; `now` returns epoch milliseconds. */
 export function createClaims(redis: Redis, now: () => number): Claims & OwnerClock {
   const scripts = claimScripts(redis);
   const takenAt = new Map<string, number>();
 
-  const forgetOldOwners = () => {
+  const removeExpiredOwners = () => {
     for (const [owner, at] of takenAt) {
       if (now() - at < PENDING_TTL_MS) return;
       takenAt.delete(owner);
@@ -75,8 +75,8 @@ export function createClaims(redis: Redis, now: () => number): Claims & OwnerClo
 
     async take(names, owner) {
       if (names.length === 0) return [];
-      if (takenAt.size >= OWNERS_SWEPT_AT) forgetOldOwners();
-      // Counted from before the call: what matters is when the claim may expire, and it may have been taken at once.
+      if (takenAt.size >= OWNERS_BEFORE_CLEANUP) removeExpiredOwners();
+      // The age counts from before the call, because Redis starts the TTL at some time during the call.
       const at = takenAt.get(owner) ?? now();
       if (now() - at > OWNER_GIVES_UP_MS) throw notRecorded(new Error('the owner of these claims is too old'));
       takenAt.set(owner, at);

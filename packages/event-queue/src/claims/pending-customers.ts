@@ -4,19 +4,20 @@ import type { StateValue } from '../producer/transaction.js';
 import { stateKey } from '../queue/keys.js';
 
 /**
- * Customers whose row is in the queue and not in ClickHouse yet. The transaction that queues the row enters the customer here,
- * the writer removes the entry once the row and its name are inserted or parked. Numbers are the UInt64 of ids, as text.
+ * Customers whose row is in the queue but not in ClickHouse yet, in Redis, so that reads find them. The transaction that queues
+ * the row adds the entry; the writer removes it once the row and its name are inserted or parked as a dead letter. A `number`
+ * is the UInt64 of a resource id, as a decimal string.
  */
 
-/** How long entries outlive their writer: one that was lost must not leave personal data behind for good. */
+/** TTL of the entries: if a writer never removes them, personal data does not stay in Redis for ever. */
 export const PENDING_MS_MAX = 24 * 3_600_000;
 
-/** Entries that one call to Redis removes. */
+/** Entries removed by one call to Redis. */
 const REMOVED_AT_ONCE = 500;
 
-/** Record (JSON) by number. */
+/** Hash of records (JSON) by number. */
 const recordsKey = (workspace: string) => stateKey(`pending-customers:${workspace}`);
-/** Number by external id. */
+/** Hash of numbers by external id. */
 const namesKey = (workspace: string) => stateKey(`pending-customer-names:${workspace}`);
 
 /** What identifies a pending customer. */
@@ -27,7 +28,7 @@ export interface PendingCustomer {
 }
 
 /**
- * What a commit sets beside the row of a new customer.
+ * The state to set in the commit that queues the row of a new customer.
  *
  * @param row a queue row of a customer, version 1: workspace, number, version, deleted, external id, …, record as JSON
  */
@@ -55,7 +56,7 @@ export async function readPendingCustomers(
   );
 }
 
-/** The number of the pending customer of that external id. */
+/** The number of the pending customer with this external id. */
 export async function findPendingCustomer(
   redis: Redis,
   workspace: string,
@@ -64,7 +65,7 @@ export async function findPendingCustomer(
   return (await redis.hget(namesKey(workspace), externalId)) ?? undefined;
 }
 
-/** Every pending customer of a workspace, record (JSON) by number; undefined when there are more than `countMax`. */
+/** Records (JSON) of all pending customers of a workspace, by number; undefined if there are more than `countMax`. */
 export async function readAllPendingCustomers(
   redis: Redis,
   workspace: string,
@@ -76,8 +77,8 @@ export async function readAllPendingCustomers(
 }
 
 /**
- * Removes entries, the external id only while it is that customer's: another may have it by now. KEYS: records, names. ARGV:
- * number and external id of each.
+ * Removes entries. An external id is removed only if it still belongs to that customer: another customer may have it by now.
+ * KEYS: records, names. ARGV: number and external id of each.
  */
 const REMOVE = `
 for i = 1, #ARGV, 2 do
@@ -87,13 +88,13 @@ end
 return 0
 `;
 
-/** To be called once the rows of these customers are inserted or parked. Removing one again does nothing. */
+/** Call this once the rows of these customers are inserted or parked. Idempotent. */
 export async function removePendingCustomers(redis: Redis, customers: readonly PendingCustomer[]): Promise<void> {
   const byWorkspace = new Map<string, string[]>();
   for (const { workspace, number, externalId } of customers) {
-    const known = byWorkspace.get(workspace);
-    if (known === undefined) byWorkspace.set(workspace, [number, externalId]);
-    else known.push(number, externalId);
+    const entries = byWorkspace.get(workspace);
+    if (entries === undefined) byWorkspace.set(workspace, [number, externalId]);
+    else entries.push(number, externalId);
   }
   for (const [workspace, entries] of byWorkspace) {
     for (let start = 0; start < entries.length; start += 2 * REMOVED_AT_ONCE) {

@@ -4,7 +4,7 @@ import { isOutOfMemory, isRefusal } from '../redis/connection.js';
 import { backoffMs, DeadlineError, pause, withinMs } from '../redis/deadline.js';
 import type { RedisHealth } from '../redis/health.js';
 import type { QueueLogger } from '../redis/throttled-log.js';
-import { createClickMarkers } from '../spool/batch-markers.js';
+import { createMarkerSequence } from '../spool/batch-markers.js';
 import type { Spool } from '../spool/spool.js';
 import { type Batch, buildBatch, planOf } from './batch.js';
 import type { BatchItem, ClickItem, CommitItem } from './batch-items.js';
@@ -19,40 +19,40 @@ export interface BatchSenderOptions {
   readonly spool: Spool;
   readonly logger: QueueLogger;
   readonly now: () => number;
-  /** Clicks that Redis has not taken by then go to the spool. */
+  /** Clicks that Redis has not accepted within this time go to the spool. */
   readonly clickDeadlineMs: number;
-  /** Clicks for which not even the spool has room are offered to Redis for that long. */
+  /** How long to retry clicks that neither Redis nor the spool has accepted. */
   readonly retryMs: number;
 }
 
 export interface BatchSender {
-  /** Resolves when the batch's clicks are settled; what is left of it goes on in the background. */
+  /** Resolves when the batch's clicks are settled; its commits may continue in the background. */
   send(items: readonly BatchItem[]): Promise<void>;
-  /** Resolves when nothing goes on any more. */
+  /** Waits two seconds for the work in the background, then aborts it. */
   close(): Promise<void>;
 }
 
-/** Left to the add when waiting for Redis has used up the time: a stall of this process says nothing about Redis. */
+/** The least time an add gets, even past the deadline: a stall of this process does not mean that Redis is slow. */
 const ADD_MS_MIN = 25;
 const RETRY_FIRST_MS = 25;
 const RETRY_MAX_MS = 1000;
 const RETRY_CHARS_MAX = 64_000_000;
 const CLOSE_WAIT_MS = 2000;
 
-/** Sends each batch as one transaction; clicks that Redis does not take in time go to the spool. */
+/** Sends each batch as one transaction. Clicks that Redis does not accept in time go to the spool. */
 export function createBatchSender(options: BatchSenderOptions): BatchSender {
   const { adder, counted, health, spool, logger, now } = options;
   const background = new Set<Promise<void>>();
   const closing = new AbortController();
-  const nextMarker = createClickMarkers(now);
+  const nextMarker = createMarkerSequence(now);
   let retryChars = 0;
 
   const report = (err: unknown) => {
     if (isOutOfMemory(err)) health.reportFull();
-    else health.reportTrouble(err);
+    else health.reportFailure(err);
   };
 
-  /** Settles the clicks that were counted before, where Redis answers but has no room. Returns the others. */
+  /** For a Redis that responds but is nearly full: settles the clicks counted before, and returns the others. */
   const settleCounted = async (clicks: readonly ClickItem[], milliseconds: number): Promise<readonly ClickItem[]> => {
     try {
       const ids = await counted.read(
@@ -70,10 +70,10 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
     }
   };
 
-  /** Which clicks are to be recorded, and whether Redis may be asked to take them. */
-  const passGate = async (clicks: readonly ClickItem[], deadline: number) => {
+  /** Returns the clicks that are to be recorded, and whether to send them to Redis or to the spool. */
+  const routeClicks = async (clicks: readonly ClickItem[], deadline: number) => {
     const left = () => Math.max(1, deadline - now());
-    if (!(await health.untilAnswering(left()))) return { toRecord: clicks, viaRedis: false };
+    if (!(await health.waitUntilAnswering(left()))) return { toRecord: clicks, viaRedis: false };
     if (health.load() !== 'spool-clicks') return { toRecord: clicks, viaRedis: true };
     return { toRecord: await settleCounted(clicks, left()), viaRedis: false };
   };
@@ -86,22 +86,22 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
       for (const click of clicks) click.settle(click.clickId);
       return true;
     } catch (err) {
-      logger.error({ err, clicks: clicks.length }, 'clicks could be kept neither in Redis nor on disk');
+      logger.error({ err, clicks: clicks.length }, 'clicks could be stored neither in Redis nor on disk');
       for (const click of clicks) click.fail(notRecorded(err));
       return false;
     }
   };
 
-  /** True when the clicks are safe, false when even the spool refused them. */
+  /** @returns true when the clicks are stored in Redis or in the spool, false when both failed */
   const settleClicks = async (
     batch: Batch,
     attempt: Promise<TransactionResult>,
     deadline: number,
   ): Promise<boolean> => {
     try {
-      const { known } = await withinMs(attempt, Math.max(deadline - now(), ADD_MS_MIN), 'adding clicks');
+      const { alreadyCounted } = await withinMs(attempt, Math.max(deadline - now(), ADD_MS_MIN), 'adding clicks');
       batch.clicks.forEach((click, index) => {
-        click.settle(known.get(index) ?? click.clickId);
+        click.settle(alreadyCounted.get(index) ?? click.clickId);
       });
       return true;
     } catch (err) {
@@ -118,8 +118,8 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
   };
 
   /**
-   * Follows a batch until its commits are settled. A refusal is certain, so they fail at once, unless an earlier attempt may
-   * have gone through: then the same transaction is repeated until an answer tells, or until every caller has given up.
+   * Retries a batch until its commits are settled. If Redis certainly did not carry out any attempt, they fail at once. If an
+   * attempt may have succeeded, the same transaction is repeated until Redis answers or every caller has timed out.
    */
   const followCommits = async (batch: Batch, first: Promise<TransactionResult>): Promise<void> => {
     let attempt = first;
@@ -139,12 +139,12 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
     }
   };
 
-  /** Clicks that nobody could keep: their callers know, and yet most of them can be saved. */
+  /** Retries clicks that were neither sent nor spooled. Their callers already have an error, but most clicks can be saved. */
   const retryClicks = async (batch: Batch): Promise<void> => {
     const until = now() + options.retryMs;
     for (let count = 0; now() < until && !closing.signal.aborted; count++) {
       await pause(backoffMs(count, RETRY_FIRST_MS, RETRY_MAX_MS), closing.signal);
-      if (!(await health.untilAnswering(RETRY_MAX_MS)) || health.load() === 'spool-clicks') continue;
+      if (!(await health.waitUntilAnswering(RETRY_MAX_MS)) || health.load() === 'spool-clicks') continue;
       try {
         await runTransaction(adder, planOf({ ...batch, commits: [], commitJobs: [] }, true));
         return;
@@ -159,7 +159,7 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
     background.add(tracked);
   };
 
-  const rescueClicks = (batch: Batch) => {
+  const retryLater = (batch: Batch) => {
     const chars = batch.clickJob?.rows.length ?? 0;
     if (retryChars + chars > RETRY_CHARS_MAX) return;
     retryChars += chars;
@@ -176,23 +176,23 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
       const commits = items.filter((item): item is CommitItem => item.type === 'commit' && !item.isSettled);
       const deadline = now() + options.clickDeadlineMs;
       const { toRecord, viaRedis } =
-        clicks.length === 0 ? { toRecord: clicks, viaRedis: false } : await passGate(clicks, deadline);
+        clicks.length === 0 ? { toRecord: clicks, viaRedis: false } : await routeClicks(clicks, deadline);
       const batch = buildBatch(nextMarker(), toRecord, commits);
       const withClicks = viaRedis && toRecord.length > 0;
 
       if (!withClicks && commits.length === 0) {
-        if (!(await spoolClicks(batch))) rescueClicks(batch);
+        if (!(await spoolClicks(batch))) retryLater(batch);
         return;
       }
       const attempt = runTransaction(adder, planOf(batch, withClicks));
       if (commits.length > 0) inBackground(followCommits(batch, attempt));
-      const areSafe = withClicks ? await settleClicks(batch, attempt, deadline) : await spoolClicks(batch);
-      if (!areSafe) rescueClicks(batch);
+      const areStored = withClicks ? await settleClicks(batch, attempt, deadline) : await spoolClicks(batch);
+      if (!areStored) retryLater(batch);
     },
 
     async close() {
       const all = Promise.allSettled(background);
-      await withinMs(all, CLOSE_WAIT_MS, 'sending what is left').catch((err: unknown) => {
+      await withinMs(all, CLOSE_WAIT_MS, 'sending the remaining batches').catch((err: unknown) => {
         if (!(err instanceof DeadlineError)) throw err;
       });
       closing.abort();

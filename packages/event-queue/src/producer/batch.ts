@@ -2,18 +2,18 @@ import { EVENT_ROW_VERSION, type QueueKind } from '@waymark/event-format';
 import type { JobDraft } from '../queue/job-adder.js';
 import { createJobId } from '../queue/job-id.js';
 import { joinRows } from '../queue/job-rows.js';
-import type { ClickMarker } from '../spool/batch-markers.js';
+import type { BatchMarker } from '../spool/batch-markers.js';
 import type { ClickItem, CommitItem } from './batch-items.js';
 import type { RowPlace, TransactionEntry, TransactionPlan } from './transaction.js';
 
-/** A batch with its contents fixed: every attempt, and the spool, carry the same rows under the same job ids. */
+/** An immutable batch: every attempt to send it, and the spool, use the same rows under the same job ids. */
 export interface Batch {
   readonly clicks: readonly ClickItem[];
   readonly clickJob: JobDraft | undefined;
-  readonly marker: ClickMarker;
+  readonly marker: BatchMarker;
   readonly commits: readonly CommitItem[];
   readonly commitJobs: readonly JobDraft[];
-  /** For each commit, where its rows are in `commitJobs`. */
+  /** For each commit, the places of its rows in `commitJobs`. */
   readonly places: readonly (readonly RowPlace[])[];
 }
 
@@ -21,8 +21,8 @@ function draftJob(kind: QueueKind, rows: readonly string[]): JobDraft {
   return { kind, jobId: createJobId(), version: EVENT_ROW_VERSION, rowCount: rows.length, rows: joinRows(rows) };
 }
 
-/** Fixes what a batch carries and under which job ids. */
-export function buildBatch(marker: ClickMarker, clicks: readonly ClickItem[], commits: readonly CommitItem[]): Batch {
+/** Builds a batch: groups the rows by kind and gives each job its id. */
+export function buildBatch(marker: BatchMarker, clicks: readonly ClickItem[], commits: readonly CommitItem[]): Batch {
   const kinds: QueueKind[] = [];
   const rows: string[][] = [];
   const places = commits.map((commit) =>
@@ -35,7 +35,7 @@ export function buildBatch(marker: ClickMarker, clicks: readonly ClickItem[], co
   const clickRows = clicks.map((click) => click.rowText);
   return {
     clicks,
-    // Apart from click rows of commits: this job may go through the spool.
+    // Separate from the click rows of commits, because only this job may go to the spool.
     clickJob: clicks.length === 0 ? undefined : draftJob('click', clickRows),
     marker,
     commits,
@@ -44,7 +44,7 @@ export function buildBatch(marker: ClickMarker, clicks: readonly ClickItem[], co
   };
 }
 
-/** The transaction of a batch; without its clicks once those are safe elsewhere. */
+/** The transaction of a batch; without its clicks when those go to the spool. */
 export function planOf(batch: Batch, withClicks: boolean): TransactionPlan {
   const clickJob = withClicks ? batch.clickJob : undefined;
   const before = clickJob === undefined ? 0 : 1;

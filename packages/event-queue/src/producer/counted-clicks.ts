@@ -2,13 +2,13 @@ import type { Redis } from 'ioredis';
 import { claimKey } from '../queue/keys.js';
 import { withinMs } from '../redis/deadline.js';
 
-/** Looks at the hourly claims of clicks without taking them. */
+/** Reads the hourly claims of clicks without taking them. */
 export interface CountedClicks {
-  /** The click counted under each claim within the hour. Rejects when Redis does not answer in time. */
+  /** The id of the click recorded under each claim within the hour. Rejects when Redis does not respond in time. */
   read(claims: readonly string[], milliseconds: number): Promise<(string | undefined)[]>;
 }
 
-/** The claims behind the producer's connection. */
+/** Reads claims on the producer's connection. */
 export function createCountedClicks(redis: Redis): CountedClicks {
   return {
     async read(claims, milliseconds) {

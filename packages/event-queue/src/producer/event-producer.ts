@@ -3,7 +3,7 @@ import type { EventRow, QueueKind } from '@waymark/event-format';
 import { finalValue, OWNER_GIVES_UP_MS, pendingValue } from '../claims/claim-value.js';
 import { ClaimHeldError, type Claims, createClaims, notRecorded } from '../claims/claims.js';
 import { createJobAdder, keepAddingScripts } from '../queue/job-adder.js';
-import { untoldRow } from '../queue/job-rows.js';
+import { silentRow } from '../queue/job-rows.js';
 import { QUEUE_PREFIX } from '../queue/keys.js';
 import { oldestQueuedMs } from '../queue/oldest-job.js';
 import { connectProducer } from '../redis/connection.js';
@@ -24,14 +24,14 @@ import type { StateValue } from './transaction.js';
 export interface QueuedRow {
   readonly kind: QueueKind;
   readonly row: EventRow;
-  /** True when webhooks are not told of it: a further row of what another row of the commit tells. */
-  readonly isUntold?: boolean;
+  /** True if no webhook is sent for this row, because another row of the commit sends one for both. */
+  readonly isSilent?: boolean;
 }
 
 /** A claim that the commit makes final. */
 export interface FinalClaim {
   readonly name: string;
-  /** Who holds it, pending; undefined = nobody may, and the commit takes it. */
+  /** The owner that holds the claim as pending; undefined: the claim must be free, and the commit takes it. */
   readonly owner: string | undefined;
   readonly value: string;
   readonly ttlMs: number;
@@ -40,34 +40,34 @@ export interface FinalClaim {
 export interface CommitRequest {
   readonly rows: readonly QueuedRow[];
   readonly finals: readonly FinalClaim[];
-  /** Keys from `stateKey`. */
+  /** Redis keys to set together with the rows, made by `stateKey`. */
   readonly state?: readonly StateValue[];
 }
 
-/** Puts events into the queue. One per process. */
+/** Adds events to the queue. Create one per process. */
 export interface EventProducer {
   /**
-   * Records a click unless its claim was used within the hour. Resolves when the row is in the queue or, when Redis does not
-   * answer within 50 ms, on disk. Rejects only when neither could keep it.
+   * Records a click unless its claim was used within the hour. Resolves when the row is in the queue or, if Redis does not
+   * answer within 50 ms, in the spool on disk. Rejects only if both fail.
    */
   recordClick(click: Click): Promise<RecordedClick>;
-  /** The click recorded under the claim within the hour, without recording one. Rejects when Redis does not answer. */
-  rememberedClick(claim: string): Promise<string | undefined>;
+  /** The id of the click recorded under the claim within the hour, if any. Rejects when Redis does not respond. */
+  findRecentClick(claim: string): Promise<string | undefined>;
   /**
-   * Rows, final claims and state, all or nothing.
+   * Queues rows, finalizes claims and sets state, all or nothing.
    *
-   * @throws ApiError 500, or 429 when Redis is short of memory, both with `Retry-After`. A repeat is safe as far as it has a
-   * claim: should the first attempt have gone through after all, it meets the final value.
-   * @throws ClaimHeldError when a claim without owner is held
+   * @throws ApiError 500, or 429 when Redis is short of memory, both with `Retry-After`. The attempt may have succeeded all the
+   * same. A retry is idempotent if the request has a claim: it then finds the claim's final value.
+   * @throws ClaimHeldError when a claim that was to be free is held
    */
   commit(request: CommitRequest): Promise<void>;
   readonly claims: Claims;
   load(): Load;
-  /** When the oldest event that may not be in ClickHouse yet was queued, epoch milliseconds; undefined when none waits. */
+  /** When the oldest event that may not be in ClickHouse yet was queued, epoch milliseconds; undefined if there is none. */
   oldestQueuedMs(kind: QueueKind): Promise<number | undefined>;
-  /** Rejects when Redis does not answer. */
+  /** Rejects when Redis does not respond. */
   ping(): Promise<void>;
-  /** Sends what is waiting. Nothing may be handed over after. */
+  /** Sends the waiting events. No other method may be called after this. */
   close(): Promise<void>;
 }
 
@@ -84,25 +84,25 @@ export interface EventProducerOptions {
 }
 
 const BATCH_DELAY_MS = 2;
-/** Below that, waiting costs a visitor more than it saves: a wake-up of the process is as dear as a transaction. */
+/** After a batch this small the next one is sent without delay: waiting would cost more than the transaction it saves. */
 const LONE_ROWS_MAX = 8;
 const BATCH_ROWS_MAX = 500;
 const BATCH_BYTES_MAX = 1_000_000;
 const BATCHES_IN_FLIGHT_MAX = 2;
 const CLICK_DEADLINE_MS = 50;
-const REMEMBERED_CLICK_MS = 2000;
+const RECENT_CLICK_ANSWER_MS = 2000;
 const MEMORY_POLL_MS = 250;
 const SPOOL_BYTES_MAX = 1024 ** 3;
 const REPLAY_INTERVAL_MS = 100;
-const ADOPTION_INTERVAL_MS = 5000;
-/** A failed add is offered again under the same job ids for that long. */
+const TAKE_OVER_INTERVAL_MS = 5000;
+/** How long a failed add of clicks is retried under the same job ids. */
 const RETRY_MS = 5 * 60_000;
-/** A caller without a claim hears within that time; one with claims, before these get too old. */
+/** Timeout of a commit; a commit whose claims become too old sooner fails then. */
 const COMMIT_ANSWER_MS = 5000;
 const SHED_RETRY_AFTER_SECONDS = 5;
 const CLAIMS_EXPIRED = 'its claims had expired';
 
-/** Connects to Redis and starts replaying what earlier processes have left in the spool. */
+/** Connects to Redis and starts replaying the spool, including files that earlier processes have left. */
 export function createEventProducer(options: EventProducerOptions): EventProducer {
   const { logger, now = Date.now } = options;
   const redis = connectProducer(options.redisUrl, logger);
@@ -144,19 +144,19 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
     logger,
     now,
     intervalMs: REPLAY_INTERVAL_MS,
-    adoptionIntervalMs: ADOPTION_INTERVAL_MS,
+    takeOverIntervalMs: TAKE_OVER_INTERVAL_MS,
   });
 
-  const giveUpAt = (finals: readonly FinalClaim[]): number => {
+  const deadlineOf = (finals: readonly FinalClaim[]): number => {
     const takenAt = finals.map(({ owner }) => (owner === undefined ? undefined : claims.takenAt(owner)) ?? now());
     return Math.min(now() + COMMIT_ANSWER_MS, ...takenAt.map((at) => at + OWNER_GIVES_UP_MS));
   };
 
   const submit = (request: CommitRequest, until: number): Promise<void> =>
     new Promise((resolve, reject) => {
-      const rows = request.rows.map(({ kind, row, isUntold = false }) => {
+      const rows = request.rows.map(({ kind, row, isSilent = false }) => {
         const text = rowText(row);
-        return { kind, text: isUntold ? untoldRow(text) : text };
+        return { kind, text: isSilent ? silentRow(text) : text };
       });
       const finals = request.finals.map(({ name, owner, value, ttlMs }) => ({
         name,
@@ -196,9 +196,9 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
     load: () => health.load(),
     recordClick: (click) => recorder.record(click),
 
-    async rememberedClick(claim) {
+    async findRecentClick(claim) {
       try {
-        return recent.get(claim) ?? (await counted.read([claim], REMEMBERED_CLICK_MS))[0];
+        return recent.get(claim) ?? (await counted.read([claim], RECENT_CLICK_ANSWER_MS))[0];
       } catch (err) {
         throw notRecorded(err);
       }
@@ -211,9 +211,9 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
         });
       }
       for (const { key } of request.state ?? []) {
-        if (!key.startsWith(QUEUE_PREFIX)) throw new TypeError(`not a key of the queue's transaction: ${key}`);
+        if (!key.startsWith(QUEUE_PREFIX)) throw new TypeError(`a state key must start with ${QUEUE_PREFIX}: ${key}`);
       }
-      const until = giveUpAt(request.finals);
+      const until = deadlineOf(request.finals);
       if (until <= now()) throw notRecorded(new Error('its claims are too old'));
       await submit(request, until);
     },
@@ -225,7 +225,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
     },
 
     async ping() {
-      if (!health.isAnswering()) throw new Error('redis does not answer');
+      if (!health.isAnswering()) throw new Error('redis does not respond');
     },
 
     async close() {

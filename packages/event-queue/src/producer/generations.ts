@@ -1,20 +1,20 @@
-/** How much a generation holds. */
+/** Limits of one generation. */
 export interface GenerationsOptions<Value> {
   readonly entriesMax: number;
-  /** Of all values of a generation together; none unless `weigh` is given. */
+  /** Limit on the total weight of a generation's values, as measured by `weigh`. */
   readonly weightMax?: number;
   readonly weigh?: (value: Value) => number;
 }
 
-/** Remembers what was added last. */
+/** A bounded cache of the entries that were added last. */
 export interface Generations<Value> {
   get(key: string): Value | undefined;
   add(key: string, value: Value): void;
 }
 
 /**
- * Remembers the last one to two generations: taking the oldest entry out of one map for each that comes would walk over all that
- * were taken out before.
+ * A cache of two maps: when the young one is full, it replaces the old one, whose entries are evicted together. Evicting entries
+ * one by one from a single map would be slow, because a map's iterator steps over every entry deleted before.
  */
 export function createGenerations<Value>(options: GenerationsOptions<Value>): Generations<Value> {
   const { entriesMax, weightMax = Number.POSITIVE_INFINITY, weigh = () => 0 } = options;

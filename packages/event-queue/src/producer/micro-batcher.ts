@@ -1,19 +1,19 @@
 export interface MicroBatcherOptions<T> {
-  /** How long the first item of a batch waits for company, when the batch before had some. */
+  /** How long the first item of a batch waits for more, while batches are large (see `loneRowsMax`). */
   readonly delayMs: number;
-  /** A batch with more rows than this had company. */
+  /** After a batch with at most this many rows the next one is sent without delay. */
   readonly loneRowsMax: number;
   readonly rowsMax: number;
   readonly bytesMax: number;
-  /** Batches under way at once; the others wait, and the open one goes on growing up to its limits. */
+  /** Limit on batches being sent; further ones wait, and the open one grows up to its own limits. */
   readonly inFlightMax: number;
-  /** Sends a batch. What it throws is a bug: items answer for themselves. */
+  /** Sends a batch. Must not reject: errors are reported through the items. */
   readonly flush: (items: readonly T[]) => Promise<void>;
 }
 
 export interface MicroBatcher<T> {
   add(item: T, rows: number, bytes: number): void;
-  /** Sends what is waiting and resolves when every batch has been dealt with. Nothing may be added after. */
+  /** Sends the waiting items and resolves when every batch has been sent. No item may be added after this. */
   close(): Promise<void>;
 }
 
@@ -25,8 +25,8 @@ interface Batch<T> {
 }
 
 /**
- * Gathers items into batches by time, rows and bytes. While little comes nothing is worth waiting for: an item then goes at
- * the end of the event loop's turn, or when the batch under way has ended.
+ * Gathers items into batches, limited by time, rows and bytes. Under low traffic waiting gains nothing, so an item is sent at the
+ * end of the current turn of the event loop, or as soon as the batch in flight is done.
  */
 export function createMicroBatcher<T>(options: MicroBatcherOptions<T>): MicroBatcher<T> {
   const waiting: Batch<T>[] = [];

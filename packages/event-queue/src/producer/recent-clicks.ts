@@ -1,22 +1,22 @@
 import { eventIdTime } from '@waymark/contract';
 import { createGenerations } from './generations.js';
 
-/** One recorded click an hour per visitor and link: a claim lasts that long from the click on. */
+/** TTL of a click's claim: one click an hour is recorded per visitor and link. */
 export const CLICK_CLAIM_MS = 3_600_000;
 
 /**
- * Clicks that this process knows to be counted. A visitor who comes again needs no Redis, and a click that was spooled is known
- * although Redis will hear of it only when the spool is replayed.
+ * Cache of the clicks that this process has recorded or found recorded. A returning visitor then costs no call to Redis, and a
+ * spooled click counts at once, although its claim is set only when the spool is replayed.
  */
 export interface RecentClicks {
-  /** The click that was counted for the claim within the hour. */
+  /** The id of the click recorded under the claim within the hour. */
   get(claim: string): string | undefined;
   add(claim: string, clickId: string): void;
 }
 
 const CLICKS_PER_GENERATION = 50_000;
 
-/** Remembers the last fifty to a hundred thousand, about 15 MB. */
+/** Holds the last 50,000 to 100,000 clicks, about 15 MB. */
 export function createRecentClicks(now: () => number): RecentClicks {
   const { get, add } = createGenerations<string>({ entriesMax: CLICKS_PER_GENERATION });
   return {

@@ -1,10 +1,10 @@
 import { FINALIZE } from '../claims/claim-scripts.js';
 import type { JobAdder, JobDraft } from '../queue/job-adder.js';
 import { claimKey, jobKey } from '../queue/keys.js';
-import { CLICK_MARKER_MS, type ClickMarker, markerKey } from '../spool/batch-markers.js';
+import { BATCH_MARKER_MS, type BatchMarker, markerKey } from '../spool/batch-markers.js';
 import { CLICK_CLAIM_MS } from './recent-clicks.js';
 
-/** A claim of an entry: `pending` must still hold it (empty: nobody may), `final` replaces that. Both as stored. */
+/** A claim to finalize: its stored value must be `pending` (empty: the claim must be free), and becomes `final`. */
 export interface EntryFinal {
   readonly name: string;
   readonly pending: string;
@@ -12,31 +12,31 @@ export interface EntryFinal {
   readonly ttlMs: number;
 }
 
-/** A key that other rooms read, set with the event. */
+/** A Redis key that is set together with the event, for readers outside this package. */
 export interface StateValue {
   readonly key: string;
-  /** The key is a hash and the value one of its fields. */
+  /** If given, the key is a hash and `value` is set in this field. */
   readonly field?: string;
   readonly value: string;
   readonly ttlMs: number;
 }
 
-/** Where a row of an entry is: position of its job in the plan, position in that job. */
+/** The place of a row: the index of its job in the plan, and its index in that job. */
 export interface RowPlace {
   readonly job: number;
   readonly index: number;
 }
 
-/** Everything one `commit` wants done, together or not at all. */
+/** Everything that one `commit` does, all or nothing. */
 export interface TransactionEntry {
   readonly finals: readonly EntryFinal[];
   readonly state: readonly StateValue[];
   readonly rows: readonly RowPlace[];
-  /** Its caller was told that it failed; without a claim that proves otherwise it is not to be recorded any more. */
+  /** True if its caller has already received an error: an entry without claims must then not be recorded any more. */
   readonly isAbandoned: boolean;
 }
 
-/** A click of a batch, as the transaction that adds its row sees it. */
+/** A click of a batch. */
 export interface TransactionClick {
   /** Name of its hourly claim. */
   readonly claim: string;
@@ -44,19 +44,19 @@ export interface TransactionClick {
 }
 
 export interface TransactionPlan {
-  /** The job of the clicks first, if they are part of it. */
+  /** If there are clicks, their job comes first. */
   readonly jobs: readonly JobDraft[];
   readonly clicks: readonly TransactionClick[];
-  /** Of the batch whose clicks these are. */
-  readonly marker: ClickMarker;
+  /** Marker of the batch. */
+  readonly marker: BatchMarker;
   readonly entries: readonly TransactionEntry[];
 }
 
 export interface TransactionResult {
-  /** Positions in `entries` of those that came too late and were not recorded. */
+  /** Indexes of the entries that came too late and were not recorded. */
   readonly late: ReadonlySet<number>;
-  /** Clicks that were counted within the hour already, by their position in `clicks`: the id each has. */
-  readonly known: ReadonlyMap<number, string>;
+  /** Clicks of visits that were counted within the hour before: the id of the counted click, by index in `clicks`. */
+  readonly alreadyCounted: ReadonlyMap<number, string>;
 }
 
 function finalizeCall({ jobs, clicks, marker, entries }: TransactionPlan): {
@@ -67,7 +67,7 @@ function finalizeCall({ jobs, clicks, marker, entries }: TransactionPlan): {
   const args: (string | number)[] = [jobs.length, entries.length, clicks.length];
   if (clicks.length > 0) {
     keys.push(markerKey(marker));
-    args.push(marker.bit, CLICK_MARKER_MS, CLICK_CLAIM_MS);
+    args.push(marker.bit, BATCH_MARKER_MS, CLICK_CLAIM_MS);
     for (const { claim, clickId } of clicks) {
       keys.push(claimKey(claim));
       args.push(clickId);
@@ -91,19 +91,21 @@ function finalizeCall({ jobs, clicks, marker, entries }: TransactionPlan): {
 }
 
 function readResult(answer: unknown): TransactionResult {
-  const [late, known] = answer as [readonly number[], readonly (number | string)[]];
-  const knownIds = new Map<number, string>();
-  for (let at = 0; at < known.length; at += 2) knownIds.set(Number(known[at]) - 1, String(known[at + 1]));
-  return { late: new Set(late.map((entry) => entry - 1)), known: knownIds };
+  const [late, counted] = answer as [readonly number[], readonly (number | string)[]];
+  const alreadyCounted = new Map<number, string>();
+  for (let at = 0; at < counted.length; at += 2) {
+    alreadyCounted.set(Number(counted[at]) - 1, String(counted[at + 1]));
+  }
+  return { late: new Set(late.map((entry) => entry - 1)), alreadyCounted };
 }
 
 /**
- * Adds a batch's jobs, takes its clicks' claims and makes the others final, in one transaction. The finalizing script is sent
- * whole each time, so that it runs even if Redis has lost every script: it is what keeps claims of missing jobs from becoming
- * final.
+ * Adds a batch's jobs, takes the claims of its clicks and finalizes the claims of its commits, in one transaction. The FINALIZE
+ * script is sent as text (EVAL, not EVALSHA), so that it runs even if Redis has lost its script cache: this script prevents claims
+ * of missing jobs from becoming final.
  *
- * @throws PartialTransactionError when a part of it failed: repeating it under the same job ids completes it
- * @throws whatever else kept it from being carried out, or from being known to be
+ * @throws PartialTransactionError when a command failed; repeating the transaction under the same job ids completes it
+ * @throws any other error of Redis or the connection; the transaction may have been carried out
  */
 export async function runTransaction(adder: JobAdder, plan: TransactionPlan): Promise<TransactionResult> {
   const multi = await adder.transaction();

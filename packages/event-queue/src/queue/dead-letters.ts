@@ -4,19 +4,20 @@ import { z } from 'zod';
 import { DiscardedTransactionError } from '../redis/execute-transaction.js';
 import { createJobAdder } from './job-adder.js';
 import { rowJobId } from './job-id.js';
-import { DEAD_LETTER_QUEUE, jobGroupKey, jobKey, queueKey } from './keys.js';
+import { batchOfJobKey, DEAD_LETTER_QUEUE, jobKey, queueKey } from './keys.js';
 
-/** A row that could not be written, as it is parked. */
+/** A row that could not be written to ClickHouse, and was put into the dead-letter queue ("parked"). */
 export interface DeadLetter {
   readonly kind: QueueKind;
   readonly version: number;
-  /** JSON text, as it came. */
+  /** The unchanged row, JSON. */
   readonly row: string;
   readonly error: string;
   /** When it was parked, epoch milliseconds. */
   readonly at: number;
-  /** Where the row came from; decides the dead letter's id. */
+  /** The job that the row came from. With `index` it determines the dead letter's id. */
   readonly jobId: string;
+  /** The row's index in that job. */
   readonly index: number;
 }
 
@@ -35,11 +36,11 @@ const letterSchema = z.object({
 });
 
 export interface DeadLetters {
-  /** Parks rows. Parking one again does nothing. */
+  /** Parks rows. Idempotent. */
   park(letters: readonly DeadLetter[]): Promise<void>;
 }
 
-/** The dead-letter queue over a writer's connection. Nobody works on it: its jobs wait for a command. */
+/** The dead-letter queue, on a writer's connection. It has no worker; its jobs stay until the replay command is run. */
 export function createDeadLetters(redis: Redis): DeadLetters {
   const adder = createJobAdder(redis);
   return {
@@ -82,9 +83,9 @@ export async function listDeadLetters(
 }
 
 /**
- * Removes a letter, provided that the job that replays it was put into its queue just before, and the manifest's entry of an
- * earlier replay. KEYS: the list that the job is in, the list of letters, the letter, the job's entry in the manifest. ARGV: the
- * id of the letter and of the job.
+ * Removes a dead letter, and the manifest entry of an earlier replay. Fails unless the job that replays the letter was added just
+ * before. KEYS: the list with that job, the list of letters, the letter, the job's entry in the manifest. ARGV: the id of the
+ * letter, which is also the job's.
  */
 const RELEASE_LETTER = `
 if redis.call('LINDEX', KEYS[1], 0) ~= ARGV[1] then return redis.error_reply('JOBMISSING the replay was not added') end
@@ -94,12 +95,13 @@ return 0
 `;
 
 /**
- * Puts parked rows back into the queue of their kind, each as a job of its own under the dead letter's id; the letter leaves in
- * the same transaction. The writer looks for the row in ClickHouse before it inserts it. A row whose last replay is not over
- * yet keeps its letter for the next time. Answers how many were put back.
+ * Moves dead letters back into the queue of their kind, each as a job of its own under the dead letter's id, in one transaction
+ * with the removal of the letter. The writer checks whether ClickHouse has the row before it inserts it. A letter whose
+ * previous replay is still in the queue is skipped.
  *
- * @param redis a connection without other users meanwhile
- * @throws PartialTransactionError or ReplyError when Redis did not take one, which keeps its letter
+ * @param redis a connection that nothing else uses meanwhile, because of WATCH
+ * @returns the number of replayed letters
+ * @throws PartialTransactionError or ReplyError when Redis refused a replay; that letter stays
  */
 export async function replayDeadLetters(
   redis: Redis,
@@ -116,23 +118,23 @@ export async function replayDeadLetters(
     }
     const multi = await adder.transaction();
     await adder.add(multi, { kind, jobId: id, version, rowCount: 1, rows: row });
-    const keys = [queueKey(kind, 'wait'), wait, jobKey(DEAD_LETTER_QUEUE, id), jobGroupKey(id)];
+    const keys = [queueKey(kind, 'wait'), wait, jobKey(DEAD_LETTER_QUEUE, id), batchOfJobKey(id)];
     multi.eval(RELEASE_LETTER, keys.length, ...keys, id);
     try {
       await adder.run(multi);
       return true;
     } catch (err) {
-      // Somebody else added the job meanwhile.
+      // Another command has added the job meanwhile.
       if (err instanceof DiscardedTransactionError) return false;
       throw err;
     }
   };
 
-  // A row that is refused again comes back to the end of the list: it is not replayed twice by one command.
-  const wanted = ids ?? (await redis.lrange(wait, 0, -1)).reverse();
+  // The list is read before the first replay, so that a row that is refused again is not replayed twice by one command.
+  const replayedIds = ids ?? (await redis.lrange(wait, 0, -1)).reverse();
   let replayed = 0;
-  for (let start = 0; start < wanted.length; start += LISTED_MAX) {
-    for (const letter of await readLetters(redis, wanted.slice(start, start + LISTED_MAX))) {
+  for (let start = 0; start < replayedIds.length; start += LISTED_MAX) {
+    for (const letter of await readLetters(redis, replayedIds.slice(start, start + LISTED_MAX))) {
       if (await replay(letter)) replayed += 1;
     }
   }

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { DEAD_LETTER_QUEUE, QUEUE_KINDS, type QueueName, queueKey, WEBHOOK_QUEUE } from './keys.js';
 
-/** How many jobs a queue has in which state. */
+/** The number of jobs in a queue, by state. */
 export interface QueueDepth {
   readonly waiting: number;
   readonly active: number;
@@ -17,7 +17,7 @@ async function depthOf(redis: Redis, queue: QueueName): Promise<QueueDepth> {
   return { waiting, active, delayed };
 }
 
-/** What waits in each queue, for the operator. Dead letters wait in a queue of their own. */
+/** The depth of every queue, including the dead-letter queue, for operators. */
 export async function queueDepths(redis: Redis): Promise<Readonly<Record<QueueName, QueueDepth>>> {
   const names: readonly QueueName[] = [...QUEUE_KINDS, WEBHOOK_QUEUE, DEAD_LETTER_QUEUE];
   const depths = await Promise.all(names.map(async (name) => [name, await depthOf(redis, name)] as const));

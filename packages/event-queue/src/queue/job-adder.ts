@@ -5,26 +5,26 @@ import { DiscardedTransactionError, execute, PartialTransactionError } from '../
 import type { JobData } from './job-rows.js';
 import { QUEUE_PREFIX, type QueueName, queueKeys, rowsKey } from './keys.js';
 
-/** A job about to be added. */
+/** A job of event rows to add. */
 export interface JobDraft {
   readonly kind: QueueKind;
   readonly jobId: string;
   readonly version: number;
   readonly rowCount: number;
-  /** The rows, joined. */
+  /** The rows, joined by `joinRows`. */
   readonly rows: string;
 }
 
-/** A job is never failed for good: an error that gets as far as BullMQ sends it back into the queue. */
+/** A job is retried for ever: an error that reaches BullMQ returns the job to the queue. */
 const ROW_JOB_OPTIONS: JobsOptions = { attempts: 1_000_000_000, removeOnComplete: true };
 
-/** A transaction of ioredis, as BullMQ sees it, and what we put into it besides jobs. */
+/** A transaction of ioredis: the interface that BullMQ uses, and the commands that this package adds besides jobs. */
 export interface Transaction extends IRedisTransaction {
   set(key: string, value: string): this;
   eval(script: string, keyCount: number, ...keysAndArguments: (string | number)[]): this;
 }
 
-/** Adds jobs to a transaction of a connection. */
+/** Adds jobs to transactions of one connection. */
 export interface JobAdder {
   /** An empty transaction. */
   transaction(): Promise<Transaction>;
@@ -33,30 +33,30 @@ export interface JobAdder {
   /** A job with data of its own. */
   addTo(transaction: Transaction, queue: QueueName, jobId: string, data: string, options?: JobsOptions): Promise<void>;
   /**
-   * Runs a transaction to the end. When Redis has lost BullMQ's scripts, which a transaction cannot recover from by itself, it
-   * fails and the scripts are loaded for the next one.
+   * Runs a transaction. If Redis has lost BullMQ's scripts, the transaction fails, and this loads the scripts again so that the
+   * next one succeeds.
    *
-   * @returns the answer of each command, in order
-   * @throws as `execute` does
+   * @returns the reply to each command, in order
+   * @throws the same errors as `execute`
    */
   run(transaction: Transaction): Promise<readonly unknown[]>;
 }
 
-/** Scripts that ioredis copies onto every transaction it makes. */
+/** The scripts that ioredis copies onto every transaction it creates. */
 function transactionScripts(redis: Redis): Record<string, { readonly lua: string }> {
   return (redis as unknown as { scriptsSet: Record<string, { readonly lua: string }> }).scriptsSet;
 }
 
 /**
- * Leaves a connection that only adds jobs with the one script this takes. BullMQ brings fifty, and copying them onto each
- * transaction was a tenth of what a batch of clicks cost.
+ * Removes all scripts but the one that adds a job from a connection that only adds jobs. BullMQ defines fifty, and copying
+ * them onto each transaction was a tenth of the cost of a batch of clicks.
  */
 export function keepAddingScripts(redis: Redis): void {
   const scripts = transactionScripts(redis);
   for (const name of Object.keys(scripts)) if (!name.startsWith('addStandardJob')) delete scripts[name];
 }
 
-/** Whether Redis may lack a script that ioredis takes for loaded: it sends the text once, with the first transaction. */
+/** Whether Redis may have lost a script that ioredis believes to be loaded: ioredis sends the text only the first time. */
 function mayLackScripts(err: unknown): boolean {
   if (err instanceof DiscardedTransactionError) return true;
   return err instanceof PartialTransactionError && (err.cause as Error).message.startsWith('NOSCRIPT');
@@ -67,12 +67,12 @@ async function loadScripts(redis: Redis): Promise<void> {
   await Promise.all(scripts.map(({ lua }) => redis.script('LOAD', lua)));
 }
 
-/** BullMQ's own backend on our connection, without a queue object of each kind: it only has to put its script into a transaction. */
+/** Uses BullMQ's Redis backend directly, without a Queue object per kind, because it only adds its script to transactions. */
 export function createJobAdder(redis: Redis): JobAdder {
   const queueOptions = { connection: redis, prefix: QUEUE_PREFIX, skipVersionCheck: true, skipWaitingForReady: true };
   const backend: RedisQueueBackend = createRedisBackend('click', queueOptions, { blocking: false });
   backend.on('error', () => {
-    // The connection's own listener has logged it.
+    // The connection's own error listener logs it.
   });
 
   const addTo: JobAdder['addTo'] = async (transaction, queue, jobId, data, options = ROW_JOB_OPTIONS) => {

@@ -3,14 +3,14 @@ import { uuidv7 } from 'uuidv7';
 const UUID_LENGTH = 36;
 
 /**
- * A job's id: UUIDv7, so that it tells when the job was made however late it arrives. The id belongs to one content for ever:
- * whatever is added again under it is the same rows, and is dropped by the manifest.
+ * Creates a job's id: a UUIDv7, which contains the time of creation, however late the job arrives. The id is an idempotency
+ * key: a job added again under the same id has the same rows, and the writer writes them once (see writer/manifest.ts).
  */
 export function createJobId(): string {
   return uuidv7();
 }
 
-/** When the job was made, epoch milliseconds; undefined for an id that is none of ours. */
+/** When the job was created, epoch milliseconds; undefined if the id is not a UUID. */
 export function jobIdTime(jobId: string): number | undefined {
   const time = Number.parseInt(jobId.slice(0, 8) + jobId.slice(9, 13), 16);
   return jobId.length >= UUID_LENGTH && jobId[8] === '-' && Number.isFinite(time) ? time : undefined;
@@ -19,19 +19,19 @@ export function jobIdTime(jobId: string): number | undefined {
 const VERSION_POSITION = 14;
 
 /**
- * Id of the job that carries what was struck out of another one. Fixed, and of the same time: UUIDv8 leaves all but its
- * version to us.
+ * Id of the job that restores the rows which the transaction of another job discarded. It is derived from that job's id, with
+ * the same time: a UUID of version 8, whose content is free.
  */
-export function struckJobId(jobId: string): string {
+export function restoredRowsJobId(jobId: string): string {
   return `${jobId.slice(0, VERSION_POSITION)}8${jobId.slice(VERSION_POSITION + 1)}`;
 }
 
-/** Id of a dead letter, and of the job that replays it: fixed, so that parking or replaying a row twice is doing it once. */
+/** Id of a dead letter and of the job that replays it. Derived from the row's place, so that parking and replaying are idempotent. */
 export function rowJobId(jobId: string, row: number): string {
   return isRowJobId(jobId) ? jobId : `${jobId}-${row}`;
 }
 
-/** Whether the job replays one dead-lettered row. */
+/** Whether the job is the replay of a dead letter. */
 export function isRowJobId(jobId: string): boolean {
   return jobId.length > UUID_LENGTH;
 }

@@ -1,48 +1,49 @@
 import { z } from 'zod';
 
 /**
- * A job's rows are kept beside it, in a key of their own, as lines of JSON arrays: exactly the body of an insert. BullMQ's
- * scripts hand the whole job through Lua, which hashes every byte of it: at 500 rows that was half of what a job cost Redis.
- * JSON text has no raw line break, so lines can be told apart, and joined, without parsing a value.
+ * A job's rows are stored in a Redis key of their own, as lines of JSON arrays: exactly the body of an insert. BullMQ's scripts
+ * pass the whole job through Lua, which hashes every byte of it; with 500 rows in the job that was half of its cost in Redis.
+ * JSON text contains no raw line break, so rows can be split and joined without parsing them.
  */
 
-/** Joins rows that are JSON arrays already. */
+/** Joins rows that are JSON arrays. */
 export function joinRows(rows: readonly string[]): string {
   return rows.join('\n');
 }
 
-/** Cuts the text of a job, or of several, into rows. */
+/** Splits the rows of a job, or of several joined ones. */
 export function splitRows(text: string): string[] {
   return text === '' ? [] : text.split('\n');
 }
 
 const ROW_END = ']';
-/** A blank that no writer of JSON puts there, and every reader of it passes over. */
-const UNTOLD_ROW_END = ' ]';
+/** A space that no JSON serializer writes there, and every parser ignores. */
+const SILENT_ROW_END = ' ]';
 
 /**
- * Marks a row that is stored and counted like any other, but of which no webhook is told. The mark is part of the row's text, so
- * it stays with the row wherever that goes: into the repeat of its group, a half of it, a dead letter and its replay. ClickHouse,
- * and writers that do not know it, read the same row with it and without.
+ * Marks a row as silent: it is stored and counted like any other, but no webhook is sent for it. The mark is part of the row's
+ * text, so it survives retries, the splitting of a batch, the dead-letter queue and replays. ClickHouse, and writers of older
+ * versions, read the row as if the mark were not there.
  */
-export function untoldRow(row: string): string {
-  return row.slice(0, -ROW_END.length) + UNTOLD_ROW_END;
+export function silentRow(row: string): string {
+  return row.slice(0, -ROW_END.length) + SILENT_ROW_END;
 }
 
-/** Whether webhooks are told of a row. */
-export function isToldRow(row: string): boolean {
-  return !row.endsWith(UNTOLD_ROW_END);
+/** Whether a row is marked by {@link silentRow}. */
+export function isSilentRow(row: string): boolean {
+  return row.endsWith(SILENT_ROW_END);
 }
 
-/** The data of the BullMQ job itself. */
+/** The data of the BullMQ job. */
 export const jobDataSchema = z.object({
-  /** Version of the column list the rows follow. */
+  /** Version of the rows' column list. */
   v: z.int().min(1),
-  /** How many rows there are, and how many characters of text. */
+  /** Number of rows. */
   rows: z.int().min(0),
+  /** Length of the joined rows, in characters. */
   size: z.int().min(0),
 });
 export type JobData = z.infer<typeof jobDataSchema>;
 
-/** What the transaction that added the job says about it: rows that came too late to be recorded. */
+/** A job's `progress`, set by the transaction that added it: indexes of the rows that it discarded (see FINALIZE). */
 export const jobProgressSchema = z.object({ struck: z.array(z.int().min(0)) });

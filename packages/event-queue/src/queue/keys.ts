@@ -2,15 +2,15 @@ import { QUEUE_TABLES, type QueueKind } from '@waymark/event-format';
 import { QueueKeys } from 'bullmq';
 
 /**
- * Names of everything the queue keeps in Redis. One hash tag for all of it: a batch is one transaction over jobs, claims and
- * state, and a transaction of Redis Cluster stays within one slot.
+ * Prefix of every key of the queue in Redis. It is a hash tag, because a batch is one transaction over jobs, claims and state,
+ * and in Redis Cluster all keys of a transaction must be in one slot.
  */
 export const QUEUE_PREFIX = '{waymark}';
 
-/** BullMQ queue of the rows that could not be written. It has no worker. */
+/** BullMQ queue of the rows that could not be written. No worker takes its jobs. */
 export const DEAD_LETTER_QUEUE = 'dead-letter';
 
-/** BullMQ queue of what is to be delivered to webhooks. */
+/** BullMQ queue of webhook deliveries. */
 export const WEBHOOK_QUEUE = 'webhook';
 
 export const QUEUE_KINDS = Object.keys(QUEUE_TABLES) as readonly QueueKind[];
@@ -20,7 +20,7 @@ export type QueueName = QueueKind | typeof DEAD_LETTER_QUEUE | typeof WEBHOOK_QU
 const bullKeys = new QueueKeys(QUEUE_PREFIX);
 const keysByQueue = new Map<string, ReturnType<QueueKeys['getKeys']>>();
 
-/** BullMQ's own keys of a queue: lists, sets and the prefix of its job hashes. */
+/** The keys that BullMQ uses for a queue: lists, sets and the prefix of its job hashes. */
 export function queueKeys(queue: QueueName): ReturnType<QueueKeys['getKeys']> {
   let keys = keysByQueue.get(queue);
   if (keys === undefined) {
@@ -30,46 +30,46 @@ export function queueKeys(queue: QueueName): ReturnType<QueueKeys['getKeys']> {
   return keys;
 }
 
-/** One of BullMQ's lists or sets of a queue. */
+/** The key of one of BullMQ's lists or sets of a queue. */
 export function queueKey(queue: QueueName, type: 'wait' | 'active' | 'delayed' | 'meta'): string {
   return bullKeys.toKey(queue, type);
 }
 
-/** The hash of one job. */
+/** The key of a job's hash. */
 export function jobKey(queue: QueueName, jobId: string): string {
   return bullKeys.toKey(queue, jobId);
 }
 
 /**
- * The rows of one job (see job-rows.ts). BullMQ keeps a job's log under this name and deletes it with the job, so rows need no
- * cleaning up, whoever completes, drains or removes the job, and however late it is added a second time.
+ * The key of a job's rows (see job-rows.ts). BullMQ uses this name for a job's log and deletes it with the job, so rows need no
+ * clean-up of their own, whichever way the job is completed, drained or removed, even if it is added a second time.
  */
 export function rowsKey(queue: QueueName, jobId: string): string {
   return `${jobKey(queue, jobId)}:logs`;
 }
 
-/** Where a claim of that name is kept (see claim-names.ts). */
+/** The key of a claim (see claim-names.ts). */
 export function claimKey(name: string): string {
   return `${QUEUE_PREFIX}:claim:${name}`;
 }
 
-/** A key for state that is set in the same transaction as its event and read by other rooms. */
+/** A key for state that is set in the same transaction as an event, and read by other packages. */
 export function stateKey(name: string): string {
   return `${QUEUE_PREFIX}:state:${name}`;
 }
 
-/** Manifest: the group a job was put into. */
-export function jobGroupKey(jobId: string): string {
+/** Manifest: the key with the id of the insert batch that a job belongs to. Redis keys call an insert batch a group. */
+export function batchOfJobKey(jobId: string): string {
   return `${QUEUE_PREFIX}:group-of:${jobId}`;
 }
 
-/** Manifest: a group, its members in order and how far it came. */
-export function groupKey(groupId: string): string {
-  return `${QUEUE_PREFIX}:group:${groupId}`;
+/** Manifest: the key of an insert batch: its jobs in order, and its state. */
+export function insertBatchKey(batchId: string): string {
+  return `${QUEUE_PREFIX}:group:${batchId}`;
 }
 
-/** How many inserts were begun so far by all writers: says whether a repeat is still inside ClickHouse's window. */
+/** Number of inserts started by all writers, which tells whether ClickHouse can still deduplicate a repeated one. */
 export const INSERT_COUNT_KEY = `${QUEUE_PREFIX}:inserts`;
 
-/** Memory the writer gives back when Redis is full, so that jobs can be completed at the limit. */
+/** A value that occupies memory in Redis. Writers delete it when Redis is full, so that jobs can be completed. */
 export const RESERVE_KEY = `${QUEUE_PREFIX}:reserve`;

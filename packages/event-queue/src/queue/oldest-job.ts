@@ -5,17 +5,17 @@ import { jobIdTime } from './job-id.js';
 import { queueKey } from './keys.js';
 
 const ANSWER_WITHIN_MS = 2000;
-/** Jobs are taken from the right end. A few more than the last, because a returned job is put back there. */
-const WAITING_LOOKED_AT = 50;
+/** Workers take jobs from the right end of the list. More than the last is read, because returned jobs are put back there. */
+const WAITING_JOBS_READ = 50;
 
-/** When the oldest job of a queue was made, epoch milliseconds; undefined when it has none. */
+/** When the oldest job of a queue was created, epoch milliseconds; undefined if the queue is empty. */
 export async function oldestQueuedMs(redis: Redis, kind: QueueKind): Promise<number | undefined> {
   const lookups = Promise.all([
-    redis.lrange(queueKey(kind, 'wait'), -WAITING_LOOKED_AT, -1),
+    redis.lrange(queueKey(kind, 'wait'), -WAITING_JOBS_READ, -1),
     redis.lrange(queueKey(kind, 'active'), 0, -1),
-    redis.zrange(queueKey(kind, 'delayed'), '0', `${WAITING_LOOKED_AT}`),
+    redis.zrange(queueKey(kind, 'delayed'), '0', `${WAITING_JOBS_READ}`),
   ]);
-  const jobIds = (await withinMs(lookups, ANSWER_WITHIN_MS, 'looking at the queue')).flat();
+  const jobIds = (await withinMs(lookups, ANSWER_WITHIN_MS, 'reading the queue')).flat();
   const times = jobIds.map(jobIdTime).filter((time) => time !== undefined);
   return times.length === 0 ? undefined : Math.min(...times);
 }

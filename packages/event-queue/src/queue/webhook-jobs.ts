@@ -5,37 +5,37 @@ import { WEBHOOK_QUEUE } from './keys.js';
 
 /** A job of the webhook queue. */
 export interface WebhookJob {
-  /** Belongs to one content: adding it again while Redis keeps it does nothing. */
+  /** Idempotency key: adding the job again while Redis keeps it does nothing. */
   readonly id: string;
   /** JSON text. */
   readonly data: string;
-  /** Not before so long from now. */
+  /** Delay before the job is run. */
   readonly delayMs?: number;
 }
 
-/** Rows of one insert, in ClickHouse by now. */
-export interface WrittenGroup {
+/** A batch of rows that ClickHouse has inserted. */
+export interface InsertedBatch {
   readonly kind: EventTableKind;
-  /** The same whenever the group is repeated. */
-  readonly groupId: string;
+  /** The same each time the insert is repeated. */
+  readonly batchId: string;
   /** JSON arrays in the order of the insert. */
   readonly rows: readonly string[];
 }
 
 /**
- * Says which webhook jobs follow an insert. They are added in the same transaction that notes the insert as done: whoever is
- * killed before makes them again with the repeat of the group, whoever is killed after has made them.
+ * Returns the webhook jobs for an inserted batch. They are added in the transaction that acknowledges the insert. If the writer
+ * is killed before that transaction, the insert is repeated, and with it this call.
  */
-export type WebhookJobsOf = (group: WrittenGroup) => Promise<readonly WebhookJob[]>;
+export type WebhookJobsOf = (batch: InsertedBatch) => Promise<readonly WebhookJob[]>;
 
-/** A finished job is kept that long, for repeats under its id. */
+/** How long a finished job is kept, so that adding it again does nothing. */
 const DONE_SECONDS = 900;
 const DONE_KEPT_MAX = 5000;
-/** What fails for want of a store is tried until it works; attempts to deliver are counted elsewhere. */
+/** A job that fails because a store is unavailable is retried for ever. Failed deliveries are not failed jobs. */
 const ATTEMPTS = 1_000_000_000;
 const RETRY_MS = 5000;
 
-/** Puts webhook jobs into a transaction of the adder's connection. */
+/** Adds webhook jobs to a transaction of the adder's connection. */
 export async function addWebhookJobs(adder: JobAdder, multi: Transaction, jobs: readonly WebhookJob[]): Promise<void> {
   await Promise.all(
     jobs.map(({ id, data, delayMs = 0 }) =>
@@ -49,13 +49,13 @@ export async function addWebhookJobs(adder: JobAdder, multi: Transaction, jobs: 
   );
 }
 
-/** Adds webhook jobs that follow no insert. */
+/** Adds webhook jobs that do not belong to an insert. */
 export interface WebhookJobSender {
-  /** Resolves when Redis has them all. Not knowing is an error; to send them again under the same ids is safe. */
+  /** Resolves when Redis has all jobs. Rejects if that is uncertain; a retry under the same ids is safe. */
   send(jobs: readonly WebhookJob[]): Promise<void>;
 }
 
-/** A sender over a connection that others may use as well. */
+/** A sender on a connection that may be shared. */
 export function createWebhookJobSender(redis: Redis): WebhookJobSender {
   const adder = createJobAdder(redis);
   return {

@@ -5,11 +5,11 @@ import { type QueueLogger, throttled } from './throttled-log.js';
 const RETRY_MAX_MS = 500;
 const ERROR_LOG_INTERVAL_MS = 5000;
 /**
- * A connection on which commands wait and nothing has been received for that long is dead, although not closed: the other host is gone,
- * or a router has dropped its state. Without this the system closes it after a quarter of an hour.
+ * A connection with unanswered commands that has received nothing for this long is closed: the other host is gone, or a router
+ * has dropped the connection. The operating system would close it only after a quarter of an hour.
  */
 const PRODUCER_SILENCE_MS_MAX = 10_000;
-/** Workers block for ten seconds at most. */
+/** The same for workers, whose blocking commands wait for up to ten seconds. */
 export const WORKER_SILENCE_MS_MAX = 20_000;
 
 function connect(url: string, options: RedisOptions, logger: QueueLogger): Redis {
@@ -25,8 +25,8 @@ function connect(url: string, options: RedisOptions, logger: QueueLogger): Redis
 }
 
 /**
- * The producer's connection. Nothing waits in it for a reconnect and nothing is sent twice behind our back: a command that
- * was on its way when the connection broke is rejected, and what to repeat, under which job id, is decided by the batch.
+ * The producer's connection. ioredis must neither queue commands while it reconnects nor resend them: a command that was in
+ * flight when the connection broke is rejected, and the batch sender decides what to repeat.
  */
 export function connectProducer(url: string, logger: QueueLogger): Redis {
   return connect(
@@ -34,7 +34,7 @@ export function connectProducer(url: string, logger: QueueLogger): Redis {
     {
       enableOfflineQueue: false,
       socketTimeout: PRODUCER_SILENCE_MS_MAX,
-      // Rejects everything unanswered at the first failed reconnect; without it such commands would hang for ever.
+      // Rejects all unanswered commands at the first failed reconnect; otherwise they would hang for ever.
       maxRetriesPerRequest: 0,
       autoResendUnfulfilledCommands: false,
     },
@@ -42,27 +42,27 @@ export function connectProducer(url: string, logger: QueueLogger): Redis {
   );
 }
 
-/** A writer's connection: its commands may be repeated, so they wait for Redis as long as it takes. BullMQ asks for this. */
+/** A writer's connection. Its commands are safe to repeat, so they wait until Redis is back, as BullMQ workers require. */
 export function connectWriter(url: string, logger: QueueLogger): Redis {
   return connect(url, { maxRetriesPerRequest: null, socketTimeout: WORKER_SILENCE_MS_MAX }, logger);
 }
 
-function saysOutOfMemory(err: unknown): boolean {
+function isOutOfMemoryReply(err: unknown): boolean {
   return err instanceof Error && (err.message.startsWith('OOM ') || err.message.includes('-OOM '));
 }
 
-/** Redis refused for lack of memory: nothing was done, and repeating at once would not help. */
+/** Whether Redis refused a command because it is at its memory limit. The command had no effect. */
 export function isOutOfMemory(err: unknown): boolean {
-  if (saysOutOfMemory(err)) return true;
-  if (err instanceof PartialTransactionError) return saysOutOfMemory(err.cause);
-  // A discarded transaction lists why. Not recursive: a broken connection is listed as a cause of itself.
+  if (isOutOfMemoryReply(err)) return true;
+  if (err instanceof PartialTransactionError) return isOutOfMemoryReply(err.cause);
+  // A discarded transaction lists its errors here. Not recursive, because a connection error can list itself.
   const previous: unknown = err instanceof Error && 'previousErrors' in err ? err.previousErrors : undefined;
-  return Array.isArray(previous) && previous.some(saysOutOfMemory);
+  return Array.isArray(previous) && previous.some(isOutOfMemoryReply);
 }
 
 /**
- * Whether the command certainly had no effect: it was never sent, or Redis answered that it did nothing. Anything else, above all
- * a connection that closed before the answer, leaves open whether it was carried out.
+ * Whether the command certainly had no effect: it was never sent, or Redis replied with an error. After any other error, such as
+ * a connection that closed before the reply, the command may have been carried out.
  */
 export function isRefusal(err: unknown): boolean {
   if (!(err instanceof Error)) return false;

@@ -1,4 +1,4 @@
-/** Redis did not answer in time. What was asked of it may still happen. */
+/** Redis did not respond in time. The command may still be carried out. */
 export class DeadlineError extends Error {
   constructor(what: string, milliseconds: number) {
     super(`${what}: no answer within ${Math.round(milliseconds)} ms`);
@@ -6,12 +6,12 @@ export class DeadlineError extends Error {
   }
 }
 
-/** The outcome of `work`, or a {@link DeadlineError} after so many milliseconds. A late outcome is dropped. */
+/** Settles like `work`, or rejects with a {@link DeadlineError} after the timeout. A later result is ignored. */
 export async function withinMs<T>(work: Promise<T>, milliseconds: number, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(
-      // After a pause of this process the answer may be waiting in the socket: it is read before the deadline is believed.
+      // If this process was paused, the reply may be waiting in the socket; setImmediate lets it be read first.
       () => setImmediate(() => reject(new DeadlineError(what, milliseconds))),
       Math.max(0, milliseconds),
     );
@@ -23,7 +23,7 @@ export async function withinMs<T>(work: Promise<T>, milliseconds: number, what: 
   }
 }
 
-/** A pause that ends early, without an error, when `signal` is aborted. */
+/** Waits. Resolves early, without an error, when `signal` is aborted. */
 export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) return resolve();
@@ -37,7 +37,7 @@ export function pause(milliseconds: number, signal?: AbortSignal): Promise<void>
   });
 }
 
-/** Delay before retry number `attempt` (from 0): doubles up to `maxMs`, with jitter so that many do not come together. */
+/** Delay before retry number `attempt` (from 0): exponential up to `maxMs`, with jitter. */
 export function backoffMs(attempt: number, firstMs: number, maxMs: number): number {
   const full = Math.min(maxMs, firstMs * 2 ** Math.min(attempt, 20));
   return full / 2 + (Math.random() * full) / 2;

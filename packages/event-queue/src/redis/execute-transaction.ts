@@ -1,4 +1,4 @@
-/** Redis gave a transaction up because a watched key had changed: none of its commands was carried out. */
+/** Redis discarded a transaction because a watched key had changed: none of its commands was carried out. */
 export class DiscardedTransactionError extends Error {
   override readonly name = 'DiscardedTransactionError';
 
@@ -7,7 +7,7 @@ export class DiscardedTransactionError extends Error {
   }
 }
 
-/** A command of a transaction failed, and the others may have been carried out. The cause is what Redis answered to it. */
+/** A command of a transaction failed; the others may have been carried out. The cause is the error that Redis replied. */
 export class PartialTransactionError extends Error {
   override readonly name = 'PartialTransactionError';
 
@@ -22,13 +22,13 @@ interface Executable {
 }
 
 /**
- * Runs a transaction to the end. Redis goes on after a command that failed, and ioredis reports neither that nor a discarded
- * transaction as an error: both are errors here.
+ * Runs a transaction. Redis continues after a failed command, and ioredis reports neither that nor a discarded transaction as
+ * an error; this function throws in both cases.
  *
- * @returns the answer of each command, in order
+ * @returns the reply to each command, in order
  * @throws DiscardedTransactionError when nothing was done
  * @throws PartialTransactionError when a command failed
- * @throws ReplyError when Redis refused the whole; nothing was done
+ * @throws ReplyError when Redis refused the whole transaction; nothing was done
  */
 export async function execute(transaction: Executable): Promise<readonly unknown[]> {
   const results = await transaction.exec();

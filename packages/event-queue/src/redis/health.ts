@@ -1,8 +1,9 @@
 import type { Redis } from 'ioredis';
 import { withinMs } from './deadline.js';
+import { memoryOf } from './info.js';
 import { type QueueLogger, throttled } from './throttled-log.js';
 
-/** How much room Redis has: at 70 % `/track` is turned away, at 85 % clicks go to disk. BullMQ dead-locks at 100 %. */
+/** What the memory use of Redis allows: above 70 % `/track` is shed, above 85 % clicks are spooled. BullMQ dead-locks at 100 %. */
 export type Load = 'normal' | 'shed-track' | 'spool-clicks';
 
 const SHED_TRACK_AT = 0.7;
@@ -10,24 +11,23 @@ const SPOOL_CLICKS_AT = 0.85;
 
 export interface RedisHealth {
   load(): Load;
-  /** Connected, and answered the last time it was asked. */
+  /** Whether Redis is connected and has answered the last probe. */
   isAnswering(): boolean;
-  /** A call was not answered in time, or failed: nothing is sent until Redis answers a probe. */
-  reportTrouble(err: unknown): void;
-  /** Redis refused for lack of memory, whatever the last poll said. */
+  /** Report a command that failed or timed out: Redis counts as unavailable until it answers a probe. */
+  reportFailure(err: unknown): void;
+  /** Report that Redis refused a command for lack of memory: clicks are spooled until the next probe. */
   reportFull(): void;
-  /** Asks Redis right now instead of at the next poll. */
+  /** Probes Redis now instead of at the next poll. */
   refresh(): Promise<void>;
-  /** Whether Redis answers. Waits only while the very first connection is being made: after that, trouble is known. */
-  untilAnswering(milliseconds: number): Promise<boolean>;
+  /** Whether Redis answers. Before the first successful probe this waits for it; afterwards it returns at once. */
+  waitUntilAnswering(milliseconds: number): Promise<boolean>;
   close(): void;
 }
 
-/** Share of its memory limit that Redis uses, 0 when it has no limit. */
+/** The share of its memory limit that Redis uses; 0 if it has no limit. */
 function memoryShare(info: string): number {
-  const field = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
-  const limit = field('maxmemory');
-  return limit === 0 ? 0 : field('used_memory') / limit;
+  const { usedBytes, limitBytes } = memoryOf(info);
+  return limitBytes === 0 ? 0 : usedBytes / limitBytes;
 }
 
 function loadOf(share: number): Load {
@@ -42,15 +42,15 @@ export interface RedisHealthOptions {
 }
 
 const PROBE_ANSWER_MS = 200;
-const TROUBLE_POLL_MS = 25;
+const RECOVERY_POLL_MS = 25;
 
-/** Watches Redis by asking for its memory: often enough to shed in time, more often while it does not answer. */
+/** Polls the memory use of Redis, often enough to shed in time, and more often while Redis does not answer. */
 export function createRedisHealth(redis: Redis, options: RedisHealthOptions): RedisHealth {
   const warn = throttled((context, message) => options.logger.warn(context, message), 5000, options.now);
   const waiters = new Set<() => void>();
   let load: Load = 'normal';
   let hasAnswered = false;
-  let isFirst = true;
+  let isFirstProbe = true;
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
@@ -58,16 +58,16 @@ export function createRedisHealth(redis: Redis, options: RedisHealthOptions): Re
 
   const schedule = () => {
     clearTimeout(timer);
-    if (!isClosed) timer = setTimeout(probe, answering() ? options.pollMs : TROUBLE_POLL_MS);
+    if (!isClosed) timer = setTimeout(probe, answering() ? options.pollMs : RECOVERY_POLL_MS);
   };
 
   async function probe(): Promise<void> {
     try {
       if (redis.status !== 'ready') throw new Error(`connection is ${redis.status}`);
       load = loadOf(memoryShare(await withinMs(redis.info('memory'), PROBE_ANSWER_MS, 'redis probe')));
-      if (isFirst) options.logger.info({}, 'redis answers');
+      if (isFirstProbe) options.logger.info({}, 'redis answers');
       hasAnswered = true;
-      isFirst = false;
+      isFirstProbe = false;
       for (const waiter of waiters) waiter();
     } catch {
       hasAnswered = false;
@@ -84,8 +84,8 @@ export function createRedisHealth(redis: Redis, options: RedisHealthOptions): Re
     isAnswering: answering,
     refresh: probe,
 
-    reportTrouble(err) {
-      warn({ err }, 'redis is in trouble: clicks go to the spool until it answers');
+    reportFailure(err) {
+      warn({ err }, 'redis fails: clicks go to the spool until it answers');
       if (!hasAnswered) return;
       hasAnswered = false;
       void probe();
@@ -96,8 +96,8 @@ export function createRedisHealth(redis: Redis, options: RedisHealthOptions): Re
       load = 'spool-clicks';
     },
 
-    async untilAnswering(milliseconds) {
-      if (answering() || !isFirst) return answering();
+    async waitUntilAnswering(milliseconds) {
+      if (answering() || !isFirstProbe) return answering();
       return new Promise((resolve) => {
         const settle = (value: boolean) => {
           clearTimeout(limit);

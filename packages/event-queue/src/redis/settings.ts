@@ -1,46 +1,47 @@
 import type { Redis } from 'ioredis';
+import { infoField } from './info.js';
 import type { QueueLogger } from './throttled-log.js';
 
 interface Rule {
-  /** As `CONFIG` names it. */
+  /** Its name in `CONFIG GET`. */
   readonly setting: string;
-  /** As `INFO` names it, which managed servers allow where they refuse `CONFIG`. */
+  /** Its name in `INFO`, which managed servers allow even where they refuse `CONFIG`. */
   readonly field?: string;
-  readonly isRight: (value: string) => boolean;
-  readonly wanted: string;
+  readonly isValid: (value: string) => boolean;
+  readonly expected: string;
   readonly risk: string;
 }
 
 const is = (wanted: string) => (value: string) => value === wanted;
 
-/** What a Redis must be set to, as the queue lives in it (docs/production.md, "Redis"). */
+/** The settings that the queue requires of Redis (docs/production.md, "Redis"). */
 const RULES: readonly Rule[] = [
   {
     setting: 'maxmemory-policy',
     field: 'maxmemory_policy',
-    isRight: is('noeviction'),
-    wanted: 'noeviction',
+    isValid: is('noeviction'),
+    expected: 'noeviction',
     risk: 'queued events can be evicted',
   },
   {
     setting: 'appendonly',
     field: 'aof_enabled',
-    isRight: (value) => value === 'yes' || value === '1',
-    wanted: 'yes',
-    risk: 'queued events are lost when Redis ends',
+    isValid: (value) => value === 'yes' || value === '1',
+    expected: 'yes',
+    risk: 'queued events are lost when Redis stops',
   },
   {
     setting: 'appendfsync',
-    isRight: is('always'),
-    wanted: 'always',
+    isValid: is('always'),
+    expected: 'always',
     risk: 'acknowledged events can be lost when Redis is killed',
   },
   {
     setting: 'maxmemory',
     field: 'maxmemory',
-    isRight: (value) => value !== '0',
-    wanted: 'a limit',
-    risk: 'Redis can use all memory of its machine and be killed, and no load is turned away before',
+    isValid: (value) => value !== '0',
+    expected: 'a limit',
+    risk: 'Redis can use all memory of its machine and be killed, and load is not shed before that',
   },
 ];
 
@@ -49,47 +50,44 @@ async function readSetting(redis: Redis, setting: string): Promise<string | unde
     const [, value] = (await redis.config('GET', setting)) as string[];
     return value;
   } catch (err) {
-    // Renamed, or not allowed: any other failure says nothing about the server.
+    // The command is renamed or not allowed. Any other error is not about the setting.
     if (err instanceof Error && err.name === 'ReplyError') return undefined;
     throw err;
   }
 }
 
-function fieldOf(info: string, name: string | undefined): string | undefined {
-  return name === undefined ? undefined : new RegExp(`^${name}:(\\S*)`, 'm').exec(info)?.[1];
-}
-
 /**
- * What an operator should change about a Redis: a line for each setting that is wrong, or cannot be read.
+ * Checks the settings of a Redis server.
  *
- * @throws when Redis does not answer
+ * @returns a message for each setting that is wrong or cannot be read
+ * @throws when Redis does not respond
  */
 export async function checkRedisSettings(redis: Redis): Promise<readonly string[]> {
   const info = `${await redis.info('memory')}\n${await redis.info('persistence')}`;
   const lines = await Promise.all(
-    RULES.map(async ({ setting, field, isRight, wanted, risk }) => {
-      const value = (await readSetting(redis, setting)) ?? fieldOf(info, field);
-      if (value === undefined) return `REDIS_URL: ${setting} cannot be read; unless it is ${wanted}, ${risk}`;
-      return isRight(value) ? undefined : `REDIS_URL: ${setting} is ${value}, not ${wanted}: ${risk}`;
+    RULES.map(async ({ setting, field, isValid, expected, risk }) => {
+      const value = (await readSetting(redis, setting)) ?? (field === undefined ? undefined : infoField(info, field));
+      if (value === undefined) return `REDIS_URL: ${setting} cannot be read; unless it is ${expected}, ${risk}`;
+      return isValid(value) ? undefined : `REDIS_URL: ${setting} is ${value}, not ${expected}: ${risk}`;
     }),
   );
   return lines.filter((line) => line !== undefined);
 }
 
 /**
- * Warns of each wrong setting whenever the connection is made: after a failover another server answers. What was said once is
- * not repeated. Ends with the connection.
+ * Logs a warning for each wrong setting whenever the connection is established, because after a failover it is another server.
+ * Each message is logged once.
  */
 export function warnOfRedisSettings(redis: Redis, logger: Pick<QueueLogger, 'warn'>): void {
-  const said = new Set<string>();
+  const logged = new Set<string>();
   const check = async () => {
     try {
       for (const line of await checkRedisSettings(redis)) {
-        if (!said.has(line)) logger.warn({}, line);
-        said.add(line);
+        if (!logged.has(line)) logger.warn({}, line);
+        logged.add(line);
       }
     } catch {
-      // It went away; the next connection is checked.
+      // The connection broke; the next one is checked.
     }
   };
   redis.on('ready', check);

@@ -1,4 +1,4 @@
-/** What this package writes to; pino's logger is one. */
+/** The logger of this package; a pino logger fits. */
 export interface QueueLogger {
   debug(context: object, message: string): void;
   info(context: object, message: string): void;
@@ -7,7 +7,8 @@ export interface QueueLogger {
 }
 
 /**
- * Lets one line through per interval and says how many it held back: a store that is away fails thousands of times a second.
+ * Logs at most one line per interval, with the number of lines suppressed before it: while a store is unavailable, errors can
+ * come thousands of times a second.
  */
 export function throttled(
   log: (context: object, message: string) => void,
@@ -15,14 +16,14 @@ export function throttled(
   now: () => number,
 ): (context: object, message: string) => void {
   let nextAt = 0;
-  let held = 0;
+  let suppressed = 0;
   return (context, message) => {
     if (now() < nextAt) {
-      held += 1;
+      suppressed += 1;
       return;
     }
     nextAt = now() + intervalMs;
-    log(held > 0 ? { ...context, similarLinesHeldBack: held } : context, message);
-    held = 0;
+    log(suppressed > 0 ? { ...context, suppressedLines: suppressed } : context, message);
+    suppressed = 0;
   };
 }

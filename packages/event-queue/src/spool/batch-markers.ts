@@ -1,26 +1,27 @@
 import { randomBytes } from 'node:crypto';
 import { QUEUE_PREFIX } from '../queue/keys.js';
 
-/** Whether a batch was carried out, and without which rows, is remembered that long for the replay of the spool. */
-export const CLICK_MARKER_MS = 2 * 3_600_000;
+/** TTL of a batch's marker and of the list of its discarded rows, both of which the replay of the spool reads. */
+export const BATCH_MARKER_MS = 2 * 3_600_000;
 
 const MARKER_PREFIX = `${QUEUE_PREFIX}:recorded:`;
 const HOUR_MS = 3_600_000;
 
-/** Where it is noted that a batch of clicks was carried out, or replayed from the spool, whichever came first: one bit. */
-export interface ClickMarker {
-  /** One a process and hour. */
+/** One bit in Redis that is set when a batch of clicks is recorded by its transaction, or replayed from the spool. */
+export interface BatchMarker {
+  /** Names the Redis key, one per process and hour. */
   readonly group: string;
+  /** Position of the bit in that key. */
   readonly bit: number;
 }
 
-/** Deals out the markers of this process's batches. */
-export function createClickMarkers(now: () => number): () => ClickMarker {
+/** Returns a function that allocates a new marker for each batch of this process. */
+export function createMarkerSequence(now: () => number): () => BatchMarker {
   const producer = randomBytes(6).toString('base64url');
   let hour = -1;
   let bit = -1;
   return () => {
-    // A clock that is set back must not deal out a bit that is set already.
+    // If the clock is set back, no bit may be allocated twice.
     const current = Math.max(hour, Math.floor(now() / HOUR_MS));
     bit = current === hour ? bit + 1 : 0;
     hour = current;
@@ -28,6 +29,6 @@ export function createClickMarkers(now: () => number): () => ClickMarker {
   };
 }
 
-export function markerKey({ group }: ClickMarker): string {
+export function markerKey({ group }: BatchMarker): string {
   return MARKER_PREFIX + group;
 }

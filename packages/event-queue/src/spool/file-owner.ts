@@ -4,18 +4,18 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Whose a spool file is stands in its name: `<host>~<pid>~<start of that process>~<nonce>~<number>.spool`. A file of a process
- * that lives is left alone; one of a dead process is taken over by renaming it.
+ * The name of a spool file identifies the process that owns it: `<host>~<pid>~<start of that process>~<nonce>~<number>.spool`.
+ * Another process takes the file over, by renaming it, only if the owner is dead.
  *
- * Judging a process dead by mistake loses nothing: a writer acknowledges an entry only after seeing that the file is still
- * its own, so whatever was acknowledged before the renaming is in the file that the taker reads.
+ * Nothing is lost if the owner is alive after all: it acknowledges an entry only after checking that the file still has its
+ * name, so every entry acknowledged before the renaming is in the renamed file.
  */
 
 const SUFFIX = '.spool';
 const NAME_PARTS = 5;
-/** A process on another host that shares the directory touches its files more often than this. */
+/** Owners on other hosts that share the directory touch their files more often than this. */
 const FOREIGN_STALE_MS = 60_000;
-/** Field of /proc/<pid>/stat, counted from after the command name: start in clock ticks since boot. */
+/** Index of the start time in /proc/<pid>/stat, counted after the command name; in clock ticks since boot. */
 const START_TIME_FIELD = 19;
 
 export interface SpoolFileName {
@@ -25,7 +25,7 @@ export interface SpoolFileName {
   readonly nonce: string;
 }
 
-/** When a process started, in the system's own measure; `unknown` where there is no /proc. */
+/** When a process started, in clock ticks since boot; `unknown` on systems without /proc. */
 async function processStart(pid: number): Promise<string> {
   try {
     const text = await readFile(`/proc/${pid}/stat`, 'utf8');
@@ -48,7 +48,7 @@ export interface SpoolOwner {
   /** A new file name of this process. */
   nextName(): string;
   isMine(name: string): boolean;
-  /** Whether the file belongs to a process that is gone. */
+  /** Whether the file belongs to a process that has ended. */
   isOrphan(directory: string, name: string): Promise<boolean>;
 }
 
@@ -60,7 +60,7 @@ function parse(name: string): SpoolFileName | undefined {
   return { host, pid: Number(pid), startedAt: startedAt ?? '', nonce };
 }
 
-/** This process (or, in tests, one of several in it) as an owner of spool files. */
+/** Identifies this process (in tests: one of several spools of a process) as an owner of spool files. */
 export async function createSpoolOwner(now: () => number): Promise<SpoolOwner> {
   const host = encodeURIComponent(hostname()).replaceAll('~', '%7E');
   const nonce = randomBytes(6).toString('hex');

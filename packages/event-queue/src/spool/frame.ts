@@ -2,14 +2,14 @@ import { crc32 } from 'node:zlib';
 import { QUEUE_TABLES, type QueueKind } from '@waymark/event-format';
 import { z } from 'zod';
 import type { JobDraft } from '../queue/job-adder.js';
-import type { ClickMarker } from './batch-markers.js';
+import type { BatchMarker } from './batch-markers.js';
 
-/** A whole job of clicks on its way to the queue, and the claims that come with it. */
+/** A job of clicks in the spool, with the claims of its clicks. */
 export interface SpoolEntry extends JobDraft {
-  readonly marker: ClickMarker;
+  readonly marker: BatchMarker;
   /** The hourly claims of its clicks, as stored in Redis. */
   readonly claims: readonly { readonly name: string; readonly value: string }[];
-  /** When the claims' hour is over, epoch milliseconds. */
+  /** When the claims expire, epoch milliseconds. */
   readonly claimsUntil: number;
 }
 
@@ -28,7 +28,7 @@ const headerSchema = z.strictObject({
 const NEWLINE = 10;
 const FRAME_START = Buffer.from('\n{"jobId":');
 
-/** One entry as bytes: a line of JSON that announces length and checksum, then the rows, then a line break. */
+/** Serializes an entry: a header line of JSON with the rows' length and checksum, then the rows, then a line break. */
 export function encodeFrame(entry: SpoolEntry): Buffer {
   const data = Buffer.from(entry.rows);
   const { rows: _, ...rest } = entry;
@@ -63,13 +63,13 @@ function readFrame(bytes: Buffer, start: number): Frame | undefined {
 
 export interface DecodedFrames {
   readonly entries: readonly SpoolEntry[];
-  /** Bytes that are no entry. At the end of a file: what a kill tore off, acknowledged to nobody. */
+  /** Invalid bytes at the end of the file: an entry that was being written when the process was killed, never acknowledged. */
   readonly tornBytes: number;
-  /** The same in the middle of a file: the disk has changed what was written. */
+  /** Invalid bytes in the middle of the file: corruption on disk. */
   readonly damagedBytes: number;
 }
 
-/** Reads every entry of a file. */
+/** Parses every entry of a file. */
 export function decodeFrames(bytes: Buffer): DecodedFrames {
   const entries: SpoolEntry[] = [];
   let damagedBytes = 0;

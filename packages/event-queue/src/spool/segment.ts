@@ -1,14 +1,15 @@
 import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The file a process is appending to. */
+/** The spool file to which this process appends. */
 export interface OpenSegment {
   readonly name: string;
-  /** Bytes that are certainly on disk. */
+  /** Number of bytes that are certainly on disk. */
   size(): number;
   /**
-   * Appends and waits for the disk. False: the file has been taken over by someone who thought this process dead, and may
-   * have been read before these bytes reached it.
+   * Appends and waits for the disk.
+   *
+   * @returns false if another process has taken the file over, and may have read it before these bytes were written
    */
   append(bytes: Buffer): Promise<boolean>;
   close(): Promise<void>;
@@ -27,7 +28,7 @@ async function inodeOf(path: string): Promise<number | undefined> {
   return (await stat(path).catch(() => undefined))?.ino;
 }
 
-/** Creates a spool file; its name, too, is on disk before anything in it counts. */
+/** Creates a spool file, and syncs the directory so that the file's name is on disk before any entry is acknowledged. */
 export async function openSegment(directory: string, name: string): Promise<OpenSegment> {
   const path = join(directory, name);
   const handle: FileHandle = await open(path, 'ax', 0o600);

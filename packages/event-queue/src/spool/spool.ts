@@ -5,32 +5,32 @@ import { createSpoolOwner, type SpoolOwner } from './file-owner.js';
 import { decodeFrames, encodeFrame, type SpoolEntry } from './frame.js';
 import { type OpenSegment, openSegment } from './segment.js';
 
-/** The spool has reached its limit, or is closed: nothing was kept. */
+/** The spool has reached its size limit or is closed; the entry was not written. */
 export class SpoolFullError extends Error {
   override readonly name = 'SpoolFullError';
 }
 
 export interface SpoolOptions {
   readonly directory: string;
-  /** Of this process, files taken over included. */
+  /** Limit on the files of this process, including those taken over. */
   readonly bytesMax: number;
   readonly logger: QueueLogger;
   readonly now: () => number;
 }
 
-/** Jobs on disk while Redis cannot take them. */
+/** Append-only files that hold jobs while Redis is unavailable or full. */
 export interface Spool {
   /** Resolves when the entry is on disk. */
   append(entry: SpoolEntry): Promise<void>;
   /**
-   * Hands every entry to `send`, oldest file first, and deletes what was sent; files of dead processes are taken over. An
-   * error of `send` ends the replay, which goes on with the same entries next time. Another process would start at the
-   * beginning of the file: entries carry their job ids.
+   * Passes all entries to `send`, oldest file first, and deletes each file once it is sent; takes over files of dead processes.
+   * If `send` rejects, the replay stops, and the next one resumes at those entries. If this process dies, the process that takes
+   * the file over sends it from the start; that is safe, because entries keep their job ids.
    */
   replay(send: (entries: readonly SpoolEntry[]) => Promise<void>): Promise<void>;
-  /** Whether this process has anything to replay. */
+  /** Whether this process has entries to replay. */
   hasEntries(): boolean;
-  /** When the oldest file was begun, epoch milliseconds. */
+  /** When the oldest file was created, epoch milliseconds. */
   oldestAt(): number | undefined;
   close(): Promise<void>;
 }
@@ -39,7 +39,7 @@ interface ClosedSegment {
   readonly name: string;
   readonly size: number;
   readonly since: number;
-  /** Entries that have been sent: a replay that was broken off goes on there. */
+  /** Number of entries already sent, at which an interrupted replay resumes. */
   sent: number;
 }
 
@@ -71,7 +71,7 @@ function* chunks(entries: readonly SpoolEntry[]): Generator<readonly SpoolEntry[
   if (chunk.length > 0) yield chunk;
 }
 
-/** Opens the spool of this process in a directory that other processes may use as well. */
+/** Opens the spool of this process, in a directory that it may share with other processes. */
 export function createSpool(options: SpoolOptions): Spool {
   const { directory, logger, now } = options;
   const queue: PendingEntry[] = [];
@@ -80,7 +80,7 @@ export function createSpool(options: SpoolOptions): Spool {
   let isWriting = false;
   let isReplaying = false;
   let isClosed = false;
-  let turn: Promise<unknown> = Promise.resolve();
+  let lastWrite: Promise<unknown> = Promise.resolve();
 
   const starting: Promise<SpoolOwner> = (async () => {
     await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -88,10 +88,10 @@ export function createSpool(options: SpoolOptions): Spool {
   })();
   starting.catch((err: unknown) => logger.error({ err, directory }, 'the spool directory cannot be used'));
 
-  /** Writing and rotating take turns: a file is never closed under a write. */
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const result = turn.then(work);
-    turn = result.catch(() => undefined);
+  /** Runs writes and rotations one after another, so that a file is not closed during a write. */
+  const serialized = <T>(work: () => Promise<T>): Promise<T> => {
+    const result = lastWrite.then(work);
+    lastWrite = result.catch(() => undefined);
     return result;
   };
 
@@ -113,16 +113,16 @@ export function createSpool(options: SpoolOptions): Spool {
       const { segment } = current;
       try {
         if (await segment.append(bytes)) return;
-        // Whoever took the file replays it; what came too late for that goes into a new one.
+        // Another process has taken the file over and replays it; these bytes may have come too late, and go into a new file.
         current = undefined;
         await segment.close();
       } catch (err) {
-        // A torn entry may only ever be the last of its file.
+        // An incomplete entry must be the last of its file.
         await rotate();
         throw err;
       }
     }
-    throw new Error('spool files are taken over as fast as they are made');
+    throw new Error('other processes have taken over every new spool file');
   };
 
   const takePending = (): PendingEntry[] => {
@@ -140,7 +140,7 @@ export function createSpool(options: SpoolOptions): Spool {
       const bytes = Buffer.concat(pending.map((entry) => entry.bytes));
       try {
         if (bytesHeld() + bytes.length > options.bytesMax) throw new SpoolFullError('the spool is full');
-        await inTurn(() => write(bytes));
+        await serialized(() => write(bytes));
         for (const entry of pending) entry.resolve();
       } catch (err) {
         for (const entry of pending) entry.reject(err);
@@ -149,7 +149,7 @@ export function createSpool(options: SpoolOptions): Spool {
     isWriting = false;
   };
 
-  const adoptOrphans = async () => {
+  const takeOverOrphans = async () => {
     const owner = await starting;
     for (const name of (await readdir(directory)).sort()) {
       if (!(await owner.isOrphan(directory, name))) continue;
@@ -160,7 +160,7 @@ export function createSpool(options: SpoolOptions): Spool {
         closed.push({ name: mine, size, since: birthtimeMs || mtimeMs, sent: 0 });
         logger.warn({ file: name, bytes: size }, 'taking over the spool of a dead process');
       } catch {
-        // Another process was quicker.
+        // Another process has taken it over first.
       }
     }
   };
@@ -170,7 +170,7 @@ export function createSpool(options: SpoolOptions): Spool {
     if (damagedBytes === 0) return rm(path, { force: true });
     logger.error(
       { file: `${name}.damaged`, damagedBytes },
-      'a spool file was damaged on disk; what was readable is queued',
+      'a spool file was damaged on disk; its readable entries are queued',
     );
     await rename(path, `${path}.damaged`);
   };
@@ -209,8 +209,8 @@ export function createSpool(options: SpoolOptions): Spool {
       if (isReplaying || isClosed) return;
       isReplaying = true;
       try {
-        await adoptOrphans();
-        if (current !== undefined && current.segment.size() > 0) await inTurn(rotate);
+        await takeOverOrphans();
+        if (current !== undefined && current.segment.size() > 0) await serialized(rotate);
         while (closed.length > 0 && !isClosed) await replayOldest(send);
       } finally {
         isReplaying = false;
@@ -224,7 +224,7 @@ export function createSpool(options: SpoolOptions): Spool {
     async close() {
       isClosed = true;
       clearInterval(touchTimer);
-      await inTurn(rotate);
+      await serialized(rotate);
     },
   };
 }

@@ -1,19 +1,19 @@
-/** Why a group was closed. */
-export type FlushReason = 'rows' | 'bytes' | 'time' | 'all jobs are here' | 'closing';
+/** Why a batch was closed. */
+export type FlushReason = 'rows' | 'bytes' | 'time' | 'all active jobs are here' | 'closing';
 
 export interface CoalescerOptions<T> {
   readonly rowsMax: number;
   readonly bytesMax: number;
-  /** How long the first job of a group waits for company. */
+  /** How long the first job of a batch waits for more. */
   readonly delayMs: number;
-  /** As many jobs as can arrive before some are completed: when all of them wait here, none will follow. */
+  /** The worker's limit on active jobs: once this many wait here, no more arrive until some are completed. */
   readonly jobsMax: number;
-  /** Groups being written at once. */
+  /** Limit on batches being written at the same time. */
   readonly concurrency: number;
   readonly write: (jobs: readonly T[], reason: FlushReason) => Promise<void>;
 }
 
-/** What a job weighs; jobs of different versions never share a group. */
+/** The size of a job, and its version: jobs of different versions never share a batch. */
 export interface JobWeight {
   readonly version: number;
   readonly rows: number;
@@ -21,9 +21,9 @@ export interface JobWeight {
 }
 
 export interface Coalescer<T> {
-  /** Resolves when the group that the job went into is written, rejects when that could not be done. */
+  /** Adds a job to a batch. Resolves when the batch is written, rejects if writing it fails. */
   add(job: T, weight: JobWeight): Promise<void>;
-  /** Writes what waits, without waiting for more from then on. Resolves when nothing is left. */
+  /** Writes the open batches at once, and jobs added later without delay. Resolves when no write is in progress. */
   close(): Promise<void>;
 }
 
@@ -33,27 +33,27 @@ interface Member<T> {
   reject(err: unknown): void;
 }
 
-interface OpenGroup<T> {
+interface OpenBatch<T> {
   readonly members: Member<T>[];
   readonly timer: NodeJS.Timeout;
   rows: number;
   bytes: number;
 }
 
-interface ClosedGroup<T> {
+interface ClosedBatch<T> {
   readonly members: readonly Member<T>[];
   readonly reason: FlushReason;
 }
 
-/** Gathers the small jobs of producers into the large inserts that ClickHouse wants. */
+/** Gathers the small jobs of producers into batches for large inserts, as ClickHouse needs them. */
 export function createCoalescer<T>(options: CoalescerOptions<T>): Coalescer<T> {
-  const open = new Map<number, OpenGroup<T>>();
-  const waiting: ClosedGroup<T>[] = [];
+  const open = new Map<number, OpenBatch<T>>();
+  const waiting: ClosedBatch<T>[] = [];
   const running = new Set<Promise<void>>();
   let jobsHeld = 0;
   let isClosing = false;
 
-  const write = async ({ members, reason }: ClosedGroup<T>) => {
+  const write = async ({ members, reason }: ClosedBatch<T>) => {
     try {
       await options.write(
         members.map(({ job }) => job),
@@ -68,9 +68,9 @@ export function createCoalescer<T>(options: CoalescerOptions<T>): Coalescer<T> {
 
   const start = () => {
     while (running.size < options.concurrency) {
-      const group = waiting.shift();
-      if (group === undefined) return;
-      const writing = write(group).finally(() => {
+      const batch = waiting.shift();
+      if (batch === undefined) return;
+      const writing = write(batch).finally(() => {
         running.delete(writing);
         start();
       });
@@ -79,11 +79,11 @@ export function createCoalescer<T>(options: CoalescerOptions<T>): Coalescer<T> {
   };
 
   const flush = (version: number, reason: FlushReason) => {
-    const group = open.get(version);
-    if (group === undefined) return;
-    clearTimeout(group.timer);
+    const batch = open.get(version);
+    if (batch === undefined) return;
+    clearTimeout(batch.timer);
     open.delete(version);
-    waiting.push({ members: group.members, reason });
+    waiting.push({ members: batch.members, reason });
     start();
   };
 
@@ -91,11 +91,11 @@ export function createCoalescer<T>(options: CoalescerOptions<T>): Coalescer<T> {
     for (const version of [...open.keys()]) flush(version, reason);
   };
 
-  const openGroup = (version: number): OpenGroup<T> => {
+  const openBatch = (version: number): OpenBatch<T> => {
     const timer = setTimeout(() => flush(version, 'time'), options.delayMs);
-    const group = { members: [], timer, rows: 0, bytes: 0 };
-    open.set(version, group);
-    return group;
+    const batch = { members: [], timer, rows: 0, bytes: 0 };
+    open.set(version, batch);
+    return batch;
   };
 
   return {
@@ -103,15 +103,15 @@ export function createCoalescer<T>(options: CoalescerOptions<T>): Coalescer<T> {
       const before = open.get(version);
       if (before !== undefined && before.rows + rows > options.rowsMax) flush(version, 'rows');
       else if (before !== undefined && before.bytes + bytes > options.bytesMax) flush(version, 'bytes');
-      const group = open.get(version) ?? openGroup(version);
-      group.rows += rows;
-      group.bytes += bytes;
+      const batch = open.get(version) ?? openBatch(version);
+      batch.rows += rows;
+      batch.bytes += bytes;
       jobsHeld += 1;
-      const written = new Promise<void>((resolve, reject) => group.members.push({ job, resolve, reject }));
+      const written = new Promise<void>((resolve, reject) => batch.members.push({ job, resolve, reject }));
       if (isClosing) flushAll('closing');
-      else if (group.rows >= options.rowsMax) flush(version, 'rows');
-      else if (group.bytes >= options.bytesMax) flush(version, 'bytes');
-      else if (jobsHeld >= options.jobsMax) flushAll('all jobs are here');
+      else if (batch.rows >= options.rowsMax) flush(version, 'rows');
+      else if (batch.bytes >= options.bytesMax) flush(version, 'bytes');
+      else if (jobsHeld >= options.jobsMax) flushAll('all active jobs are here');
       return written;
     },
 

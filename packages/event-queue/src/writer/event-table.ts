@@ -2,13 +2,13 @@ import { type ClickHouseClient, insertLines } from '@waymark/clickhouse';
 import { EVENT_TABLES, type EventTableKind, type RowKey, rowKey } from '@waymark/event-format';
 import { joinRows } from '../queue/job-rows.js';
 
-/** The table of one event kind, as the writer uses it. */
+/** Reads and inserts of the table of one event kind. */
 export interface EventTable {
-  /** Column lists this writer knows. A job of another version waits for a newer writer. */
-  knows(version: number): boolean;
-  /** One insert. Repeated under its token it does nothing. */
+  /** Whether this writer has the column list of that version. Jobs of other versions wait for a newer writer. */
+  supports(version: number): boolean;
+  /** Inserts rows. ClickHouse drops a repeat with the same deduplication token. */
   insert(version: number, rows: readonly string[], token: string): Promise<void>;
-  /** Ids of those rows that the table has already. */
+  /** Returns the ids of those rows that the table contains. */
   findPresent(rows: readonly string[]): Promise<ReadonlySet<string>>;
 }
 
@@ -20,25 +20,25 @@ function columnsOf(kind: EventTableKind, version: number): readonly string[] | u
   return lists[version];
 }
 
-/** As ClickHouse reads a DateTime64(3, 'UTC') parameter: numbers and a trailing Z are refused. */
+/** Formats a DateTime64(3, 'UTC') parameter: ClickHouse refuses numbers and a trailing Z. */
 function dateTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString().slice(0, -1).replace('T', ' ');
 }
 
-/** The table of `kind` behind `client`. */
+/** Creates the access to the table of `kind`. */
 export function createEventTable(client: ClickHouseClient, kind: EventTableKind): EventTable {
   const { table, idColumn } = EVENT_TABLES[kind];
 
-  const lookUp = async (keys: readonly RowKey[]): Promise<string[]> => {
+  const findIds = async (keys: readonly RowKey[]): Promise<string[]> => {
     const times = keys.map(({ timestampMs }) => timestampMs);
     const rows = await client.rows<[string]>({
-      // The primary key is (workspace, time): the range keeps the read to the granules of that moment.
+      // The primary key is (workspace, time): the time range limits the read to a few granules.
       query: `SELECT toString(${idColumn}) FROM ${table}
         WHERE workspace_id IN {workspaces:Array(UInt64)}
           AND timestamp BETWEEN {from:DateTime64(3, 'UTC')} AND {to:DateTime64(3, 'UTC')}
           AND ${idColumn} IN {ids:Array(String)}`,
       parameters: {
-        // Texts would arrive in quotes, which an array of numbers does not take.
+        // Strings would be sent in quotes, which ClickHouse refuses in an array of numbers.
         workspaces: [...new Set(keys.map(({ workspaceId }) => workspaceId))].map(BigInt),
         from: dateTime(Math.min(...times)),
         to: dateTime(Math.max(...times)),
@@ -49,7 +49,7 @@ export function createEventTable(client: ClickHouseClient, kind: EventTableKind)
   };
 
   return {
-    knows: (version) => columnsOf(kind, version) !== undefined,
+    supports: (version) => columnsOf(kind, version) !== undefined,
 
     async insert(version, rows, token) {
       const columns = columnsOf(kind, version);
@@ -68,7 +68,7 @@ export function createEventTable(client: ClickHouseClient, kind: EventTableKind)
       keys.sort((one, other) => one.timestampMs - other.timestampMs);
       const present = new Set<string>();
       for (let start = 0; start < keys.length; start += LOOKUP_ROWS_MAX) {
-        for (const id of await lookUp(keys.slice(start, start + LOOKUP_ROWS_MAX))) present.add(id);
+        for (const id of await findIds(keys.slice(start, start + LOOKUP_ROWS_MAX))) present.add(id);
       }
       return present;
     },

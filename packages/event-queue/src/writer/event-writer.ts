@@ -2,19 +2,19 @@ import { type ClickHouseClient, isInfrastructureError } from '@waymark/clickhous
 import { EVENT_TABLES, type EventTableKind, type QueueKind } from '@waymark/event-format';
 import { createDeadLetters } from '../queue/dead-letters.js';
 import { QUEUE_KINDS, queueKey } from '../queue/keys.js';
-import type { WebhookJobsOf, WrittenGroup } from '../queue/webhook-jobs.js';
+import type { InsertedBatch, WebhookJobsOf } from '../queue/webhook-jobs.js';
 import { connectWriter, isOutOfMemory } from '../redis/connection.js';
 import { withinMs } from '../redis/deadline.js';
 import type { QueueLogger } from '../redis/throttled-log.js';
+import { createBatchWriter } from './batch-writer.js';
 import { createCustomerWriter } from './customer-writer.js';
 import { createEventTable, type EventTable } from './event-table.js';
-import { createGroupWriter } from './group-writer.js';
 import { createManifest } from './manifest.js';
 import { createMemoryReserve } from './memory-reserve.js';
-import { createEventWorker, type EventWorker, type WriterLimits } from './queue-worker.js';
-import { createPersistence } from './retry.js';
+import { createQueueWorker, type QueueWorker, type WriterLimits } from './queue-worker.js';
+import { createRetry } from './retry.js';
 import { checkProgress } from './stall-check.js';
-import type { StoredGroup } from './write-report.js';
+import type { WriteReport } from './write-report.js';
 
 export interface EventWriterOptions {
   readonly redisUrl: string;
@@ -22,39 +22,39 @@ export interface EventWriterOptions {
   readonly logger: QueueLogger;
   readonly now?: () => number;
   readonly limits?: Partial<WriterLimits>;
-  /** What follows an insert; nothing unless given. */
+  /** Returns the webhook jobs for a batch; by default there are none. */
   readonly webhookJobsOf?: WebhookJobsOf;
-  /** Told of the rows of every insert, as soon as ClickHouse has them; of those of a repeated one again. */
-  readonly onInserted?: (group: WrittenGroup) => void;
-  /** Told of every group that is stored. */
-  readonly onStored?: (group: StoredGroup) => void;
-  /** How long jobs may wait while none is stored until the writer counts as stuck. */
+  /** Called after each insert, also after a repeated one. */
+  readonly onInserted?: (batch: InsertedBatch) => void;
+  /** Called after a batch is inserted and acknowledged. */
+  readonly onStored?: (report: WriteReport) => void;
+  /** The writer counts as stuck when jobs wait and none was stored for this long. */
   readonly stuckAfterMs?: number;
-  /** What has not been written by then goes back into the queue. */
+  /** Time limit of `close`: jobs that are not written by then return to the queue. */
   readonly closeMs?: number;
 }
 
-/** Carries what is queued into ClickHouse. Several may run. */
+/** Writes queued events and customers to ClickHouse. Several writers may run at the same time. */
 export interface EventWriter {
-  /** Rejects when Redis does not answer or a worker has stopped. */
+  /** Rejects when Redis is not connected or a worker has stopped. */
   check(): Promise<void>;
-  /** Rejects when jobs wait and for a minute none of their kind was stored, whatever the reason. */
+  /** Rejects when jobs of a kind wait but none was stored for a minute, whatever the reason. */
   checkProgress(): Promise<void>;
-  /** Takes no more jobs, finishes inserts, leaves Redis; ClickHouse is left open. */
+  /** Stops taking jobs, finishes inserts and disconnects from Redis. The ClickHouse client stays open. */
   close(): Promise<void>;
 }
 
 const LIMITS: WriterLimits = {
-  groupRowsMax: 20_000,
-  groupBytesMax: 32_000_000,
-  groupDelayMs: 100,
+  batchRowsMax: 20_000,
+  batchBytesMax: 32_000_000,
+  batchDelayMs: 100,
   jobsMax: 200,
   insertsMax: 2,
 };
 const CLOSE_MS = 10_000;
 const STUCK_AFTER_MS = 60_000;
-const LAST_WORDS_MS = 1000;
-/** BullMQ's event streams are read by nobody here; ten thousand entries a queue would only take memory. */
+const ABORTED_CLOSE_MS = 1000;
+/** Length of BullMQ's event streams. Nothing reads them here, and the default of ten thousand entries would waste memory. */
 const EVENTS_KEPT = 100;
 
 function isEventKind(kind: string): kind is EventTableKind {
@@ -68,76 +68,61 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
   const redis = connectWriter(options.redisUrl, logger);
   const stopping = new AbortController();
   const reserve = createMemoryReserve(redis, logger, now);
-  let isClickHouseWell = true;
+  let isClickHouseHealthy = true;
   const onRedisError = (err: unknown) => {
-    // While nothing can be written the reserve would only be eaten by others.
-    if (isClickHouseWell && isOutOfMemory(err)) reserve.release();
+    // While ClickHouse is unavailable no job can be completed, so the reserve would be used up without effect.
+    if (isClickHouseHealthy && isOutOfMemory(err)) reserve.release();
   };
-  /** Notes whether inserts go through. */
-  const watched = (table: EventTable): EventTable => ({
+  /** Wraps a table to track whether inserts succeed. */
+  const withHealthTracking = (table: EventTable): EventTable => ({
     ...table,
     async insert(...insertion) {
       try {
         await table.insert(...insertion);
-        isClickHouseWell = true;
+        isClickHouseHealthy = true;
       } catch (err) {
-        if (isInfrastructureError(err)) isClickHouseWell = false;
+        if (isInfrastructureError(err)) isClickHouseHealthy = false;
         throw err;
       }
     },
   });
-  const { insist } = createPersistence({ logger, now, signal: stopping.signal });
-  const persistence = {
-    insist: <T>(what: string, work: (attempt: number) => Promise<T>, isPassing?: (err: unknown) => boolean) =>
-      insist(
-        what,
-        async (attempt) => {
-          try {
-            return await work(attempt);
-          } catch (err) {
-            onRedisError(err);
-            throw err;
-          }
-        },
-        isPassing,
-      ),
-  };
+  const retry = createRetry({ logger, now, signal: stopping.signal, onError: onRedisError });
   const manifest = createManifest(redis);
   const deadLetters = createDeadLetters(redis);
 
   for (const kind of QUEUE_KINDS) {
     redis.hset(queueKey(kind, 'meta'), 'opts.maxLenEvents', EVENTS_KEPT).catch((err: unknown) => {
-      logger.debug({ err }, 'event streams keep their length');
+      logger.debug({ err }, 'the length of an event stream could not be limited');
     });
   }
 
   const startedAt = now();
   const lastStoredAt = new Map<QueueKind, number>();
-  /** Whoever is told must not hold up what is stored. */
-  const onStored = (group: StoredGroup) => {
-    lastStoredAt.set(group.kind, group.storedAt);
+  /** An error of the callback must not affect the write. */
+  const onStored = (report: WriteReport) => {
+    lastStoredAt.set(report.kind, report.storedAt);
     try {
-      options.onStored?.(group);
+      options.onStored?.(report);
     } catch (err) {
-      logger.warn({ err }, 'a stored group could not be published');
+      logger.warn({ err }, 'a write report could not be processed');
     }
   };
 
   const writerOf = (kind: (typeof QUEUE_KINDS)[number]) => {
     if (!isEventKind(kind)) {
-      return createCustomerWriter({ redis, client: clickhouse, deadLetters, persistence, onStored, logger, now });
+      return createCustomerWriter({ redis, client: clickhouse, deadLetters, retry, onStored, logger, now });
     }
-    const table = watched(createEventTable(clickhouse, kind));
+    const table = withHealthTracking(createEventTable(clickhouse, kind));
     const { webhookJobsOf, onInserted } = options;
-    const shared = { redis, manifest, deadLetters, persistence, webhookJobsOf, onInserted, onStored, logger, now };
-    const group = createGroupWriter({ kind, table, ...shared });
-    return { knows: table.knows, write: group.write };
+    const shared = { redis, manifest, deadLetters, retry, webhookJobsOf, onInserted, onStored, logger, now };
+    const batchWriter = createBatchWriter({ kind, table, ...shared });
+    return { supports: table.supports, write: batchWriter.write };
   };
   const workerOf = (kind: QueueKind) =>
-    createEventWorker({ kind, redis, limits, ...writerOf(kind), deadLetters, logger, now, onRedisError });
-  const workerByKind = new Map<QueueKind, EventWorker>(QUEUE_KINDS.map((kind) => [kind, workerOf(kind)]));
-  const workers = [...workerByKind.values()];
-  const kinds = [...workerByKind].map(([kind, { oldestHeldAt }]) => ({
+    createQueueWorker({ kind, redis, limits, ...writerOf(kind), deadLetters, logger, now, onRedisError });
+  const workersByKind = new Map<QueueKind, QueueWorker>(QUEUE_KINDS.map((kind) => [kind, workerOf(kind)]));
+  const workers = [...workersByKind.values()];
+  const kinds = [...workersByKind].map(([kind, { oldestHeldAt }]) => ({
     kind,
     oldestHeldAt,
     lastStoredAt: () => lastStoredAt.get(kind),
@@ -159,15 +144,15 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
           () => true,
           () => false,
         );
-      // Without Redis no job can be completed or given back: both happen by themselves when its lock expires.
-      const patienceMs = redis.status === 'ready' ? (options.closeMs ?? CLOSE_MS) : LAST_WORDS_MS;
-      const inTime = await isClosedWithin(patienceMs);
+      // Without Redis no job can be completed or returned; other writers take the jobs over when their locks expire.
+      const closeTimeoutMs = redis.status === 'ready' ? (options.closeMs ?? CLOSE_MS) : ABORTED_CLOSE_MS;
+      const isInTime = await isClosedWithin(closeTimeoutMs);
       stopping.abort();
-      // What waits between two attempts gives its jobs back; what waits for Redis itself ends with the connection.
-      if (!inTime) await isClosedWithin(LAST_WORDS_MS);
+      // Work that waits for a retry now returns its jobs to the queue; commands that wait for Redis end at the disconnect.
+      if (!isInTime) await isClosedWithin(ABORTED_CLOSE_MS);
       reserve.close();
       redis.disconnect();
-      if (!inTime) await isClosedWithin(LAST_WORDS_MS);
+      if (!isInTime) await isClosedWithin(ABORTED_CLOSE_MS);
     },
   };
 }

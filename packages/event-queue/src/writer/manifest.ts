@@ -2,41 +2,44 @@ import { QUEUE_TABLES, type QueueKind } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { createJobAdder } from '../queue/job-adder.js';
-import { groupKey, INSERT_COUNT_KEY, jobGroupKey, jobKey, WEBHOOK_QUEUE } from '../queue/keys.js';
+import { batchOfJobKey, INSERT_COUNT_KEY, insertBatchKey, jobKey, WEBHOOK_QUEUE } from '../queue/keys.js';
 import { addWebhookJobs, type WebhookJob } from '../queue/webhook-jobs.js';
-import { ACKNOWLEDGE_GROUP, BEGIN_GROUP } from './manifest-scripts.js';
+import { ACKNOWLEDGE_BATCH, BEGIN_BATCH } from './manifest-scripts.js';
 
 /**
- * The manifest says which jobs went into which insert, in which order. It is written before the insert, so that whoever meets
- * one of its jobs again repeats exactly that insert, which ClickHouse drops by its token, or finds that there is nothing to do.
+ * The manifest records in Redis which jobs belong to which insert batch, and in which order. It is written before the insert. A
+ * writer that receives one of these jobs again repeats exactly that insert, which ClickHouse drops by its deduplication token;
+ * or, if the batch is acknowledged, only completes the job.
  */
 
-/** How long an acknowledged group is kept. */
+/** TTL of an acknowledged batch. */
 export const MANIFEST_MS = 15 * 60_000;
-/** An unfinished group is kept as long as a replicated ClickHouse keeps deduplication tokens. */
-const OPEN_GROUP_MS = 7 * 24 * 3_600_000;
+/** TTL of an unfinished batch: as long as a replicated ClickHouse keeps deduplication tokens. */
+const OPEN_BATCH_MS = 7 * 24 * 3_600_000;
 
-/** Rows of a member that are not part of the insert, by its position in the group. */
+/** Indexes of the rows of a job that are not inserted, by the job's position in the batch. */
 export type SkippedRows = Readonly<Record<string, readonly number[]>>;
 
-export interface NewGroup {
+/** The jobs of one INSERT into ClickHouse. The batch's id is its deduplication token. */
+export interface NewInsertBatch {
   readonly id: string;
   readonly kind: QueueKind;
   readonly version: number;
   readonly jobIds: readonly string[];
   readonly skipped: SkippedRows;
-  /** Epoch milliseconds: which rows are too old or too new is decided as of then, for every repeat. */
+  /** Reference time for the check of ids, epoch milliseconds, the same for every attempt. */
   readonly at: number;
 }
 
-export interface Group extends NewGroup {
-  /** `split`: the insert as a whole was refused and its parts are being inserted. */
+/** An insert batch in the manifest. */
+export interface InsertBatch extends NewInsertBatch {
+  /** `split`: the whole insert was refused, and parts of it are being inserted. */
   readonly state: 'open' | 'split' | 'acknowledged';
-  /** How many inserts had been begun, by all writers, when this one was. */
+  /** Number of inserts that all writers had started before this one. */
   readonly insertsBefore: number;
 }
 
-const groupSchema = z.object({
+const batchSchema = z.object({
   state: z.enum(['open', 'split', 'acknowledged']),
   kind: z.enum(Object.keys(QUEUE_TABLES) as [QueueKind, ...QueueKind[]]),
   v: z.coerce.number(),
@@ -47,87 +50,91 @@ const groupSchema = z.object({
 });
 
 interface ManifestScripts {
-  waymarkBeginGroup(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<string[]>;
-  waymarkAcknowledgeGroup(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<number>;
+  waymarkBeginBatch(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<string[]>;
+  waymarkAcknowledgeBatch(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<number>;
 }
 
 export interface Manifest {
-  /** Enters a group. Answers undefined, or the group that each job is in already (undefined for those in none). */
-  begin(group: NewGroup): Promise<(string | undefined)[] | undefined>;
-  /** The group each job is in. */
+  /**
+   * Adds a batch.
+   *
+   * @returns undefined; or, if some jobs belong to other batches and nothing was added, the batch id of each job (undefined: none)
+   */
+  begin(batch: NewInsertBatch): Promise<(string | undefined)[] | undefined>;
+  /** The batch id of each job. */
   find(jobIds: readonly string[]): Promise<(string | undefined)[]>;
-  read(groupId: string): Promise<Group | undefined>;
-  markSplit(groupId: string): Promise<void>;
-  acknowledge(groupId: string, jobIds: readonly string[]): Promise<void>;
-  /** The same together with adding the webhook jobs that follow: all or nothing. */
-  acknowledgeWith(groupId: string, jobIds: readonly string[], webhookJobs: readonly WebhookJob[]): Promise<void>;
-  /** Takes jobs out of the manifest. */
-  forget(jobIds: readonly string[]): Promise<void>;
-  /** How many inserts all writers have begun so far. */
+  read(batchId: string): Promise<InsertBatch | undefined>;
+  markSplit(batchId: string): Promise<void>;
+  acknowledge(batchId: string, jobIds: readonly string[]): Promise<void>;
+  /** Acknowledges a batch and adds its webhook jobs, all or nothing. */
+  acknowledgeWith(batchId: string, jobIds: readonly string[], webhookJobs: readonly WebhookJob[]): Promise<void>;
+  /** Removes jobs from the manifest. */
+  removeJobs(jobIds: readonly string[]): Promise<void>;
+  /** Number of inserts that all writers have started. */
   insertCount(): Promise<number>;
-  /** Counts inserts beyond the one that `begin` counts. */
+  /** Adds to that number inserts beyond the one that `begin` counts. */
   addInserts(count: number): Promise<void>;
 }
 
-/** The manifest over a writer's connection. */
+/** The manifest, on a writer's connection. */
 export function createManifest(redis: Redis): Manifest {
-  redis.defineCommand('waymarkBeginGroup', { lua: BEGIN_GROUP });
-  redis.defineCommand('waymarkAcknowledgeGroup', { lua: ACKNOWLEDGE_GROUP });
+  redis.defineCommand('waymarkBeginBatch', { lua: BEGIN_BATCH });
+  redis.defineCommand('waymarkAcknowledgeBatch', { lua: ACKNOWLEDGE_BATCH });
   const scripts = redis as Redis & ManifestScripts;
   const adder = createJobAdder(redis);
   const orUndefined = (value: string | null | undefined) => (value === null || value === '' ? undefined : value);
 
   return {
-    async begin(group) {
-      const keys = [groupKey(group.id), INSERT_COUNT_KEY, ...group.jobIds.map(jobGroupKey)];
-      const known = await scripts.waymarkBeginGroup(
+    async begin(batch) {
+      const keys = [insertBatchKey(batch.id), INSERT_COUNT_KEY, ...batch.jobIds.map(batchOfJobKey)];
+      const batchIds = await scripts.waymarkBeginBatch(
         keys.length,
         ...keys,
-        group.id,
-        OPEN_GROUP_MS,
-        group.kind,
-        group.version,
-        group.at,
-        JSON.stringify(group.jobIds),
-        JSON.stringify(group.skipped),
+        batch.id,
+        OPEN_BATCH_MS,
+        batch.kind,
+        batch.version,
+        batch.at,
+        JSON.stringify(batch.jobIds),
+        JSON.stringify(batch.skipped),
       );
-      return known.length === 0 ? undefined : known.map(orUndefined);
+      return batchIds.length === 0 ? undefined : batchIds.map(orUndefined);
     },
 
     async find(jobIds) {
       if (jobIds.length === 0) return [];
-      return (await redis.mget(...jobIds.map(jobGroupKey))).map(orUndefined);
+      return (await redis.mget(...jobIds.map(batchOfJobKey))).map(orUndefined);
     },
 
-    async read(groupId) {
-      const fields = await redis.hgetall(groupKey(groupId));
-      const parsed = groupSchema.safeParse(fields);
+    async read(batchId) {
+      const fields = await redis.hgetall(insertBatchKey(batchId));
+      const parsed = batchSchema.safeParse(fields);
       if (!parsed.success) return undefined;
       const { state, kind, v, at, jobs, skip, inserts } = parsed.data;
-      return { id: groupId, state, kind, version: v, at, jobIds: jobs, skipped: skip, insertsBefore: inserts };
+      return { id: batchId, state, kind, version: v, at, jobIds: jobs, skipped: skip, insertsBefore: inserts };
     },
 
-    async markSplit(groupId) {
-      await redis.hset(groupKey(groupId), 'state', 'split');
+    async markSplit(batchId) {
+      await redis.hset(insertBatchKey(batchId), 'state', 'split');
     },
 
-    async acknowledge(groupId, jobIds) {
-      const keys = [groupKey(groupId), ...jobIds.map(jobGroupKey)];
-      await scripts.waymarkAcknowledgeGroup(keys.length, ...keys, MANIFEST_MS, 0);
+    async acknowledge(batchId, jobIds) {
+      const keys = [insertBatchKey(batchId), ...jobIds.map(batchOfJobKey)];
+      await scripts.waymarkAcknowledgeBatch(keys.length, ...keys, MANIFEST_MS, 0);
     },
 
-    async acknowledgeWith(groupId, jobIds, webhookJobs) {
-      const keys = [groupKey(groupId), ...jobIds.map(jobGroupKey)];
-      const following = webhookJobs.map(({ id }) => jobKey(WEBHOOK_QUEUE, id));
+    async acknowledgeWith(batchId, jobIds, webhookJobs) {
+      const keys = [insertBatchKey(batchId), ...jobIds.map(batchOfJobKey)];
+      const webhookJobKeys = webhookJobs.map(({ id }) => jobKey(WEBHOOK_QUEUE, id));
       const multi = await adder.transaction();
       await addWebhookJobs(adder, multi, webhookJobs);
-      const keyCount = keys.length + following.length;
-      multi.eval(ACKNOWLEDGE_GROUP, keyCount, ...keys, ...following, MANIFEST_MS, following.length);
+      const keyCount = keys.length + webhookJobKeys.length;
+      multi.eval(ACKNOWLEDGE_BATCH, keyCount, ...keys, ...webhookJobKeys, MANIFEST_MS, webhookJobKeys.length);
       await adder.run(multi);
     },
 
-    async forget(jobIds) {
-      await redis.del(...jobIds.map(jobGroupKey));
+    async removeJobs(jobIds) {
+      await redis.del(...jobIds.map(batchOfJobKey));
     },
 
     async insertCount() {

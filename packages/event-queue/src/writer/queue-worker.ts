@@ -5,74 +5,74 @@ import type { DeadLetters } from '../queue/dead-letters.js';
 import { type JobData, jobDataSchema, jobProgressSchema } from '../queue/job-rows.js';
 import { QUEUE_PREFIX } from '../queue/keys.js';
 import { type QueueLogger, throttled } from '../redis/throttled-log.js';
+import type { WriterJob } from './batch-writer.js';
 import { createCoalescer, type FlushReason } from './coalescer.js';
-import type { WriterJob } from './group-writer.js';
 
-/** Limits of a group, and of how much is under way at once. */
+/** Limits on insert batches, and on concurrent jobs and inserts. */
 export interface WriterLimits {
-  readonly groupRowsMax: number;
-  readonly groupBytesMax: number;
-  readonly groupDelayMs: number;
-  /** Jobs of a kind held at once. */
+  readonly batchRowsMax: number;
+  readonly batchBytesMax: number;
+  readonly batchDelayMs: number;
+  /** Active jobs per kind. */
   readonly jobsMax: number;
-  /** Inserts of a kind at once. */
+  /** Concurrent inserts per kind. */
   readonly insertsMax: number;
 }
 
-export interface EventWorkerOptions {
+export interface QueueWorkerOptions {
   readonly kind: QueueKind;
   readonly redis: Redis;
   readonly limits: WriterLimits;
-  readonly knows: (version: number) => boolean;
+  readonly supports: (version: number) => boolean;
   readonly write: (jobs: readonly WriterJob[]) => Promise<void>;
   readonly deadLetters: DeadLetters;
   readonly logger: QueueLogger;
   readonly now: () => number;
-  /** Told of every error of BullMQ's own calls to Redis. */
+  /** Called with every error of BullMQ's own calls to Redis. */
   readonly onRedisError: (err: unknown) => void;
 }
 
-export interface EventWorker {
-  /** Takes no more jobs, writes those it has. */
+export interface QueueWorker {
+  /** Stops taking jobs, and writes those it holds. */
   close(): Promise<void>;
   isRunning(): boolean;
-  /** When it got the job that it has held longest, epoch milliseconds; undefined when it holds none. */
+  /** When it took the oldest job that it holds, epoch milliseconds; undefined if it holds none. */
   oldestHeldAt(): number | undefined;
 }
 
 /**
- * A lock is renewed every second or two. A writer that was killed holds its jobs for at most the lock and two checks; a writer
- * that was merely slow loses nothing, because whoever takes its jobs over repeats the same insert.
+ * BullMQ renews the lock of an active job about every two seconds. The jobs of a killed writer are taken over after at most the
+ * lock and two checks. If a writer was only slow, nothing is written twice, because the other one repeats the same insert.
  */
 const LOCK_MS = 5000;
 const STALLED_CHECK_MS = 2000;
-/** A crash is not the job's fault. */
+/** No job is failed for stalling: a crash of the writer is not caused by the job. */
 const STALLED_MAX = 1_000_000_000;
 const RECONNECT_MS = 500;
-/** A job of a version that this writer does not know is looked at that often, until a newer writer takes it. */
+/** Delay between tries of a job whose version this writer does not support, until a newer writer takes it. */
 const UNKNOWN_VERSION_DELAY_MS = 15_000;
 const ERROR_LOG_INTERVAL_MS = 5000;
 
-/** Takes jobs of one kind and completes them when their rows are written. */
-export function createEventWorker(options: EventWorkerOptions): EventWorker {
+/** Takes jobs of one kind, gathers them into batches, and completes them when their rows are written. */
+export function createQueueWorker(options: QueueWorkerOptions): QueueWorker {
   const { kind, limits, logger, now } = options;
   const warn = throttled((context, message) => logger.warn(context, message), ERROR_LOG_INTERVAL_MS, now);
 
   const coalescer = createCoalescer<WriterJob>({
-    rowsMax: limits.groupRowsMax,
-    bytesMax: limits.groupBytesMax,
-    delayMs: limits.groupDelayMs,
+    rowsMax: limits.batchRowsMax,
+    bytesMax: limits.batchBytesMax,
+    delayMs: limits.batchDelayMs,
     jobsMax: limits.jobsMax,
     concurrency: limits.insertsMax,
     async write(jobs, reason: FlushReason) {
       const since = now();
       await options.write(jobs);
       const rows = jobs.reduce((sum, { data }) => sum + data.rows, 0);
-      logger.debug({ kind, jobs: jobs.length, rows, reason, elapsedMs: now() - since }, 'group written');
+      logger.debug({ kind, jobs: jobs.length, rows, reason, elapsedMs: now() - since }, 'batch written');
     },
   });
 
-  /** Arrivals of the jobs held, earliest first. */
+  /** Arrival times of the jobs held, earliest first. */
   const held = new Set<{ readonly at: number }>();
 
   const waitForNewerWriter = async (job: Job<JobData>, token: string): Promise<never> => {
@@ -87,17 +87,17 @@ export function createEventWorker(options: EventWorkerOptions): EventWorker {
     if (!parsed.success) {
       const row = JSON.stringify(job.data);
       await options.deadLetters.park([
-        { kind, version: 0, row, error: 'not the data of a job', at: now(), jobId, index: 0 },
+        { kind, version: 0, row, error: 'invalid job data', at: now(), jobId, index: 0 },
       ]);
       return;
     }
     const { data } = parsed;
-    if (!options.knows(data.v)) return waitForNewerWriter(job, token);
-    const struck = jobProgressSchema.safeParse(job.progress).data?.struck ?? [];
+    if (!options.supports(data.v)) return waitForNewerWriter(job, token);
+    const discarded = jobProgressSchema.safeParse(job.progress).data?.struck ?? [];
     const arrival = { at: now() };
     held.add(arrival);
     try {
-      const job = { id: jobId, data, struck, receivedAt: arrival.at };
+      const job = { id: jobId, data, discarded, receivedAt: arrival.at };
       await coalescer.add(job, { version: data.v, rows: data.rows, bytes: data.size });
     } finally {
       held.delete(arrival);
@@ -118,7 +118,7 @@ export function createEventWorker(options: EventWorkerOptions): EventWorker {
     options.onRedisError(err);
     warn({ err, kind }, 'worker');
   });
-  worker.on('stalled', (jobId) => warn({ kind, jobId }, 'a job of a dead or slow writer is taken over'));
+  worker.on('stalled', (jobId) => warn({ kind, jobId }, 'taking over a job of a dead or slow writer'));
 
   return {
     async close() {

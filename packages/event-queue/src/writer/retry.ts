@@ -1,47 +1,51 @@
 import { backoffMs, pause } from '../redis/deadline.js';
 import { type QueueLogger, throttled } from '../redis/throttled-log.js';
 
-/** The writer is stopping; the job goes back into the queue. */
+/** The writer is stopping; the job returns to the queue. */
 export class StoppedError extends Error {
   override readonly name = 'StoppedError';
 }
 
-export interface PersistenceOptions {
+export interface RetryOptions {
   readonly logger: QueueLogger;
   readonly now: () => number;
-  /** Aborted when nothing is to be tried any more. */
+  /** When aborted, nothing is retried any more. */
   readonly signal: AbortSignal;
+  /** Called with every error. */
+  readonly onError: (err: unknown) => void;
 }
 
-/** Does something again and again, with growing pauses, until it works. */
-export interface Persistence {
-  /**
-   * Repeats `work` after every error that `isPassing` accepts; others are thrown. `work` is told how often it was tried.
-   *
-   * @throws StoppedError when the writer stops meanwhile
-   */
-  insist<T>(what: string, work: (attempt: number) => Promise<T>, isPassing?: (err: unknown) => boolean): Promise<T>;
-}
+/**
+ * Runs `work` until it succeeds, with exponential backoff. Errors that are not `isTransient` are thrown (default: all are
+ * transient). `work` receives the number of attempts before.
+ *
+ * @param what names the work in log lines
+ * @throws StoppedError when the writer stops
+ */
+export type Retry = <T>(
+  what: string,
+  work: (attempt: number) => Promise<T>,
+  isTransient?: (err: unknown) => boolean,
+) => Promise<T>;
 
 const FIRST_MS = 50;
 const MAX_MS = 3000;
 const LOG_INTERVAL_MS = 5000;
 
-/** Retries in place: the jobs stay with this writer, their locks renewed, and everything behind them waits. */
-export function createPersistence({ logger, now, signal }: PersistenceOptions): Persistence {
+/** Retries in place: this writer keeps its jobs and renews their locks, and the jobs behind them wait. */
+export function createRetry({ logger, now, signal, onError }: RetryOptions): Retry {
   const warn = throttled((context, message) => logger.warn(context, message), LOG_INTERVAL_MS, now);
-  return {
-    async insist(what, work, isPassing = () => true) {
-      for (let attempt = 0; ; attempt++) {
-        try {
-          return await work(attempt);
-        } catch (err) {
-          if (!isPassing(err)) throw err;
-          warn({ err, attempt }, `${what}: trying again`);
-          await pause(backoffMs(attempt, FIRST_MS, MAX_MS), signal);
-          if (signal.aborted) throw new StoppedError(`stopped while ${what}`, { cause: err });
-        }
+  return async (what, work, isTransient = () => true) => {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await work(attempt);
+      } catch (err) {
+        onError(err);
+        if (!isTransient(err)) throw err;
+        warn({ err, attempt }, `${what}: retrying`);
+        await pause(backoffMs(attempt, FIRST_MS, MAX_MS), signal);
+        if (signal.aborted) throw new StoppedError(`stopped while ${what}`, { cause: err });
       }
-    },
+    }
   };
 }

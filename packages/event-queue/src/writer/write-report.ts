@@ -1,45 +1,48 @@
 import { type QueueKind, rowKey } from '@waymark/event-format';
 
-/** What a workspace had in a group; times from an event to its being stored, milliseconds. */
+/** A workspace's events in a batch. The lag is the time from an event to its insertion, in milliseconds. */
 export interface WorkspaceShare {
   events: number;
   lagMsMin: number;
   lagMsMax: number;
 }
 
-/** A group that a writer has stored, for operators. */
-export interface StoredGroup {
+/** Describes an insert batch that a writer has stored, for metrics and traces. */
+export interface WriteReport {
   readonly kind: QueueKind;
-  /** `retried`: after errors of ClickHouse; `bisected`: in parts, as rows were refused; `parked`: some were given up. */
+  /**
+   * `retried`: after errors of ClickHouse; `bisected`: inserted in parts, because rows were refused; `parked`: some rows went to
+   * the dead-letter queue.
+   */
   readonly outcome: 'stored' | 'retried' | 'bisected' | 'parked';
   readonly rows: number;
   readonly bytes: number;
-  /** Inserts it took. */
+  /** Number of inserts that were sent. */
   readonly attempts: number;
-  /** How long its first job waited for the others; 0 for a group that someone else had begun. */
+  /** How long its first job waited for the batch to be closed; 0 for a batch that another writer had started. */
   readonly gatherMs: number;
-  /** First attempt to last answer. */
+  /** From the first attempt to the last response. */
   readonly insertMs: number;
   /** Epoch milliseconds. */
   readonly storedAt: number;
-  /** By workspace; none for customers. */
+  /** By workspace id; empty for customers. */
   readonly workspaces: ReadonlyMap<string, WorkspaceShare>;
 }
 
-/** What became of the rows of a group. */
+/** The result of inserting a batch. */
 export interface Inserted {
   readonly attempts: number;
   readonly isSplit: boolean;
   readonly parked: number;
 }
 
-export function outcomeOf({ attempts, isSplit, parked }: Inserted): StoredGroup['outcome'] {
+export function outcomeOf({ attempts, isSplit, parked }: Inserted): WriteReport['outcome'] {
   if (parked > 0) return 'parked';
   if (isSplit) return 'bisected';
   return attempts > 1 ? 'retried' : 'stored';
 }
 
-/** Who had how many of these rows, and how old they were at `storedAt`. */
+/** The events of each workspace in these rows, with their lag at `storedAt`. */
 export function workspaceShares(rows: readonly string[], storedAt: number): Map<string, WorkspaceShare> {
   const shares = new Map<string, WorkspaceShare>();
   for (const row of rows) {

@@ -16,16 +16,16 @@ beforeAll(async () => {
 afterAll(() => queue.stop());
 afterEach(() => queue.reset());
 
-/** Ids of the clicks that a writer would write: those of struck rows are left out. */
+/** Ids of the clicks that a writer would write, without the discarded rows. */
 const queuedIds = async () => {
   const jobs = await queue.queued('click');
   return jobs.flatMap(({ rows, progress }) => {
-    const struck: number[] = JSON.parse(progress || '{}').struck ?? [];
-    return rows.flatMap((row, index) => (struck.includes(index) ? [] : row[2]));
+    const discarded: number[] = JSON.parse(progress || '{}').struck ?? [];
+    return rows.flatMap((row, index) => (discarded.includes(index) ? [] : row[2]));
   });
 };
 
-/** Makes the spool's files those of a process that has ended. */
+/** Renames the spool's files so that they belong to a process that has ended. */
 async function orphanSpoolFiles(directory: string): Promise<void> {
   const dead = spawn(process.execPath, ['-e', '']);
   await once(dead, 'exit');
@@ -36,14 +36,14 @@ async function orphanSpoolFiles(directory: string): Promise<void> {
 }
 
 describe('recording clicks', () => {
-  it('queues a click before it says that it is recorded', async () => {
+  it('queues a click before acknowledging it', async () => {
     const producer = await queue.aProducer();
     const click = aVisit('a');
     expect(await producer.recordClick(click)).toEqual({ clickId: click.clickId, recorded: true });
     expect(await queuedIds()).toEqual([click.clickId]);
   });
 
-  it('puts clicks that come together into one job', async () => {
+  it('puts concurrent clicks into one job', async () => {
     const producer = await queue.aProducer();
     await Promise.all(Array.from({ length: 50 }, (_, visitor) => producer.recordClick(aVisit(`together-${visitor}`))));
     const jobs = await queue.queued('click');
@@ -51,7 +51,7 @@ describe('recording clicks', () => {
     expect(jobs.length).toBeLessThan(5);
   });
 
-  it('records one click an hour per visitor, whose id every other visit gets', async () => {
+  it('records one click an hour per visitor, and returns its id for the other visits', async () => {
     const producer = await queue.aProducer();
     const results = await Promise.all(Array.from({ length: 20 }, () => producer.recordClick(aVisit('same'))));
     results.push(await producer.recordClick(aVisit('same')));
@@ -70,7 +70,7 @@ describe('recording clicks', () => {
     expect(await queuedIds()).toHaveLength(20);
   });
 
-  it('lets a claim go after an hour', async () => {
+  it('expires a claim after an hour', async () => {
     const producer = await queue.aProducer();
     await producer.recordClick(aVisit('hourly'));
     const left = await queue.admin.pttl(claimKey(aVisit('hourly').claim));
@@ -84,7 +84,7 @@ describe('recording clicks', () => {
     await expect(producer.recordClick(click)).rejects.toMatchObject({ code: 'unprocessable_entity' });
   });
 
-  it('sends what is waiting before it closes', async () => {
+  it('sends the waiting clicks before it closes', async () => {
     const producer = await queue.aProducer();
     const recording = Promise.all(
       Array.from({ length: 30 }, (_, visitor) => producer.recordClick(aVisit(`c-${visitor}`))),
@@ -95,8 +95,8 @@ describe('recording clicks', () => {
   });
 });
 
-describe('clicks that Redis does not take', () => {
-  it('are on disk, once, when the answer to their transaction is late', async () => {
+describe('clicks that Redis does not accept in time', () => {
+  it('are recorded once when the answer to their transaction is late', async () => {
     const producer = await queue.aProducer({ clickDeadlineMs: 100 });
     await producer.recordClick(aVisit('first'));
     const click = aVisit('late');
@@ -108,7 +108,7 @@ describe('clicks that Redis does not take', () => {
     expect((await queuedIds()).filter((id) => id === click.clickId)).toHaveLength(1);
   });
 
-  it('are there although their transaction, whose answer was late, had struck them as counted before', async () => {
+  it('are all recorded, even those that their transaction discarded as counted before, when its answer is late', async () => {
     const counted = aVisit('counted elsewhere');
     await (await queue.aProducer()).recordClick(counted);
     const producer = await queue.aProducer({ clickDeadlineMs: 100 });
@@ -123,7 +123,7 @@ describe('clicks that Redis does not take', () => {
     expect(await producer.recordClick(aVisit('new here'))).toMatchObject({ clickId: clicks[1]?.clickId });
   });
 
-  it('are not struck by their own transaction once another process has replayed them', async () => {
+  it('are not discarded by their own transaction once another process has replayed them', async () => {
     const counted = aVisit('counted elsewhere');
     await (await queue.aProducer()).recordClick(counted);
     const slow = await queue.aProducer({ clickDeadlineMs: 100 });
@@ -141,7 +141,7 @@ describe('clicks that Redis does not take', () => {
     expect(new Set(await queuedIds())).toEqual(both);
   });
 
-  it('are spooled while Redis is away, and queued with their claims when it is back', async () => {
+  it('are spooled while Redis is down, and queued with their claims when it is back', async () => {
     const producer = await queue.aProducer({ clickDeadlineMs: 100 });
     await queue.redis.kill9();
     const clicks = Array.from({ length: 40 }, (_, visitor) => aVisit(`away-${visitor}`));
@@ -160,13 +160,13 @@ describe('clicks that Redis does not take', () => {
     const since = performance.now();
     for (const click of clicks) expect(await producer.recordClick(click)).toMatchObject({ recorded: true });
     expect(await producer.recordClick(aVisit('hang-3'))).toEqual({ clickId: clicks[3]?.clickId, recorded: false });
-    // Only the first pays for finding out.
+    // Only the first waits for the deadline.
     expect(performance.now() - since).toBeLessThan(4000);
     queue.proxy.pass();
     await waitFor(async () => (await queuedIds()).length === 10, { what: 'the spool to be replayed' });
   });
 
-  it('are recorded when Redis forgets its scripts', async () => {
+  it('are recorded when Redis loses its scripts', async () => {
     const producer = await queue.aProducer({ clickDeadlineMs: 100 });
     await producer.recordClick(aVisit('scripts-1'));
     await queue.admin.script('FLUSH');

@@ -36,7 +36,7 @@ function aSaleCommit(owner: string, name = invoiceClaim('ws_1', 'in_1')): Commit
 describe('claims', () => {
   const names = [invoiceClaim('ws_1', 'in_1'), leadClaim('ws_1', 'jane', 'Sign up')];
 
-  it('belong to whoever takes them first, who may ask again', async () => {
+  it('belong to the owner that takes them first, and taking them again succeeds', async () => {
     const { claims } = await queue.aProducer();
     expect(await claims.take(names, 'one')).toEqual([{ state: 'mine' }, { state: 'mine' }]);
     expect(await claims.take(names, 'one')).toEqual([{ state: 'mine' }, { state: 'mine' }]);
@@ -48,7 +48,7 @@ describe('claims', () => {
     ]);
   });
 
-  it('are given back by their owner only', async () => {
+  it('are released by their owner only', async () => {
     const { claims } = await queue.aProducer();
     await claims.take(names, 'one');
     await claims.release(names, 'two');
@@ -65,7 +65,7 @@ describe('claims', () => {
     expect(left).toBeLessThanOrEqual(30_000);
   });
 
-  it('answer with an error to retry when Redis is away', async () => {
+  it('fail with an error that allows a retry when Redis is down', async () => {
     const { claims } = await queue.aProducer();
     await queue.redis.kill9();
     await expect(claims.take(names, 'one')).rejects.toMatchObject({ status: 500, retryAfterSeconds: 1 });
@@ -74,7 +74,7 @@ describe('claims', () => {
 });
 
 describe('commits', () => {
-  it('of a new customer leave it pending, for a day at most, unless they come too late', async () => {
+  it('of a new customer make it pending, for a day at most; late ones do not', async () => {
     const producer = await queue.aProducer();
     const row = ['7', '77', 1, 0, 'ext_1', '', 'FR', '2', 0, '{"id":"cus_1"}'];
     const commit = (number: string, owner: string) => ({
@@ -107,7 +107,7 @@ describe('commits', () => {
     expect(await producer.claims.read([name])).toMatchObject([{ state: 'final' }]);
   });
 
-  it('take claims that are free in the same step, and record nothing when one of them is held', async () => {
+  it('take free claims in the same transaction, and record nothing when one of them is held', async () => {
     const producer = await queue.aProducer();
     const [invoice, lead] = [invoiceClaim('ws_1', 'in_1'), leadClaim('ws_1', 'jane', 'Sign up')];
     const commit = (answer: string) => {
@@ -133,7 +133,7 @@ describe('commits', () => {
     ]);
   });
 
-  it('that come together share a job a kind', async () => {
+  it('that are concurrent share one job per kind', async () => {
     const producer = await queue.aProducer();
     await Promise.all(
       Array.from({ length: 30 }, () => producer.commit({ rows: [{ kind: 'sale', row: aSale() }], finals: [] })),
@@ -143,7 +143,7 @@ describe('commits', () => {
     expect(jobs.flatMap(({ rows }) => rows)).toHaveLength(30);
   });
 
-  it('keep click rows of their own apart from recorded clicks', async () => {
+  it('can contain click rows, next to clicks that are recorded', async () => {
     const producer = await queue.aProducer();
     const row = aClick();
     const click = aVisit('v');
@@ -152,7 +152,7 @@ describe('commits', () => {
     expect(ids.sort()).toEqual([click.clickId, row[2]].sort());
   });
 
-  it('record nothing when their claim has passed to someone else, and leave their neighbours alone', async () => {
+  it('record nothing when another owner holds their claim, without effect on other commits of the batch', async () => {
     const producer = await queue.aProducer();
     const [mine, lost] = [invoiceClaim('ws_1', 'mine'), invoiceClaim('ws_1', 'lost')];
     await producer.claims.take([mine, lost], 'slow');
@@ -165,7 +165,7 @@ describe('commits', () => {
     expect(outcomes[1]?.status).toBe('fulfilled');
     expect(await queue.admin.get(claimKey(lost))).toBe('p:someone else');
     expect(await queue.admin.get(stateKey(`customer:${lost}`))).toBeNull();
-    // The writer leaves out what the transaction has struck from the job.
+    // The writer skips the rows that the transaction has discarded.
     for (const kind of ['lead', 'sale'] as const) {
       expect(await queue.queued(kind)).toMatchObject([{ rows: [{}, {}], progress: '{"struck":[0]}' }]);
     }
@@ -177,7 +177,7 @@ describe('commits', () => {
     expect(await queue.queued('sale')).toMatchObject([{ progress: '{"struck":[0]}' }]);
   });
 
-  it('are refused once their owner is older than ten seconds', async () => {
+  it('are refused more than ten seconds after their claim was taken', async () => {
     let time = Date.now();
     const producer = await queue.aProducer({ now: () => time });
     const name = invoiceClaim('ws_1', 'in_1');
@@ -188,7 +188,7 @@ describe('commits', () => {
     expect(await queue.queued('sale')).toEqual([]);
   });
 
-  it('fail at once, with nothing recorded, when Redis is away', async () => {
+  it('fail at once, with nothing recorded, when Redis is down', async () => {
     const producer = await queue.aProducer();
     const name = invoiceClaim('ws_1', 'in_1');
     await producer.claims.take([name], 'one');
@@ -221,7 +221,7 @@ describe('commits', () => {
     expect(await producer.claims.read([name])).toEqual([{ state: 'final', value: 'answer of one' }]);
   });
 
-  it('that nobody answered are settled under the same job when Redis comes back', async () => {
+  it('are recorded under the same job when Redis answers late', async () => {
     const producer = await queue.aProducer();
     await producer.claims.take([invoiceClaim('ws_1', 'in_1')], 'one');
     queue.proxy.holdRequests();
@@ -232,7 +232,7 @@ describe('commits', () => {
     expect(await queue.queued('sale')).toHaveLength(1);
   });
 
-  it('take state keys of the queue only', async () => {
+  it('accept state keys of the queue only', async () => {
     const producer = await queue.aProducer();
     const request = { rows: [], finals: [], state: [{ key: 'elsewhere', value: '', ttlMs: 1 }] };
     await expect(producer.commit(request)).rejects.toThrow(TypeError);

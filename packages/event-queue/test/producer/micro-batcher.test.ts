@@ -26,7 +26,7 @@ describe('the micro-batcher', () => {
     vi.useRealTimers();
   });
 
-  it('sends what came together as one batch', async () => {
+  it('sends items added together as one batch', async () => {
     const { batcher, batches } = aBatcher();
     for (const item of [1, 2, 3]) batcher.add(item, 1, 10);
     expect(batches).toEqual([]);
@@ -34,7 +34,7 @@ describe('the micro-batcher', () => {
     expect(batches).toEqual([[1, 2, 3]]);
   });
 
-  it('lets an item wait for company only after a batch that had some', async () => {
+  it('delays an item only if the batch before it was large', async () => {
     vi.useFakeTimers();
     const { batcher, batches, finishOne } = aBatcher({ loneRowsMax: 1, delayMs: 60_000 });
     batcher.add(1, 1, 1);
@@ -55,7 +55,7 @@ describe('the micro-batcher', () => {
     expect(batches).toEqual([[1], [2, 3], [4]]);
   });
 
-  it('never exceeds its rows, and sends a full batch without waiting', () => {
+  it('never exceeds its limit of rows, and sends a full batch without delay', () => {
     const { batcher, batches } = aBatcher({ delayMs: 60_000 });
     batcher.add(1, 6, 1);
     batcher.add(2, 6, 1);
@@ -64,7 +64,7 @@ describe('the micro-batcher', () => {
     expect(batches).toEqual([[1], [2, 3]]);
   });
 
-  it('never exceeds its bytes unless one item alone does', () => {
+  it('never exceeds its limit of bytes, except for a single item', () => {
     const { batcher, batches } = aBatcher({ delayMs: 60_000, inFlightMax: 9 });
     batcher.add(1, 1, 600);
     batcher.add(2, 1, 600);
@@ -72,7 +72,7 @@ describe('the micro-batcher', () => {
     expect(batches).toEqual([[1], [2], [3]]);
   });
 
-  it('lets the open batch grow while as many as allowed are under way', async () => {
+  it('lets the open batch grow while the limit of batches in flight is reached', async () => {
     vi.useFakeTimers();
     const { batcher, batches, finishOne } = aBatcher({ inFlightMax: 1, delayMs: 5 });
     batcher.add(1, 1, 1);
@@ -86,7 +86,7 @@ describe('the micro-batcher', () => {
     expect(batches[1]).toEqual([2, 3, 4]);
   });
 
-  it('sends everything on closing and waits for it', async () => {
+  it('sends everything on close, and waits until it is sent', async () => {
     const { batcher, batches, finishOne } = aBatcher({ delayMs: 60_000, inFlightMax: 1, rowsMax: 1 });
     for (const item of [1, 2, 3]) batcher.add(item, 1, 1);
     let isClosed = false;

@@ -9,7 +9,7 @@ import { createDeadLetters, type DeadLetter } from '../../src/queue/dead-letters
 import { createJobAdder } from '../../src/queue/job-adder.js';
 import { rowJobId } from '../../src/queue/job-id.js';
 import { jobKey, queueKey } from '../../src/queue/keys.js';
-import { createClickMarkers } from '../../src/spool/batch-markers.js';
+import { createMarkerSequence } from '../../src/spool/batch-markers.js';
 import { createManifest } from '../../src/writer/manifest.js';
 
 let server: TestRedis;
@@ -45,21 +45,21 @@ const letter = (jobId: string): DeadLetter => ({
 });
 const parked = async () => (await listDeadLetters(admin)).total;
 
-/** Everything that adds jobs in a transaction, by what it is called. */
+/** Every operation that adds jobs in a transaction: its name, its queue and the call. */
 const WRITES: readonly (readonly [string, 'dead-letter' | 'webhook' | 'click', () => Promise<unknown>])[] = [
   ['parking a dead letter', 'dead-letter', () => createDeadLetters(redis).park([letter('parked')])],
   ['sending webhook jobs', 'webhook', () => createWebhookJobSender(redis).send([{ id: 'wh-1', data: '{}' }])],
   [
-    'acknowledging a group with webhook jobs',
+    'acknowledging a batch with webhook jobs',
     'webhook',
-    () => createManifest(redis).acknowledgeWith('group', ['job'], [{ id: 'wh-1', data: '{}' }]),
+    () => createManifest(redis).acknowledgeWith('batch', ['job'], [{ id: 'wh-1', data: '{}' }]),
   ],
   [
     'adding a batch',
     'click',
     () => {
       const job = { kind: 'click', jobId: 'batch', version: 1, rowCount: 1, rows: '[]' } as const;
-      const marker = createClickMarkers(Date.now)();
+      const marker = createMarkerSequence(Date.now)();
       return runTransaction(createJobAdder(redis), { jobs: [job], clicks: [], marker, entries: [] });
     },
   ],
@@ -71,7 +71,7 @@ describe.each(WRITES)('%s', (_what, queue, write) => {
     await admin.set('watched', 'changed');
     await expect(write()).rejects.toThrow();
     expect(await admin.exists(queueKey(queue, 'wait'))).toBe(0);
-    // The connection is as good as before.
+    // The connection is still usable.
     await write();
     expect(await admin.llen(queueKey(queue, 'wait'))).toBe(1);
   });
@@ -133,7 +133,7 @@ describe('replaying a dead letter', () => {
   });
 });
 
-it('no other code runs a transaction or a pipeline past the check of its answers', () => {
+it('no other code runs a transaction or a pipeline without checking the replies', () => {
   const root = join(import.meta.dirname, '../../../..');
   const sources = ['packages', 'services'].flatMap((kind) =>
     readdirSync(join(root, kind)).flatMap((room) =>

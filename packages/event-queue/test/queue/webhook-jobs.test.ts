@@ -4,12 +4,12 @@ import {
   createWebhookJobSender,
   type EventWriter,
   type EventWriterOptions,
+  type InsertedBatch,
   replayDeadLetters,
   type WebhookJob,
-  type WrittenGroup,
 } from '../../src/index.js';
 import { createDeadLetters } from '../../src/queue/dead-letters.js';
-import { untoldRow } from '../../src/queue/job-rows.js';
+import { silentRow } from '../../src/queue/job-rows.js';
 import { jobKey, queueKey } from '../../src/queue/keys.js';
 import { startWriterFixture, type WriterFixture } from '../writer/writer-fixture.js';
 
@@ -35,8 +35,8 @@ function startWriter(options: Partial<EventWriterOptions>): EventWriter {
 }
 
 const rowIds = (rows: readonly string[]) => rows.map((row) => String(JSON.parse(row)[2]));
-/** A job for each row of a group. */
-const jobPerRow = async ({ rows }: WrittenGroup): Promise<WebhookJob[]> =>
+/** Creates a job for each row of a batch. */
+const jobPerRow = async ({ rows }: InsertedBatch): Promise<WebhookJob[]> =>
   rowIds(rows).map((id) => ({ id: `wh-${id}`, data: JSON.stringify({ id }) }));
 
 const now = () => Date.now();
@@ -47,8 +47,8 @@ const storedIds = async () =>
     ({ id }) => id,
   );
 
-describe('jobs that follow an insert', () => {
-  it('are there when the insert is acknowledged, for every row of it', async () => {
+describe('webhook jobs of an insert', () => {
+  it('are added when the insert is acknowledged, for every row of it', async () => {
     const rows = clicks(3);
     startWriter({ webhookJobsOf: jobPerRow });
     await fixture.add('click', rows);
@@ -60,67 +60,67 @@ describe('jobs that follow an insert', () => {
     });
   });
 
-  it('are made by the next writer when the first one stops between the insert and them', async () => {
+  it('are added by the next writer when the first one stops between the insert and its acknowledgement', async () => {
     const rows = clicks(2);
-    let insertedGroup = '';
+    let insertedBatch = '';
     const first = startWriter({
       closeMs: 100,
-      webhookJobsOf: ({ groupId }) => {
-        insertedGroup = groupId;
-        return Promise.reject(new Error('nobody may know yet'));
+      webhookJobsOf: ({ batchId }) => {
+        insertedBatch = batchId;
+        return Promise.reject(new Error('no webhooks yet'));
       },
     });
     await fixture.add('click', rows);
-    await waitFor(() => insertedGroup !== '', { what: 'the insert' });
+    await waitFor(() => insertedBatch !== '', { what: 'the insert' });
     expect(await storedIds()).toHaveLength(2);
     await first.close();
     expect(await webhookJobs()).toEqual([]);
 
-    let repeatedGroup = '';
+    let repeatedBatch = '';
     startWriter({
-      webhookJobsOf: (group) => {
-        repeatedGroup = group.groupId;
-        return jobPerRow(group);
+      webhookJobsOf: (batch) => {
+        repeatedBatch = batch.batchId;
+        return jobPerRow(batch);
       },
     });
     await waitFor(async () => (await webhookJobs()).length === 2, { what: 'the jobs', timeoutMs: 20_000 });
     await fixture.untilDrained();
-    expect(repeatedGroup).toBe(insertedGroup);
+    expect(repeatedBatch).toBe(insertedBatch);
     expect(await storedIds()).toHaveLength(2);
   });
 
-  it('pass over rows that are not told, in an insert, its repeat and a replay; those are stored all the same', async () => {
+  it('are not added for silent rows, in an insert, its repeat and a replay; those rows are stored like others', async () => {
     const rows = Array.from({ length: 3 }, () => JSON.stringify(aLead({ timestampMs: now() })));
-    const [told = '', ...others] = rows;
-    const [stopped = '', replayed = ''] = others.map(untoldRow);
-    const [toldId] = rowIds([told]);
+    const [announced = '', ...others] = rows;
+    const [stopped = '', replayed = ''] = others.map(silentRow);
+    const [announcedId] = rowIds([announced]);
     let isInserted = false;
     const first = startWriter({
       closeMs: 100,
       webhookJobsOf: () => {
         isInserted = true;
-        return Promise.reject(new Error('nobody may know yet'));
+        return Promise.reject(new Error('no webhooks yet'));
       },
     });
-    await fixture.add('lead', [stopped, told]);
+    await fixture.add('lead', [stopped, announced]);
     await waitFor(() => isInserted, { what: 'the insert' });
     await first.close();
 
-    const groups: string[][] = [];
+    const batches: string[][] = [];
     startWriter({
-      webhookJobsOf: (group) => {
-        groups.push(rowIds(group.rows));
-        return jobPerRow(group);
+      webhookJobsOf: (batch) => {
+        batches.push(rowIds(batch.rows));
+        return jobPerRow(batch);
       },
     });
     await createDeadLetters(fixture.admin).park([
-      { kind: 'lead', version: 1, row: replayed, error: 'mended by now', at: now(), jobId: 'letter', index: 0 },
+      { kind: 'lead', version: 1, row: replayed, error: 'fixed since then', at: now(), jobId: 'letter', index: 0 },
     ]);
     expect(await replayDeadLetters(fixture.admin)).toBe(1);
     await waitFor(async () => (await webhookJobs()).length === 1, { what: 'the job', timeoutMs: 20_000 });
     await fixture.untilDrained();
-    expect(groups).toEqual([[toldId]]);
-    expect(await webhookJobs()).toEqual([`wh-${toldId}`]);
+    expect(batches).toEqual([[announcedId]]);
+    expect(await webhookJobs()).toEqual([`wh-${announcedId}`]);
     const stored = await fixture.select<{ id: string }>(
       'SELECT toString(event_id) AS id FROM lead_events WHERE event_id IN {ids:Array(String)} ORDER BY id',
       { ids: rowIds(rows) },
@@ -128,12 +128,12 @@ describe('jobs that follow an insert', () => {
     expect(stored.map(({ id }) => id)).toEqual(rowIds(rows).sort());
   });
 
-  it('keep the insert unacknowledged until they are added, also when Redis has forgotten its scripts', async () => {
+  it('are added before the insert is acknowledged, also when Redis has lost its scripts', async () => {
     const rows = clicks(1);
     startWriter({
-      async webhookJobsOf(group) {
+      async webhookJobsOf(batch) {
         await fixture.admin.script('FLUSH');
-        return jobPerRow(group);
+        return jobPerRow(batch);
       },
     });
     await fixture.add('click', rows);
@@ -142,22 +142,22 @@ describe('jobs that follow an insert', () => {
     expect(await storedIds()).toHaveLength(1);
   });
 
-  it('are not asked for when nothing of a group was inserted', async () => {
-    let isAsked = false;
+  it('are not created when no row of a batch was inserted', async () => {
+    let isCalled = false;
     startWriter({
       async webhookJobsOf() {
-        isAsked = true;
+        isCalled = true;
         return [];
       },
     });
     await fixture.add('click', ['["1",5,"forged"]']);
     await fixture.untilDrained();
-    expect(isAsked).toBe(false);
+    expect(isCalled).toBe(false);
   });
 });
 
-describe('webhook jobs that follow no insert', () => {
-  it('are added once however often they are sent, and not before their delay', async () => {
+describe('webhook jobs without an insert', () => {
+  it('are added once however often they are sent, and wait for their delay', async () => {
     const sender = createWebhookJobSender(fixture.admin);
     const job = { id: 'wh-1', data: '{}' };
     await sender.send([job, { id: 'wh-2', data: '{}', delayMs: 60_000 }]);

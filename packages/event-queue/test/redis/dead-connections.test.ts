@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { aVisit, type QueueFixture, startQueueFixture } from '../queue-fixture.js';
 import { startWriterFixture, type WriterFixture } from '../writer/writer-fixture.js';
 
-// What is left of a connection when the other host is gone, or something between has forgotten it: it stands, and nothing comes.
+// A dead connection: the other host is gone, or a router has dropped the connection. It stays open, but nothing is received.
 
 const NOTICED_WITHIN_MS = 45_000;
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => Promise.all([queue.stop(), fixture.stop()]));
 
-it('a producer whose connection is dead makes a new one, and has its clicks in the queue once', {
+it('a producer replaces a dead connection, and its clicks are queued once', {
   timeout: 90_000,
 }, async () => {
   const producer = await queue.aProducer({ clickDeadlineMs: 50 });
@@ -30,14 +30,14 @@ it('a producer whose connection is dead makes a new one, and has its clicks in t
         () => true,
         () => false,
       ),
-    { what: 'a sale to be taken', timeoutMs: NOTICED_WITHIN_MS },
+    { what: 'a sale to be accepted', timeoutMs: NOTICED_WITHIN_MS },
   );
   const clickIds = async () => (await queue.queued('click')).flatMap(({ rows }) => rows.map((row) => row[2]));
   await waitFor(async () => (await clickIds()).length === 2, { what: 'the click of the spool' });
   expect(new Set(await clickIds())).toEqual(new Set(visits.map(({ clickId }) => clickId)));
 });
 
-it('a writer whose connections are dead makes new ones, and writes what waited', { timeout: 90_000 }, async () => {
+it('a writer replaces dead connections, and writes the waiting jobs', { timeout: 90_000 }, async () => {
   const proxy = await startTcpProxy(fixture.redis.port);
   fixture.aWriter({ redisUrl: `redis://127.0.0.1:${proxy.port}` });
   const click = () => {

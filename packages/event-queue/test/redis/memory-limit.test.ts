@@ -1,5 +1,6 @@
 import { aSale, waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { memoryOf } from '../../src/redis/info.js';
 import { aVisit, type QueueFixture, startQueueFixture } from '../queue-fixture.js';
 
 const LIMIT_BYTES = 40_000_000;
@@ -15,9 +16,9 @@ const aSaleOnly = () => ({ rows: [{ kind: 'sale' as const, row: aSale() }], fina
 
 /** Fills Redis up to a share of its limit. */
 async function fillTo(share: number): Promise<void> {
-  const used = Number(/^used_memory:(\d+)/m.exec(await queue.admin.info('memory'))?.[1]);
-  // Jemalloc rounds a large value up by as much as an eighth: many small ones come closer.
-  const missing = LIMIT_BYTES * share - used;
+  const { usedBytes } = memoryOf(await queue.admin.info('memory'));
+  // Jemalloc rounds the size of a large value up by as much as an eighth; many small ones come closer to the target.
+  const missing = LIMIT_BYTES * share - usedBytes;
   const piece = Buffer.alloc(40_000);
   const pipeline = queue.admin.pipeline();
   for (let index = 0; index < missing / 41_200; index++) pipeline.set(`ballast:${index}`, piece);
@@ -25,10 +26,10 @@ async function fillTo(share: number): Promise<void> {
 }
 
 describe('a Redis that runs out of memory', () => {
-  it('sheds /track at 70 % and goes on taking clicks', async () => {
+  it('sheds /track at 70 %, but still accepts clicks', async () => {
     const producer = await queue.aProducer({ memoryPollMs: 10 });
     await fillTo(0.75);
-    await waitFor(() => producer.load() === 'shed-track', { what: 'the load to be noticed' });
+    await waitFor(() => producer.load() === 'shed-track', { what: 'the load to be detected' });
     await expect(producer.commit(aSaleOnly())).rejects.toMatchObject({
       code: 'rate_limit_exceeded',
       retryAfterSeconds: expect.any(Number),
@@ -37,12 +38,12 @@ describe('a Redis that runs out of memory', () => {
     expect(await queue.queued('click')).toHaveLength(1);
   });
 
-  it('gets no clicks at 85 %, which wait on disk until there is room', async () => {
+  it('gets no clicks at 85 %: they stay on disk until memory is free again', async () => {
     const producer = await queue.aProducer({ memoryPollMs: 10 });
     const counted = aVisit('counted before');
     await producer.recordClick(counted);
     await fillTo(0.9);
-    await waitFor(() => producer.load() === 'spool-clicks', { what: 'the load to be noticed' });
+    await waitFor(() => producer.load() === 'spool-clicks', { what: 'the load to be detected' });
     expect(await producer.recordClick(aVisit('counted before'))).toEqual({ clickId: counted.clickId, recorded: false });
     const click = aVisit('spooled');
     expect(await producer.recordClick(click)).toEqual({ clickId: click.clickId, recorded: true });
@@ -53,7 +54,7 @@ describe('a Redis that runs out of memory', () => {
     });
   });
 
-  it('loses no click and acknowledges no commit at the very limit', async () => {
+  it('loses no click and acknowledges no commit at the limit', async () => {
     const producer = await queue.aProducer({ memoryPollMs: 60_000 });
     await fillTo(1.05);
     const clicks = Array.from({ length: 20 }, (_, visitor) => aVisit(`full-${visitor}`));

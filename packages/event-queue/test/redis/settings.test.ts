@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 afterAll(async () => {
   admin.disconnect();
-  // It may be writing the log that was turned on again, and would not end before.
+  // Killed, because a server that rewrites its append-only file ends only after that.
   await server.kill9();
   await server.stop();
 });
@@ -31,7 +31,7 @@ function connect(options: { readonly username?: string; readonly password?: stri
 }
 
 describe('checkRedisSettings', () => {
-  it('has nothing to say of a Redis that keeps what is queued', async () => {
+  it('returns nothing for a Redis with the right settings', async () => {
     expect(await checkRedisSettings(connect())).toEqual([]);
   });
 
@@ -47,7 +47,7 @@ describe('checkRedisSettings', () => {
     ]);
   });
 
-  it('reads what it can where CONFIG is refused, and names what it cannot', async () => {
+  it('uses INFO where CONFIG is refused, and names the settings that cannot be read', async () => {
     await admin.acl('SETUSER', 'managed', 'on', '>secret', '~*', '+@all', '-config');
     const managed = { username: 'managed', password: 'secret' };
     expect(await checkRedisSettings(connect(managed))).toEqual([expect.stringContaining('appendfsync cannot be read')]);
@@ -59,7 +59,7 @@ describe('checkRedisSettings', () => {
 });
 
 describe('warnOfRedisSettings', () => {
-  it('warns of each wrong setting once, and of what is wrong after a later connection', async () => {
+  it('warns of each wrong setting once, and checks again after a reconnect', async () => {
     const lines: string[] = [];
     await admin.config('SET', 'appendonly', 'no');
     const redis = connect();

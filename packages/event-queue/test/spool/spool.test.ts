@@ -49,7 +49,7 @@ async function replayed(spool: Spool): Promise<SpoolEntry[]> {
 
 const files = async () => (await readdir(directory)).sort();
 
-/** Makes the only file of the directory one of a process that has ended. */
+/** Renames the only file of the directory so that it belongs to a process that has ended. */
 async function orphanFile(): Promise<string> {
   const child = spawn(process.execPath, ['-e', '']);
   await once(child, 'exit');
@@ -61,7 +61,7 @@ async function orphanFile(): Promise<string> {
 }
 
 describe('the spool', () => {
-  it('gives back every entry as it was, and leaves nothing behind', async () => {
+  it('replays every entry unchanged, and leaves no file', async () => {
     const spool = aSpool();
     const entries = Array.from({ length: 100 }, () => anEntry());
     await Promise.all(entries.map((entry) => spool.append(entry)));
@@ -71,7 +71,7 @@ describe('the spool', () => {
     expect(await files()).toEqual([]);
   });
 
-  it('goes on where sending failed', async () => {
+  it('resumes a replay at the entry that could not be sent', async () => {
     const spool = aSpool();
     const entries = Array.from({ length: 70 }, () => anEntry());
     await Promise.all(entries.map((entry) => spool.append(entry)));
@@ -85,7 +85,7 @@ describe('the spool', () => {
     expect(await files()).toEqual([]);
   });
 
-  it('takes over the file of a dead process and ignores the entry that a kill tore off', async () => {
+  it('takes over the file of a dead process, and ignores its incomplete last entry', async () => {
     const first = aSpool();
     const entries = [anEntry(), anEntry()];
     for (const entry of entries) await first.append(entry);
@@ -96,14 +96,14 @@ describe('the spool', () => {
     expect(await files()).toEqual([]);
   });
 
-  it('leaves the file of a living process alone', async () => {
+  it('does not take over the file of a living process', async () => {
     const owner = aSpool();
     await owner.append(anEntry());
     expect(await replayed(aSpool())).toEqual([]);
     expect(await replayed(owner)).toHaveLength(1);
   });
 
-  it('acknowledges nothing that went into a file which was taken away meanwhile', async () => {
+  it('writes an entry again when its file was taken over meanwhile', async () => {
     const owner = aSpool();
     await owner.append(anEntry());
     const taken = await orphanFile();
@@ -113,7 +113,7 @@ describe('the spool', () => {
     expect(await replayed(owner)).toEqual([late]);
   });
 
-  it('reads on behind bytes that the disk has changed, and keeps the file for inspection', async () => {
+  it('skips bytes that are corrupt on disk, and keeps the file for inspection', async () => {
     const spool = aSpool();
     const entries = [anEntry('["first"]'), anEntry('["second"]'), anEntry('["third"]')];
     for (const entry of entries) await spool.append(entry);
@@ -124,7 +124,7 @@ describe('the spool', () => {
     expect(await files()).toEqual([`${name}.damaged`]);
   });
 
-  it('refuses what would exceed its limit, and takes more once it has been replayed', async () => {
+  it('refuses an entry that would exceed its limit, and accepts more once it has been replayed', async () => {
     const spool = aSpool({ bytesMax: 3000 });
     const big = 'x'.repeat(2000);
     await spool.append(anEntry(big));
@@ -133,7 +133,7 @@ describe('the spool', () => {
     await expect(spool.append(anEntry(big))).resolves.toBeUndefined();
   });
 
-  it('reports a directory it cannot write to instead of pretending', async () => {
+  it('rejects an entry when its directory cannot be written', async () => {
     await appendFile(join(directory, 'a-file'), '');
     const spool = aSpool({ directory: join(directory, 'a-file', 'below') });
     await expect(spool.append(anEntry())).rejects.toThrow();

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type CoalescerOptions, createCoalescer } from '../../src/writer/coalescer.js';
 
 function aCoalescer(options: Partial<CoalescerOptions<string>> = {}) {
-  const groups: { jobs: readonly string[]; reason: string }[] = [];
+  const batches: { jobs: readonly string[]; reason: string }[] = [];
   const coalescer = createCoalescer<string>({
     rowsMax: 100,
     bytesMax: 1000,
@@ -11,67 +11,67 @@ function aCoalescer(options: Partial<CoalescerOptions<string>> = {}) {
     jobsMax: 50,
     concurrency: 2,
     write: async (jobs, reason) => {
-      groups.push({ jobs, reason });
+      batches.push({ jobs, reason });
     },
     ...options,
   });
   const add = (job: string, rows = 1, version = 1, bytes = rows) => coalescer.add(job, { version, rows, bytes });
-  return { coalescer, groups, add };
+  return { coalescer, batches, add };
 }
 
 describe('the coalescer', () => {
-  it('never mixes versions in a group', async () => {
-    const { coalescer, groups, add } = aCoalescer();
+  it('never mixes versions in a batch', async () => {
+    const { coalescer, batches, add } = aCoalescer();
     const added = [add('a', 1, 1), add('b', 1, 2), add('c', 1, 1)];
     await coalescer.close();
     await Promise.all(added);
-    expect(groups.map(({ jobs }) => jobs)).toEqual([['a', 'c'], ['b']]);
+    expect(batches.map(({ jobs }) => jobs)).toEqual([['a', 'c'], ['b']]);
   });
 
-  it('closes a group before a job would push it over its rows or bytes', () => {
-    const { groups, add } = aCoalescer();
+  it('closes a batch before a job would exceed its limit of rows or bytes', () => {
+    const { batches, add } = aCoalescer();
     void add('a', 60);
     void add('b', 60);
-    expect(groups).toEqual([{ jobs: ['a'], reason: 'rows' }]);
+    expect(batches).toEqual([{ jobs: ['a'], reason: 'rows' }]);
     void add('c', 1, 1, 990);
-    expect(groups[1]).toEqual({ jobs: ['b'], reason: 'bytes' });
+    expect(batches[1]).toEqual({ jobs: ['b'], reason: 'bytes' });
   });
 
-  it('writes after its delay what came alone', async () => {
-    const { groups, add } = aCoalescer({ delayMs: 5 });
+  it('writes a single job after the delay', async () => {
+    const { batches, add } = aCoalescer({ delayMs: 5 });
     await add('a');
-    expect(groups).toEqual([{ jobs: ['a'], reason: 'time' }]);
+    expect(batches).toEqual([{ jobs: ['a'], reason: 'time' }]);
   });
 
-  it('does not wait for jobs that cannot come', async () => {
-    const { groups, add } = aCoalescer({ jobsMax: 3 });
+  it('does not wait when no further job can arrive', async () => {
+    const { batches, add } = aCoalescer({ jobsMax: 3 });
     await Promise.all([add('a'), add('b'), add('c')]);
-    expect(groups).toEqual([{ jobs: ['a', 'b', 'c'], reason: 'all jobs are here' }]);
+    expect(batches).toEqual([{ jobs: ['a', 'b', 'c'], reason: 'all active jobs are here' }]);
   });
 
-  it('writes no more groups at once than allowed, and all of them on closing', async () => {
+  it('limits concurrent writes, and writes every batch on close', async () => {
     const gates: (() => void)[] = [];
-    let isWritten = 0;
+    let written = 0;
     const { coalescer, add } = aCoalescer({
       concurrency: 2,
       rowsMax: 1,
       write: async () => {
         await new Promise<void>((resolve) => gates.push(resolve));
-        isWritten += 1;
+        written += 1;
       },
     });
     const added = ['a', 'b', 'c', 'd'].map((job) => add(job));
     expect(gates).toHaveLength(2);
     const closing = coalescer.close();
-    for (let group = 1; group <= 4; group++) {
-      await waitFor(() => gates.length > 0, { what: 'a group under way' });
+    for (let batch = 1; batch <= 4; batch++) {
+      await waitFor(() => gates.length > 0, { what: 'a batch in progress' });
       gates.shift()?.();
-      await waitFor(() => isWritten === group, { what: `group ${group}` });
+      await waitFor(() => written === batch, { what: `batch ${batch}` });
     }
     await Promise.all([closing, ...added]);
   });
 
-  it('tells every job of a group when it could not be written', async () => {
+  it('rejects every job of a batch that could not be written', async () => {
     const { add } = aCoalescer({
       jobsMax: 2,
       write: async () => {

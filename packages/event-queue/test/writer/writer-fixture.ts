@@ -11,18 +11,19 @@ import { silentLogger } from '../silent-logger.js';
 export interface AddedJob {
   readonly jobId?: string;
   readonly version?: number;
-  readonly struck?: readonly number[];
+  /** Indexes of the rows that the job's transaction is to have discarded. */
+  readonly discarded?: readonly number[];
 }
 
-/** A Redis, an empty database, and writers between them. */
+/** A Redis server, an empty database, and writers between them. */
 export interface WriterFixture {
   readonly redis: TestRedis;
   readonly admin: Redis;
   readonly database: TestDatabase;
   aWriter(options?: Partial<EventWriterOptions>): EventWriter;
-  /** Adds a job as a producer would. Answers its id. */
+  /** Adds a job as a producer would, and returns its id. */
   add(kind: QueueKind, rows: readonly unknown[], job?: AddedJob): Promise<string>;
-  /** Resolves when no job is left that a writer could take. */
+  /** Resolves when no job waits or is being written. */
   untilDrained(): Promise<void>;
   select<T>(query: string, params?: Record<string, unknown>): Promise<T[]>;
   stop(): Promise<void>;
@@ -43,18 +44,18 @@ export async function startWriterFixture(): Promise<WriterFixture> {
         redisUrl: redis.url,
         clickhouse: database.client,
         logger: silentLogger,
-        limits: { groupDelayMs: 10 },
+        limits: { batchDelayMs: 10 },
         closeMs: 2000,
         ...options,
       });
       writers.push(writer);
       return writer;
     },
-    async add(kind, rows, { jobId = createJobId(), version = 1, struck } = {}) {
+    async add(kind, rows, { jobId = createJobId(), version = 1, discarded } = {}) {
       const multi = await adder.transaction();
       const text = joinRows(rows.map((row) => (typeof row === 'string' ? row : JSON.stringify(row))));
       await adder.add(multi, { kind, jobId, version, rowCount: rows.length, rows: text });
-      if (struck !== undefined) multi.hset(jobKey(kind, jobId), { progress: JSON.stringify({ struck }) });
+      if (discarded !== undefined) multi.hset(jobKey(kind, jobId), { progress: JSON.stringify({ struck: discarded }) });
       await multi.exec();
       return jobId;
     },

@@ -45,7 +45,7 @@ async function counts(workspaceId: string) {
 const all = (count: number) => ({ base: count, ids: count, totals: count, days: count });
 
 describe('several writers', () => {
-  it('write jobs once that are added again and again, whoever gets them', async () => {
+  it('write a job once, even if it is added several times and to different writers', async () => {
     for (let count = 0; count < 3; count++) startWriter();
     const { workspaceId, rows } = clicks(600);
     const jobs = Array.from({ length: 120 }, (_, job) => ({
@@ -61,13 +61,13 @@ describe('several writers', () => {
 });
 
 describe('a writer', () => {
-  it('writes a job once that it is given again while it still gathers the group', async () => {
-    writers.push(fixture.aWriter({ limits: { groupDelayMs: 2000 } }));
+  it('writes a job once that is delivered again while its batch is still open', async () => {
+    writers.push(fixture.aWriter({ limits: { batchDelayMs: 2000 } }));
     const { workspaceId, rows } = clicks(5);
     const jobId = await fixture.add('click', rows);
     const startedTimes = async () => Number(await fixture.admin.hget(jobKey('click', jobId), 'ats'));
     await waitFor(async () => (await startedTimes()) === 1, { what: 'the job to be taken' });
-    // What the check for stalled jobs does once a lock was not renewed in time.
+    // The same as BullMQ's check for stalled jobs does when a lock was not renewed in time.
     await fixture.admin
       .multi()
       .del(`${jobKey('click', jobId)}:lock`)
@@ -90,7 +90,7 @@ describe('dead letters', () => {
     };
   };
 
-  it('come back to the dead letters under the same id when they are still bad', async () => {
+  it('are parked again under the same id when a replay is refused', async () => {
     startWriter();
     const { rows } = poisoned();
     const jobId = await fixture.add('click', rows);
@@ -101,7 +101,7 @@ describe('dead letters', () => {
     expect(letters.filter((letter) => letter.id === `${jobId}-1`)).toHaveLength(1);
   });
 
-  it('that are good by now are written once, however often they are replayed', async () => {
+  it('that were fixed are written once, however often they are replayed', async () => {
     startWriter();
     const { workspaceId, rows } = poisoned();
     const jobId = await fixture.add('click', rows);
@@ -109,9 +109,9 @@ describe('dead letters', () => {
     expect(await counts(workspaceId)).toEqual(all(2));
     const id = `${jobId}-1`;
     const [letter] = (await listDeadLetters(fixture.admin)).letters.filter((parked) => parked.id === id);
-    const mended = JSON.stringify({ ...letter, row: letter?.row.replace('"x"', '"2"') });
+    const fixed = JSON.stringify({ ...letter, row: letter?.row.replace('"x"', '"2"') });
     for (let time = 0; time < 3; time++) {
-      await fixture.admin.hset(`{waymark}:dead-letter:${id}`, { data: mended, name: 'rows', opts: '{}', timestamp: 1 });
+      await fixture.admin.hset(`{waymark}:dead-letter:${id}`, { data: fixed, name: 'rows', opts: '{}', timestamp: 1 });
       await fixture.admin.lrem(queueKey('dead-letter', 'wait'), 0, id);
       await fixture.admin.lpush(queueKey('dead-letter', 'wait'), id);
       expect(await replayDeadLetters(fixture.admin, { ids: [id] })).toBe(1);
@@ -122,7 +122,7 @@ describe('dead letters', () => {
     expect((await listDeadLetters(fixture.admin)).letters.map((parked) => parked.id)).not.toContain(id);
   });
 
-  it('are written when a replay that came too early was refused before', async () => {
+  it('are written by a second replay when the first one was refused', async () => {
     const { client } = fixture.database;
     await client.command({
       query: `ALTER TABLE click_events ADD CONSTRAINT no_test CHECK url != 'https://refused.example/'`,
@@ -140,7 +140,7 @@ describe('dead letters', () => {
     expect(await counts(workspaceId)).toEqual(all(3));
   });
 
-  it('are replayed all when none is named', async () => {
+  it('are all replayed when no id is given', async () => {
     startWriter();
     await fixture.add('click', ['"bad"', '"worse"']);
     await fixture.untilDrained();
@@ -151,8 +151,8 @@ describe('dead letters', () => {
   });
 });
 
-describe('a ClickHouse with a fault', () => {
-  it('ends with every row once in table and views when a view failed after the rows had landed', async () => {
+describe('when ClickHouse fails', () => {
+  it('every row is in the table and the views once, even if a view failed after the rows were stored', async () => {
     const { client } = fixture.database;
     await client.command({
       query: `CREATE MATERIALIZED VIEW failing TO link_days AS
@@ -165,13 +165,13 @@ describe('a ClickHouse with a fault', () => {
     await waitFor(() => fixture.admin.get('{waymark}:inserts'), { what: 'the insert to be tried' });
     await client.command({ query: 'DROP VIEW failing' });
     await fixture.untilDrained();
-    // Whatever was blamed on the rows meanwhile is good by now.
+    // Rows that were parked because of the failing view are written now.
     await replayDeadLetters(fixture.admin);
     await fixture.untilDrained();
     expect(await counts(workspaceId)).toEqual(all(20));
   });
 
-  it('keeps jobs while a table is missing and writes them when it is there', async () => {
+  it('jobs stay in the queue while a table is missing, and are written when it is back', async () => {
     const { client } = fixture.database;
     await client.command({ query: 'RENAME TABLE lead_events TO lead_events_away' });
     startWriter();
@@ -181,7 +181,7 @@ describe('a ClickHouse with a fault', () => {
     });
     const before = (await listDeadLetters(fixture.admin)).total;
     await Promise.all(writers.splice(0).map((writer) => writer.close()));
-    // The stopped writer has given its job back.
+    // The stopped writer has returned its job to the queue.
     expect(await fixture.admin.llen(queueKey('lead', 'wait'))).toBe(1);
     expect((await listDeadLetters(fixture.admin)).total).toBe(before);
     await client.command({ query: 'RENAME TABLE lead_events_away TO lead_events' });

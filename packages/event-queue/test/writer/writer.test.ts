@@ -3,7 +3,7 @@ import { aClick, aLead, aSale, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findPendingCustomer, listDeadLetters, pendingCustomer, readPendingCustomers } from '../../src/index.js';
 import { createJobId } from '../../src/queue/job-id.js';
-import { groupKey, jobGroupKey, jobKey, queueKey, rowsKey } from '../../src/queue/keys.js';
+import { batchOfJobKey, insertBatchKey, jobKey, queueKey, rowsKey } from '../../src/queue/keys.js';
 import { createManifest, MANIFEST_MS } from '../../src/writer/manifest.js';
 import { startWriterFixture, type WriterFixture } from './writer-fixture.js';
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.stop());
 
-/** Clicks of a workspace of their own. */
+/** Clicks of a new workspace. */
 function clicks(count: number, facts: Parameters<typeof aClick>[0] = {}) {
   workspace += 1;
   const workspaceId = String(workspace);
@@ -35,7 +35,7 @@ interface Counts {
   readonly days: number;
 }
 
-/** What the base table and each view say about a workspace's clicks. */
+/** A workspace's clicks in the base table and in each view. */
 async function counts(workspaceId: string): Promise<Counts> {
   const [row] = await fixture.select<{ ids: string[]; totals: string; slots: string; days: string }>(
     `SELECT (SELECT arraySort(groupArray(toString(click_id))) FROM click_events WHERE workspace_id = {w:UInt64}) AS ids,
@@ -63,7 +63,7 @@ const lettersOf = async (jobId: string) =>
   (await listDeadLetters(fixture.admin)).letters.filter((letter) => letter.jobId === jobId);
 
 describe('the writer', () => {
-  it('writes many small jobs in few inserts, and leaves nothing of them in Redis', async () => {
+  it('writes many small jobs in few inserts, and removes them from Redis', async () => {
     const { workspaceId, rows, ids } = clicks(200);
     const before = Number((await fixture.admin.get('{waymark}:inserts')) ?? 0);
     const jobIds = await Promise.all(rows.map((row) => fixture.add('click', [row])));
@@ -90,7 +90,7 @@ describe('the writer', () => {
     expect(totals).toMatchObject({ leads: '2', sales: '2', amount: '3000', first: new Date(now).toISOString() });
   });
 
-  it('writes customers and the names by which they are found, however often', async () => {
+  it('writes customers and the names by which they are found, idempotently', async () => {
     workspace += 1;
     const w = String(workspace);
     const row = [w, '77', 5, 0, 'ext "1"', '', 'FR', '2', Date.now(), '{}'];
@@ -109,7 +109,7 @@ describe('the writer', () => {
     );
   });
 
-  it('ends what is pending of customers with their rows, written or parked, unless another has the external id', async () => {
+  it('removes pending customers once their rows are written or parked, but no external id that another customer has by now', async () => {
     workspace += 1;
     const w = String(workspace);
     const row = (id: string, externalId: string, link = '2') => [
@@ -128,18 +128,18 @@ describe('the writer', () => {
     expect(await findPendingCustomer(fixture.admin, w, 'written')).toBeUndefined();
   });
 
-  it('leaves out the rows that their own transaction has struck', async () => {
+  it('skips the rows that their own transaction has discarded', async () => {
     const { workspaceId, rows } = clicks(4);
-    await fixture.add('click', rows, { struck: [0, 2] });
+    await fixture.add('click', rows, { discarded: [0, 2] });
     await fixture.untilDrained();
     expect(await counts(workspaceId)).toEqual(exactly([String(rows[1]?.[2]), String(rows[3]?.[2])].sort()));
   });
 
-  it('keeps a job of an unknown version for a newer writer, and writes the others meanwhile', async () => {
+  it('leaves a job of an unsupported version for a newer writer, and writes the others meanwhile', async () => {
     const { workspaceId, rows, ids } = clicks(2);
     const jobId = await fixture.add('click', [['of', 'the', 'future']], { version: 99 });
     await fixture.add('click', rows);
-    await waitFor(() => fixture.admin.zscore(queueKey('click', 'delayed'), jobId), { what: 'the job to be put aside' });
+    await waitFor(() => fixture.admin.zscore(queueKey('click', 'delayed'), jobId), { what: 'the job to be delayed' });
     await fixture.untilDrained();
     expect(await counts(workspaceId)).toEqual(exactly(ids));
     expect(await fixture.admin.get(rowsKey('click', jobId))).toBe('["of","the","future"]');
@@ -147,44 +147,44 @@ describe('the writer', () => {
   });
 });
 
-describe('a job that comes again', () => {
-  it('is completed without another insert when its group was acknowledged', async () => {
+describe('a job that is added again', () => {
+  it('is completed without another insert when its batch was acknowledged', async () => {
     const { workspaceId, rows, ids } = clicks(3);
     const jobId = await fixture.add('click', rows);
     await fixture.untilDrained();
-    // The same job with other rows: had the writer looked at them, they would be there.
+    // The same job with other rows: they would be in ClickHouse if the writer had inserted them.
     const other = clicks(1, { timestampMs: Date.now() });
     await fixture.add('click', other.rows, { jobId });
     await fixture.untilDrained();
     expect(await counts(workspaceId)).toEqual(exactly(ids));
     expect(await counts(other.workspaceId)).toEqual(exactly([]));
-    const left = await fixture.admin.pttl(jobGroupKey(jobId));
+    const left = await fixture.admin.pttl(batchOfJobKey(jobId));
     expect(left).toBeGreaterThan(MANIFEST_MS - MINUTE_MS);
   });
 
-  it('repeats its whole group under the same token when that was not acknowledged', async () => {
+  it('repeats the insert of its whole batch under the same token when that was not acknowledged', async () => {
     const { workspaceId, rows, ids } = clicks(6);
     const jobIds = await Promise.all([0, 2, 4].map((at) => fixture.add('click', rows.slice(at, at + 2))));
     await fixture.untilDrained();
-    const groupId = (await fixture.admin.get(jobGroupKey(jobIds[0] ?? ''))) ?? '';
-    const group = await createManifest(fixture.admin).read(groupId);
-    // As after a kill between the insert and its acknowledgement: the jobs are still there, the group is open.
-    await fixture.admin.hset(groupKey(groupId), 'state', 'open');
-    for (const jobId of group?.jobIds ?? []) {
+    const batchId = (await fixture.admin.get(batchOfJobKey(jobIds[0] ?? ''))) ?? '';
+    const batch = await createManifest(fixture.admin).read(batchId);
+    // As after a kill between the insert and its acknowledgement: the jobs are still queued, and the batch is open.
+    await fixture.admin.hset(insertBatchKey(batchId), 'state', 'open');
+    for (const jobId of batch?.jobIds ?? []) {
       const at = jobIds.indexOf(jobId) * 2;
       await fixture.add('click', rows.slice(at, at + 2), { jobId });
     }
     await fixture.untilDrained();
     expect(await counts(workspaceId)).toEqual(exactly(ids));
-    expect(await fixture.admin.hget(groupKey(groupId), 'state')).toBe('acknowledged');
+    expect(await fixture.admin.hget(insertBatchKey(batchId), 'state')).toBe('acknowledged');
   });
 
-  it('is inserted by the rows that are absent when the group is too old for the window of tokens', async () => {
+  it('has only its absent rows inserted when the deduplication token of its batch may have expired', async () => {
     const { workspaceId, rows, ids } = clicks(4);
     const jobId = await fixture.add('click', rows);
     await fixture.untilDrained();
-    const groupId = (await fixture.admin.get(jobGroupKey(jobId))) ?? '';
-    await fixture.admin.hset(groupKey(groupId), { state: 'open', inserts: -1_000_000 });
+    const batchId = (await fixture.admin.get(batchOfJobKey(jobId))) ?? '';
+    await fixture.admin.hset(insertBatchKey(batchId), { state: 'open', inserts: -1_000_000 });
     await fixture.database.client.command({
       query: 'DELETE FROM click_events WHERE workspace_id = {w:UInt64} AND click_id = {id:String}',
       query_params: { w: workspaceId, id: ids[0] },
@@ -194,7 +194,7 @@ describe('a job that comes again', () => {
     expect((await counts(workspaceId)).ids).toEqual(ids);
   });
 
-  it('is checked against ClickHouse row by row when it is older than the manifest', async () => {
+  it('is compared with ClickHouse row by row when its manifest entry may have expired', async () => {
     const { workspaceId, rows, ids } = clicks(10, { timestampMs: Date.now() - 20 * MINUTE_MS });
     await fixture.add('click', rows.slice(0, 6));
     await fixture.untilDrained();
@@ -204,21 +204,21 @@ describe('a job that comes again', () => {
       await fixture.add('click', rows, { jobId: oldId });
       await fixture.untilDrained();
       expect(await counts(workspaceId)).toEqual(exactly(ids));
-      await fixture.admin.del(jobGroupKey(oldId));
+      await fixture.admin.del(batchOfJobKey(oldId));
     }
   });
 
-  it('is checked row by row when its group has gone from the manifest', async () => {
+  it('is compared with ClickHouse row by row when its batch is not in the manifest any more', async () => {
     const { workspaceId, rows, ids } = clicks(4);
     const jobId = await fixture.add('click', rows.slice(0, 2));
     await fixture.untilDrained();
-    await fixture.admin.del(groupKey((await fixture.admin.get(jobGroupKey(jobId))) ?? ''));
+    await fixture.admin.del(insertBatchKey((await fixture.admin.get(batchOfJobKey(jobId))) ?? ''));
     await fixture.add('click', rows, { jobId });
     await fixture.untilDrained();
     expect(await counts(workspaceId)).toEqual(exactly(ids));
   });
 
-  it('goes with its group while new jobs beside it are inserted', async () => {
+  it('is handled with its old batch while new jobs of the same batch are inserted', async () => {
     const first = clicks(2);
     const jobId = await fixture.add('click', first.rows);
     await fixture.untilDrained();
@@ -231,7 +231,7 @@ describe('a job that comes again', () => {
 });
 
 describe('bad rows', () => {
-  it('with forged ids are parked without a partition being opened for them', async () => {
+  it('with forged ids are parked, and no partition is created for them', async () => {
     const { workspaceId, rows, ids } = clicks(3);
     const day = 24 * 3_600_000;
     const forged = [
@@ -252,7 +252,7 @@ describe('bad rows', () => {
     expect(partitions.map(({ year }) => year)).not.toContain('2085');
   });
 
-  it('are found among thousands of good ones and parked with their error, once', async () => {
+  it('are found among a thousand good ones and parked once, with their error', async () => {
     const { workspaceId, rows, ids } = clicks(1000);
     const poisoned: unknown[] = rows.map((row) => [...row]);
     const bad = [0, 333, 334, 999];
@@ -266,11 +266,11 @@ describe('bad rows', () => {
     expect(letters[0]?.error).toMatch(/parse|number/i);
   });
 
-  it('of a job that is no job are parked whole', async () => {
+  it('of a job with invalid data are parked as a whole', async () => {
     await fixture.admin.hset(jobKey('click', 'strange'), { name: 'x', data: '{"v":"?"}', opts: '{}', timestamp: 1 });
     await fixture.admin.lpush(queueKey('click', 'wait'), 'strange');
     await fixture.admin.zadd('{waymark}:click:marker', 0, '0');
     await fixture.untilDrained();
-    expect(await lettersOf('strange')).toMatchObject([{ error: 'not the data of a job' }]);
+    expect(await lettersOf('strange')).toMatchObject([{ error: 'invalid job data' }]);
   });
 });

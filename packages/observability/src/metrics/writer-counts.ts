@@ -1,4 +1,4 @@
-import type { StoredGroup } from '@waymark/event-queue';
+import type { WriteReport } from '@waymark/event-queue';
 import type { OpsLog } from '../ops-log.js';
 import { DurationCounts } from './duration-counts.js';
 
@@ -8,7 +8,7 @@ export interface KindCounts {
   /** Insert batches by number of rows; see `ROWS_BOUNDS`. */
   readonly rowPlaces: number[];
   rows: number;
-  readonly outcomes: Map<StoredGroup['outcome'], number>;
+  readonly outcomes: Map<WriteReport['outcome'], number>;
 }
 
 /** Upper bounds of the buckets of `rowPlaces`, which has one more for larger batches. */
@@ -16,7 +16,7 @@ export const ROWS_BOUNDS = [1, 10, 100, 500, 1000, 2500, 5000, 10_000, 20_000] a
 
 /** Counts the insert batches of a writer, and logs them to the operator tables. */
 export interface WriterCounts {
-  count(group: StoredGroup): void;
+  count(group: WriteReport): void;
   all(): ReadonlyMap<string, KindCounts>;
 }
 

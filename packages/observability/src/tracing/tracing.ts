@@ -1,5 +1,5 @@
 import type { QueryCaller, QueryReport } from '@waymark/clickhouse';
-import type { StoredGroup } from '@waymark/event-queue';
+import type { WriteReport } from '@waymark/event-queue';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { MetricsLogger } from '../metrics/metrics-logger.js';
 
@@ -28,7 +28,7 @@ export interface Tracing {
   /** A query of the API, inside its request. */
   query(caller: QueryCaller, report: QueryReport): void;
   /** A group that the writer stored. */
-  group(group: StoredGroup): void;
+  group(group: WriteReport): void;
   /** Sends the remaining spans, for a second at most. */
   close(): Promise<void>;
 }

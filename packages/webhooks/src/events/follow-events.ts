@@ -29,13 +29,13 @@ function byWorkspace(kind: EventTableKind, rows: readonly string[]): Map<string,
   return events;
 }
 
-function jobsFor(webhook: WebhookRecord, event: WebhookTrigger, groupId: string, events: readonly RowSubjects[]) {
+function jobsFor(webhook: WebhookRecord, event: WebhookTrigger, batchId: string, events: readonly RowSubjects[]) {
   const jobs: WebhookJob[] = [];
   for (let start = 0; start < events.length; start += EVENTS_PER_JOB) {
     const eventIds = events.slice(start, start + EVENTS_PER_JOB).map(({ eventId }) => eventId);
     const { id: webhookId, workspaceId } = webhook;
     const data = jobText({ workspaceId, webhookId, event, eventIds });
-    jobs.push({ id: webhookJobId(webhookId, `${groupId}-${start}`), data });
+    jobs.push({ id: webhookJobId(webhookId, `${batchId}-${start}`), data });
   }
   return jobs;
 }
@@ -59,13 +59,13 @@ export function createEventFollower({ catalog }: FollowEventsParts): WebhookJobs
     return events.filter(({ linkId }) => isListed(linkId));
   }
 
-  return async ({ kind, groupId, rows }) => {
+  return async ({ kind, batchId, rows }) => {
     const trigger = TRIGGER_OF[kind];
     const jobs: WebhookJob[] = [];
     const follow = async ([workspace, events]: [string, RowSubjects[]]) => {
       for (const webhook of await catalog.webhooks.active(formatResourceId('workspace', workspace))) {
         if (!webhook.triggers.includes(trigger)) continue;
-        jobs.push(...jobsFor(webhook, trigger, groupId, await concerned(webhook, trigger, events)));
+        jobs.push(...jobsFor(webhook, trigger, batchId, await concerned(webhook, trigger, events)));
       }
     };
     await Promise.all([...byWorkspace(kind, rows)].map(follow));

@@ -10,12 +10,12 @@ const customerId = formatResourceId('customer', '7');
 test('of the rows of one lead, alike but for their ids, webhooks are told of one', () => {
   const lead = { click: aClick(), customerId, eventName: 'Seats', metadata: { seats: 5 }, quantity: 5 };
   const rows = leadRows(lead, Date.now());
-  expect(rows.map(({ isUntold = false }) => isUntold)).toEqual([false, true, true, true, true]);
+  expect(rows.map(({ isSilent = false }) => isSilent)).toEqual([false, true, true, true, true]);
   expect(new Set(rows.map(({ row }) => row[EVENT_ID])).size).toBe(5);
   expect(new Set(rows.map(({ row }) => JSON.stringify(row.with(EVENT_ID, '')))).size).toBe(1);
 });
 
 test('a lead that counts once is told', () => {
   const lead = { click: aClick(), customerId, eventName: 'Sign up', metadata: null, quantity: 1 };
-  expect(leadRows(lead, Date.now()).map(({ isUntold = false }) => isUntold)).toEqual([false]);
+  expect(leadRows(lead, Date.now()).map(({ isSilent = false }) => isSilent)).toEqual([false]);
 });

@@ -1,6 +1,6 @@
 import { type Catalog, type CustomerRecord, lookAgain } from '@waymark/catalog';
 import { ApiError, type CreateCustomerBody, EXTERNAL_ID_PREFIX, type UpdateCustomerBody } from '@waymark/contract';
-import { CUSTOMER_CLAIM_MS, customerClaim, invoiceClaim, leadClaim, type RecordedClaims } from '@waymark/event-queue';
+import { type ClaimAdmin, CUSTOMER_CLAIM_MS, customerClaim, invoiceClaim, leadClaim } from '@waymark/event-queue';
 
 /** When the writer is well, what came with a customer is written by then. */
 const WRITTEN = { withinMs: 2000, everyMs: 50 };
@@ -8,7 +8,7 @@ const WRITTEN = { withinMs: 2000, everyMs: 50 };
 export interface CustomerParts {
   readonly catalog: Catalog;
   /** What the endpoints of `/track` store of customers and of their answers. */
-  readonly claims: RecordedClaims;
+  readonly claims: ClaimAdmin;
 }
 
 /** By `cus_…` id or `ext_…` external id. @throws ApiError not_found */
@@ -29,7 +29,7 @@ export async function createCustomer(
   const create = () =>
     catalog.customers.create(workspaceId, { externalId, email, name, avatar, stripeCustomerId, country });
   // Under the claim of the external id, as leads and sales make customers.
-  const created = await claims.record(customerClaim(workspaceId, externalId), CUSTOMER_CLAIM_MS, create);
+  const created = await claims.runOnce(customerClaim(workspaceId, externalId), CUSTOMER_CLAIM_MS, create);
   if (created === undefined) throw taken(externalId);
   return created;
 }
@@ -59,14 +59,14 @@ export async function updateCustomer(
     }));
   const isRenamed = externalId !== before.externalId;
   // Killed in between, a copy of before would keep the old id from everybody, and events that name it with this customer.
-  if (isRenamed) await claims.forget([customerClaim(workspaceId, before.externalId)]);
+  if (isRenamed) await claims.remove([customerClaim(workspaceId, before.externalId)]);
   const updated = isRenamed
-    ? await claims.record(customerClaim(workspaceId, externalId), CUSTOMER_CLAIM_MS, update)
+    ? await claims.runOnce(customerClaim(workspaceId, externalId), CUSTOMER_CLAIM_MS, update)
     : await update();
   if (updated === undefined) throw taken(externalId);
   // Copies for events that follow at once are of before, but for the one that was just recorded.
   const names = new Set(isRenamed ? [before.externalId] : [before.externalId, updated.externalId]);
-  await claims.forget([...names].map((name) => customerClaim(workspaceId, name)));
+  await claims.remove([...names].map((name) => customerClaim(workspaceId, name)));
   return updated;
 }
 
@@ -84,7 +84,7 @@ export async function deleteCustomer(parts: CustomerParts, workspaceId: string, 
   if (!(await isWritten())) await lookAgain(isWritten, WRITTEN);
   const { eventNames, invoiceIds } = await catalog.customers.traces(workspaceId, customer.id);
   const forget = (externalId: string) =>
-    claims.forget([
+    claims.remove([
       customerClaim(workspaceId, externalId),
       ...eventNames.map((name) => leadClaim(workspaceId, externalId, name)),
       ...invoiceIds.map((invoiceId) => invoiceClaim(workspaceId, invoiceId)),

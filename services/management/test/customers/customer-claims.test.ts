@@ -1,5 +1,5 @@
 import type { Catalog } from '@waymark/catalog';
-import { createRecordedClaims, customerClaim, QUEUE_PREFIX } from '@waymark/event-queue';
+import { createClaimAdmin, customerClaim, QUEUE_PREFIX } from '@waymark/event-queue';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deleteCustomer, updateCustomer } from '../../src/customers/customers.js';
 import { aCaller, type Caller, startManagement, type TestManagement } from '../test-management.js';
@@ -30,7 +30,7 @@ function killedAfter(what: 'update' | 'remove') {
     throw new Error('killed');
   };
   const customers = { ...catalog.customers, [what]: work } as unknown as Catalog['customers'];
-  return { catalog: { ...catalog, customers }, claims: createRecordedClaims(management.redis) };
+  return { catalog: { ...catalog, customers }, claims: createClaimAdmin(management.redis) };
 }
 
 describe('killed between the customer and what is remembered of it', () => {

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type Catalog, createCatalog } from '@waymark/catalog';
 import { loadSettings } from '@waymark/config';
-import { createEventProducer, createEventWriter, createRecordedClaims } from '@waymark/event-queue';
+import { createClaimAdmin, createEventProducer, createEventWriter } from '@waymark/event-queue';
 import { type App, authPlugin, createApp, createLogger } from '@waymark/http-kit';
 import { buildLinkApp, createIngestDeps, trackRoutes } from '@waymark/ingest';
 import { managementRoutes } from '@waymark/management';
@@ -50,7 +50,7 @@ export async function startWholeApi({ trustedProxies = [] as readonly string[] }
   const ingest = createIngestDeps({ settings, instanceKey, catalog, producer, clickhouse, redis, rateLimiter, logger });
   const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
   const outbound = createOutbound({ allowedRanges: ['127.0.0.0/8'] });
-  const claims = createRecordedClaims(redis);
+  const claims = createClaimAdmin(redis);
   const management = { catalog, claims, outbound, rateLimiter, notifier, defaultDomain: undefined, now: Date.now };
 
   const api = createApp({ logger, docBase: 'https://docs.example.com', trustedProxies });

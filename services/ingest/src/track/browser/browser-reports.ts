@@ -123,7 +123,7 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
     if (!isCountable(visit, request.isTracked)) return createEventId(nowMs);
     const prepared = preparedLink(link);
     // While Redis is away the click is kept on disk, as that of a new visitor.
-    const remembered = await producer.rememberedClick(visitClaim(prepared, visit)).catch(() => undefined);
+    const remembered = await producer.findRecentClick(visitClaim(prepared, visit)).catch(() => undefined);
     if (remembered !== undefined) return remembered;
     await mayRecord(report, request, visit);
     const details = { trigger, url: withoutClickId(report.url), nowMs };

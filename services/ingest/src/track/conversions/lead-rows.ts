@@ -24,5 +24,5 @@ export function leadRows(lead: LeadToRecord, nowMs: number): QueuedRow[] {
   });
   // The others differ by their id alone, and metadata is not cheap to lay out.
   const others = Array.from({ length: lead.quantity - 1 }, () => first.with(EVENT_ID, createEventId(nowMs)));
-  return [{ kind: 'lead', row: first }, ...others.map((row) => ({ kind: 'lead' as const, row, isUntold: true }))];
+  return [{ kind: 'lead', row: first }, ...others.map((row) => ({ kind: 'lead' as const, row, isSilent: true }))];
 }

@@ -1,9 +1,9 @@
 import { rowKey } from '@waymark/event-format';
 import { splitRows } from '../queue/job-rows.js';
-import type { NewGroup } from './manifest.js';
+import type { NewInsertBatch } from './manifest.js';
 import { rowFault } from './row-check.js';
 
-/** A row that is not inserted but parked, and where it came from. */
+/** An invalid row, which is parked as a dead letter instead of being inserted, and its place. */
 export interface FaultyRow {
   readonly jobId: string;
   readonly index: number;
@@ -11,38 +11,39 @@ export interface FaultyRow {
   readonly fault: string;
 }
 
-/** The rows of one group in the order of its insert. */
-export interface GroupRows {
+/** The rows of one insert batch, in the order of the insert. */
+export interface BatchRows {
+  /** The valid rows, JSON. */
   readonly texts: readonly string[];
-  /** Where the row at that position of `texts` came from. */
+  /** The job, and the index in it, of the row at that position of `texts`. */
   originOf(position: number): { readonly jobId: string; readonly index: number };
   readonly faulty: readonly FaultyRow[];
-  /** Jobs whose rows are gone. */
+  /** Jobs whose rows are not in Redis any more. */
   readonly missing: readonly string[];
 }
 
 const ROWS_OF_JOB_MAX = 1_000_000;
 
 /**
- * Lays out a group's rows. The same group gives the same rows every time, which is what makes its token good for a repeat:
- * the members' order, what is left out, and the moment by which ids are judged all come from the manifest.
+ * Joins the rows of a batch's jobs. The result is the same for every attempt, as deduplication by token requires: the order of the
+ * jobs, the skipped rows and the reference time for the check of ids all come from the manifest.
  */
 export function layOutRows(
-  group: NewGroup,
+  batch: NewInsertBatch,
   texts: readonly (string | null)[],
   faultOf: (row: string) => string | undefined,
-): GroupRows {
+): BatchRows {
   const kept: string[] = [];
   const origins: number[] = [];
   const faulty: FaultyRow[] = [];
   const missing: string[] = [];
-  group.jobIds.forEach((jobId, member) => {
+  batch.jobIds.forEach((jobId, member) => {
     const text = texts[member];
     if (typeof text !== 'string') {
       missing.push(jobId);
       return;
     }
-    const skipped = group.skipped[member];
+    const skipped = batch.skipped[member];
     const rows = splitRows(text);
     for (let index = 0; index < rows.length; index++) {
       const row = rows[index] ?? '';
@@ -63,14 +64,14 @@ export function layOutRows(
     originOf(position) {
       const origin = origins[position] ?? 0;
       return {
-        jobId: group.jobIds[Math.floor(origin / ROWS_OF_JOB_MAX)] ?? '',
+        jobId: batch.jobIds[Math.floor(origin / ROWS_OF_JOB_MAX)] ?? '',
         index: origin % ROWS_OF_JOB_MAX,
       };
     },
   };
 }
 
-/** The fault of an event's row as of `at`. */
+/** Returns a function that checks the row of an event, with `at` as the reference time. */
 export function eventRowFault(at: number): (row: string) => string | undefined {
   return (row) => rowFault(rowKey(row), at);
 }

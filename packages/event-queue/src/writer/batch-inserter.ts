@@ -1,0 +1,173 @@
+import { isInfrastructureError } from '@waymark/clickhouse';
+import { type EventTableKind, rowKey } from '@waymark/event-format';
+import type { QueueLogger } from '../redis/throttled-log.js';
+import type { BatchRows } from './batch-rows.js';
+import type { EventTable } from './event-table.js';
+import type { Manifest, NewInsertBatch } from './manifest.js';
+import type { Retry } from './retry.js';
+import type { Inserted } from './write-report.js';
+
+export interface BatchInserterOptions {
+  readonly kind: EventTableKind;
+  readonly table: EventTable;
+  readonly manifest: Manifest;
+  readonly retry: Retry;
+  readonly logger: QueueLogger;
+  /** Parks the row at that position of a batch as a dead letter. */
+  readonly parkRow: (batch: NewInsertBatch, rows: BatchRows, position: number, error: string) => Promise<void>;
+}
+
+/** Inserts the rows of a batch into ClickHouse, each exactly once. Rows that ClickHouse refuses are parked. */
+export interface BatchInserter {
+  /**
+   * Inserts the batch as a whole, and in parts if ClickHouse refuses it.
+   *
+   * @param isRepeat whether another attempt may have been made before, by this writer or another
+   */
+  insertWhole(batch: NewInsertBatch, rows: BatchRows, isRepeat: boolean): Promise<Inserted>;
+  /** Inserts a batch that was refused as a whole, by bisection. */
+  insertParts(batch: NewInsertBatch, rows: BatchRows, isRepeat: boolean): Promise<Inserted>;
+}
+
+/** One insert: of a whole batch, or of a part of it. */
+interface Insertion {
+  readonly batch: NewInsertBatch;
+  readonly rows: readonly string[];
+  readonly token: string;
+  readonly isRepeat: boolean;
+  /** Whether ClickHouse has stored a refused insert nevertheless, given the rows that are absent. */
+  readonly hasLanded: (absent: readonly string[]) => boolean;
+}
+
+/** A batch that is inserted in parts. */
+interface SplitBatch {
+  readonly batch: NewInsertBatch;
+  readonly rows: BatchRows;
+  readonly isRepeat: boolean;
+  inserts: number;
+  attempts: number;
+  parked: number;
+}
+
+/**
+ * Number of later inserts after which ClickHouse may no longer have a token: it keeps those of 10,000 blocks per table, and an
+ * insert adds up to two blocks to a table, because tables are partitioned by year.
+ */
+const REPEATABLE_INSERTS = 4000;
+
+/** Whether the error is ClickHouse's refusal of the rows. A bug of this program is not: then the jobs stay until it is fixed. */
+export function isBadData(err: unknown): boolean {
+  return !isInfrastructureError(err) && err instanceof Error && 'code' in err;
+}
+
+export function createBatchInserter(options: BatchInserterOptions): BatchInserter {
+  const { kind, table, manifest, retry, logger } = options;
+
+  const findAbsent = async (rows: readonly string[]) => {
+    const present = await retry('finding rows', () => table.findPresent(rows));
+    return rows.filter((row) => !present.has(rowKey(row)?.eventId ?? ''));
+  };
+
+  /** Whether ClickHouse certainly still has the deduplication tokens of this batch. */
+  const isRepeatable = async (batchId: string) => {
+    const batch = await retry('reading a batch', () => manifest.read(batchId));
+    const count = await retry('counting inserts', () => manifest.insertCount());
+    return batch !== undefined && count - batch.insertsBefore < REPEATABLE_INSERTS;
+  };
+
+  /** Repeats an insert whose token may have expired: only the absent rows, under another token if some are present. */
+  const insertAbsent = async ({ batch, rows, token }: Insertion): Promise<void> => {
+    const absent = await findAbsent(rows);
+    logger.warn(
+      { kind, token, rows: rows.length, absent: absent.length },
+      'repeating an old insert: inserting only its absent rows',
+    );
+    if (absent.length === 0) return;
+    await table.insert(batch.version, absent, absent.length === rows.length ? token : `${token}-rest`);
+  };
+
+  /**
+   * Inserts, with retries while ClickHouse is unavailable.
+   *
+   * @returns the number of attempts
+   * @throws only if ClickHouse refuses the rows, or the writer stops
+   */
+  const insert = (insertion: Insertion): Promise<number> => {
+    const { batch, rows, token, isRepeat, hasLanded } = insertion;
+    return retry(
+      `inserting ${kind} rows`,
+      async (attempt) => {
+        try {
+          if ((isRepeat || attempt > 0) && !(await isRepeatable(batch.id))) await insertAbsent(insertion);
+          else await table.insert(batch.version, rows, token);
+          return attempt + 1;
+        } catch (err) {
+          // If ClickHouse has the rows they are valid: a materialized view failed, and the retry completes the insert.
+          if (isBadData(err) && hasLanded(await findAbsent(rows))) throw new Error('a view failed', { cause: err });
+          throw err;
+        }
+      },
+      (err) => !isBadData(err),
+    );
+  };
+
+  /** Inserts one part. The tokens of parts are deterministic, so that a repeat after a crash repeats exactly these inserts. */
+  const insertPart = async (split: SplitBatch, from: number, to: number): Promise<void> => {
+    if (from >= to) return;
+    const { batch, rows, isRepeat } = split;
+    split.inserts += 1;
+    try {
+      split.attempts += await insert({
+        batch,
+        rows: rows.texts.slice(from, to),
+        token: `${batch.id}-${from}-${to}`,
+        isRepeat,
+        // All rows must be present: some may be, because smaller parts were inserted before a crash.
+        hasLanded: (absent) => absent.length === 0,
+      });
+    } catch (err) {
+      if (!isBadData(err)) throw err;
+      split.attempts += 1;
+      if (to - from > 1) await insertHalves(split, from, to);
+      else {
+        split.parked += 1;
+        await options.parkRow(batch, rows, from, err instanceof Error ? err.message : String(err));
+      }
+    }
+  };
+
+  const insertHalves = async (split: SplitBatch, from: number, to: number): Promise<void> => {
+    const middle = Math.floor((from + to) / 2);
+    await insertPart(split, from, middle);
+    await insertPart(split, middle, to);
+  };
+
+  const insertParts: BatchInserter['insertParts'] = async (batch, rows, isRepeat) => {
+    const split: SplitBatch = { batch, rows, isRepeat, inserts: 0, attempts: 0, parked: 0 };
+    await insertHalves(split, 0, rows.texts.length);
+    await retry('counting inserts', () => manifest.addInserts(split.inserts));
+    return { attempts: split.attempts, isSplit: true, parked: split.parked };
+  };
+
+  return {
+    insertParts,
+
+    async insertWhole(batch, rows, isRepeat) {
+      const hasLanded = (absent: readonly string[]) => absent.length < rows.texts.length;
+      try {
+        const attempts = await insert({ batch, rows: rows.texts, token: batch.id, isRepeat, hasLanded });
+        return { attempts, isSplit: false, parked: 0 };
+      } catch (err) {
+        if (!isBadData(err)) throw err;
+        const { code } = err as { readonly code?: unknown };
+        logger.warn(
+          { code, kind, batch: batch.id, rows: rows.texts.length },
+          'ClickHouse refuses a batch: bisecting it',
+        );
+        await retry('marking a batch as split', () => manifest.markSplit(batch.id));
+        const parts = await insertParts(batch, rows, isRepeat);
+        return { ...parts, attempts: parts.attempts + 1 };
+      }
+    },
+  };
+}

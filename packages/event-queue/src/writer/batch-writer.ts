@@ -1,0 +1,234 @@
+import { randomUUID } from 'node:crypto';
+import { type EventTableKind, rowKey } from '@waymark/event-format';
+import type { Redis } from 'ioredis';
+import type { DeadLetter, DeadLetters } from '../queue/dead-letters.js';
+import { isRowJobId, jobIdTime } from '../queue/job-id.js';
+import { isSilentRow, type JobData, splitRows } from '../queue/job-rows.js';
+import { rowsKey } from '../queue/keys.js';
+import type { InsertedBatch, WebhookJobsOf } from '../queue/webhook-jobs.js';
+import { isOutOfMemory } from '../redis/connection.js';
+import type { QueueLogger } from '../redis/throttled-log.js';
+import { createBatchInserter } from './batch-inserter.js';
+import { type BatchRows, eventRowFault, layOutRows } from './batch-rows.js';
+import type { EventTable } from './event-table.js';
+import type { Manifest, NewInsertBatch } from './manifest.js';
+import type { Retry } from './retry.js';
+import { type Inserted, outcomeOf, type WriteReport, workspaceShares } from './write-report.js';
+
+/** A job that the queue worker has taken. */
+export interface WriterJob {
+  readonly id: string;
+  readonly data: JobData;
+  /** Indexes of the rows that the job's transaction discarded (see claim-scripts.ts). */
+  readonly discarded: readonly number[];
+  /** When the worker took it, epoch milliseconds. */
+  readonly receivedAt: number;
+}
+
+export interface BatchWriterOptions {
+  readonly kind: EventTableKind;
+  readonly redis: Redis;
+  readonly table: EventTable;
+  readonly manifest: Manifest;
+  readonly deadLetters: DeadLetters;
+  readonly retry: Retry;
+  /** Returns the webhook jobs for a batch; by default there are none. */
+  readonly webhookJobsOf?: WebhookJobsOf | undefined;
+  /** Called after each insert, also after a repeated one. */
+  readonly onInserted?: ((batch: InsertedBatch) => void) | undefined;
+  /** Called after a batch is inserted and acknowledged. */
+  readonly onStored?: ((report: WriteReport) => void) | undefined;
+  readonly logger: QueueLogger;
+  readonly now: () => number;
+}
+
+/** Writes batches of jobs of one kind and version. */
+export interface BatchWriter {
+  /**
+   * Resolves when every row of these jobs is in ClickHouse or parked, exactly once, even if other attempts were made before. The
+   * list may contain a job twice: BullMQ delivers a job again to a writer that was too busy to renew the job's lock.
+   */
+  write(jobs: readonly WriterJob[]): Promise<void>;
+}
+
+/** Returns the indexes of a job's rows that are not to be inserted. */
+type SkippedOf = (job: WriterJob) => readonly number[];
+
+/**
+ * The manifest entry of a job older than this may have expired after the job was written, so ClickHouse is queried before the
+ * insert. Entries live five minutes longer than this, to allow for differences between clocks.
+ */
+const LOOK_UP_FIRST_AGE_MS = 10 * 60_000;
+
+/** Writes event rows exactly once. */
+export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
+  const { kind, redis, table, manifest, deadLetters, retry, logger, now } = options;
+
+  const readRows = (jobIds: readonly string[]) =>
+    retry('reading rows', () => redis.mget(...jobIds.map((id) => rowsKey(kind, id))));
+
+  const park = async (letters: readonly Omit<DeadLetter, 'kind' | 'at'>[]) => {
+    if (letters.length === 0) return;
+    // The error is not logged, because ClickHouse quotes the row in it.
+    logger.error({ kind, rows: letters.length, jobId: letters[0]?.jobId }, 'moving rows to the dead-letter queue');
+    await retry('parking rows', () => deadLetters.park(letters.map((letter) => ({ ...letter, kind, at: now() }))));
+  };
+
+  const inserter = createBatchInserter({
+    ...options,
+    parkRow: (batch, rows, position, error) =>
+      park([{ ...rows.originOf(position), version: batch.version, row: rows.texts[position] ?? '', error }]),
+  });
+
+  const layOut = async (batch: NewInsertBatch, texts: readonly (string | null)[]): Promise<BatchRows> => {
+    const rows = layOutRows(batch, texts, eventRowFault(batch.at));
+    const { version } = batch;
+    await park(rows.faulty.map(({ jobId, index, row, fault }) => ({ jobId, index, version, row, error: fault })));
+    return rows;
+  };
+
+  /** Acknowledges a batch, together with its webhook jobs. */
+  const acknowledge = async (batch: NewInsertBatch, { texts }: BatchRows) => {
+    const { webhookJobsOf } = options;
+    const announced = webhookJobsOf === undefined ? [] : texts.filter((row) => !isSilentRow(row));
+    const webhookJobs =
+      webhookJobsOf === undefined || announced.length === 0
+        ? []
+        : await retry('finding webhooks', () => webhookJobsOf({ kind, batchId: batch.id, rows: announced }));
+    await retry('acknowledging a batch', async () => {
+      try {
+        if (webhookJobs.length === 0) await manifest.acknowledge(batch.id, batch.jobIds);
+        else await manifest.acknowledgeWith(batch.id, batch.jobIds, webhookJobs);
+      } catch (err) {
+        // Redis is at its memory limit: the rows are deleted there, because ClickHouse has them.
+        if (isOutOfMemory(err)) await redis.unlink(...batch.jobIds.map((id) => rowsKey(kind, id)));
+        throw err;
+      }
+    });
+  };
+
+  /** Inserts the rows of a batch into ClickHouse, acknowledges it and reports it. */
+  const insertAndAcknowledge = async (
+    batch: NewInsertBatch,
+    rows: BatchRows,
+    gatherMs: number,
+    insertRows: () => Promise<Inserted>,
+  ): Promise<void> => {
+    const since = now();
+    const inserted = rows.texts.length === 0 ? { attempts: 0, isSplit: false, parked: 0 } : await insertRows();
+    const storedAt = now();
+    options.onInserted?.({ kind, batchId: batch.id, rows: rows.texts });
+    await acknowledge(batch, rows);
+    options.onStored?.({
+      kind,
+      outcome: outcomeOf({ ...inserted, parked: inserted.parked + rows.faulty.length }),
+      rows: rows.texts.length,
+      bytes: rows.texts.reduce((sum, text) => sum + text.length, 0),
+      attempts: inserted.attempts,
+      gatherMs,
+      insertMs: storedAt - since,
+      storedAt,
+      workspaces: workspaceShares(rows.texts, storedAt),
+    });
+  };
+
+  /**
+   * Completes a batch of the manifest: the same rows in the same order under the same token.
+   *
+   * @returns false if the batch has expired
+   */
+  const settle = async (batchId: string): Promise<boolean> => {
+    const read = () => retry('reading a batch', () => manifest.read(batchId));
+    const batch = await read();
+    if (batch === undefined) return false;
+    if (batch.state === 'acknowledged') return true;
+    const texts = await readRows(batch.jobIds);
+    // Missing rows may mean that another writer has completed the batch meanwhile.
+    if (texts.includes(null) && (await read())?.state === 'acknowledged') return true;
+    const rows = await layOut(batch, texts);
+    if (rows.missing.length > 0) {
+      logger.warn({ batch: batchId, jobs: rows.missing }, 'completing a batch without the rows of some jobs');
+    }
+    await insertAndAcknowledge(batch, rows, 0, () =>
+      batch.state === 'split' ? inserter.insertParts(batch, rows, true) : inserter.insertWhole(batch, rows, true),
+    );
+    return true;
+  };
+
+  /** Completes the batches to which some of the jobs belong, and returns the jobs that belong to none. */
+  const settleRecorded = async (jobs: readonly WriterJob[], batchIds: readonly (string | undefined)[]) => {
+    const expired = new Set<string>();
+    for (const batchId of new Set(batchIds)) {
+      if (batchId !== undefined && !(await settle(batchId))) expired.add(batchId);
+    }
+    const orphans = jobs.filter((_, index) => expired.has(batchIds[index] ?? ''));
+    if (orphans.length > 0) {
+      logger.error(
+        { jobs: orphans.length },
+        'jobs belong to batches that have expired: checking their rows in ClickHouse',
+      );
+      await retry('removing jobs from the manifest', () => manifest.removeJobs(orphans.map(({ id }) => id)));
+      await writeOld(orphans);
+    }
+    return jobs.filter((_, index) => batchIds[index] === undefined);
+  };
+
+  const newBatch = (jobs: readonly WriterJob[], skippedOf: SkippedOf): NewInsertBatch => {
+    const skipped: Record<string, readonly number[]> = {};
+    jobs.forEach((job, member) => {
+      const indexes = skippedOf(job);
+      if (indexes.length > 0) skipped[member] = indexes;
+    });
+    const version = jobs[0]?.data.v ?? 0;
+    return { id: randomUUID(), kind, version, jobIds: jobs.map(({ id }) => id), skipped, at: now() };
+  };
+
+  /** Writes jobs as a new batch. If some of them belong to another batch already, that one is completed first. */
+  const writeNew = async (jobs: readonly WriterJob[], skippedOf: SkippedOf): Promise<void> => {
+    if (jobs.length === 0) return;
+    const batch = newBatch(jobs, skippedOf);
+    const gatherMs = batch.at - Math.min(...jobs.map(({ receivedAt }) => receivedAt));
+    const batchIds = await retry('adding a batch to the manifest', () => manifest.begin(batch));
+    if (batchIds !== undefined) return writeNew(await settleRecorded(jobs, batchIds), skippedOf);
+    const rows = await layOut(batch, await readRows(batch.jobIds));
+    if (rows.missing.length > 0) logger.error({ batch: batch.id, jobs: rows.missing }, 'jobs have no rows in Redis');
+    await insertAndAcknowledge(batch, rows, gatherMs, () => inserter.insertWhole(batch, rows, false));
+  };
+
+  /** Writes jobs whose manifest entry may have expired: rows that ClickHouse has are skipped. */
+  async function writeOld(jobs: readonly WriterJob[]): Promise<void> {
+    if (jobs.length === 0) return;
+    const batchIds = await retry('finding the batches of jobs', () => manifest.find(jobs.map(({ id }) => id)));
+    const unrecorded = await settleRecorded(jobs, batchIds);
+    if (unrecorded.length === 0) return;
+    const texts = await readRows(unrecorded.map(({ id }) => id));
+    const rows = new Map(unrecorded.map(({ id }, index) => [id, splitRows(texts[index] ?? '')]));
+    const faultOf = eventRowFault(now());
+    // Only valid rows: a forged time would widen the search to a century.
+    const valid = [...rows.values()].flat().filter((row) => faultOf(row) === undefined);
+    const present = await retry('finding rows', () => table.findPresent(valid));
+    await writeNew(unrecorded, (job) => {
+      const skipped = new Set(job.discarded);
+      (rows.get(job.id) ?? []).forEach((row, index) => {
+        if (present.has(rowKey(row)?.eventId ?? '')) skipped.add(index);
+      });
+      return [...skipped];
+    });
+  }
+
+  const isOld = ({ id }: WriterJob): boolean => {
+    const time = jobIdTime(id);
+    return time === undefined || isRowJobId(id) || now() - time > LOOK_UP_FIRST_AGE_MS;
+  };
+
+  return {
+    async write(jobs) {
+      const distinct = [...new Map(jobs.map((job) => [job.id, job])).values()];
+      await writeNew(
+        distinct.filter((job) => !isOld(job)),
+        (job) => job.discarded,
+      );
+      await writeOld(distinct.filter(isOld));
+    },
+  };
+}
