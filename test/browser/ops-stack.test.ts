@@ -7,7 +7,6 @@ import { waitFor } from '@waymark/test-kit';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
-  buildForUp,
   removeUp,
   runUp,
   temporaryDataDir,
@@ -28,7 +27,6 @@ describe.skipIf(!hasChromium)('the page of the operators on a stack that is up',
   let page: Page;
 
   beforeAll(async () => {
-    await buildForUp();
     up = runUp(temporaryDataDir());
     state = await up.ready();
     const password = readFileSync(join(up.dataDir, 'admin.key'), 'utf8').trim();

@@ -7,7 +7,6 @@ import { Dub } from 'dub';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
-  buildForUp,
   removeUp,
   runUp,
   temporaryDataDir,
@@ -42,7 +41,6 @@ describe.skipIf(!hasChromium)('a real browser', { timeout: 120_000 }, () => {
   let shortLink: (key: string) => string;
 
   beforeAll(async () => {
-    await buildForUp();
     up = runUp(temporaryDataDir());
     const { api: apiUrl, links } = await up.ready();
     api = apiUrl;

@@ -4,7 +4,6 @@ import { aClick, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../../services/cli/test/run-cli.js';
 import {
-  buildForUp,
   removeUp,
   runUp,
   temporaryDataDir,
@@ -19,7 +18,6 @@ describe('waymark beside a running stack', { timeout: 120_000 }, () => {
   let up: Up;
 
   beforeAll(async () => {
-    await buildForUp();
     up = runUp(temporaryDataDir());
     await up.ready();
   }, UP_MS_MAX);

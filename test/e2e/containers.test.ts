@@ -16,7 +16,7 @@ import { Dub } from 'dub';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { buildForUp, UP_MS_MAX } from '../../services/standalone/test/process/run-up.js';
+import { UP_MS_MAX } from '../../services/standalone/test/process/run-up.js';
 import { withSecrets } from '../deploy/lib/manifests.js';
 import { hasProgram, localNginxConf } from '../deploy/lib/proxies.js';
 import { visit } from './lib/visit.js';
@@ -129,7 +129,6 @@ describe('the services of docker-compose.yml', { timeout: 120_000 }, () => {
   }
 
   beforeAll(async () => {
-    await buildForUp();
     directory = mkdtempSync(join(tmpdir(), 'waymark-compose-'));
     const required = serviceOf('redis').command.at(-1) ?? '';
     const { password = '' } = withSecrets({ password: required });

@@ -6,7 +6,6 @@ import { waitFor } from '@waymark/test-kit';
 import { Dub } from 'dub';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
-  buildForUp,
   removeUp,
   runUp,
   temporaryDataDir,
@@ -52,7 +51,6 @@ describe('the first five minutes', { timeout: 120_000 }, () => {
   let printed: string[];
 
   beforeAll(async () => {
-    await buildForUp();
     up = runUp(temporaryDataDir());
     state = await up.ready();
     await waitFor(() => up.output().includes('Ctrl-C'), { what: 'the last line' });

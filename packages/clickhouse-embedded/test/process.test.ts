@@ -3,20 +3,15 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import { environmentWith } from '@waymark/config';
 import { startClickHouse, waitFor } from '@waymark/test-kit';
 import { expect, onTestFinished, test } from 'vitest';
-import {
-  embeddedArguments,
-  embeddedEntry,
-  embeddedEnvironment,
-  embeddedUrl,
-  newEmbeddedPassword,
-} from '../src/index.js';
+import { embeddedArguments, embeddedEnvironment, embeddedUrl, newEmbeddedPassword } from '../src/index.js';
 import { ask } from './ask.js';
 
-const execArgv = ['--import', 'tsx', '--conditions=waymark-source'];
+const entry = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const password = newEmbeddedPassword();
 const env = environmentWith(embeddedEnvironment(password));
 
@@ -81,8 +76,8 @@ test('a second process on one data directory is refused, and the first serves on
   const dataDir = temporaryDirectory();
   const first = await startClickHouse({ dataDir });
   onTestFinished(() => first.stop());
-  const second = fork(embeddedEntry(), embeddedArguments({ dataDir }), {
-    execArgv,
+  const second = fork(entry, embeddedArguments({ dataDir }), {
+    execArgv: [],
     env,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
@@ -100,9 +95,9 @@ async function startParent() {
   const dataDir = temporaryDirectory();
   const program = `
     const { fork } = require('node:child_process');
-    const child = fork(process.argv[1], process.argv.slice(2), { execArgv: ${JSON.stringify(execArgv)} });
+    const child = fork(process.argv[1], process.argv.slice(2));
     child.on('message', ({ port }) => console.log(child.pid, port));`;
-  const parent = spawn(process.execPath, ['-e', program, embeddedEntry(), ...embeddedArguments({ dataDir })], {
+  const parent = spawn(process.execPath, ['-e', program, entry, ...embeddedArguments({ dataDir })], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -148,8 +143,8 @@ test('a stop lets the statement that runs end first', async () => {
 });
 
 test('it does not start without a password', async () => {
-  const child = fork(embeddedEntry(), embeddedArguments({ dataDir: temporaryDirectory() }), {
-    execArgv,
+  const child = fork(entry, embeddedArguments({ dataDir: temporaryDirectory() }), {
+    execArgv: [],
     env: environmentWith({ WAYMARK_EMBEDDED_PASSWORD: '' }),
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });

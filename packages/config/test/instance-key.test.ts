@@ -39,10 +39,10 @@ it('refuses a damaged file rather than making a second key', () => {
 });
 
 it('processes that start at the same moment end with one key', async () => {
-  const source = fileURLToPath(new URL('../src/instance-key.ts', import.meta.url));
+  const source = fileURLToPath(new URL('../dist/instance-key.js', import.meta.url));
   const script = `import(${JSON.stringify(source)}).then(({ ensureInstanceKey }) => console.log(ensureInstanceKey(${JSON.stringify(dataDir)}).toString('hex')))`;
   const runs = await Promise.all(
-    Array.from({ length: 4 }, () => promisify(execFile)(process.execPath, ['--import', 'tsx', '-e', script])),
+    Array.from({ length: 4 }, () => promisify(execFile)(process.execPath, ['-e', script])),
   );
   expect(new Set(runs.map(({ stdout }) => stdout.trim()))).toEqual(
     new Set([ensureInstanceKey(dataDir).toString('hex')]),

@@ -157,16 +157,16 @@ it('a receiver that is away is a line in the log, and no more', async () => {
 
 it('without a receiver no library of traces is loaded', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'waymark-coverage-'));
-  const index = fileURLToPath(new URL('../src/index.ts', import.meta.url));
+  const index = fileURLToPath(new URL('../dist/index.js', import.meta.url));
   const settings = '{ otlpEndpoint: undefined, otlpHeaders: {}, tracedShare: 1 }';
   const script = `import(${JSON.stringify(index)}).then((m) => m.startTracing({ service: 'http', settings: ${settings}, logger: {} }))`;
   try {
-    await promisify(execFile)(process.execPath, ['--import', 'tsx', '--conditions=waymark-source', '-e', script], {
+    await promisify(execFile)(process.execPath, ['-e', script], {
       env: { PATH: '', NODE_V8_COVERAGE: directory },
     });
     const reports = readdirSync(directory).map((name) => JSON.parse(readFileSync(join(directory, name), 'utf8')));
     const loaded = (reports as { result: { url: string }[] }[]).flatMap(({ result }) => result.map(({ url }) => url));
-    expect(loaded.filter((file) => file.endsWith('observability/src/tracing/start-tracing.ts'))).toHaveLength(1);
+    expect(loaded.filter((file) => file.endsWith('observability/dist/tracing/start-tracing.js'))).toHaveLength(1);
     expect(loaded.filter((file) => /otlp-tracing|@opentelemetry\/(?:sdk|exporter|resources|core)/.test(file))).toEqual(
       [],
     );

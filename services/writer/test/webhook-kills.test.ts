@@ -13,7 +13,7 @@ import { aClick, createTestDatabase, startRedis, type TestDatabase, type TestRed
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-const WRITER = new URL('../src/main.ts', import.meta.url).pathname;
+const WRITER = new URL('../dist/main.js', import.meta.url).pathname;
 const HALTED_WRITER = new URL('./halted-writer.ts', import.meta.url).pathname;
 const INSTANCE_KEY = '07'.repeat(32);
 
@@ -97,7 +97,7 @@ afterAll(async () => {
 
 function forkWriter(entry: string): ChildProcess {
   const child = fork(entry, [], {
-    execArgv: ['--import', 'tsx', '--conditions=waymark-source'],
+    execArgv: entry === HALTED_WRITER ? ['--import', 'tsx'] : [],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: environmentWith({
       REDIS_URL: redis.url,

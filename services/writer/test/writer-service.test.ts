@@ -19,7 +19,7 @@ import {
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-const ENTRY = new URL('../src/main.ts', import.meta.url).pathname;
+const ENTRY = new URL('../dist/main.js', import.meta.url).pathname;
 let redis: TestRedis;
 let database: TestDatabase;
 let child: ChildProcess | undefined;
@@ -36,7 +36,7 @@ afterAll(async () => {
 
 async function startWriterProcess(overrides: Record<string, string> = {}): Promise<ChildProcess> {
   child = fork(ENTRY, [], {
-    execArgv: ['--import', 'tsx', '--conditions=waymark-source'],
+    execArgv: [],
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     env: environmentWith({
       REDIS_URL: redis.url,

@@ -3,12 +3,10 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { environmentWith } from '@waymark/config';
 
-const SOURCES = ['--import', 'tsx', '--conditions=waymark-source'];
-
-/** Starts one of our processes from its TypeScript source. It dies with this one: its IPC channel closes. */
-export function forkSource(entry: URL, args: readonly string[] = [], env: Record<string, string> = {}): ChildProcess {
+/** Starts one of our processes, compiled, or one of the tests', whose source tsx runs. It dies with this one: its IPC channel closes. */
+export function forkProcess(entry: URL, args: readonly string[] = [], env: Record<string, string> = {}): ChildProcess {
   const child = fork(fileURLToPath(entry), args, {
-    execArgv: SOURCES,
+    execArgv: entry.pathname.endsWith('.ts') ? ['--import', 'tsx'] : [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: environmentWith(env),
   });

@@ -7,13 +7,13 @@ import { type ClickHouseClient, createClickHouseClient, migrate } from '@waymark
 import { createEventProducer } from '@waymark/event-queue';
 import { startClickHouse, startRedis, type TestClickHouse, type TestRedis, waitFor } from '@waymark/test-kit';
 import { untilDrained } from '../until-drained.js';
-import { forkSource, kill9 } from './child-process.js';
+import { forkProcess, kill9 } from './child-process.js';
 import { FAULTS } from './fault-length.js';
 import { Ledger } from './ledger.js';
 import type { ProducerReport, ProducerTask } from './messages.js';
 
 const DATABASE = 'waymark';
-const WRITER = new URL('../../../services/writer/src/main.ts', import.meta.url);
+const WRITER = new URL('../../../services/writer/dist/main.js', import.meta.url);
 const PRODUCER = new URL('./producer-main.ts', import.meta.url);
 
 export interface WritePathOptions {
@@ -54,7 +54,7 @@ export class WritePath {
   }
 
   #forkWriter(): ChildProcess {
-    return forkSource(WRITER, [], {
+    return forkProcess(WRITER, [], {
       REDIS_URL: this.redis.url,
       CLICKHOUSE_URL: this.clickhouse.url,
       CLICKHOUSE_DATABASE: DATABASE,
@@ -93,7 +93,7 @@ export class WritePath {
 
 /** A producer process. */
 function forkProducer(task: ProducerTask): ChildProcess {
-  return forkSource(PRODUCER, [JSON.stringify(task)]);
+  return forkProcess(PRODUCER, [JSON.stringify(task)]);
 }
 
 export type TrafficOptions = Partial<Pick<ProducerTask, 'clicks' | 'sales' | 'padding' | 'redisUrl'>> & {

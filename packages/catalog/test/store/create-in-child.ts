@@ -1,6 +1,6 @@
+import { createCatalog } from '@waymark/catalog';
 import { createClickHouseClient } from '@waymark/clickhouse';
 import { Redis } from 'ioredis';
-import { createCatalog } from '../../src/index.js';
 
 /** A process of its own that creates one link many times at once; argv: Redis, ClickHouse, database, workspace, domain, times. */
 const [redisUrl = '', clickhouseUrl = '', database = '', workspaceId = '', domain = '', times = '0'] =

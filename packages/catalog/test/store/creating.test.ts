@@ -59,9 +59,7 @@ describe('creating one address many times at once', () => {
     const { workspace, host } = await aWorkspace(catalog);
     const script = fileURLToPath(new URL('./create-in-child.ts', import.meta.url));
     const args = [stores.redis.url, stores.database.url, stores.database.database, workspace.id, host, '50'];
-    const children = [1, 2].map(() =>
-      fork(script, args, { execArgv: ['--import', 'tsx', '--conditions', 'waymark-source'] }),
-    );
+    const children = [1, 2].map(() => fork(script, args, { execArgv: ['--import', 'tsx'] }));
     await Promise.all(children.map((child) => once(child, 'message')));
     const results = children.map((child) => once(child, 'message') as Promise<[string[]]>);
     for (const child of children) child.send('go');

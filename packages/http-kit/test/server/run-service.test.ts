@@ -3,10 +3,9 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-const source = pathToFileURL(fileURLToPath(new URL('../../src/index.ts', import.meta.url))).href;
+const compiled = new URL('../../dist/server/run-service.js', import.meta.url).href;
 let directory: string;
 const children: ChildProcess[] = [];
 
@@ -27,10 +26,10 @@ interface Run {
 
 /** Runs `runService(async () => { … }, options)` in a process of its own. */
 function run(body: string, options: { forked?: boolean; deadlineMs?: number } = {}): Run {
-  const file = join(directory, `service-${children.length}.mts`);
+  const file = join(directory, `service-${children.length}.mjs`);
   writeFileSync(
     file,
-    `import { runService } from ${JSON.stringify(source)};
+    `import { runService } from ${JSON.stringify(compiled)};
      const say = (text) => process.stdout.write(text + '\\n');
      // Listens before it speaks: the test answers with the signal at once.
      const signalAfter = (text) => new Promise((resolve) => { process.once('SIGWINCH', resolve); say(text); });
@@ -38,10 +37,9 @@ function run(body: string, options: { forked?: boolean; deadlineMs?: number } = 
      await runService(async () => { ${body} }, { deadlineMs: ${options.deadlineMs ?? 10_000} });
      say('started');`,
   );
-  const nodeOptions = ['--import', 'tsx', '--conditions', 'waymark-source'];
   const child = options.forked
-    ? fork(file, { execArgv: nodeOptions, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
-    : spawn(process.execPath, [...nodeOptions, file], { stdio: ['ignore', 'pipe', 'pipe'] });
+    ? fork(file, { execArgv: [], stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+    : spawn(process.execPath, [file], { stdio: ['ignore', 'pipe', 'pipe'] });
   children.push(child);
   let text = '';
   const waiting = new Set<() => void>();

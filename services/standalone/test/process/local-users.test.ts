@@ -5,7 +5,7 @@ import type { RunState } from '@waymark/config';
 import { waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildForUp, removeUp, runUp, temporaryDataDir, UP_MS_MAX, type Up } from './run-up.js';
+import { removeUp, runUp, temporaryDataDir, UP_MS_MAX, type Up } from './run-up.js';
 
 /** What another user of the machine gets of a running stack: nothing that its public ports do not give to everybody. */
 
@@ -67,7 +67,6 @@ describe.skipIf(!isRoot)('another user of the machine (skipped: only root can st
   let secrets: string[];
 
   beforeAll(async () => {
-    await buildForUp();
     up = runUp(temporaryDataDir());
     state = await up.ready();
     await waitFor(() => up.output().includes('Ctrl-C'), { what: 'its last line' });

@@ -4,7 +4,7 @@ import type { RunState } from '@waymark/config';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stablePort } from '../../src/ports.js';
-import { buildForUp, removeUp, runUp, temporaryDataDir, UP_MS_MAX, type Up } from './run-up.js';
+import { removeUp, runUp, temporaryDataDir, UP_MS_MAX, type Up } from './run-up.js';
 
 /** What operators see of the whole stack: its metrics while parts of it are killed, and its logs. */
 
@@ -21,7 +21,6 @@ let apiKey: string;
 let writerUrl: string;
 
 beforeAll(async () => {
-  await buildForUp();
   const dataDir = temporaryDataDir();
   const writerPort = await stablePort(`operations ${dataDir}`);
   writerUrl = `http://127.0.0.1:${writerPort}`;

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '@waymark/test-kit';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { stablePort } from '../../src/ports.js';
 import { identifyProcess } from '../../src/process-identity.js';
-import { buildForUp, removeDataDir, temporaryDataDir, UP_MS_MAX } from './run-up.js';
+import { removeDataDir, temporaryDataDir } from './run-up.js';
 
 const MODULE = new URL('../../dist/redis-process.js', import.meta.url).href;
 
@@ -35,7 +35,6 @@ const fullPath = () => execFileSync('sh', ['-c', 'printf %s "$PATH"'], { encodin
 
 describe('Redis started for a stack', () => {
   let dataDir: string;
-  beforeAll(buildForUp, UP_MS_MAX);
   afterEach(() => removeDataDir(dataDir));
 
   it.each([

@@ -24,8 +24,8 @@ afterAll(async () => {
 
 /** Starts a service on its own. Answers what it has logged so far. */
 function start(service: (typeof SERVICES)[number]): () => string {
-  const child = fork(fileURLToPath(new URL(`../../../${service}/src/main.ts`, import.meta.url)), [], {
-    execArgv: ['--import', 'tsx', '--conditions=waymark-source'],
+  const child = fork(fileURLToPath(new URL(`../../../${service}/dist/main.js`, import.meta.url)), [], {
+    execArgv: [],
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     env: environmentWith({
       DATA_DIR: dataDir,

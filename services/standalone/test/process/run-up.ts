@@ -1,28 +1,16 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { environmentWith, type RunState, readRunState } from '@waymark/config';
 import { temporaryDirectory, waitFor } from '@waymark/test-kit';
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
 const MAIN = join(ROOT, 'services/standalone/dist/main.js');
 const START_MS_MAX = 120_000;
-/** For hooks and tests that build and start a stack; a busy machine takes its time. */
+/** For hooks and tests that start a stack; a busy machine takes its time. */
 export const UP_MS_MAX = 300_000;
-
-/** What `up` starts is compiled: brings it up to date, which takes a moment when it is. */
-export async function buildForUp(): Promise<void> {
-  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-  const build = promisify(execFile)(process.execPath, [tsc, '-b', 'services/standalone', 'services/cli'], {
-    cwd: ROOT,
-  });
-  await build.catch((err: { readonly stdout: string }) => {
-    throw new Error(`the build failed:\n${err.stdout}`);
-  });
-}
 
 export function temporaryDataDir(): string {
   return temporaryDirectory('waymark-up-');

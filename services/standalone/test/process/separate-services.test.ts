@@ -23,9 +23,9 @@ async function start(service: (typeof SERVICES)[number]): Promise<void> {
   const port = await stablePort(`${service} ${dataDir}`);
   const linkPort = await stablePort(`${service} links ${dataDir}`);
   ports.set(service, port).set(`${service} links`, linkPort);
-  const entry = fileURLToPath(new URL(`../../../${service}/src/main.ts`, import.meta.url));
+  const entry = fileURLToPath(new URL(`../../../${service}/dist/main.js`, import.meta.url));
   const child = fork(entry, [], {
-    execArgv: ['--import', 'tsx', '--conditions=waymark-source'],
+    execArgv: [],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: environmentWith({
       DATA_DIR: dataDir,

@@ -4,7 +4,7 @@ import type { RunState } from '@waymark/config';
 import { createTestDatabase, startRedis, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { identifyProcess } from '../../src/process-identity.js';
-import { buildForUp, removeUp, runUp, temporaryDataDir, UP_MS_MAX, type Up } from './run-up.js';
+import { removeUp, runUp, temporaryDataDir, UP_MS_MAX, type Up } from './run-up.js';
 
 const API_KEY = /\bdub_[0-9A-Za-z]{24}\b/;
 
@@ -22,7 +22,6 @@ describe('up', { timeout: 120_000 }, () => {
   let apiKey: string;
 
   beforeAll(async () => {
-    await buildForUp();
     up = runUp(temporaryDataDir());
     state = await up.ready();
     await waitFor(() => up.output().includes('Ctrl-C'), { what: 'its last line' });

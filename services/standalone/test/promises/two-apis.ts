@@ -92,7 +92,7 @@ export async function startTwoApis({ invalidationDelayMs }: TwoApisOptions = {})
       ['api', 'links', 'writer'].map((port) => stablePort(`${port} of ${name} ${dataDir}`)),
     );
     const child = fork(fileURLToPath(new URL(entry, import.meta.url)), [], {
-      execArgv: ['--import', 'tsx', '--conditions=waymark-source'],
+      execArgv: [],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       env: environmentWith({
         ...{ DATA_DIR: dataDir, REDIS_URL: redisUrl, CLICKHOUSE_URL: database.url, INSTANCE_KEY },
@@ -118,7 +118,7 @@ export async function startTwoApis({ invalidationDelayMs }: TwoApisOptions = {})
   const token = created.apiKey.token;
 
   async function startApi(name: string): Promise<ApiProcess> {
-    const { child, url, linkPort } = await start('../../src/http.ts', name);
+    const { child, url, linkPort } = await start('../../dist/http.js', name);
     return {
       url,
       child,
@@ -147,7 +147,7 @@ export async function startTwoApis({ invalidationDelayMs }: TwoApisOptions = {})
   const [first, second, writer] = await Promise.all([
     startApi('the first API'),
     startApi('the second API'),
-    start('../../../writer/src/main.ts', 'writer'),
+    start('../../../writer/dist/main.js', 'writer'),
   ]);
   let visitors = 0;
   return {
