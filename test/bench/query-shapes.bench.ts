@@ -4,15 +4,15 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { eventsQuerySchema, formatResourceId } from '@waymark/contract';
 import {
-  allowedLinksFact,
+  allowedLinksStats,
   bind,
   type CompiledQuery,
   parse,
   plan,
-  planCountEver,
-  planLinks,
+  planAllowedLinks,
+  planTotalCount,
   print,
-  printFact,
+  printStats,
 } from '@waymark/event-query';
 import { machineLine, printTable } from './lib/report.js';
 import { median } from './lib/statistics.js';
@@ -91,8 +91,8 @@ function statementOf(query: Record<string, string>, settings: CompiledQuery['set
 /** The statements that count events and find matching links, without those that depend on their results. */
 function questionsOf(query: Record<string, string>): CompiledQuery[] {
   const bound = bind(parse(eventsQuerySchema.parse(query), NOW), { workspaceId: WORKSPACE, programId: null });
-  return [planCountEver(bound), planLinks(bound, CLICKS)].flatMap((fact) =>
-    fact === undefined ? [] : printFact(fact),
+  return [planTotalCount(bound), planAllowedLinks(bound, CLICKS)].flatMap((fact) =>
+    fact === undefined ? [] : printStats(fact),
   );
 }
 
@@ -156,7 +156,7 @@ try {
     const links = Array.from({ length: 50 }, (_, index) => BigInt(FIRST_LINK + number + index));
     rows.push(
       await compare(name, {
-        'as planned, questions first': [...questionsOf(query), statementOf(query, {}, allowedLinksFact(links))],
+        'as planned, questions first': [...questionsOf(query), statementOf(query, {}, allowedLinksStats(links))],
         'by time, no questions': [statementOf(query, {}, KEPT)],
       }),
     );

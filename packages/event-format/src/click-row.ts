@@ -4,13 +4,13 @@ import { mayHaveUtm, utmValues, withoutQuery } from './destination-url.js';
 import { ESCAPED_IN_JSON, isoTime, jsonText } from './json-text.js';
 import { PAYLOAD_HEAD } from './payload.js';
 
-/** What a click row is made from. Texts are final: `Unknown`, `(direct)` and `''` already applied. */
-export interface ClickFacts {
+/** The fields of a click. Placeholders (`Unknown`, `(direct)`, `''`) are already filled in. */
+export interface ClickFields {
   /** `UInt64` as decimal text. */
   readonly workspaceId: string;
   readonly linkId: string;
   readonly clickId: string;
-  /** Epoch milliseconds; the time inside `clickId`. */
+  /** Epoch milliseconds; must be the time in `clickId`. */
   readonly timestampMs: number;
   readonly trigger: Trigger;
   /** Final destination, query included, without `dub_id`. */
@@ -27,45 +27,45 @@ export interface ClickFacts {
   readonly referer: string;
   /** The whole Referer header, or `(direct)`; its query is cut off before it is stored. */
   readonly refererUrl: string;
-  /** `''` when it must not be kept. */
+  /** `''` when the IP address must not be stored. */
   readonly ip: string;
 }
 
-/** The row of a click, version 1. */
-export function clickRow(facts: ClickFacts): EventRow {
-  const refererUrl = withoutQuery(facts.refererUrl);
-  const region = facts.region === 'Unknown' ? 'Unknown' : `${facts.country}-${facts.region}`;
+/** Builds the row of a click, version 1. */
+export function clickRow(fields: ClickFields): EventRow {
+  const refererUrl = withoutQuery(fields.refererUrl);
+  const region = fields.region === 'Unknown' ? 'Unknown' : `${fields.country}-${fields.region}`;
   const click =
-    `{"id":${jsonText(facts.clickId)},"timestamp":"${isoTime(facts.timestampMs)}","url":${jsonText(facts.url)}` +
-    `,"continent":${jsonText(facts.continent)},"country":${jsonText(facts.country)},"city":${jsonText(facts.city)}` +
-    `,"device":${jsonText(facts.device)},"browser":${jsonText(facts.browser)},"os":${jsonText(facts.os)}` +
-    `,"region":${jsonText(region)},"ua":${jsonText(facts.userAgent)},"trigger":"${facts.trigger}"` +
-    `,"referer":${jsonText(facts.referer)},"refererUrl":${jsonText(refererUrl)},"qr":${facts.trigger === 'qr'}}`;
+    `{"id":${jsonText(fields.clickId)},"timestamp":"${isoTime(fields.timestampMs)}","url":${jsonText(fields.url)}` +
+    `,"continent":${jsonText(fields.continent)},"country":${jsonText(fields.country)},"city":${jsonText(fields.city)}` +
+    `,"device":${jsonText(fields.device)},"browser":${jsonText(fields.browser)},"os":${jsonText(fields.os)}` +
+    `,"region":${jsonText(region)},"ua":${jsonText(fields.userAgent)},"trigger":"${fields.trigger}"` +
+    `,"referer":${jsonText(fields.referer)},"refererUrl":${jsonText(refererUrl)},"qr":${fields.trigger === 'qr'}}`;
   return [
-    facts.workspaceId,
-    facts.timestampMs,
-    facts.clickId,
-    facts.linkId,
-    facts.trigger,
-    facts.country,
-    facts.region,
-    facts.city,
-    facts.continent,
-    facts.device,
-    facts.browser,
-    facts.os,
-    facts.referer,
+    fields.workspaceId,
+    fields.timestampMs,
+    fields.clickId,
+    fields.linkId,
+    fields.trigger,
+    fields.country,
+    fields.region,
+    fields.city,
+    fields.continent,
+    fields.device,
+    fields.browser,
+    fields.os,
+    fields.referer,
     refererUrl,
-    facts.url,
-    withoutQuery(facts.url),
-    ...utmValues(facts.url),
+    fields.url,
+    withoutQuery(fields.url),
+    ...utmValues(fields.url),
     `${PAYLOAD_HEAD}"click":${click}}`,
-    facts.ip,
+    fields.ip,
   ];
 }
 
-/** Texts of a click that may hold anything; the others are ids, numbers and words of ours. */
-function freeTexts({
+/** The texts of a click that come from outside, concatenated. All other fields are ids, numbers and fixed words. */
+function untrustedTexts({
   url,
   country,
   region,
@@ -76,7 +76,7 @@ function freeTexts({
   os,
   userAgent,
   ...rest
-}: ClickFacts): string {
+}: ClickFields): string {
   return (
     url +
     country +
@@ -94,15 +94,15 @@ function freeTexts({
 }
 
 /**
- * `JSON.stringify(clickRow(facts))`, written in one go: a redirect builds one for every visit, and a row holds most of its
- * texts twice, the second time as JSON inside the payload.
+ * A faster `JSON.stringify(clickRow(fields))` for the redirect path, which builds a row for every visit. It skips escaping when no
+ * text needs it; `JSON.stringify` would scan most texts twice, because the payload repeats them as JSON inside a JSON string.
  */
-export function clickRowText(facts: ClickFacts): string {
-  if (ESCAPED_IN_JSON.test(freeTexts(facts))) return JSON.stringify(clickRow(facts));
+export function clickRowText(fields: ClickFields): string {
+  if (ESCAPED_IN_JSON.test(untrustedTexts(fields))) return JSON.stringify(clickRow(fields));
   const { workspaceId, timestampMs, clickId, linkId, trigger, country, city, continent, device, browser, os, url } =
-    facts;
-  const { region, referer } = facts;
-  const refererUrl = withoutQuery(facts.refererUrl);
+    fields;
+  const { region, referer } = fields;
+  const refererUrl = withoutQuery(fields.refererUrl);
   const utm = mayHaveUtm(url) ? JSON.stringify(utmValues(url)).slice(1, -1) : '"","","","",""';
   const fullRegion = region === 'Unknown' ? 'Unknown' : `${country}-${region}`;
   return (
@@ -110,8 +110,8 @@ export function clickRowText(facts: ClickFacts): string {
     `,"${device}","${browser}","${os}","${referer}","${refererUrl}","${url}","${withoutQuery(url)}",${utm}` +
     `,"{\\"v\\":1,\\"click\\":{\\"id\\":\\"${clickId}\\",\\"timestamp\\":\\"${isoTime(timestampMs)}\\",\\"url\\":\\"${url}\\"` +
     `,\\"continent\\":\\"${continent}\\",\\"country\\":\\"${country}\\",\\"city\\":\\"${city}\\",\\"device\\":\\"${device}\\"` +
-    `,\\"browser\\":\\"${browser}\\",\\"os\\":\\"${os}\\",\\"region\\":\\"${fullRegion}\\",\\"ua\\":\\"${facts.userAgent}\\"` +
+    `,\\"browser\\":\\"${browser}\\",\\"os\\":\\"${os}\\",\\"region\\":\\"${fullRegion}\\",\\"ua\\":\\"${fields.userAgent}\\"` +
     `,\\"trigger\\":\\"${trigger}\\",\\"referer\\":\\"${referer}\\",\\"refererUrl\\":\\"${refererUrl}\\",\\"qr\\":${trigger === 'qr'}}}"` +
-    `,"${facts.ip}"]`
+    `,"${fields.ip}"]`
   );
 }

@@ -1,9 +1,9 @@
 /**
- * Rows of the event tables as positional arrays: what a queue job carries and what the writer inserts. One column list per
- * kind and version; a change of a list is a new version, because jobs of the old one may still be queued.
+ * Columns of the event tables. Queue jobs carry rows as positional arrays, and the writer inserts them in this order. There is one
+ * column list per kind and version: changing a list requires a new version, because jobs with the old one may still be queued.
  */
 
-/** Columns that leads and sales copy from their click, in this order. */
+/** Columns that leads and sales copy from their click. */
 export const CLICK_ATTRIBUTE_COLUMNS = [
   'trigger',
   'country',
@@ -74,8 +74,8 @@ const CUSTOMER_COLUMNS = [
 ] as const;
 
 /**
- * Every kind that travels through the queue. Customers are catalog rows: writing one again is harmless, and the writer adds
- * the row of their name.
+ * Every kind of row in the queue. Customers are catalog rows: inserting one twice is harmless, and the writer also inserts the
+ * row that reserves their name.
  */
 export const QUEUE_TABLES = {
   ...EVENT_TABLES,
@@ -85,8 +85,10 @@ export const QUEUE_TABLES = {
 export type QueueKind = keyof typeof QUEUE_TABLES;
 export const EVENT_ROW_VERSION = 1;
 
-/** One value of a row. Strings, numbers, and the string array of `metadata_kv`; 64-bit ids are decimal strings. */
+/** A value of a row: a string, a number, or the string array `metadata_kv`. 64-bit ids are decimal strings. */
 export type RowValue = string | number | readonly string[];
-/** A row in the order of its kind's column list. Position 0 is the workspace; in event rows 1 is the timestamp in epoch
- * milliseconds. */
+/**
+ * A row in the order of the column list of its kind. Position 0 is the workspace; in event rows, position 1 is the timestamp in
+ * epoch milliseconds.
+ */
 export type EventRow = readonly RowValue[];

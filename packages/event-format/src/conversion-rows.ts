@@ -3,11 +3,11 @@ import { CLICK_COLUMNS, type EventRow, type RowValue } from './columns.js';
 import { metadataPairs } from './metadata-pairs.js';
 import { PAYLOAD_HEAD } from './payload.js';
 
-/** What a lead adds to its click. */
-export interface LeadFacts {
+/** The fields of a lead that do not come from its click. */
+export interface LeadFields {
   readonly eventId: string;
   readonly eventName: string;
-  /** Epoch milliseconds; the time inside `eventId`. */
+  /** Epoch milliseconds; must be the time in `eventId`. */
   readonly timestampMs: number;
   /** `UInt64` as decimal text. */
   readonly customerId: string;
@@ -25,31 +25,31 @@ function text(row: EventRow, position: number): string {
   return value;
 }
 
-function conversionRow(click: EventRow, facts: LeadFacts, sale: string): RowValue[] {
+function conversionRow(click: EventRow, fields: LeadFields, sale: string): RowValue[] {
   const clickMembers = text(click, CLICK_PAYLOAD).slice(PAYLOAD_HEAD.length);
   return [
     text(click, 0),
-    facts.timestampMs,
-    facts.eventId,
-    facts.eventName,
-    facts.customerId,
+    fields.timestampMs,
+    fields.eventId,
+    fields.eventName,
+    fields.customerId,
     text(click, 3),
     text(click, 2),
     click[1] ?? 0,
     ...click.slice(ATTRIBUTES_START, ATTRIBUTES_END),
-    metadataPairs(facts.metadata),
-    `${PAYLOAD_HEAD}${sale}"metadata":${JSON.stringify(facts.metadata)},${clickMembers}`,
+    metadataPairs(fields.metadata),
+    `${PAYLOAD_HEAD}${sale}"metadata":${JSON.stringify(fields.metadata)},${clickMembers}`,
     text(click, CLICK_IP),
   ];
 }
 
-/** The row of a lead, version 1: every attribute of `click` (a click row of version 1) is copied onto it. */
-export function leadRow(click: EventRow, facts: LeadFacts): EventRow {
-  return conversionRow(click, facts, '');
+/** Builds the row of a lead, version 1. Copies all attributes of `click`, a click row of version 1. */
+export function leadRow(click: EventRow, fields: LeadFields): EventRow {
+  return conversionRow(click, fields, '');
 }
 
-/** What a sale adds to a lead's facts. */
-export interface SaleFacts extends LeadFacts {
+/** The fields of a sale that do not come from its click. */
+export interface SaleFields extends LeadFields {
   /** Minor units of `currency`: cents for `usd`. */
   readonly amount: number;
   readonly currency: string;
@@ -58,15 +58,15 @@ export interface SaleFacts extends LeadFacts {
   readonly saleType: 'new' | 'recurring';
 }
 
-/** The row of a sale, version 1. */
-export function saleRow(click: EventRow, facts: SaleFacts): EventRow {
+/** Builds the row of a sale, version 1. Copies all attributes of `click`, a click row of version 1. */
+export function saleRow(click: EventRow, fields: SaleFields): EventRow {
   const sale = JSON.stringify({
-    amount: facts.amount,
-    invoiceId: facts.invoiceId,
-    paymentProcessor: facts.paymentProcessor,
-    currency: facts.currency,
+    amount: fields.amount,
+    invoiceId: fields.invoiceId,
+    paymentProcessor: fields.paymentProcessor,
+    currency: fields.currency,
   });
-  const row = conversionRow(click, facts, `"sale":${sale},`);
-  row.push(facts.invoiceId ?? '', facts.amount, facts.saleType);
+  const row = conversionRow(click, fields, `"sale":${sale},`);
+  row.push(fields.invoiceId ?? '', fields.amount, fields.saleType);
   return row;
 }

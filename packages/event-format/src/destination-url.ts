@@ -8,7 +8,7 @@ const UTM_PARAMETERS = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 
 
 const NO_UTM_VALUES = ['', '', '', '', ''];
 
-/** False when the URL certainly has no UTM parameter. Names may be percent-encoded. */
+/** A cheap check before parsing: false if the URL certainly has no UTM parameter. Names may be percent-encoded. */
 export function mayHaveUtm(url: string): boolean {
   return url.includes('utm_') || /[?&][^=&?#]*%/.test(url);
 }
@@ -16,7 +16,7 @@ export function mayHaveUtm(url: string): boolean {
 /** Decoded UTM values of a URL's query in the order of the `utm_` columns, `''` for those it lacks. */
 export function utmValues(url: string): string[] {
   if (!mayHaveUtm(url)) return NO_UTM_VALUES;
-  // The router of a page may keep a query of its own behind the #.
+  // Ignore a query in the fragment, which a client-side router may use.
   const fragment = url.indexOf('#');
   const address = fragment < 0 ? url : url.slice(0, fragment);
   const start = address.indexOf('?');

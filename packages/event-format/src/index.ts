@@ -1,7 +1,7 @@
-export { type ClickFacts, clickRow, clickRowText } from './click-row.js';
+export { type ClickFields, clickRow, clickRowText } from './click-row.js';
 export * from './columns.js';
-export { type LeadFacts, leadRow, type SaleFacts, saleRow } from './conversion-rows.js';
+export { type LeadFields, leadRow, type SaleFields, saleRow } from './conversion-rows.js';
 export { metadataPairs } from './metadata-pairs.js';
 export { type EventPayload, PAYLOAD_HEAD, PAYLOAD_TAIL, parsePayload } from './payload.js';
-export { type PayloadParts, readPayload, type SaleParts } from './payload-text.js';
-export { type RowKey, type RowSubjects, rowKey, rowSubjects } from './row-key.js';
+export { type PayloadParts, type SaleParts, splitPayload } from './payload-text.js';
+export { type RowIds, type RowKey, rowIds, rowKey } from './row-key.js';

@@ -1,12 +1,12 @@
 import { metadataPath, metadataText } from '@waymark/contract';
 
-/** What stands below an empty object or list. No key is written so: a backslash is before `\`, `.` or `=` only. */
-const NO_MEMBER = '\\-';
+/** Marks an empty object or list. Cannot collide with a key, in which a backslash only precedes `\`, `.` or `=`. */
+const EMPTY_MARK = '\\-';
 
 function collect(value: unknown, path: string, pairs: string[]): void {
   if (typeof value === 'object' && value !== null) {
     const members = Object.entries(value);
-    if (members.length === 0) pairs.push(`${path}.${NO_MEMBER}=`);
+    if (members.length === 0) pairs.push(`${path}.${EMPTY_MARK}=`);
     for (const [key, member] of members) collect(member, `${path}.${metadataPath([key])}`, pairs);
     return;
   }
@@ -14,9 +14,9 @@ function collect(value: unknown, path: string, pairs: string[]): void {
 }
 
 /**
- * Flattens metadata to `path=value` texts for `metadata_kv`: one per scalar, in its text form (`25`, `true`, `null`), and
- * one below each empty object or list, so that it is there. Array positions are parts of a path like any key; see `metadataPath`
- * for how paths are written.
+ * Flattens metadata to `path=value` texts for the column `metadata_kv`: one per scalar, in its text form (`25`, `true`, `null`), and
+ * one per empty object or list, so that queries for existence find it. List positions are path segments like keys;
+ * `metadataPath` defines how paths are written.
  */
 export function metadataPairs(metadata: Readonly<Record<string, unknown>> | null): string[] {
   const pairs: string[] = [];

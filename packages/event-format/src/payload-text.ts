@@ -1,15 +1,15 @@
 import { PAYLOAD_HEAD, PAYLOAD_TAIL } from './payload.js';
 
-/** The pieces of a payload of version 1 that an item is put together from. All but the click's id are JSON text. */
+/** The parts of a version 1 payload from which the query service builds a result item. All but `clickId` are JSON text. */
 export interface PayloadParts {
-  /** The sale object; none in clicks and leads. */
+  /** The sale object; undefined for clicks and leads. */
   readonly sale: SaleParts | undefined;
-  /** None in clicks. */
+  /** Undefined for clicks. */
   readonly metadata: string | undefined;
   /** The click object up to its `ip`, without the closing brace. */
   readonly click: string;
   readonly clickId: string;
-  /** `"url":…,"continent":…,…,"os":…`: the run that the deprecated fields repeat. */
+  /** `"url":…,"continent":…,…,"os":…`: the members that the deprecated top-level fields repeat. */
   readonly attributes: string;
   readonly isQr: boolean;
 }
@@ -26,25 +26,25 @@ const CLICK_START = '"click":{"id":"';
 const CLICK_ID_END = '","timestamp":"';
 const ATTRIBUTES_START = ',"url":';
 const ATTRIBUTES_END = ',"region":';
-const IS_QR_END = '"qr":true}}';
-const IS_NO_QR_END = '"qr":false}}';
+const QR_END = '"qr":true}}';
+const NOT_QR_END = '"qr":false}}';
 const METADATA_START = '"metadata":';
 const AMOUNT_START = '"sale":{"amount":';
 const INVOICE_START = ',"invoiceId":';
 const PROCESSOR_START = ',"paymentProcessor":';
 const CURRENCY_START = ',"currency":';
 
-function unreadable(what: string): Error {
-  return new Error(`a stored payload has no ${what}: it is not of version 1`);
+function malformed(missing: string): Error {
+  return new Error(`a stored payload has no ${missing}: it is not of version 1`);
 }
 
 /**
- * Where `mark` begins, at or after `from`. The quotes of a mark cannot be part of a JSON string, where they are escaped: what
- * is found is always structure, never a value that looks like it.
+ * Finds the JSON syntax `mark` at or after `from`. A mark contains quotes, which are escaped inside JSON strings, so a match is
+ * always structure and never part of a value.
  */
 function find(payload: string, mark: string, from: number): number {
   const position = payload.indexOf(mark, from);
-  if (position < 0) throw unreadable(mark);
+  if (position < 0) throw malformed(mark);
   return position;
 }
 
@@ -61,14 +61,14 @@ function readSale(payload: string, end: number): SaleParts {
   };
 }
 
-/** What stands before the click: `"sale":{…},"metadata":…,`, or the metadata alone, or nothing. */
+/** Reads the members before the click: sale and metadata for sales, metadata for leads, none for clicks. */
 function readConversion(payload: string, click: number): Pick<PayloadParts, 'sale' | 'metadata'> {
   const start = PAYLOAD_HEAD.length;
   if (start === click) return { sale: undefined, metadata: undefined };
   const isSale = payload.startsWith(AMOUNT_START, start);
-  // The sale comes first and is flat, so the first mark is the one that ends it; metadata may hold anything.
+  // The first match ends the sale object, which has no nested objects. Later matches may be inside the metadata.
   const metadata = isSale ? find(payload, `},${METADATA_START}`, start) + 2 : start;
-  if (!payload.startsWith(METADATA_START, metadata)) throw unreadable(METADATA_START);
+  if (!payload.startsWith(METADATA_START, metadata)) throw malformed(METADATA_START);
   return {
     sale: isSale ? readSale(payload, metadata - 1) : undefined,
     metadata: payload.slice(metadata + METADATA_START.length, click - 1),
@@ -76,17 +76,17 @@ function readConversion(payload: string, click: number): Pick<PayloadParts, 'sal
 }
 
 /**
- * Takes a stored payload apart without parsing it: its texts go into the answer as they stand.
+ * Splits a stored payload into its parts without parsing the JSON, because the texts are copied into the response unchanged.
  *
- * @throws Error when it is not of version 1
+ * @throws Error when the payload is not of version 1
  */
-export function readPayload(payload: string): PayloadParts {
-  // Metadata may contain the mark as structure of its own; the click comes last and holds no objects.
+export function splitPayload(payload: string): PayloadParts {
+  // Metadata may contain the same mark, so search from the end: the click is the last member and has no nested objects.
   const isClick = payload.startsWith(CLICK_START, PAYLOAD_HEAD.length);
   const click = isClick ? PAYLOAD_HEAD.length : payload.lastIndexOf(CLICK_START);
-  const isQr = payload.endsWith(IS_QR_END);
-  if (!payload.startsWith(PAYLOAD_HEAD) || click < 0 || !(isQr || payload.endsWith(IS_NO_QR_END))) {
-    throw unreadable('click');
+  const isQr = payload.endsWith(QR_END);
+  if (!payload.startsWith(PAYLOAD_HEAD) || click < 0 || !(isQr || payload.endsWith(NOT_QR_END))) {
+    throw malformed('click');
   }
   const id = click + CLICK_START.length;
   const idEnd = find(payload, CLICK_ID_END, id);

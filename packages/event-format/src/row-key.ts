@@ -1,24 +1,24 @@
 import type { EventTableKind } from './columns.js';
 
 /**
- * Rows of events as they travel: JSON arrays in the order of the columns of columns.ts. What begins them is read here without
- * parsing the rest. Ids of other things are decimal numbers, with quotes or without.
+ * Reads ids from event rows in the queue, which are JSON arrays in the column order of columns.ts, without parsing the whole row.
+ * All ids but the event id are decimal numbers, with or without quotes.
  */
 
-/** What identifies the row of an event, of any kind. */
+/** The key of an event row of any kind. */
 export interface RowKey {
   readonly workspaceId: string;
   readonly timestampMs: number;
   readonly eventId: string;
 }
 
-/** Whom a row counts for. */
-export interface RowSubjects {
+/** The ids that an event row refers to. */
+export interface RowIds {
   readonly workspaceId: string;
-  /** Of clicks it is their click id. */
+  /** For clicks, the click id. */
   readonly eventId: string;
   readonly linkId: string;
-  /** Of leads and sales. */
+  /** Undefined for clicks. */
   readonly customerId: string | undefined;
 }
 
@@ -30,7 +30,7 @@ const ROW_KEY = new RegExp(KEY);
 const CLICK = new RegExp(String.raw`${KEY},${NUMBER}[,\]]`);
 const CONVERSION = new RegExp(String.raw`${KEY},${NAME},${NUMBER},${NUMBER}[,\]]`);
 
-/** Reads the key at the start of a row: workspace, milliseconds, id; undefined when it begins otherwise. */
+/** Reads the key at the start of a row: workspace, timestamp, event id. Undefined for a malformed row. */
 export function rowKey(row: string): RowKey | undefined {
   const match = ROW_KEY.exec(row);
   if (match === null) return undefined;
@@ -38,8 +38,8 @@ export function rowKey(row: string): RowKey | undefined {
   return { workspaceId, timestampMs: Number(timestamp), eventId };
 }
 
-/** Reads whom a row counts for; undefined when it begins otherwise than rows of its kind. */
-export function rowSubjects(kind: EventTableKind, row: string): RowSubjects | undefined {
+/** Reads the ids at the start of a row; undefined for a malformed row. */
+export function rowIds(kind: EventTableKind, row: string): RowIds | undefined {
   const match = (kind === 'click' ? CLICK : CONVERSION).exec(row);
   if (match === null) return undefined;
   const [, workspaceId = '', , eventId = '', first = '', second] = match;

@@ -2,7 +2,7 @@ import { clickSchema } from '@waymark/contract';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
-  type ClickFacts,
+  type ClickFields,
   clickRow,
   clickRowText,
   EVENT_TABLES,
@@ -14,7 +14,7 @@ import {
   saleRow,
 } from '../src/index.js';
 
-const facts: ClickFacts = {
+const fields: ClickFields = {
   workspaceId: '7',
   linkId: '8',
   clickId: 'L1rEaERPoKMKI30k',
@@ -45,8 +45,8 @@ function withIp(payload: string, ip: string): Record<string, unknown> {
   return JSON.parse(`{${payload.slice(PAYLOAD_HEAD.length, -PAYLOAD_TAIL.length)},"ip":${JSON.stringify(ip)}}}`);
 }
 
-test('the payload of a click plus its address is the click object of the API', () => {
-  const row = clickRow(facts);
+test('the payload of a click plus its IP address is the click object of the API', () => {
+  const row = clickRow(fields);
   const members = withIp(String(column('click', row, 'payload')), '203.0.113.7');
   expect(clickSchema.parse(members.click)).toMatchObject({
     region: 'US-CA',
@@ -55,11 +55,11 @@ test('the payload of a click plus its address is the click object of the API', (
   });
 });
 
-test('the payload is what JSON.stringify would have made of the click object', () => {
+test('the payload equals JSON.stringify of the click object', () => {
   const text = fc.string({ unit: 'binary' });
   fc.assert(
     fc.property(text, text, text, (city, userAgent, referer) => {
-      const payload = String(column('click', clickRow({ ...facts, city, userAgent, referer }), 'payload'));
+      const payload = String(column('click', clickRow({ ...fields, city, userAgent, referer }), 'payload'));
       const { click } = JSON.parse(payload) as { click: Record<string, unknown> };
       expect(click).toMatchObject({ city, ua: userAgent, referer });
       expect(payload).toBe(JSON.stringify({ v: 1, click }));
@@ -67,8 +67,8 @@ test('the payload is what JSON.stringify would have made of the click object', (
   );
 });
 
-test('UTM values are decoded and a URL is also kept without its query', () => {
-  const row = clickRow(facts);
+test('UTM values are decoded, and a URL is also stored without its query', () => {
+  const row = clickRow(fields);
   expect(column('click', row, 'utm_source')).toBe('news letter');
   expect(column('click', row, 'utm_term')).toBe('a b');
   expect(column('click', row, 'utm_medium')).toBe('');
@@ -83,15 +83,15 @@ test.each([
   ['https://app.example/?a=1&utm%5Fsource=x', 'x'],
   ['https://app.example/?%75tm_sourc%65=x', 'x'],
   ['https://app.example/utm%5Fsource=x?a=%5F', ''],
-])('UTM values are those of the query, not of a fragment, however their names are written: %s', (url, source) => {
-  expect(column('click', clickRow({ ...facts, url }), 'utm_source')).toBe(source);
+])('UTM values come from the query, not from a fragment, even with percent-encoded names: %s', (url, source) => {
+  expect(column('click', clickRow({ ...fields, url }), 'utm_source')).toBe(source);
 });
 
-test('url to os stand in the payload as one run of text that no value can imitate', () => {
+test('the payload has url to os as adjacent members that no value can imitate', () => {
   const text = fc.string({ unit: 'grapheme' });
   fc.assert(
     fc.property(text, text, text, (url, city, os) => {
-      const payload = String(column('click', clickRow({ ...facts, url, city, os }), 'payload'));
+      const payload = String(column('click', clickRow({ ...fields, url, city, os }), 'payload'));
       const run = payload.slice(payload.indexOf('"url":'), payload.indexOf(',"region":'));
       expect(JSON.parse(`{${run}}`)).toEqual({
         url,
@@ -106,26 +106,26 @@ test('url to os stand in the payload as one run of text that no value can imitat
   );
 });
 
-test('a lead and a sale carry every attribute of their click and the time of both', () => {
-  const click = clickRow(facts);
+test('a lead and a sale have all attributes and the time of their click', () => {
+  const click = clickRow(fields);
   const lead = leadRow(click, {
     eventId: 'L1rEaERPoKMKI30z',
     eventName: 'Sign up',
-    timestampMs: facts.timestampMs + 5,
+    timestampMs: fields.timestampMs + 5,
     customerId: '9',
     metadata: { plan: 'pro' },
   });
-  expect(column('lead', lead, 'click_timestamp')).toBe(facts.timestampMs);
-  expect(column('lead', lead, 'city')).toBe(facts.city);
+  expect(column('lead', lead, 'click_timestamp')).toBe(fields.timestampMs);
+  expect(column('lead', lead, 'city')).toBe(fields.city);
   expect(withIp(String(column('lead', lead, 'payload')), '')).toMatchObject({
     metadata: { plan: 'pro' },
-    click: { id: facts.clickId },
+    click: { id: fields.clickId },
   });
 
   const sale = saleRow(click, {
     eventId: 'L1rEaERPoKMKI30y',
     eventName: 'Paid',
-    timestampMs: facts.timestampMs + 9,
+    timestampMs: fields.timestampMs + 9,
     customerId: '9',
     metadata: null,
     amount: 2900,
@@ -142,18 +142,18 @@ test('a lead and a sale carry every attribute of their click and the time of bot
   });
 });
 
-test('metadata pairs name every scalar by its whole path', () => {
+test('metadata has one pair with the full path for each scalar', () => {
   expect(metadataPairs({ plan: 'pro', seats: 25, trial: true, note: null, a: { 'b.c=d\\': [1, { e: 'f' }] } })).toEqual(
     ['plan=pro', 'seats=25', 'trial=true', 'note=null', 'a.b\\.c\\=d\\\\.0=1', 'a.b\\.c\\=d\\\\.1.e=f'],
   );
 });
 
-test('an empty object or list is below its path, and no key is written as what stands there', () => {
+test('an empty object or list has a pair of its own, which no key can imitate', () => {
   expect(metadataPairs({ a: {}, b: [[], { c: {} }], '': {} })).toEqual(['a.\\-=', 'b.0.\\-=', 'b.1.c.\\-=', '.\\-=']);
   expect(metadataPairs({ a: { '\\-': '' } })).toEqual(['a.\\\\-=']);
 });
 
-test('what metadata cannot keep is U+FFFD, in keys and in values', () => {
+test('NUL and lone surrogates are replaced by U+FFFD, in keys and in values', () => {
   expect(metadataPairs({ 'a\0': 'x\0y', '\ud800': '\udc00' })).toEqual(['a\ufffd=x\ufffdy', '\ufffd=\ufffd']);
 });
 
@@ -173,7 +173,7 @@ test('two different paths never give the same pair', () => {
   );
 });
 
-test('the text of a click is its row as JSON, whatever its texts hold', () => {
+test('clickRowText equals the row as JSON, for any text', () => {
   const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constantFrom('Unknown', '(direct)', ''));
   const url = fc
     .tuple(fc.webUrl({ withQueryParameters: true }), fc.constantFrom('utm_source', 'utm_term', 'n'), text)
@@ -184,7 +184,7 @@ test('the text of a click is its row as JSON, whatever its texts hold', () => {
   const parts = { region: text, city: text, browser: text, userAgent: text, referer: text, refererUrl: text, ip: text };
   fc.assert(
     fc.property(fc.record({ ...parts, url: fc.oneof(url, text) }), fc.boolean(), (some, isQr) => {
-      const click: ClickFacts = { ...facts, ...some, trigger: isQr ? 'qr' : 'link' };
+      const click: ClickFields = { ...fields, ...some, trigger: isQr ? 'qr' : 'link' };
       expect(clickRowText(click)).toBe(JSON.stringify(clickRow(click)));
     }),
     { numRuns: 2000 },

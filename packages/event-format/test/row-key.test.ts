@@ -2,12 +2,12 @@ import { createEventId } from '@waymark/contract';
 import { aClick, aLead, aSale } from '@waymark/test-kit';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { rowKey, rowSubjects } from '../src/index.js';
+import { rowIds, rowKey } from '../src/index.js';
 
 const number = fc.bigInt({ min: 1n, max: 2n ** 64n - 1n }).map(String);
-/** Texts that look like what is between the values of a row. */
+/** Texts with the delimiters of a row. */
 const name = fc.string({ unit: fc.constantFrom('"', '\\', ',', '1', 'a', '\n', '\u2028', '[', ']', '🎉') });
-const facts = fc.record({
+const fields = fc.record({
   workspaceId: number,
   linkId: number,
   customerId: number,
@@ -15,9 +15,9 @@ const facts = fc.record({
   eventName: name,
 });
 
-it('key and subjects of a row are what it was made of, whatever the name of the event', () => {
+it('rowKey and rowIds read the ids of a row, for any event name', () => {
   fc.assert(
-    fc.property(facts, ({ workspaceId, linkId, customerId, timestampMs, eventName }) => {
+    fc.property(fields, ({ workspaceId, linkId, customerId, timestampMs, eventName }) => {
       const eventId = createEventId(timestampMs);
       const click = aClick({ workspaceId, linkId, timestampMs, clickId: eventId });
       const conversion = { click, eventId, customerId, timestampMs, eventName };
@@ -28,7 +28,7 @@ it('key and subjects of a row are what it was made of, whatever the name of the 
       ] as const) {
         const text = JSON.stringify(row);
         expect(rowKey(text)).toEqual({ workspaceId, timestampMs, eventId });
-        expect(rowSubjects(kind, text)).toEqual({ workspaceId, eventId, linkId, customerId: customer });
+        expect(rowIds(kind, text)).toEqual({ workspaceId, eventId, linkId, customerId: customer });
       }
     }),
   );
@@ -44,8 +44,8 @@ it.each([
   '[["1"],2,"a",3]',
   '["x",2,"a","3"]',
   '["1",2,"a"',
-])('what is no row has no subjects: %s', (text) => {
-  expect([rowSubjects('click', text), rowSubjects('lead', text), rowSubjects('sale', text)]).toEqual([
+])('rowIds of a malformed row are undefined: %s', (text) => {
+  expect([rowIds('click', text), rowIds('lead', text), rowIds('sale', text)]).toEqual([
     undefined,
     undefined,
     undefined,

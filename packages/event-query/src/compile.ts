@@ -1,27 +1,27 @@
 import type { EventsQuery } from '@waymark/contract';
 import { type BindScope, bind } from './bind/bind.js';
-import { openCursor } from './parse/cursor.js';
+import { parseCursor } from './parse/cursor.js';
 import { parse } from './parse/parse.js';
 import { plan } from './plan/plan.js';
-import type { PlanFacts } from './plan/planner-stats.js';
+import type { PlannerStats } from './plan/planner-stats.js';
 import { type CompiledQuery, print } from './print/print.js';
 
-/** Everything a page of events depends on, the clock apart. */
+/** Everything that determines a page of events, except the current time. */
 export interface EventsRequest {
   readonly query: EventsQuery;
   readonly scope: BindScope;
-  /** What was found out before, if anything. */
-  readonly facts?: PlanFacts | undefined;
+  /** Planner statistics that the caller has already read. Optional: without them the query is only slower. */
+  readonly stats?: PlannerStats | undefined;
 }
 
 /**
- * All stages in one go. Same request, same time, same statement, byte for byte.
+ * Runs all stages: parse, bind, plan, print. Deterministic: the same request and time give the same SQL, byte for byte.
  *
  * @param nowMs epoch milliseconds
- * @throws ApiError 400 or 422, naming the parameter
+ * @throws ApiError 400 or 422 with the name of the invalid parameter
  */
 export function compile(request: EventsRequest, nowMs: number): CompiledQuery {
   const { query, scope } = request;
-  const parsed = parse(query, nowMs, openCursor({ query, workspaceId: scope.workspaceId }));
-  return print(plan(bind(parsed, scope), request.facts));
+  const parsed = parse(query, nowMs, parseCursor({ query, workspaceId: scope.workspaceId }));
+  return print(plan(bind(parsed, scope), request.stats));
 }

@@ -2,11 +2,11 @@ import { type BoundRequest, EVENT_MS_MAX } from './bind/bind.js';
 import { plan } from './plan/plan.js';
 import { print } from './print/print.js';
 
-/** How far the first page of a list reached. */
-export interface PageEdge {
-  /** Time of its last event, epoch milliseconds. */
+/** The time range that the first page of a list covered, used to narrow the next read of the same list. */
+export interface FirstPageHint {
+  /** Time of the last event of the page, in epoch milliseconds. */
   readonly lastMs: number;
-  /** Where the range began, in the order of the list. */
+  /** The bound of the requested range that comes first in the sort order, in epoch milliseconds. */
   readonly beginMs: number;
 }
 
@@ -15,27 +15,31 @@ function beginOf({ fromMs = 0, toMs, page }: BoundRequest): number {
 }
 
 /**
- * What tells a list from others, whatever its range: the lists of one text differ only in where they begin and end. Undefined
- * for pages other than the first.
+ * Cache key of a list: two requests have the same key when they differ only in their time range. Undefined for pages other
+ * than the first.
  */
-export function listText(bound: BoundRequest): string | undefined {
+export function listKey(bound: BoundRequest): string | undefined {
   const { offset, after } = bound.page;
   if (bound.isEmpty || offset > 0n || after !== undefined) return undefined;
   const { sql, params } = print(plan({ ...bound, fromMs: undefined, toMs: EVENT_MS_MAX }));
   return [sql, ...Object.values(params)].join('\n');
 }
 
-/** @param lastMs time of the last event of the list's first page, which is full */
-export function edgeOf(bound: BoundRequest, lastMs: number): PageEdge {
+/**
+ * The hint to cache after a first page that is full.
+ *
+ * @param lastMs time of the last event of that page
+ */
+export function hintOf(bound: BoundRequest, lastMs: number): FirstPageHint {
   return { lastMs, beginMs: beginOf(bound) };
 }
 
 /**
- * The same request as far as the first page reached before: a list that begins no later has its first page there, unless events
- * of it were taken away. When that page is full it is the page of the whole range, too; parts of the table that lie outside
- * are not opened for it (leads: 12 against 17 ms). Undefined when it is not worth looking there.
+ * The request with its range narrowed to what the cached first page covered. If the narrowed read returns a full page, that
+ * page is also the first page of the whole range, and ClickHouse does not open the parts outside (leads: 12 instead of 17 ms).
+ * If it does not, because events were removed meanwhile, the whole range has to be read. Undefined when the hint does not apply.
  */
-export function untilEdge(bound: BoundRequest, edge: PageEdge): BoundRequest | undefined {
+export function narrowToHint(bound: BoundRequest, edge: FirstPageHint): BoundRequest | undefined {
   const { fromMs = 0, toMs, page } = bound;
   const { lastMs, beginMs } = edge;
   if (page.direction === 'ASC') return fromMs <= beginMs && lastMs < toMs ? { ...bound, toMs: lastMs } : undefined;

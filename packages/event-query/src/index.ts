@@ -3,10 +3,10 @@ export { type BindScope, type BoundFilters, type BoundRequest, bind, bindFilters
 export { compile, type EventsRequest } from './compile.js';
 export { parseInstant } from './dates/instant.js';
 export type { TimeRange } from './dates/time-range.js';
-export { edgeOf, listText, type PageEdge, untilEdge } from './first-page-hint.js';
-export { type Cursor, openCursor, writeCursor } from './parse/cursor.js';
-export { checkDateRange } from './parse/date-range-gate.js';
-export { linkNames } from './parse/link-names.js';
+export { type FirstPageHint, hintOf, listKey, narrowToHint } from './first-page-hint.js';
+export { type Cursor, formatCursor, parseCursor } from './parse/cursor.js';
+export { checkDateRange } from './parse/date-range-limits.js';
+export { externalLinkIds } from './parse/external-link-ids.js';
 export { parseMultiValue, type ValueLists } from './parse/multi-value.js';
 export type { Page, Position } from './parse/page.js';
 export { type FilterQuery, parse, parseFilters } from './parse/parse.js';
@@ -17,22 +17,22 @@ export type {
   ParsedFilters,
   ParsedRequest,
 } from './parse/parsed-request.js';
-export { planFirstEvent, planHead, planSlot } from './plan/far-page.js';
-export { planLinkEvents } from './plan/link-reads.js';
+export { planFirstEvent, planPartialSlotCount, planStartSlot } from './plan/far-page.js';
+export { planLinkEventCount } from './plan/link-reads.js';
 export { type PagePlan, plan } from './plan/plan.js';
 export {
-  allowedLinksFact,
-  type FactPlan,
+  allowedLinksStats,
   isBeyondEnd,
   isFarPage,
   type PageStart,
-  type PlanFacts,
-  planCount,
-  planCountEver,
-  planLinks,
-  planRemoved,
-  removedLinksFact,
+  type PlannerStats,
+  planAllowedLinks,
+  planRangeCount,
+  planRemovedLinks,
+  planTotalCount,
+  removedLinksStats,
+  type StatsPlan,
 } from './plan/planner-stats.js';
-export { type CompiledQuery, print, printFact } from './print/print.js';
-export { printCount, printSlot } from './print/print-far-page.js';
+export { type CompiledQuery, print, printStats } from './print/print.js';
+export { printCount, printStartSlot } from './print/print-far-page.js';
 export type { QuerySettings } from './sql/read-limits.js';

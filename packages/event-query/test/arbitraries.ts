@@ -2,7 +2,7 @@ import type { MultiValueFilter } from '@waymark/contract';
 import { CONTINENTS, TRIGGERS } from '@waymark/contract';
 import fc from 'fast-check';
 import { metadata, metadataQueries, queryTexts } from './metadata-query/arbitraries.js';
-import { OWN_PROGRAM, type Wish, type WishedList, type WishedRange } from './wish.js';
+import { type ListSpec, OWN_PROGRAM, type RangeSpec, type RequestSpec } from './request-spec.js';
 import {
   folderId,
   freshWorkspace,
@@ -19,7 +19,7 @@ import {
   type WorldLink,
 } from './world.js';
 
-/** Texts that mean something to SQL, to parameters or to encodings; none has a comma or begins with a dash. */
+/** Texts with a special meaning in SQL, query parameters or encodings. None has a comma or begins with a dash. */
 const NASTY = [
   "' OR 1=1 --",
   '\\',
@@ -60,7 +60,7 @@ const ZONES = ['UTC', 'America/New_York', 'Asia/Kolkata', 'Pacific/Kiritimati', 
 
 const pick = <T>(values: readonly T[]) => fc.constantFrom(...values);
 
-/** Times around the edges of ranges: days of any zone, months, the last 24 hours, and the same millisecond. */
+/** Times near the bounds of ranges: days in any zone, months, the last 24 hours. Some are equal. */
 const times = fc.oneof(
   fc.constantFrom(0, 1, 60_000, DAY_MS, DAY_MS + 1, 21 * DAY_MS).map((ago) => NOW - ago),
   fc.integer({ min: NOW - 45 * DAY_MS, max: NOW + 2 * DAY_MS }),
@@ -89,7 +89,7 @@ const linkArbitrary = (number: number): fc.Arbitrary<WorldLink> =>
     isRemoved: fc.boolean().map((isRemoved) => isRemoved && number % 2 === 0),
   });
 
-/** A link may name a partner who is not there. */
+/** Not always both partners, so a link may refer to one that does not exist. */
 const partners = fc.subarray([1, 2]).chain((numbers) =>
   fc.tuple(
     ...numbers.map((number) =>
@@ -102,7 +102,7 @@ const partners = fc.subarray([1, 2]).chain((numbers) =>
   ),
 );
 
-const clickFacts = fc.record({
+const clickFields = fc.record({
   timeMs: times,
   link: pick(LINKS),
   trigger: pick(TRIGGERS),
@@ -118,7 +118,7 @@ const clickFacts = fc.record({
   url: utmUrls,
 });
 
-const conversionFacts = fc.record({
+const conversionFields = fc.record({
   timeMs: times,
   eventName: pick(POOLS.eventName),
   customer: pick([1, 2, 3]),
@@ -132,12 +132,12 @@ export const worlds: fc.Arbitrary<World> = fc
   .record({
     links: fc.tuple(...LINKS.map(linkArbitrary)),
     partners,
-    clicks: fc.array(clickFacts, { minLength: 1, maxLength: 25 }),
-    leads: fc.array(conversionFacts, { maxLength: 12 }),
-    sales: fc.array(conversionFacts, { maxLength: 12 }),
+    clicks: fc.array(clickFields, { minLength: 1, maxLength: 25 }),
+    leads: fc.array(conversionFields, { maxLength: 12 }),
+    sales: fc.array(conversionFields, { maxLength: 12 }),
   })
-  .map(({ links, partners, clicks: facts, leads, sales }): World => {
-    const clicks: WorldClick[] = facts.map((click, index) => ({ ...click, id: idOf(click.timeMs, index) }));
+  .map(({ links, partners, clicks: clickSpecs, leads, sales }): World => {
+    const clicks: WorldClick[] = clickSpecs.map((click, index) => ({ ...click, id: idOf(click.timeMs, index) }));
     const convert = (conversion: (typeof leads)[number], index: number): WorldConversion => ({
       ...conversion,
       id: idOf(conversion.timeMs, index),
@@ -157,8 +157,8 @@ const swapCase = (text: string) => (text === text.toLowerCase() ? text.toUpperCa
 const anyCase = (values: readonly string[]) => values.flatMap((value) => [value, swapCase(value)]);
 const nonEmpty = (values: readonly string[]) => values.filter((value) => value !== '');
 
-/** What each filter may be asked for: values that exist, and some that do not. */
-const WISHED: Readonly<Record<MultiValueFilter, readonly string[]>> = {
+/** Values for each filter: some that exist in the test data, some that do not. */
+const FILTER_VALUES: Readonly<Record<MultiValueFilter, readonly string[]>> = {
   linkId: [...LINKS.map(linkId), linkId(99), 'link_none', "link_'"],
   domain: anyCase([...POOLS.domain, 'none.example']),
   tenantId: [...nonEmpty(POOLS.tenantId), 'none'],
@@ -186,14 +186,13 @@ const WISHED: Readonly<Record<MultiValueFilter, readonly string[]>> = {
   utm_content: ['none'],
 };
 
-/** Texts between commas lose nothing only when they have none and begin with no dash. */
-const listOf = (values: readonly string[]): fc.Arbitrary<WishedList> =>
+const listOf = (values: readonly string[]): fc.Arbitrary<ListSpec> =>
   fc.record({
     include: fc.uniqueArray(pick(values), { maxLength: 3 }),
     exclude: fc.uniqueArray(pick(values), { maxLength: 2 }),
   });
 
-const ranges: fc.Arbitrary<WishedRange> = fc.oneof(
+const ranges: fc.Arbitrary<RangeSpec> = fc.oneof(
   fc.record({ type: fc.constant('times' as const), startMs: times, endMs: times }),
   fc.record({
     type: fc.constant('days' as const),
@@ -211,13 +210,13 @@ const ranges: fc.Arbitrary<WishedRange> = fc.oneof(
 const rarely = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined, freq: 3 });
 
 const someLists = fc
-  .uniqueArray(pick(Object.keys(WISHED) as MultiValueFilter[]), { maxLength: 3 })
-  .chain((names) => fc.tuple(...names.map((name) => listOf(WISHED[name]).map((list) => [name, list] as const))))
-  .map((entries) => Object.fromEntries(entries) as Wish['lists']);
+  .uniqueArray(pick(Object.keys(FILTER_VALUES) as MultiValueFilter[]), { maxLength: 3 })
+  .chain((names) => fc.tuple(...names.map((name) => listOf(FILTER_VALUES[name]).map((list) => [name, list] as const))))
+  .map((entries) => Object.fromEntries(entries) as RequestSpec['lists']);
 
-const askedMetadata = metadataQueries.chain((query) => queryTexts(query).map((text) => ({ query, text })));
+const metadataFilters = metadataQueries.chain((query) => queryTexts(query).map((text) => ({ query, text })));
 
-export const wishes: fc.Arbitrary<Wish> = fc.record({
+export const requestSpecs: fc.Arbitrary<RequestSpec> = fc.record({
   event: pick(['clicks', 'leads', 'sales'] as const),
   range: fc.oneof(
     { weight: 2, arbitrary: fc.constant({ type: 'interval', interval: 'all', zone: 'UTC' } as const) },
@@ -226,7 +225,7 @@ export const wishes: fc.Arbitrary<Wish> = fc.record({
   lists: someLists,
   root: fc.option(fc.boolean(), { nil: undefined, freq: 1 }),
   saleType: rarely(pick(['new', 'recurring'] as const)),
-  metadata: fc.option(askedMetadata, { nil: undefined, freq: 1 }),
+  metadata: fc.option(metadataFilters, { nil: undefined, freq: 1 }),
   program: fc.option(pick([OWN_PROGRAM, 2]), { nil: undefined, freq: 1 }),
   customer: fc.option(pick([1, 2, 3, 4]), { nil: undefined, freq: 1 }),
   order: pick(['asc', 'desc'] as const),

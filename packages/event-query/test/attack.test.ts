@@ -2,7 +2,16 @@ import { eventsQuerySchema } from '@waymark/contract';
 import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { bind, compile, parse, planCount, planCountEver, planLinks, planRemoved, printFact } from '../src/index.js';
+import {
+  bind,
+  compile,
+  parse,
+  planAllowedLinks,
+  planRangeCount,
+  planRemovedLinks,
+  planTotalCount,
+  printStats,
+} from '../src/index.js';
 import { pageOf } from './run.js';
 import { SMALL_WORLD } from './small-world.js';
 import { NOW, numberIn, programId, store, type World, type WorldClick, workspaceId } from './world.js';
@@ -10,7 +19,7 @@ import { NOW, numberIn, programId, store, type World, type WorldClick, workspace
 const SCOPE = { workspaceId: workspaceId(SMALL_WORLD.workspace), programId: programId(1) };
 const WORKSPACE_NUMBER = BigInt(SMALL_WORLD.workspace);
 
-/** Parameters that take free text to the statement. */
+/** Parameters with free text. */
 const TEXT_PARAMETERS = [
   'city',
   'device',
@@ -60,13 +69,16 @@ const ATTACKS = [
 function statements(query: Record<string, string>) {
   const parsed = eventsQuerySchema.parse(query);
   const bound = bind(parse(parsed, NOW), SCOPE);
-  const facts = [planCount(bound), planCountEver(bound), planLinks(bound, 1e9), planRemoved(bound)].flatMap((fact) =>
-    fact === undefined ? [] : printFact(fact),
-  );
-  return [...facts, compile({ query: parsed, scope: SCOPE }, NOW)];
+  const stats = [
+    planRangeCount(bound),
+    planTotalCount(bound),
+    planAllowedLinks(bound, 1e9),
+    planRemovedLinks(bound),
+  ].flatMap((read) => (read === undefined ? [] : printStats(read)));
+  return [...stats, compile({ query: parsed, scope: SCOPE }, NOW)];
 }
 
-/** A statement without what stands in parentheses. */
+/** The SQL without anything in parentheses. */
 function topLevel(sql: string): string {
   const shorter = sql.replace(/\([^()]*\)/g, '');
   return shorter === sql ? sql : topLevel(shorter);
@@ -79,7 +91,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test.each(TEXT_PARAMETERS)('no text given for %s is part of a statement', (parameter) => {
+test.each(TEXT_PARAMETERS)('the value of %s never becomes part of the SQL text', (parameter) => {
   const reference = statements({ event: 'leads', [parameter]: 'harmless', page: '500' });
   for (const attack of ATTACKS) {
     const texts = statements({ event: 'leads', [parameter]: attack.replaceAll(',', ';'), page: '500' });
@@ -87,7 +99,7 @@ test.each(TEXT_PARAMETERS)('no text given for %s is part of a statement', (param
   }
 });
 
-test('the text of a statement depends on which parameters are given, never on their text', () => {
+test('the SQL text depends on which parameters are given, never on their values', () => {
   const value = fc
     .string({ unit: 'binary', minLength: 1, maxLength: 30 })
     .map((text) => `x${text.replaceAll(',', '')}`);
@@ -104,7 +116,7 @@ test('the text of a statement depends on which parameters are given, never on th
   );
 });
 
-test('every table that a statement names is followed by the workspace, which is always the same parameter', () => {
+test('every table in the SQL text is restricted to the workspace, always by the same parameter', () => {
   const names = Object.keys(eventsQuerySchema.out.shape);
   const value = fc.constantFrom(
     '-x,y',
@@ -139,7 +151,7 @@ test('every table that a statement names is followed by the workspace, which is 
         const guarded = sql.match(/\bFROM \w+(?: FINAL)? WHERE workspace_id = \{p0:UInt64\}(?= AND | ORDER |$)/g) ?? [];
         expect(guarded).toHaveLength(tables.length);
         expect(params.p0).toBe(WORKSPACE_NUMBER);
-        // A guard that stands beside an OR would be none.
+        // Next to an OR, the condition on the workspace would have no effect.
         expect(topLevel(sql)).not.toContain(' OR ');
       }
     }),
@@ -147,21 +159,21 @@ test('every table that a statement names is followed by the workspace, which is 
   );
 });
 
-test('the same request compiles to the same statement, byte for byte', () => {
+test('the same request compiles to the same SQL text, byte for byte', () => {
   const query = eventsQuerySchema.parse({ country: 'US,-FR', tagId: '-tag_x', region: 'US-CA,NY,FR-IDF', page: '7' });
   const [first, second] = [1, 2].map(() => compile({ query, scope: SCOPE }, NOW));
   expect(second).toEqual(first);
   expect(Object.keys(first!.params)).toEqual(Object.keys(first!.params).map((_name, index) => `p${index}`));
 });
 
-test('a statement cannot be compiled for anything but the id of a workspace', () => {
+test('a request only compiles with a valid workspace id', () => {
   for (const id of ['', '1', 'ws_', 'ws_1', 'link_00000000001', "ws_' OR 1=1", undefined]) {
     const scope = { ...SCOPE, workspaceId: id as string };
     expect(() => compile({ query: eventsQuerySchema.parse({}), scope }, NOW)).toThrow(TypeError);
   }
 });
 
-test('hostile values are found when they are there, and change nothing when they are not', async () => {
+test('hostile values match events that have them, and nothing else', async () => {
   const values = ATTACKS.map((attack) => attack.replaceAll(',', ';').slice(0, 2000));
   const template = SMALL_WORLD.clicks[0]!;
   const world: World = {

@@ -2,10 +2,10 @@ import { eventsQuerySchema } from '@waymark/contract';
 import { aClick, createTestDatabase, insertClicks, type TestDatabase } from '@waymark/test-kit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { compile, openCursor, writeCursor } from '../src/index.js';
-import { wishes, worlds } from './arbitraries.js';
+import { compile, formatCursor, parseCursor } from '../src/index.js';
+import { requestSpecs, worlds } from './arbitraries.js';
+import { expectedIds, OWN_PROGRAM, queryOf, type RequestSpec } from './request-spec.js';
 import { pageOf } from './run.js';
-import { answerTo, OWN_PROGRAM, queryOf, type Wish } from './wish.js';
 import { eventsOf, idOf, NOW, programId, store, type World, workspaceId } from './world.js';
 
 let database: TestDatabase;
@@ -22,9 +22,9 @@ function listOf(query: Record<string, string>, owner = OWNER) {
   return { query: eventsQuerySchema.parse(query), workspaceId: owner };
 }
 
-/** Every page from the first to the one that is not full. Between pages time passes, and something happens. */
-async function walk(world: World, wish: Wish, meanwhile: (nowMs: number, page: number) => Promise<void>) {
-  const { page: _page, ...query } = queryOf(wish);
+/** Reads all pages, to the first that is not full. Between pages the clock advances and `meanwhile` runs. */
+async function walk(world: World, spec: RequestSpec, meanwhile: (nowMs: number, page: number) => Promise<void>) {
+  const { page: _page, ...query } = queryOf(spec);
   const owner = workspaceId(world.workspace);
   const scope = { workspaceId: owner, programId: programId(OWN_PROGRAM) };
   const walked: string[] = [];
@@ -34,49 +34,49 @@ async function walk(world: World, wish: Wish, meanwhile: (nowMs: number, page: n
     const { ids } = await pageOf(database, cursor === undefined ? query : { ...query, cursor }, scope, { nowMs });
     walked.push(...ids);
     const id = ids.at(-1);
-    if (id === undefined || ids.length < wish.limit) return walked;
-    // Of an event that came in between the test knows only the id, and that holds its time.
-    const timeMs = eventsOf(world, wish.event).find((event) => event.id === id)?.timeMs ?? timeIn(id);
+    if (id === undefined || ids.length < spec.limit) return walked;
+    // An event that arrived during the walk is not in `world`; its time is in `arrivals`.
+    const timeMs = eventsOf(world, spec.event).find((event) => event.id === id)?.timeMs ?? timeIn(id);
     const first = cursor === undefined ? nowMs : NOW;
-    cursor = writeCursor({ nowMs: first, after: { timeMs, id } }, listOf(query, owner));
+    cursor = formatCursor({ nowMs: first, after: { timeMs, id } }, listOf(query, owner));
     await meanwhile(nowMs, page);
   }
 }
 
-const newcomers = new Map<string, number>();
+const arrivals = new Map<string, number>();
 function timeIn(id: string): number {
-  const timeMs = newcomers.get(id);
-  if (timeMs === undefined) throw new Error(`an event that nobody stored: ${id}`);
+  const timeMs = arrivals.get(id);
+  if (timeMs === undefined) throw new Error(`unknown event: ${id}`);
   return timeMs;
 }
 
-/** A click that has just happened. */
+/** Inserts a click with the current time. */
 async function arrive(world: World, nowMs: number, number: number): Promise<void> {
   const id = idOf(nowMs, 900 + number);
-  newcomers.set(id, nowMs);
-  const facts = { workspaceId: String(world.workspace), linkId: '1', clickId: id, timestampMs: nowMs };
-  await insertClicks(database.client, [aClick(facts)]);
+  arrivals.set(id, nowMs);
+  const fields = { workspaceId: String(world.workspace), linkId: '1', clickId: id, timestampMs: nowMs };
+  await insertClicks(database.client, [aClick(fields)]);
 }
 
-test('walking by cursor gives the whole list, each event once, though events arrive and days pass meanwhile', async () => {
+test('reading by cursor returns the whole list, each event once, even if events arrive and days pass meanwhile', async () => {
   let pages = 0;
   const bigWorlds = worlds.filter(({ clicks }) => clicks.length >= 10);
   await fc.assert(
-    fc.asyncProperty(bigWorlds, fc.array(wishes, { minLength: 8, maxLength: 8 }), async (world, wanted) => {
+    fc.asyncProperty(bigWorlds, fc.array(requestSpecs, { minLength: 8, maxLength: 8 }), async (world, specs) => {
       await store(database, world);
-      for (const [index, wish] of wanted.entries()) {
-        // Of wishes for three things at once little is left to walk through.
+      for (const [index, spec] of specs.entries()) {
+        // Requests with several filters match few events, so half of the requests have none.
         const range = { type: 'interval', interval: 'all', zone: 'UTC' } as const;
         const everything = { range, lists: {}, root: undefined, program: undefined, customer: undefined };
-        const small = { ...wish, ...(index % 2 === 0 ? everything : {}), page: 1, limit: 3 };
-        const expected = answerTo(world, { ...small, limit: 1000 });
+        const small = { ...spec, ...(index % 2 === 0 ? everything : {}), page: 1, limit: 3 };
+        const expected = expectedIds(world, { ...small, limit: 1000 });
         const walked = await walk(world, small, (nowMs, page) => {
           pages += 1;
           return arrive(world, nowMs + pages, page);
         });
         expect(new Set(walked).size, 'nothing twice').toBe(walked.length);
         expect(
-          walked.filter((id) => !newcomers.has(id)),
+          walked.filter((id) => !arrivals.has(id)),
           JSON.stringify(queryOf(small)),
         ).toEqual(expected);
       }
@@ -88,24 +88,24 @@ test('walking by cursor gives the whole list, each event once, though events arr
 
 describe('a cursor', () => {
   const query = { event: 'leads', interval: '7d', country: '-US,FR', sortOrder: 'desc' };
-  const text = writeCursor({ nowMs: NOW, after: LAST }, listOf(query));
+  const text = formatCursor({ nowMs: NOW, after: LAST }, listOf(query));
 
-  test('tells where its page begins, and the present of its list', () => {
-    expect(openCursor(listOf({ ...query, cursor: text }))).toEqual({ nowMs: NOW, after: LAST });
+  test('contains the position of its page and the time of the first page', () => {
+    expect(parseCursor(listOf({ ...query, cursor: text }))).toEqual({ nowMs: NOW, after: LAST });
     expect(text).toMatch(/^[A-Za-z0-9_-]{50,60}$/);
   });
 
-  test('goes with another page size, and with the page number that says nothing', () => {
-    expect(openCursor(listOf({ ...query, limit: '7', page: '1', cursor: text }))).toBeDefined();
-    expect(openCursor(listOf({ ...query, order: 'desc', sortBy: 'timestamp', cursor: text }))).toBeDefined();
+  test('is valid with another page size, and with page=1', () => {
+    expect(parseCursor(listOf({ ...query, limit: '7', page: '1', cursor: text }))).toBeDefined();
+    expect(parseCursor(listOf({ ...query, order: 'desc', sortBy: 'timestamp', cursor: text }))).toBeDefined();
   });
 
-  test('goes with what is the default, said or not', () => {
-    const said = { interval: '24h', timezone: 'UTC' };
-    const plain = writeCursor({ nowMs: NOW, after: LAST }, listOf({ event: 'leads' }));
-    expect(openCursor(listOf({ event: 'leads', ...said, cursor: plain }))).toBeDefined();
-    const full = writeCursor({ nowMs: NOW, after: LAST }, listOf({ event: 'leads', ...said }));
-    expect(openCursor(listOf({ event: 'leads', cursor: full }))).toBeDefined();
+  test('is valid whether or not defaults are given explicitly', () => {
+    const explicit = { interval: '24h', timezone: 'UTC' };
+    const plain = formatCursor({ nowMs: NOW, after: LAST }, listOf({ event: 'leads' }));
+    expect(parseCursor(listOf({ event: 'leads', ...explicit, cursor: plain }))).toBeDefined();
+    const full = formatCursor({ nowMs: NOW, after: LAST }, listOf({ event: 'leads', ...explicit }));
+    expect(parseCursor(listOf({ event: 'leads', cursor: full }))).toBeDefined();
   });
 
   test.each([
@@ -120,21 +120,21 @@ describe('a cursor', () => {
     ['one filter more', { city: 'Paris' }],
   ])('is refused by a list with %s', (_what, change) => {
     const changed = Object.fromEntries(Object.entries({ ...query, ...change }).filter(([, value]) => value));
-    expect(() => openCursor(listOf({ ...changed, cursor: text }))).toThrow(/^invalid_value: cursor: /);
+    expect(() => parseCursor(listOf({ ...changed, cursor: text }))).toThrow(/^invalid_value: cursor: /);
   });
 
   test('is refused together with a page number', () => {
     const paged = listOf({ ...query, page: '2', cursor: text });
-    expect(() => openCursor(paged)).toThrow(/^invalid_combination: cursor: /);
+    expect(() => parseCursor(paged)).toThrow(/^invalid_combination: cursor: /);
   });
 
   test('is refused by another workspace', () => {
-    expect(() => openCursor(listOf({ ...query, cursor: text }, workspaceId(2)))).toThrow(/^invalid_value: cursor: /);
+    expect(() => parseCursor(listOf({ ...query, cursor: text }, workspaceId(2)))).toThrow(/^invalid_value: cursor: /);
   });
 
-  test('that was changed anywhere, or never was one, is refused', () => {
+  test('that was changed anywhere, or is not a cursor at all, is refused', () => {
     const refused = (cursor: string) => {
-      expect(() => openCursor(listOf({ ...query, cursor })), cursor).toThrow(/^invalid_value: cursor: /);
+      expect(() => parseCursor(listOf({ ...query, cursor })), cursor).toThrow(/^invalid_value: cursor: /);
     };
     for (let position = 0; position < text.length; position++) {
       refused(text.slice(0, position) + (text[position] === 'A' ? 'B' : 'A') + text.slice(position + 1));
@@ -145,16 +145,16 @@ describe('a cursor', () => {
     fc.assert(fc.property(fc.string({ minLength: 1, unit: 'binary', maxLength: 90 }), refused));
   });
 
-  test('never brings text into the statement, whatever its maker sealed into it', () => {
+  test('never becomes part of the SQL text, even with a valid checksum', () => {
     const sql = (after: typeof LAST) => {
       const list = listOf({ event: 'leads' });
-      const cursor = writeCursor({ nowMs: NOW, after }, list);
+      const cursor = formatCursor({ nowMs: NOW, after }, list);
       return compile({ query: { ...list.query, cursor }, scope: { workspaceId: OWNER, programId: null } }, NOW).sql;
     };
     const reference = sql(LAST);
     expect(sql({ timeMs: 0, id: 'zzzzzzzzzzzzzzzz' })).toBe(reference);
     expect(reference).not.toContain(LAST.id);
-    // A seal is no secret, so a forger could get this far and no further.
+    // Anyone can compute the checksum, so the position must be validated as well.
     expect(() => sql({ timeMs: 0, id: "' OR 1=1 --     " })).toThrow(/^invalid_value: cursor: /);
     expect(() => sql({ timeMs: 2 ** 42, id: LAST.id })).toThrow(/^invalid_value: cursor: /);
   });

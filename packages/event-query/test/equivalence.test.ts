@@ -1,9 +1,9 @@
 import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { wishes, worlds } from './arbitraries.js';
+import { requestSpecs, worlds } from './arbitraries.js';
+import { expectedIds, OWN_PROGRAM, queryOf } from './request-spec.js';
 import { pageOf } from './run.js';
-import { answerTo, OWN_PROGRAM, queryOf } from './wish.js';
 import { programId, store, workspaceId } from './world.js';
 
 let database: TestDatabase;
@@ -12,22 +12,22 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test('a compiled request returns exactly the events that a plain filter of the same events returns, in its order', async () => {
+test('a compiled request returns exactly the events, in the same order, that filtering them one by one gives', async () => {
   let nonEmpty = 0;
   await fc.assert(
-    fc.asyncProperty(worlds, fc.array(wishes, { minLength: 12, maxLength: 12 }), async (world, wanted) => {
+    fc.asyncProperty(worlds, fc.array(requestSpecs, { minLength: 12, maxLength: 12 }), async (world, specs) => {
       await store(database, world);
       const scope = { workspaceId: workspaceId(world.workspace), programId: programId(OWN_PROGRAM) };
-      for (const wish of wanted) {
-        const expected = answerTo(world, wish);
+      for (const spec of specs) {
+        const expected = expectedIds(world, spec);
         if (expected.length > 0) nonEmpty += 1;
-        // Half of the pages as if there were so many events that the links are asked for first.
-        const { ids } = await pageOf(database, queryOf(wish), scope, wish.order === 'asc' ? {} : { events: 1e9 });
-        expect(ids, JSON.stringify(queryOf(wish))).toEqual(expected);
+        // Half of the pages run as if there were so many events that the planner lists the links first.
+        const { ids } = await pageOf(database, queryOf(spec), scope, spec.order === 'asc' ? {} : { events: 1e9 });
+        expect(ids, JSON.stringify(queryOf(spec))).toEqual(expected);
       }
     }),
     { numRuns: 25, endOnFailure: true },
   );
-  // Otherwise the test would compare nothing with nothing.
+  // Guards against a vacuous test.
   expect(nonEmpty).toBeGreaterThan(30);
 }, 120_000);

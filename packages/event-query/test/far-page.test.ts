@@ -1,10 +1,10 @@
 import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { removedLinksFact } from '../src/index.js';
-import { wishes, worlds } from './arbitraries.js';
+import { removedLinksStats } from '../src/index.js';
+import { requestSpecs, worlds } from './arbitraries.js';
+import { expectedIds, OWN_PROGRAM, queryOf } from './request-spec.js';
 import { pageOf } from './run.js';
-import { answerTo, OWN_PROGRAM, queryOf } from './wish.js';
 import { programId, removedLinksOf, store, workspaceId } from './world.js';
 
 let database: TestDatabase;
@@ -13,19 +13,19 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test('a page whose start is looked for first has the same events as one that is counted off', async () => {
+test('a page whose start is found first has the same events as a page read with OFFSET', async () => {
   const seen = { everything: 0, filtered: 0 };
   const bigWorlds = worlds.filter(({ clicks }) => clicks.length >= 10);
   const pages = fc.oneof({ weight: 4, arbitrary: fc.integer({ min: 2, max: 4 }) }, fc.integer({ min: 1, max: 6 }));
   await fc.assert(
     fc.asyncProperty(
       bigWorlds,
-      fc.array(fc.tuple(wishes, pages), { minLength: 10, maxLength: 10 }),
-      async (world, wanted) => {
+      fc.array(fc.tuple(requestSpecs, pages), { minLength: 10, maxLength: 10 }),
+      async (world, cases) => {
         await store(database, world);
         const scope = { workspaceId: workspaceId(world.workspace), programId: programId(OWN_PROGRAM) };
         const removed = removedLinksOf(world);
-        for (const [index, [wish, page]] of wanted.entries()) {
+        for (const [index, [spec, page]] of cases.entries()) {
           const everything = {
             lists: {},
             root: undefined,
@@ -33,13 +33,13 @@ test('a page whose start is looked for first has the same events as one that is 
             program: undefined,
             customer: undefined,
           };
-          const far = { ...wish, ...(index % 2 === 0 ? everything : {}), page, limit: 2 };
-          const expected = answerTo(world, far);
-          // The way over the quarters of an hour is open only where the removed links are known.
-          const known = index % 4 < 2 ? removedLinksFact(removed) : { hasRemovedLinks: removed.length > 0 };
-          const facts = { isFar: true, ...known };
+          const far = { ...spec, ...(index % 2 === 0 ? everything : {}), page, limit: 2 };
+          const expected = expectedIds(world, far);
+          // The rollup can only be used where the removed links are listed.
+          const known = index % 4 < 2 ? removedLinksStats(removed) : { hasRemovedLinks: removed.length > 0 };
+          const stats = { isFar: true, ...known };
           if (expected.length > 0 && page > 1) seen[index % 2 === 0 ? 'everything' : 'filtered'] += 1;
-          const { ids } = await pageOf(database, queryOf(far), scope, facts);
+          const { ids } = await pageOf(database, queryOf(far), scope, stats);
           expect(ids, JSON.stringify(queryOf(far))).toEqual(expected);
         }
       },

@@ -1,7 +1,7 @@
 import { eventsQuerySchema } from '@waymark/contract';
 import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BindScope, type PlanFacts, writeCursor } from '../src/index.js';
+import { type BindScope, formatCursor, type PlannerStats } from '../src/index.js';
 import { readable } from './readable.js';
 import { pageOf } from './run.js';
 import { SMALL_WORLD } from './small-world.js';
@@ -37,7 +37,7 @@ const SCOPE: BindScope = { workspaceId: workspaceId(SMALL_WORLD.workspace), prog
 interface Case {
   readonly query: Record<string, string>;
   readonly scope?: Partial<BindScope>;
-  readonly facts?: PlanFacts & { readonly events?: number; readonly isFar?: boolean };
+  readonly facts?: PlannerStats & { readonly events?: number; readonly isFar?: boolean };
   /** Number of the event that the page follows by cursor. */
   readonly after?: number;
   /** Numbers of the events, in order. */
@@ -228,7 +228,7 @@ function cursorAfter({ query, after }: Case): { readonly cursor?: string } {
   const event = eventsOf(SMALL_WORLD, parsed.event ?? 'clicks').find(({ id }) => numberIn(id) === after);
   if (event === undefined) return {};
   const position = { timeMs: event.timeMs, id: event.id };
-  return { cursor: writeCursor({ nowMs: NOW, after: position }, { query: parsed, workspaceId: SCOPE.workspaceId }) };
+  return { cursor: formatCursor({ nowMs: NOW, after: position }, { query: parsed, workspaceId: SCOPE.workspaceId }) };
 }
 
 test.each(Object.entries(CASES))('%s: the statement is the reviewed one and gives its events', async (name, wanted) => {

@@ -20,7 +20,7 @@ test.each([
   ['US,-', { include: ['US'], exclude: [] }],
   [',-US', { include: [], exclude: ['US'] }],
   ['--US', { include: [], exclude: ['-US'] }],
-])('the list %j means %j', (text, expected) => {
+])('the list %j is parsed as %j', (text, expected) => {
   expect(parseMultiValue('country', text)).toEqual(expected);
 });
 
@@ -28,7 +28,7 @@ test('an absent parameter is no filter', () => {
   expect(parseMultiValue('country', undefined)).toBeUndefined();
 });
 
-test('a thousand items pass, one more is refused with the name of the parameter', () => {
+test('a thousand items are accepted, one more is refused with the name of the parameter', () => {
   const items = (count: number) => Array.from({ length: count }, (_, index) => `c${index}`).join(',');
   expect(parseMultiValue('city', items(1000))?.include).toHaveLength(1000);
   expect(() => parseMultiValue('city', items(1001))).toThrow(
@@ -36,7 +36,7 @@ test('a thousand items pass, one more is refused with the name of the parameter'
   );
 });
 
-test('any text is read as two lists of non-empty values without commas', () => {
+test('any text is parsed to two lists of non-empty values without commas', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom('-', ',', 'a', 'b', ' ', '"'), maxLength: 30 }), (text) => {
       const lists = parseMultiValue('city', text);
@@ -48,7 +48,7 @@ test('any text is read as two lists of non-empty values without commas', () => {
   );
 });
 
-test('parsing throws nothing but ApiError', () => {
+test('parsing throws only ApiError', () => {
   fc.assert(
     fc.property(fc.string({ maxLength: 3000, unit: fc.constantFrom(',', 'x', '-') }), (text) => {
       try {

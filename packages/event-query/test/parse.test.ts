@@ -1,7 +1,7 @@
 import { ApiError, eventsQuerySchema } from '@waymark/contract';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { openCursor, parse } from '../src/index.js';
+import { parse, parseCursor } from '../src/index.js';
 
 const NOW = Date.parse('2026-11-21T14:30:00Z');
 
@@ -19,7 +19,7 @@ const list = (parameter: string, include: string[], exclude: string[] = []) => (
   values: { include, exclude },
 });
 
-test('nothing given means the clicks of the last day, the newest hundred', () => {
+test('without parameters, a request means the newest hundred clicks of the last 24 hours', () => {
   expect(parsed({})).toMatchObject({
     kind: 'clicks',
     filters: [],
@@ -35,15 +35,15 @@ test.each([
   [{ order: 'desc', sortOrder: 'desc' }, 'DESC'],
   [{ order: 'asc' }, 'ASC'],
   [{ sortOrder: 'asc' }, 'ASC'],
-])('%j sorts %s: the order that the SDK always sends does not hide the order of its caller', (query, direction) => {
+])('%j sorts %s: order=desc, which the SDK always sends, does not override sortOrder', (query, direction) => {
   expect(parsed(query).page.direction).toBe(direction);
 });
 
-test('the last possible page has an offset that no number holds exactly', () => {
+test('the offset of the last possible page is exact, though it exceeds a safe integer', () => {
   expect(parsed({ page: '9007199254740991', limit: '999' }).page.offset).toBe(9007199254740990n * 999n);
 });
 
-test('values are brought to their stored form', () => {
+test('values are converted to their stored form', () => {
   expect(filters({ country: 'us,-br,unknown' })).toEqual([list('country', ['US', 'Unknown'], ['BR'])]);
   expect(filters({ region: 'us-ca,fr-unknown,-ny' })).toEqual([list('region', ['US-CA', 'FR-Unknown'], ['NY'])]);
   expect(filters({ domain: 'Go.Acme.COM' })).toEqual([list('domain', ['go.acme.com'])]);
@@ -76,13 +76,13 @@ test.each([
   ['referer', 'https://t.co'],
   ['refererUrl', 'https://t.co/a?b=c'],
   ['url', 'https://acme.com/?utm_source=x'],
-])('%s=%s is refused, for its values are known', (parameter, value) => {
+])('%s=%s is refused, because no event can have the value', (parameter, value) => {
   expect(() => parsed({ [parameter]: value })).toThrow(
     expect.objectContaining({ code: 'unprocessable_entity', message: expect.stringContaining(`: ${parameter}: `) }),
   );
 });
 
-test('a malformed metadata query is refused by name, for clicks too, which ignore it', () => {
+test('a malformed metadata query is refused with the name of the parameter, even for clicks, which ignore it', () => {
   for (const event of ['clicks', 'leads', 'sales']) {
     expect(() => parsed({ event, query: 'plan:pro' })).toThrow(
       expect.objectContaining({
@@ -93,18 +93,18 @@ test('a malformed metadata query is refused by name, for clicks too, which ignor
   }
 });
 
-test('the folder to look up is the first that is listed, wanted or not', () => {
+test('the folder to look up is the first one in the list, included or excluded', () => {
   const folders = ['fold_a,fold_b', '-fold_a', ',,-fold_b,fold_a', undefined].map(
     (folderId) => parsed({ ...(folderId && { folderId }) }).folderId,
   );
   expect(folders).toEqual(['fold_a', 'fold_a', 'fold_b', undefined]);
 });
 
-test('a parameter that says nothing is no filter', () => {
+test('a parameter without values is no filter', () => {
   expect(filters({ folderId: ',', groupId: '-', query: '' })).toEqual([]);
 });
 
-test('deprecated tagIds and qr count only beside no tagId and no trigger', () => {
+test('deprecated tagIds and qr are ignored if tagId or trigger is given', () => {
   expect(filters({ tagIds: 'tag_a,-tag_b' })).toEqual([list('tagId', ['tag_a'], ['tag_b'])]);
   expect(filters({ tagIds: 'tag_a', tagId: 'tag_c' })).toEqual([list('tagId', ['tag_c'])]);
   expect(filters({ tagIds: 'tag_a', tagId: ',' })).toEqual([list('tagId', ['tag_a'])]);
@@ -113,7 +113,7 @@ test('deprecated tagIds and qr count only beside no tagId and no trigger', () =>
   expect(filters({ qr: 'true', trigger: 'pageview' })).toEqual([list('trigger', ['pageview'])]);
 });
 
-test('a key selects a link of its domain and takes the place of the domain filter', () => {
+test('a key selects a link of its domain and replaces the domain filter', () => {
   const { link, filters: others } = parsed({ domain: 'Go.acme.com,b.com', key: 'Try', country: 'FR' });
   expect(link).toEqual({ by: 'address', domain: 'go.acme.com', key: 'Try' });
   expect(others).toEqual([list('country', ['FR'])]);
@@ -128,7 +128,7 @@ test.each<Record<string, string>>([
   expect(() => parsed(query)).toThrow(expect.objectContaining({ code: 'bad_request' }));
 });
 
-test('an external id selects a link by its prefix, and is refused without it', () => {
+test('an external id selects a link, and is refused without its prefix', () => {
   expect(parsed({ externalId: 'ext_a/b', domain: 'go.acme.com' })).toMatchObject({
     link: { by: 'externalId', externalId: 'a/b' },
     filters: [],
@@ -138,20 +138,20 @@ test('an external id selects a link by its prefix, and is refused without it', (
   );
 });
 
-test('linkId is a plain filter, beside which nothing else selects a link', () => {
+test('linkId is a plain filter, and overrides other ways to select a link', () => {
   const { link, filters: all } = parsed({ linkId: 'link_a', externalId: 'ext_b', domain: 'go.acme.com', key: 'x' });
   expect(link).toBeUndefined();
   expect(all).toEqual([list('domain', ['go.acme.com']), list('linkId', ['link_a'])]);
 });
 
-test('a customer is named by id or by external id', () => {
+test('a customer is selected by id or by external id', () => {
   expect(filters({ customerId: 'cus_1' })).toEqual([{ type: 'customer', customer: { by: 'id', id: 'cus_1' } }]);
   expect(filters({ customerId: 'ext_1' })).toEqual([
     { type: 'customer', customer: { by: 'externalId', externalId: '1' } },
   ]);
 });
 
-test('parse throws nothing but ApiError, whatever the parameters say', () => {
+test('parse throws only ApiError, for any parameters', () => {
   const names = Object.keys(eventsQuerySchema.out.shape);
   const value = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 40 }),
@@ -176,7 +176,7 @@ test('parse throws nothing but ApiError, whatever the parameters say', () => {
       const valid = eventsQuerySchema.safeParse(query);
       if (!valid.success) return;
       try {
-        parse(valid.data, NOW, openCursor({ query: valid.data, workspaceId: 'ws_00000000001' }));
+        parse(valid.data, NOW, parseCursor({ query: valid.data, workspaceId: 'ws_00000000001' }));
       } catch (err) {
         expect(err).toBeInstanceOf(ApiError);
       }

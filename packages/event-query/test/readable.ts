@@ -3,7 +3,7 @@ import type { CompiledQuery } from '../src/index.js';
 const CLAUSE = /[()]|\b(?:FROM|WHERE|AND|ORDER BY|LIMIT)\b/g;
 const CLAUSE_AT_ANY_DEPTH = /[()]|\b(?:SELECT|UNION ALL|FROM|INNER JOIN|WHERE|AND|GROUP BY|HAVING|ORDER BY|LIMIT)\b/g;
 
-/** A clause or condition a line, those of sub-queries left where they are. */
+/** One line per clause or condition of the outermost query. */
 function byClause(sql: string): string {
   let depth = 0;
   return sql.replace(CLAUSE, (part) => {
@@ -14,7 +14,7 @@ function byClause(sql: string): string {
   });
 }
 
-/** A clause or condition a line, indented by the depth of its sub-query. */
+/** One line per clause or condition of all subqueries, indented by depth. */
 function byDepth(sql: string): string {
   let depth = 0;
   const lines = sql.replace(CLAUSE_AT_ANY_DEPTH, (part) => {
@@ -30,7 +30,7 @@ function text(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? String(part) : part));
 }
 
-/** A statement as a reader of a diff wants it, then what goes with the text. */
+/** Formats a query for a readable diff: SQL by line, then parameters and settings. */
 export function readable({ sql, params, settings }: CompiledQuery, layout: 'clause' | 'depth' = 'clause'): string {
   const lines = layout === 'clause' ? byClause(sql) : byDepth(sql);
   const values = Object.entries(params).map(([name, value]) => `-- ${name} = ${text(value)}`);

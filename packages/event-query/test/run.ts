@@ -1,31 +1,31 @@
 import { eventsQuerySchema } from '@waymark/contract';
 import type { TestDatabase } from '@waymark/test-kit';
 import {
-  allowedLinksFact,
+  allowedLinksStats,
   type BindScope,
   type BoundRequest,
   bind,
   type CompiledQuery,
   isBeyondEnd,
-  openCursor,
-  type PlanFacts,
+  type PlannerStats,
   parse,
+  parseCursor,
   plan,
-  planCount,
-  planCountEver,
+  planAllowedLinks,
   planFirstEvent,
-  planHead,
-  planLinkEvents,
-  planLinks,
-  planSlot,
+  planLinkEventCount,
+  planPartialSlotCount,
+  planRangeCount,
+  planStartSlot,
+  planTotalCount,
   print,
   printCount,
-  printFact,
-  printSlot,
+  printStartSlot,
+  printStats,
 } from '../src/index.js';
 import { NOW } from './world.js';
 
-/** Rows of a compiled query, columns as text. */
+/** Runs a query; the columns of its rows are text. */
 async function tableOf(database: TestDatabase, { sql, params, settings }: CompiledQuery): Promise<string[][]> {
   const result = await database.client.query({
     query: sql,
@@ -36,35 +36,35 @@ async function tableOf(database: TestDatabase, { sql, params, settings }: Compil
   return result.json<string[]>();
 }
 
-/** Where a page begins that is treated as a far one; undefined = beyond the end. */
+/** Finds the start of a page as if it were a far one; undefined = beyond the end. */
 async function startOf(
   bound: BoundRequest,
-  facts: PlanFacts,
+  stats: PlannerStats,
   run: (statement: CompiledQuery) => Promise<string[][]>,
-): Promise<PlanFacts | undefined> {
-  const firstEvent = planFirstEvent(bound, facts);
+): Promise<PlannerStats | undefined> {
+  const firstEvent = planFirstEvent(bound, stats);
   if (firstEvent !== undefined) {
     const [event] = await run(print(firstEvent));
     return event && { start: { type: 'event', first: { id: event[0]!, timeMs: Date.parse(event[1]!) } } };
   }
-  const head = planHead(bound, facts);
+  const head = planPartialSlotCount(bound, stats);
   const counted = head === undefined ? 0n : BigInt((await run(printCount(head)))[0]![0]!);
-  const slot = planSlot(bound, facts, counted);
+  const slot = planStartSlot(bound, stats, counted);
   if (slot === undefined) return {};
-  const [found] = await run(printSlot(slot));
+  const [found] = await run(printStartSlot(slot));
   const slotMs = Date.parse(found?.[0] ?? '');
   return found && { start: { type: 'slot', slotMs, offset: slot.offset - BigInt(found[1]!) } };
 }
 
-interface PageOptions extends PlanFacts {
-  /** As if the workspace had so many events. */
+interface PageOptions extends PlannerStats {
+  /** Overrides the number of events in the workspace. */
   readonly events?: number;
   readonly nowMs?: number;
-  /** As if the page were far back. */
+  /** Finds the start of the page first, as for a page with a large offset. */
   readonly isFar?: boolean;
 }
 
-/** Asks for a page the way the query service does, facts first. */
+/** Reads a page like the query service: planner statistics first. */
 export async function pageOf(
   database: TestDatabase,
   query: Record<string, string>,
@@ -72,7 +72,7 @@ export async function pageOf(
   { events, nowMs = NOW, isFar, ...known }: PageOptions = {},
 ): Promise<{ readonly ids: string[]; readonly statements: CompiledQuery[] }> {
   const valid = eventsQuerySchema.parse(query);
-  const cursor = openCursor({ query: valid, workspaceId: scope.workspaceId });
+  const cursor = parseCursor({ query: valid, workspaceId: scope.workspaceId });
   const bound = bind(parse(valid, nowMs, cursor), scope);
   const statements: CompiledQuery[] = [];
   const table = (statement: CompiledQuery) => {
@@ -80,17 +80,17 @@ export async function pageOf(
     return tableOf(database, statement);
   };
   const run = async (statement: CompiledQuery) => (await table(statement)).map(([first = '']) => first);
-  const count = planCount(bound);
-  const counted = count === undefined ? undefined : Number((await run(printFact(count)))[0]);
+  const count = planRangeCount(bound);
+  const counted = count === undefined ? undefined : Number((await run(printStats(count)))[0]);
   if (counted !== undefined && isBeyondEnd(bound, counted)) return { ids: [], statements };
-  const ever = planCountEver(bound);
-  const countedEver = ever === undefined ? 0 : Number((await run(printFact(ever)))[0]);
-  const links = planLinks(bound, events ?? countedEver);
-  const found = links === undefined ? {} : allowedLinksFact((await run(printFact(links))).map(BigInt));
-  const few = planLinkEvents(bound, found);
-  const linkEvents = few === undefined ? undefined : Number((await run(printFact(few)))[0]);
-  const facts = { linkEvents, ...known, ...found };
-  const start = isFar === true ? await startOf(bound, facts, table) : {};
+  const ever = planTotalCount(bound);
+  const countedEver = ever === undefined ? 0 : Number((await run(printStats(ever)))[0]);
+  const links = planAllowedLinks(bound, events ?? countedEver);
+  const found = links === undefined ? {} : allowedLinksStats((await run(printStats(links))).map(BigInt));
+  const few = planLinkEventCount(bound, found);
+  const linkEvents = few === undefined ? undefined : Number((await run(printStats(few)))[0]);
+  const stats = { linkEvents, ...known, ...found };
+  const start = isFar === true ? await startOf(bound, stats, table) : {};
   if (start === undefined) return { ids: [], statements };
-  return { ids: await run(print(plan(bound, { ...facts, ...start }))), statements };
+  return { ids: await run(print(plan(bound, { ...stats, ...start }))), statements };
 }

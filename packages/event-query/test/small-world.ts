@@ -16,8 +16,8 @@ function aLink(link: Partial<WorldLink> & { readonly number: number }): WorldLin
   };
 }
 
-/** A click so many minutes ago. */
-function aWorldClick(number: number, minutesAgo: number, facts: Partial<WorldClick>): WorldClick {
+/** A click `minutesAgo` minutes before NOW. */
+function aWorldClick(number: number, minutesAgo: number, fields: Partial<WorldClick>): WorldClick {
   const timeMs = NOW - minutesAgo * MINUTE_MS;
   return {
     id: idOf(timeMs, number),
@@ -34,7 +34,7 @@ function aWorldClick(number: number, minutesAgo: number, facts: Partial<WorldCli
     referer: '(direct)',
     refererUrl: '(direct)',
     url: 'https://acme.com/',
-    ...facts,
+    ...fields,
   };
 }
 
@@ -66,7 +66,7 @@ const CLICKS = [
   }),
   aWorldClick(7, 7, { link: 6, trigger: 'deeplink' }),
   aWorldClick(8, 26 * 60, { link: 2 }),
-  // The same millisecond as click 1: only the ids tell them apart.
+  // In the same millisecond as click 1: only the ids differ.
   aWorldClick(9, 1, { city: 'Lyon' }),
 ] as const;
 
@@ -74,7 +74,7 @@ function aConversion(
   number: number,
   minutesAgo: number,
   click: WorldClick,
-  facts: Partial<WorldConversion>,
+  fields: Partial<WorldConversion>,
 ): WorldConversion {
   const timeMs = NOW - minutesAgo * MINUTE_MS;
   return {
@@ -86,13 +86,13 @@ function aConversion(
     amount: 2900,
     metadata: null,
     click,
-    ...facts,
+    ...fields,
   };
 }
 
 const [first, second, third] = CLICKS;
 
-/** One workspace with each of the things that filters speak of. Events are known by the number in their id. */
+/** A workspace with something for each filter to match. Tests identify events by the number in their id, see `numberIn`. */
 export const SMALL_WORLD: World = {
   workspace: 500,
   links: [

@@ -2,10 +2,10 @@ import { EVENT_ID_LENGTH, type EventKind, formatResourceId } from '@waymark/cont
 import { aClick, aLead, aSale, insertClicks, insertLeads, insertSales, type TestDatabase } from '@waymark/test-kit';
 import type { Metadata } from './metadata-query/evaluate.js';
 
-/** Saturday 21 November 2026, 14:30 in UTC: the present of every test here. */
+/** The current time in these tests: Saturday 21 November 2026, 14:30 UTC. */
 export const NOW = Date.parse('2026-11-21T14:30:00.250Z');
 
-/** What a test says of a link; numbers are the 64-bit numbers behind the ids. */
+/** A link of the test data. Numbers are the 64-bit numbers behind the ids. */
 export interface WorldLink {
   readonly number: number;
   readonly domain: string;
@@ -48,12 +48,12 @@ export interface WorldConversion {
   readonly customer: number;
   readonly metadata: Metadata;
   readonly saleType: 'new' | 'recurring';
-  /** Of a sale, in cents. */
+  /** Only for sales, in cents. */
   readonly amount: number;
   readonly click: WorldClick;
 }
 
-/** All that one workspace has. */
+/** The test data of one workspace. */
 export interface World {
   readonly workspace: number;
   readonly links: readonly WorldLink[];
@@ -63,7 +63,7 @@ export interface World {
   readonly sales: readonly WorldConversion[];
 }
 
-/** Numbers of the links of a world that were removed. */
+/** Numbers of the removed links. */
 export const removedLinksOf = ({ links }: Pick<World, 'links'>): bigint[] =>
   links.filter(({ isRemoved }) => isRemoved).map(({ number }) => BigInt(number));
 
@@ -80,7 +80,7 @@ export const workspaceId = (number: number) => formatResourceId('workspace', Str
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_BITS = 53n;
 
-/** An event id of that time whose random part is a number, so that ids of one millisecond sort by it. */
+/** An event id with the given time and, instead of the random part, a number: ids of the same millisecond sort by it. */
 export function idOf(timeMs: number, number: number): string {
   let rest = (BigInt(timeMs) << RANDOM_BITS) | BigInt(number);
   let text = '';
@@ -91,7 +91,7 @@ export function idOf(timeMs: number, number: number): string {
   return text;
 }
 
-/** The number in an id that {@link idOf} made. */
+/** The number in an id from {@link idOf}. */
 export function numberIn(id: string): number {
   const value = [...id].reduce((sum, digit) => sum * 62n + BigInt(DIGITS.indexOf(digit)), 0n);
   return Number(BigInt.asUintN(Number(RANDOM_BITS), value));
@@ -123,7 +123,7 @@ function linkRows({ workspace, links }: World): Record<string, unknown>[] {
   });
 }
 
-/** A second version of each: only the newest counts. */
+/** Two versions of each row: queries must only see the newest. */
 function partnerRows({ workspace, partners }: World): Record<string, unknown>[] {
   return partners.flatMap(({ number, group, tags }) => {
     const row = { workspace_id: workspace, id: number, version: 2, deleted: 0, group_id: group, partner_tag_ids: tags };
@@ -131,9 +131,9 @@ function partnerRows({ workspace, partners }: World): Record<string, unknown>[] 
   });
 }
 
-function clickRowOf(world: World, { id, timeMs, link, ...facts }: WorldClick) {
+function clickRowOf(world: World, { id, timeMs, link, ...fields }: WorldClick) {
   return aClick({
-    ...facts,
+    ...fields,
     workspaceId: String(world.workspace),
     linkId: String(link),
     clickId: id,
@@ -141,7 +141,7 @@ function clickRowOf(world: World, { id, timeMs, link, ...facts }: WorldClick) {
   });
 }
 
-function conversionFacts(world: World, { id, timeMs, eventName, customer, metadata, click }: WorldConversion) {
+function conversionFields(world: World, { id, timeMs, eventName, customer, metadata, click }: WorldConversion) {
   return {
     click: clickRowOf(world, click),
     eventId: id,
@@ -152,11 +152,11 @@ function conversionFacts(world: World, { id, timeMs, eventName, customer, metada
   };
 }
 
-/** Writes a workspace as the writer and the catalog would. */
+/** Inserts the rows that the writer and the catalog would insert. */
 export async function store({ client }: TestDatabase, world: World): Promise<void> {
   await client.insert({ table: 'links', values: linkRows(world), format: 'JSONEachRow' });
   await client.insert({ table: 'partners', values: partnerRows(world), format: 'JSONEachRow' });
-  // Two inserts: events of one millisecond then lie in different parts, where nothing but ORDER BY sorts them.
+  // Two inserts put events of the same millisecond into different parts, so that their order depends on ORDER BY.
   for (const remainder of [0, 1]) {
     const half = world.clicks.filter((_click, index) => index % 2 === remainder);
     await insertClicks(
@@ -166,11 +166,13 @@ export async function store({ client }: TestDatabase, world: World): Promise<voi
   }
   await insertLeads(
     client,
-    world.leads.map((lead) => aLead(conversionFacts(world, lead))),
+    world.leads.map((lead) => aLead(conversionFields(world, lead))),
   );
   await insertSales(
     client,
-    world.sales.map((sale) => aSale({ ...conversionFacts(world, sale), saleType: sale.saleType, amount: sale.amount })),
+    world.sales.map((sale) =>
+      aSale({ ...conversionFields(world, sale), saleType: sale.saleType, amount: sale.amount }),
+    ),
   );
 }
 

@@ -1,11 +1,11 @@
 import { createEventId } from '@waymark/contract';
 import {
-  type ClickFacts,
+  type ClickFields,
   clickRow,
   type EventRow,
-  type LeadFacts,
+  type LeadFields,
   leadRow,
-  type SaleFacts,
+  type SaleFields,
   saleRow,
 } from '@waymark/event-format';
 
@@ -13,7 +13,7 @@ import {
 export const BUILDER_TIME_MS = Date.UTC(2026, 10, 2, 10, 30);
 
 /** The row of a click: workspace 1, link 2, a visitor in Paris. Its id is made from its time. */
-export function aClick(facts: Partial<ClickFacts> = {}): EventRow {
+export function aClick(facts: Partial<ClickFields> = {}): EventRow {
   const timestampMs = facts.timestampMs ?? BUILDER_TIME_MS;
   return clickRow({
     workspaceId: '1',
@@ -37,7 +37,7 @@ export function aClick(facts: Partial<ClickFacts> = {}): EventRow {
   });
 }
 
-function leadFacts(facts: Partial<LeadFacts>, eventName: string): LeadFacts {
+function leadFacts(facts: Partial<LeadFields>, eventName: string): LeadFields {
   const timestampMs = facts.timestampMs ?? BUILDER_TIME_MS + 60_000;
   return {
     eventId: createEventId(timestampMs),
@@ -53,7 +53,7 @@ function leadFacts(facts: Partial<LeadFacts>, eventName: string): LeadFacts {
 export function aLead({
   click = aClick(),
   ...facts
-}: Partial<LeadFacts> & { readonly click?: EventRow } = {}): EventRow {
+}: Partial<LeadFields> & { readonly click?: EventRow } = {}): EventRow {
   return leadRow(click, leadFacts(facts, 'Sign up'));
 }
 
@@ -61,7 +61,7 @@ export function aLead({
 export function aSale({
   click = aClick(),
   ...facts
-}: Partial<SaleFacts> & { readonly click?: EventRow } = {}): EventRow {
+}: Partial<SaleFields> & { readonly click?: EventRow } = {}): EventRow {
   return saleRow(click, {
     amount: 2900,
     currency: 'usd',

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Catalog, type CustomerRecord, createCatalog, type LinkRecord, type NewLink } from '@waymark/catalog';
 import { createEventId, parseResourceId } from '@waymark/contract';
-import type { EventRow, LeadFacts, SaleFacts } from '@waymark/event-format';
+import type { EventRow, LeadFields, SaleFields } from '@waymark/event-format';
 import {
   createEventProducer,
   createEventWriter,
@@ -43,10 +43,10 @@ export interface WebhookFixture {
   /** Records a click of a new visitor. */
   click(link: LinkRecord, facts?: Parameters<typeof aClick>[0]): Promise<EventRow>;
   aCustomer(): Promise<CustomerRecord>;
-  lead(click: EventRow, customer: CustomerRecord, facts?: Partial<LeadFacts>): Promise<EventRow>;
+  lead(click: EventRow, customer: CustomerRecord, facts?: Partial<LeadFields>): Promise<EventRow>;
   /** One call of `/track/lead` that counts for several. @returns its rows */
-  leads(quantity: number, click: EventRow, customer: CustomerRecord, facts?: Partial<LeadFacts>): Promise<EventRow[]>;
-  sale(click: EventRow, customer: CustomerRecord, facts?: Partial<SaleFacts>): Promise<EventRow>;
+  leads(quantity: number, click: EventRow, customer: CustomerRecord, facts?: Partial<LeadFields>): Promise<EventRow[]>;
+  sale(click: EventRow, customer: CustomerRecord, facts?: Partial<SaleFields>): Promise<EventRow>;
   startWorker(options?: Partial<WebhookWorkerOptions> & { readonly allowedRanges?: string[] }): void;
   /** Stops the workers, forgets the queue, removes the webhooks. */
   reset(): Promise<void>;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type CatalogWatcher, FOLDERS_TABLE, LINKS_TABLE, PARTNERS_TABLE } from '@waymark/catalog';
-import type { CompiledQuery, PlanFacts } from '@waymark/event-query';
+import type { CompiledQuery, PlannerStats } from '@waymark/event-query';
 import { LRUCache } from 'lru-cache';
 
 /** Changes invalidate it; this is for invalidations that are lost. */
@@ -11,7 +11,7 @@ const WORKSPACES_KEPT = 10_000;
 /** What filters on links look at. */
 const TABLES: ReadonlySet<string> = new Set([LINKS_TABLE, PARTNERS_TABLE, FOLDERS_TABLE]);
 
-type LinkSet = Pick<PlanFacts, 'allowedLinks'>;
+type LinkSet = Pick<PlannerStats, 'allowedLinks'>;
 
 export interface LinkSetsParts {
   /** Whether invalidations are received; until then nothing is cached. */

@@ -1,16 +1,16 @@
 import { type ClickHouseClient, type QueryCaller, type QueryReport, runCompiledQuery } from '@waymark/clickhouse';
 import {
-  allowedLinksFact,
+  allowedLinksStats,
   type BoundFilters,
   type CompiledQuery,
-  type FactPlan,
-  type PlanFacts,
-  planCountEver,
-  planLinkEvents,
-  planLinks,
-  planRemoved,
-  printFact,
-  removedLinksFact,
+  type PlannerStats,
+  planAllowedLinks,
+  planLinkEventCount,
+  planRemovedLinks,
+  planTotalCount,
+  printStats,
+  removedLinksStats,
+  type StatsPlan,
 } from '@waymark/event-query';
 import type { PageEdges } from './events/page-edges.js';
 import { queryKey } from './link-sets.js';
@@ -36,11 +36,11 @@ export interface Reads {
   readonly pageEdges: PageEdges;
   run<Row extends readonly unknown[]>(query: CompiledQuery): Promise<Row[]>;
   /** The sum that the plan asks for; undefined when it asks for none. */
-  sum(plan: FactPlan | undefined): Promise<number | undefined>;
-  removedLinks(bound: BoundFilters): Promise<PlanFacts>;
-  allowedLinks(bound: BoundFilters): Promise<PlanFacts>;
+  sum(plan: StatsPlan | undefined): Promise<number | undefined>;
+  removedLinks(bound: BoundFilters): Promise<PlannerStats>;
+  allowedLinks(bound: BoundFilters): Promise<PlannerStats>;
   /** How many events a few links have, more or less; 0 where it does not matter. */
-  linkEvents(bound: BoundFilters, facts: PlanFacts): Promise<number>;
+  linkEvents(bound: BoundFilters, facts: PlannerStats): Promise<number>;
 }
 
 export function createReads(
@@ -51,14 +51,14 @@ export function createReads(
   const run = <Row extends readonly unknown[]>(query: CompiledQuery) =>
     runCompiledQuery<Row>(clickhouse, query, { signal, caller, onReport: (report) => onQuery?.(caller, report) });
 
-  async function sum(plan: FactPlan | undefined): Promise<number | undefined> {
+  async function sum(plan: StatsPlan | undefined): Promise<number | undefined> {
     if (plan === undefined) return undefined;
-    const [row] = await run<[string]>(printFact(plan));
+    const [row] = await run<[string]>(printStats(plan));
     return Number(row?.[0] ?? 0);
   }
 
   /** A sum on which only the way to the answer depends: an old one will do. */
-  async function roughSum(key: string, plan: FactPlan | undefined): Promise<number> {
+  async function roughSum(key: string, plan: StatsPlan | undefined): Promise<number> {
     if (plan === undefined) return 0;
     const known = memory.eventsEver.get(key);
     if (known !== undefined) return known;
@@ -75,29 +75,29 @@ export function createReads(
     sum,
 
     async removedLinks(bound) {
-      const removed = planRemoved(bound);
+      const removed = planRemovedLinks(bound);
       if (removed === undefined) return {};
       const known = memory.removedLinks.get(workspaceId);
       if (known !== undefined) return known;
       const remember = memory.removedLinks.asked(workspaceId);
-      const rows = await run<[string]>(printFact(removed));
-      const fact = removedLinksFact(rows.map(([id]) => BigInt(id)));
+      const rows = await run<[string]>(printStats(removed));
+      const fact = removedLinksStats(rows.map(([id]) => BigInt(id)));
       remember(fact);
       return fact;
     },
 
     async allowedLinks(bound) {
-      const events = await roughSum(kindKey(workspaceId, bound.kind), planCountEver(bound));
-      const links = planLinks(bound, events);
+      const events = await roughSum(kindKey(workspaceId, bound.kind), planTotalCount(bound));
+      const links = planAllowedLinks(bound, events);
       if (links === undefined) return {};
-      const query = printFact(links);
-      const read = async () => allowedLinksFact((await run<[string]>(query)).map(([id]) => BigInt(id)));
-      return memory.linkSets.remembered(workspaceId, query, { read, isEager: bound.areAllowedLinksLikelyFew });
+      const query = printStats(links);
+      const read = async () => allowedLinksStats((await run<[string]>(query)).map(([id]) => BigInt(id)));
+      return memory.linkSets.remembered(workspaceId, query, { read, isEager: bound.isLinkFilterSelective });
     },
 
     linkEvents(bound, facts) {
-      const plan = planLinkEvents(bound, facts);
-      return roughSum(plan === undefined ? '' : `${workspaceId}/${queryKey(printFact(plan))}`, plan);
+      const plan = planLinkEventCount(bound, facts);
+      return roughSum(plan === undefined ? '' : `${workspaceId}/${queryKey(printStats(plan))}`, plan);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { type CatalogWatcher, LINKS_TABLE } from '@waymark/catalog';
 import type { EventKind } from '@waymark/contract';
-import type { PlanFacts } from '@waymark/event-query';
+import type { PlannerStats } from '@waymark/event-query';
 import { LRUCache } from 'lru-cache';
 import { createPageEdges, type PageEdges } from './events/page-edges.js';
 import { createLinkSets, type LinkSets } from './link-sets.js';
@@ -11,7 +11,7 @@ const REMOVED_KEPT_MS = 1000;
 /** The number decides between two ways to the same answer: an old one will do. */
 const EVENTS_KEPT_MS = 600_000;
 
-type RemovedLinks = Pick<PlanFacts, 'hasRemovedLinks' | 'removedLinks'>;
+type RemovedLinks = Pick<PlannerStats, 'hasRemovedLinks' | 'removedLinks'>;
 
 /** Caches what plans of a workspace's requests depend on. Subscribes to the catalog's changes. */
 export interface WorkspaceMemory extends CatalogWatcher {

@@ -10,7 +10,7 @@ import {
   parseResourceId,
   type Scope,
 } from '@waymark/contract';
-import type { ClickFacts, EventRow, LeadFacts, SaleFacts } from '@waymark/event-format';
+import type { ClickFields, EventRow, LeadFields, SaleFields } from '@waymark/event-format';
 import { type App, createLogger } from '@waymark/http-kit';
 import { createRateLimiter } from '@waymark/rate-limit';
 import {
@@ -112,7 +112,7 @@ export class TestWorkspace {
   }
 
   /** The row of a click so many minutes ago. */
-  click(link: LinkRecord, minutesAgo: number, facts: Partial<ClickFacts> = {}): EventRow {
+  click(link: LinkRecord, minutesAgo: number, facts: Partial<ClickFields> = {}): EventRow {
     return aClick({
       workspaceId: number('workspace', this.id),
       linkId: number('link', link.id),
@@ -121,7 +121,7 @@ export class TestWorkspace {
     });
   }
 
-  lead(click: EventRow, customer: { id: string }, minutesAgo: number, facts: Partial<LeadFacts> = {}): EventRow {
+  lead(click: EventRow, customer: { id: string }, minutesAgo: number, facts: Partial<LeadFields> = {}): EventRow {
     return aLead({
       click,
       customerId: number('customer', customer.id),
@@ -130,7 +130,7 @@ export class TestWorkspace {
     });
   }
 
-  sale(click: EventRow, customer: { id: string }, minutesAgo: number, facts: Partial<SaleFacts> = {}): EventRow {
+  sale(click: EventRow, customer: { id: string }, minutesAgo: number, facts: Partial<SaleFields> = {}): EventRow {
     return aSale({
       click,
       customerId: number('customer', customer.id),

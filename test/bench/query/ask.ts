@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { analyticsQuerySchema, eventsQuerySchema } from '@waymark/contract';
-import { bind, bindAnalytics, openCursor, parse, parseAnalytics } from '@waymark/event-query';
+import { bind, bindAnalytics, parse, parseAnalytics, parseCursor } from '@waymark/event-query';
 import {
   createReads,
   createWorkspaceMemory,
@@ -32,7 +32,7 @@ function scopeOf({ publicId, rank }: KnownWorkspace) {
 function pagesOf(reads: Reads, workspace: KnownWorkspace): Ask {
   return async ({ query }) => {
     const parsed = eventsQuerySchema.parse(query);
-    const cursor = openCursor({ query: parsed, workspaceId: workspace.publicId });
+    const cursor = parseCursor({ query: parsed, workspaceId: workspace.publicId });
     const rows = await readPage(reads, bind(parse(parsed, END_MS, cursor), scopeOf(workspace)));
     return rows.length;
   };

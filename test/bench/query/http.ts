@@ -30,8 +30,8 @@ export async function wholeAndAlone(
   query: Readonly<Record<string, string>>,
 ): Promise<{ readonly wholeMs: number; readonly aloneMs: number }> {
   const scope = { workspaceId: workspace.publicId, programId: programOf(workspace.rank) };
-  const facts = { hasRemovedLinks: false };
-  const { sql, params, settings } = compile({ query: eventsQuerySchema.parse(query), scope, facts }, Date.now());
+  const stats = { hasRemovedLinks: false };
+  const { sql, params, settings } = compile({ query: eventsQuerySchema.parse(query), scope, stats }, Date.now());
   const alone = async () => {
     const start = performance.now();
     await client.rows({ query: sql, parameters: params, settings: { ...settings, readonly: '2' } });

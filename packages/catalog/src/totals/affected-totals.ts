@@ -1,5 +1,5 @@
 import { formatResourceId } from '@waymark/contract';
-import { type EventTableKind, rowSubjects } from '@waymark/event-format';
+import { type EventTableKind, rowIds } from '@waymark/event-format';
 import type { Counted } from '../redis/change-feed.js';
 
 /** What an insert of 20,000 rows counts is told in pieces that hold up nobody who listens. */
@@ -9,7 +9,7 @@ const IDS_PER_ANNOUNCEMENT = 1000;
 function numbersOf(kind: EventTableKind, rows: readonly string[]) {
   const byWorkspace = new Map<string, { readonly links: Set<string>; readonly customers: Set<string> }>();
   for (const row of rows) {
-    const subjects = rowSubjects(kind, row);
+    const subjects = rowIds(kind, row);
     if (subjects === undefined) continue;
     const { workspaceId, linkId, customerId } = subjects;
     const numbers = byWorkspace.get(workspaceId) ?? { links: new Set(), customers: new Set() };

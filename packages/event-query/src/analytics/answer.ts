@@ -3,10 +3,10 @@ import type { BoundAnalytics } from './bind-analytics.js';
 import { GROUPING_RULES, MEASURES_OF } from './groupings.js';
 import { startText } from './timeline.js';
 
-/** A row of a compiled answer: the columns of its group, then its numbers, as text. */
+/** A row of the query result: the columns of the group key, then the numbers, as text. */
 export type AnalyticsRow = readonly string[];
 
-/** A group and its four numbers. */
+/** A group of the result with its four numbers. */
 export interface CountedGroup {
   readonly key: readonly string[];
   readonly numbers: AnalyticsNumbers;
@@ -14,7 +14,7 @@ export interface CountedGroup {
 
 const NOTHING_COUNTED: AnalyticsNumbers = { clicks: 0, leads: 0, sales: 0, saleAmount: 0 };
 
-/** The groups of an answer, in its order. What is not measured is 0. */
+/** Parses the rows of the query result, in their order. Numbers that the request does not measure are 0. */
 export function countedGroups(
   { event, grouping, timeline }: BoundAnalytics,
   rows: readonly AnalyticsRow[],
@@ -29,12 +29,12 @@ export function countedGroups(
   });
 }
 
-/** The one object that `groupBy=count` answers with. */
+/** The response body of `groupBy=count`. */
 export function countOf(groups: readonly CountedGroup[]): AnalyticsNumbers {
   return groups[0]?.numbers ?? NOTHING_COUNTED;
 }
 
-/** Every bucket of a time series, those without events as zeros. */
+/** The response rows of a time series: every bucket, with zeros for buckets without events. */
 export function timeseriesOf(
   { zone, starts }: NonNullable<BoundAnalytics['timeline']>,
   groups: readonly CountedGroup[],
@@ -45,7 +45,7 @@ export function timeseriesOf(
 
 type Fields = Readonly<Record<string, string>>;
 
-/** `US-CA`; a city may have no region. */
+/** `US-CA`, or `Unknown` for a city without a region. */
 function regionText(country: string, region: string): string {
   return region === '' || region === 'Unknown' ? 'Unknown' : `${country}-${region}`;
 }
@@ -54,7 +54,7 @@ function field(name: string) {
   return ([value = '']: readonly string[]): Fields => ({ [name]: value });
 }
 
-/** Groupings whose rows say no more than the columns that they are grouped by. */
+/** Groupings whose response rows contain only columns of the event; the others need data of links, folders, tags or partners. */
 export type EventGrouping = Exclude<
   Grouping,
   | 'count'
@@ -67,7 +67,7 @@ export type EventGrouping = Exclude<
   | 'top_partner_tags'
 >;
 
-/** Fields of a row that say which group it is. */
+/** The fields of a response row that identify the group. */
 export const GROUP_FIELDS: Readonly<Record<EventGrouping, (key: readonly string[]) => Fields>> = {
   continents: field('continent'),
   countries: ([country = '']) => ({ country, region: '*', city: '*' }),

@@ -3,15 +3,16 @@ import { type BindScope, type BoundFilters, bindFilters } from '../bind/bind.js'
 import { kindsOf, type ParsedAnalytics } from './parse-analytics.js';
 import type { Timeline } from './timeline.js';
 
-/** A request in terms of tables. */
+/** An analytics request with its filters as conditions on tables. */
 export interface BoundAnalytics {
   readonly event: AnalyticsEvent;
   readonly grouping: Grouping;
   readonly timeline: Timeline | undefined;
-  /** One for each kind of event that is counted: each kind has filters of its own. What the link must be is common to all. */
+  /** One for each event kind to count, because each kind has its own columns. The filters on links are the same for all. */
   readonly reads: readonly [BoundFilters, ...BoundFilters[]];
 }
 
+/** Binds the filters of an analytics request for each event kind; see `bindFilters`. */
 export function bindAnalytics(parsed: ParsedAnalytics, scope: BindScope): BoundAnalytics {
   const { event, grouping, timeline } = parsed;
   const range = timeline === undefined ? parsed.filters.range : { ...parsed.filters.range, fromMs: timeline.fromMs };

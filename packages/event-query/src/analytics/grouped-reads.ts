@@ -1,10 +1,10 @@
 import type { EventKind } from '@waymark/contract';
 import type { BoundFilters } from '../bind/bind.js';
-import { knownLinks, linkConditions, ofRemovedLinks } from '../plan/link-reads.js';
+import { isOfRemovedLinks, linkConditions, linkCountOf } from '../plan/link-reads.js';
 import type { Condition, EventTable, Value } from '../sql/sql-nodes.js';
-import { type Bounds, happenedWithin, slotTouches } from '../sql/time-conditions.js';
-import type { AnalyticsFacts } from './analytics-facts.js';
-import type { Counted, GroupedRead, GroupKey } from './analytics-plan.js';
+import { type Bounds, happenedWithin, slotOverlaps } from '../sql/time-conditions.js';
+import type { Aggregate, GroupedRead, GroupKey } from './analytics-plan.js';
+import type { AnalyticsStats } from './analytics-stats.js';
 import type { BoundAnalytics } from './bind-analytics.js';
 import { type Coverage, coverageOf } from './coverage.js';
 import type { GroupingRule, Measure } from './groupings.js';
@@ -15,110 +15,110 @@ const TABLES: Readonly<Record<EventKind, EventTable>> = {
   sales: 'sale_events',
 };
 
-const ROWS: Counted = { type: 'rows' };
-const ZERO: Counted = { type: 'zero' };
+const ROWS: Aggregate = { type: 'rows' };
+const ZERO: Aggregate = { type: 'zero' };
 
-/** How the rows of an event table count. */
-const COUNTED: Readonly<Record<EventKind, Partial<Record<Measure, Counted>>>> = {
+/** The measures of each event table. */
+const AGGREGATES: Readonly<Record<EventKind, Partial<Record<Measure, Aggregate>>>> = {
   clicks: { clicks: ROWS },
   leads: { leads: ROWS },
   sales: { sales: ROWS, sale_amount: { type: 'sum', column: 'amount' } },
 };
 
-/** What the reads of a request have in common. */
-export interface ReadParts {
+/** What all reads of a request have in common. */
+export interface ReadContext {
   readonly rule: GroupingRule;
   readonly measures: readonly Measure[];
   readonly starts: Value | undefined;
-  readonly facts: AnalyticsFacts;
+  readonly stats: AnalyticsStats;
 }
 
-function keysOf({ rule, starts }: ReadParts, column: 'timestamp' | 'slot'): GroupKey[] {
+function keysOf({ rule, starts }: ReadContext, column: 'timestamp' | 'slot'): GroupKey[] {
   if (starts !== undefined) return [{ type: 'bucket', column, starts }];
   return rule.columns.map((name) => ({ type: 'column', column: name }));
 }
 
-function rawRead(parts: ReadParts, bound: BoundFilters, bounds: Bounds): GroupedRead {
-  const where = [...happenedWithin(bounds), ...bound.conditions, ...linkConditions(bound, parts.facts)];
+function rawRead(context: ReadContext, bound: BoundFilters, bounds: Bounds): GroupedRead {
+  const where = [...happenedWithin(bounds), ...bound.conditions, ...linkConditions(bound, context.stats)];
   return {
     read: { table: TABLES[bound.kind], isFinal: false, workspace: bound.workspace, where },
-    keys: keysOf(parts, 'timestamp'),
-    isGroup: parts.rule.isGroup,
-    counted: parts.measures.map((measure) => COUNTED[bound.kind][measure] ?? ZERO),
-    links: knownLinks(bound, parts.facts),
-    isTakenAway: false,
+    keys: keysOf(context, 'timestamp'),
+    having: context.rule.having,
+    aggregates: context.measures.map((measure) => AGGREGATES[bound.kind][measure] ?? ZERO),
+    links: linkCountOf(bound, context.stats),
+    isSubtracted: false,
   };
 }
 
-type RolledUp = NonNullable<Coverage['rolledUp']>;
+type RollUp = NonNullable<Coverage['rollUp']>;
 
-function rolledUpWhere(bound: BoundFilters, rolledUp: RolledUp, facts: AnalyticsFacts): readonly Condition[] {
-  if (rolledUp.table === 'workspace_slots') return slotTouches(rolledUp);
-  return [...bound.conditions, ...linkConditions(bound, facts)];
+function rollUpWhere(bound: BoundFilters, rollUp: RollUp, stats: AnalyticsStats): readonly Condition[] {
+  if (rollUp.table === 'workspace_slots') return slotOverlaps(rollUp);
+  return [...bound.conditions, ...linkConditions(bound, stats)];
 }
 
-/** What a roll-up has of these kinds of events: the filters of all of them are the same, or it could not know. */
-function rolledUpRead(parts: ReadParts, bounds: readonly BoundFilters[], rolledUp: RolledUp): GroupedRead[] {
+/** Reads several event kinds from a rollup at once. Their filters are the same: a rollup only supports filters that all kinds share. */
+function rollUpRead(context: ReadContext, bounds: readonly BoundFilters[], rollUp: RollUp): GroupedRead[] {
   const [bound, ...others] = bounds;
   if (bound === undefined) return [];
-  // Its rows are of all kinds: one without any of this kind would make a group of zeros.
+  // Rollup rows have the numbers of all kinds: exclude rows with none of this kind, which would give groups of zeros.
   const hasAny: Condition = {
     type: 'compare',
     column: bound.kind,
     operator: '!=',
     value: { type: 'UInt64', value: 0n },
   };
-  const needsAny = others.length === 0 && rolledUp.table === 'link_totals';
-  const where = [...(needsAny ? [hasAny] : []), ...rolledUpWhere(bound, rolledUp, parts.facts)];
-  const isKnown = (measure: Measure) => bounds.some(({ kind }) => COUNTED[kind][measure] !== undefined);
+  const needsAny = others.length === 0 && rollUp.table === 'link_totals';
+  const where = [...(needsAny ? [hasAny] : []), ...rollUpWhere(bound, rollUp, context.stats)];
+  const isMeasured = (measure: Measure) => bounds.some(({ kind }) => AGGREGATES[kind][measure] !== undefined);
   return [
     {
-      read: { table: rolledUp.table, isFinal: false, workspace: bound.workspace, where },
-      keys: keysOf(parts, 'slot'),
-      isGroup: [],
-      counted: parts.measures.map((measure) => (isKnown(measure) ? { type: 'sum', column: measure } : ZERO)),
+      read: { table: rollUp.table, isFinal: false, workspace: bound.workspace, where },
+      keys: keysOf(context, 'slot'),
+      having: [],
+      aggregates: context.measures.map((measure) => (isMeasured(measure) ? { type: 'sum', column: measure } : ZERO)),
       links: undefined,
-      isTakenAway: false,
+      isSubtracted: false,
     },
   ];
 }
 
-/** `workspace_slots` counts the events of removed links as well: what those had is taken away. */
-function removedRead(parts: ReadParts, bound: BoundFilters, bounds: Bounds): GroupedRead[] {
-  const ofRemoved = ofRemovedLinks(bound, parts.facts);
+/** `workspace_slots` includes the events of removed links; this read subtracts them. */
+function removedRead(context: ReadContext, bound: BoundFilters, bounds: Bounds): GroupedRead[] {
+  const ofRemoved = isOfRemovedLinks(bound, context.stats);
   if (ofRemoved === undefined) return [];
-  const raw = rawRead(parts, bound, bounds);
+  const raw = rawRead(context, bound, bounds);
   const where = [...happenedWithin(bounds), ofRemoved];
-  // However many links were removed: theirs are few among all events, or this would not pay.
-  return [{ ...raw, read: { ...raw.read, where }, links: 0, isTakenAway: true }];
+  // `links: 0` selects the projection by link: removed links have few of all events, or the rollup would not have been chosen.
+  return [{ ...raw, read: { ...raw.read, where }, links: 0, isSubtracted: true }];
 }
 
-/** What is read of the events of one kind. */
-function eventReads(parts: ReadParts, bound: BoundFilters, coverage: Coverage): GroupedRead[] {
-  const { rolledUp, added, takenAway } = coverage;
+/** The reads of the event table of one kind. */
+function eventReads(context: ReadContext, bound: BoundFilters, coverage: Coverage): GroupedRead[] {
+  const { rollUp, added, subtracted } = coverage;
   return [
-    ...added.map((bounds) => rawRead(parts, bound, bounds)),
-    ...takenAway.map((bounds) => ({ ...rawRead(parts, bound, bounds), isTakenAway: true })),
-    ...(rolledUp?.table === 'workspace_slots' ? removedRead(parts, bound, rolledUp) : []),
+    ...added.map((bounds) => rawRead(context, bound, bounds)),
+    ...subtracted.map((bounds) => ({ ...rawRead(context, bound, bounds), isSubtracted: true })),
+    ...(rollUp?.table === 'workspace_slots' ? removedRead(context, bound, rollUp) : []),
   ];
 }
 
-/** All that has to be read. A roll-up that has all kinds of events is read once for all of them. */
-export function readsOf(request: BoundAnalytics, parts: ReadParts): GroupedRead[] {
+/** All reads of a request. If all event kinds use the same rollup, it is read once for all of them. */
+export function readsOf(request: BoundAnalytics, context: ReadContext): GroupedRead[] {
   const covered = request.reads
     .filter(({ isEmpty }) => !isEmpty)
-    .map((bound) => ({ bound, coverage: coverageOf(request, bound, parts.facts) }));
-  const rolledUp = covered.flatMap(({ bound, coverage }) =>
-    coverage.rolledUp === undefined ? [] : { bound, rolledUp: coverage.rolledUp },
+    .map((bound) => ({ bound, coverage: coverageOf(request, bound, context.stats) }));
+  const rollUp = covered.flatMap(({ bound, coverage }) =>
+    coverage.rollUp === undefined ? [] : { bound, rollUp: coverage.rollUp },
   );
-  const [first] = rolledUp;
-  const isShared = first !== undefined && rolledUp.length === covered.length;
-  const rolledUpReads = isShared
-    ? rolledUpRead(
-        parts,
-        rolledUp.map(({ bound }) => bound),
-        first.rolledUp,
+  const [first] = rollUp;
+  const isShared = first !== undefined && rollUp.length === covered.length;
+  const rollUpReads = isShared
+    ? rollUpRead(
+        context,
+        rollUp.map(({ bound }) => bound),
+        first.rollUp,
       )
-    : rolledUp.flatMap((one) => rolledUpRead(parts, [one.bound], one.rolledUp));
-  return [...rolledUpReads, ...covered.flatMap(({ bound, coverage }) => eventReads(parts, bound, coverage))];
+    : rollUp.flatMap((one) => rollUpRead(context, [one.bound], one.rollUp));
+  return [...rollUpReads, ...covered.flatMap(({ bound, coverage }) => eventReads(context, bound, coverage))];
 }

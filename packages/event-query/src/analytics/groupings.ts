@@ -3,11 +3,11 @@ import { textIn } from '../bind/matchers.js';
 import { not } from '../sql/conditions.js';
 import type { CatalogTable, ColumnName, Condition } from '../sql/sql-nodes.js';
 
-/** The numbers that are counted, by their column in the roll-ups. */
+/** The numbers that analytics reports, named after their columns in the rollups. */
 export const MEASURES = ['clicks', 'leads', 'sales', 'sale_amount'] as const;
 export type Measure = (typeof MEASURES)[number];
 
-/** What an event type measures. */
+/** The measures of each event type. */
 export const MEASURES_OF: Readonly<Record<AnalyticsEvent, readonly Measure[]>> = {
   clicks: ['clicks'],
   leads: ['leads'],
@@ -15,38 +15,38 @@ export const MEASURES_OF: Readonly<Record<AnalyticsEvent, readonly Measure[]>> =
   composite: MEASURES,
 };
 
-/** Leads from the group so far to the next: each id is that of a row of the table, whose column is the group instead. */
+/** A join from the group key so far, an id, to a column of the row with that id in `table`; the column is the new group key. */
 export interface OwnerStep {
   readonly table: CatalogTable;
   readonly column: ColumnName;
-  /** The column is a list: the row counts in the group of each of its items. */
+  /** Whether the column is an array; then the row counts in the group of each item. */
   readonly isList: boolean;
 }
 
-/** How the rows of a grouping come about. */
+/** How a grouping is computed. */
 export interface GroupingRule {
-  /** Columns of the event, in the order of the tie-break. */
+  /** Columns of the event to group by; ties are sorted by them in this order. */
   readonly columns: readonly ColumnName[];
-  /** Which of their values make a group. */
-  readonly isGroup: readonly Condition[];
-  /** Steps from the event's link to what owns it, as both are today. */
+  /** Conditions on the group key: other values are not reported. */
+  readonly having: readonly Condition[];
+  /** Joins from the event's link to its domain, folder, tag or partner, all in their current state. */
   readonly owners: readonly OwnerStep[];
 }
 
 const NO_GROUP = ['', 'Unknown'];
 
-/** Groups by columns of the event. A group whose value is not known is none. */
+/** Groups by columns of the event, without empty and unknown values. */
 function byEvent(...columns: readonly ColumnName[]): GroupingRule {
-  return { columns, isGroup: columns.map((column) => not(textIn(column)(NO_GROUP))), owners: [] };
+  return { columns, having: columns.map((column) => not(textIn(column)(NO_GROUP))), owners: [] };
 }
 
-/** Only values that the row's field can have. */
+/** Groups by a column, only for values that the field of the response allows. */
 function oneOf(column: ColumnName, values: readonly string[]): GroupingRule {
-  return { columns: [column], isGroup: [textIn(column)(values)], owners: [] };
+  return { columns: [column], having: [textIn(column)(values)], owners: [] };
 }
 
 function byOwner(...owners: readonly OwnerStep[]): GroupingRule {
-  return { columns: ['link_id'], isGroup: [], owners };
+  return { columns: ['link_id'], having: [], owners };
 }
 
 function step(table: CatalogTable, column: ColumnName): OwnerStep {
@@ -57,16 +57,16 @@ function listStep(table: CatalogTable, column: ColumnName): OwnerStep {
   return { table, column, isList: true };
 }
 
-const NONE: GroupingRule = { columns: [], isGroup: [], owners: [] };
+const NONE: GroupingRule = { columns: [], having: [], owners: [] };
 
-/** The last step of a grouping by something that has an id leads to that id: what is gone makes no group. */
+/** A grouping by folders, tags, partners or groups ends with a join to `id` of that table, which drops removed ones. */
 export const GROUPING_RULES: Readonly<Record<Grouping, GroupingRule>> = {
   count: NONE,
   timeseries: NONE,
   continents: oneOf('continent', CONTINENTS),
   countries: byEvent('country'),
   regions: byEvent('country', 'region'),
-  // Whole countries have cities and no regions.
+  // Some countries have no regions, so a city counts without one.
   cities: { ...byEvent('country', 'city'), columns: ['country', 'region', 'city'] },
   devices: byEvent('device'),
   browsers: byEvent('browser'),
@@ -74,7 +74,7 @@ export const GROUPING_RULES: Readonly<Record<Grouping, GroupingRule>> = {
   triggers: oneOf('trigger', TRIGGERS),
   referers: byEvent('referer'),
   referer_urls: byEvent('referer_url'),
-  top_links: { columns: ['link_id'], isGroup: [], owners: [] },
+  top_links: { columns: ['link_id'], having: [], owners: [] },
   top_urls: byEvent('url'),
   top_base_urls: byEvent('url_base'),
   utm_sources: byEvent('utm_source'),
@@ -94,7 +94,7 @@ export const GROUPING_RULES: Readonly<Record<Grouping, GroupingRule>> = {
   ),
 };
 
-/** Whether the answer is put together from numbers of links. */
+/** Whether the grouping can be computed from the totals of links. */
 export function groupsByLink(grouping: Grouping): boolean {
   return GROUPING_RULES[grouping].columns.includes('link_id');
 }

@@ -1,4 +1,4 @@
-export { type AnalyticsFacts, countedKind } from './analytics-facts.js';
+export { type AnalyticsStats, firstNonEmptyRead } from './analytics-stats.js';
 export {
   type AnalyticsRow,
   type CountedGroup,

@@ -9,27 +9,31 @@ import { parseFilters } from '../parse/parse.js';
 import type { ParsedFilters } from '../parse/parsed-request.js';
 import { type Timeline, timelineOf } from './timeline.js';
 
-/** What a query string of `GET /analytics` means. */
+/** The parsed query string of `GET /analytics`. */
 export interface ParsedAnalytics {
   readonly event: AnalyticsEvent;
   readonly grouping: Grouping;
   readonly filters: ParsedFilters;
-  /** Of a time series only. */
+  /** Only for `groupBy=timeseries`. */
   readonly timeline: Timeline | undefined;
 }
 
-/** When the request came, and when its workspace was made: both in epoch milliseconds. */
+/** The time of the request and the time when its workspace was created, in epoch milliseconds. */
 export interface AnalyticsClock {
   readonly nowMs: number;
   readonly createdAtMs: number;
 }
 
-/** The kinds of events that an event type counts. */
+/** The event kinds that an event type counts: all for `composite`. */
 export function kindsOf(event: AnalyticsEvent): readonly [EventKind, ...EventKind[]] {
   return event === 'composite' ? EVENT_KINDS : [event];
 }
 
-/** @throws ApiError 400 or 422, naming the parameter */
+/**
+ * Parses the query string of `GET /analytics`.
+ *
+ * @throws ApiError 400 or 422 with the name of the invalid parameter
+ */
 export function parseAnalytics(query: AnalyticsQuery, { nowMs, createdAtMs }: AnalyticsClock): ParsedAnalytics {
   const event = query.event ?? 'clicks';
   const groupBy = query.groupBy ?? 'count';

@@ -1,13 +1,13 @@
 import { linkReadSettings } from '../plan/link-reads.js';
 import { type QuerySettings, READ_LIMITS } from '../sql/read-limits.js';
 import type { Value } from '../sql/sql-nodes.js';
-import type { AnalyticsFacts } from './analytics-facts.js';
 import type { AnalyticsPlan, GroupedRead, OwnerRead } from './analytics-plan.js';
+import type { AnalyticsStats } from './analytics-stats.js';
 import type { BoundAnalytics } from './bind-analytics.js';
-import { type ReadParts, readsOf } from './grouped-reads.js';
+import { type ReadContext, readsOf } from './grouped-reads.js';
 import { GROUPING_RULES, type GroupingRule, MEASURES_OF, type Measure } from './groupings.js';
 
-/** Most groups in an answer. */
+/** Most groups in a response. */
 const GROUPS_MAX = 5000n;
 
 function ownersOf({ owners }: GroupingRule, workspace: bigint): OwnerRead[] {
@@ -18,8 +18,8 @@ function ownersOf({ owners }: GroupingRule, workspace: bigint): OwnerRead[] {
   }));
 }
 
-/** What the biggest groups are biggest in. */
-function biggestBy({ event, grouping }: BoundAnalytics): AnalyticsPlan['biggest'] {
+/** The measure to sort groups by. */
+function topBy({ event, grouping }: BoundAnalytics): AnalyticsPlan['top'] {
   if (grouping === 'count' || grouping === 'timeseries') return undefined;
   const isByOwner = GROUPING_RULES[grouping].owners.length > 0;
   const by: Readonly<Record<typeof event, Measure>> = {
@@ -43,30 +43,30 @@ function settingsOf({ event, grouping }: BoundAnalytics, reads: readonly Grouped
   };
 }
 
-/** Chooses tables, columns, order and settings of an answer; undefined when nothing can be counted. */
-export function planAnalytics(request: BoundAnalytics, facts: AnalyticsFacts = {}): AnalyticsPlan | undefined {
+/** Plans the query of an analytics request: tables, columns, order and settings. Undefined when no event can match. */
+export function planAnalytics(request: BoundAnalytics, stats: AnalyticsStats = {}): AnalyticsPlan | undefined {
   const { event, grouping, timeline } = request;
   const rule = GROUPING_RULES[grouping];
   const starts: Value | undefined = timeline && {
     type: 'Array(Int64)',
     value: timeline.starts.map(BigInt),
   };
-  const parts: ReadParts = {
+  const context: ReadContext = {
     rule,
     measures: MEASURES_OF[event],
     starts,
-    // What owns a link is found through the links that there are: removed ones drop out by themselves.
-    facts: rule.owners.length === 0 ? facts : { ...facts, hasRemovedLinks: false },
+    // Joins to links drop removed links anyway, so their events need no separate condition.
+    stats: rule.owners.length === 0 ? stats : { ...stats, hasRemovedLinks: false },
   };
-  const [first, ...others] = readsOf(request, parts);
+  const [first, ...others] = readsOf(request, context);
   if (first === undefined) return undefined;
   const { workspace } = request.reads[0];
   return {
     workspace,
     reads: [first, ...others],
-    measures: parts.measures,
+    measures: context.measures,
     owners: ownersOf(rule, workspace),
-    biggest: biggestBy(request),
+    top: topBy(request),
     settings: settingsOf(request, [first, ...others]),
   };
 }

@@ -1,5 +1,5 @@
 import { type CompiledQuery, Parameters, printCondition, printRead } from '../print/print.js';
-import type { AnalyticsPlan, Counted, GroupedRead, GroupKey, OwnerRead } from './analytics-plan.js';
+import type { Aggregate, AnalyticsPlan, GroupedRead, GroupKey, OwnerRead } from './analytics-plan.js';
 import type { Measure } from './groupings.js';
 
 function keyName(index: number): string {
@@ -12,12 +12,12 @@ function printKey(key: GroupKey, parameters: Parameters): string {
   return `roundDown(${ms}, ${parameters.placeholder(key.starts)})`;
 }
 
-function printCounted(counted: Counted): string {
-  switch (counted.type) {
+function printAggregate(aggregate: Aggregate): string {
+  switch (aggregate.type) {
     case 'rows':
       return 'count()';
     case 'sum':
-      return `sum(${counted.column})`;
+      return `sum(${aggregate.column})`;
     case 'zero':
       return '0';
   }
@@ -27,31 +27,34 @@ function groupBy(names: readonly string[]): string {
   return names.length === 0 ? '' : ` GROUP BY ${names.join(', ')}`;
 }
 
-/** Numbers are named apart from the columns that they are made of: an alias would hide the column. */
+/** Aliases differ from the names of the columns: an alias of the same name would hide the column. */
 function totalName(measure: Measure): string {
   return `total_${measure}`;
 }
 
 function printGroups(group: GroupedRead, measures: readonly Measure[], parameters: Parameters): string {
   const keys = group.keys.map((key, index) => `${printKey(key, parameters)} AS ${keyName(index)}`);
-  const totals = group.counted.map((counted, index) => {
-    const sign = group.isTakenAway ? '-' : '';
-    return `${sign}toInt64(${printCounted(counted)}) AS ${totalName(measures[index] as Measure)}`;
+  const totals = group.aggregates.map((aggregate, index) => {
+    const sign = group.isSubtracted ? '-' : '';
+    return `${sign}toInt64(${printAggregate(aggregate)}) AS ${totalName(measures[index] as Measure)}`;
   });
   const select = printRead(group.read, [...keys, ...totals].join(', '), parameters);
-  const conditions = group.isGroup.map((condition) => printCondition(condition, parameters));
-  return select + groupBy(group.keys.map((_key, index) => keyName(index))) + having(conditions);
+  const conditions = group.having.map((condition) => printCondition(condition, parameters));
+  return select + groupBy(group.keys.map((_key, index) => keyName(index))) + printHaving(conditions);
 }
 
-function having(conditions: readonly string[]): string {
+function printHaving(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : ` HAVING ${conditions.join(' AND ')}`;
 }
 
-/** Of a link that a roll-up knows, nothing may be left, or nothing may be of these kinds. An amount may be 0 all the same. */
-function isLeft({ reads, measures, biggest }: AnalyticsPlan): string {
-  if (biggest === undefined || !reads.some(({ read }) => read.table === 'link_totals')) return '';
+/**
+ * HAVING that drops groups without events: a link in the rollup may have none after the subtraction, or none of these kinds.
+ * The sale amount needs no check: without sales it is 0.
+ */
+function printNonEmpty({ reads, measures, top }: AnalyticsPlan): string {
+  if (top === undefined || !reads.some(({ read }) => read.table === 'link_totals')) return '';
   const isAny = measures.filter((measure) => measure !== 'sale_amount').map((measure) => `${totalName(measure)} != 0`);
-  return having([`(${isAny.join(' OR ')})`]);
+  return printHaving([`(${isAny.join(' OR ')})`]);
 }
 
 function sums(measures: readonly Measure[]): string[] {
@@ -70,12 +73,12 @@ function printOwner(owner: OwnerRead, inner: string, measures: readonly Measure[
   return `SELECT ${select} ${join} GROUP BY ${keyName(0)}`;
 }
 
-/** The statement of an answer: columns of the group, then its numbers. Same plan, same text. */
+/** SQL of an analytics request: columns of the group key, then the numbers. Deterministic: the same plan gives the same text. */
 export function printAnalytics(plan: AnalyticsPlan): CompiledQuery {
   const parameters = new Parameters();
-  // The workspace comes first, whatever else a statement has.
+  // Register the workspace first, so that it is always the parameter `p0`.
   parameters.workspace(plan.workspace);
-  const { reads, measures, owners, biggest } = plan;
+  const { reads, measures, owners, top } = plan;
   const keys = reads[0].keys.map((_key, index) => keyName(index));
   let sql = printUnion(plan, parameters);
   if (reads.length > 1 && owners.length === 0) {
@@ -83,10 +86,10 @@ export function printAnalytics(plan: AnalyticsPlan): CompiledQuery {
     sql = `SELECT ${select} FROM (${sql}) AS part${groupBy(keys)}`;
   }
   for (const owner of owners) sql = printOwner(owner, sql, measures, parameters);
-  sql += isLeft(plan);
-  if (biggest !== undefined) {
-    const order = [`${totalName(biggest.by)} DESC`, ...keys.map((key) => `${key} ASC`)].join(', ');
-    sql += ` ORDER BY ${order} LIMIT ${parameters.placeholder({ type: 'UInt64', value: biggest.limit })}`;
+  sql += printNonEmpty(plan);
+  if (top !== undefined) {
+    const order = [`${totalName(top.by)} DESC`, ...keys.map((key) => `${key} ASC`)].join(', ');
+    sql += ` ORDER BY ${order} LIMIT ${parameters.placeholder({ type: 'UInt64', value: top.limit })}`;
   }
   return { sql, params: parameters.values, settings: plan.settings };
 }

@@ -3,12 +3,12 @@ import { DAY_MS, midnightBefore } from '../dates/calendar.js';
 import type { TimeRange } from '../dates/time-range.js';
 import { type Zone, zoneOf } from '../dates/zone.js';
 
-/** The buckets of a time series: every hour, day or month of the zone that has a part in the range. */
+/** The buckets of a time series: every hour, day or month of the time zone that overlaps the range. */
 export interface Timeline {
   readonly zone: string;
   /** First instant of each bucket, ascending; a bucket ends where the next begins. Never empty. */
   readonly starts: readonly number[];
-  /** Where events begin to count; undefined = since ever. */
+  /** Start of the range in epoch milliseconds; undefined = no lower bound. */
   readonly fromMs: number | undefined;
 }
 
@@ -17,7 +17,7 @@ type Unit = 'hour' | 'day' | 'month';
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 const BUCKETS_MAX = 5000;
-/** Most whole days between the first and the last day of a range that is shown by hours, and by days. */
+/** Longest ranges, in days between the first and the last day, with one bucket per hour and with one per day. */
 const DAYS_BY_HOUR_MAX = 2;
 const DAYS_BY_DAY_MAX = 180;
 
@@ -46,7 +46,7 @@ function unitOf({ origin, toMs }: TimeRange, fromMs: number, zone: Zone): Unit {
   }
 }
 
-/** A change of the clock that is no whole number of hours begins a bucket of its own, so no hour is counted twice. */
+/** Starts of hours. A clock change by part of an hour (e.g. 30 minutes) starts a new bucket, so no time is counted twice. */
 function* hourStarts(fromMs: number, zone: Zone): Generator<number> {
   const offsetAt = (instant: number) => zone.toLocal(instant) - instant;
   const past = (instant: number) => ((zone.toLocal(instant) % HOUR_MS) + HOUR_MS) % HOUR_MS;
@@ -61,7 +61,7 @@ function* hourStarts(fromMs: number, zone: Zone): Generator<number> {
 
 function* dayStarts(fromMs: number, zone: Zone): Generator<number> {
   for (let midnight = midnightBefore(zone.toLocal(fromMs)); ; midnight += DAY_MS) {
-    // A zone may have left out a day.
+    // Skip a day that the zone left out, such as 30 December 2011 in Samoa.
     if (zone.dayEnd(midnight) >= zone.dayStart(midnight)) yield zone.dayStart(midnight);
   }
 }
@@ -78,9 +78,10 @@ function* monthStarts(fromMs: number, zone: Zone): Generator<number> {
 const STARTS = { hour: hourStarts, day: dayStarts, month: monthStarts } as const;
 
 /**
- * The buckets of docs/reference/analytics.md. `interval=all` begins with the day on which the workspace was made.
+ * Computes the buckets of a time series as docs/reference/analytics.md describes them. `interval=all` begins with the day on which
+ * the workspace was created.
  *
- * @param createdAtMs when the workspace was made
+ * @param createdAtMs when the workspace was created
  * @throws ApiError 422 for more than 5000 buckets
  */
 export function timelineOf(range: TimeRange, createdAtMs: number): Timeline {
@@ -99,7 +100,7 @@ export function timelineOf(range: TimeRange, createdAtMs: number): Timeline {
   return { zone: range.zone, starts, fromMs };
 }
 
-/** `2026-03-04T00:00:00.000+0100`: an instant as the clocks of the zone show it. */
+/** Formats an instant in a time zone: `2026-03-04T00:00:00.000+0100`. */
 export function startText(instantMs: number, zoneName: string): string {
   const localMs = zoneOf(zoneName).toLocal(instantMs);
   const offset = Math.trunc((localMs - instantMs) / MINUTE_MS);

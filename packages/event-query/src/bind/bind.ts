@@ -1,47 +1,47 @@
 import { type EventKind, parseResourceId } from '@waymark/contract';
-import { withLinkIds } from '../parse/link-names.js';
+import { resolveExternalLinkIds } from '../parse/external-link-ids.js';
 import type { Page } from '../parse/page.js';
 import type { ParsedFilters, ParsedRequest } from '../parse/parsed-request.js';
 import { not, notInRead } from '../sql/conditions.js';
 import type { Condition, TableRead } from '../sql/sql-nodes.js';
-import { eventDemand } from './event-filters.js';
-import type { Demand } from './filter-conditions.js';
-import { inNoHiddenFolder, linkDemand, linkSets, removedLinks } from './link-filters.js';
+import { eventFilterConditions } from './event-filters.js';
+import type { FilterConditions } from './filter-conditions.js';
+import { inNoHiddenFolder, linkFilterConditions, linkSets, removedLinks } from './link-filters.js';
 import { numbersOf } from './matchers.js';
 
-/** Whose events are meant, and what had to be looked up to select them. */
+/** The workspace of the request, and the ids that had to be looked up for it. */
 export interface BindScope {
   readonly workspaceId: string;
   /** The workspace's own program. */
   readonly programId: string | null;
-  /** Id of the link that the request refers to by external id or address. */
+  /** Id of the link that the request selects by external id, or by domain and key. */
   readonly linkId?: string | undefined;
-  /** Ids of the links that `linkId` names by external ids (`ext_…`); ids without a link are absent. */
-  readonly linkIdByName?: ReadonlyMap<string, string> | undefined;
-  /** Id of the customer that the request refers to by external id; undefined = there is none. */
+  /** Link ids for the external ids (`ext_…`) in the `linkId` filter; those without a link are absent. */
+  readonly linkIdByExternalId?: ReadonlyMap<string, string> | undefined;
+  /** Id of the customer that the request selects by external id; undefined = no such customer. */
   readonly customerId?: string | undefined;
-  /** Events of links in folders that are hidden from members who are not owners are left out. */
+  /** Whether to exclude links in folders that only owners may see. */
   readonly hidesFolders?: boolean | undefined;
 }
 
-/** A request in terms of tables: every table reference in it carries the workspace. */
+/** The filters of a request as conditions on tables. Every table reference carries the workspace. */
 export interface BoundFilters {
   readonly kind: EventKind;
   readonly workspace: bigint;
-  /** Undefined = since ever. */
+  /** Undefined = no lower bound. */
   readonly fromMs: number | undefined;
   readonly toMs: number;
-  /** On the columns of the event. */
+  /** Conditions on the columns of the event table. */
   readonly conditions: readonly Condition[];
-  /** The links the caller listed; undefined = none listed, so any link. */
+  /** The links that the request includes by id; undefined = any link. */
   readonly listedLinks: readonly bigint[] | undefined;
-  /** Ids of the only links whose events can match, found by their attributes. */
+  /** Subquery for the ids of the links that pass the filters on links; undefined = no such filter. */
   readonly allowedLinks: TableRead | undefined;
-  /** The attributes are such that few links share them, as a rule: to ask which pays the first time. */
-  readonly areAllowedLinksLikelyFew: boolean;
-  /** Ids of links whose events are not listed because they were removed; undefined when they cannot match anyway. */
+  /** Whether the filters on links usually match few links: then it pays to read the list of links before the first page. */
+  readonly isLinkFilterSelective: boolean;
+  /** Subquery for the ids of removed links, whose events are excluded; undefined when they cannot match anyway. */
   readonly removedLinks: TableRead | undefined;
-  /** Known to match nothing. */
+  /** Whether the filters can match no event. */
   readonly isEmpty: boolean;
 }
 
@@ -49,7 +49,7 @@ export interface BoundRequest extends BoundFilters {
   readonly page: Page;
 }
 
-/** Event ids carry 42 bits of milliseconds: no event lies outside. */
+/** Event ids have 42 bits for the time: no event is later than this. */
 export const EVENT_MS_MAX = 2 ** 42 - 1;
 
 function workspaceNumber(workspaceId: string): bigint {
@@ -58,11 +58,11 @@ function workspaceNumber(workspaceId: string): bigint {
   return BigInt(number);
 }
 
-function conditionsOf({ wanted, unwanted }: Demand): Condition[] {
-  return [...(wanted === undefined ? [] : [wanted]), ...(unwanted === undefined ? [] : [not(unwanted)])];
+function conditionsOf({ include, exclude }: FilterConditions): Condition[] {
+  return [...(include === undefined ? [] : [include]), ...(exclude === undefined ? [] : [not(exclude)])];
 }
 
-/** Numbers of the links that the caller lists, by `linkId` or by reference; undefined when any link can match. */
+/** The links that the request includes by id, as numbers; undefined when any link can match. */
 function listedLinks(parsed: ParsedFilters, linkId: string | undefined): readonly bigint[] | undefined {
   if (parsed.link !== undefined) {
     const numbers = linkId === undefined ? [] : numbersOf('link', [linkId]);
@@ -80,27 +80,27 @@ function idIn(column: 'id' | 'link_id', numbers: readonly bigint[] | undefined):
 }
 
 /**
- * Ties a request to the tables, their columns and its workspace. Filters on the link become sets of link ids, and events of
- * removed links are left out.
+ * Translates the filters of a request into conditions on the columns of a workspace's tables. Filters on links become
+ * subqueries for link ids, and events of removed links are excluded.
  */
 export function bindFilters(parsed: ParsedFilters, scope: BindScope): BoundFilters {
   const { kind, range } = parsed;
-  const filters = withLinkIds(parsed.filters, scope.linkIdByName);
+  const filters = resolveExternalLinkIds(parsed.filters, scope.linkIdByExternalId);
   const workspace = workspaceNumber(scope.workspaceId);
   const eventScope = { kind, workspace, customerId: scope.customerId };
   const listed = listedLinks({ ...parsed, filters }, scope.linkId);
   const among = idIn('id', listed);
-  const linkDemands = filters.flatMap(
-    (filter) => linkDemand(filter, { workspace, ownProgramId: scope.programId }) ?? [],
+  const linkConditionsByFilter = filters.flatMap(
+    (filter) => linkFilterConditions(filter, { workspace, ownProgramId: scope.programId }) ?? [],
   );
   const sets = linkSets(
     workspace,
-    scope.hidesFolders ? [...linkDemands, inNoHiddenFolder(workspace)] : linkDemands,
+    scope.hidesFolders ? [...linkConditionsByFilter, inNoHiddenFolder(workspace)] : linkConditionsByFilter,
     among,
   );
   const conditions = [
     ...(parsed.link === undefined ? [] : idIn('link_id', listed)),
-    ...filters.flatMap((filter) => eventDemand(filter, eventScope) ?? []).flatMap(conditionsOf),
+    ...filters.flatMap((filter) => eventFilterConditions(filter, eventScope) ?? []).flatMap(conditionsOf),
     ...notInRead(sets.refused),
   ];
   const fromMs = range.fromMs === undefined || range.fromMs <= 0 ? undefined : range.fromMs;
@@ -114,7 +114,7 @@ export function bindFilters(parsed: ParsedFilters, scope: BindScope): BoundFilte
     conditions,
     listedLinks: listed,
     allowedLinks: sets.allowed,
-    areAllowedLinksLikelyFew: sets.areLikelyFew,
+    isLinkFilterSelective: sets.isSelective,
     removedLinks: sets.allowed === undefined ? removedLinks(workspace, among) : undefined,
     isEmpty: toMs < (fromMs ?? 0) || sets.isNone || isNothing,
   };

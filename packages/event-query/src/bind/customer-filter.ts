@@ -4,10 +4,10 @@ import type { Condition } from '../sql/sql-nodes.js';
 import { numbersOf } from './matchers.js';
 
 /**
- * Events of one customer. A click is the customer's when any lead of theirs names it; leads keep the time of their click, so
- * that the clicks are found by key.
+ * Selects the events of one customer. Clicks have no customer column: a click belongs to the customer if one of their leads
+ * refers to it. Leads store the time of their click, so the clicks are found through the primary key.
  *
- * @param customerId undefined = no such customer, so nothing matches
+ * @param customerId undefined = no such customer: nothing matches
  */
 export function customerCondition(workspace: bigint, kind: EventKind, customerId: string | undefined): Condition {
   const [customer] = customerId === undefined ? [] : numbersOf('customer', [customerId]);

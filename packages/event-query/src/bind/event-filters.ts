@@ -4,11 +4,11 @@ import type { Filter } from '../parse/parsed-request.js';
 import { anyOf } from '../sql/conditions.js';
 import type { Condition } from '../sql/sql-nodes.js';
 import { customerCondition } from './customer-filter.js';
-import { type Demand, demandOf } from './filter-conditions.js';
+import { type FilterConditions, filterConditions } from './filter-conditions.js';
 import type { LinkParameter } from './link-filters.js';
 import { foldedTextIn, idIn, type Matcher, textIn } from './matchers.js';
 
-/** `US-CA` means country and subdivision, a bare `CA` the subdivision of any country. */
+/** `US-CA` matches country and subdivision, a bare `CA` the subdivision of any country. */
 function regionIn(values: readonly string[]): Condition | undefined {
   const bare: string[] = [];
   const regionsByCountry = new Map<string, string[]>();
@@ -30,7 +30,7 @@ function regionIn(values: readonly string[]): Condition | undefined {
   return anyOf(bare.length === 0 ? qualified : [textIn('region')(bare), ...qualified]);
 }
 
-/** Every multi-value filter that looks at the stored event, and the column it looks at. */
+/** The multi-value filters on columns of the event. */
 const MATCHERS: Readonly<Record<Exclude<MultiValueFilter, LinkParameter>, Matcher>> = {
   linkId: idIn('link_id', 'link'),
   country: textIn('country'),
@@ -56,33 +56,33 @@ function isEventParameter(parameter: MultiValueFilter): parameter is keyof typeo
   return parameter in MATCHERS;
 }
 
-/** What is known beside the request itself. */
+/** What a filter on events depends on besides its values. */
 export interface EventScope {
   readonly kind: EventKind;
   readonly workspace: bigint;
-  /** Id of the customer that was given by external id; undefined = there is none. */
+  /** Id of the customer that the request selects by external id; undefined = no such customer. */
   readonly customerId: string | undefined;
 }
 
 /**
- * What a filter demands of the event's row. Undefined for filters that look at the link, and for those that this kind of
- * event does not have, which are ignored.
+ * The conditions of a filter on the event's row. Undefined for filters on links, and for filters that do not apply to this kind
+ * of event, which are ignored.
  */
-export function eventDemand(filter: Filter, scope: EventScope): Demand | undefined {
+export function eventFilterConditions(filter: Filter, scope: EventScope): FilterConditions | undefined {
   switch (filter.type) {
     case 'list': {
       const { parameter, values } = filter;
       if (parameter === 'eventName' && scope.kind === 'clicks') return undefined;
-      return isEventParameter(parameter) ? demandOf(values, MATCHERS[parameter]) : undefined;
+      return isEventParameter(parameter) ? filterConditions(values, MATCHERS[parameter]) : undefined;
     }
     case 'saleType':
-      return scope.kind === 'sales' ? { wanted: textIn('sale_type')([filter.saleType]) } : undefined;
+      return scope.kind === 'sales' ? { include: textIn('sale_type')([filter.saleType]) } : undefined;
     case 'customer': {
       const customerId = filter.customer.by === 'id' ? filter.customer.id : scope.customerId;
-      return { wanted: customerCondition(scope.workspace, scope.kind, customerId) };
+      return { include: customerCondition(scope.workspace, scope.kind, customerId) };
     }
     case 'metadata':
-      return scope.kind === 'clicks' ? undefined : { wanted: metadataCondition(filter.query) };
+      return scope.kind === 'clicks' ? undefined : { include: metadataCondition(filter.query) };
     case 'root':
     case 'program':
       return undefined;

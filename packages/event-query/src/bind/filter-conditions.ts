@@ -3,23 +3,23 @@ import { NOTHING } from '../sql/conditions.js';
 import type { Condition } from '../sql/sql-nodes.js';
 import type { Matcher } from './matchers.js';
 
-/** What a filter says of one attribute. */
-export interface Demand {
-  /** Has to be met. */
-  readonly wanted?: Condition | undefined;
-  /** Must not be met. */
-  readonly unwanted?: Condition | undefined;
-  /** Of an attribute that few links share, as a rule. */
-  readonly isNarrow?: boolean | undefined;
+/** A filter on one attribute as conditions. */
+export interface FilterConditions {
+  /** Rows must match this. */
+  readonly include?: Condition | undefined;
+  /** Rows must not match this. */
+  readonly exclude?: Condition | undefined;
+  /** Whether the condition usually matches few links. */
+  readonly isSelective?: boolean | undefined;
 }
 
 /**
- * Both lists as conditions. Of values that cannot exist, a wanted list is met by nothing and an unwanted one leaves out
- * nothing.
+ * Translates the lists of a filter into conditions. If none of the values can exist, the `include` list matches nothing and the
+ * `exclude` list excludes nothing.
  */
-export function demandOf({ include, exclude }: ValueLists, match: Matcher): Demand {
+export function filterConditions({ include, exclude }: ValueLists, match: Matcher): FilterConditions {
   return {
-    wanted: include.length === 0 ? undefined : (match(include) ?? NOTHING),
-    unwanted: exclude.length === 0 ? undefined : match(exclude),
+    include: include.length === 0 ? undefined : (match(include) ?? NOTHING),
+    exclude: exclude.length === 0 ? undefined : match(exclude),
   };
 }

@@ -2,14 +2,14 @@ import { type MultiValueFilter, ROOT_KEY } from '@waymark/contract';
 import type { Filter } from '../parse/parsed-request.js';
 import { anyOf, NOTHING, not } from '../sql/conditions.js';
 import type { Condition, TableRead } from '../sql/sql-nodes.js';
-import { type Demand, demandOf } from './filter-conditions.js';
+import { type FilterConditions, filterConditions } from './filter-conditions.js';
 import { anyIdIn, idIn, type Matcher, textIn } from './matchers.js';
 
-/** Multi-value filters that look at the link as it is now, or at its partner. */
+/** Multi-value filters on the current state of the event's link, or of the link's partner. */
 export type LinkParameter = 'domain' | 'tenantId' | 'tagId' | 'folderId' | 'partnerId' | 'partnerTagId' | 'groupId';
 
-/** The link's partner is one that the matcher finds; a link without partner has none. */
-function partnerHas(match: Matcher) {
+/** Matches links whose partner meets the condition; links without a partner do not match. */
+function partnerMatches(match: Matcher) {
   return (workspace: bigint): Matcher =>
     (values) => {
       const condition = match(values);
@@ -25,39 +25,42 @@ const MATCHERS: Readonly<Record<LinkParameter, (workspace: bigint) => Matcher>> 
   tagId: () => anyIdIn('tag_ids', 'tag'),
   folderId: () => idIn('folder_id', 'folder'),
   partnerId: () => idIn('partner_id', 'partner'),
-  partnerTagId: partnerHas(anyIdIn('partner_tag_ids', 'partnerTag')),
-  groupId: partnerHas(idIn('group_id', 'partnerGroup')),
+  partnerTagId: partnerMatches(anyIdIn('partner_tag_ids', 'partnerTag')),
+  groupId: partnerMatches(idIn('group_id', 'partnerGroup')),
 };
 
-/** A customer's or partner's own links are few; domains and tags are on many. */
-const NARROW: ReadonlySet<MultiValueFilter> = new Set(['tenantId', 'partnerId']);
+/** A tenant or a partner usually has few links; a domain or a tag may have very many. */
+const SELECTIVE: ReadonlySet<MultiValueFilter> = new Set(['tenantId', 'partnerId']);
 
 function isLinkParameter(parameter: MultiValueFilter): parameter is LinkParameter {
   return parameter in MATCHERS;
 }
 
-/** What is known beside the request itself. */
+/** What a filter on links depends on besides its values. */
 export interface LinkScope {
   readonly workspace: bigint;
   /** The workspace's own program: a filter on any other matches nothing. */
   readonly ownProgramId: string | null;
 }
 
-/** What a filter demands of the link's row, or of its partner's; undefined for filters that look at the event. */
-export function linkDemand(filter: Filter, { workspace, ownProgramId }: LinkScope): Demand | undefined {
+/** The conditions of a filter on the link's row, or on its partner's; undefined for filters on events. */
+export function linkFilterConditions(
+  filter: Filter,
+  { workspace, ownProgramId }: LinkScope,
+): FilterConditions | undefined {
   switch (filter.type) {
     case 'list': {
       const { parameter, values } = filter;
       if (!isLinkParameter(parameter)) return undefined;
-      return { ...demandOf(values, MATCHERS[parameter](workspace)), isNarrow: NARROW.has(parameter) };
+      return { ...filterConditions(values, MATCHERS[parameter](workspace)), isSelective: SELECTIVE.has(parameter) };
     }
     case 'root': {
       const isRoot = textIn('key')([ROOT_KEY]);
-      return filter.isRoot ? { wanted: isRoot } : { unwanted: isRoot };
+      return filter.isRoot ? { include: isRoot } : { exclude: isRoot };
     }
     case 'program': {
-      if (filter.programId !== ownProgramId) return { wanted: NOTHING };
-      return demandOf({ include: [filter.programId], exclude: [] }, idIn('program_id', 'program'));
+      if (filter.programId !== ownProgramId) return { include: NOTHING };
+      return filterConditions({ include: [filter.programId], exclude: [] }, idIn('program_id', 'program'));
     }
     case 'saleType':
     case 'customer':
@@ -66,8 +69,8 @@ export function linkDemand(filter: Filter, { workspace, ownProgramId }: LinkScop
   }
 }
 
-/** The link is in no folder that is hidden from members who are not owners. */
-export function inNoHiddenFolder(workspace: bigint): Demand {
+/** Excludes links in folders that only owners may see. */
+export function inNoHiddenFolder(workspace: bigint): FilterConditions {
   const isHidden: Condition = {
     type: 'compare',
     column: 'access_level',
@@ -75,31 +78,35 @@ export function inNoHiddenFolder(workspace: bigint): Demand {
     value: { type: 'String', value: '' },
   };
   const read: TableRead = { table: 'folders', isFinal: true, workspace, columns: ['id'], where: [isHidden] };
-  return { unwanted: { type: 'inRead', columns: ['folder_id'], read } };
+  return { exclude: { type: 'inRead', columns: ['folder_id'], read } };
 }
 
-/** Which links can match, and which cannot. */
+/** The filters on links as subqueries for link ids. */
 export interface LinkSets {
-  /** Ids of the only links whose events can match; removed links are never among them. */
+  /** Ids of the links that match; never includes removed links. Undefined = any link, except `refused`. */
   readonly allowed: TableRead | undefined;
-  /** Ids of links whose events cannot match. */
+  /** Ids of the links that do not match. */
   readonly refused: TableRead | undefined;
   /** No link can match. */
   readonly isNone: boolean;
-  /** The allowed links are few, as far as one can tell without looking. */
-  readonly areLikelyFew: boolean;
+  /** Whether the filters usually match few links. */
+  readonly isSelective: boolean;
 }
 
 /**
- * One set of links that stands for everything demanded of the link. Something wanted: the links that meet all demands. Only
- * unwanted things: the links that have any of them, which is the smaller set and lets a link pass that has none of an
- * attribute.
+ * Combines all filters on links into one subquery. If any filter includes values, it selects the links that match all filters.
+ * If filters only exclude values, it selects the links to exclude: that set is usually smaller, and links without the attribute
+ * stay included.
  *
- * @param among a condition on `id` that every link of the answer meets anyway: a few listed links need not be found by a scan
+ * @param among a condition on `id` that every link of the result meets: avoids a scan of all links when the request lists a few
  */
-export function linkSets(workspace: bigint, demands: readonly Demand[], among: readonly Condition[]): LinkSets {
-  const wanted = demands.flatMap((demand) => demand.wanted ?? []);
-  const unwanted = anyOf(demands.flatMap((demand) => demand.unwanted ?? []));
+export function linkSets(
+  workspace: bigint,
+  demands: readonly FilterConditions[],
+  among: readonly Condition[],
+): LinkSets {
+  const include = demands.flatMap((demand) => demand.include ?? []);
+  const exclude = anyOf(demands.flatMap((demand) => demand.exclude ?? []));
   const read = (where: readonly Condition[]): TableRead => ({
     table: 'links',
     isFinal: true,
@@ -107,21 +114,21 @@ export function linkSets(workspace: bigint, demands: readonly Demand[], among: r
     columns: ['id'],
     where: [...among, ...where],
   });
-  const isNone = wanted.some(({ type }) => type === 'nothing');
-  if (isNone || wanted.length === 0) {
-    return { allowed: undefined, refused: unwanted && read([unwanted]), isNone, areLikelyFew: false };
+  const isNone = include.some(({ type }) => type === 'nothing');
+  if (isNone || include.length === 0) {
+    return { allowed: undefined, refused: exclude && read([exclude]), isNone, isSelective: false };
   }
   return {
-    allowed: read(unwanted === undefined ? wanted : [...wanted, not(unwanted)]),
+    allowed: read(exclude === undefined ? include : [...include, not(exclude)]),
     refused: undefined,
     isNone,
-    areLikelyFew: demands.some((demand) => demand.wanted !== undefined && demand.isNarrow === true),
+    isSelective: demands.some((demand) => demand.include !== undefined && demand.isSelective === true),
   };
 }
 
 /**
- * Links that were removed: their events are not listed. The rows stay in the table, marked, and no id comes back;
- * they are read without FINAL, which would drop exactly them.
+ * Subquery for the removed links, whose events are excluded. Removal writes a row with `deleted = 1`, and ids are never reused.
+ * Read without FINAL, which would drop exactly these rows.
  */
 export function removedLinks(workspace: bigint, among: readonly Condition[] = []): TableRead {
   const isRemoved: Condition = {

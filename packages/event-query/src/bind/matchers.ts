@@ -1,7 +1,7 @@
 import { parseResourceId, type ResourceKind } from '@waymark/contract';
 import type { ColumnName, Condition } from '../sql/sql-nodes.js';
 
-/** The condition that a column has any of the values; undefined when none of them can exist. */
+/** Builds the condition that a column has one of the values; undefined when none of the values can exist. */
 export type Matcher = (values: readonly string[]) => Condition | undefined;
 
 export function textIn(column: ColumnName) {
@@ -13,7 +13,7 @@ export function textIn(column: ColumnName) {
   });
 }
 
-/** Without regard to the case of A-Z; the values are folded already. */
+/** Compares case-insensitively (A-Z only). The values must already be in lower case. */
 export function foldedTextIn(column: ColumnName) {
   return (values: readonly string[]): Condition => ({
     type: 'in',
@@ -23,7 +23,7 @@ export function foldedTextIn(column: ColumnName) {
   });
 }
 
-/** The numbers behind public ids; texts that are no such id are left out, and so is 0, which stands for "none". */
+/** The numbers behind public ids. Skips invalid ids, and 0, which means "none". */
 export function numbersOf(kind: ResourceKind, ids: readonly string[]): bigint[] {
   const numbers = ids.map((id) => BigInt(parseResourceId(kind, id) ?? 0)).filter((number) => number !== 0n);
   return [...new Set(numbers)];
@@ -37,7 +37,7 @@ export function idIn(column: ColumnName, kind: ResourceKind): Matcher {
   };
 }
 
-/** The column is a list of ids and has any of them. */
+/** For a column that is an array of ids: it contains any of the given ids. */
 export function anyIdIn(column: ColumnName, kind: ResourceKind): Matcher {
   return (ids) => {
     const numbers = numbersOf(kind, ids);

@@ -1,17 +1,17 @@
 /**
- * Arithmetic with days, weeks, months, quarters and years on local times. A local time is held as the epoch milliseconds it would
- * have in UTC, so a day is its midnight and no clock change interferes.
+ * Calendar arithmetic (days, weeks, months, quarters, years) on local times. A local time is represented by the epoch milliseconds
+ * of the same date and time in UTC, so every day has 24 hours and daylight saving plays no role. A day is represented by its midnight.
  */
 
 export const DAY_MS = 24 * 3_600_000;
 
-/** The only years that words may lead to. */
+/** Dates outside these years are refused. */
 const YEAR_MIN = 1970;
 const YEAR_MAX = 9999;
 
 export type CalendarUnit = 'day' | 'week' | 'month' | 'quarter' | 'year';
 
-/** Whole days of a calendar, by the local midnights of the first and of the last one. */
+/** A run of whole days: the local midnights of its first and its last day. */
 export interface Days {
   readonly firstMs: number;
   readonly lastMs: number;
@@ -20,25 +20,25 @@ export interface Days {
 const UNIT_MONTHS = { month: 1, quarter: 3, year: 12 } as const;
 const UNIT_DAYS = { day: 1, week: 7 } as const;
 
-/** The midnight that a local time's day begins with. */
+/** The midnight at which the day of a local time begins. */
 export function midnightBefore(localMs: number): number {
   return Math.floor(localMs / DAY_MS) * DAY_MS;
 }
 
-/** Midnight of a calendar day; undefined when there is no such day. */
+/** Midnight of a calendar day; undefined for a day that does not exist, such as 30 February. */
 export function midnightOf(year: number, month: number, day: number): number | undefined {
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? date.getTime() : undefined;
 }
 
-/** Whether the year of a local time is one that words may lead to. */
+/** Whether a local time lies in the supported years. */
 export function isInCalendar(localMs: number): boolean {
   const year = new Date(localMs).getUTCFullYear();
   return year >= YEAR_MIN && year <= YEAR_MAX;
 }
 
-/** The same day and time so many months on, or the last day of a month that is shorter. */
+/** Adds months, keeping day and time; in a shorter month the last day. */
 function addMonths(localMs: number, months: number): number {
   const date = new Date(localMs);
   const day = date.getUTCDate();
@@ -48,7 +48,7 @@ function addMonths(localMs: number, months: number): number {
   return date.setUTCDate(Math.min(day, lastDay));
 }
 
-/** The same time of day so many units on, back when `count` is negative; 31 January and a month is the last of February. */
+/** Adds `count` units (negative = subtracts), keeping the time of day. 31 January plus a month is the last day of February. */
 export function addUnits(localMs: number, unit: CalendarUnit, count: number): number {
   return unit === 'day' || unit === 'week'
     ? localMs + count * UNIT_DAYS[unit] * DAY_MS
@@ -60,7 +60,7 @@ export function weekdayOf(localMs: number): number {
   return (new Date(localMs).getUTCDay() + 6) % 7;
 }
 
-/** Midnight of the first day of the unit that a local time lies in. Weeks begin on Monday. */
+/** Midnight of the first day of the unit that contains a local time. Weeks begin on Monday. */
 export function startOfUnit(localMs: number, unit: CalendarUnit): number {
   const midnight = midnightBefore(localMs);
   if (unit === 'day') return midnight;
@@ -70,7 +70,7 @@ export function startOfUnit(localMs: number, unit: CalendarUnit): number {
   return Date.UTC(date.getUTCFullYear(), month - (month % UNIT_MONTHS[unit]), 1);
 }
 
-/** The unit that a local time lies in, or the one so many units on. */
+/** The days of the unit that contains a local time, or of the one `offset` units later. */
 export function unitDays(localMs: number, unit: CalendarUnit, offset = 0): Days {
   const firstMs = addUnits(startOfUnit(localMs, unit), unit, offset);
   return { firstMs, lastMs: addUnits(firstMs, unit, 1) - DAY_MS };

@@ -1,6 +1,6 @@
 const HOUR_MS = 3_600_000;
 
-/** The hour that a part of a day is taken for; a midnight belongs to two days and is not among them. */
+/** The hours for names of parts of the day. `midnight` is missing: it could be the start or the end of a day. */
 const PARTS_OF_DAY: Readonly<Record<string, number>> = { morning: 6, noon: 12, afternoon: 15, evening: 20, night: 22 };
 
 const CLOCK =
@@ -11,7 +11,7 @@ const LAST = new RegExp(`^(?<day>.+?)(?:,? at|,)? ${CLOCK}$`);
 const FIRST = new RegExp(`^(?:at )?${CLOCK}(?:,? on|,)? (?<day>.+)$`);
 const OF_TODAY = /^this (?=morning|afternoon|evening)/;
 
-/** Minutes that zones are ahead of UTC whose names mean the same one wherever they are written (not `ist`, `bst`, `ast`). */
+/** UTC offsets in minutes of unambiguous zone abbreviations (`ist`, `bst` and `ast` each have several meanings). */
 const OFFSETS: ReadonlyMap<string, number> = new Map(
   Object.entries({
     ...{ utc: 0, gmt: 0, z: 0, wet: 0, west: 60, cet: 60, cest: 120, eet: 120, eest: 180 },
@@ -20,10 +20,10 @@ const OFFSETS: ReadonlyMap<string, number> = new Map(
 );
 const ZONED = /^(?<rest>.+) (?<name>[a-z]+)$/;
 
-/** A phrase taken apart: the words of a day and a time of that day. */
+/** A phrase split into the words for a day and a time of day. */
 export interface TimedPhrase {
   readonly day: string;
-  /** Minutes ahead of UTC of the clock that shows the time; undefined = that of the request. */
+  /** UTC offset of the time in minutes; undefined = the zone of the request applies. */
   readonly offsetMinutes?: number | undefined;
   /** Milliseconds after midnight. */
   readonly timeMs: number;
@@ -38,16 +38,16 @@ function timeOf(parts: Readonly<Record<string, string | undefined>>): number {
   return hours * HOUR_MS + minute * 60_000 + second * 1000;
 }
 
-/** Words that mean a day and a part of it at once. */
-function spelledOut(phrase: string): string {
+/** Replaces expressions such as `tonight` by a day and a part of the day. */
+function expandPartOfDay(phrase: string): string {
   if (phrase === 'tonight') return 'today night';
   if (phrase === 'last night') return 'yesterday night';
   return phrase.replace(OF_TODAY, 'today ');
 }
 
 /**
- * Finds the time of day at either end of a phrase: `friday at 5pm`, `17:30 yesterday`, `tonight`; `5pm` alone is today's. Undefined
- * when there is none, or only a bare number.
+ * Splits a time of day off either end of a phrase: `friday at 5pm`, `17:30 yesterday`, `tonight`. `5pm` alone means today. Undefined
+ * when the phrase has no time of day, or only a bare number.
  *
  * @param phrase in lower case, with single spaces
  */
@@ -60,7 +60,7 @@ export function splitTime(phrase: string): TimedPhrase | undefined {
 }
 
 function splitClock(phrase: string): TimedPhrase | undefined {
-  const whole = spelledOut(phrase);
+  const whole = expandPartOfDay(phrase);
   const alone = ALONE.exec(whole)?.groups;
   if (alone !== undefined) return { day: 'today', timeMs: timeOf(alone) };
   const parts = LAST.exec(whole)?.groups ?? FIRST.exec(whole)?.groups;

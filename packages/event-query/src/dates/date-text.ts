@@ -1,7 +1,7 @@
 import { DATE_CHARS_MAX, fieldError } from '@waymark/contract';
 import { midnightOf } from './calendar.js';
-import type { GivenDate, Present } from './given-date.js';
 import { parseNaturalDate } from './natural-date.js';
+import type { DateContext, ParsedDate } from './parsed-date.js';
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})/;
 const TIME = /^[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?/i;
@@ -14,7 +14,7 @@ function timeOf(match: RegExpExecArray): number | undefined {
   return seconds * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0'));
 }
 
-/** Milliseconds that a local time is ahead of UTC; no offset means UTC. */
+/** Parses a UTC offset to milliseconds; an empty text means UTC. */
 function offsetOf(text: string): number | undefined {
   if (text === '') return 0;
   const match = OFFSET.exec(text);
@@ -24,7 +24,7 @@ function offsetOf(text: string): number | undefined {
   return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000;
 }
 
-function parseIso(text: string): GivenDate | undefined {
+function parseIso(text: string): ParsedDate | undefined {
   const date = DATE.exec(text);
   if (date === null) return undefined;
   const midnightMs = midnightOf(Number(date[1]), Number(date[2]), Number(date[3]));
@@ -39,16 +39,16 @@ function parseIso(text: string): GivenDate | undefined {
   return { type: 'instant', ms: midnightMs + timeMs - offsetMs };
 }
 
-/** `03/04/2026`, `3.4.2026`, `03-04-26`: another day in another country. Also where the day is above 12, or only some days would work. */
+/** `03/04/2026`, `3.4.2026`, `03-04-26`: ambiguous order of day and month. Refused even for days above 12, or only some days would be accepted. */
 const DIGITS_ONLY = /(?<![\d/.:-])\d{1,2}(?:\/\d{1,2}(?!\d)|([.-])\d{1,2}\1\d{2})/;
 
 /**
- * Reads the date of a parameter or field: a day, a time or a period, in ISO 8601 or in English words, as `docs/reference/dates.md`
- * lists them.
+ * Parses the date of a parameter or field: a day, a time or a period, in ISO 8601 or in English words. `docs/reference/dates.md`
+ * lists the accepted forms.
  *
  * @throws ApiError 422 for anything else
  */
-export function parseDate(parameter: string, text: string, present: Present): GivenDate {
+export function parseDate(parameter: string, text: string, context: DateContext): ParsedDate {
   if (text.length > DATE_CHARS_MAX)
     throw fieldError('too_big', parameter, `must have at most ${DATE_CHARS_MAX} characters`);
   if (DIGITS_ONLY.test(text)) {
@@ -58,7 +58,7 @@ export function parseDate(parameter: string, text: string, present: Present): Gi
       'is ambiguous: write the year first, as in 2026-03-04, or the name of the month, as in 4 mar 2026',
     );
   }
-  const date = parseIso(text.trim()) ?? parseNaturalDate(text, present);
+  const date = parseIso(text.trim()) ?? parseNaturalDate(text, context);
   if (date !== undefined) return date;
   throw fieldError(
     'invalid_format',

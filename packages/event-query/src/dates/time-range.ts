@@ -1,20 +1,20 @@
 import type { Interval } from '@waymark/contract';
 import { addUnits, DAY_MS, midnightBefore, startOfUnit } from './calendar.js';
 import { parseDate } from './date-text.js';
-import { firstInstant, type GivenDate, lastInstant } from './given-date.js';
+import { firstInstant, lastInstant, type ParsedDate } from './parsed-date.js';
 import { type Zone, zoneOf } from './zone.js';
 
-/** What the time of an event must lie in, both ends included, and what it was made from. */
+/** The time range of a request in epoch milliseconds, both ends included, and where it comes from. */
 export interface TimeRange {
-  /** Undefined = since ever. */
+  /** Undefined = no lower bound. */
   readonly fromMs: number | undefined;
   readonly toMs: number;
-  /** Canonical name. */
+  /** Canonical name of the time zone. */
   readonly zone: string;
   readonly origin: RangeOrigin;
 }
 
-/** How the caller asked for the range; what plans allow is decided by this, not by the bounds. */
+/** How the request specified the range. The limits of plans apply to this, not to the resulting bounds. */
 export type RangeOrigin =
   | { readonly type: 'interval'; readonly interval: Interval; readonly nowMs: number }
   | { readonly type: 'dates'; readonly startMs: number; readonly endMs: number };
@@ -52,37 +52,37 @@ function intervalStart(interval: Interval, nowMs: number, zone: Zone): number | 
   }
 }
 
-/** Where the bounds of a range stand when its length is measured; a day stands for its noon. */
-function placesOf(first: GivenDate, last: GivenDate, zone: Zone): { startMs: number; endMs: number } {
+/** The two points between which the length of a range is measured for the limits of plans; a day counts as its noon. */
+function measuredBounds(first: ParsedDate, last: ParsedDate, zone: Zone): { startMs: number; endMs: number } {
   return {
     startMs: first.type === 'days' ? first.firstMs + NOON_MS : firstInstant(first, zone),
     endMs: last.type === 'days' ? last.lastMs + NOON_MS : lastInstant(last, zone),
   };
 }
 
-function datesRange(start: GivenDate, end: GivenDate, zone: Zone): TimeRange {
-  // The dates are swapped, not the snapped bounds: days given in the wrong order mean the same days.
+function datesRange(start: ParsedDate, end: ParsedDate, zone: Zone): TimeRange {
+  // Swap the dates before they are expanded to whole days, so that reversed dates give the same range.
   const isReversed = firstInstant(start, zone) > lastInstant(end, zone);
   const [first, last] = isReversed ? [end, start] : [start, end];
   return {
     fromMs: firstInstant(first, zone),
     toMs: lastInstant(last, zone),
     zone: zone.name,
-    origin: { type: 'dates', ...placesOf(first, last, zone) },
+    origin: { type: 'dates', ...measuredBounds(first, last, zone) },
   };
 }
 
 /**
- * The range that the parameters mean (`docs/reference/dates.md`). Days and longer periods are whole in the zone, given times are
- * exact, `end` without `start` is checked and then ignored.
+ * Parses the time range of a request, as `docs/reference/dates.md` describes it. Days and longer periods are whole in the zone of the
+ * request, times are exact. `end` without `start` is validated and then ignored.
  *
- * @throws ApiError 422 for a date that cannot be read
+ * @throws ApiError 422 for an invalid date
  */
 export function parseTimeRange(parameters: RangeParameters, nowMs: number): TimeRange {
   const zone = zoneOf(parameters.timezone ?? DEFAULT_TIME_ZONE);
-  const present = { nowMs, zone, nearest: 'past' } as const;
-  const start = parameters.start === undefined ? undefined : parseDate('start', parameters.start, present);
-  const end = parameters.end === undefined ? undefined : parseDate('end', parameters.end, present);
+  const context = { nowMs, zone, nearest: 'past' } as const;
+  const start = parameters.start === undefined ? undefined : parseDate('start', parameters.start, context);
+  const end = parameters.end === undefined ? undefined : parseDate('end', parameters.end, context);
   if (start !== undefined) return datesRange(start, end ?? { type: 'instant', ms: nowMs }, zone);
 
   const interval = parameters.interval ?? DEFAULT_INTERVAL;

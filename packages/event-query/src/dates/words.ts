@@ -1,4 +1,4 @@
-/** The words of dates, as parts of expressions on text in lower case with single spaces, and what they stand for. */
+/** Regular expressions for words in dates (lower case, single spaces), and functions for their values. */
 
 export const MONTH =
   '(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)';
@@ -22,7 +22,7 @@ export function weekdayNumber(word: string): number {
   return WEEKDAYS.indexOf(word.slice(0, 3));
 }
 
-/** A number in digits or words, or a half; the library chrono-node has the same numbers for the vague ones. */
+/** The number for digits, number words, `half`, and vague words such as `several`, with the same values as in chrono-node. */
 export function countOf(word: string): number {
   if (/^\d/.test(word)) return Number(word);
   if (word.includes('couple')) return 2;

@@ -1,33 +1,33 @@
 import { DAY_MS } from './calendar.js';
 
 /**
- * Wall-clock arithmetic in an IANA zone on top of Intl: where a day starts and ends, and what instant a local time is, on
- * both edges of daylight saving. A local time is held as the epoch milliseconds it would have in UTC.
+ * Converts between instants and local times of an IANA time zone, with the help of Intl, and finds the start and end of local days,
+ * also around changes of daylight saving. A local time is represented by the epoch milliseconds of the same date and time in UTC.
  */
 export interface Zone {
   /** Canonical name. */
   readonly name: string;
   toLocal(instantMs: number): number;
-  /** The instant of a local time: the earlier of two, and after a gap as many minutes as the time lies inside it. */
+  /** The instant of a local time. The earlier one if the time occurs twice; a time in a gap is moved forward by the length of the gap. */
   toInstant(localMs: number): number;
   /** First instant of the local day that begins at `midnightMs`. */
   dayStart(midnightMs: number): number;
-  /** Last instant of the local day that begins at `midnightMs`; before its start when the zone skipped that day. */
+  /** Last instant of the local day that begins at `midnightMs`; before its start if the zone skipped that day. */
   dayEnd(midnightMs: number): number;
-  /** The instant in (low, high] at which the offset becomes the one it has at `high`; it must be another at `low`. */
+  /** The instant in (low, high] at which the UTC offset changes to the one at `high`. The offset at `low` must differ. */
   changeBetween(lowMs: number, highMs: number): number;
 }
 
-const ZONES_KEPT = 200;
+const ZONES_MAX = 200;
 const zones = new Map<string, Zone>();
 
-/** The zone of that name; an unknown one is UTC. */
+/** The time zone with the given name, cached; UTC for an unknown name. */
 export function zoneOf(name: string): Zone {
-  const known = zones.get(name);
-  if (known !== undefined) return known;
+  const cached = zones.get(name);
+  if (cached !== undefined) return cached;
   const zone = createZone(formatOf(name));
-  // Names come from callers, and any case of them is accepted.
-  if (zones.size >= ZONES_KEPT) zones.clear();
+  // Bound the cache: names come from requests, in any case, so there can be many spellings of each.
+  if (zones.size >= ZONES_MAX) zones.clear();
   zones.set(name, zone);
   return zone;
 }
@@ -45,7 +45,7 @@ function formatOf(name: string): Intl.DateTimeFormat {
     minute: 'numeric',
     second: 'numeric',
   } as const;
-  // Intl takes offsets for zones as well; they are no IANA names and ClickHouse does not support them.
+  // Intl also accepts UTC offsets; they are not IANA names, and ClickHouse does not support them as zones.
   const isName = /^[A-Za-z]/.test(name);
   try {
     return new Intl.DateTimeFormat('en-US', { ...options, timeZone: isName ? name : 'UTC' });
@@ -75,7 +75,7 @@ function createZone(format: Intl.DateTimeFormat): Zone {
     name === 'UTC' ? (instantMs: number) => instantMs : (instantMs: number) => localTime(format, instantMs);
   const offsetAt = (instantMs: number) => toLocal(instantMs) - instantMs;
 
-  /** The instants that show a local time, ascending: one, two when the clock was put back, none in a gap. */
+  /** The instants with a local time, ascending: usually one, two when the clock is set back, none in a gap. */
   function instantsOf(localMs: number): { readonly found: readonly number[]; readonly afterGap: number } {
     const before = localMs - offsetAt(localMs - DAY_MS);
     const after = localMs - offsetAt(localMs + DAY_MS);
@@ -94,7 +94,7 @@ function createZone(format: Intl.DateTimeFormat): Zone {
     return changed;
   }
 
-  /** Instants at which the clock shows midnight, ascending; when it skips midnight, the one at which it does. */
+  /** The instants with local time midnight, ascending; if the clock skips midnight, the instant of the change. */
   function midnights(midnightMs: number): readonly [number, ...number[]] {
     const { found, afterGap } = instantsOf(midnightMs);
     const [first, ...rest] = found;
@@ -111,7 +111,7 @@ function createZone(format: Intl.DateTimeFormat): Zone {
     dayStart: (midnightMs) => midnights(midnightMs)[0],
     dayEnd(midnightMs) {
       const next = midnights(midnightMs + DAY_MS);
-      // A clock put back over midnight shows the end of the day twice; one put back to midnight does not.
+      // A clock that is set back across midnight repeats the end of the day; one that is set back to midnight does not.
       const last = next.find((instant, index) => index > 0 && toLocal(instant - 1) < midnightMs + DAY_MS);
       return (last ?? next[0]) - 1;
     },

@@ -7,7 +7,7 @@ function textValue(value: string): Value {
   return { type: 'String', value };
 }
 
-/** The column keeps the `=` of each pair. */
+/** Entries of the column `metadata_paths` end in `=`. */
 function hasPath(path: Value): Condition {
   return { type: 'has', column: 'metadata_paths', value: path };
 }
@@ -27,7 +27,7 @@ function conditionOf(condition: MetadataCondition): Condition {
       if (Number.isNaN(condition.number)) return NOTHING;
       const value = textValue(`${path}=`);
       const number: Value = { type: 'Float64', value: condition.number };
-      // Alone, a path that is not there would be the number 0; and this is what the index looks at.
+      // `hasPath` is needed because a missing path would read as the number 0; it also lets the index skip granules.
       return {
         type: 'and',
         of: [hasPath(value), { type: 'numberAt', path: value, operator: condition.operator, number }],
@@ -36,7 +36,7 @@ function conditionOf(condition: MetadataCondition): Condition {
   }
 }
 
-/** What a metadata query demands of the row of a lead or sale. */
+/** Translates a metadata query into a condition on the row of a lead or sale. */
 export function metadataCondition(query: MetadataQuery): Condition {
   switch (query.type) {
     case 'and':

@@ -2,9 +2,9 @@ import { fieldError } from '@waymark/contract';
 import type { MetadataCondition, MetadataKeys, MetadataQuery, SizeOperator } from './metadata-query.js';
 import { type Connector, Scanner } from './scanner.js';
 
-/** Parentheses and NOTs around one condition. */
+/** Most nested parentheses and NOTs around one condition. */
 const DEPTH_MAX = 20;
-/** Each condition looks at every event that the other filters let pass: 50 of them cost up to a second a million events. */
+/** ClickHouse evaluates each condition for every event that passes the other filters: 50 take up to a second per million events. */
 const CONDITIONS_MAX = 50;
 
 const SIZE_OPERATORS: ReadonlySet<string> = new Set<SizeOperator>(['>', '>=', '<', '<=']);
@@ -12,7 +12,7 @@ const EQUAL_OPERATORS: ReadonlySet<string> = new Set([':', '=', '!=']);
 
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-/** The number that a text writes in decimal, infinite beyond the range of a double; not a number for any other text. */
+/** Parses a decimal number: ±Infinity beyond the range of a double, NaN for any other text. */
 function decimal(text: string): number {
   return NUMBER.test(text) ? Number(text) : Number.NaN;
 }
@@ -116,16 +116,16 @@ class Parser {
     const scanner = this.#scanner;
     const quoted = scanner.takeQuoted();
     if (quoted !== undefined) return quoted;
-    // What looks like more of the operator is a slip, such as `: =`; in quotes it is a value.
+    // A value that begins with an operator character is probably a typo such as `: =`; quoted, it is accepted.
     return /[:=!<>~]/.test(scanner.peek()) ? undefined : scanner.takeBare();
   }
 }
 
 /**
- * Reads the text of the `query` parameter; `grammar.md` beside this file is its language.
+ * Parses the `query` parameter; `grammar.md` in this folder defines the language.
  *
  * @param text at most 10,000 characters
- * @throws ApiError 422 that says at which character what was expected
+ * @throws ApiError 422 with the position of the syntax error and what was expected there
  */
 export function parseMetadataQuery(text: string): MetadataQuery {
   return new Parser(text).parse();

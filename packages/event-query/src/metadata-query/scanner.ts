@@ -6,10 +6,10 @@ const SPACE = /\s*/y;
 const OPERATOR = /[:=!<>~]+/y;
 const STAR = /\*(?=[\s)]|$)/y;
 const BARE_PIECE = /[^\s()[\]]+|[()]/y;
-/** A backslash before anything else stands for itself. */
+/** Characters that a backslash escapes; before any other character the backslash is literal. */
 const ESCAPED = /["'`\\]/;
 
-/** A word of the language, in capitals or in small letters, not the beginning of a longer one. */
+/** Matches a keyword in upper or lower case, but not as the beginning of a longer word. */
 function wordPattern(word: string): RegExp {
   return new RegExp(`(?:${word}|${word.toLowerCase()})(?=[\\s()]|$)`, 'y');
 }
@@ -21,25 +21,25 @@ const CONNECTORS: Readonly<Record<Connector, RegExp>> = {
 };
 
 /**
- * Reads the pieces of a query from left to right. Nothing is read twice but the few letters of a word looked ahead for, so
- * that the time is linear in the length. Every `take…` skips white space first.
+ * Splits a query into tokens, from left to right. It looks ahead only by the length of a keyword, so the time is linear in the
+ * length of the query. Every `take…` skips white space first, and consumes nothing else if the token does not match.
  */
 export class Scanner {
   readonly #text: string;
-  /** In UTF-16 units; where the next piece begins. */
+  /** Where the next token begins, in UTF-16 code units. */
   offset = 0;
 
   constructor(text: string) {
     this.#text = text;
   }
 
-  /** The next character; empty at the end. */
+  /** Skips white space and returns the next character without consuming it; `''` at the end. */
   peek(): string {
     this.offset += this.#match(SPACE)?.length ?? 0;
     return this.#text.charAt(this.offset);
   }
 
-  /** @param character one that is no letter */
+  /** @param character not a letter */
   take(character: string): boolean {
     if (this.peek() !== character) return false;
     this.offset += 1;
@@ -53,7 +53,7 @@ export class Scanner {
     return found !== undefined;
   }
 
-  /** @param word in exactly this case */
+  /** @param word matched case-sensitively */
   takeWord(word: string): boolean {
     this.peek();
     if (!this.#text.startsWith(word, this.offset)) return false;
@@ -69,7 +69,7 @@ export class Scanner {
     return star !== undefined;
   }
 
-  /** As many characters as could be part of an operator. */
+  /** Takes the longest run of operator characters; the parser checks whether it is a valid operator. */
   takeOperator(): string | undefined {
     this.peek();
     const run = this.#match(OPERATOR);
@@ -77,7 +77,7 @@ export class Scanner {
     return run;
   }
 
-  /** A text in quotes of any kind, without them; undefined when there is no quote. @throws ApiError 422 */
+  /** Takes a quoted text and returns its content; undefined when there is no quote. @throws ApiError 422 for an open quote */
   takeQuoted(): string | undefined {
     const quote = this.peek();
     if (quote !== "'" && quote !== '"' && quote !== '`') return undefined;
@@ -94,8 +94,8 @@ export class Scanner {
   }
 
   /**
-   * Text without quotes around it up to the next connector, bracket, parenthesis that it did not open itself, or the end; the
-   * white space in it as it is. Undefined when there is none.
+   * Takes an unquoted value: up to the next connector, bracket, unmatched closing parenthesis, or the end. Inner white space is
+   * kept. Undefined when the value would be empty.
    */
   takeBare(): string | undefined {
     this.peek();
@@ -115,7 +115,7 @@ export class Scanner {
     return end === start ? undefined : this.#text.slice(start, end);
   }
 
-  /** A fault that says what should stand at the offset. Positions count characters from 1. */
+  /** A syntax error: what was expected at the offset. Positions count characters (not UTF-16 code units) from 1. */
   expected(what: string, offset = this.offset): ApiError {
     const position = [...this.#text.slice(0, offset)].length + 1;
     return fieldError('invalid_format', 'query', `at character ${position}: expected ${what}`);
@@ -148,5 +148,5 @@ export class Scanner {
   }
 }
 
-/** What needs no closer look inside a quoted text. */
+/** Runs of characters inside quotes that are neither an escape nor the closing quote. */
 const PLAIN = { "'": /[^'\\]+/y, '"': /[^"\\]+/y, '`': /[^`\\]+/y } as const;

@@ -11,17 +11,17 @@ import {
 } from '@waymark/contract';
 import { mapValues, type ValueLists } from './multi-value.js';
 
-/** Letters A-Z only, like ClickHouse's `lower`: both sides of a comparison have to fold alike. */
+/** Lower-cases A-Z only, as ClickHouse's `lower` does: both sides of a comparison must be folded in the same way. */
 export function foldCase(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
-/** Codes are stored in capitals; a place that could not be resolved is stored as `Unknown`. */
+/** The stored form of a country or region code: upper case, or `Unknown` for a location that could not be resolved. */
 function placeCode(value: string): string {
   return value.toLowerCase() === 'unknown' ? 'Unknown' : value.toUpperCase();
 }
 
-/** A subdivision with its country in front of it or without. */
+/** The stored form of `CA` or, with its country, `US-CA`. */
 function regionCode(value: string): string {
   const dash = value.indexOf('-');
   return dash < 0 ? placeCode(value) : `${placeCode(value.slice(0, dash))}-${placeCode(value.slice(dash + 1))}`;
@@ -30,10 +30,10 @@ function regionCode(value: string): string {
 const COUNTRY = /^(?:[a-z]{2}|unknown)$/i;
 const REGION = /^(?:(?:[a-z]{2}|unknown)-)?(?:[a-z0-9]{1,3}|unknown)$/i;
 
-/** Brings the values of a parameter to their stored form. @throws ApiError 422 for one that the parameter cannot have */
+/** Validates the values of a parameter and converts them to their stored form. @throws ApiError 422 for an invalid value */
 type Rule = (name: string, values: ValueLists) => ValueLists;
 
-/** A value that no event can have is refused: an empty answer would mean that there are no such events. */
+/** Refuses values that no event can have: an empty result would look like "there are no such events". */
 function only(isPossible: (value: string) => boolean, rule: string, issue: RuleCode = 'invalid_format'): Rule {
   return (name, values) => {
     if ([...values.include, ...values.exclude].every(isPossible)) return values;
@@ -46,7 +46,7 @@ function oneOf(allowed: readonly string[]): Rule {
   return only((value) => allowed.includes(value), `must be one of ${words}`, 'invalid_value');
 }
 
-/** Ids of one kind; those that do not exist match nothing. */
+/** Ids of one resource type. Only the prefix is checked; an id that does not exist matches nothing. */
 function idsOf(kind: ResourceKind): Rule {
   const prefix = RESOURCE_PREFIX[kind];
   return only((value) => value.startsWith(prefix), `must begin with "${prefix}"`);
@@ -59,7 +59,7 @@ function each(change: (value: string) => string, check: Rule = (_name, values) =
 const hosts = only((value) => !value.includes('://'), 'must be a host such as acme.com, not a URL');
 const withoutQuery = only((value) => !value.includes('?'), 'must be a URL without its query, up to the ?');
 
-/** How the values of a parameter are checked and brought to their stored form; all others compare as given. */
+/** Validation and conversion by parameter; values of parameters without an entry are compared as given. */
 const RULES: Readonly<Partial<Record<MultiValueFilter, Rule>>> = {
   linkId: only(isLinkReference, LINK_REFERENCE_RULE),
   tagId: idsOf('tag'),
@@ -86,8 +86,10 @@ const RULES: Readonly<Partial<Record<MultiValueFilter, Rule>>> = {
 };
 
 /**
- * @param name what the caller calls the parameter
- * @throws ApiError 422 for a value that the parameter cannot have
+ * Validates the values of a filter and converts them to the form in which they are stored.
+ *
+ * @param name the name in error messages, for a parameter with a deprecated alias
+ * @throws ApiError 422 for an invalid value
  */
 export function normaliseValues(parameter: MultiValueFilter, values: ValueLists, name: string = parameter): ValueLists {
   return RULES[parameter]?.(name, values) ?? values;

@@ -1,6 +1,6 @@
 import { fieldError } from '@waymark/contract';
 
-/** Values to keep and values to leave out; together never empty. */
+/** Values to include and to exclude; at least one of the lists has a value. */
 export interface ValueLists {
   readonly include: readonly string[];
   readonly exclude: readonly string[];
@@ -9,8 +9,8 @@ export interface ValueLists {
 const ITEMS_MAX = 1000;
 
 /**
- * Reads a list of values: `US,BR` keeps any of them, `-US,BR` leaves out both, `US,-BR` does both. Empty
- * items are dropped; undefined = nothing is left, so the filter is not applied.
+ * Parses a comma-separated filter: `US,BR` includes both, `-US,BR` excludes both, `US,-BR` includes the first and excludes the
+ * second. Empty items are dropped. Undefined when no item is left: the filter is not applied.
  *
  * @throws ApiError 422 for more than 1000 items
  */
@@ -22,7 +22,7 @@ export function parseMultiValue(parameter: string, text: string | undefined): Va
   const exclude = new Set<string>();
   let count = 0;
   items.forEach((item, index) => {
-    // The dash of the whole list is that of its first item as well.
+    // A leading dash negates the whole list; do not count it as the dash of the first item.
     const hasDash = item.startsWith('-') && !(isNegated && index === 0);
     const value = hasDash ? item.slice(1) : item;
     if (value === '') return;
@@ -33,7 +33,7 @@ export function parseMultiValue(parameter: string, text: string | undefined): Va
   return count === 0 ? undefined : { include: [...include], exclude: [...exclude] };
 }
 
-/** The first item that is not empty, wanted or not. */
+/** The first item that is not empty, included or excluded. */
 export function firstItem(text: string): string | undefined {
   const items = text.split(',').map((item) => item.replace(/^-/, ''));
   return items.find((item) => item !== '');

@@ -1,29 +1,29 @@
 import type { EventsQuery } from '@waymark/contract';
 
-/** An event's place in the order of time, which the id makes total. */
+/** The sort key of an event: its time, then its id as the tie-break. */
 export interface Position {
   /** Epoch milliseconds. */
   readonly timeMs: number;
   readonly id: string;
 }
 
-/** The part of the list that is answered. */
+/** Which part of the list to return, in which order. */
 export interface Page {
   readonly direction: 'ASC' | 'DESC';
   readonly limit: number;
-  /** Up to 2^53 pages of 1000: no number holds it. */
+  /** Rows to skip. A bigint, because up to 2^53 pages of 1000 rows exceed a safe integer. */
   readonly offset: bigint;
-  /** The event before the page, when the page begins at a cursor. */
+  /** The last event of the previous page, for a request with a cursor. */
   readonly after: Position | undefined;
 }
 
-/** The order in effect. The SDK always sends `order=desc` beside the caller's `sortOrder`. */
+/** The sort order. The SDK always sends `order=desc` together with the caller's `sortOrder`, so only `order=asc` takes precedence. */
 export function directionOf(query: Pick<EventsQuery, 'order' | 'sortOrder'>): Page['direction'] {
   const order = query.order === 'asc' ? 'asc' : (query.sortOrder ?? 'desc');
   return order === 'asc' ? 'ASC' : 'DESC';
 }
 
-/** @param after the event before the page, from the request's cursor */
+/** @param after the last event of the previous page, from the request's cursor */
 export function parsePage(query: EventsQuery, after: Position | undefined): Page {
   return {
     direction: directionOf(query),

@@ -15,7 +15,7 @@ import { firstItem, parseMultiValue, type ValueLists } from './multi-value.js';
 import { parsePage } from './page.js';
 import type { CustomerReference, Filter, LinkReference, ParsedFilters, ParsedRequest } from './parsed-request.js';
 
-/** The parameters that filter; `/events` and `/analytics` share them. */
+/** The filter parameters, which `/events` and `/analytics` have in common. */
 export type FilterQuery = Omit<EventsQuery, 'page' | 'cursor' | 'limit' | 'sortOrder' | 'sortBy' | 'order'>;
 
 type Lists = Map<MultiValueFilter, ValueLists>;
@@ -34,7 +34,7 @@ function parseLists(query: FilterQuery): Lists {
   return lists;
 }
 
-/** Which single link is selected, if any. `linkId` is a plain filter and takes the place of all other ways. */
+/** The single link that `externalId` or `domain` with `key` selects, if any. The filter `linkId` takes precedence over both. */
 function parseLink(query: FilterQuery, lists: Lists): LinkReference | undefined {
   const domain = lists.get('domain')?.include[0];
   if (query.key !== undefined && domain === undefined) {
@@ -61,15 +61,15 @@ function customerOf(customerId: string): CustomerReference {
 }
 
 /**
- * What the filter parameters mean. Reads values only: what a value refers to is found out later.
+ * Parses the filter parameters. Does no look-ups: ids in the values are resolved later.
  *
- * @throws ApiError 400 or 422, naming the parameter
+ * @throws ApiError 400 or 422 with the name of the invalid parameter
  */
 export function parseFilters(query: FilterQuery, nowMs: number): ParsedFilters {
   const range = parseTimeRange(query, nowMs);
   const lists = parseLists(query);
   const link = parseLink(query, lists);
-  // The link decides; its domain may have changed its case or be written differently.
+  // A selected link implies its domain. A domain filter could only exclude it by mistake, e.g. by the spelling of the domain.
   if (link !== undefined) lists.delete('domain');
 
   const filters: Filter[] = [...lists].map(([parameter, values]) => ({ type: 'list', parameter, values }));
@@ -77,22 +77,22 @@ export function parseFilters(query: FilterQuery, nowMs: number): ParsedFilters {
   if (query.saleType !== undefined) filters.push({ type: 'saleType', saleType: query.saleType });
   if (query.programId !== undefined) filters.push({ type: 'program', programId: query.programId });
   if (query.customerId !== undefined) filters.push({ type: 'customer', customer: customerOf(query.customerId) });
-  // Clicks have no metadata and ignore it, but a malformed query is refused for them too.
+  // Clicks have no metadata and ignore the query, but a malformed query is an error for them too.
   if (query.query !== undefined) filters.push({ type: 'metadata', query: parseMetadataQuery(query.query) });
   const folderId = query.folderId === undefined ? undefined : firstItem(query.folderId);
   return { kind: query.event ?? 'clicks', range, filters, link, folderId };
 }
 
 /**
- * What a query string of `GET /events` means.
+ * Parses the query string of `GET /events`.
  *
- * @param nowMs epoch milliseconds; pages that begin at a cursor have the present of their first page instead
- * @param cursor what `openCursor` found in the query
- * @throws ApiError 400 or 422, naming the parameter
+ * @param nowMs epoch milliseconds; a request with a cursor uses the time of its first page instead
+ * @param cursor the result of `parseCursor` for the same query
+ * @throws ApiError 400 or 422 with the name of the invalid parameter
  */
 export function parse(query: EventsQuery, nowMs: number, cursor?: Cursor): ParsedRequest {
   if (query.cursor !== undefined && cursor === undefined) {
-    throw new TypeError('the cursor of the request was not opened before parse');
+    throw new TypeError('the cursor of the request must be parsed before parse');
   }
   return { ...parseFilters(query, cursor?.nowMs ?? nowMs), page: parsePage(query, cursor?.after) };
 }

@@ -4,7 +4,7 @@ import type { MetadataQuery } from '../metadata-query/metadata-query.js';
 import type { ValueLists } from './multi-value.js';
 import type { Page } from './page.js';
 
-/** A filter as the caller means it; values are in the form in which they are stored. */
+/** A filter of the request, with its values in the form in which they are stored. */
 export type Filter =
   | { readonly type: 'list'; readonly parameter: MultiValueFilter; readonly values: ValueLists }
   | { readonly type: 'root'; readonly isRoot: boolean }
@@ -13,23 +13,23 @@ export type Filter =
   | { readonly type: 'customer'; readonly customer: CustomerReference }
   | { readonly type: 'metadata'; readonly query: MetadataQuery };
 
-/** The one customer to look at, by its id or by the caller's own (`ext_…`). */
+/** The customer to filter by: its id, or the caller's own id for it (`ext_…`). */
 export type CustomerReference =
   | { readonly by: 'id'; readonly id: string }
   | { readonly by: 'externalId'; readonly externalId: string };
 
-/** The one link that the request is about; it has to be looked up before the request can be bound. */
+/** The single link that the request selects; the caller looks up its id before bind. */
 export type LinkReference =
   | { readonly by: 'externalId'; readonly externalId: string }
   | { readonly by: 'address'; readonly domain: string; readonly key: string };
 
-/** What `/events` and `/analytics` have in common: which events are meant. */
+/** What `/events` and `/analytics` have in common: which events to select. */
 export interface ParsedFilters {
   readonly kind: EventKind;
   readonly range: TimeRange;
   readonly filters: readonly Filter[];
   readonly link: LinkReference | undefined;
-  /** The first folder that is listed, to keep or to leave out: it has to exist and be readable. */
+  /** The first folder in the folder filter, included or excluded: the request fails unless it exists and is readable. */
   readonly folderId: string | undefined;
 }
 

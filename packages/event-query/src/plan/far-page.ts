@@ -1,44 +1,49 @@
 import type { BoundRequest } from '../bind/bind.js';
 import { type QuerySettings, READ_LIMITS } from '../sql/read-limits.js';
 import type { TableRead } from '../sql/sql-nodes.js';
-import { type Bounds, happenedWithin, SLOT_MS, slotTouches } from '../sql/time-conditions.js';
-import { linkConditions, linkReadSettings, ofRemovedLinks } from './link-reads.js';
+import { type Bounds, happenedWithin, SLOT_MS, slotOverlaps } from '../sql/time-conditions.js';
+import { isOfRemovedLinks, linkConditions, linkReadSettings } from './link-reads.js';
 import { type PagePlan, plan, SHAPES } from './plan.js';
-import type { PlanFacts } from './planner-stats.js';
+import type { PlannerStats } from './planner-stats.js';
 
 /*
- * Where a page far back begins, found out without reading what lies before it. Where every event of the range is listed, the
- * quarters of an hour of the roll-up are added up until the page is reached, without the events of the few links that were
- * removed; only the part of one that the range begins in has to be counted. Otherwise the events are counted off, but of their columns only those that the filters look at are read.
+ * Finds the start of a page with a large offset without reading the rows before it.
+ *
+ * Without filters, the rollup `workspace_slots` (events per 15-minute slot) is summed up until the offset is reached, minus the
+ * events of removed links. Only the slot in which the range begins may be covered in part; its events are counted from the table.
+ * With filters, the rows are skipped with OFFSET in a first query that reads only the columns of the filters and the sort key.
  */
 
-/** What is read of a table, its expressions apart. */
+/** A table read without its SELECT expressions. */
 type RowsRead = Omit<TableRead, 'columns'>;
 
-/** Events to be counted. */
+/** Counts the rows of a read. */
 export interface CountPlan {
   readonly read: RowsRead;
   readonly settings: QuerySettings;
 }
 
-/** The quarter of an hour that holds the event with the given number, counted from 0 in the order of the page. */
-export interface SlotPlan {
+/** Finds the 15-minute slot that contains the event at `offset` (from 0, in the order of the page). */
+export interface StartSlotPlan {
   readonly read: TableRead;
-  /** Events that the quarters count and the list does not have. */
-  readonly takenAway: RowsRead | undefined;
+  /** Events that the rollup counts but the list excludes: those of removed links. */
+  readonly subtracted: RowsRead | undefined;
   readonly direction: 'ASC' | 'DESC';
   readonly offset: bigint;
   readonly settings: QuerySettings;
 }
 
-/** Whether every event of the range is listed, those of a few removed links apart: then the roll-up knows how many. */
-function listsAll({ conditions, listedLinks, allowedLinks }: BoundRequest, facts: PlanFacts): boolean {
+/** Whether the rollup can count the events of the list: there are no filters, and the removed links are known. */
+function canCountBySlots({ conditions, listedLinks, allowedLinks }: BoundRequest, stats: PlannerStats): boolean {
   const isFiltered = conditions.length > 0 || listedLinks !== undefined || allowedLinks !== undefined;
-  return !isFiltered && (facts.hasRemovedLinks === false || facts.removedLinks !== undefined);
+  return !isFiltered && (stats.hasRemovedLinks === false || stats.removedLinks !== undefined);
 }
 
-/** The range in two: what lies in a quarter of an hour that the range begins inside of, and the rest. */
-function parts({ fromMs, toMs, page }: BoundRequest): { readonly head: Bounds | undefined; readonly rest: Bounds } {
+/** Splits the range, in the order of the page, into the part before the first slot boundary and the rest. */
+function splitAtSlots({ fromMs, toMs, page }: BoundRequest): {
+  readonly head: Bounds | undefined;
+  readonly rest: Bounds;
+} {
   if (page.direction === 'DESC') {
     const slotMs = Math.floor(toMs / SLOT_MS) * SLOT_MS;
     if (toMs === slotMs + SLOT_MS - 1) return { head: undefined, rest: { fromMs, toMs } };
@@ -50,57 +55,58 @@ function parts({ fromMs, toMs, page }: BoundRequest): { readonly head: Bounds | 
 }
 
 /**
- * The events before the first whole quarter of an hour, for a far page of all events; undefined when the range begins with
- * one, and then there are none.
+ * Counts the events before the first whole slot, for a far page without filters. Undefined when the range begins at a slot
+ * boundary (the count is 0), and for a page with filters.
  */
-export function planHead(bound: BoundRequest, facts: PlanFacts): CountPlan | undefined {
-  const { head } = parts(bound);
-  if (!listsAll(bound, facts) || head === undefined) return undefined;
+export function planPartialSlotCount(bound: BoundRequest, stats: PlannerStats): CountPlan | undefined {
+  const { head } = splitAtSlots(bound);
+  if (!canCountBySlots(bound, stats) || head === undefined) return undefined;
   const { kind, workspace } = bound;
   return {
     read: {
       table: SHAPES[kind].table,
       isFinal: false,
       workspace,
-      where: [...happenedWithin(head), ...linkConditions(bound, facts)],
+      where: [...happenedWithin(head), ...linkConditions(bound, stats)],
     },
     settings: { ...READ_LIMITS, log_comment: `events ${kind} head`, optimize_use_projections: 0 },
   };
 }
 
 /**
- * The quarter of an hour in which a far page of all events begins.
+ * Finds the slot in which a far page without filters begins; undefined when the page has filters or begins before the first
+ * whole slot.
  *
- * @param head the answer to {@link planHead}
+ * @param head the result to {@link planPartialSlotCount}
  */
-export function planSlot(bound: BoundRequest, facts: PlanFacts, head: bigint): SlotPlan | undefined {
+export function planStartSlot(bound: BoundRequest, stats: PlannerStats, head: bigint): StartSlotPlan | undefined {
   const { kind, workspace, page } = bound;
-  if (!listsAll(bound, facts) || page.offset < head) return undefined;
-  const { rest } = parts(bound);
-  const removed = ofRemovedLinks(bound, facts);
-  const takenAway = removed && {
+  if (!canCountBySlots(bound, stats) || page.offset < head) return undefined;
+  const { rest } = splitAtSlots(bound);
+  const removed = isOfRemovedLinks(bound, stats);
+  const subtracted = removed && {
     table: SHAPES[kind].table,
     isFinal: false,
     workspace,
     where: [...happenedWithin(rest), removed],
   };
   return {
-    read: { table: 'workspace_slots', isFinal: false, workspace, columns: [kind], where: slotTouches(rest) },
-    takenAway,
+    read: { table: 'workspace_slots', isFinal: false, workspace, columns: [kind], where: slotOverlaps(rest) },
+    subtracted,
     direction: page.direction,
     offset: page.offset - head,
     settings: {
       ...READ_LIMITS,
       log_comment: `events ${kind} slot`,
-      ...(takenAway === undefined ? {} : linkReadSettings(0, takenAway.where)),
+      ...(subtracted === undefined ? {} : linkReadSettings(0, subtracted.where)),
     },
   };
 }
 
-/** The first event of any other far page: its id and time. */
-export function planFirstEvent(bound: BoundRequest, facts: PlanFacts): PagePlan | undefined {
-  if (listsAll(bound, facts)) return undefined;
-  const page = plan(bound, facts);
+/** Reads id and time of the first event of a far page with filters; undefined for a page without. */
+export function planFirstEvent(bound: BoundRequest, stats: PlannerStats): PagePlan | undefined {
+  if (canCountBySlots(bound, stats)) return undefined;
+  const page = plan(bound, stats);
   const columns = [SHAPES[bound.kind].id, 'timestamp'] as const;
   return { ...page, read: { ...page.read, columns }, limit: 1n };
 }

@@ -3,61 +3,61 @@ import { removedLinks } from '../bind/link-filters.js';
 import type { Position } from '../parse/page.js';
 import { type QuerySettings, READ_LIMITS } from '../sql/read-limits.js';
 import type { Condition, TableRead } from '../sql/sql-nodes.js';
-import { slotTouches } from '../sql/time-conditions.js';
+import { slotOverlaps } from '../sql/time-conditions.js';
 
-/** A list of ids or a sum, to be known before the page is planned. */
-export interface FactPlan {
+/** A query for planner statistics, run before the page is planned: a list of ids, or a sum. */
+export interface StatsPlan {
   readonly read: TableRead;
-  /** The one column is summed up instead of listed. */
+  /** Whether to read the sum of the (only) column instead of its values. */
   readonly isSum: boolean;
   readonly limit: bigint | undefined;
   readonly settings: QuerySettings;
 }
 
-/** Where a far page begins. */
+/** Where a page with a large offset begins. */
 export type PageStart =
   | {
       readonly type: 'slot';
-      /** Start of the quarter of an hour in which the page begins, in epoch milliseconds. */
+      /** Start of the 15-minute slot in which the page begins, in epoch milliseconds. */
       readonly slotMs: number;
-      /** Events of that quarter that come before the page. */
+      /** Events of that slot that come before the page. */
       readonly offset: bigint;
     }
   | { readonly type: 'event'; readonly first: Position };
 
-/** What was found out before the page is planned. Each fact may be left out: the page is the same, only slower. */
-export interface PlanFacts {
-  /** All links whose events can match, when they are not too many; undefined = too many, or not asked. */
+/** Statistics for the planner. All are optional: without them the result is the same, only slower. */
+export interface PlannerStats {
+  /** All links that pass the filters on links; undefined = too many, or not read. */
   readonly allowedLinks?: readonly bigint[] | undefined;
-  /** How many events the allowed links have at most, when they are few; undefined = not asked. */
+  /** Upper bound of the events of the allowed links, if those are few; undefined = not read. */
   readonly linkEvents?: number | undefined;
-  /** False when no removed link of the workspace has events: 11 against 18 ms for a page. Undefined = not asked. */
+  /** False when no removed link of the workspace has events: saves 7 of 18 ms for a page. Undefined = not read. */
   readonly hasRemovedLinks?: boolean | undefined;
-  /** All removed links that have events, when they are not too many; undefined = too many, or not asked. */
+  /** All removed links that have events; undefined = too many, or not read. */
   readonly removedLinks?: readonly bigint[] | undefined;
-  /** Where a far page begins. */
+  /** Where a page with a large offset begins. */
   readonly start?: PageStart | undefined;
 }
 
-/** An offset below this costs less than asking how many events there are. */
+/** Skipping fewer rows than this costs less than counting the events first. */
 const NEAR_OFFSET = 10_000n;
 /**
- * Up to so many links are read link by link, through the projection; more of them in the order of time. Links nobody clicks:
- * 26 against 195 ms for a hundred of them among 4 million clicks.
+ * Up to this many links are read through the projection by link, more through the table in the order of time. For a hundred
+ * links without clicks among 4 million clicks: 26 ms instead of 195.
  */
 const FEW_LINKS = 100;
 /**
- * Links with more events than this are read in the order of time as well, however few they are: the newest of all of them
- * would have to be sorted out (109 against 29 ms for the busiest hundred), and in time order they come soon.
+ * Links with more events than this in total are read in the order of time, even if they are few. The projection would have to
+ * sort all their events, and in the order of time the page fills quickly: 29 instead of 109 ms for the hundred busiest links.
  */
 const FEW_EVENTS = 200_000;
-/** So many links are listed rather than looked for a second time. Their ids travel in the URL of the query. */
+/** Up to this many links are passed to the page query as ids instead of a subquery. The ids are part of the query's URL. */
 const LISTED_LINKS_MAX = 2000;
-/** So many removed links are listed: their events are read link by link, to be taken away from what roll-ups have. */
+/** Up to this many removed links are listed; their events are read link by link and subtracted from the rollups. */
 const REMOVED_LINKS_MAX = 500;
 /**
- * In a workspace with fewer events, looking through all of them for those of a few quiet links costs no more (50 ms) than
- * finding out first that the links are few.
+ * With fewer events than this in the workspace, scanning all of them for the events of a few links costs no more (50 ms) than
+ * listing the links first.
  */
 const MANY_EVENTS = 1_000_000;
 
@@ -65,38 +65,38 @@ export function areFewLinks(count: number | undefined): boolean {
   return count !== undefined && count <= FEW_LINKS;
 }
 
-/** Whether few links have so many events that they are better read in the order of time. */
-export function areBusyLinks({ linkEvents = 0 }: PlanFacts): boolean {
+/** Whether the links, though few, have so many events that reading in the order of time is faster. */
+export function areBusyLinks({ linkEvents = 0 }: PlannerStats): boolean {
   return linkEvents > FEW_EVENTS;
 }
 
-/** Whether what lies before a page is worth being passed over with other means than reading it. */
+/** Whether the offset is so large that finding the start of the page first is faster than reading and skipping rows. */
 export function isFarPage({ page }: BoundRequest): boolean {
   return page.offset >= NEAR_OFFSET;
 }
 
 /**
- * How many events of the kind the range has at most. Asked for a page so far back that it may lie beyond the end: one that
- * starts at or after that number is empty.
+ * Counts the events of the kind in the range, ignoring filters. Read for far pages only: a page whose offset is not below this
+ * upper bound is empty, see {@link isBeyondEnd}.
  */
-export function planCount(bound: BoundRequest): FactPlan | undefined {
-  return bound.isEmpty || !isFarPage(bound) ? undefined : countEvents(bound);
+export function planRangeCount(bound: BoundRequest): StatsPlan | undefined {
+  return bound.isEmpty || !isFarPage(bound) ? undefined : planEventCount(bound);
 }
 
 /**
- * How many events of the kind the workspace has, whenever they were. Asked where {@link planLinks} depends on it, which an old
- * answer serves as well.
+ * Counts all events of the kind in the workspace, for {@link planAllowedLinks}. An outdated count is good enough there, so the
+ * result may be cached.
  */
-export function planCountEver(bound: BoundFilters): FactPlan | undefined {
-  if (!dependsOnLinks(bound)) return undefined;
-  return countEvents({ ...bound, fromMs: undefined, toMs: EVENT_MS_MAX });
+export function planTotalCount(bound: BoundFilters): StatsPlan | undefined {
+  if (!mayNeedAllowedLinks(bound)) return undefined;
+  return planEventCount({ ...bound, fromMs: undefined, toMs: EVENT_MS_MAX });
 }
 
-/** How many events of the kind the range has at most, whatever the filters let pass. */
-export function countEvents(bound: BoundFilters): FactPlan {
+/** Counts the events of the kind in the range, ignoring filters: an upper bound for the size of the result. */
+export function planEventCount(bound: BoundFilters): StatsPlan {
   const { kind, workspace } = bound;
   return {
-    read: { table: 'workspace_slots', isFinal: false, workspace, columns: [kind], where: slotTouches(bound) },
+    read: { table: 'workspace_slots', isFinal: false, workspace, columns: [kind], where: slotOverlaps(bound) },
     isSum: true,
     limit: undefined,
     settings: { ...READ_LIMITS, log_comment: `events ${kind} count` },
@@ -104,28 +104,28 @@ export function countEvents(bound: BoundFilters): FactPlan {
 }
 
 /**
- * Whether a page has no rows for certain. Near pages are never judged by the count: the roll-up may lag behind the events by
- * the moment that an insert takes.
+ * Whether a page certainly has no rows. Decides for far pages only: near the first page the count may be too low, because an
+ * insert reaches the rollup slightly later than the event table.
  *
- * @param events the answer to {@link planCount}
+ * @param events the result to {@link planRangeCount}
  */
 export function isBeyondEnd(bound: BoundRequest, events: number): boolean {
   return isFarPage(bound) && bound.page.offset >= BigInt(events);
 }
 
-/** Whether it may pay to find out how many links the filters on links let pass. */
-function dependsOnLinks({ isEmpty, allowedLinks, listedLinks }: BoundFilters): boolean {
+/** Whether listing the links that pass the filters on links may make the query faster. */
+function mayNeedAllowedLinks({ isEmpty, allowedLinks, listedLinks }: BoundFilters): boolean {
   return !isEmpty && allowedLinks !== undefined && !areFewLinks(listedLinks?.length);
 }
 
 /**
- * The links that filters on links let pass, unless they are too many to be listed.
+ * Lists the links that pass the filters on links, up to a limit.
  *
- * @param events the answer to {@link planCountEver}
+ * @param events the result to {@link planTotalCount}
  */
-export function planLinks(bound: BoundFilters, events: number): FactPlan | undefined {
+export function planAllowedLinks(bound: BoundFilters, events: number): StatsPlan | undefined {
   const { kind, allowedLinks } = bound;
-  if (allowedLinks === undefined || !dependsOnLinks(bound) || events < MANY_EVENTS) return undefined;
+  if (allowedLinks === undefined || !mayNeedAllowedLinks(bound) || events < MANY_EVENTS) return undefined;
   return {
     read: allowedLinks,
     isSum: false,
@@ -134,19 +134,19 @@ export function planLinks(bound: BoundFilters, events: number): FactPlan | undef
   };
 }
 
-/** Each once, rising. */
-function inOrder(ids: readonly bigint[]): bigint[] {
+/** Ascending, without duplicates. */
+function sortedUnique(ids: readonly bigint[]): bigint[] {
   return [...new Set(ids)].sort((a, b) => (a < b ? -1 : 1));
 }
 
-/** What the answer to {@link planLinks} tells the plan. */
-export function allowedLinksFact(ids: readonly bigint[]): Pick<PlanFacts, 'allowedLinks'> {
+/** The statistics from the result of {@link planAllowedLinks}. */
+export function allowedLinksStats(ids: readonly bigint[]): Pick<PlannerStats, 'allowedLinks'> {
   if (ids.length > LISTED_LINKS_MAX) return {};
-  return { allowedLinks: inOrder(ids) };
+  return { allowedLinks: sortedUnique(ids) };
 }
 
-/** The removed links of the workspace that have events, each once or more often, unless they are too many to be listed. */
-export function planRemoved(bound: BoundFilters): FactPlan | undefined {
+/** Lists the removed links of the workspace that have events, up to a limit. A link may occur more than once. */
+export function planRemovedLinks(bound: BoundFilters): StatsPlan | undefined {
   const { workspace } = bound;
   if (bound.isEmpty || bound.removedLinks === undefined) return undefined;
   const isRemoved: Condition = { type: 'inRead', columns: ['link_id'], read: removedLinks(workspace) };
@@ -158,8 +158,8 @@ export function planRemoved(bound: BoundFilters): FactPlan | undefined {
   };
 }
 
-/** What the answer to {@link planRemoved} tells the plan. */
-export function removedLinksFact(ids: readonly bigint[]): Pick<PlanFacts, 'hasRemovedLinks' | 'removedLinks'> {
+/** The statistics from the result of {@link planRemovedLinks}. */
+export function removedLinksStats(ids: readonly bigint[]): Pick<PlannerStats, 'hasRemovedLinks' | 'removedLinks'> {
   if (ids.length > REMOVED_LINKS_MAX) return { hasRemovedLinks: true };
-  return { hasRemovedLinks: ids.length > 0, removedLinks: inOrder(ids) };
+  return { hasRemovedLinks: ids.length > 0, removedLinks: sortedUnique(ids) };
 }

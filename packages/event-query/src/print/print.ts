@@ -1,19 +1,19 @@
 import type { PagePlan } from '../plan/plan.js';
-import type { FactPlan } from '../plan/planner-stats.js';
+import type { StatsPlan } from '../plan/planner-stats.js';
 import type { QuerySettings } from '../sql/read-limits.js';
 import type { ColumnName, Condition, TableRead, Value } from '../sql/sql-nodes.js';
 
-/** A statement ready to run: no value is part of the text. */
+/** A query ready to run. Values are query parameters, never part of the SQL text. */
 export interface CompiledQuery {
   readonly sql: string;
-  /** By name (`p0`, `p1`, …), numbered in the order of the text. */
+  /** Query parameters by name (`p0`, `p1`, …), numbered in the order of the text. */
   readonly params: Readonly<Record<string, Value['value']>>;
   readonly settings: QuerySettings;
 }
 
 /**
- * Hands out placeholders. A value that occurs twice as the same object is sent once; equal ones are not looked for, so that
- * the text never depends on values.
+ * Assigns placeholders to query parameters. The same `Value` object gets the same placeholder each time. Equal but distinct
+ * objects get different ones, so that the SQL text never depends on values.
  */
 export class Parameters {
   readonly values: Record<string, Value['value']> = {};
@@ -38,7 +38,7 @@ function columnList(columns: readonly ColumnName[]): string {
   return columns.length === 1 ? columns.join() : `(${columns.join(', ')})`;
 }
 
-/** The rows of a table that meet its conditions, the workspace always among them. */
+/** SELECT with the conditions of the read, always including the one on the workspace. */
 export function printRead(read: Omit<TableRead, 'columns'>, expressions: string, parameters: Parameters): string {
   const table = `${read.table}${read.isFinal ? ' FINAL' : ''}`;
   const guard = `workspace_id = ${parameters.workspace(read.workspace)}`;
@@ -84,7 +84,7 @@ export function printCondition(condition: Condition, parameters: Parameters): st
   }
 }
 
-/** The statement of a page. Same plan, same text. */
+/** SQL of a page. Deterministic: the same plan gives the same text. */
 export function print(plan: PagePlan): CompiledQuery {
   const parameters = new Parameters();
   const { read, direction } = plan;
@@ -99,8 +99,8 @@ export function print(plan: PagePlan): CompiledQuery {
   };
 }
 
-/** The statement of a fact: ids, one a row, or one row with a sum. */
-export function printFact({ read, isSum, limit, settings }: FactPlan): CompiledQuery {
+/** SQL for planner statistics: one id per row, or one row with a sum. */
+export function printStats({ read, isSum, limit, settings }: StatsPlan): CompiledQuery {
   const parameters = new Parameters();
   const columns = read.columns.join(', ');
   const select = printRead(read, isSum ? `sum(${columns})` : columns, parameters);

@@ -1,9 +1,9 @@
-/** Settings of ClickHouse that belong to a statement. */
+/** ClickHouse settings that are sent with a query. */
 export type QuerySettings = Readonly<Record<string, string | number>>;
 
 /**
- * What a read may cost, and how it runs on a cluster: all rows of a workspace are on one shard, so sub-queries read the
- * tables of the shard they run on.
+ * Resource limits of a query, and how it runs on a cluster: all rows of a workspace are on one shard, so subqueries read the
+ * local tables of the shard that they run on.
  */
 export const READ_LIMITS = {
   max_execution_time: 20,

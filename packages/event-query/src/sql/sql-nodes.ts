@@ -1,6 +1,6 @@
 /**
- * The plain data that bind and plan build and print turns into text. Names are literals of this file; everything that came
- * from outside is a `Value`, which print sends as a parameter.
+ * The syntax tree of a query: bind and plan build it, print turns it into SQL. Names of tables and columns are literals of this
+ * file; everything from a request is a `Value`, which is sent as a query parameter. That rules out SQL injection.
  */
 
 export type EventTable = 'click_events' | 'lead_events' | 'sale_events';
@@ -57,7 +57,7 @@ export type ColumnName =
   | 'sales'
   | 'sale_amount';
 
-/** A value with the ClickHouse type it is sent as. Times are text in UTC without a zone. */
+/** A query parameter with its ClickHouse type. Times are text in UTC without a zone. */
 export type Value =
   | { readonly type: 'String' | "DateTime64(3, 'UTC')" | "DateTime('UTC')" | 'Date'; readonly value: string }
   | { readonly type: 'UInt64' | 'UInt8'; readonly value: bigint }
@@ -75,22 +75,22 @@ export type Condition =
       readonly operator: '=' | '!=' | '>=' | '<=';
       readonly value: Value;
     }
-  /** The columns, taken together as one value, come before or after the values. */
+  /** Compares tuples: `(a, b) < (x, y)`. */
   | {
       readonly type: 'compareTuple';
       readonly columns: readonly ColumnName[];
       readonly operator: '<' | '>' | '<=' | '>=';
       readonly values: readonly Value[];
     }
-  /** `isFolded`: letters A-Z of the column are compared in lower case. */
+  /** `isFolded`: the column is converted to lower case (A-Z only) first. */
   | { readonly type: 'in'; readonly column: ColumnName; readonly isFolded: boolean; readonly values: ListValue }
-  /** The column, an array, has at least one of the values. */
+  /** The column, an array, contains at least one of the values. */
   | { readonly type: 'hasAny'; readonly column: ColumnName; readonly values: ListValue }
-  /** The column, an array, has the value. */
+  /** The column, an array, contains the value. */
   | { readonly type: 'has'; readonly column: ColumnName; readonly value: Value }
-  /** The column, an array of texts, has one that begins so. */
+  /** The column, an array of strings, contains one with the prefix. */
   | { readonly type: 'hasPrefix'; readonly column: ColumnName; readonly prefix: Value }
-  /** The number that the metadata has at the path compares so; the path has to be there. */
+  /** Compares the number at a metadata path. Only valid where the path exists. */
   | {
       readonly type: 'numberAt';
       readonly path: Value;
@@ -103,12 +103,12 @@ export type Condition =
   | { readonly type: 'nothing' };
 
 /**
- * A table as it is read: there is no way to name one without its workspace. `where` may be empty, the workspace condition
- * is printed in any case.
+ * A read of one table. The workspace is mandatory: print always adds the condition on it, even if `where` is empty, so no query
+ * can read rows of another workspace.
  */
 export interface TableRead {
   readonly table: TableName;
-  /** Only the newest version of each row, removed ones left out (catalog tables). */
+  /** Whether to read with FINAL: only the newest version of each row, without removed rows (catalog tables). */
   readonly isFinal: boolean;
   readonly workspace: bigint;
   readonly columns: readonly ColumnName[];

@@ -1,14 +1,14 @@
 import type { Position } from '../parse/page.js';
 import type { ColumnName, Condition, Value } from './sql-nodes.js';
 
-/** Length of a row of `workspace_slots`. */
+/** Length of a time slot in the rollup `workspace_slots`: 15 minutes. */
 export const SLOT_MS = 15 * 60_000;
 /** Last second of ClickHouse's DateTime. */
 const SECONDS_MAX = 2 ** 32 - 1;
 
-/** Both ends included. */
+/** A time range in epoch milliseconds, both ends included. */
 export interface Bounds {
-  /** Undefined = since ever. */
+  /** Undefined = no lower bound. */
   readonly fromMs: number | undefined;
   readonly toMs: number;
 }
@@ -41,8 +41,8 @@ export function happenedWithin(bounds: Bounds): Condition[] {
 type TupleOperator = Extract<Condition, { readonly type: 'compareTuple' }>['operator'];
 
 /**
- * Time and id of the event compare so with those at `position`. The time stands there a second time, alone: the tuple would
- * not let the index skip anything.
+ * Compares the sort key of the event with `position`. The separate condition on the time is redundant, but the index can only
+ * use that one, not the tuple comparison.
  */
 function compareTo({ timeMs, id }: Position, idColumn: ColumnName, operator: TupleOperator): Condition[] {
   const time = instant(timeMs);
@@ -52,17 +52,17 @@ function compareTo({ timeMs, id }: Position, idColumn: ColumnName, operator: Tup
   ];
 }
 
-/** The event comes later in the order than the one at `position`. */
+/** The event comes after the one at `position` in the sort order. */
 export function comesAfter(position: Position, direction: 'ASC' | 'DESC', idColumn: ColumnName): Condition[] {
   return compareTo(position, idColumn, direction === 'ASC' ? '>' : '<');
 }
 
-/** The event is the one at `position` or comes later in the order. */
+/** The event is the one at `position` or comes after it in the sort order. */
 export function comesFrom(position: Position, direction: 'ASC' | 'DESC', idColumn: ColumnName): Condition[] {
   return compareTo(position, idColumn, direction === 'ASC' ? '>=' : '<=');
 }
 
-/** The quarter of an hour has a part within the bounds. */
-export function slotTouches(bounds: Bounds): Condition[] {
+/** The 15-minute slot overlaps the bounds. */
+export function slotOverlaps(bounds: Bounds): Condition[] {
   return within('slot', bounds, slot);
 }

@@ -1,8 +1,8 @@
 import { ANALYTICS_EVENTS, GROUPINGS } from '@waymark/contract';
 import fc from 'fast-check';
-import { wishes } from '../arbitraries.js';
-import type { Wish } from '../wish.js';
-import type { AnalyticsWish } from './oracle.js';
+import { requestSpecs } from '../arbitraries.js';
+import type { RequestSpec } from '../request-spec.js';
+import type { AnalyticsSpec } from './oracle.js';
 
 const ZONES = [
   'UTC',
@@ -17,23 +17,25 @@ const ZONES = [
 
 export const zones = fc.constantFrom(...ZONES);
 
-/** Half of all requests have no filter but their range: those are what the roll-ups answer. */
-export const filters: fc.Arbitrary<Wish> = fc.tuple(wishes, zones, fc.boolean()).map(([wish, zone, isPlain]) => {
-  const range = wish.range.type === 'times' ? wish.range : { ...wish.range, zone };
-  const plain = {
-    lists: {},
-    root: undefined,
-    saleType: undefined,
-    metadata: undefined,
-    program: undefined,
-    customer: undefined,
-  };
-  return { ...wish, range, ...(isPlain ? plain : {}) };
-});
+/** Half of all requests have no filter except the range, because the rollups can only be used for those. */
+export const filters: fc.Arbitrary<RequestSpec> = fc
+  .tuple(requestSpecs, zones, fc.boolean())
+  .map(([spec, zone, isPlain]) => {
+    const range = spec.range.type === 'times' ? spec.range : { ...spec.range, zone };
+    const plain = {
+      lists: {},
+      root: undefined,
+      saleType: undefined,
+      metadata: undefined,
+      program: undefined,
+      customer: undefined,
+    };
+    return { ...spec, range, ...(isPlain ? plain : {}) };
+  });
 
 const GROUPED = GROUPINGS.filter((grouping) => grouping !== 'timeseries');
 
-export const analyticsWishes: fc.Arbitrary<AnalyticsWish> = fc.record({
+export const analyticsSpecs: fc.Arbitrary<AnalyticsSpec> = fc.record({
   event: fc.constantFrom(...ANALYTICS_EVENTS),
   grouping: fc.oneof(
     { weight: 1, arbitrary: fc.constant('count' as const) },
@@ -42,5 +44,5 @@ export const analyticsWishes: fc.Arbitrary<AnalyticsWish> = fc.record({
   filters,
 });
 
-/** How far back the workspace was made: hours, days or months. */
+/** Ages of the workspace: hours, days or months. */
 export const ages = fc.constantFrom(0, 1, 2, 3, 40, 180, 181, 400).map((days) => days * 24 * 3_600_000 + 12_345_678);

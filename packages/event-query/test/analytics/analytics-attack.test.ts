@@ -2,28 +2,28 @@ import { ANALYTICS_EVENTS, analyticsQuerySchema, GROUPINGS } from '@waymark/cont
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
-  type AnalyticsFacts,
+  type AnalyticsStats,
   bindAnalytics,
   type CompiledQuery,
   parseAnalytics,
   planAnalytics,
   planAnalyticsCount,
   printAnalytics,
-  printFact,
+  printStats,
 } from '../../src/index.js';
 import { NOW, programId, workspaceId } from '../world.js';
 
 const SCOPE = { workspaceId: workspaceId(500), programId: programId(1) };
 
-function statements(query: Record<string, string>, facts: AnalyticsFacts = {}): CompiledQuery[] {
+function statements(query: Record<string, string>, stats: AnalyticsStats = {}): CompiledQuery[] {
   const clock = { nowMs: NOW, createdAtMs: NOW - 90 * 24 * 3_600_000 };
   const request = bindAnalytics(parseAnalytics(analyticsQuerySchema.parse(query), clock), SCOPE);
-  const count = planAnalyticsCount(request, facts);
-  const plan = planAnalytics(request, facts);
-  return [...(count === undefined ? [] : [printFact(count)]), ...(plan === undefined ? [] : [printAnalytics(plan)])];
+  const count = planAnalyticsCount(request, stats);
+  const plan = planAnalytics(request, stats);
+  return [...(count === undefined ? [] : [printStats(count)]), ...(plan === undefined ? [] : [printAnalytics(plan)])];
 }
 
-/** Each SELECT of a statement without what stands in parentheses inside it. */
+/** Each SELECT of the SQL, without its nested parentheses. */
 function levelsOf(sql: string): string[] {
   const levels: string[] = [];
   const strip = (text: string): string => {
@@ -36,7 +36,7 @@ function levelsOf(sql: string): string[] {
   return [strip(sql), ...levels];
 }
 
-const knowledge = fc.record(
+const availableStats = fc.record(
   { hasRemovedLinks: fc.boolean(), events: fc.constantFrom(1, 1e9), allowedLinks: fc.constantFrom([], [1n], [1n, 2n]) },
   { requiredKeys: [] },
 );
@@ -48,7 +48,7 @@ const kinds = {
 };
 const TEXT_PARAMETERS = ['city', 'referer', 'url', 'utm_source', 'eventName', 'domain', 'tenantId'] as const;
 
-test('every table that a statement names is followed by the workspace, which is always the same parameter', () => {
+test('every table in the SQL text is restricted to the workspace, always by the same parameter', () => {
   const text = fc.constantFrom('x', '-x,y', 'x,-y', "'");
   const ids = (prefix: string) =>
     fc.constantFrom(`${prefix}_00000000001`, `-${prefix}_00000000001,${prefix}_00000000002`);
@@ -70,14 +70,14 @@ test('every table that a statement names is followed by the workspace, which is 
   );
   const queries = fc.tuple(fc.record(kinds), filters);
   fc.assert(
-    fc.property(queries, knowledge, ([kind, given], facts) => {
-      for (const { sql, params } of statements({ ...given, ...kind }, facts)) {
+    fc.property(queries, availableStats, ([kind, given], stats) => {
+      for (const { sql, params } of statements({ ...given, ...kind }, stats)) {
         const tables = sql.match(/\b(?:FROM|JOIN) (?!\()/g) ?? [];
         const guarded =
           sql.match(/\bFROM \w+(?: FINAL)? WHERE workspace_id = \{p0:UInt64\}(?= AND | GROUP BY |\)|$)/g) ?? [];
         expect(guarded, sql).toHaveLength(tables.length);
         expect(params.p0).toBe(500n);
-        // A guard that stands beside an OR would be none.
+        // Next to an OR, the condition on the workspace would have no effect.
         for (const level of levelsOf(sql)) expect(level).not.toContain(' OR ');
       }
     }),
@@ -85,7 +85,7 @@ test('every table that a statement names is followed by the workspace, which is 
   );
 });
 
-test('the text of a statement depends on which parameters are given, never on their text', () => {
+test('the SQL text depends on which parameters are given, never on their values', () => {
   const value = fc
     .string({ unit: 'binary', minLength: 1, maxLength: 30 })
     .map((text) => `x${text.replaceAll(',', '')}`);
@@ -100,7 +100,7 @@ test('the text of a statement depends on which parameters are given, never on th
   );
 });
 
-test('the same request compiles to the same statement, byte for byte, its parameters numbered', () => {
+test('the same request compiles to the same SQL text, byte for byte, with numbered parameters', () => {
   for (const groupBy of GROUPINGS) {
     const query = { groupBy, event: 'composite', country: 'US,-FR', tagId: '-tag_00000000001', interval: '90d' };
     const [first, second] = [1, 2].map(() => statements(query).at(-1)!);

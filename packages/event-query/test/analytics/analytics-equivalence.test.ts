@@ -1,11 +1,11 @@
 import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { countOf, removedLinksFact } from '../../src/index.js';
+import { countOf, removedLinksStats } from '../../src/index.js';
 import { worlds } from '../arbitraries.js';
-import { OWN_PROGRAM, queryOf } from '../wish.js';
+import { OWN_PROGRAM, queryOf } from '../request-spec.js';
 import { programId, removedLinksOf, store, type World, workspaceId } from '../world.js';
-import { analyticsWishes } from './analytics-arbitraries.js';
+import { analyticsSpecs } from './analytics-arbitraries.js';
 import { storeEntities } from './entities.js';
 import { groupsIn } from './oracle.js';
 import { groupsOf } from './run-analytics.js';
@@ -16,32 +16,32 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** What the service may or may not know of the workspace; the answer never depends on it. */
-const knowledge = fc.record({ removed: fc.constantFrom('unknown', 'too many', 'listed'), isBusy: fc.boolean() });
+/** Which planner statistics are available; the result must not depend on it. */
+const availableStats = fc.record({ removed: fc.constantFrom('unknown', 'too many', 'listed'), isBusy: fc.boolean() });
 
-function factsOf(world: World, { removed, isBusy }: { readonly removed: string; readonly isBusy: boolean }) {
+function statsOf(world: World, { removed, isBusy }: { readonly removed: string; readonly isBusy: boolean }) {
   const links = removedLinksOf(world);
   return {
     ...(removed === 'too many' ? { hasRemovedLinks: links.length > 0 } : {}),
-    ...(removed === 'listed' ? removedLinksFact(links) : {}),
+    ...(removed === 'listed' ? removedLinksStats(links) : {}),
     ...(isBusy ? { events: 1e9 } : {}),
   };
 }
 
-test('a compiled answer has exactly the groups and numbers that adding up the same events one by one gives', async () => {
+test('a compiled request returns exactly the groups and numbers that adding up the events one by one gives', async () => {
   let nonEmpty = 0;
-  const wanted = fc.array(fc.tuple(analyticsWishes, knowledge), { minLength: 30, maxLength: 30 });
+  const cases = fc.array(fc.tuple(analyticsSpecs, availableStats), { minLength: 30, maxLength: 30 });
   await fc.assert(
-    fc.asyncProperty(worlds, wanted, async (world, requests) => {
+    fc.asyncProperty(worlds, cases, async (world, requests) => {
       await store(database, world);
       await storeEntities(database, world);
       const scope = { workspaceId: workspaceId(world.workspace), programId: programId(OWN_PROGRAM) };
-      for (const [wish, known] of requests) {
-        const expected = groupsIn(world, wish);
+      for (const [spec, known] of requests) {
+        const expected = groupsIn(world, spec);
         if (expected.length > 1) nonEmpty += 1;
-        const query = { ...queryOf(wish.filters), event: wish.event, groupBy: wish.grouping };
-        const { groups } = await groupsOf(database, query, scope, factsOf(world, known));
-        const found = wish.grouping === 'count' ? [{ key: [], numbers: countOf(groups) }] : groups;
+        const query = { ...queryOf(spec.filters), event: spec.event, groupBy: spec.grouping };
+        const { groups } = await groupsOf(database, query, scope, statsOf(world, known));
+        const found = spec.grouping === 'count' ? [{ key: [], numbers: countOf(groups) }] : groups;
         expect(
           found.map(({ key, numbers }) => ({ key: key.map(String), numbers })),
           JSON.stringify(query),
@@ -50,6 +50,6 @@ test('a compiled answer has exactly the groups and numbers that adding up the sa
     }),
     { numRuns: 20, endOnFailure: true },
   );
-  // Otherwise the test would compare nothing with nothing.
+  // Guards against a vacuous test.
   expect(nonEmpty).toBeGreaterThan(60);
 }, 240_000);

@@ -1,7 +1,7 @@
 import { ANALYTICS_EVENTS, GROUPINGS } from '@waymark/contract';
 import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type AnalyticsFacts, type BindScope, countOf } from '../../src/index.js';
+import { type AnalyticsStats, type BindScope, countOf } from '../../src/index.js';
 import { readable } from '../readable.js';
 import { SMALL_WORLD } from '../small-world.js';
 import { customerId, linkId, NOW, partnerId, programId, store, tagId, workspaceId } from '../world.js';
@@ -25,7 +25,7 @@ afterAll(() => database.drop());
 const SCOPE: BindScope = { workspaceId: workspaceId(SMALL_WORLD.workspace), programId: programId(1) };
 const DAY_MS = 24 * 3_600_000;
 
-type Facts = AnalyticsFacts & { readonly createdAtMs?: number };
+type Facts = AnalyticsStats & { readonly createdAtMs?: number };
 
 /** The statements of a request, as they are kept. */
 async function answerTo(query: Record<string, string>, facts: Facts = {}, scope: Partial<BindScope> = {}) {

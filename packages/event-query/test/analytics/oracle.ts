@@ -6,18 +6,18 @@ import {
   type EventKind,
   type Grouping,
 } from '@waymark/contract';
-import { passes, utm, type Wish } from '../wish.js';
+import { passes, type RequestSpec, utm } from '../request-spec.js';
 import { eventsOf, type World, type WorldClick, type WorldConversion } from '../world.js';
 import { EXISTING } from './entities.js';
 
-/** A request for groups as its caller means it. */
-export interface AnalyticsWish {
+/** An analytics request in structured form, from which this file computes the expected groups without SQL. */
+export interface AnalyticsSpec {
   readonly event: AnalyticsEvent;
   readonly grouping: Exclude<Grouping, 'timeseries'>;
-  readonly filters: Wish;
+  readonly filters: RequestSpec;
 }
 
-/** Values of a group's columns, in the order of the columns, and its numbers. */
+/** A group: the values of its key columns, and its numbers. */
 export interface Group {
   readonly key: readonly (string | number)[];
   readonly numbers: AnalyticsNumbers;
@@ -34,8 +34,8 @@ const isKnown = (value: string) => value !== '' && value !== 'Unknown';
 const among = (numbers: readonly number[], existing: readonly number[]): Keys =>
   numbers.filter((number) => existing.includes(number)).map((number) => [number]);
 
-/** The groups that an event is in. */
-function keysOf(world: World, event: AnyEvent, grouping: AnalyticsWish['grouping']): Keys {
+/** The keys of the groups that an event counts in. */
+function keysOf(world: World, event: AnyEvent, grouping: AnalyticsSpec['grouping']): Keys {
   const click = 'click' in event ? event.click : event;
   const link = world.links.find(({ number }) => number === click.link)!;
   const partner = world.partners.find(({ number }) => number === link.partner);
@@ -87,7 +87,7 @@ function keysOf(world: World, event: AnyEvent, grouping: AnalyticsWish['grouping
   }
 }
 
-/** The numbers of one event. */
+/** The numbers for a single event. */
 export function numbersOf(kind: EventKind, event: AnyEvent): AnalyticsNumbers {
   const saleAmount = kind === 'sales' && 'amount' in event ? event.amount : 0;
   return { clicks: 0, leads: 0, sales: 0, saleAmount, [kind]: 1 };
@@ -123,8 +123,8 @@ const OWNER_GROUPINGS: readonly Grouping[] = [
   'top_partner_tags',
 ];
 
-/** The groups, worked out from the events one by one, the biggest first. */
-export function groupsIn(world: World, { event, grouping, filters }: AnalyticsWish): Group[] {
+/** The expected groups, computed from the events one by one, largest first. */
+export function groupsIn(world: World, { event, grouping, filters }: AnalyticsSpec): Group[] {
   const groups = new Map<string, Group>();
   if (grouping === 'count') groups.set('[]', { key: [], numbers: NOTHING });
   for (const kind of kindsOf(event)) {

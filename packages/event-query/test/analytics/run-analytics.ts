@@ -1,24 +1,24 @@
 import { analyticsQuerySchema } from '@waymark/contract';
 import type { TestDatabase } from '@waymark/test-kit';
 import {
-  type AnalyticsFacts,
   type AnalyticsRow,
-  allowedLinksFact,
+  type AnalyticsStats,
+  allowedLinksStats,
   type BindScope,
   type BoundAnalytics,
   bindAnalytics,
   type CompiledQuery,
   type CountedGroup,
   countedGroups,
-  countedKind,
-  type FactPlan,
+  firstNonEmptyRead,
   parseAnalytics,
+  planAllowedLinks,
   planAnalytics,
   planAnalyticsCount,
-  planCountEver,
-  planLinks,
+  planTotalCount,
   printAnalytics,
-  printFact,
+  printStats,
+  type StatsPlan,
 } from '../../src/index.js';
 import { NOW } from '../world.js';
 
@@ -28,14 +28,14 @@ interface Answer {
   readonly statements: readonly CompiledQuery[];
 }
 
-/** Asks for groups the way the query service does, facts first, as if there were so many events. */
+/** Reads groups like the query service: planner statistics first. `events` overrides the number of events in the range. */
 export async function groupsOf(
   database: TestDatabase,
   query: Record<string, string>,
   scope: BindScope,
-  { createdAtMs = NOW, ...facts }: AnalyticsFacts & { readonly createdAtMs?: number } = {},
+  { createdAtMs = NOW, ...stats }: AnalyticsStats & { readonly createdAtMs?: number } = {},
 ): Promise<Answer> {
-  // Of a request for a page, what counting has no use for, and refuses, is left out.
+  // Remove the parameters of a page, which analytics refuses.
   const { page: _page, limit: _limit, sortOrder: _sortOrder, ...counting } = query;
   const parsed = parseAnalytics(analyticsQuerySchema.parse(counting), { nowMs: NOW, createdAtMs });
   const request = bindAnalytics(parsed, scope);
@@ -50,15 +50,15 @@ export async function groupsOf(
     });
     return result.json<AnalyticsRow>();
   };
-  const bound = countedKind(request);
+  const bound = firstNonEmptyRead(request);
   if (bound === undefined) return { request, groups: [], statements };
-  const sum = async (fact: FactPlan | undefined) =>
-    fact === undefined ? undefined : Number((await run(printFact(fact)))[0]?.[0]);
-  const events = await sum(planAnalyticsCount(request, facts));
-  const eventsEver = await sum(planCountEver(bound));
-  const links = planLinks(bound, facts.events ?? eventsEver ?? 0);
-  const found = links && allowedLinksFact((await run(printFact(links))).map(([id = '']) => BigInt(id)));
-  const plan = planAnalytics(request, { events, ...facts, ...found });
+  const sum = async (read: StatsPlan | undefined) =>
+    read === undefined ? undefined : Number((await run(printStats(read)))[0]?.[0]);
+  const events = await sum(planAnalyticsCount(request, stats));
+  const eventsEver = await sum(planTotalCount(bound));
+  const links = planAllowedLinks(bound, stats.events ?? eventsEver ?? 0);
+  const found = links && allowedLinksStats((await run(printStats(links))).map(([id = '']) => BigInt(id)));
+  const plan = planAnalytics(request, { events, ...stats, ...found });
   const groups = plan === undefined ? [] : countedGroups(request, await run(printAnalytics(plan)));
   return { request, groups, statements };
 }

@@ -6,7 +6,7 @@ import { zones } from './analytics-arbitraries.js';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** `start` of every row, asked for at that time in a workspace made a while before. */
+/** `start` of every row of a request at the given time. */
 function startsAt(now: string, query: Record<string, string>, createdAt = '2020-01-01T00:00:00.000Z'): string[] {
   const parsed = parseAnalytics(analyticsQuerySchema.parse({ groupBy: 'timeseries', ...query }), {
     nowMs: Date.parse(now),
@@ -21,7 +21,7 @@ function startsAt(now: string, query: Record<string, string>, createdAt = '2020-
 const NOW = '2026-11-21T14:30:00.250Z';
 const ends = (starts: readonly string[]) => [starts.length, starts[0], starts.at(-1)];
 
-describe('which buckets there are', () => {
+describe('the buckets of a time series', () => {
   test.each([
     ['24h', 25, '2026-11-20T14:00:00.000+0000', '2026-11-21T14:00:00.000+0000'],
     ['7d', 8, '2026-11-14T00:00:00.000+0000', '2026-11-21T00:00:00.000+0000'],
@@ -31,7 +31,7 @@ describe('which buckets there are', () => {
     ['qtd', 52, '2026-10-01T00:00:00.000+0000', '2026-11-21T00:00:00.000+0000'],
     ['1y', 13, '2025-11-01T00:00:00.000+0000', '2026-11-01T00:00:00.000+0000'],
     ['ytd', 11, '2026-01-01T00:00:00.000+0000', '2026-11-01T00:00:00.000+0000'],
-  ])('interval=%s: %i of them, from the one that the range starts in', (interval, ...expected) => {
+  ])('interval=%s: %i buckets, from the one that contains the start of the range', (interval, ...expected) => {
     expect(ends(startsAt(NOW, { interval }))).toEqual(expected);
   });
 
@@ -41,13 +41,13 @@ describe('which buckets there are', () => {
     ['2026-11-18T23:00:00.000Z', 4, '2026-11-18T00:00:00.000+0000'],
     ['2026-05-25T12:00:00.000Z', 181, '2026-05-25T00:00:00.000+0000'],
     ['2026-05-24T12:00:00.000Z', 7, '2026-05-01T00:00:00.000+0000'],
-  ])('interval=all of a workspace made at %s has %i of them', (createdAt, count, first) => {
+  ])('interval=all of a workspace created at %s has %i buckets', (createdAt, count, first) => {
     const starts = startsAt(NOW, { interval: 'all' }, createdAt);
-    // The last day of the range is a whole one.
+    // The range extends to the end of the current day.
     expect([starts.length, starts[0]]).toEqual([createdAt.startsWith('2026-11-21') ? 24 : count, first]);
   });
 
-  test('a clock behind that of the catalog gives one day', () => {
+  test('a workspace created in the future, because of clock skew, has the buckets of one day', () => {
     expect(startsAt(NOW, { interval: 'all' }, '2026-11-22T00:00:00.000Z')).toHaveLength(24);
   });
 
@@ -60,17 +60,17 @@ describe('which buckets there are', () => {
     ['2026-11-21T14:10:00Z', '2026-11-21T15:00:00Z', 2],
     ['2026-11-18T23:59:59Z', '2026-11-21T00:00:00Z', 4],
     ['2026-11-21', '2026-11-19', 72],
-  ])('from %s to %s there are %i', (start, end, count) => {
+  ])('from %s to %s there are %i buckets', (start, end, count) => {
     expect(startsAt(NOW, { start, end })).toHaveLength(count);
   });
 
-  test('more than 5000 are refused', () => {
+  test('more than 5000 buckets are refused', () => {
     expect(() => startsAt(NOW, { start: '0001-01-01', end: '9999-12-31' })).toThrow(/^too_big: start: /);
     expect(startsAt(NOW, { start: '1990-01-01', end: '2300-12-31' })).toHaveLength(311 * 12);
   });
 });
 
-describe('where they start', () => {
+describe('bucket starts', () => {
   test.each([
     ['Asia/Kathmandu', '2026-11-21T00:00:00.000+0545'],
     ['Asia/Kolkata', '2026-11-21T00:00:00.000+0530'],
@@ -82,7 +82,7 @@ describe('where they start', () => {
     expect(startsAt(NOW, { interval: '7d', timezone }).at(-1)).toBe(last);
   });
 
-  test('an hour that the clock repeats is there twice, one that it leaves out is not', () => {
+  test('an hour that the clock repeats has two buckets, one that it skips has none', () => {
     const autumn = startsAt(NOW, { start: '2026-10-25', end: '2026-10-25', timezone: 'Europe/Berlin' });
     expect(autumn).toHaveLength(25);
     expect(autumn.slice(2, 5)).toEqual([
@@ -95,7 +95,7 @@ describe('where they start', () => {
     expect(spring.slice(1, 3)).toEqual(['2026-03-29T01:00:00.000+0100', '2026-03-29T03:00:00.000+0200']);
   });
 
-  test('a change by half an hour makes two buckets of its hour', () => {
+  test('a clock change by half an hour splits its hour into two buckets', () => {
     const autumn = startsAt(NOW, { start: '2026-04-05', end: '2026-04-05', timezone: 'Australia/Lord_Howe' });
     expect(autumn.slice(0, 4)).toEqual([
       '2026-04-05T00:00:00.000+1100',
@@ -111,13 +111,13 @@ describe('where they start', () => {
     ]);
   });
 
-  test('days keep to local midnight over a change of the clock', () => {
+  test('days start at local midnight before and after a clock change', () => {
     const starts = startsAt(NOW, { start: '2026-10-23', end: '2026-10-27', timezone: 'Europe/Berlin' });
     expect(starts.map((start) => start.slice(-5))).toEqual(['+0200', '+0200', '+0200', '+0100', '+0100']);
     expect(starts.every((start) => start.includes('T00:00:00.000'))).toBe(true);
   });
 
-  test('a day without a midnight begins where the clock goes on, a day that was left out is none', () => {
+  test('a day without midnight starts at the clock change, and a skipped day has no bucket', () => {
     const cairo = startsAt(NOW, { start: '2026-04-22', end: '2026-04-26', timezone: 'Africa/Cairo' });
     expect(cairo[2]).toBe('2026-04-24T01:00:00.000+0300');
     const apia = startsAt(NOW, { start: '2011-12-27', end: '2012-01-01', timezone: 'Pacific/Apia' });
@@ -125,7 +125,7 @@ describe('where they start', () => {
   });
 });
 
-test('every start is the text of the instant it stands for, later than the one before, and none is missing', () => {
+test('starts ascend, without gaps longer than a bucket', () => {
   const days = fc.integer({ min: Date.UTC(2024, 0, 1) / DAY_MS, max: Date.UTC(2027, 11, 31) / DAY_MS });
   fc.assert(
     fc.property(zones, days, fc.integer({ min: 0, max: 400 }), (timezone, first, length) => {

@@ -4,11 +4,11 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { timeseriesOf } from '../../src/index.js';
 import { worlds } from '../arbitraries.js';
-import { OWN_PROGRAM, queryOf } from '../wish.js';
+import { OWN_PROGRAM, queryOf } from '../request-spec.js';
 import { NOW, programId, store, workspaceId } from '../world.js';
 import { ages, filters, zones } from './analytics-arbitraries.js';
 import { groupsOf } from './run-analytics.js';
-import { bucketsIn, labelled, type TimeseriesWish } from './timeline-oracle.js';
+import { bucketsIn, labelled, type TimeseriesSpec } from './timeline-oracle.js';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const wishes: fc.Arbitrary<TimeseriesWish> = fc
+const requestSpecs: fc.Arbitrary<TimeseriesSpec> = fc
   .record({ event: fc.constantFrom(...ANALYTICS_EVENTS), filters, zone: zones, age: ages })
   .map(({ event, filters: { range, ...others }, zone, age }) => ({
     event,
@@ -25,26 +25,26 @@ const wishes: fc.Arbitrary<TimeseriesWish> = fc
     createdAtMs: NOW - age,
   }));
 
-test('a time series has every bucket of the zone once, in order, with the numbers of its events', async () => {
+test('a time series has each bucket of the zone once, in order, with the numbers of its events', async () => {
   let counted = 0;
-  const wanted = fc.array(fc.tuple(wishes, fc.boolean()), { minLength: 20, maxLength: 20 });
+  const cases = fc.array(fc.tuple(requestSpecs, fc.boolean()), { minLength: 20, maxLength: 20 });
   await fc.assert(
-    fc.asyncProperty(worlds, wanted, async (world, requests) => {
+    fc.asyncProperty(worlds, cases, async (world, requests) => {
       await store(database, world);
       const scope = { workspaceId: workspaceId(world.workspace), programId: programId(OWN_PROGRAM) };
-      for (const [wish, isBusy] of requests) {
-        const expected = bucketsIn(world, wish);
+      for (const [spec, isBusy] of requests) {
+        const expected = bucketsIn(world, spec);
         if (expected.some(({ numbers }) => numbers.clicks > 0 || numbers.leads > 0 || numbers.sales > 0)) counted += 1;
-        const query = { ...queryOf(wish.filters), event: wish.event, groupBy: 'timeseries', timezone: wish.zone };
-        const facts = { createdAtMs: wish.createdAtMs, ...(isBusy ? { events: 1e9 } : {}) };
-        const { request, groups } = await groupsOf(database, query, scope, facts);
+        const query = { ...queryOf(spec.filters), event: spec.event, groupBy: 'timeseries', timezone: spec.zone };
+        const stats = { createdAtMs: spec.createdAtMs, ...(isBusy ? { events: 1e9 } : {}) };
+        const { request, groups } = await groupsOf(database, query, scope, stats);
         const rows = timeseriesOf(request.timeline!, groups);
         expect(
           labelled(
             rows,
             expected.map(({ label }) => label),
           ),
-          JSON.stringify({ ...query, created: new Date(wish.createdAtMs) }),
+          JSON.stringify({ ...query, created: new Date(spec.createdAtMs) }),
         ).toEqual(expected);
       }
     }),

@@ -1,6 +1,6 @@
 /**
- * Dates worked out in another way than the source does: a day is text (`2026-03-04`), found by asking Intl what an instant shows in
- * the zone, and days are walked one at a time.
+ * Computes expected dates with an algorithm independent of the source: a day is text (`2026-03-04`) that Intl formats in the zone,
+ * and searches step one day at a time.
  */
 
 const HOUR_MS = 3_600_000;
@@ -14,12 +14,12 @@ function formatOf(zone: string): Intl.DateTimeFormat {
   return format;
 }
 
-/** The day that it is in the zone. */
+/** The day of an instant in the zone. */
 export function dayAt(instantMs: number, zone: string): string {
   return formatOf(zone).format(instantMs);
 }
 
-/** The smallest instant whose day in the zone is that one or a later one. */
+/** The first instant of a day in the zone, found by bisection. */
 export function firstInstantOf(day: string, zone: string): number {
   let low = Date.parse(`${day}T00:00:00Z`) - 30 * HOUR_MS;
   let high = low + 60 * HOUR_MS;
@@ -35,14 +35,15 @@ export function lastInstantOf(day: string, zone: string): number {
   return firstInstantOf(walk(day, 1), zone) - 1;
 }
 
+/** The day `days` days later. */
 export function walk(day: string, days: number): string {
   return new Date(Date.parse(`${day}T12:00:00Z`) + days * 24 * HOUR_MS).toISOString().slice(0, 10);
 }
 
-/** The nearest day in one direction, the given one included, that a condition holds for. */
-export function seek(from: string, step: 1 | -1, isMeant: (day: string) => boolean): string {
+/** The first day that meets the condition, starting with `from` and stepping in one direction. */
+export function seek(from: string, step: 1 | -1, matches: (day: string) => boolean): string {
   let day = from;
-  while (!isMeant(day)) day = walk(day, step);
+  while (!matches(day)) day = walk(day, step);
   return day;
 }
 

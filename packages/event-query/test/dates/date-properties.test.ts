@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { parseTimeRange } from '../../src/dates/time-range.js';
 import { dayAt, firstInstantOf, lastInstantOf, monthName, seek, walk, weekdayName } from './calendar-oracle.js';
 
-/** Whole, half and quarter hours from UTC, clock changes by an hour and by half an hour, at night and at midnight. */
+/** Clock changes by zone. The zones have offsets of whole, half and quarter hours, and changes by 30 and 60 minutes, some at midnight. */
 const CLOCK_CHANGES: Readonly<Record<string, readonly string[]>> = {
   UTC: [],
   'Asia/Kolkata': [],
@@ -19,8 +19,8 @@ const CLOCK_CHANGES: Readonly<Record<string, readonly string[]>> = {
 const HOUR_MS = 3_600_000;
 
 const anyInstant = fc.integer({ min: Date.UTC(2012, 0, 1), max: Date.UTC(2035, 0, 1) });
-/** A zone and a present in it, as often as not around a change of its clocks. */
-const presents = fc.constantFrom(...Object.entries(CLOCK_CHANGES)).chain(([zone, changes]) => {
+/** A zone and a current time, often close to a clock change. */
+const contexts = fc.constantFrom(...Object.entries(CLOCK_CHANGES)).chain(([zone, changes]) => {
   const away = fc.integer({ min: -26 * HOUR_MS, max: 26 * HOUR_MS });
   const nearChanges = changes.map((change) => away.map((ms) => Date.parse(change) + ms));
   return fc.record({ zone: fc.constant(zone), nowMs: fc.oneof(anyInstant, ...nearChanges) });
@@ -34,7 +34,7 @@ const isFirstOfQuarter = (day: string) => /-(?:01|04|07|10)-01$/.test(day);
 const isFirstOfYear = (day: string) => day.endsWith('-01-01');
 const isMonday = (day: string) => weekdayName(day) === 'Monday';
 
-/** The period around a day, one before it or one after it, by the days that periods begin with. */
+/** The period that contains a day, or the previous or next one; `isFirst` identifies the first days of periods. */
 function around(day: string, isFirst: (day: string) => boolean, offset: -1 | 0 | 1): DayRange {
   const first = seek(day, -1, isFirst);
   if (offset === -1) return around(walk(first, -1), isFirst, 0);
@@ -108,10 +108,10 @@ function rangeOf(words: string, zone: string, nowMs: number) {
 
 const iso = (ms: number) => new Date(ms).toISOString();
 
-test('a period is from its first moment to its last on the clocks of the zone', () => {
+test('a period extends from its first to its last moment in the zone', () => {
   fc.assert(
     fc.property(
-      presents,
+      contexts,
       fc.oneof(days, units, counted, weekdays, months, edges),
       ({ zone, nowMs }, [words, expected]) => {
         const [first, last] = expected(dayAt(nowMs, zone));
@@ -122,9 +122,9 @@ test('a period is from its first moment to its last on the clocks of the zone', 
   );
 });
 
-test('the start of a period is its first moment and the end its last, as start and as end alike', () => {
+test('the start of a period is its first moment, and the end its last', () => {
   fc.assert(
-    fc.property(presents, fc.oneof(units, months), ({ zone, nowMs }, [words, expected]) => {
+    fc.property(contexts, fc.oneof(units, months), ({ zone, nowMs }, [words, expected]) => {
       const [first, last] = expected(dayAt(nowMs, zone));
       const [start, end] = [iso(firstInstantOf(first, zone)), iso(lastInstantOf(last, zone))];
       expect(rangeOf(`start of ${words}`, zone, nowMs)).toEqual([start, start]);
@@ -134,7 +134,7 @@ test('the start of a period is its first moment and the end its last, as start a
   );
 });
 
-test('a week of ISO 8601 is the one whose Thursday lies in the year, counted from the first', () => {
+test('a week of ISO 8601 belongs to the year of its Thursday', () => {
   fc.assert(
     fc.property(anyInstant, (instant) => {
       const [monday, sunday] = around(dayAt(instant, 'UTC'), isMonday, 0);
@@ -149,9 +149,9 @@ test('a week of ISO 8601 is the one whose Thursday lies in the year, counted fro
   );
 });
 
-test('hours, minutes and seconds are counted exactly, whatever the clocks of the zone do meanwhile', () => {
+test('hours, minutes and seconds are exact durations, even across clock changes', () => {
   fc.assert(
-    fc.property(presents, fc.integer({ min: 1, max: 2000 }), ({ zone, nowMs }, count) => {
+    fc.property(contexts, fc.integer({ min: 1, max: 2000 }), ({ zone, nowMs }, count) => {
       expect(rangeOf(`${count} hours ago`, zone, nowMs)[0]).toBe(iso(nowMs - count * HOUR_MS));
       expect(rangeOf(`in ${count} minutes`, zone, nowMs)[0]).toBe(iso(nowMs + count * 60_000));
       expect(rangeOf(`last ${count} hours`, zone, nowMs)).toEqual([iso(nowMs - count * HOUR_MS), iso(nowMs)]);
@@ -162,7 +162,7 @@ test('hours, minutes and seconds are counted exactly, whatever the clocks of the
   );
 });
 
-describe('what only the library reads', () => {
+describe('a date that only the library parses', () => {
   afterEach(() => {
     vi.unstubAllEnvs();
   });
@@ -173,12 +173,12 @@ describe('what only the library reads', () => {
     ['3 days before yesterday', (today) => one(walk(today, -4))],
     ['2 days after tomorrow', (today) => one(walk(today, 3))],
   );
-  // Until 2011 Newfoundland put its clocks back a minute past midnight: a day began twice there, and the oracle finds either start.
+  // From 2012: until 2011 Newfoundland set its clocks back just after midnight, so a day began twice and the oracle may find either start.
   const named = fc
     .tuple(fc.nat(ORDINALS.length - 1), fc.constantFrom(...MONTHS), fc.integer({ min: 2012, max: 2040 }))
     .map(([index, name, year]): Case => {
-      const isMeant = (day: string) => monthName(day) === name && Number(day.slice(8)) === index + 1;
-      return [`${ORDINALS[index]} of ${name} ${year}`, () => one(seek(`${year}-01-01`, 1, isMeant))];
+      const matches = (day: string) => monthName(day) === name && Number(day.slice(8)) === index + 1;
+      return [`${ORDINALS[index]} of ${name} ${year}`, () => one(seek(`${year}-01-01`, 1, matches))];
     });
 
   test.each(['UTC', 'America/New_York', 'Europe/Berlin', 'America/Santiago'])(
@@ -186,7 +186,7 @@ describe('what only the library reads', () => {
     (machine) => {
       vi.stubEnv('TZ', machine);
       fc.assert(
-        fc.property(presents, fc.oneof(relative, named), ({ zone, nowMs }, [words, expected]) => {
+        fc.property(contexts, fc.oneof(relative, named), ({ zone, nowMs }, [words, expected]) => {
           const [first, last] = expected(dayAt(nowMs, zone));
           expect(rangeOf(words, zone, nowMs)).toEqual([
             iso(firstInstantOf(first, zone)),
@@ -203,7 +203,7 @@ describe('what only the library reads', () => {
     (machine) => {
       vi.stubEnv('TZ', machine);
       fc.assert(
-        fc.property(presents, anyInstant, fc.integer({ min: -12, max: 13 }), ({ zone, nowMs }, instant, hours) => {
+        fc.property(contexts, anyInstant, fc.integer({ min: -12, max: 13 }), ({ zone, nowMs }, instant, hours) => {
           const whole = Math.floor(instant / 1000) * 1000;
           const offset = `${hours < 0 ? '-' : '+'}${String(Math.abs(hours)).padStart(2, '0')}30`;
           const offsetMs = (hours < 0 ? -1 : 1) * (Math.abs(hours) * 60 + 30) * 60_000;

@@ -46,14 +46,14 @@ describe('an instant', () => {
   });
 
   test.each(['this week', 'january', '2026', 'last 7 days', 'next 7 days'])(
-    '%s is under way: which moment of it is meant has to be said',
+    '%s has begun and not ended: the request must say which moment it means',
     (text) => {
       expect(() => instant(text)).toThrow(/^invalid_format: expiresAt: .*end of this month/);
     },
   );
 
   test.each(['never', 'in days', 'in 7', '7 days', 'in 7 days ago', '03/04/2026', '1767225600000', '2026-02-31', ''])(
-    '%s is refused by the name of its field',
+    '%s is refused with the name of the field',
     (text) => {
       expect(() => instant(text)).toThrow(/^invalid_format: expiresAt: /);
     },

@@ -3,9 +3,9 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { parseInstant } from '../../src/dates/instant.js';
 import { parseTimeRange } from '../../src/dates/time-range.js';
 
-// What the library chrono-node reads whole as counted from now is read here, and means the same.
+// Relative dates that the library chrono-node understands are understood by our parser, with the same meaning.
 
-/** At noon, the time that the library gives to days. */
+/** Noon, because the library returns noon for days. */
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 
 const COUNTS = [
@@ -58,7 +58,7 @@ const FUTURE = [
   ...['in _', 'within _', 'for _', 'in about _', 'in around _', 'in roughly _', 'in approximately _', 'in just _'],
 ];
 
-// The library counts on the clocks of the machine.
+// The library uses the time zone of the machine.
 beforeEach(() => {
   vi.stubEnv('TZ', 'UTC');
 });

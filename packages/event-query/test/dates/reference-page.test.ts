@@ -4,7 +4,7 @@ import { parseInstant } from '../../src/dates/instant.js';
 import { parseTimeRange } from '../../src/dates/time-range.js';
 
 const PAGE = readFileSync(new URL('../../../../docs/reference/dates.md', import.meta.url), 'utf8');
-/** The day of the page's examples: Saturday 21 November 2026. */
+/** The current time in the examples of the page: Saturday 21 November 2026. */
 const NOW = Date.parse('2026-11-21T14:30:00Z');
 
 function section(title: string): string {
@@ -20,12 +20,12 @@ const rows = section('What is read')
   .filter((line) => line.startsWith('| '));
 const examples = rows.flatMap((row) => codeIn(row.split('|')[2] ?? ''));
 
-test('the page has an example of each form', () => {
+test('the page has examples for the forms it lists', () => {
   expect(rows.length).toBeGreaterThan(15);
   expect(examples.length).toBeGreaterThan(60);
 });
 
-test.each(examples)('%s is read, as the reference says', (text) => {
+test.each(examples)('%s is accepted, as the reference says', (text) => {
   expect(() => parseTimeRange({ start: text, end: text }, NOW)).not.toThrow();
 });
 

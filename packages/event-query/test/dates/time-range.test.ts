@@ -28,7 +28,7 @@ test.each([
   expect(bounds({ interval })).toEqual([from, to]);
 });
 
-test('an interval of days keeps the time of day over a change of the clock', () => {
+test('an interval of days keeps the time of day across a clock change', () => {
   const now = Date.parse('2026-03-30T10:00:00Z');
   expect(bounds({ interval: '7d', timezone: 'Europe/Berlin' }, now)).toEqual([
     '2026-03-23T11:00:00.000Z',
@@ -53,7 +53,7 @@ test('a year before 29 February is 28 February', () => {
   expect(bounds({ interval: '1y' }, Date.parse('2028-02-29T08:00:00Z'))[0]).toBe('2027-02-28T08:00:00.000Z');
 });
 
-test('a bare date is the whole day in the zone, a given time is exact', () => {
+test('a date without a time is the whole day in the zone, a time is exact', () => {
   expect(bounds({ start: '2026-03-28', end: '2026-03-29', timezone: 'Europe/Berlin' })).toEqual([
     '2026-03-27T23:00:00.000Z',
     '2026-03-29T21:59:59.999Z',
@@ -69,7 +69,7 @@ test('a bare date is the whole day in the zone, a given time is exact', () => {
   ]);
 });
 
-test('start wins over the interval, end without start is ignored, and the end is now by default', () => {
+test('start overrides the interval, end without start is ignored, and the default end is now', () => {
   expect(bounds({ interval: '7d', start: '2026-11-01T00:00:00Z' })).toEqual([
     '2026-11-01T00:00:00.000Z',
     new Date(NOW).toISOString(),
@@ -77,7 +77,7 @@ test('start wins over the interval, end without start is ignored, and the end is
   expect(bounds({ interval: '24h', end: '2026-11-01' })).toEqual(bounds({ interval: '24h' }));
 });
 
-test('dates in the wrong order mean the same range', () => {
+test('reversed dates give the same range', () => {
   const start = '2026-03-10';
   const end = '2026-03-01';
   expect(bounds({ start, end })).toEqual(bounds({ start: end, end: start }));
@@ -85,7 +85,7 @@ test('dates in the wrong order mean the same range', () => {
   expect(bounds({ start: '2026-12-01' })).toEqual([new Date(NOW).toISOString(), '2026-12-01T23:59:59.999Z']);
 });
 
-test('a day and a time within it are in order', () => {
+test('a day and a time on that day are in order, either way round', () => {
   expect(bounds({ start: '2026-03-10', end: '2026-03-10T09:00:00Z' })).toEqual([
     '2026-03-10T00:00:00.000Z',
     '2026-03-10T09:00:00.000Z',
@@ -124,7 +124,7 @@ test.each([
   }
 });
 
-test('a period begins the range with its first moment and ends it with its last', () => {
+test('a range starts with the first moment of a period and ends with the last', () => {
   expect(bounds({ start: 'last quarter', end: 'last month', timezone: 'Asia/Kolkata' })).toEqual([
     '2026-06-30T18:30:00.000Z',
     '2026-10-31T18:29:59.999Z',
@@ -139,11 +139,11 @@ test('a period begins the range with its first moment and ends it with its last'
   ]);
 });
 
-test('an unreadable end is refused also where it would be ignored', () => {
+test('an invalid end is refused even where it would be ignored', () => {
   expect(() => parseTimeRange({ end: 'soon' }, NOW)).toThrow(ApiError);
 });
 
-test('every instant in ISO form is read exactly', () => {
+test('every instant in ISO 8601 is parsed exactly', () => {
   fc.assert(
     fc.property(
       fc.date({ min: new Date(0), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true }),
@@ -155,7 +155,7 @@ test('every instant in ISO form is read exactly', () => {
   );
 });
 
-test('any text is read as a date or refused with an ApiError', () => {
+test('any text is parsed as a date or refused with an ApiError', () => {
   const parts = fc.constantFrom('2', '0', '-', ':', 'T', 'Z', '+', '.', ' ', '2026-03-04', '12:30', 'é');
   fc.assert(
     fc.property(fc.array(parts, { maxLength: 12 }), fc.string({ maxLength: 20 }), (texts, timezone) => {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { DAY_MS } from '../../src/dates/calendar.js';
 import { zoneOf } from '../../src/dates/zone.js';
 
-/** Zones with DST at midnight, at other hours, by half an hour, with odd offsets, with a day left out, and without DST. */
+/** Zones with DST changes at midnight, at other hours and by half an hour, with odd offsets, with a skipped day, and without DST. */
 const ZONES = [
   'UTC',
   'Europe/Berlin',
@@ -26,7 +26,7 @@ const FIRST = Date.UTC(1985, 0, 1);
 const LAST = Date.UTC(2030, 0, 1);
 const instants = fc.integer({ min: FIRST, max: LAST });
 
-/** `2026-03-04 12:30:45.678` in the zone, straight from Intl. */
+/** `2026-03-04 12:30:45` in the zone, from Intl. */
 function localText(instantMs: number, timeZone: string): string {
   return new Intl.DateTimeFormat('sv-SE', {
     timeZone,
@@ -61,7 +61,7 @@ test('the instant of a local time that exists shows that time, and it is the ear
   );
 });
 
-/** Every change of offset of a zone between two instants, found by halving from steps of six hours. */
+/** All offset changes of a zone between two instants, found by bisection in steps of six hours. */
 function transitions(name: string, from: number, to: number): number[] {
   const zone = zoneOf(name);
   const offset = (instant: number) => zone.toLocal(instant) - instant;
@@ -80,7 +80,7 @@ function transitions(name: string, from: number, to: number): number[] {
   return found;
 }
 
-test.each(ZONES)('around every change of the clock in %s, days hold exactly their instants', (name) => {
+test.each(ZONES)('around every clock change in %s, days start and end at the right instants', (name) => {
   const zone = zoneOf(name);
   const years = [
     [2005, 2012],
@@ -95,28 +95,28 @@ test.each(ZONES)('around every change of the clock in %s, days hold exactly thei
       const dayOf = (instant: number) => localText(instant, name).slice(0, 10);
       const day = textOf(midnight).slice(0, 10);
       expect([dayOf(start), dayOf(end)], `${name} ${day}`).toEqual([day, day]);
-      // A clock put back over midnight shows the day before once more; the day itself starts no earlier.
+      // A clock that is set back across midnight repeats the end of the previous day; the day starts at its first midnight.
       expect(dayOf(start - 1) < day, `${name} start of ${day}`).toBe(true);
       expect(dayOf(end + 1) > day, `${name} end of ${day}`).toBe(true);
     }
   }
 });
 
-test('a time inside a gap is moved by the length of the gap, as the clock was', () => {
+test('a time in a gap is moved forward by the length of the gap', () => {
   // 02:30 of 29 March 2026 does not exist in Berlin: it is 03:30 summer time.
   expect(zoneOf('Europe/Berlin').toInstant(Date.UTC(2026, 2, 29, 2, 30))).toBe(Date.UTC(2026, 2, 29, 1, 30));
 });
 
-test('of a repeated time the first one is meant', () => {
+test('a repeated time means its first occurrence', () => {
   expect(zoneOf('Europe/Berlin').toInstant(Date.UTC(2026, 9, 25, 2, 30))).toBe(Date.UTC(2026, 9, 25, 0, 30));
 });
 
-test('a day without its midnight begins when the clock jumps', () => {
+test('a day without midnight starts at the clock change', () => {
   const midnight = Date.UTC(2018, 10, 4);
   expect(zoneOf('America/Sao_Paulo').dayStart(midnight)).toBe(Date.UTC(2018, 10, 4, 3));
 });
 
-test('a day that the zone left out has no instants', () => {
+test('a day that the zone skipped has no instants', () => {
   const zone = zoneOf('Pacific/Apia');
   const skipped = Date.UTC(2011, 11, 30);
   expect(zone.dayEnd(skipped)).toBe(zone.dayStart(skipped) - 1);
@@ -129,6 +129,6 @@ test.each(['Nowhere/Land', '', '+05:30', '-03', '../etc', 'UTC\0', "Europe/Berli
   },
 );
 
-test('names of zones are known in any case', () => {
+test('names of zones are case-insensitive', () => {
   expect(zoneOf('europe/berlin').name).toBe('Europe/Berlin');
 });

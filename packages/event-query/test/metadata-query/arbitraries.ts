@@ -6,7 +6,7 @@ const pick = <T>(values: readonly T[]) => fc.constantFrom(...values);
 const SPACES = ['', ' ', '  ', '\n', '\t', '\u00a0'];
 const GAPS = [' ', '  ', '\n ', '\t'];
 
-/** Between `quote`s; a backslash that cannot be taken for an escape may stand as it is. */
+/** Quotes a text. With `escapesAll`, escapes more than necessary; otherwise leaves a backslash that is no escape as it is. */
 function quoted(text: string, quote: string, escapesAll: boolean): string {
   const inner = text.replace(/["'`\\]/g, (unit, index: number) => {
     if (escapesAll || unit === quote) return `\\${unit}`;
@@ -18,7 +18,7 @@ function quoted(text: string, quote: string, escapesAll: boolean): string {
 const quotedTexts = (text: string) =>
   fc.tuple(pick(["'", '"', '`']), fc.boolean()).map(([quote, escapesAll]) => quoted(text, quote, escapesAll));
 
-/** Whether a value needs no quotes. */
+/** Whether a value can be written without quotes. */
 function isBare(text: string): boolean {
   const isPlain = /^[^\s()[\]'"`*:=!<>~][^\s()[\]]*( [^\s()[\]]+)*$/.test(text);
   return isPlain && !/(?:^| )(?:and|or|AND|OR)(?: |$)/.test(text);
@@ -27,7 +27,7 @@ function isBare(text: string): boolean {
 const valueTexts = (text: string) =>
   isBare(text) ? fc.oneof(fc.constant(text), quotedTexts(text)) : quotedTexts(text);
 
-const placeTexts = (keys: MetadataKeys) =>
+const pathTexts = (keys: MetadataKeys) =>
   fc
     .tuple(pick(SPACES), ...keys.map((key) => quotedTexts(key)))
     .map(([space, ...texts]) => `metadata${texts.map((text) => `${space}[${space}${text}${space}]`).join('')}`);
@@ -39,7 +39,7 @@ const conditionTexts = (condition: MetadataCondition, isNegated = false): fc.Arb
       ? fc.constant('*')
       : valueTexts(condition.type === 'equals' ? condition.text : String(condition.number));
   return fc
-    .tuple(placeTexts(condition.keys), pick(SPACES), pick(operators), pick(SPACES), values)
+    .tuple(pathTexts(condition.keys), pick(SPACES), pick(operators), pick(SPACES), values)
     .map((parts) => parts.join(''));
 };
 
@@ -48,7 +48,7 @@ const wrapped = (texts: fc.Arbitrary<string>) =>
 
 const eitherCase = (word: string) => pick([word, word.toLowerCase()]);
 
-/** Ways to write a query, with all that may be left out or put in. */
+/** Different ways to write a query: with optional white space, quotes, parentheses and operators. */
 export function queryTexts(query: MetadataQuery): fc.Arbitrary<string> {
   switch (query.type) {
     case 'not': {
@@ -74,7 +74,7 @@ export function queryTexts(query: MetadataQuery): fc.Arbitrary<string> {
   }
 }
 
-/** Queries over the given places, values and numbers, a few levels deep. */
+/** Queries over the given paths, values and numbers, a few levels deep. */
 export function queriesOver(
   keys: fc.Arbitrary<MetadataKeys>,
   texts: fc.Arbitrary<string>,
@@ -117,10 +117,10 @@ const NASTY = [
   'new\nline',
   '%',
 ];
-/** A few of them often, so that queries ask for what is there. */
+/** `a` and `b` occur often, so that queries match. */
 const KEYS = [...Array.from({ length: 5 }, () => ['a', 'b']).flat(), 'a.b', 'a=b', 'a\\.b', '', '0', ...NASTY];
 const WORDS = ['pro', 'Pro', '', 'null', 'true', 'a=b', 'rock and roll', 'or', '*', '-', ...NASTY];
-/** Numbers in texts, and texts that others take for numbers. */
+/** Numbers as text, and texts that other parsers would accept as numbers. */
 const NUMERIC = [
   ...['25', '25.0', '025', '+25', '-25', '.5', '5.', '1e3', '1E+3', '1e-3', '9007199254740993', '0.30000000000000004'],
   ...[
@@ -163,7 +163,7 @@ const inner = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 })).value;
 
-/** Metadata whose places and values the queries of {@link metadataQueries} ask for. */
+/** Metadata with the paths and values that {@link metadataQueries} use. */
 export const metadata: fc.Arbitrary<Metadata> = fc.oneof(
   { weight: 1, arbitrary: fc.constant(null) },
   {
@@ -179,12 +179,12 @@ const keysOf: fc.Arbitrary<MetadataKeys> = fc.oneof(
 );
 
 const FREQUENT = ['pro', '25', 'true', 'null', ''];
-const askedNumbers = pick([...NUMBERS, 24.999, 0.3, 9007199254740992, -1e308, Number.NaN]);
-const askedTexts = fc.oneof(pick(FREQUENT), pick([...WORDS, ...NUMERIC, ...NUMBERS.map(String)]));
+const queriedNumbers = pick([...NUMBERS, 24.999, 0.3, 9007199254740992, -1e308, Number.NaN]);
+const queriedTexts = fc.oneof(pick(FREQUENT), pick([...WORDS, ...NUMERIC, ...NUMBERS.map(String)]));
 
-export const metadataQueries = queriesOver(keysOf, askedTexts, askedNumbers);
+export const metadataQueries = queriesOver(keysOf, queriedTexts, queriedNumbers);
 
-/** Anything that can be written. */
+/** Queries with arbitrary keys, values and numbers. */
 export const anyQueries = queriesOver(
   fc
     .array(fc.string({ unit: 'binary', maxLength: 8 }), { minLength: 1, maxLength: 3 })

@@ -60,7 +60,7 @@ const FORMS: readonly ((text: string) => string)[] = [
   (text) => `NOT metadata[${text}] > 5 OR metadata[${text}][${text}] <= -1e3`,
 ];
 
-test('no key and no value of a query is part of a statement', () => {
+test('keys and values of a query never become part of the SQL text', () => {
   for (const form of FORMS) {
     const reference = sqlOf(form("'harmless'"));
     for (const text of HOSTILE.filter((each) => form(quoted(each)).length <= 10_000)) {
@@ -69,7 +69,7 @@ test('no key and no value of a query is part of a statement', () => {
   }
 });
 
-test('hostile keys and values are found where they are, and nowhere else', async () => {
+test('hostile keys and values match events that have them, and nothing else', async () => {
   const click = aClick({ workspaceId: String(WORKSPACE) });
   const leads = HOSTILE.flatMap((text, index) => [
     aLead({ click, eventId: idOf(NOW, 2 * index), timestampMs: NOW, metadata: { plan: text } }),
@@ -89,7 +89,7 @@ test('hostile keys and values are found where they are, and nowhere else', async
   }
 });
 
-test('half a surrogate pair is stored and found as U+FFFD', async () => {
+test('a lone surrogate is stored and found as U+FFFD', async () => {
   const workspace = WORKSPACE + 1;
   const click = aClick({ workspaceId: String(workspace) });
   const lead = aLead({ click, timestampMs: NOW, metadata: { 'a\ud800': 'b\udc00' } });

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** Ids of leads with these metadata, in the order of the list; the first is the newest. */
+/** Inserts a lead for each metadata, newest first, and returns their ids. */
 async function storeLeads(workspace: number, all: readonly Metadata[]): Promise<string[]> {
   const click = aClick({ workspaceId: String(workspace) });
   const leads = all.map((each, index) => ({
@@ -22,36 +22,36 @@ async function storeLeads(workspace: number, all: readonly Metadata[]): Promise<
   }));
   await insertLeads(
     database.client,
-    leads.map((facts) => aLead({ click, ...facts })),
+    leads.map((fields) => aLead({ click, ...fields })),
   );
   return leads.map(({ eventId }) => eventId);
 }
 
-async function askFor(workspace: number, query: string): Promise<string[]> {
+async function idsMatching(workspace: number, query: string): Promise<string[]> {
   const request = { event: 'leads', interval: 'all', limit: '1000', query };
   const scope = { workspaceId: workspaceId(workspace), programId: null };
   return (await pageOf(database, request, scope, { hasRemovedLinks: false })).ids;
 }
 
-test('a query finds exactly the leads whose metadata it describes', async () => {
-  const asked = metadataQueries.chain((query) => queryTexts(query).map((text) => ({ query, text })));
-  let telling = 0;
+test('a query finds exactly the leads whose metadata match it', async () => {
+  const queriesWithText = metadataQueries.chain((query) => queryTexts(query).map((text) => ({ query, text })));
+  let selective = 0;
   await fc.assert(
     fc.asyncProperty(
       fc.array(metadata, { minLength: 30, maxLength: 30 }),
-      fc.array(asked, { minLength: 60, maxLength: 60 }),
+      fc.array(queriesWithText, { minLength: 60, maxLength: 60 }),
       async (all, queries) => {
         const workspace = freshWorkspace();
         const ids = await storeLeads(workspace, all);
         for (const { query, text } of queries) {
           const expected = ids.filter((_id, index) => evaluate(query, all[index]!));
-          if (expected.length > 0 && expected.length < ids.length) telling += 1;
-          expect(await askFor(workspace, text), text).toEqual(expected);
+          if (expected.length > 0 && expected.length < ids.length) selective += 1;
+          expect(await idsMatching(workspace, text), text).toEqual(expected);
         }
       },
     ),
     { numRuns: 35, endOnFailure: true },
   );
-  // Otherwise the test would compare nothing with nothing.
-  expect(telling).toBeGreaterThan(500);
+  // Guards against a vacuous test: queries that match all or none prove little.
+  expect(selective).toBeGreaterThan(500);
 }, 300_000);

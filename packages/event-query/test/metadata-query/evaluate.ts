@@ -7,19 +7,19 @@ function isInner(value: Json): value is readonly Json[] | { readonly [key: strin
   return typeof value === 'object' && value !== null;
 }
 
-/** What stands at a place; undefined when nothing does. */
+/** The value at a path; undefined when there is none. */
 function at(metadata: Metadata, keys: readonly string[]): Json | undefined {
-  let place: Json | undefined = metadata ?? undefined;
+  let value: Json | undefined = metadata ?? undefined;
   for (const key of keys) {
-    if (place === undefined || !isInner(place)) return undefined;
-    place = new Map(Object.entries(place)).get(key);
+    if (value === undefined || !isInner(value)) return undefined;
+    value = new Map(Object.entries(value)).get(key);
   }
-  return place;
+  return value;
 }
 
 const DECIMAL = /^[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)(e[+-]?[0-9]+)?$/i;
 
-function meets(metadata: Metadata, condition: MetadataCondition): boolean {
+function matches(metadata: Metadata, condition: MetadataCondition): boolean {
   const value = at(metadata, condition.keys);
   if (value === undefined) return false;
   if (condition.type === 'exists') return true;
@@ -31,7 +31,7 @@ function meets(metadata: Metadata, condition: MetadataCondition): boolean {
   return { '>': number > limit, '>=': number >= limit, '<': number < limit, '<=': number <= limit }[operator];
 }
 
-/** What a query says of an event's metadata, worked out without SQL. */
+/** Evaluates a query on an event's metadata, without SQL. */
 export function evaluate(query: MetadataQuery, metadata: Metadata): boolean {
   switch (query.type) {
     case 'and':
@@ -41,6 +41,6 @@ export function evaluate(query: MetadataQuery, metadata: Metadata): boolean {
     case 'not':
       return !evaluate(query.of, metadata);
     default:
-      return meets(metadata, query);
+      return matches(metadata, query);
   }
 }

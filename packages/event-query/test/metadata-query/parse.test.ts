@@ -21,7 +21,7 @@ const compares = (operator: '>' | '>=' | '<' | '<=', number: number): MetadataQu
 const [a, b, c] = [equals('a', '1'), equals('b', '2'), equals('c', '3')];
 const [A, B, C] = ["metadata['a']:1", "metadata['b']:2", "metadata['c']:3"];
 
-describe('a query means', () => {
+describe('a query is parsed:', () => {
   test.each<[string, MetadataQuery]>([
     ["metadata['plan']:'pro'", equals('plan', 'pro')],
     ['metadata["plan"]="pro"', equals('plan', 'pro')],
@@ -39,7 +39,7 @@ describe('a query means', () => {
     ["metadata['n'] >= '-2.5e-3'", compares('>=', -0.0025)],
     ["metadata['n']<+.5", compares('<', 0.5)],
     ["metadata['n']<=5.", compares('<=', 5)],
-    // What is no number is compared with nothing.
+    // Comparing with a text that is no number matches nothing.
     ["metadata['n']>abc", compares('>', Number.NaN)],
     ["metadata['n'] < '1_000'", compares('<', Number.NaN)],
     ["metadata['n']>*", compares('>', Number.NaN)],
@@ -79,13 +79,13 @@ describe('a query means', () => {
     ['salt And pepper', 'salt And pepper'],
     ['more or-else', 'more or-else'],
     ['😀', '😀'],
-  ])('the bare value %s ends where the query does', (text, value) => {
+  ])('the bare value %s extends to the end of the condition', (text, value) => {
     expect(parseMetadataQuery(`metadata['a']:${text}`)).toEqual(equals('a', value));
     expect(parseMetadataQuery(`( metadata['a']:${text})`)).toEqual(equals('a', value));
     expect(parseMetadataQuery(`metadata['a']: ${text} and ${B}`)).toEqual(and(equals('a', value), b));
   });
 
-  test.each(['OR', 'and', 'or-else', 'Or'])('%s behind the operator is a value', (text) => {
+  test.each(['OR', 'and', 'or-else', 'Or'])('%s after the operator is a value', (text) => {
     expect(parseMetadataQuery(`metadata['a']:${text}`)).toEqual(equals('a', text));
     expect(parseMetadataQuery(`metadata['a']=${text} AND ${B}`)).toEqual(and(equals('a', text), b));
   });
@@ -109,7 +109,7 @@ describe('a query means', () => {
   });
 });
 
-describe('a malformed query is refused with the place and what was expected:', () => {
+describe('a malformed query is refused with the position and what was expected:', () => {
   const VALUE = 'a value or \\*';
   const OPERATOR = '\\[ or one of : = != > >= < <=';
   const CONDITION = "metadata\\['…'\\], NOT or \\(";
@@ -155,7 +155,7 @@ describe('a malformed query is refused with the place and what was expected:', (
     [`(${A} AND)`, 21, CONDITION],
     [String.raw`metadata['a']:'x\'`, 15, "' to close the text that begins here"],
     ["metadata['a']:'x\\", 15, "' to close the text that begins here"],
-    // Characters are counted, not the units that emoji take two of.
+    // Positions count characters; an emoji is one character, but two UTF-16 code units.
     ["metadata['😀😀']:'😀' x", 20, 'AND, OR or the end'],
   ])('%s', (text, position, expected) => {
     expect(() => parseMetadataQuery(text)).toThrow(
@@ -168,7 +168,7 @@ describe('a malformed query is refused with the place and what was expected:', (
     );
   });
 
-  test('no more than 20 levels and 50 conditions', () => {
+  test('at most 20 levels and 50 conditions are accepted', () => {
     const nested = (levels: number) => `${'('.repeat(levels)}${A}${')'.repeat(levels)}`;
     expect(parseMetadataQuery(nested(20))).toEqual(a);
     expect(() => parseMetadataQuery(nested(21))).toThrow('at character 22');
@@ -179,7 +179,7 @@ describe('a malformed query is refused with the place and what was expected:', (
   });
 });
 
-test('whatever can be asked can be written, and is read as it was meant', () => {
+test('any query can be written, and parses to the same query', () => {
   const written = anyQueries.chain((query) => queryTexts(query).map((text) => ({ query, text })));
   fc.assert(
     fc.property(written, ({ query, text }) => {
@@ -202,7 +202,7 @@ const pieces = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 3 }),
 );
 
-test('any text is a query, or a fault at one of its characters or behind them', () => {
+test('any text is a query, or an error with a position in the text or at its end', () => {
   const texts = fc.oneof(
     fc.array(pieces, { maxLength: 60 }).map((parts) => parts.join('')),
     fc.string({ unit: 'binary', maxLength: 200 }),
@@ -228,7 +228,7 @@ test.each([
   ...["metadata['a']:'", "metadata['a']:", "metadata['", "metadata['a']:x ", "(metadata['a']:1) AND ", 'NOT('].map(
     (text) => text,
   ),
-])('ten thousand characters of %j are read in an instant', (piece) => {
+])('ten thousand characters of %j are parsed in linear time', (piece) => {
   const text = piece.repeat(Math.ceil(10_000 / piece.length)).slice(0, 10_000);
   const texts = [
     text,

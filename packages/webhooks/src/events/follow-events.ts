@@ -1,6 +1,6 @@
 import type { Catalog, WebhookRecord } from '@waymark/catalog';
 import { formatResourceId, type WebhookTrigger } from '@waymark/contract';
-import { type EventTableKind, type RowSubjects, rowSubjects } from '@waymark/event-format';
+import { type EventTableKind, type RowIds, rowIds } from '@waymark/event-format';
 import type { WebhookJob, WebhookJobsOf } from '@waymark/event-queue';
 import { jobText, webhookJobId } from '../delivery/webhook-job.js';
 
@@ -17,10 +17,10 @@ export interface FollowEventsParts {
 
 const EVENTS_PER_JOB = 100;
 
-function byWorkspace(kind: EventTableKind, rows: readonly string[]): Map<string, RowSubjects[]> {
-  const events = new Map<string, RowSubjects[]>();
+function byWorkspace(kind: EventTableKind, rows: readonly string[]): Map<string, RowIds[]> {
+  const events = new Map<string, RowIds[]>();
   for (const row of rows) {
-    const event = rowSubjects(kind, row);
+    const event = rowIds(kind, row);
     if (event === undefined) continue;
     const known = events.get(event.workspaceId);
     if (known === undefined) events.set(event.workspaceId, [event]);
@@ -29,7 +29,7 @@ function byWorkspace(kind: EventTableKind, rows: readonly string[]): Map<string,
   return events;
 }
 
-function jobsFor(webhook: WebhookRecord, event: WebhookTrigger, batchId: string, events: readonly RowSubjects[]) {
+function jobsFor(webhook: WebhookRecord, event: WebhookTrigger, batchId: string, events: readonly RowIds[]) {
   const jobs: WebhookJob[] = [];
   for (let start = 0; start < events.length; start += EVENTS_PER_JOB) {
     const eventIds = events.slice(start, start + EVENTS_PER_JOB).map(({ eventId }) => eventId);
@@ -46,11 +46,7 @@ function jobsFor(webhook: WebhookRecord, event: WebhookTrigger, batchId: string,
  */
 export function createEventFollower({ catalog }: FollowEventsParts): WebhookJobsOf {
   /** Links themselves say which webhooks list them. Folders are looked at when it is delivered. */
-  async function concerned(
-    { id, workspaceId, linkScope }: WebhookRecord,
-    trigger: WebhookTrigger,
-    events: RowSubjects[],
-  ) {
+  async function concerned({ id, workspaceId, linkScope }: WebhookRecord, trigger: WebhookTrigger, events: RowIds[]) {
     if (trigger !== 'link.clicked' || linkScope !== 'links') return events;
     const numbers = [...new Set(events.map(({ linkId }) => linkId))];
     const idByNumber = new Map(numbers.map((number) => [number, formatResourceId('link', number)]));
@@ -62,7 +58,7 @@ export function createEventFollower({ catalog }: FollowEventsParts): WebhookJobs
   return async ({ kind, batchId, rows }) => {
     const trigger = TRIGGER_OF[kind];
     const jobs: WebhookJob[] = [];
-    const follow = async ([workspace, events]: [string, RowSubjects[]]) => {
+    const follow = async ([workspace, events]: [string, RowIds[]]) => {
       for (const webhook of await catalog.webhooks.active(formatResourceId('workspace', workspace))) {
         if (!webhook.triggers.includes(trigger)) continue;
         jobs.push(...jobsFor(webhook, trigger, batchId, await concerned(webhook, trigger, events)));

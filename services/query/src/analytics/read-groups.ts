@@ -3,7 +3,7 @@ import {
   type BoundAnalytics,
   type CountedGroup,
   countedGroups,
-  countedKind,
+  firstNonEmptyRead,
   planAnalytics,
   planAnalyticsCount,
   printAnalytics,
@@ -16,7 +16,7 @@ import type { Reads } from '../reads.js';
  * @throws ApiError when ClickHouse gave up or is away
  */
 export async function readGroups(reads: Reads, request: BoundAnalytics): Promise<readonly CountedGroup[]> {
-  const bound = countedKind(request);
+  const bound = firstNonEmptyRead(request);
   if (bound === undefined) return [];
   const removed = await reads.removedLinks(bound);
   const events = await reads.sum(planAnalyticsCount(request, removed));

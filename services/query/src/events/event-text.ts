@@ -1,5 +1,5 @@
 import type { EventKind, Link } from '@waymark/contract';
-import { type PayloadParts, readPayload, type SaleParts } from '@waymark/event-format';
+import { type PayloadParts, type SaleParts, splitPayload } from '@waymark/event-format';
 
 /** A row of a page of events, in the order of the plan's columns; name and customer are of leads and sales only. */
 export type EventPageRow = readonly [
@@ -40,7 +40,7 @@ function deprecatedSaleText({ amount, invoiceId, paymentProcessor }: SaleParts):
  */
 export function eventText(kind: EventKind, row: EventPageRow, link: LinkTexts, customer: string): string {
   const [id, timestamp, , payload, ipText, eventName = ''] = row;
-  const parts = readPayload(payload);
+  const parts = splitPayload(payload);
   const ip = JSON.stringify(ipText);
   const click = `"click":${parts.click},"ip":${ip}},"link":${link.link}`;
   const deprecated = deprecatedText(parts, link, ip);

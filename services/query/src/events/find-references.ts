@@ -1,6 +1,6 @@
 import { API_READ, type Catalog, isFolderHidden, type LinkSight, normaliseKey } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
-import { type LinkReference, linkNames, type ParsedFilters } from '@waymark/event-query';
+import { externalLinkIds, type LinkReference, type ParsedFilters } from '@waymark/event-query';
 
 async function findLink(catalog: Catalog, { workspaceId, sight }: Caller, reference: LinkReference): Promise<string> {
   const found =
@@ -21,7 +21,7 @@ async function findNamedLinks(
   parsed: ParsedFilters,
 ): Promise<ReadonlyMap<string, string>> {
   const found = await Promise.all(
-    linkNames(parsed).map(async (name) => [name, (await catalog.links.find(workspaceId, name))?.id] as const),
+    externalLinkIds(parsed).map(async (name) => [name, (await catalog.links.find(workspaceId, name))?.id] as const),
   );
   return new Map(found.filter((pair): pair is [string, string] => pair[1] !== undefined));
 }
@@ -43,7 +43,7 @@ async function checkFolder(catalog: Catalog, { workspaceId, sight }: Caller, fol
 /** Ids of what a request names in the caller's own words. */
 export interface References {
   readonly linkId: string | undefined;
-  readonly linkIdByName: ReadonlyMap<string, string>;
+  readonly linkIdByExternalId: ReadonlyMap<string, string>;
   /** Undefined = the request names none, or there is none. */
   readonly customerId: string | undefined;
   /** There are folders that the caller must not see. */
@@ -60,12 +60,12 @@ export async function findReferences(catalog: Catalog, caller: Caller, parsed: P
   const customer = parsed.filters.find(({ type }) => type === 'customer');
   const externalId =
     customer?.type === 'customer' && customer.customer.by === 'externalId' ? customer.customer.externalId : undefined;
-  const [linkId, linkIdByName, found, hidesFolders] = await Promise.all([
+  const [linkId, linkIdByExternalId, found, hidesFolders] = await Promise.all([
     parsed.link && findLink(catalog, caller, parsed.link),
     findNamedLinks(catalog, workspaceId, parsed),
     externalId === undefined ? undefined : catalog.customers.findByExternalId(workspaceId, externalId),
     catalog.hiddenFolders.anyFor(workspaceId, caller.sight),
     parsed.folderId && checkFolder(catalog, caller, parsed.folderId),
   ]);
-  return { linkId, linkIdByName, customerId: found?.id, hidesFolders };
+  return { linkId, linkIdByExternalId, customerId: found?.id, hidesFolders };
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type BoundRequest, edgeOf, listText, type PageEdge, untilEdge } from '@waymark/event-query';
+import { type BoundRequest, type FirstPageHint, hintOf, listKey, narrowToHint } from '@waymark/event-query';
 import { LRUCache } from 'lru-cache';
 import type { EventPageRow } from './event-text.js';
 
@@ -24,20 +24,20 @@ export interface PageEdges {
 }
 
 export function createPageEdges(): PageEdges {
-  const edges = new LRUCache<string, PageEdge>({ max: LISTS_KEPT });
+  const edges = new LRUCache<string, FirstPageHint>({ max: LISTS_KEPT });
   return {
     of(bound) {
-      const text = listText(bound);
+      const text = listKey(bound);
       if (text === undefined) return OTHER_PAGE;
       // Lists of links make the text long.
       const key = createHash('sha1').update(text).digest('base64');
       const edge = edges.get(key);
-      const near = edge && untilEdge(bound, edge);
+      const near = edge && narrowToHint(bound, edge);
       return {
         near,
         remember(rows) {
           const last = rows[bound.page.limit - 1];
-          if (last !== undefined) edges.set(key, edgeOf(bound, Date.parse(last[1])));
+          if (last !== undefined) edges.set(key, hintOf(bound, Date.parse(last[1])));
           // Some of it were taken away: it would be looked for in vain each time.
           else if (near !== undefined) edges.delete(key);
         },

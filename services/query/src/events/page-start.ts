@@ -1,12 +1,12 @@
 import {
   type BoundRequest,
-  type PlanFacts,
+  type PlannerStats,
   planFirstEvent,
-  planHead,
-  planSlot,
+  planPartialSlotCount,
+  planStartSlot,
   print,
   printCount,
-  printSlot,
+  printStartSlot,
 } from '@waymark/event-query';
 import type { Reads } from '../reads.js';
 
@@ -14,7 +14,11 @@ import type { Reads } from '../reads.js';
  * Where a far page begins; undefined = beyond the end. No fact when it begins so near that it is found by passing over what
  * lies before it.
  */
-export async function findStart(reads: Reads, bound: BoundRequest, facts: PlanFacts): Promise<PlanFacts | undefined> {
+export async function findStart(
+  reads: Reads,
+  bound: BoundRequest,
+  facts: PlannerStats,
+): Promise<PlannerStats | undefined> {
   const firstEvent = planFirstEvent(bound, facts);
   if (firstEvent !== undefined) {
     const [event] = await reads.run<[id: string, timestamp: string]>(print(firstEvent));
@@ -22,11 +26,11 @@ export async function findStart(reads: Reads, bound: BoundRequest, facts: PlanFa
     const [id, timestamp] = event;
     return { start: { type: 'event', first: { timeMs: Date.parse(timestamp), id } } };
   }
-  const head = planHead(bound, facts);
+  const head = planPartialSlotCount(bound, facts);
   const [count] = head === undefined ? [] : await reads.run<[string]>(printCount(head));
-  const slot = planSlot(bound, facts, BigInt(count?.[0] ?? 0));
+  const slot = planStartSlot(bound, facts, BigInt(count?.[0] ?? 0));
   if (slot === undefined) return {};
-  const [found] = await reads.run<[slot: string, before: string]>(printSlot(slot));
+  const [found] = await reads.run<[slot: string, before: string]>(printStartSlot(slot));
   if (found === undefined) return undefined;
   const [start, before] = found;
   return { start: { type: 'slot', slotMs: Date.parse(start), offset: slot.offset - BigInt(before) } };

@@ -2,9 +2,9 @@ import {
   type BoundRequest,
   isBeyondEnd,
   isFarPage,
-  type PlanFacts,
+  type PlannerStats,
   plan,
-  planCount,
+  planRangeCount,
   print,
 } from '@waymark/event-query';
 import type { Reads } from '../reads.js';
@@ -20,13 +20,13 @@ import { findStart } from './page-start.js';
 export async function readPage(reads: Reads, bound: BoundRequest): Promise<readonly EventPageRow[]> {
   if (bound.isEmpty) return [];
   const [events, removed, allowed] = await Promise.all([
-    reads.sum(planCount(bound)),
+    reads.sum(planRangeCount(bound)),
     reads.removedLinks(bound),
     reads.allowedLinks(bound),
   ]);
   if (events !== undefined && isBeyondEnd(bound, events)) return [];
   const facts = { ...allowed, ...removed, linkEvents: await reads.linkEvents(bound, allowed) };
-  const read = (part: BoundRequest, start: PlanFacts) =>
+  const read = (part: BoundRequest, start: PlannerStats) =>
     reads.run<EventPageRow>(print(plan(part, { ...facts, ...start })));
 
   const { near, remember } = reads.pageEdges.of(bound);

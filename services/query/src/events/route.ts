@@ -1,6 +1,6 @@
 import { type Catalog, linkSight } from '@waymark/catalog';
 import { eventSchema, eventsQuerySchema } from '@waymark/contract';
-import { bind, checkDateRange, openCursor, parse, writeCursor } from '@waymark/event-query';
+import { bind, checkDateRange, formatCursor, parse, parseCursor } from '@waymark/event-query';
 import { type App, jsonArray, sendJsonText } from '@waymark/http-kit';
 import { z } from 'zod';
 import type { InTurn } from '../in-turn.js';
@@ -38,7 +38,7 @@ export async function eventRoutes(app: App, parts: EventRouteParts): Promise<voi
     async (request, reply) => {
       const { workspace, query } = request;
       const list = { query, workspaceId: workspace.id };
-      const cursor = openCursor(list);
+      const cursor = parseCursor(list);
       const nowMs = cursor?.nowMs ?? now();
       const parsed = parse(query, nowMs, cursor);
       checkDateRange(workspace.plan, parsed.range, Date.parse(workspace.createdAt));
@@ -54,7 +54,7 @@ export async function eventRoutes(app: App, parts: EventRouteParts): Promise<voi
       });
       const last = rows.length === query.limit ? rows.at(-1) : undefined;
       if (last !== undefined) {
-        reply.header('link', nextLink(query, writeCursor({ nowMs, after: positionOf(last) }, list)));
+        reply.header('link', nextLink(query, formatCursor({ nowMs, after: positionOf(last) }, list)));
       }
       const items = await pageItems({ ...parts, ...texts, ...ahead }, caller, parsed.kind, rows);
       return sendJsonText(reply, jsonArray(items));

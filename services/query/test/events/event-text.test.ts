@@ -1,12 +1,12 @@
 import { createEventId, deletedCustomer, type Link, PAYMENT_PROCESSORS, TRIGGERS } from '@waymark/contract';
 import {
-  type ClickFacts,
+  type ClickFields,
   clickRow,
   EVENT_TABLES,
   type EventRow,
   leadRow,
-  readPayload,
   saleRow,
+  splitPayload,
 } from '@waymark/event-format';
 import { aLinkRecord } from '@waymark/test-kit';
 import fc from 'fast-check';
@@ -62,12 +62,12 @@ const LINK_NUMBER = '77';
 const link = { ...aLinkRecord(), password: null, tags: [], clicks: 3 } as unknown as Link;
 const CUSTOMER = deletedCustomer('cus_1');
 
-function factsOf(facts: Omit<ClickFacts, 'workspaceId' | 'linkId'>): ClickFacts {
+function factsOf(facts: Omit<ClickFields, 'workspaceId' | 'linkId'>): ClickFields {
   return { workspaceId: '1', linkId: LINK_NUMBER, ...facts };
 }
 
 /** The fields that every event has, from the facts it was recorded with. */
-function commonFields(facts: ClickFacts) {
+function commonFields(facts: ClickFields) {
   const click = {
     id: facts.clickId,
     timestamp: new Date(facts.timestampMs).toISOString(),
@@ -167,6 +167,6 @@ test('a sale is answered with exactly what it was recorded with', () => {
 test.each(['', '{}', '{"v":2,"click":{"id":"x"}}', '{"v":1,"click":{"id":"x","qr":true}}', '{"v":1,"qr":false}}'])(
   'the payload %s is refused, not answered half',
   (payload) => {
-    expect(() => readPayload(payload)).toThrow('version 1');
+    expect(() => splitPayload(payload)).toThrow('version 1');
   },
 );

@@ -17,11 +17,11 @@ import {
   type WorldConversion,
 } from './world.js';
 
-/** A request as its caller means it. The answer to it is worked out here without SQL and without our parser. */
-export interface Wish {
+/** A request in structured form, from which this file computes the expected result without SQL and without the parser. */
+export interface RequestSpec {
   readonly event: EventKind;
-  readonly range: WishedRange;
-  readonly lists: Partial<Record<MultiValueFilter, WishedList>>;
+  readonly range: RangeSpec;
+  readonly lists: Partial<Record<MultiValueFilter, ListSpec>>;
   readonly root: boolean | undefined;
   readonly saleType: 'new' | 'recurring' | undefined;
   readonly metadata: { readonly query: MetadataQuery; readonly text: string } | undefined;
@@ -32,46 +32,47 @@ export interface Wish {
   readonly limit: number;
 }
 
-export interface WishedList {
+export interface ListSpec {
   readonly include: readonly string[];
   readonly exclude: readonly string[];
 }
 
-export type WishedRange =
+export type RangeSpec =
   | { readonly type: 'times'; readonly startMs: number; readonly endMs: number }
   | { readonly type: 'days'; readonly start: string; readonly end: string; readonly zone: string }
   | { readonly type: 'interval'; readonly interval: '24h' | 'mtd' | 'ytd' | 'all'; readonly zone: string };
 
-/** The workspace's own program in every test. */
+/** The program of the workspace in every test. */
 export const OWN_PROGRAM = 1;
 
-export function queryOf(wish: Wish): Record<string, string> {
-  const lists = Object.entries(wish.lists).map(([name, list]): [string, string] => [name, listText(list)]);
+/** The query parameters of the request. */
+export function queryOf(spec: RequestSpec): Record<string, string> {
+  const lists = Object.entries(spec.lists).map(([name, list]): [string, string] => [name, listText(list)]);
   const optional: [string, string | number | boolean | undefined][] = [
-    ['root', wish.root],
-    ['saleType', wish.saleType],
-    ['query', wish.metadata?.text],
-    ['programId', wish.program && programId(wish.program)],
-    ['customerId', wish.customer && customerId(wish.customer)],
+    ['root', spec.root],
+    ['saleType', spec.saleType],
+    ['query', spec.metadata?.text],
+    ['programId', spec.program && programId(spec.program)],
+    ['customerId', spec.customer && customerId(spec.customer)],
   ];
   const given = optional.filter(([, value]) => value !== undefined).map(([name, value]) => [name, String(value)]);
   return {
-    event: wish.event,
-    ...rangeQuery(wish.range),
+    event: spec.event,
+    ...rangeQuery(spec.range),
     ...Object.fromEntries(lists),
     ...Object.fromEntries(given),
-    sortOrder: wish.order,
-    page: String(wish.page),
-    limit: String(wish.limit),
+    sortOrder: spec.order,
+    page: String(spec.page),
+    limit: String(spec.limit),
   };
 }
 
-function listText({ include, exclude }: WishedList): string {
+function listText({ include, exclude }: ListSpec): string {
   if (include.length === 0) return exclude.length === 0 ? '' : `-${exclude.join(',')}`;
   return [...include, ...exclude.map((value) => `-${value}`)].join(',');
 }
 
-function rangeQuery(range: WishedRange): Record<string, string> {
+function rangeQuery(range: RangeSpec): Record<string, string> {
   switch (range.type) {
     case 'times':
       return { start: new Date(range.startMs).toISOString(), end: new Date(range.endMs).toISOString() };
@@ -91,8 +92,8 @@ export function dayIn(zone: string, ms: number): string {
   return format.format(ms);
 }
 
-/** Whether the range has the instant. */
-export function isInRange(range: WishedRange, ms: number): boolean {
+/** Whether the instant is in the range. */
+export function isInRange(range: RangeSpec, ms: number): boolean {
   if (range.type === 'times') {
     return ms >= Math.min(range.startMs, range.endMs) && ms <= Math.max(range.startMs, range.endMs);
   }
@@ -107,7 +108,7 @@ export function isInRange(range: WishedRange, ms: number): boolean {
   return day <= today && day.startsWith(prefix);
 }
 
-/** Values of a URL's query that belong to a UTM parameter. */
+/** The value of a UTM parameter of the URL; `''` when absent. */
 export function utm(url: string, name: string): string {
   return url.includes('?') ? (new URLSearchParams(url.slice(url.indexOf('?') + 1)).get(name) ?? '') : '';
 }
@@ -116,7 +117,7 @@ function fold(text: string): string {
   return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
-/** Whether the event has this value of the attribute that the filter speaks of. */
+/** Whether the attribute that the filter tests has this value. */
 function has(world: World, event: WorldClick | WorldConversion, parameter: MultiValueFilter, value: string): boolean {
   const click = 'click' in event ? event.click : event;
   const link = world.links.find(({ number }) => number === click.link)!;
@@ -168,9 +169,9 @@ function passesList(
   world: World,
   event: WorldClick | WorldConversion,
   parameter: MultiValueFilter,
-  list: WishedList,
+  list: ListSpec,
 ): boolean {
-  // Clicks have no name: the filter is not applied to them.
+  // Clicks have no event name; the filter does not apply to them.
   if (parameter === 'eventName' && !('click' in event)) return true;
   const hasAny = (values: readonly string[]) => values.some((value) => has(world, event, parameter, value));
   return (list.include.length === 0 || hasAny(list.include)) && !hasAny(list.exclude);
@@ -181,26 +182,26 @@ function isOfCustomer(world: World, event: WorldClick | WorldConversion, custome
   return world.leads.some((lead) => lead.customer === customer && lead.click.id === event.id);
 }
 
-/** Whether the event meets all that the wish asks for, its kind apart. */
-export function passes(world: World, wish: Wish, event: WorldClick | WorldConversion): boolean {
+/** Whether the event passes all filters of the request. Does not check the event kind. */
+export function passes(world: World, spec: RequestSpec, event: WorldClick | WorldConversion): boolean {
   const click = 'click' in event ? event.click : event;
   const link = world.links.find(({ number }) => number === click.link)!;
   return (
     !link.isRemoved &&
-    isInRange(wish.range, event.timeMs) &&
-    Object.entries(wish.lists).every(([name, list]) => passesList(world, event, name as MultiValueFilter, list)) &&
-    (wish.root === undefined || wish.root === (link.key === '_root')) &&
-    (wish.program === undefined || (wish.program === OWN_PROGRAM && link.program === wish.program)) &&
-    (wish.customer === undefined || isOfCustomer(world, event, wish.customer)) &&
-    (wish.metadata === undefined || !('click' in event) || evaluate(wish.metadata.query, event.metadata)) &&
-    (wish.saleType === undefined || wish.event !== 'sales' || ('saleType' in event && event.saleType === wish.saleType))
+    isInRange(spec.range, event.timeMs) &&
+    Object.entries(spec.lists).every(([name, list]) => passesList(world, event, name as MultiValueFilter, list)) &&
+    (spec.root === undefined || spec.root === (link.key === '_root')) &&
+    (spec.program === undefined || (spec.program === OWN_PROGRAM && link.program === spec.program)) &&
+    (spec.customer === undefined || isOfCustomer(world, event, spec.customer)) &&
+    (spec.metadata === undefined || !('click' in event) || evaluate(spec.metadata.query, event.metadata)) &&
+    (spec.saleType === undefined || spec.event !== 'sales' || ('saleType' in event && event.saleType === spec.saleType))
   );
 }
 
-/** Ids of the page, worked out from the events one by one. */
-export function answerTo(world: World, wish: Wish): string[] {
-  const found = eventsOf(world, wish.event).filter((event) => passes(world, wish, event));
+/** The expected ids of the page, found by checking all events one by one. */
+export function expectedIds(world: World, spec: RequestSpec): string[] {
+  const found = eventsOf(world, spec.event).filter((event) => passes(world, spec, event));
   const ascending = found.sort((a, b) => a.timeMs - b.timeMs || (a.id < b.id ? -1 : 1)).map(({ id }) => id);
-  const ordered = wish.order === 'asc' ? ascending : ascending.reverse();
-  return ordered.slice((wish.page - 1) * wish.limit, wish.page * wish.limit);
+  const ordered = spec.order === 'asc' ? ascending : ascending.reverse();
+  return ordered.slice((spec.page - 1) * spec.limit, spec.page * spec.limit);
 }

@@ -2,9 +2,19 @@ import { eventsQuerySchema } from '@waymark/contract';
 import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type BoundRequest, bind, edgeOf, listText, openCursor, parse, plan, print, untilEdge } from '../src/index.js';
-import { wishes, worlds } from './arbitraries.js';
-import { OWN_PROGRAM, queryOf, type Wish, type WishedRange } from './wish.js';
+import {
+  type BoundRequest,
+  bind,
+  hintOf,
+  listKey,
+  narrowToHint,
+  parse,
+  parseCursor,
+  plan,
+  print,
+} from '../src/index.js';
+import { requestSpecs, worlds } from './arbitraries.js';
+import { OWN_PROGRAM, queryOf, type RangeSpec, type RequestSpec } from './request-spec.js';
 import { NOW, programId, store, workspaceId } from './world.js';
 
 let database: TestDatabase;
@@ -24,7 +34,7 @@ const NO_FILTER = {
 
 function boundOf(query: Record<string, string>, workspace = workspaceId(1)): BoundRequest {
   const valid = eventsQuerySchema.parse(query);
-  const cursor = openCursor({ query: valid, workspaceId: workspace });
+  const cursor = parseCursor({ query: valid, workspaceId: workspace });
   return bind(parse(valid, NOW, cursor), { workspaceId: workspace, programId: programId(OWN_PROGRAM) });
 }
 
@@ -35,8 +45,8 @@ async function rowsOf(bound: BoundRequest): Promise<string[][]> {
 
 const times = fc.integer({ min: NOW - 45 * 86_400_000, max: NOW });
 
-/** Two ranges, of which the later one begins no later in the order of the list. */
-function rangesOf(order: Wish['order'], some: readonly number[]): [WishedRange, WishedRange] {
+/** Two overlapping ranges. In the sort order of the list, the second one begins before the first or at the same place. */
+function rangesOf(order: RequestSpec['order'], some: readonly number[]): [RangeSpec, RangeSpec] {
   const [a = 0, b = 0, c = 0, d = 0] = some.toSorted((one, other) => one - other);
   const [old, young] = [
     { type: 'times', startMs: a, endMs: c } as const,
@@ -45,38 +55,38 @@ function rangesOf(order: Wish['order'], some: readonly number[]): [WishedRange, 
   return order === 'asc' ? [young, old] : [old, young];
 }
 
-it('a full page until the edge of an earlier one is the page of the whole range', async () => {
+it('a full page from the narrowed range equals the page of the whole range', async () => {
   let compared = 0;
-  const lists = fc.record({ wish: wishes, isFiltered: fc.boolean() }).map(({ wish, isFiltered }): Wish => {
-    const { event, order, range } = wish;
+  const lists = fc.record({ spec: requestSpecs, isFiltered: fc.boolean() }).map(({ spec, isFiltered }): RequestSpec => {
+    const { event, order, range } = spec;
     const first = { page: 1, limit: 2 };
-    return isFiltered ? { ...wish, ...first, metadata: undefined } : { ...NO_FILTER, ...first, event, order, range };
+    return isFiltered ? { ...spec, ...first, metadata: undefined } : { ...NO_FILTER, ...first, event, order, range };
   });
   const bounds = fc.array(times, { minLength: 4, maxLength: 4 });
-  const asks = fc.array(fc.tuple(lists, bounds), { minLength: 10, maxLength: 10 });
+  const requests = fc.array(fc.tuple(lists, bounds), { minLength: 10, maxLength: 10 });
   await fc.assert(
-    fc.asyncProperty(worlds, asks, async (world, asked) => {
+    fc.asyncProperty(worlds, requests, async (world, cases) => {
       await store(database, world);
-      for (const [wish, some] of asked) {
-        const [before, now] = rangesOf(wish.order, some).map((range) =>
-          boundOf(queryOf({ ...wish, range }), workspaceId(world.workspace)),
+      for (const [spec, some] of cases) {
+        const [before, now] = rangesOf(spec.order, some).map((range) =>
+          boundOf(queryOf({ ...spec, range }), workspaceId(world.workspace)),
         ) as [BoundRequest, BoundRequest];
         const last = before.isEmpty ? undefined : (await rowsOf(before))[before.page.limit - 1];
         if (last === undefined || now.isEmpty) continue;
-        const near = untilEdge(now, edgeOf(before, Date.parse(last[1] ?? '')));
+        const near = narrowToHint(now, hintOf(before, Date.parse(last[1] ?? '')));
         if (near === undefined) continue;
-        // Nothing was removed in between: looking there is never in vain.
+        // Nothing was removed in between, so the narrowed page is always full.
         expect(await rowsOf(near)).toEqual(await rowsOf(now));
         compared += 1;
       }
     }),
     { numRuns: 25, endOnFailure: true },
   );
-  // Otherwise the test would compare nothing with nothing.
+  // Guards against a vacuous test.
   expect(compared).toBeGreaterThan(10);
 }, 120_000);
 
-describe('lists', () => {
+describe('the key of a list', () => {
   const list: Record<string, string> = {
     event: 'leads',
     country: 'FR',
@@ -84,13 +94,13 @@ describe('lists', () => {
     end: '2026-11-10',
     limit: '10',
   };
-  const text = listText(boundOf(list));
+  const key = listKey(boundOf(list));
 
   it.each<Record<string, string>>([{ start: '2025-01-01' }, { end: '2026-11-20' }, { timezone: 'Asia/Kolkata' }])(
-    'are the same whatever their range: %j',
+    'does not depend on the time range: %j',
     (other) => {
-      expect(text).toBeDefined();
-      expect(listText(boundOf({ ...list, ...other }))).toBe(text);
+      expect(key).toBeDefined();
+      expect(listKey(boundOf({ ...list, ...other }))).toBe(key);
     },
   );
 
@@ -102,44 +112,44 @@ describe('lists', () => {
     { limit: '11' },
     { sortOrder: 'asc' },
     { query: "metadata['a']:'b'" },
-  ])('are others with other parameters: %j', (other) => {
-    expect(listText(boundOf({ ...list, ...other }))).not.toBe(text);
+  ])('differs for other parameters: %j', (other) => {
+    expect(listKey(boundOf({ ...list, ...other }))).not.toBe(key);
   });
 
-  it('of another workspace are others', () => {
-    expect(listText(boundOf(list, workspaceId(2)))).not.toBe(text);
+  it('differs for another workspace', () => {
+    expect(listKey(boundOf(list, workspaceId(2)))).not.toBe(key);
   });
 
-  it('have no text for pages other than the first', () => {
-    expect(listText(boundOf({ ...list, page: '2' }))).toBeUndefined();
+  it('is undefined for pages other than the first', () => {
+    expect(listKey(boundOf({ ...list, page: '2' }))).toBeUndefined();
   });
 });
 
-describe('the edge of an earlier page', () => {
+describe('the hint of an earlier page', () => {
   const newest = boundOf({ start: '2026-11-01T00:00:00Z', end: '2026-11-10T00:00:00Z' });
   const oldest: BoundRequest = { ...newest, page: { ...newest.page, direction: 'ASC' } };
   const [fromMs, toMs] = [Date.parse('2026-11-01T00:00:00Z'), Date.parse('2026-11-10T00:00:00Z')];
   const DAY_MS = 86_400_000;
 
-  it('bounds a list that goes on at its beginning', () => {
-    const edge = edgeOf(newest, toMs - DAY_MS);
-    expect(untilEdge({ ...newest, toMs: toMs + DAY_MS }, edge)).toMatchObject({
+  it('narrows a range that was extended at its beginning', () => {
+    const hint = hintOf(newest, toMs - DAY_MS);
+    expect(narrowToHint({ ...newest, toMs: toMs + DAY_MS }, hint)).toMatchObject({
       fromMs: toMs - DAY_MS,
       toMs: toMs + DAY_MS,
     });
-    const first = edgeOf(oldest, fromMs + DAY_MS);
-    expect(untilEdge({ ...oldest, fromMs: fromMs - DAY_MS }, first)).toMatchObject({
+    const first = hintOf(oldest, fromMs + DAY_MS);
+    expect(narrowToHint({ ...oldest, fromMs: fromMs - DAY_MS }, first)).toMatchObject({
       fromMs: fromMs - DAY_MS,
       toMs: fromMs + DAY_MS,
     });
   });
 
-  it('is of no use to a list that begins later, nor to one that ends before it', () => {
-    const edge = edgeOf(newest, toMs - DAY_MS);
-    expect(untilEdge({ ...newest, toMs: toMs - 1 }, edge)).toBeUndefined();
-    expect(untilEdge({ ...newest, fromMs: toMs - DAY_MS }, edge)).toBeUndefined();
-    const first = edgeOf(oldest, fromMs + DAY_MS);
-    expect(untilEdge({ ...oldest, fromMs: fromMs + 1 }, first)).toBeUndefined();
-    expect(untilEdge({ ...oldest, toMs: fromMs + DAY_MS }, first)).toBeUndefined();
+  it('does not apply to a range that begins later or ends before the hint', () => {
+    const hint = hintOf(newest, toMs - DAY_MS);
+    expect(narrowToHint({ ...newest, toMs: toMs - 1 }, hint)).toBeUndefined();
+    expect(narrowToHint({ ...newest, fromMs: toMs - DAY_MS }, hint)).toBeUndefined();
+    const first = hintOf(oldest, fromMs + DAY_MS);
+    expect(narrowToHint({ ...oldest, fromMs: fromMs + 1 }, first)).toBeUndefined();
+    expect(narrowToHint({ ...oldest, toMs: fromMs + DAY_MS }, first)).toBeUndefined();
   });
 });

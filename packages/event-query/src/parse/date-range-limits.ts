@@ -2,14 +2,14 @@ import { ApiError, type Interval, type Plan } from '@waymark/contract';
 import { DAY_MS } from '../dates/calendar.js';
 import type { TimeRange } from '../dates/time-range.js';
 
-/** Longest range between explicit dates, in days, of the plans that have one. */
+/** Longest range between explicit dates, in days; plans without an entry have no limit. */
 const DAYS_MAX: Readonly<Partial<Record<Plan, number>>> = { free: 31, pro: 366 };
 const REFUSED_INTERVALS: Readonly<Partial<Record<Plan, readonly Interval[]>>> = { free: ['90d', '1y', 'ytd'] };
 
 /**
- * Refuses ranges that a plan does not include. Runs after validation.
+ * Refuses a range that is longer than the plan allows. Runs after validation.
  *
- * @param createdAtMs when the workspace was made: where `interval=all` starts for this check
+ * @param createdAtMs when the workspace was created: `interval=all` is measured from there
  * @throws ApiError 403
  */
 export function checkDateRange(plan: Plan, { origin }: TimeRange, createdAtMs: number): void {

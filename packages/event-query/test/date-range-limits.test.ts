@@ -1,7 +1,7 @@
 import type { Plan } from '@waymark/contract';
 import { expect, test } from 'vitest';
 import { parseTimeRange, type RangeParameters } from '../src/dates/time-range.js';
-import { checkDateRange } from '../src/parse/date-range-gate.js';
+import { checkDateRange } from '../src/parse/date-range-limits.js';
 
 const NOW = Date.parse('2026-11-21T14:30:00Z');
 const DAY_MS = 24 * 3_600_000;
@@ -17,14 +17,14 @@ function isRefused(plan: Plan, parameters: RangeParameters, ageInDays = 10): boo
   }
 }
 
-test('the free plan refuses long intervals, but not those up to today in a month or quarter', () => {
+test('the free plan refuses long intervals, but not the current month or quarter', () => {
   const refused = (['24h', '7d', '30d', '90d', '1y', 'mtd', 'qtd', 'ytd', 'all'] as const).filter((interval) =>
     isRefused('free', { interval }),
   );
   expect(refused).toEqual(['90d', '1y', 'ytd']);
 });
 
-test('ranges between dates are measured in whole days, rounded up, in any order', () => {
+test('the length of a range is measured in days, rounded up, whatever the order of its dates', () => {
   const start = '2026-10-01T00:00:00Z';
   expect(isRefused('free', { start, end: '2026-11-01T00:00:00Z' })).toBe(false);
   expect(isRefused('free', { start, end: '2026-11-01T00:00:00.001Z' })).toBe(true);
@@ -34,26 +34,26 @@ test('ranges between dates are measured in whole days, rounded up, in any order'
   expect(isRefused('pro', { start: '2025-01-01', end: '2026-01-03' })).toBe(true);
 });
 
-test('a period is as long as it is', () => {
+test('a period is measured by its real length', () => {
   expect(isRefused('free', { start: 'last month', end: 'last month' })).toBe(false);
   expect(isRefused('free', { start: 'q3', end: 'q3' })).toBe(true);
   expect(isRefused('pro', { start: '2024', end: '2024' })).toBe(false);
   expect(isRefused('pro', { start: '2024', end: 'jan 2 2025' })).toBe(true);
 });
 
-test('an end that is not given is now', () => {
+test('the default end of a range is now', () => {
   expect(isRefused('free', { start: '2026-10-21T14:30:00Z' })).toBe(false);
   expect(isRefused('free', { start: '2026-10-21T14:29:59Z' })).toBe(true);
 });
 
-test('all of time starts when the workspace was made', () => {
+test('interval=all is measured from the creation of the workspace', () => {
   expect(isRefused('free', { interval: 'all' }, 31)).toBe(false);
   expect(isRefused('free', { interval: 'all' }, 32)).toBe(true);
   expect(isRefused('pro', { interval: 'all' }, 366)).toBe(false);
   expect(isRefused('pro', { interval: 'all' }, 367)).toBe(true);
 });
 
-test('an explicit range is measured by itself, whatever the interval says', () => {
+test('explicit dates are measured even if an interval is given too', () => {
   expect(isRefused('free', { interval: '1y', start: '2026-11-20' })).toBe(false);
 });
 

@@ -1,33 +1,33 @@
 import type { Days } from './calendar.js';
 import type { Zone } from './zone.js';
 
-/** A date a caller gave: whole days, an exact instant, or the time between two instants. */
-export type GivenDate =
+/** A date from a request: whole days, an exact instant, or the time between two instants. */
+export type ParsedDate =
   | (Days & {
       readonly type: 'days';
-      /** For a day found by counting from the present: the local time of that day that it is now. */
+      /** For a relative day (`in 3 days`): the current local time of day, on that day. */
       readonly atMs?: number | undefined;
     })
   | { readonly type: 'instant'; readonly ms: number }
   | { readonly type: 'span'; readonly fromMs: number; readonly toMs: number };
 
-/** What words such as `today` and `friday` are relative to. */
-export interface Present {
+/** What words such as `today` and `friday` refer to: the current time and the time zone. */
+export interface DateContext {
   /** Epoch milliseconds. */
   readonly nowMs: number;
   readonly zone: Zone;
-  /** Which one is meant by a date that names none, such as `friday` or `5 jan`: the latest that has begun, or the next to come. */
+  /** How to resolve a recurring date such as `friday` or `5 jan`: to the latest one that has begun, or to the next one. */
   readonly nearest: 'past' | 'future';
 }
 
-/** First instant of what was given. */
-export function firstInstant(date: GivenDate, zone: Zone): number {
+/** First instant of a date. */
+export function firstInstant(date: ParsedDate, zone: Zone): number {
   if (date.type === 'days') return zone.dayStart(date.firstMs);
   return date.type === 'span' ? date.fromMs : date.ms;
 }
 
-/** Last instant of what was given. */
-export function lastInstant(date: GivenDate, zone: Zone): number {
+/** Last instant of a date. */
+export function lastInstant(date: ParsedDate, zone: Zone): number {
   if (date.type === 'days') return zone.dayEnd(date.lastMs);
   return date.type === 'span' ? date.toMs : date.ms;
 }
