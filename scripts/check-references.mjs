@@ -1,6 +1,6 @@
 // What the repository says must be found in the repository: comments and documents point to no text outside of it, such as a
 // section of a specification or a number of an issue. In Markdown files every relative link leads to a file and a heading, every
-// path and test in backquotes exists, and so does every command. docs/settings.md and packages/config have the same settings.
+// path and file in backquotes exists, and so does every command. docs/settings.md and packages/config have the same settings.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
@@ -43,7 +43,7 @@ function checkLinks(file, text) {
 }
 
 const FOLDER_PATH = /`((?:packages|services|scripts|test|docs|clickhouse|deploy)\/[\w@./-]*)`/g;
-const TEST_NAME = /`([\w./-]+\.test\.ts)`/g;
+const FILE_NAME = /`([\w/-][\w./-]*\.(?:ts|mjs|sh|sql))`/g;
 const NPM_COMMAND = /\bnpm (?:run ([\w:-]+)|(test)\b)/g;
 const WAYMARK_COMMAND = /\bwaymark(?:\.mjs)? ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?/g;
 const SETTINGS_PAGE = 'docs/settings.md';
@@ -56,12 +56,12 @@ const cliCommands = [...cliSource.matchAll(/\.command\(\s*'([a-z -]+?)(?: [[<][^
 const settingsSource = readFileSync('packages/config/src/settings.ts', 'utf8');
 const settings = [...settingsSource.matchAll(/^ {2}([A-Z][A-Z\d_]+): /gm)].map(([, name]) => name);
 
-/** Paths in backquotes, and tests that are named without their folder, exist. */
+/** Paths in backquotes, and files that are named without their folder, exist. */
 function checkPaths(file, text, allFiles) {
   for (const [, path] of text.matchAll(FOLDER_PATH)) {
     if (!existsSync(path)) complaints.push(`${file}: names ${path}, which is not there`);
   }
-  for (const [, name] of text.matchAll(TEST_NAME)) {
+  for (const [, name] of text.matchAll(FILE_NAME)) {
     if (!allFiles.some((path) => `/${path}`.endsWith(`/${name}`)))
       complaints.push(`${file}: names ${name}, which is not there`);
   }
