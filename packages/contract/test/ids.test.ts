@@ -50,6 +50,7 @@ test('text that is no event id has no time', () => {
     }),
   );
   expect(eventIdTime('zzzzzzzzzzzzzzzz')).toBeUndefined();
+  expect(eventIdTime(`${createEventId(0)}0`)).toBeUndefined();
 });
 
 test('a time outside 42 bits is refused', () => {
