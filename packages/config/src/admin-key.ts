@@ -1,21 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { makeKeyFile, readKeyFile } from './key-file.js';
+import { createKeyFile, readKeyFile } from './key-file.js';
 import type { Settings } from './settings.js';
 import { SettingsError } from './settings-error.js';
 import { ADMIN_KEY_MESSAGE, ADMIN_KEY_PATTERN } from './value-types.js';
 
 const KEY_BYTES = 32;
 
-/** Where the admin key of `dataDir` is when ADMIN_KEY is not set. */
+/** The file in `dataDir` that holds the admin key when ADMIN_KEY is not set. */
 export function adminKeyFile(dataDir: string): string {
   return join(dataDir, 'admin.key');
 }
 
 /**
- * The key to what operators see: ADMIN_KEY, else the file in DATA_DIR. Undefined when there is neither: nobody has it then.
+ * The key that protects operator pages such as `/ops`: ADMIN_KEY, else the file in DATA_DIR. Undefined when there is neither; those
+ * pages are then closed to everyone.
  *
- * @throws SettingsError when the file holds no key
+ * @throws SettingsError when the content of the file is not a valid key
  */
 export function readAdminKey(settings: Pick<Settings, 'adminKey' | 'dataDir'>): string | undefined {
   if (settings.adminKey !== undefined) return settings.adminKey;
@@ -25,8 +26,8 @@ export function readAdminKey(settings: Pick<Settings, 'adminKey' | 'dataDir'>): 
   return key;
 }
 
-/** Makes the admin key of `dataDir` at the first start. */
+/** Creates the admin key file of `dataDir` on the first start; later starts keep the existing key. */
 export function ensureAdminKey(dataDir: string): void {
   if (readAdminKey({ adminKey: undefined, dataDir }) !== undefined) return;
-  makeKeyFile(adminKeyFile(dataDir), randomBytes(KEY_BYTES).toString('base64url'));
+  createKeyFile(adminKeyFile(dataDir), randomBytes(KEY_BYTES).toString('base64url'));
 }

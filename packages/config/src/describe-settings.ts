@@ -8,7 +8,7 @@ const SECRETS: ReadonlySet<string> = new Set([
   'otlpHeaders',
 ] satisfies (keyof Settings)[]);
 
-/** The URL without what authenticates: its password and every query value. */
+/** The URL with its credentials masked: the password and every query value. */
 export function maskUrl(text: string): string {
   if (!URL.canParse(text)) return MASK;
   const url = new URL(text);

@@ -1,6 +1,6 @@
 import { SettingsError } from './settings-error.js';
 
-/** The variable in which the embedded ClickHouse is handed its password by whoever starts it. No setting of operators. */
+/** The variable that passes the password from the parent process to the embedded ClickHouse. Internal: operators do not set it. */
 export const EMBEDDED_PASSWORD = 'WAYMARK_EMBEDDED_PASSWORD';
 
 const PATTERN = /^[A-Za-z0-9_-]{32,256}$/;
@@ -8,7 +8,7 @@ const PATTERN = /^[A-Za-z0-9_-]{32,256}$/;
 /**
  * The password of the embedded ClickHouse.
  *
- * @throws SettingsError without one: it must not serve every user of the machine
+ * @throws SettingsError when it is missing or invalid: without a password, every user of the machine could query the store
  */
 export function readEmbeddedPassword(env: Readonly<Record<string, string | undefined>> = process.env): string {
   const password = env[EMBEDDED_PASSWORD] ?? '';

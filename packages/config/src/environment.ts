@@ -1,6 +1,6 @@
 /**
- * The environment for a child process, or to load settings from: `overrides` beat what is set, `defaults` fill what is not.
- * As everywhere, an empty variable counts as not set.
+ * The environment for a child process, or for `loadSettings`: the current one, with `overrides` replacing variables and `defaults`
+ * supplying those that are not set. As everywhere, an empty variable counts as not set.
  */
 export function environmentWith(
   overrides: Readonly<Record<string, string>>,

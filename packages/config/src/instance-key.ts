@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { makeKeyFile, readKeyFile } from './key-file.js';
+import { createKeyFile, readKeyFile } from './key-file.js';
 import type { Settings } from './settings.js';
 import { SettingsError } from './settings-error.js';
 
@@ -23,7 +23,7 @@ function readInstanceKeyFile(dataDir: string): Buffer | undefined {
 }
 
 /**
- * The key that encrypts link passwords and salts identities: INSTANCE_KEY, else the file in DATA_DIR.
+ * The key that encrypts link passwords and salts visitor identities: INSTANCE_KEY, else the file in DATA_DIR.
  *
  * @throws SettingsError when there is neither
  */
@@ -36,10 +36,10 @@ export function readInstanceKey(settings: Pick<Settings, 'instanceKey' | 'dataDi
   return key;
 }
 
-/** The key in `dataDir`, made at the first start: losing it would make every stored link password unreadable. */
+/** The key in `dataDir`, created on the first start. If it is lost, stored link passwords can no longer be decrypted. */
 export function ensureInstanceKey(dataDir: string): Buffer {
   const existing = readInstanceKeyFile(dataDir);
   if (existing !== undefined) return existing;
-  makeKeyFile(instanceKeyFile(dataDir), randomBytes(KEY_BYTES).toString('hex'));
+  createKeyFile(instanceKeyFile(dataDir), randomBytes(KEY_BYTES).toString('hex'));
   return readInstanceKey({ instanceKey: undefined, dataDir });
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** The text of a key's file; undefined when there is none. */
+/** The content of a key file; undefined when the file does not exist. */
 export function readKeyFile(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8').trim();
@@ -22,10 +22,10 @@ function syncDirectory(directory: string): void {
 }
 
 /**
- * Makes a key's file unless there is one, readable for its owner only. A kill in the middle leaves no half key, and of two
- * starts at once one makes it and both use it.
+ * Creates a key file, readable only by its owner, unless it exists. The write is atomic: a crash leaves no partial key, and when two
+ * processes start at once, one creates the file and both use it.
  */
-export function makeKeyFile(file: string, key: string): void {
+export function createKeyFile(file: string, key: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const draft = `${file}.${randomUUID()}`;
   try {

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 
-/** What `DATA_DIR/run/standalone.json` says about a stack that is up. A store that is not its own has no pid. */
+/** Content of `DATA_DIR/run/standalone.json`: the addresses and process ids of a running stack. A store it did not start has no pid. */
 export const runStateSchema = z.object({
   api: z.url(),
   links: z.url(),
@@ -22,7 +22,7 @@ function runStateFile(dataDir: string): string {
   return join(dataDir, 'run', 'standalone.json');
 }
 
-/** Where the stack of `dataDir` is reached; undefined when none says it is up. */
+/** The run state of the stack in `dataDir`; undefined when no stack is running there. */
 export function readRunState(dataDir: string): RunState | undefined {
   try {
     return runStateSchema.parse(JSON.parse(readFileSync(runStateFile(dataDir), 'utf8')));
@@ -32,7 +32,7 @@ export function readRunState(dataDir: string): RunState | undefined {
   }
 }
 
-/** Replaces the file in one step: a reader never sees half of it. It holds the passwords of the stores, so it is private. */
+/** Replaces the file atomically, so that readers never see part of it. It holds passwords of the stores, hence the 0600 mode. */
 export function writeRunState(dataDir: string, state: RunState): void {
   const file = runStateFile(dataDir);
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** The environment does not make sense; the message names every bad variable, one a line, and never a value. */
+/** Thrown for invalid settings. The message names every invalid variable, one per line, and never contains a value. */
 export class SettingsError extends Error {
   readonly problems: readonly string[];
 

@@ -17,7 +17,7 @@ import {
   wholeNumber,
 } from './value-types.js';
 
-/** What the environment may say, by variable. Everything has a default or may be left out. */
+/** The type of each environment variable. Every variable has a default or is optional. */
 const environmentSchema = z.object({
   HOST: z.string().default('127.0.0.1'),
   API_PORT: port.default(3000),
@@ -76,15 +76,15 @@ const environmentSchema = z.object({
 });
 type Environment = z.infer<typeof environmentSchema>;
 
-/** Every variable that is a setting. */
+/** The names of all settings. */
 export const SETTING_NAMES: readonly string[] = Object.keys(environmentSchema.shape);
 
-/** Variables that hold a secret, or an address with one. */
+/** Variables that hold a secret, or a URL that contains one. */
 const SECRET_NAMES = ['REDIS_URL', 'CLICKHOUSE_URL', 'CLICKHOUSE_PASSWORD', 'INSTANCE_KEY', 'ADMIN_KEY'] as const;
-/** What stands in the templates of this repository, where everybody reads it: `change-me`, or one digit again and again. */
+/** Placeholders in the public templates of this repository: `change-me`, or one character repeated. */
 const PLACEHOLDER = /change-?me|^(.)\1{31,}$/i;
 
-/** In addresses a secret is the password, and may be percent-encoded. */
+/** Also checks the password inside a URL, which may be percent-encoded. */
 function hasPlaceholder(value: string): boolean {
   const password = URL.canParse(value) ? new URL(value).password : '';
   const decode = (text: string) =>
@@ -92,50 +92,50 @@ function hasPlaceholder(value: string): boolean {
   return [value, password].some((text) => PLACEHOLDER.test(decode(text)));
 }
 
-/** Rules over several variables: what would be ignored or could not work is refused. */
-const consistentSchema = environmentSchema.superRefine((given, ctx) => {
-  const refuse = (name: keyof Environment, message: string) =>
+/** Rules across several variables: rejects settings that would be ignored or could not work together. */
+const settingsSchema = environmentSchema.superRefine((given, ctx) => {
+  const addProblem = (name: keyof Environment, message: string) =>
     ctx.addIssue({ code: 'custom', path: [name], message, input: undefined });
 
   for (const name of SECRET_NAMES) {
     const value = given[name];
     if (value === undefined || !hasPlaceholder(value)) continue;
-    refuse(name, 'still has the placeholder of a template, which is public: put a secret of your own there');
+    addProblem(name, 'still has the placeholder of a template, which is public: put a secret of your own there');
   }
 
   const ports = [given.API_PORT, given.LINK_PORT, given.WRITER_PORT].filter((number) => number !== 0);
-  if (given.LINK_PORT !== 0 && given.LINK_PORT === given.API_PORT) refuse('LINK_PORT', 'must differ from API_PORT');
-  else if (new Set(ports).size < ports.length) refuse('WRITER_PORT', 'must differ from API_PORT and LINK_PORT');
+  if (given.LINK_PORT !== 0 && given.LINK_PORT === given.API_PORT) addProblem('LINK_PORT', 'must differ from API_PORT');
+  else if (new Set(ports).size < ports.length) addProblem('WRITER_PORT', 'must differ from API_PORT and LINK_PORT');
 
   if (given.CLICKHOUSE_URL === undefined) {
     for (const name of ['CLICKHOUSE_USER', 'CLICKHOUSE_PASSWORD', 'CLICKHOUSE_CLUSTER'] as const) {
-      if (given[name] !== undefined) refuse(name, 'needs CLICKHOUSE_URL: the embedded store has none');
+      if (given[name] !== undefined) addProblem(name, 'needs CLICKHOUSE_URL: the embedded store has none');
     }
   } else if (URL.canParse(given.CLICKHOUSE_URL)) {
     const { username, password, pathname, search } = new URL(given.CLICKHOUSE_URL);
     if (pathname !== '/')
-      refuse('CLICKHOUSE_URL', 'must not have a path: the database is named by CLICKHOUSE_DATABASE');
-    if (search !== '') refuse('CLICKHOUSE_URL', 'must not have parameters');
+      addProblem('CLICKHOUSE_URL', 'must not have a path: the database is named by CLICKHOUSE_DATABASE');
+    if (search !== '') addProblem('CLICKHOUSE_URL', 'must not have parameters');
     if (username !== '' && given.CLICKHOUSE_USER !== undefined) {
-      refuse('CLICKHOUSE_USER', 'is given twice: CLICKHOUSE_URL has a user');
+      addProblem('CLICKHOUSE_USER', 'is given twice: CLICKHOUSE_URL has a user');
     }
     if (password !== '' && given.CLICKHOUSE_PASSWORD !== undefined) {
-      refuse('CLICKHOUSE_PASSWORD', 'is given twice: CLICKHOUSE_URL has a password');
+      addProblem('CLICKHOUSE_PASSWORD', 'is given twice: CLICKHOUSE_URL has a password');
     }
   }
 
   if (given.GEO_EDGE === undefined && given.GEO_COUNTRY_HEADER === undefined) {
     for (const name of ['GEO_CITY_HEADER', 'GEO_REGION_HEADER', 'GEO_CONTINENT_HEADER'] as const) {
-      if (given[name] !== undefined) refuse(name, 'needs GEO_EDGE or GEO_COUNTRY_HEADER');
+      if (given[name] !== undefined) addProblem(name, 'needs GEO_EDGE or GEO_COUNTRY_HEADER');
     }
   }
 
   if (given.REQUIRE_HTTPS && given.BASE_URL?.startsWith('http://')) {
-    refuse('BASE_URL', 'must start https:// when REQUIRE_HTTPS is true');
+    addProblem('BASE_URL', 'must start https:// when REQUIRE_HTTPS is true');
   }
 });
 
-/** Where a self-hosted instance is reached when nothing says otherwise. An IPv6 address needs brackets in a URL. */
+/** The default base URL, reachable from this machine. An IPv6 address needs brackets in a URL. */
 function localUrl(host: string, portNumber: number): string {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${portNumber}`;
@@ -147,14 +147,14 @@ function toSettings(env: Environment) {
     host: env.HOST,
     apiPort: env.API_PORT,
     linkPort: env.LINK_PORT,
-    /** Health of the writer. */
+    /** Port of the writer's health endpoints. */
     writerPort: env.WRITER_PORT,
     /** Absolute. */
     dataDir: env.DATA_DIR,
-    /** Undefined = `standalone` starts its own. */
+    /** Undefined = `standalone` starts its own Redis. */
     redisUrl: env.REDIS_URL,
     redisMaxmemoryMb: env.REDIS_MAXMEMORY_MB,
-    /** Undefined = embedded. */
+    /** Undefined = the embedded ClickHouse. */
     clickhouseUrl: env.CLICKHOUSE_URL,
     clickhouseUser: env.CLICKHOUSE_USER,
     clickhousePassword: env.CLICKHOUSE_PASSWORD,
@@ -165,26 +165,26 @@ function toSettings(env: Environment) {
     defaultDomain: env.DEFAULT_DOMAIN,
     /** Public address of the API, without a trailing slash. */
     baseUrl,
-    /** Documentation origin of `doc_url`, without a trailing slash. */
+    /** Base URL of the documentation links (`doc_url`) in errors, without a trailing slash. */
     docBase: env.DOC_BASE ?? `${baseUrl}/docs`,
     requireHttps: env.REQUIRE_HTTPS,
     /** CIDR ranges whose forwarded headers are accepted. */
     trustedProxies: env.TRUSTED_PROXIES,
-    /** CIDR ranges that webhooks and logos may be fetched from although they are not public. */
+    /** Private CIDR ranges that outbound requests (webhooks, logos) may reach all the same. */
     outboundAllowedRanges: env.OUTBOUND_ALLOWED_RANGES,
     geoDatabase: env.GEO_DATABASE,
-    /** The edge whose headers hold the visitor's place; undefined = only those of `geoHeaders` are read. */
+    /** The CDN edge whose headers hold the visitor's location; undefined = only the headers in `geoHeaders` are read. */
     geoEdge: env.GEO_EDGE,
-    /** Names that take the place of that edge's headers, or of one that is not known by name; lower case. */
+    /** Header names that override those of the edge, or describe an edge that is not built in; lower case. */
     geoHeaders: {
       country: env.GEO_COUNTRY_HEADER,
       city: env.GEO_CITY_HEADER,
       region: env.GEO_REGION_HEADER,
       continent: env.GEO_CONTINENT_HEADER,
     },
-    /** Whose addresses are not stored: visitors' from the EU and GB, or everybody's. */
+    /** Visitors whose IP addresses are not stored: those from the EU and GB, or all. */
     anonymisedAddresses: env.ANONYMISE_ADDRESSES,
-    /** Undefined = for ever. */
+    /** Undefined = kept for ever. */
     addressRetentionDays: env.ADDRESS_RETENTION_DAYS,
     eventRetentionDays: env.EVENT_RETENTION_DAYS,
     /** 64 hexadecimal digits; undefined = the file in `dataDir`. Read it with `readInstanceKey`. */
@@ -192,9 +192,9 @@ function toSettings(env: Environment) {
     /** Undefined = the file in `dataDir`, if there is one. Read it with `readAdminKey`. */
     adminKey: env.ADMIN_KEY,
     currencyRatesFile: env.CURRENCY_RATES_FILE,
-    /** Where traces are sent, without `/v1/traces`; undefined = nowhere. */
+    /** Base URL of the OTLP collector, without `/v1/traces`; undefined = tracing is off. */
     otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT,
-    /** Headers for that receiver, its key among them. */
+    /** Headers sent to the collector, such as its API key. */
     otlpHeaders: env.OTEL_EXPORTER_OTLP_HEADERS ?? {},
     /** Share of requests that are traced, from 0 to 1. */
     tracedShare: env.OTEL_TRACES_SAMPLER_ARG,
@@ -203,13 +203,13 @@ function toSettings(env: Environment) {
   } as const;
 }
 
-/** The settings of a process, parsed once in its entry file and handed on. */
+/** The settings of a process, parsed once in its entry file and passed on as arguments. */
 export type Settings = Readonly<ReturnType<typeof toSettings>>;
 
 /**
- * Reads the settings from environment variables. An empty variable counts as absent, as compose files write them.
+ * Reads the settings from environment variables. An empty variable counts as absent, because compose files pass unset ones as `''`.
  *
- * @throws SettingsError naming every bad variable
+ * @throws SettingsError naming every invalid variable
  */
 export function loadSettings(env: Readonly<Record<string, string | undefined>> = process.env): Settings {
   const given = Object.fromEntries(
@@ -217,7 +217,7 @@ export function loadSettings(env: Readonly<Record<string, string | undefined>> =
       .map((name) => [name, env[name]?.trim()] as const)
       .filter(([, value]) => value !== undefined && value !== ''),
   );
-  const parsed = consistentSchema.safeParse(given);
+  const parsed = settingsSchema.safeParse(given);
   if (!parsed.success) throw SettingsError.fromIssues(parsed.error.issues);
   return Object.freeze(toSettings(parsed.data));
 }

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 
-/** Types of environment variables. Messages never repeat the value: it may be a secret. */
+/** Types of environment variables. Messages never contain the value, which may be a secret. */
 
 export function wholeNumber(min: number, max: number) {
   return z
@@ -19,7 +19,7 @@ export const flag = z.stringbool({ error: 'must be true or false' });
 
 export const path = z.string().transform((value) => resolve(value));
 
-/** A path at which nothing stands, or a directory. */
+/** A directory, or a path that does not exist yet. */
 export const directory = path.refine(
   (value) => statSync(value, { throwIfNoEntry: false })?.isDirectory() ?? true,
   'must be a directory',
@@ -46,12 +46,12 @@ export function url(...schemes: readonly string[]) {
         (value) => URL.canParse(value) && schemes.some((scheme) => value.startsWith(`${scheme}://`)),
         `must be a URL starting ${allowed}`,
       )
-      // Looks at each run of slashes once.
+      // The lookbehind keeps this linear: each run of slashes is scanned once.
       .transform((value) => value.replace(/(?<!\/)\/+$/, ''))
   );
 }
 
-/** A public address that paths are appended to: no query, no fragment, no credentials. */
+/** A public base URL that paths are appended to: no query, no fragment, no credentials. */
 export const publicUrl = url('http', 'https').refine((value) => {
   if (!URL.canParse(value)) return true;
   const { search, hash, username, password } = new URL(value);
@@ -65,7 +65,7 @@ function isAddressRange(entry: string): boolean {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
 }
 
-/** Comma separated addresses or CIDR ranges. */
+/** Comma-separated addresses or CIDR ranges. */
 export const addressRanges = z
   .string()
   .transform((value) =>
@@ -76,20 +76,20 @@ export const addressRanges = z
   )
   .refine((entries) => entries.every(isAddressRange), 'must be addresses or CIDR ranges separated by commas');
 
-/** Name of an HTTP header, as Node spells it. */
+/** Name of an HTTP header, in lower case as Node reports it. */
 export const headerName = z
   .string()
   .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be the name of a header')
   .toLowerCase();
 
-/** Host of short links, lower case, with a port only where links are served on an unusual one. */
+/** Host of short links, lower case, with a port only when it is not the default one. */
 export const hostname = z
   .string()
   .toLowerCase()
   .max(253, 'must be a host name')
   .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/, 'must be a host name, such as go.example.com');
 
-/** Long enough not to be guessed, of characters that a header can carry. */
+/** Too long to guess, and made of characters that are allowed in a header. */
 export const ADMIN_KEY_PATTERN = /^[\x21-\x7e]{32,256}$/;
 export const ADMIN_KEY_MESSAGE = 'must be 32 to 256 characters, all of them visible ASCII';
 export const adminKey = z.string().regex(ADMIN_KEY_PATTERN, ADMIN_KEY_MESSAGE);
@@ -107,7 +107,7 @@ function headerPair(text: string): readonly [string, string] | undefined {
   }
 }
 
-/** As OpenTelemetry writes headers: `name=value` separated by commas, values percent-encoded. */
+/** Headers in OpenTelemetry's format: `name=value` pairs separated by commas, values percent-encoded. */
 export const headerList = z
   .string()
   .transform((text) => text.split(',').map(headerPair))
@@ -119,7 +119,7 @@ export const headerList = z
     (pairs): Readonly<Record<string, string>> => Object.fromEntries(pairs.filter((pair) => pair !== undefined)),
   );
 
-/** A share, from 0 to 1. */
+/** A fraction from 0 to 1. */
 export const share = z
   .string()
   .regex(/^(?:0(?:\.\d{1,9})?|1(?:\.0{1,9})?|\.\d{1,9})$/, 'must be a number from 0 to 1')

@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-it('makes a key that only the owner may read, and keeps it', () => {
+it('creates a key file that only its owner can read, and keeps an existing one', () => {
   ensureAdminKey(dataDir);
   const key = readAdminKey({ adminKey: undefined, dataDir }) ?? '';
   expect(key.length).toBeGreaterThanOrEqual(32);
@@ -25,7 +25,7 @@ it('the environment wins over the file, and without either there is no key', () 
   expect(readAdminKey({ adminKey: 'k'.repeat(32), dataDir })).toBe('k'.repeat(32));
 });
 
-it('refuses a file that holds no key rather than making a second one or opening to a short one', () => {
+it('rejects a file without a valid key instead of replacing the key or accepting a short one', () => {
   writeFileSync(adminKeyFile(dataDir), 'short');
   expect(() => readAdminKey({ adminKey: undefined, dataDir })).toThrow(SettingsError);
   expect(() => ensureAdminKey(dataDir)).toThrow(SettingsError);

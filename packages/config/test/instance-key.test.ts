@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-it('makes a key only the owner may read, and keeps it', () => {
+it('creates a key file that only its owner can read, and keeps an existing one', () => {
   const nested = join(dataDir, 'not', 'yet', 'there');
   const key = ensureInstanceKey(nested);
   expect(key).toHaveLength(32);
@@ -28,17 +28,17 @@ it('the environment wins over the file', () => {
   expect(readInstanceKey({ instanceKey: 'Ab'.repeat(32), dataDir }).toString('hex')).toBe('ab'.repeat(32));
 });
 
-it('says which setting is missing when there is no key', () => {
+it('names the missing setting when there is no key', () => {
   expect(() => readInstanceKey({ instanceKey: undefined, dataDir })).toThrow(/INSTANCE_KEY: is required/);
 });
 
-it('refuses a damaged file rather than making a second key', () => {
+it('rejects a damaged file instead of creating a second key', () => {
   writeFileSync(join(dataDir, 'instance.key'), 'abc');
   expect(() => ensureInstanceKey(dataDir)).toThrow(SettingsError);
   expect(readFileSync(join(dataDir, 'instance.key'), 'utf8')).toBe('abc');
 });
 
-it('processes that start at the same moment end with one key', async () => {
+it('processes that start at the same time use the same key', async () => {
   const source = fileURLToPath(new URL('../dist/instance-key.js', import.meta.url));
   const script = `import(${JSON.stringify(source)}).then(({ ensureInstanceKey }) => console.log(ensureInstanceKey(${JSON.stringify(dataDir)}).toString('hex')))`;
   const runs = await Promise.all(

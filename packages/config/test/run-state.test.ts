@@ -19,21 +19,21 @@ describe('the run state', () => {
   });
   afterEach(() => rmSync(dataDir, { recursive: true }));
 
-  it('is read back as written, is private, and leaves no draft behind', () => {
+  it('is read back as written, is private, and leaves no temporary file', () => {
     writeRunState(dataDir, state);
     expect(readRunState(dataDir)).toEqual(state);
     expect(statSync(join(dataDir, 'run', 'standalone.json')).mode & 0o077).toBe(0);
     expect(readdirSync(join(dataDir, 'run'))).toEqual(['standalone.json']);
   });
 
-  it('is undefined when no stack is up', () => {
+  it('is undefined when no stack is running', () => {
     expect(readRunState(dataDir)).toBeUndefined();
     writeRunState(dataDir, state);
     removeRunState(dataDir);
     expect(readRunState(dataDir)).toBeUndefined();
   });
 
-  it('names the file when it is damaged', () => {
+  it('names the file in the error when it is damaged', () => {
     writeRunState(dataDir, state);
     writeFileSync(join(dataDir, 'run', 'standalone.json'), '{"api":');
     expect(() => readRunState(dataDir)).toThrow(/standalone\.json cannot be read/);
@@ -43,7 +43,7 @@ describe('the run state', () => {
 describe('the environment of a child', () => {
   afterEach(() => vi.unstubAllEnvs());
 
-  it('takes overrides first, then what is set, then defaults; empty counts as not set', () => {
+  it('prefers overrides, then the current environment, then defaults; an empty variable counts as not set', () => {
     vi.stubEnv('API_PORT', '4000');
     vi.stubEnv('LOG_LEVEL', ' ');
     vi.stubEnv('WRITER_PORT', '4002');

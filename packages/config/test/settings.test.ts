@@ -108,11 +108,11 @@ describe('loadSettings', () => {
     });
   });
 
-  it('takes an empty variable as absent, as compose files write them', () => {
+  it('treats an empty variable as absent, because compose files pass unset ones as empty', () => {
     expect(loadSettings({ API_PORT: '', REDIS_URL: '  ' })).toEqual(loadSettings({}));
   });
 
-  it('names every bad variable at once and never repeats a value', () => {
+  it('names every invalid variable at once and never shows a value', () => {
     const found = problems({
       API_PORT: '80x',
       LINK_PORT: '70000',
@@ -150,21 +150,21 @@ describe('loadSettings', () => {
     ['parameters in the address of ClickHouse', { CLICKHOUSE_URL: 'http://store:8123/?a=1' }, 'CLICKHOUSE_URL'],
     ['a plain public address when HTTPS is required', { REQUIRE_HTTPS: 'true', BASE_URL: 'http://a.com' }, 'BASE_URL'],
     ['a public address with a query', { BASE_URL: 'https://a.com/?b=1' }, 'BASE_URL'],
-    ['an absurd domain', { DEFAULT_DOMAIN: 'https://go.acme.com' }, 'DEFAULT_DOMAIN'],
+    ['a URL as a domain', { DEFAULT_DOMAIN: 'https://go.acme.com' }, 'DEFAULT_DOMAIN'],
     ['a database name with a quote in it', { CLICKHOUSE_DATABASE: 'a`b' }, 'CLICKHOUSE_DATABASE'],
-    ['addresses of others', { ANONYMISE_ADDRESSES: 'us' }, 'ANONYMISE_ADDRESSES'],
+    ['an unknown group of visitors', { ANONYMISE_ADDRESSES: 'us' }, 'ANONYMISE_ADDRESSES'],
     ['events for less than a month', { EVENT_RETENTION_DAYS: '7' }, 'EVENT_RETENTION_DAYS'],
-    ['headers that are none', { OTEL_EXPORTER_OTLP_HEADERS: 'a=b,c' }, 'OTEL_EXPORTER_OTLP_HEADERS'],
+    ['invalid headers', { OTEL_EXPORTER_OTLP_HEADERS: 'a=b,c' }, 'OTEL_EXPORTER_OTLP_HEADERS'],
     ['a header with a line break', { OTEL_EXPORTER_OTLP_HEADERS: 'a=b%0d%0ac:d' }, 'OTEL_EXPORTER_OTLP_HEADERS'],
     ['more than all requests', { OTEL_TRACES_SAMPLER_ARG: '1.5' }, 'OTEL_TRACES_SAMPLER_ARG'],
-    ['an edge that is not known', { GEO_EDGE: 'akamai' }, 'GEO_EDGE'],
+    ['an unknown edge', { GEO_EDGE: 'akamai' }, 'GEO_EDGE'],
     ['the header of a city without a country', { GEO_CITY_HEADER: 'x-city' }, 'GEO_CITY_HEADER'],
     ['a header name with a line break', { GEO_COUNTRY_HEADER: 'x\r\ny' }, 'GEO_COUNTRY_HEADER'],
   ])('refuses %s', (_what, env, variable) => {
     expect(problems(env)).toEqual([expect.stringContaining(`${variable}: `)]);
   });
 
-  it('reads headers for traces as OpenTelemetry writes them', () => {
+  it('reads headers for traces in OpenTelemetry format', () => {
     const env = {
       OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20a=b, x-team=one%2Ctwo',
       OTEL_TRACES_SAMPLER_ARG: '0.25',
@@ -175,7 +175,7 @@ describe('loadSettings', () => {
     });
   });
 
-  it('lets every port be chosen by the system', () => {
+  it('accepts port 0 for every port, so that the system chooses them', () => {
     expect(loadSettings({ API_PORT: '0', LINK_PORT: '0', WRITER_PORT: '0' })).toMatchObject({
       apiPort: 0,
       linkPort: 0,
@@ -193,7 +193,7 @@ describe('loadSettings', () => {
 });
 
 describe('describeSettings', () => {
-  it('shows what is set and no secret', () => {
+  it('shows the settings with secrets masked', () => {
     const shown = describeSettings(
       loadSettings({
         REDIS_URL: 'redis://default:hunter2@cache:6379/0',

@@ -1,13 +1,13 @@
 export { type AdminGuardOptions, adminGuard } from './auth/admin-guard.js';
 export { type AuthenticateHook, type AuthPluginOptions, authPlugin, type KeyCatalog } from './auth/auth-plugin.js';
 export { domainCheckRoutes } from './auth/domain-check.js';
-export { type RouteRequirements, rememberRequirements } from './auth/route-requirements.js';
+export { type RouteRequirements, registerRequirements } from './auth/route-requirements.js';
 export { escapeHtml, Html, html } from './docs/html.js';
 export { parseInput } from './errors/validator.js';
 export type { CrossOrigin } from './requests/cross-origin.js';
 export { jsonArray, sendJsonText } from './requests/json-text.js';
+export { applyRateLimit } from './requests/rate-limit.js';
 export { requestId } from './requests/request-id.js';
-export { countRequest } from './requests/request-limit.js';
 export { type App, type CreateAppOptions, createApp } from './server/app.js';
 export type { ReadinessChecks } from './server/health.js';
 export { type CreateLoggerOptions, createLogger, type Logger } from './server/logger.js';

@@ -3,7 +3,7 @@ import { type App, type CreateAppOptions, createApp, createLogger } from '../src
 
 export const DOC_BASE = 'https://docs.example.com';
 
-/** An app with defaults; its log lines go to `lines`, none is lost to the console. */
+/** An app with defaults, whose log lines are captured in `lines` instead of printed. */
 export function aTestApp(
   options: Partial<CreateAppOptions> = {},
   addRoutes: (app: App) => void | Promise<void> = () => {},

@@ -55,7 +55,7 @@ beforeAll(async () => {
   const limit = async () => ({ ...window, allowed: !isOverLimit });
   const rateLimiter = {
     take: limit,
-    look: limit,
+    peek: limit,
     close: async () => {},
   };
   app = createApp({ logger, docBase: 'https://docs.example.com', trustedProxies: ['127.0.0.1'] });

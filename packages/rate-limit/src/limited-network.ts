@@ -1,22 +1,22 @@
 import { isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** What a provider gives to one customer at least. Within it, a new address for every request costs nothing. */
+/** The smallest IPv6 prefix that providers assign to a customer, who can change addresses within it for every request. */
 const CUSTOMER_BITS = 64;
 
-/** The IPv4 address inside an IPv6 one: on a dual-stack socket, or behind a translator. Undefined when there is none. */
+/** The IPv4 address embedded in an IPv6 one, from a dual-stack socket or a NAT64 gateway; undefined when there is none. */
 function embeddedIpv4(address: ipaddr.IPv6): string | undefined {
   if (address.isIPv4MappedAddress()) return address.toIPv4Address().toString();
-  // All of IPv4 lies in one /64 behind such a translator.
+  // NAT64 maps all of IPv4 into one /64.
   return address.range() === 'rfc6052' ? address.toByteArray().slice(-4).join('.') : undefined;
 }
 
 /**
- * The network that limits and locks by address count as one caller: an IPv4 address, or the `/64` that an IPv6 address is in.
- * Every limit by address uses it as its key.
+ * The network that counts as one caller: an IPv4 address, or the `/64` of an IPv6 address. Every rate limit by address uses it as
+ * its key.
  *
- * @param address of the client; a text that is no address stays as it is, and undefined is `''`
- * @param ipv6Bits length of the IPv6 prefix, where a limit is about organisations rather than customers
+ * @param address of the client; text that is not an address is returned unchanged, undefined becomes `''`
+ * @param ipv6Bits length of the IPv6 prefix; shorter for limits per organisation rather than per customer
  */
 export function limitedNetwork(address: string | undefined, ipv6Bits: number = CUSTOMER_BITS): string {
   if (address === undefined || !isIPv6(address)) return address ?? '';

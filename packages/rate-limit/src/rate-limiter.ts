@@ -16,30 +16,30 @@ export interface RateLimitResult {
 
 export interface RateLimiter {
   /**
-   * Counts one request of `key` in a fixed window that starts with the first one counted. Never rejects: while Redis is
-   * away this process counts for itself.
+   * Counts one request of `key` in a fixed window that starts with its first request. Never rejects: while Redis is unavailable,
+   * this process counts in memory.
    *
-   * @param key what is limited: the hash of an API key, an address, a link id. Redis stores a keyed digest of it
-   * @param bucket which of its limits, such as `standard` or `analytics`
-   * @param points what the request counts for, where one may do the work of several; at least 1
+   * @param key what is limited: the hash of an API key, an address, a link id. Redis stores only an HMAC of it
+   * @param bucket name of the limit, such as `standard` or `analytics`
+   * @param points cost of the request, at least 1; more for a request that does the work of several
    */
   take(key: string, bucket: string, limit: number, windowSeconds: number, points?: number): Promise<RateLimitResult>;
   /**
-   * What a `take` would return, without counting; a window may begin with it. It waits its turn behind every `take` before
-   * it: no request gets past a limit by being quicker than the counts of those before it. Never rejects.
+   * Returns what a `take` would return, without counting; it may start a window. It is ordered after every earlier `take`, so that
+   * a request cannot pass the limit before earlier requests are counted. Never rejects.
    */
-  look(key: string, bucket: string, limit: number, windowSeconds: number): Promise<RateLimitResult>;
-  /** Closes the limiter's own connection, not the one it was made from. */
+  peek(key: string, bucket: string, limit: number, windowSeconds: number): Promise<RateLimitResult>;
+  /** Closes the limiter's own connection, not the one it was duplicated from. */
   close(): Promise<void>;
 }
 
 export interface RateLimiterOptions {
-  /** Of the installation, shared by all its processes: without it a reader of Redis cannot find out whose requests were counted. */
+  /** Key of the installation, shared by its processes. Without it, the keys in Redis do not reveal whose requests were counted. */
   readonly instanceKey: Buffer;
   readonly now?: () => number;
-  /** A Redis slower than this counts as away. */
+  /** A Redis slower than this counts as unavailable. */
   readonly commandTimeoutMs?: number;
-  /** Told when Redis stops and starts answering, once each. */
+  /** Logs once when Redis becomes unavailable and once when it recovers. */
   readonly logger?: RateLimiterLogger;
 }
 
@@ -48,11 +48,11 @@ export interface RateLimiterLogger {
   warn(context: object, message: string): void;
 }
 
-/** Far above what a busy process needs; only one request a second ever waits for it. */
+/** Far above the latency of a busy process; during an outage only one request per second waits this long. */
 const COMMAND_TIMEOUT_MS = 500;
-/** After a failure Redis is not called for this long, then by one request while the others go on. */
+/** After a failure Redis is not called for this long. Then one request tries it while the others keep counting in memory. */
 const RETRY_AFTER_FAILURE_MS = 1000;
-/** The limit is not the limiter's: it differs by workspace and may change while a window runs. */
+/** The library's own limit is not used, because limits differ by workspace and may change within a window. */
 const UNLIMITED_POINTS = Number.MAX_SAFE_INTEGER;
 
 interface Window {
@@ -60,7 +60,7 @@ interface Window {
   readonly inMemory: RateLimiterMemory;
 }
 
-/** @param next what the request will count for that is answered; 0 when that is counted already */
+/** @param next cost of the request that is not counted yet; 0 when it is counted already */
 function toResult(counted: RateLimiterRes, next: 0 | 1, limit: number, nowMs: number): RateLimitResult {
   const leftMs = Math.max(counted.msBeforeNext, 0);
   return {
@@ -72,7 +72,7 @@ function toResult(counted: RateLimiterRes, next: 0 | 1, limit: number, nowMs: nu
   };
 }
 
-/** Resolves once connected, or after `timeoutMs`: requests that come first wait for it rather than count elsewhere. */
+/** Resolves once connected, or after `timeoutMs`. The first requests wait for it instead of counting in memory. */
 function firstConnection(client: Redis, timeoutMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, timeoutMs);
@@ -83,7 +83,7 @@ function firstConnection(client: Redis, timeoutMs: number): Promise<void> {
   });
 }
 
-/** Rate limits in Redis, one round trip each; opens a connection of its own from the settings of `redis`. */
+/** Rate limits in Redis, one round trip each. Opens its own connection with the settings of `redis`. */
 export function createRateLimiter(redis: Redis, options: RateLimiterOptions): RateLimiter {
   const { now = Date.now, commandTimeoutMs = COMMAND_TIMEOUT_MS, logger } = options;
   const client = redis.duplicate({
@@ -91,10 +91,10 @@ export function createRateLimiter(redis: Redis, options: RateLimiterOptions): Ra
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     lazyConnect: false,
-    // Requests that are counted in the same turn of the event loop share one write to Redis.
+    // Requests counted in the same turn of the event loop share one write to Redis.
     enableAutoPipelining: true,
   });
-  // Without a listener ioredis writes every refused connection to the console; the requests report it.
+  // Without a listener ioredis prints every connection error to the console; requests report them.
   client.on('error', () => {});
 
   const secret = createHmac('sha256', options.instanceKey).update('rate limits').digest();
@@ -105,7 +105,7 @@ export function createRateLimiter(redis: Redis, options: RateLimiterOptions): Ra
   });
   const windows = new Map<string, Window>();
   let isAvailable = true;
-  let askAgainAt = 0;
+  let retryRedisAt = 0;
 
   function windowOf(bucket: string, windowSeconds: number): Window {
     const name = `${bucket}:${windowSeconds}`;
@@ -121,26 +121,26 @@ export function createRateLimiter(redis: Redis, options: RateLimiterOptions): Ra
   }
 
   function setAvailable(available: boolean, cause?: unknown): void {
-    if (!available) askAgainAt = now() + RETRY_AFTER_FAILURE_MS;
+    if (!available) retryRedisAt = now() + RETRY_AFTER_FAILURE_MS;
     if (available === isAvailable) return;
     isAvailable = available;
     if (available) logger?.warn({}, 'rate limits are counted in Redis again');
-    else logger?.warn({ err: cause }, 'rate limits are counted by this process alone: Redis does not answer');
+    else logger?.warn({ err: cause }, 'rate limits are counted in the memory of this process: Redis is unavailable');
   }
 
-  /** Whether this request calls Redis; while it is away, one request at a time does. */
-  function mayAskRedis(): boolean {
+  /** Whether this request calls Redis; during an outage, one request at a time does. */
+  function shouldTryRedis(): boolean {
     if (isAvailable) return true;
-    if (now() < askAgainAt) return false;
-    askAgainAt = now() + RETRY_AFTER_FAILURE_MS;
+    if (now() < retryRedisAt) return false;
+    retryRedisAt = now() + RETRY_AFTER_FAILURE_MS;
     return true;
   }
 
-  /** Nothing is counted as nothing, by the same command: another one would not keep its place among the counts. */
+  /** `peek` counts 0 points with the same command, because another command would not be ordered with the counts. */
   async function count(name: string, points: number, window: Window): Promise<RateLimiterRes> {
     const key = storedKey(name);
     if (connecting !== undefined) await connecting;
-    if (mayAskRedis()) {
+    if (shouldTryRedis()) {
       try {
         const counted = await window.inRedis.consume(key, points);
         setAvailable(true);
@@ -156,7 +156,7 @@ export function createRateLimiter(redis: Redis, options: RateLimiterOptions): Ra
     async take(key, bucket, limit, windowSeconds, points = 1) {
       return toResult(await count(key, points, windowOf(bucket, windowSeconds)), 0, limit, now());
     },
-    async look(key, bucket, limit, windowSeconds) {
+    async peek(key, bucket, limit, windowSeconds) {
       return toResult(await count(key, 0, windowOf(bucket, windowSeconds)), 1, limit, now());
     },
     async close() {

@@ -8,8 +8,8 @@ const bytes = (length: number) => fc.array(fc.integer({ min: 0, max: 255 }), { m
 const prefix = bytes(8).map(([, ...rest]) => [0x2a, ...rest]);
 const text = (all: number[]) => ipaddr.fromByteArray(all).toString();
 
-describe('the network that a limit counts', () => {
-  it('is one for all addresses of an IPv6 /64, however they are written, and another for another /64', () => {
+describe('the network that counts as one caller', () => {
+  it('is the same for all addresses of an IPv6 /64, in every notation, and differs between /64s', () => {
     fc.assert(
       fc.property(prefix, prefix, bytes(8), bytes(8), (network, other, one, two) => {
         const address = text([...network, ...one]);
@@ -24,7 +24,7 @@ describe('the network that a limit counts', () => {
     );
   });
 
-  it('is an IPv4 address itself, also where it comes inside an IPv6 one', () => {
+  it('is the IPv4 address itself, also when it is embedded in an IPv6 one', () => {
     fc.assert(
       fc.property(bytes(4), (address) => {
         const plain = address.join('.');
@@ -47,7 +47,7 @@ describe('the network that a limit counts', () => {
     expect(limitedNetwork(address)).toBe(network);
   });
 
-  it('may be larger where a limit is about organisations', () => {
+  it('may be larger for limits per organisation', () => {
     expect(limitedNetwork('2001:db8:1:2::3', 48)).toBe('2001:db8:1::/48');
     expect(limitedNetwork('192.0.2.1', 48)).toBe('192.0.2.1');
   });

@@ -23,21 +23,21 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** Patient by default, so that a busy machine is not taken for a Redis that is away. */
+/** A long time-out by default, so that a slow machine does not look like an unavailable Redis. */
 function aLimiter(options: Partial<RateLimiterOptions> = {}): RateLimiter {
   const limiter = createRateLimiter(redis, { instanceKey: INSTANCE_KEY, commandTimeoutMs: 10_000, ...options });
   limiters.push(limiter);
   return limiter;
 }
 
-/** A key that no other test has counted. */
+/** A key that no other test uses. */
 function aKey(): string {
   keys += 1;
   return `key-${keys}`;
 }
 
 describe('with Redis', () => {
-  it('allows the limit and refuses what is beyond it', async () => {
+  it('allows requests up to the limit and rejects those beyond it', async () => {
     const limiter = aLimiter();
     const key = aKey();
     const results = [];
@@ -47,26 +47,26 @@ describe('with Redis', () => {
     expect(results.every(({ limit }) => limit === 3)).toBe(true);
   });
 
-  it('a look tells what a take would be told, and counts nothing', async () => {
+  it('peek returns what take would return, and counts nothing', async () => {
     const limiter = aLimiter();
     const key = aKey();
     for (let time = 0; time < 5; time++) {
-      expect(await limiter.look(key, 'tries', 1, 60)).toMatchObject({ allowed: true, remaining: 1 });
+      expect(await limiter.peek(key, 'tries', 1, 60)).toMatchObject({ allowed: true, remaining: 1 });
     }
     expect((await limiter.take(key, 'tries', 1, 60)).allowed).toBe(true);
-    expect(await limiter.look(key, 'tries', 1, 60)).toMatchObject({ allowed: false, remaining: 0 });
-    expect((await limiter.look(key, 'tries', 2, 60)).allowed).toBe(true);
+    expect(await limiter.peek(key, 'tries', 1, 60)).toMatchObject({ allowed: false, remaining: 0 });
+    expect((await limiter.peek(key, 'tries', 2, 60)).allowed).toBe(true);
   });
 
-  it('a look is told of every take before it, also of those at the same moment', async () => {
+  it('peek sees every take before it, also concurrent ones', async () => {
     const limiter = aLimiter();
     const key = aKey();
     const takes = Array.from({ length: 50 }, () => limiter.take(key, 'tries', 50, 60));
-    const [look] = await Promise.all([limiter.look(key, 'tries', 50, 60), ...takes]);
+    const [look] = await Promise.all([limiter.peek(key, 'tries', 50, 60), ...takes]);
     expect(look.allowed).toBe(false);
   });
 
-  it('tells when the window ends, in epoch seconds, and how long to wait, in whole seconds of at least one', async () => {
+  it('returns the end of the window in epoch seconds, and the wait in whole seconds, at least one', async () => {
     const limiter = aLimiter();
     const key = aKey();
     const before = Date.now();
@@ -93,11 +93,11 @@ describe('with Redis', () => {
       { timeoutMs: 3000, what: 'a new window' },
     );
     expect(Date.now()).toBeGreaterThanOrEqual(deadline);
-    // The refused request that ended the wait opened a window of its own.
+    // The rejected request that ended the wait started a new window.
     expect((await limiter.take(key, 'analytics', 2, 1)).remaining).toBe(0);
   });
 
-  it('keys, buckets and windows are counted apart', async () => {
+  it('keys, buckets and windows are counted separately', async () => {
     const limiter = aLimiter();
     const [one, other] = [aKey(), aKey()];
     expect((await limiter.take(one, 'standard', 1, 60)).allowed).toBe(true);
@@ -107,7 +107,7 @@ describe('with Redis', () => {
     expect((await limiter.take(one, 'standard', 1, 60)).allowed).toBe(false);
   });
 
-  it('a limit that is changed while a window runs holds at once, and the count is kept', async () => {
+  it('a limit that changes within a window applies at once, and the count is kept', async () => {
     const limiter = aLimiter();
     const key = aKey();
     for (let request = 0; request < 3; request++) await limiter.take(key, 'standard', 3, 60);
@@ -115,7 +115,7 @@ describe('with Redis', () => {
     expect((await limiter.take(key, 'standard', 2, 60)).allowed).toBe(false);
   });
 
-  it('processes share the count: of many at once exactly the limit is allowed', async () => {
+  it('processes share the count: exactly the limit of concurrent requests is allowed', async () => {
     const [one, other] = [aLimiter(), aLimiter()];
     const key = aKey();
     const results = await Promise.all(
@@ -124,7 +124,7 @@ describe('with Redis', () => {
     expect(results.filter(({ allowed }) => allowed)).toHaveLength(60);
   });
 
-  it('takes one command a request', async () => {
+  it('uses one Redis command per request', async () => {
     const limiter = aLimiter();
     const key = aKey();
     await limiter.take(key, 'standard', 100, 60);
@@ -141,7 +141,7 @@ describe('with Redis', () => {
     expect(after.eval).toBe(before.eval);
   });
 
-  it('leaves nothing behind without an expiry', async () => {
+  it('leaves no key without an expiry', async () => {
     const limiter = aLimiter();
     await limiter.take(aKey(), 'standard', 1, 60);
     const names = await redis.keys('waymark:limit:*');
@@ -150,8 +150,8 @@ describe('with Redis', () => {
   });
 });
 
-describe('what is counted', () => {
-  it('a request may count for several, and is refused when they do not fit', async () => {
+describe('points and keys', () => {
+  it('a request may cost several points, and is rejected when they exceed the limit', async () => {
     const limiter = aLimiter();
     const key = aKey();
     expect(await limiter.take(key, 'standard', 10, 60, 7)).toMatchObject({ allowed: true, remaining: 3 });
@@ -159,7 +159,7 @@ describe('what is counted', () => {
     expect((await limiter.take(key, 'standard', 10, 60)).allowed).toBe(false);
   });
 
-  it('is not told to who reads Redis, and is the same for every process of the installation alone', async () => {
+  it('keys in Redis are keyed digests, the same for processes of one installation only', async () => {
     const bucket = 'hidden';
     for (const address of ['198.51.100.7', '2001:db8:1:2::/64']) {
       await aLimiter().take(address, bucket, 10, 60);
@@ -174,7 +174,7 @@ describe('what is counted', () => {
 });
 
 describe('without Redis', () => {
-  it('requests go on, limited within the process, and come back to the shared count when Redis does', async () => {
+  it('requests are limited in memory, and by the shared count again once Redis is back', async () => {
     const lines: string[] = [];
     const limiter = aLimiter({ logger: { warn: (_context, message) => lines.push(message) } });
     const key = aKey();
@@ -186,7 +186,7 @@ describe('without Redis', () => {
     expect(performance.now() - startedAt).toBeLessThan(2000);
     expect(results.filter(({ allowed }) => allowed)).toHaveLength(3);
     expect(results[0]).toMatchObject({ limit: 3, remaining: 2 });
-    expect(lines).toEqual([expect.stringContaining('does not answer')]);
+    expect(lines).toEqual([expect.stringContaining('Redis is unavailable')]);
 
     await server.restart();
     const other = aKey();
@@ -197,10 +197,10 @@ describe('without Redis', () => {
       },
       { timeoutMs: 10_000, what: 'counting in Redis again' },
     );
-    expect(lines).toEqual([expect.stringContaining('does not answer'), expect.stringContaining('in Redis again')]);
+    expect(lines).toEqual([expect.stringContaining('Redis is unavailable'), expect.stringContaining('in Redis again')]);
   });
 
-  it('a Redis that hangs holds up the requests of one moment, then one a second', async () => {
+  it('a Redis that hangs delays the concurrent requests once, then one request per second', async () => {
     const limiter = aLimiter({ commandTimeoutMs: 200 });
     const allAtOnce = () => Promise.all(Array.from({ length: 20 }, () => limiter.take(aKey(), 'standard', 3, 60)));
     await limiter.take(aKey(), 'standard', 3, 60);
@@ -215,7 +215,7 @@ describe('without Redis', () => {
     }
   });
 
-  it('while Redis hangs, the request that asks it again holds up no other', async () => {
+  it('while Redis hangs, the request that tries it again delays no other', async () => {
     let nowMs = Date.now();
     const limiter = aLimiter({ commandTimeoutMs: 200, now: () => nowMs });
     await limiter.take(aKey(), 'standard', 3, 60);
@@ -224,16 +224,16 @@ describe('without Redis', () => {
       await limiter.take(aKey(), 'standard', 3, 60);
       nowMs += 1000;
       const order: string[] = [];
-      const asking = limiter.take(aKey(), 'standard', 3, 60).then(() => order.push('the one that asks'));
+      const asking = limiter.take(aKey(), 'standard', 3, 60).then(() => order.push('the one that tries Redis'));
       await limiter.take(aKey(), 'standard', 3, 60).then(() => order.push('another'));
       await asking;
-      expect(order).toEqual(['another', 'the one that asks']);
+      expect(order).toEqual(['another', 'the one that tries Redis']);
     } finally {
       process.kill(server.pid, 'SIGCONT');
     }
   });
 
-  it('a Redis that is away from the start costs its first requests the time-out only', async () => {
+  it('an unavailable Redis delays the first requests by the time-out only', async () => {
     const nowhere = new Redis('redis://127.0.0.1:1', { lazyConnect: true });
     const limiter = createRateLimiter(nowhere, { instanceKey: INSTANCE_KEY });
     limiters.push(limiter);

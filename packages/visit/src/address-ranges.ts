@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 
-/** An address as all parts of the program compare it: IPv4 inside IPv6 unwrapped, IPv6 in its shortest form. */
+/** An address in canonical form: IPv4-mapped IPv6 unwrapped to IPv4, other IPv6 in its shortest form. */
 export interface ParsedAddress {
   readonly text: string;
   /** IPv4 as its 32-bit number. */
@@ -11,8 +11,8 @@ const DOT = 46;
 const ZERO = 48;
 
 /**
- * The number of a plain dotted IPv4 address without leading zeros, which is canonical as it stands; undefined for any other
- * text. By hand, because every redirect reads one or two.
+ * The 32-bit number of a dotted IPv4 address without leading zeros, which is already in canonical form; undefined for any other
+ * text. Hand-written for speed: every redirect parses one or two.
  */
 export function ipv4Number(text: string): number | undefined {
   if (text.length < 7 || text.length > 15) return undefined;
@@ -36,7 +36,7 @@ export function ipv4Number(text: string): number | undefined {
   return parts === 4 ? number : undefined;
 }
 
-/** What proxies put around an address: `[2001:db8::1]:443`, `192.0.2.1:443`. */
+/** Removes the brackets and port that proxies add: `[2001:db8::1]:443`, `192.0.2.1:443`. */
 function bareAddress(text: string): string {
   const trimmed = text.trim();
   if (trimmed.startsWith('[')) return trimmed.slice(1, trimmed.indexOf(']'));
@@ -45,7 +45,7 @@ function bareAddress(text: string): string {
   return isWithPort ? trimmed.slice(0, colon) : trimmed;
 }
 
-/** Reads an address from a socket or a header; undefined when it is none. */
+/** Parses an address from a socket or a header; undefined when it is invalid. */
 export function parseAddress(text: string): ParsedAddress | undefined {
   const bare = bareAddress(text);
   const plain = ipv4Number(bare);
@@ -56,7 +56,7 @@ export function parseAddress(text: string): ParsedAddress | undefined {
     const inner = address.toIPv4Address().toString();
     return { text: inner, address: ipv4Number(inner) ?? 0 };
   }
-  // `fe80::1%eth0`: the zone means something to one machine only.
+  // `fe80::1%eth0`: the zone is meaningful on one machine only.
   address.zoneId = undefined;
   return { text: address.toString(), address };
 }

@@ -3,14 +3,14 @@ import { LRUCache } from 'lru-cache';
 import { type CityResponse, Reader } from 'maxmind';
 import { type Place, toPlace } from './geo.js';
 
-/** A database of places by address. */
+/** A database that maps addresses to places. */
 export interface GeoDatabase {
   find(address: string): Place | undefined;
   close(): void;
 }
 
 export interface GeoDatabaseOptions {
-  /** Called when a changed file cannot be read; the one loaded before stays in use. */
+  /** Called when a changed file cannot be read; the previous content stays in use. */
   readonly onReloadError?: (err: unknown) => void;
   readonly checkIntervalMs?: number;
 }
@@ -18,12 +18,12 @@ export interface GeoDatabaseOptions {
 const CACHED_NODES = 10_000;
 const CHECK_INTERVAL_MS = 60_000;
 
-/** Databases of other makers name the country alone; the rest is optional in those of MaxMind as well. */
+/** Databases of some vendors have only the country; the other fields are optional in MaxMind's too. */
 type PlaceResponse = Partial<
   Pick<CityResponse, 'country' | 'registered_country' | 'subdivisions' | 'city' | 'continent'>
 >;
 
-/** Changes whenever the file does: size, time, and the inode of one put in its place. */
+/** A stamp that changes whenever the file changes or is replaced: size, modification time and inode. */
 function stampOf(file: string): string {
   const { size, mtimeMs, ino } = statSync(file);
   return `${size} ${mtimeMs} ${ino}`;
@@ -43,12 +43,12 @@ function placeOf(response: PlaceResponse): Place {
 }
 
 /**
- * Opens an mmdb file and follows its updates (operators replace it weekly).
+ * Opens an mmdb file and reloads it when it changes (operators replace it weekly).
  *
  * @throws Error when the file cannot be read
  */
 export function openGeoDatabase(file: string, options: GeoDatabaseOptions = {}): GeoDatabase {
-  // The stamp is older than what is read, so a change in between is seen at the next look.
+  // The stamp is taken before the content is read, so that a change in between is detected at the next check.
   let stamp = stampOf(file);
   let reader = openReader(file);
   const timer = setInterval(() => {

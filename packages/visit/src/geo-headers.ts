@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Place, type RawPlace, toPlace } from './geo.js';
 
-/** Names of headers, lower case, by what they say. */
+/** Header names, lower case, by the field they carry. */
 export interface GeoHeaderNames {
   readonly country?: string | undefined;
   readonly region?: string | undefined;
@@ -9,7 +9,7 @@ export interface GeoHeaderNames {
   readonly continent?: string | undefined;
 }
 
-/** Edges whose headers are known. */
+/** CDN edges with built-in header names. */
 export type GeoEdge = 'vercel' | 'cloudflare' | 'cloudfront';
 
 const EDGE_HEADERS: Readonly<Record<GeoEdge, GeoHeaderNames>> = {
@@ -43,7 +43,7 @@ function isAscii(text: string): boolean {
   return /^[\x00-\x7f]*$/.test(text);
 }
 
-/** City names travel percent-encoded (Vercel, CloudFront) or as UTF-8 bytes, which Node hands over as Latin-1. */
+/** City names arrive percent-encoded (Vercel, CloudFront) or as UTF-8 bytes, which Node decodes as Latin-1. */
 function decodeName(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   if (!isAscii(text)) {
@@ -68,11 +68,11 @@ function readEdge(headers: IncomingHttpHeaders, names: GeoHeaderNames): RawPlace
 }
 
 /**
- * Reads the place from the headers of the edge in front, undefined when it sent none. The caller has made sure that they come
- * from a trusted proxy; that is not enough, as a proxy passes on what its visitors send. So only the headers of the edge that
- * the operator says is in front are read: any other's would be a visitor's own invention.
+ * Reads the place from the headers of the configured edge; undefined when it sent none. The caller has checked that the request comes
+ * from a trusted proxy. That is not enough, because a proxy forwards headers of its visitors, so only the headers of the edge that the
+ * operator configured are read: a visitor could forge any other edge's.
  *
- * @param configured names that take the place of the edge's, field by field, or are those of an edge not known here
+ * @param configured header names that override the edge's, field by field, or describe an edge that is not built in
  */
 export function createGeoHeaderReader(
   edge: GeoEdge | undefined,

@@ -1,4 +1,4 @@
-/** Where a visitor is, as far as known. Texts are final: `Unknown`, and `''` for the continent. */
+/** The location of a visitor. Missing parts are already filled in: `Unknown`, and `''` for the continent. */
 export interface Place {
   /** ISO 3166-1, upper case. */
   readonly country: string;
@@ -12,18 +12,18 @@ export interface Place {
 export const UNKNOWN = 'Unknown';
 export const UNKNOWN_PLACE: Place = { country: UNKNOWN, region: UNKNOWN, city: UNKNOWN, continent: '' };
 
-/** Sources say different things; only codes and names of the right form become values of a filter column. */
+/** Sources differ in format; only valid codes and names are stored, because they become filter values. */
 const COUNTRY = /^[A-Za-z]{2}$/;
 const REGION = /^[A-Za-z0-9]{1,3}$/;
 const CITY_CHARS_MAX = 100;
 const CONTINENTS: ReadonlySet<string> = new Set(['AF', 'AN', 'AS', 'EU', 'NA', 'OC', 'SA']);
-/** Codes that are in use beside those of ISO 3166-1. */
+/** Common codes that are not in ISO 3166-1. */
 const ISO_CODE_OF: ReadonlyMap<string, string> = new Map([
   ['UK', 'GB'],
   ['EL', 'GR'],
 ]);
 
-/** All countries, by continent: edges may name only the country (ISO 3166-1; transcontinental ones as GeoNames has them). */
+/** All countries by continent, for edges that send only the country (ISO 3166-1; transcontinental ones as in GeoNames). */
 const COUNTRIES_BY_CONTINENT: Readonly<Record<string, string>> = {
   AF: 'AO BF BI BJ BW CD CF CG CI CM CV DJ DZ EG EH ER ET GA GH GM GN GQ GW KE KM LR LS LY MA MG ML MR MU MW MZ NA NE NG RE RW SC SD SH SL SN SO SS ST SZ TD TG TN TZ UG YT ZA ZM ZW',
   AN: 'AQ BV GS HM TF',
@@ -40,7 +40,7 @@ const CONTINENT_OF: ReadonlyMap<string, string> = new Map(
   ),
 );
 
-/** What a source says, in any form; absent parts are undefined. */
+/** Unchecked values from a source; absent parts are undefined. */
 export interface RawPlace {
   readonly country: string | undefined;
   readonly region: string | undefined;
@@ -49,8 +49,8 @@ export interface RawPlace {
 }
 
 /**
- * Undefined for what is no country: edges and databases also send codes of regions (`EU`, `AP`), of anonymous and satellite networks
- * (`A1`, `A2`), of Tor (`T1`) and of nothing (`XX`, `ZZ`), and a visitor behind one of them may be from the EU.
+ * Undefined for a code that is not a country: edges and databases also send codes for regions (`EU`, `AP`), anonymous and satellite
+ * networks (`A1`, `A2`), Tor (`T1`) and unknown (`XX`, `ZZ`). Visitors with such a code may be from the EU.
  */
 function countryCode(raw: string | undefined): string | undefined {
   if (raw === undefined || !COUNTRY.test(raw)) return undefined;
@@ -68,7 +68,7 @@ function regionCode(raw: string | undefined, country: string): string {
 
 function cityName(raw: string | undefined): string {
   if (raw === undefined) return UNKNOWN;
-  // It may have come percent-encoded, and no store keeps a NUL well.
+  // A percent-encoded name may contain NUL, which the stores do not handle.
   const name = raw.trim().replaceAll('\0', '\ufffd');
   return name === '' || name.length > CITY_CHARS_MAX ? UNKNOWN : name;
 }
@@ -79,7 +79,7 @@ function continentCode(raw: string | undefined, country: string | undefined): st
   return (country === undefined ? undefined : CONTINENT_OF.get(country)) ?? '';
 }
 
-/** The place a source describes, with every part checked. Without a country, region and city would mean nothing. */
+/** The place with every part validated. Region and city are meaningless without a country, so they become `Unknown`. */
 export function toPlace(raw: RawPlace): Place {
   const country = countryCode(raw.country);
   const continent = continentCode(raw.continent, country);
@@ -87,12 +87,12 @@ export function toPlace(raw: RawPlace): Place {
   return { country, region: regionCode(raw.region, country), city: cityName(raw.city), continent };
 }
 
-/** Countries whose visitors' addresses are not kept: the EU and GB. IS, LI, NO and CH are not among them. */
+/** Countries whose visitors' addresses are not stored: the EU and GB, but not IS, LI, NO or CH. */
 const ANONYMOUS_COUNTRIES: ReadonlySet<string> = new Set(
   'AT BE BG CY CZ DE DK EE ES FI FR GB GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK'.split(' '),
 );
 
-/** Whether an address from this country may be stored. One from an unknown country may be from any of those. */
-export function mayKeepAddress(country: string): boolean {
+/** Whether an address from this country may be stored. An unknown country may be one of those above. */
+export function mayStoreAddress(country: string): boolean {
   return country !== UNKNOWN && !ANONYMOUS_COUNTRIES.has(country);
 }

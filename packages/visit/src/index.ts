@@ -1,4 +1,4 @@
-export { isBotAgent } from './bot-test.js';
+export { isBotAgent } from './bot-agent.js';
 export * from './client-address.js';
 export type { GeoEdge, GeoHeaderNames } from './geo-headers.js';
 export { DIRECT, readReferer, withoutWww } from './referer.js';

@@ -2,7 +2,7 @@ import { parseUrl } from '@waymark/contract';
 
 export const DIRECT = '(direct)';
 
-/** Browsers cut a Referer at 4096; what we keep is its path, and rows are bounded. */
+/** Browsers cut a Referer at 4096 characters; half of that keeps the path and bounds the size of a row. */
 const REFERER_CHARS_MAX = 2048;
 
 export interface Referer {
@@ -25,7 +25,7 @@ function hostOf(url: string): string | undefined {
   return host ? withoutWww(host) : undefined;
 }
 
-/** What a Referer header, or the `document.referrer` of a script, says. */
+/** Parses a Referer header, or the `document.referrer` that a script reports. */
 export function readReferer(header: string | undefined): Referer {
   if (header === undefined || header === '') return NONE;
   const refererUrl = header.length > REFERER_CHARS_MAX ? header.slice(0, REFERER_CHARS_MAX) : header;

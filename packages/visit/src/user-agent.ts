@@ -1,9 +1,9 @@
 import Bowser from 'bowser';
 import { LRUCache } from 'lru-cache';
-import { isBotAgent } from './bot-test.js';
+import { isBotAgent } from './bot-agent.js';
 import { UNKNOWN } from './geo.js';
 
-/** What a user agent says about itself. Texts are final. */
+/** A parsed user agent, with the names that are stored. */
 export interface Agent {
   readonly isBot: boolean;
   readonly device: string;
@@ -11,7 +11,7 @@ export interface Agent {
   readonly os: string;
 }
 
-/** The names that are stored, where `bowser` has others. */
+/** Stored names of browsers for which `bowser` uses another name. */
 const BROWSER_NAMES: Readonly<Record<string, string>> = {
   'Amazon Silk': 'Silk',
   Focus: 'Firefox Focus',
@@ -35,7 +35,7 @@ const OS_NAMES: Readonly<Record<string, string>> = {
 
 const DEVICE_NAMES: Readonly<Record<string, string>> = { mobile: 'Mobile', tablet: 'Tablet', tv: 'Smarttv' };
 
-/** Browsers inside apps, which call themselves Safari or Chrome as well. */
+/** In-app browsers; their user agents also contain Safari or Chrome. */
 const IN_APP_BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bFB(?:AN|AV|_IAB)\//, 'Facebook'],
   [/\bInstagram\b/, 'Instagram'],
@@ -57,7 +57,7 @@ const CONSOLES: readonly (readonly [RegExp, string | undefined])[] = [
 const TELEVISIONS = /\b(?:smart-?tv|googletv|appletv|apple tv|hbbtv|roku|crkey|aft[a-z]{1,2}\d?|bravia)\b/i;
 const DISTRIBUTIONS = /\b(Ubuntu|Fedora|Debian)\b/;
 
-/** Longer agents are made up; every pattern below runs over this much at most. */
+/** No real user agent is longer. This bounds the cost of the patterns below. */
 const PARSED_CHARS_MAX = 1024;
 
 function firstMatch<T>(table: readonly (readonly [RegExp, T])[], text: string): readonly [RegExp, T] | undefined {
@@ -88,7 +88,7 @@ function parseAgent(userAgent: string): Agent {
   return { isBot, device, browser: browserName(userAgent, parsed.browser.name, os), os: os === '' ? UNKNOWN : os };
 }
 
-/** Reads user agents; results are kept by agent, because parsing costs as much as the rest of a redirect. */
+/** Parses user agents. Results are cached, because parsing costs as much as the rest of a redirect. */
 export function createAgentReader(cachedMax = 5000): (userAgent: string) => Agent {
   const cache = new LRUCache<string, Agent>({ max: cachedMax });
   return (userAgent) => {

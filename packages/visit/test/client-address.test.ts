@@ -5,11 +5,11 @@ import { createClientAddressReader } from '../src/index.js';
 const read = createClientAddressReader(['127.0.0.0/8', '::1/128', '10.0.0.0/8', '2001:db8:aa::/48', '198.51.100.7']);
 
 describe('client address', () => {
-  it('is the peer when the peer is no trusted proxy, whatever the header says', () => {
+  it('is the peer when the peer is not a trusted proxy, whatever the header contains', () => {
     expect(read('203.0.113.9', '1.2.3.4')).toEqual({ address: '203.0.113.9', isForwarded: false });
   });
 
-  it('is the right-most hop that is no trusted proxy', () => {
+  it('is the right-most hop that is not a trusted proxy', () => {
     expect(read('127.0.0.1', '1.2.3.4').address).toBe('1.2.3.4');
     expect(read('127.0.0.1', '9.9.9.9, 1.2.3.4').address).toBe('1.2.3.4');
     expect(read('127.0.0.1', '9.9.9.9, 1.2.3.4, 10.1.2.3,198.51.100.7').address).toBe('1.2.3.4');
@@ -33,7 +33,7 @@ describe('client address', () => {
     expect(read('127.0.0.1', 'fe80::1%eth0').address).toBe('fe80::1');
   });
 
-  it('stops at a hop that is no address: what stands left of it is vouched for by nobody', () => {
+  it('stops at a hop that is not an address, because hops left of it cannot be trusted', () => {
     for (const chain of ['6.6.6.6, unknown, 10.0.0.4', '6.6.6.6, , 10.0.0.4', '6.6.6.6, 300.1.1.1, 10.0.0.4']) {
       expect(read('127.0.0.1', chain).address).toBe('10.0.0.4');
     }
@@ -57,7 +57,7 @@ describe('client address', () => {
     }
   });
 
-  it('is empty when the socket is gone', () => {
+  it('is empty when the socket is closed', () => {
     expect(read(undefined, '1.2.3.4')).toEqual({ address: '', isForwarded: false });
   });
 
@@ -84,13 +84,13 @@ describe('client address', () => {
     expect(trusts('192.0.2.1', '192.0.2.2')).toBe(false);
   });
 
-  it('is quick on a header full of hops, and does not keep it', () => {
+  it('is fast for a header with thousands of hops, and does not keep it in memory', () => {
     const chain = `${'10.0.0.1,'.repeat(14_000)}10.0.0.2`;
     expect(read('127.0.0.1', chain).address).toMatch(/^10\./);
     expect(read('127.0.0.1', `1.2.3.4,${'x'.repeat(100_000)}`).address).toBe('127.0.0.1');
   });
 
-  it('refuses a range that is none', () => {
+  it('rejects an invalid range', () => {
     expect(() => createClientAddressReader(['10.0.0.0/99'])).toThrow();
     expect(() => createClientAddressReader(['proxy'])).toThrow();
   });

@@ -100,7 +100,7 @@ describe('user agent', () => {
     expect(read(WINDOWS)).toBe(read(WINDOWS));
   });
 
-  it('copes with agents made to be slow', () => {
+  it('is fast for user agents crafted to be slow', () => {
     const started = performance.now();
     for (const piece of ['Mozilla/5.0 ', '(', 'Android ', 'os 1_', 'Safari/', ' Version/1.'])
       read(piece.repeat(10_000));
@@ -108,7 +108,7 @@ describe('user agent', () => {
   });
 });
 
-describe('bot test', () => {
+describe('bot detection', () => {
   it.each([
     '',
     '   ',

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { createVisitReader, type GeoEdge, type Visit, type VisitFacts } from '../src/index.js';
+import { createVisitReader, type GeoEdge, type Visit, type VisitRequest } from '../src/index.js';
 import { mmdbFile } from './mmdb-file.js';
 
 const CHROME =
@@ -13,14 +13,14 @@ const reader = createVisitReader({ ...options, geoEdge: 'cloudflare' });
 const directory = mkdtempSync(join(tmpdir(), 'visit-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-function visit(headers: IncomingHttpHeaders, facts: Partial<VisitFacts> = {}, read = reader): Visit {
+function visit(headers: IncomingHttpHeaders, facts: Partial<VisitRequest> = {}, read = reader): Visit {
   return read({ remoteAddress: '127.0.0.1', method: 'GET', headers: { 'user-agent': CHROME, ...headers }, ...facts });
 }
 
 const NOWHERE = { country: 'Unknown', region: 'Unknown', city: 'Unknown', continent: '' };
 
 describe('visit', () => {
-  it('has a final text for everything that is not known', () => {
+  it('has a default for every unknown field', () => {
     expect(visit({ 'user-agent': undefined })).toMatchObject({
       clientAddress: '127.0.0.1',
       ip: '',
@@ -39,7 +39,7 @@ describe('visit', () => {
     });
   });
 
-  it('is a bot for HEAD, for ?bot= with a value and for no agent, and else not', () => {
+  it('is a bot for HEAD, for ?bot= with a value and without a user agent, and not otherwise', () => {
     expect(visit({}).isBot).toBe(false);
     expect(visit({}, { method: 'HEAD' }).isBot).toBe(true);
     expect(visit({}, { botParameter: '1' }).isBot).toBe(true);
@@ -71,7 +71,7 @@ describe('visit', () => {
     expect(visit({ referer: `https://a.com/${'x'.repeat(9000)}` }).refererUrl).toHaveLength(2048);
   });
 
-  it('believes nothing of proxies that are not trusted', () => {
+  it('ignores headers of untrusted proxies', () => {
     const headers = { 'x-forwarded-for': '1.2.3.4', 'cf-ipcountry': 'US' };
     expect(visit(headers, { remoteAddress: '203.0.113.9' })).toMatchObject({
       clientAddress: '203.0.113.9',
@@ -131,7 +131,7 @@ describe('visit', () => {
     for (const other of others) expect(behind(other)).toMatchObject(NOWHERE);
   });
 
-  it('reads configured headers, and of the same field no others', () => {
+  it('reads configured headers instead of the edge’s for the same field', () => {
     const geoHeaders = { country: 'x-country', city: 'x-city' };
     const headers = { 'x-country': 'CA', 'x-city': 'Toronto', 'cf-region-code': 'ON', 'cf-ipcity': 'Paris' };
     const read = createVisitReader({ ...options, geoEdge: 'cloudflare', geoHeaders });
@@ -141,14 +141,14 @@ describe('visit', () => {
     expect(visit(headers, {}, alone)).toMatchObject({ country: 'CA', region: 'Unknown', city: 'Toronto' });
   });
 
-  it('keeps no address where nothing tells the country: it may be one of the EU', () => {
+  it('stores no address when the country is unknown, as it may be in the EU', () => {
     for (const headers of [{ 'cf-ipcountry': 'US' }, { 'x-vercel-ip-country': 'US' }, {}]) {
       const read = visit({ 'x-forwarded-for': '1.2.3.4', ...headers }, {}, createVisitReader(options));
       expect(read).toMatchObject({ ...NOWHERE, ip: '', clientAddress: '1.2.3.4' });
     }
   });
 
-  it('does not keep addresses from the EU and GB, and keeps those of their neighbours', () => {
+  it('stores no addresses from the EU and GB, but those from their neighbours', () => {
     const from = (country: string) => visit({ 'x-forwarded-for': '1.2.3.4', 'cf-ipcountry': country });
     for (const country of ['DE', 'FR', 'GB', 'IE', 'SK', 'XX', 'T1']) {
       expect(from(country)).toMatchObject({ ip: '', clientAddress: '1.2.3.4' });
@@ -157,7 +157,7 @@ describe('visit', () => {
     expect([from('UK').country, from('EL').country]).toEqual(['GB', 'GR']);
   });
 
-  it('keeps no address for a code of two letters that is no country', () => {
+  it('stores no address for a two-letter code that is not a country', () => {
     const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
     const visits = letters.flatMap((first) =>
       letters.map((second) => visit({ 'x-forwarded-for': '1.2.3.4', 'cf-ipcountry': first + second })),
@@ -168,13 +168,13 @@ describe('visit', () => {
     for (const code of ['EU', 'AP', 'XX', 'ZZ']) expect(visit({ 'cf-ipcountry': code }).country).toBe('Unknown');
   });
 
-  it('keeps no address at all where the installation says so', () => {
+  it('stores no addresses at all when all are anonymised', () => {
     const read = createVisitReader({ ...options, geoEdge: 'cloudflare', anonymisedAddresses: 'all' });
     const from = (country: string) => visit({ 'x-forwarded-for': '1.2.3.4', 'cf-ipcountry': country }, {}, read);
     expect(from('US')).toMatchObject({ ip: '', clientAddress: '1.2.3.4', country: 'US' });
   });
 
-  it('gives the same identity to the same address and agent, and to nobody else', () => {
+  it('gives the same identity to the same address and user agent only', () => {
     const identity = (address: string, agent: string, read = reader) =>
       visit({ 'x-forwarded-for': address, 'user-agent': agent }, {}, read).identity;
     const mine = identity('1.2.3.4', CHROME);
@@ -188,7 +188,7 @@ describe('visit', () => {
     expect(identity('1.2.3.4', CHROME, createVisitReader({ ...options, identitySalt: 'other' }))).not.toBe(mine);
   });
 
-  it('cuts agents that no browser sends', () => {
+  it('cuts off overlong user agents', () => {
     expect(visit({ 'user-agent': 'x'.repeat(50_000) }).userAgent).toHaveLength(1024);
   });
 });
@@ -209,7 +209,7 @@ describe('geo database', () => {
     }
   };
 
-  it('is asked when the edge says nothing, and only then', () => {
+  it('is used only when the edge sends no country', () => {
     const file = join(directory, 'city.mmdb');
     writeFileSync(file, mmdbFile({ '192.0.2.0/24': austin, '198.51.100.0/24': { country: { iso_code: 'FR' } } }));
     expect(place(file, '192.0.2.77')).toMatchObject({ country: 'US', region: 'TX', city: 'Austin', continent: 'NA' });
@@ -219,7 +219,7 @@ describe('geo database', () => {
     expect(place(file, '192.0.2.77', { 'cf-ipcountry': 'JP' })).toMatchObject({ country: 'JP', city: 'Unknown' });
   });
 
-  it('follows a replaced file, and keeps the old one when the new one is broken', async () => {
+  it('reloads a replaced file, and keeps the previous content when the new file is invalid', async () => {
     const file = join(directory, 'replaced.mmdb');
     const onReloadError = vi.fn();
     writeFileSync(file, mmdbFile({ '192.0.2.0/24': austin }));
@@ -237,7 +237,7 @@ describe('geo database', () => {
     }
   });
 
-  it('refuses to start with a file that is none', () => {
+  it('throws for an invalid file', () => {
     expect(() => createVisitReader({ ...options, geoDatabase: join(directory, 'absent.mmdb') })).toThrow();
   });
 });
@@ -255,7 +255,7 @@ describe('a visit over HTTPS', () => {
     expect(visit(headers).isSecure).toBe(isSecure);
   });
 
-  it('is not what a stranger says', () => {
+  it('ignores the protocol header of an untrusted client', () => {
     expect(visit({ 'x-forwarded-proto': 'https' }, { remoteAddress: '203.0.113.9' }).isSecure).toBe(false);
   });
 });

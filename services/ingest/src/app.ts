@@ -23,7 +23,7 @@ export function buildLinkApp(
     systemRoutes: false,
     headerBytesMax: VISIT_HEADER_BYTES_MAX,
     rewriteUrl: routerTarget,
-    plainPaths: VISIT_PATHS,
+    plainHttpPaths: VISIT_PATHS,
   });
   if (operations !== undefined) app.register(requestCountPlugin, { operations, isLinkPort: true });
   app.register(async (routes) => browserRoutes(routes as App, deps));

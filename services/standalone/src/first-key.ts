@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeKeyFile } from '@waymark/config';
+import { createKeyFile } from '@waymark/config';
 
 /** Where the API key of the first workspace is kept when it is not shown on a terminal. */
 export function firstKeyFile(dataDir: string): string {
@@ -14,5 +14,5 @@ export function firstKeyFile(dataDir: string): string {
 export function keepFirstKey(dataDir: string, apiKey: string): void {
   const file = firstKeyFile(dataDir);
   rmSync(file, { force: true });
-  makeKeyFile(file, apiKey);
+  createKeyFile(file, apiKey);
 }

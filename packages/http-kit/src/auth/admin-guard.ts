@@ -5,22 +5,22 @@ import fp from 'fastify-plugin';
 import { LRUCache } from 'lru-cache';
 
 export interface AdminGuardOptions {
-  /** Undefined = there is none: what it guards is closed. */
+  /** Undefined = no key is configured: every request is rejected. */
   readonly adminKey: string | undefined;
   readonly rateLimiter: Pick<RateLimiter, 'take'>;
 }
 
 const BUCKET = 'admin-key';
-const TRIES_MAX = 10;
-const TRIES_WINDOW_SECONDS = 60;
-const NETWORKS_KEPT = 10_000;
-/** Longer than any key; keeps anonymous callers from making the server hash a header of 100 kB. */
+const WRONG_KEYS_MAX = 10;
+const WRONG_KEYS_WINDOW_SECONDS = 60;
+const BLOCKED_NETWORKS_MAX = 10_000;
+/** Longer than any key. The limit keeps anonymous callers from making the server hash a 100 kB header. */
 const HEADER_CHARS_MAX = 1024;
-/** Makes browsers prompt for the key. */
+/** Makes browsers show a login prompt for the key. */
 const CHALLENGE = 'Basic realm="Waymark operators", charset="UTF-8"';
 
-/** `Bearer <key>`, or Basic with the key as the password of any user; undefined = neither. */
-function givenKey(header: string | undefined): string | undefined {
+/** Reads `Bearer <key>`, or Basic credentials with the key as the password of any user; undefined = neither. */
+function readKey(header: string | undefined): string | undefined {
   if (header === undefined || header.length > HEADER_CHARS_MAX) return undefined;
   const [, scheme = '', value = ''] = /^(\w+) +(\S+)$/.exec(header.trim()) ?? [];
   switch (scheme.toLowerCase()) {
@@ -39,33 +39,33 @@ function givenKey(header: string | undefined): string | undefined {
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
 /**
- * Puts every route of the scope it is registered in behind the admin key: 401 without it, 429 for wrong keys of a network (an
- * IPv4 address, an IPv6 `/64`) that has sent too many. The right key is let in whatever others of its network have sent; it is
- * too long to be guessed. Register it before the routes.
+ * Requires the admin key on every route of the Fastify scope that registers it: 401 without the key, 429 for a wrong key from a
+ * network (an IPv4 address, an IPv6 `/64`) that has sent too many wrong ones. A correct key is always accepted, even from a blocked
+ * network, because it is too long to guess. Register it before the routes.
  */
 export const adminGuard = fp<AdminGuardOptions>(
   async (app, { adminKey, rateLimiter }) => {
     const expected = adminKey === undefined ? undefined : digest(adminKey);
-    /** Networks that have sent too many wrong keys, with the end of the limit: no store is queried about them before. */
-    const refusedUntilMs = new LRUCache<string, number>({ max: NETWORKS_KEPT });
+    /** Networks that have sent too many wrong keys, with the end of their block. Until then they are rejected without asking Redis. */
+    const blockedUntilMs = new LRUCache<string, number>({ max: BLOCKED_NETWORKS_MAX });
 
-    const refuseTry = (network: string, retryAfterSeconds: number): never => {
-      refusedUntilMs.set(network, Date.now() + retryAfterSeconds * 1000);
+    const rejectAsBlocked = (network: string, retryAfterSeconds: number): never => {
+      blockedUntilMs.set(network, Date.now() + retryAfterSeconds * 1000);
       const message = `Too many wrong admin keys. Retry in ${retryAfterSeconds} s.`;
       throw new ApiError('rate_limit_exceeded', message, { retryAfterSeconds });
     };
 
     app.addHook('onRequest', async (request, reply) => {
       const { authorization } = request.headers;
-      const given = givenKey(authorization);
+      const given = readKey(authorization);
       if (given !== undefined && expected !== undefined && timingSafeEqual(digest(given), expected)) return;
       // Browsers send their first request without a key.
       if (authorization !== undefined) {
         const network = limitedNetwork(request.ip);
-        const leftMs = (refusedUntilMs.get(network) ?? 0) - Date.now();
-        if (leftMs > 0) refuseTry(network, Math.ceil(leftMs / 1000));
-        const counted = await rateLimiter.take(network, BUCKET, TRIES_MAX, TRIES_WINDOW_SECONDS);
-        if (!counted.allowed) refuseTry(network, counted.retryAfterSeconds);
+        const leftMs = (blockedUntilMs.get(network) ?? 0) - Date.now();
+        if (leftMs > 0) rejectAsBlocked(network, Math.ceil(leftMs / 1000));
+        const counted = await rateLimiter.take(network, BUCKET, WRONG_KEYS_MAX, WRONG_KEYS_WINDOW_SECONDS);
+        if (!counted.allowed) rejectAsBlocked(network, counted.retryAfterSeconds);
       }
       reply.header('www-authenticate', CHALLENGE);
       throw new ApiError('unauthorized', 'This page needs the admin key.');

@@ -3,13 +3,13 @@ import { ApiError, hasPermission, PLAN_LIMITS, planAtLeast } from '@waymark/cont
 import type { RateLimiter } from '@waymark/rate-limit';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { countRequest, type RateLimit } from '../requests/request-limit.js';
-import { type RouteRequirements, rememberRequirements } from './route-requirements.js';
+import { applyRateLimit, type RateLimit } from '../requests/rate-limit.js';
+import { type RouteRequirements, registerRequirements } from './route-requirements.js';
 
-/** What authentication needs of the catalog. */
+/** The part of the catalog that authentication uses. */
 export interface KeyCatalog {
   readonly keys: {
-    /** Undefined = no such key, or its user is gone. A workspace that is gone leaves `workspace` undefined. */
+    /** Undefined = no such key, or its user was deleted. `workspace` is undefined when the workspace was deleted. */
     authenticate(
       token: string,
     ): Promise<{ readonly key: ApiKeyRecord; readonly workspace: WorkspaceRecord | undefined } | undefined>;
@@ -38,7 +38,7 @@ declare module 'fastify' {
   }
 }
 
-/** Longer than any key or access token; keeps anonymous callers from making the server hash a header of 100 kB. */
+/** Longer than any key or access token. The limit keeps anonymous callers from making the server hash a 100 kB header. */
 const TOKEN_CHARS_MAX = 512;
 const SCHEME = 'Bearer ';
 
@@ -57,10 +57,10 @@ function isExpired(key: ApiKeyRecord, nowMs: number): boolean {
 }
 
 /**
- * The limit that counts a call; undefined = no access to the analytics endpoints, which is 403, not 429. The key of a
- * workspace that is gone has what the smallest plan has.
+ * The rate limit that applies to a call; undefined = the plan has no access to analytics, which answers 403, not 429. A key whose
+ * workspace was deleted gets the limit of the smallest plan.
  */
-function limitOf(workspace: WorkspaceRecord | undefined, bucket: 'standard' | 'analytics'): RateLimit | undefined {
+function rateLimitOf(workspace: WorkspaceRecord | undefined, bucket: 'standard' | 'analytics'): RateLimit | undefined {
   const limits = workspace === undefined ? PLAN_LIMITS.free : workspaceLimits(workspace);
   if (bucket === 'standard' || workspace === undefined) {
     return { bucket: 'standard', limit: limits.requestsPerMinute, windowSeconds: 60 };
@@ -69,7 +69,7 @@ function limitOf(workspace: WorkspaceRecord | undefined, bucket: 'standard' | 'a
   return limit === 0 ? undefined : { bucket, limit, windowSeconds: 1 };
 }
 
-function checkRights(key: ApiKeyRecord, workspace: WorkspaceRecord, requirements: RouteRequirements): void {
+function checkAuthorization(key: ApiKeyRecord, workspace: WorkspaceRecord, requirements: RouteRequirements): void {
   const { permission, roles, minimumPlan, bucket } = requirements;
   if (permission !== undefined && !hasPermission(key.role, key.scopes, permission)) {
     throw new ApiError('forbidden', `The API key lacks the permission "${permission}" that this endpoint needs.`);
@@ -80,7 +80,7 @@ function checkRights(key: ApiKeyRecord, workspace: WorkspaceRecord, requirements
   if (minimumPlan !== undefined && !planAtLeast(workspace.plan, minimumPlan)) {
     throw new ApiError('forbidden', `This endpoint needs the plan ${minimumPlan} or higher.`);
   }
-  if (bucket === 'analytics' && limitOf(workspace, bucket) === undefined) {
+  if (bucket === 'analytics' && rateLimitOf(workspace, bucket) === undefined) {
     throw new ApiError('forbidden', 'The plan of this workspace has no access to analytics.');
   }
 }
@@ -100,13 +100,13 @@ export const authPlugin = fp<AuthPluginOptions>(
         if (isExpired(key, now())) throw new ApiError('unauthorized', 'The API key has expired.');
 
         request.callerPlan = workspace?.plan ?? '';
-        await countRequest(rateLimiter, key.keyHash, limitOf(workspace, bucket), reply, now);
+        await applyRateLimit(rateLimiter, key.keyHash, rateLimitOf(workspace, bucket), reply, now);
         if (workspace === undefined) throw new ApiError('not_found', 'The workspace of this API key was not found.');
-        checkRights(key, workspace, requirements);
+        checkAuthorization(key, workspace, requirements);
         request.workspace = workspace;
         request.apiKey = key;
       };
-      rememberRequirements(hook, requirements);
+      registerRequirements(hook, requirements);
       return hook;
     });
   },

@@ -10,23 +10,23 @@ import type { App } from '../server/app.js';
 export interface DomainCheckDeps {
   readonly catalog: { readonly domains: Pick<Catalog['domains'], 'findBySlug'> };
   readonly rateLimiter: Pick<RateLimiter, 'take'>;
-  /** The domain that belongs to every workspace. */
+  /** The domain that every workspace may use. */
   readonly defaultDomain: string | undefined;
 }
 
 const HOST = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const WWW = 'www.';
 
-const NAMES_KEPT = 10_000;
-/** Anonymous clients choose the names. A name is not counted again for as long as the catalog has cached that no domain has it. */
-const UNKNOWN_MS = 5_000;
-/** Names that were there lately are looked up without being counted. */
-const KNOWN_MS = 24 * 3_600_000;
-/** First questions for a name, of all processes together: each may be a read of ClickHouse. */
-const FIRST_QUESTIONS_MAX = 120;
+const CACHED_NAMES_MAX = 10_000;
+/** Anonymous clients choose the names. As long as the catalog caches that a name is not registered, it is not counted again. */
+const UNREGISTERED_TTL_MS = 5_000;
+/** Registered names are not counted again for this long. */
+const REGISTERED_TTL_MS = 24 * 3_600_000;
+/** Most first look-ups of names in a window, over all processes: each may read ClickHouse. */
+const NEW_NAMES_MAX = 120;
 const WINDOW_SECONDS = 60;
-/** Beyond that names are looked up together, so often: a flood costs a read of ClickHouse, not one for each name. */
-const TOGETHER_EVERY_MS = 250;
+/** Beyond that limit look-ups wait for the next batch, so that a flood costs one read of ClickHouse per interval, not one per name. */
+const BATCH_INTERVAL_MS = 250;
 
 const querySchema = z.object({
   domain: z
@@ -37,10 +37,10 @@ const querySchema = z.object({
 });
 
 function createDomainCheck({ catalog, rateLimiter, defaultDomain }: DomainCheckDeps) {
-  const asked = new LRUCache<string, true>({ max: NAMES_KEPT });
+  const recentNames = new LRUCache<string, true>({ max: CACHED_NAMES_MAX });
   const ownHost = defaultDomain?.replace(/:\d+$/, '');
 
-  /** As a visit finds its domain: without `www.`, or as it is. */
+  /** Finds the domain as a redirect does: without `www.` first, then as given. */
   async function isRegistered(host: string): Promise<boolean> {
     const bare = host.startsWith(WWW) ? host.slice(WWW.length) : host;
     if (ownHost !== undefined && (ownHost === bare || ownHost === host)) return true;
@@ -49,39 +49,40 @@ function createDomainCheck({ catalog, rateLimiter, defaultDomain }: DomainCheckD
     return domain !== undefined && !domain.archived;
   }
 
-  let together: Promise<void> | undefined;
-  function nextTurn(): Promise<void> {
-    together ??= delay(TOGETHER_EVERY_MS).then(() => {
-      together = undefined;
+  let nextBatch: Promise<void> | undefined;
+  function waitForBatch(): Promise<void> {
+    nextBatch ??= delay(BATCH_INTERVAL_MS).then(() => {
+      nextBatch = undefined;
     });
-    return together;
+    return nextBatch;
   }
 
   /**
-   * Names that are registered are never refused, only looked up in batches while there are too many requests for others.
+   * A registered name is never rejected; during a flood of unregistered names its look-up only waits for a batch.
    *
-   * @throws ApiError rate_limit_exceeded; internal_server_error while neither store answers
+   * @throws ApiError rate_limit_exceeded; internal_server_error while neither store is available
    */
   return async (host: string): Promise<boolean> => {
-    const first = asked.has(host)
+    const first = recentNames.has(host)
       ? undefined
-      : await rateLimiter.take('first-question', 'domain-check', FIRST_QUESTIONS_MAX, WINDOW_SECONDS);
+      : await rateLimiter.take('first-question', 'domain-check', NEW_NAMES_MAX, WINDOW_SECONDS);
     const isFlood = first?.allowed === false;
-    if (isFlood) await nextTurn();
+    if (isFlood) await waitForBatch();
     const registered = await isRegistered(host);
     if (isFlood && !registered) {
       throw new ApiError('rate_limit_exceeded', 'Too many names were asked for. Try again later.', {
         retryAfterSeconds: first.retryAfterSeconds,
       });
     }
-    asked.set(host, true, { ttl: registered ? KNOWN_MS : UNKNOWN_MS });
+    recentNames.set(host, true, { ttl: registered ? REGISTERED_TTL_MS : UNREGISTERED_TTL_MS });
     return registered;
   };
 }
 
 /**
- * Tells a proxy that gets certificates on demand whether it should: 200 for a domain of any workspace, 404 for everything else.
- * It needs no key, shows nothing of the owner, and is called before there is a certificate, thus over plain HTTP as well.
+ * Lets a proxy with on-demand TLS check whether to request a certificate: 200 for a domain of any workspace, 404 for everything
+ * else. The route needs no key, reveals nothing about the owner and also works over plain HTTP, as it is called before a certificate
+ * exists.
  */
 export async function domainCheckRoutes(app: App, deps: DomainCheckDeps): Promise<void> {
   const isRegistered = createDomainCheck(deps);

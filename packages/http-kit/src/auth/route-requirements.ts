@@ -1,26 +1,26 @@
 import type { Permission, Plan, Role } from '@waymark/contract';
 
-/** What a key needs for a route. */
+/** What an API key must have to call a route. */
 export interface RouteRequirements {
-  /** Secret unless said otherwise; publishable keys stand in pages. */
+  /** `secret` by default. Publishable keys are visible in web pages. */
   readonly keyKind?: 'secret' | 'publishable';
-  /** Left out for routes without a scope of their own. */
+  /** Absent for routes that need no particular scope. */
   readonly permission?: Permission;
-  /** Roles that may call; left out, every role may. */
+  /** Roles that may call the route; absent = every role. */
   readonly roles?: readonly Role[];
   readonly minimumPlan?: Plan;
-  /** Which of the key's two rate limits counts the call. */
+  /** The rate limit of the key that counts the call. */
   readonly bucket?: 'standard' | 'analytics';
 }
 
 const requirementsByHook = new WeakMap<object, RouteRequirements>();
 
-/** Stores what an authentication hook requires, for the OpenAPI document. */
-export function rememberRequirements(hook: object, requirements: RouteRequirements): void {
+/** Stores the requirements of an authentication hook, for the OpenAPI document. */
+export function registerRequirements(hook: object, requirements: RouteRequirements): void {
   requirementsByHook.set(hook, requirements);
 }
 
-/** What the authentication hook of the route requires; undefined when it has none. */
+/** The requirements of the route's authentication hook; undefined when it has no such hook. */
 export function requirementsOf(route: {
   readonly onRequest?: object | object[] | null | undefined;
 }): RouteRequirements | undefined {
@@ -28,7 +28,7 @@ export function requirementsOf(route: {
   return hooks.flatMap((hook) => (hook != null && requirementsByHook.get(hook)) || [])[0];
 }
 
-/** What a caller needs, in words for the OpenAPI document; empty when any key will do. */
+/** The requirements as a sentence for the OpenAPI document; empty when any key will do. */
 export function requirementsText({ keyKind, permission, minimumPlan, roles }: RouteRequirements): string {
   const needs = [
     ...(keyKind === 'publishable' ? ['a publishable key'] : []),

@@ -8,28 +8,28 @@ const MESSAGES: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'The request took too long to arrive.',
 };
 
-/** How long a client that is still sending gets to read the answer; closing at once would reset the connection. */
+/** Time that a client that is still sending has to read the response; closing at once would reset the connection. */
 const LINGER_MS = 1000;
 
-interface PendingAnswer {
+interface PendingResponse {
   readonly headersSent: boolean;
   readonly req: { readonly complete: boolean };
 }
 
 /**
- * Whether the bytes belong to a later request, sent before the answer to an earlier one: what we wrote now would be
- * taken for that answer.
+ * Whether the response to an earlier, pipelined request is still due on this connection. Anything written now would be read as that
+ * response.
  */
-function owesAnswer(socket: Socket & { readonly _httpMessage?: PendingAnswer | null }): boolean {
+function hasPendingResponse(socket: Socket & { readonly _httpMessage?: PendingResponse | null }): boolean {
   const pending = socket._httpMessage;
   return pending != null && (pending.headersSent || pending.req.complete);
 }
 
 /**
- * Answers bytes that are no HTTP request, oversized headers and requests that never end. Node would answer 400, 431 or
- * 408 without a body; callers of the API understand our error body and its nine statuses only, so all are 400.
+ * Responds to invalid HTTP, oversized headers and requests that time out. By default Node answers 400, 431 or 408 without a body;
+ * API clients expect our error body and one of its nine statuses, so all of them become 400.
  *
- * @param isApi false for visitors, whose oversized headers are answered 431 as everywhere on the web
+ * @param isApi false for short links: visitors with oversized headers get the usual 431
  */
 export function createClientErrorHandler(
   docBase: string,
@@ -37,7 +37,7 @@ export function createClientErrorHandler(
 ): (err: Error & { code?: string }, socket: Socket) => void {
   return (err, socket) => {
     if (err.code === 'ECONNRESET' || socket.destroyed || socket.writableEnded) return;
-    if (!socket.writable || owesAnswer(socket)) {
+    if (!socket.writable || hasPendingResponse(socket)) {
       socket.destroy();
       return;
     }

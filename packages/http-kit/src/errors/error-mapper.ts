@@ -2,7 +2,7 @@ import { ApiError, type ErrorCode, errorBody } from '@waymark/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { workspaceOf } from '../requests/request-logger.js';
 
-/** What the framework itself refuses, in words for the caller. Other framework errors are faults of ours: 500. */
+/** Public errors for requests that Fastify itself rejects. Any other Fastify error is a bug of ours: 500. */
 const FRAMEWORK_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['bad_request', 'The request body is too large.'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['bad_request', 'The Content-Type of a request body must be application/json.'],
@@ -14,7 +14,7 @@ const FRAMEWORK_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> =
   ],
   FST_ERR_BAD_URL: ['bad_request', 'The URL is malformed.'],
   FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'The requested resource was not found.'],
-  // Asked of QUERY before a route is; there is none.
+  // Fastify throws this for the method QUERY before it looks up a route; no route has that method.
   FST_ERR_ROUTE_MISSING_CONTENT_TYPE: ['not_found', 'The requested resource was not found.'],
   FST_ERR_NOT_FOUND: ['not_found', 'The requested resource was not found.'],
 };
@@ -37,16 +37,18 @@ const SOCKET_CODES: ReadonlySet<unknown> = new Set([
   'UND_ERR_BODY_TIMEOUT',
 ]);
 
-/** A store that does not answer comes back: the same request is worth repeating. */
-function isStoreAway(thrown: unknown): boolean {
+/** Whether Redis or ClickHouse could not be reached. That is temporary, so the client should retry. */
+function isStoreUnavailable(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
-  // The second is what `AbortSignal.timeout` gives.
+  // `AbortSignal.timeout` throws a TimeoutError.
   return (
-    ('code' in thrown && SOCKET_CODES.has(thrown.code)) || thrown.name === 'TimeoutError' || isStoreAway(thrown.cause)
+    ('code' in thrown && SOCKET_CODES.has(thrown.code)) ||
+    thrown.name === 'TimeoutError' ||
+    isStoreUnavailable(thrown.cause)
   );
 }
 
-/** The public error for anything thrown. What is not known by name becomes a 500 that says nothing but the request id. */
+/** The public error for anything thrown. Unexpected errors become a 500 whose message contains only the request id. */
 function toApiError(thrown: unknown, requestId: string): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (typeof thrown === 'object' && thrown !== null) {
@@ -56,7 +58,10 @@ function toApiError(thrown: unknown, requestId: string): ApiError {
     if (isAbortedBody(err)) return new ApiError('bad_request', 'The request ended early.', { cause: thrown });
   }
   const message = `Something went wrong on our side. Please quote request ${requestId} when reporting it.`;
-  return new ApiError('internal_server_error', message, { cause: thrown, ...(isStoreAway(thrown) ? RETRY_SOON : {}) });
+  return new ApiError('internal_server_error', message, {
+    cause: thrown,
+    ...(isStoreUnavailable(thrown) ? RETRY_SOON : {}),
+  });
 }
 
 function logError(request: FastifyRequest, error: ApiError): void {
@@ -66,7 +71,7 @@ function logError(request: FastifyRequest, error: ApiError): void {
   else request.log.debug(line, 'request refused');
 }
 
-/** Sends the error body. It leaves as text: a route's response schemas describe its successes. */
+/** Sends the error body, as text: response schemas of routes describe only successful responses and would reject it. */
 export function sendError(
   docBase: string,
   thrown: unknown,

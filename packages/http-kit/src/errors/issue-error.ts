@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 type Issue = z.core.$ZodIssue;
 
-/** Whether the value has the JSON type of one of those allowed: then it is a wrong value, not a wrong type. */
+/** Whether the input has the JSON type of one of the allowed values. If so, its value is wrong rather than its type. */
 export function hasTypeOf(input: unknown, allowed: readonly unknown[]): boolean {
   return allowed.some((value) => typeof value === typeof input && (value === null) === (input === null));
 }
@@ -12,11 +12,11 @@ function discriminatorValue(input: unknown, name: string): unknown {
   return typeof input === 'object' && input !== null ? (input as Record<string, unknown>)[name] : undefined;
 }
 
-/** Whether the fault is a missing field or a wrong type, which answers 400; anything else answers 422. */
+/** Whether the issue is a missing field or a wrong type, which answers 400; anything else answers 422. */
 function isTypeFault(issue: Issue): boolean {
   switch (issue.code) {
     case 'invalid_type':
-      // JSON has one type of numbers: a fraction is a wrong value of it.
+      // JSON has a single number type, so a fraction is a wrong value, not a wrong type.
       return !(issue.expected === 'int' && typeof issue.input === 'number');
     case 'invalid_value':
       return !hasTypeOf(issue.input, issue.values);
@@ -32,10 +32,10 @@ function isTypeFault(issue: Issue): boolean {
 }
 
 /**
- * The issue to report: of a union, the fault inside the one branch whose type the caller did meet; of a name of a map, what is
- * wrong with it.
+ * The issue to report. For a union it is the issue inside the only branch whose type the input matches; for an invalid key of a map,
+ * the rule that the key breaks.
  */
-function speakingIssue(issue: Issue): Issue {
+function mostSpecificIssue(issue: Issue): Issue {
   if (issue.code === 'invalid_key') {
     const [fault] = issue.issues;
     return fault === undefined ? issue : { ...fault, path: issue.path, message: `its name ${fault.message}` };
@@ -44,17 +44,17 @@ function speakingIssue(issue: Issue): Issue {
   const met = issue.errors.filter((branch) => branch.every((fault) => fault.path.length > 0 || !isTypeFault(fault)));
   const [fault] = met[0] ?? [];
   if (met.length !== 1 || fault === undefined) return issue;
-  return speakingIssue({ ...fault, path: [...issue.path, ...fault.path] });
+  return mostSpecificIssue({ ...fault, path: [...issue.path, ...fault.path] });
 }
 
-/** Of longer names, which callers may choose in free JSON, messages show the beginning. */
+/** Callers choose the names in free-form JSON; messages cut longer ones off. */
 const NAME_CHARS_MAX = 100;
 
-/** Stands for the place of a fault in the input as a whole: of queries and paths, only single values can be at fault. */
+/** The field name in messages about the whole body. (Issues in queries and paths always have a parameter name.) */
 const WHOLE = 'body';
 
-/** Where the fault is: of a member that should not be there, its own place; `""` is the member with an empty name. */
-function placeOf(issue: Issue): string {
+/** The path of the invalid field, or of the first unrecognized one; `""` is a field with an empty name. */
+function fieldPath(issue: Issue): string {
   const path = issue.code === 'unrecognized_keys' ? [...issue.path, ...issue.keys.slice(0, 1)] : issue.path;
   if (path.length === 0) return WHOLE;
   return (
@@ -62,8 +62,8 @@ function placeOf(issue: Issue): string {
   );
 }
 
-/** Which kind of rule was broken: for what a caller sends, zod's kinds are too many. */
-function ruleOf(issue: Issue): RuleCode {
+/** The public rule code of an issue; there are fewer of them than zod has issue codes. */
+function ruleCodeOf(issue: Issue): RuleCode {
   const isTagged = issue.code === 'invalid_union' && issue.discriminator !== undefined;
   const given = isTagged ? discriminatorValue(issue.input, issue.discriminator ?? '') : issue.input;
   switch (issue.code) {
@@ -84,11 +84,11 @@ function ruleOf(issue: Issue): RuleCode {
   }
 }
 
-/** The error a caller gets for input that a schema refuses: its first issue only. The input is never repeated. */
+/** The public error for input that fails its schema: the first issue only, without the value. */
 export function issueError(error: z.core.$ZodError): ApiError {
   const [first] = error.issues;
   if (first === undefined) return new ApiError('unprocessable_entity', 'The request is invalid.');
-  const issue = speakingIssue(first);
+  const issue = mostSpecificIssue(first);
   const code = isTypeFault(issue) ? 'bad_request' : 'unprocessable_entity';
-  return fieldError(ruleOf(issue), placeOf(issue), issue.message, code);
+  return fieldError(ruleCodeOf(issue), fieldPath(issue), issue.message, code);
 }

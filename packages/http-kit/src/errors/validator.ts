@@ -2,16 +2,16 @@ import { ApiError } from '@waymark/contract';
 import type { FastifySchemaCompiler } from 'fastify';
 import type { z } from 'zod';
 import { issueError } from './issue-error.js';
-import { issueWords } from './issue-words.js';
+import { issueMessage } from './issue-message.js';
 
-/** Checks a value that did not pass through a route's schema the way a route would. */
+/** Validates a value outside a route's schema, with the same errors as a route. */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   let result: z.ZodSafeParseResult<z.output<Schema>>;
   try {
-    // The issues carry their input: only it distinguishes an absent enum value (400) from an unknown one (422).
-    result = schema.safeParse(value, { reportInput: true, error: issueWords });
+    // `reportInput`: only the input distinguishes an absent enum value (400) from an unknown one (422).
+    result = schema.safeParse(value, { reportInput: true, error: issueMessage });
   } catch (err) {
-    // A recursive schema (free JSON) runs out of stack on a body of nothing but brackets.
+    // A recursive schema (free-form JSON) overflows the stack on deeply nested brackets.
     if (err instanceof RangeError)
       throw new ApiError('bad_request', 'The request is nested too deeply.', { cause: err });
     throw err;
@@ -20,12 +20,12 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unkn
   return result.data;
 }
 
-/** Lets routes take zod schemas for their input; a refusal is an `ApiError` already. */
+/** Fastify validator compiler for zod schemas; validation errors are already an `ApiError`. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
   ({ schema }) =>
   (value) => {
     try {
-      // The framework's word for a body that was not sent is null.
+      // Fastify passes null for a missing body.
       return { value: parseInput(schema, value ?? undefined) };
     } catch (err) {
       if (err instanceof ApiError) return { error: err };

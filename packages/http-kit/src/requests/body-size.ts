@@ -1,11 +1,11 @@
 import { ApiError } from '@waymark/contract';
 
-/** A bulk request of a hundred links, every field of each filled, has about 5,000. */
+/** A bulk request of a hundred links with every field set has about 5,000 values. */
 const VALUES_MAX = 20_000;
 const LEVELS_MAX = 100;
 
-/** What is wrong with the size of a parsed body: schemas walk all of it, and some of them by recursion. */
-export function sizeFault(body: unknown): ApiError | null {
+/** The error for a parsed body that is too large or nested too deeply to validate, as schemas walk all of it, some recursively. */
+export function bodySizeError(body: unknown): ApiError | null {
   let values = 1;
   let level = [body];
   for (let depth = 0; level.length > 0; depth++) {

@@ -1,14 +1,14 @@
-/** What pages of other sites may do on a route; what they get there is decided by its own rules. */
+/** What pages of other origins may use a route for: calls from scripts, or images. The route itself decides what it returns. */
 export type CrossOrigin = 'scripts' | 'images';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Set for routes that pages of any site call, and for their preflights. */
+    /** Set on routes that pages of any origin may call, and on their preflights. */
     crossOrigin?: CrossOrigin;
   }
 }
 
-/** The headers that every answer of such a route carries, refusals included: a page may not read an answer without them. */
+/** The CORS headers of every response of such a route, errors included: without them the page cannot read the response. */
 export const CROSS_ORIGIN_HEADERS: Readonly<Record<CrossOrigin, Readonly<Record<string, string>>>> = {
   scripts: {
     'access-control-allow-origin': '*',

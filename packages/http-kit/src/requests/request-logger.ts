@@ -2,8 +2,8 @@ import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogCont
 import type { Bindings, ChildLoggerOptions, Level, LogFn, Logger } from 'pino';
 
 /**
- * The logger of one request. It becomes a child of the app's with the first line it writes: most requests write none,
- * and making a pino child takes half as long as all that Fastify does for a redirect.
+ * The logger of one request. It creates its pino child logger lazily, on the first line: most requests log nothing, and creating a
+ * child takes half as long as everything Fastify does for a redirect.
  */
 class RequestLogger {
   readonly #parent: Logger;
@@ -27,7 +27,7 @@ class RequestLogger {
   }
 
   #write(level: Level, args: Parameters<LogFn>): void {
-    // A route with a level of its own may write where the app does not.
+    // A route may have a lower log level than the app.
     if (this.#options.level !== undefined || this.#parent.isLevelEnabled(level)) this.#child()[level](...args);
   }
 
@@ -64,13 +64,13 @@ export function createRequestLogger(
   return new RequestLogger(parent as Logger, bindings, options);
 }
 
-/** Whose request it is; null without a key. */
+/** Id of the workspace whose key made the request; null without a key. */
 export function workspaceOf(request: FastifyRequest): string | null {
   const { workspace } = request as { readonly workspace?: { readonly id: string } | null };
   return workspace?.id ?? null;
 }
 
-/** One line a request, at `debug`: at thousands of redirects a second a line each is the proxy's business. */
+/** Logs one line per request at `debug`; at thousands of redirects per second, access logs belong in the proxy. */
 export class RequestLogController extends LogController {
   constructor() {
     super({ requestIdLogLabel: 'requestId' });
@@ -80,7 +80,7 @@ export class RequestLogController extends LogController {
 
   override requestCompleted(error: Error | null | undefined, request: FastifyRequest, reply: FastifyReply): void {
     const workspaceId = workspaceOf(request);
-    if (error) reply.log.warn({ req: request, res: reply, workspaceId, err: error }, 'response broke off');
+    if (error) reply.log.warn({ req: request, res: reply, workspaceId, err: error }, 'response aborted');
     else reply.log.debug({ req: request, res: reply, workspaceId, elapsedMs: reply.elapsedTime }, 'request completed');
   }
 

@@ -15,7 +15,7 @@ import { describeRoute, openApiPlugin } from '../docs/open-api.js';
 import { createClientErrorHandler } from '../errors/client-errors.js';
 import { sendError } from '../errors/error-mapper.js';
 import { validatorCompiler } from '../errors/validator.js';
-import { sizeFault } from '../requests/body-size.js';
+import { bodySizeError } from '../requests/body-size.js';
 import { CROSS_ORIGIN_HEADERS } from '../requests/cross-origin.js';
 import { requestId } from '../requests/request-id.js';
 import { createRequestLogger, RequestLogController } from '../requests/request-logger.js';
@@ -23,13 +23,13 @@ import { closeConnections } from './close-connections.js';
 import { healthPlugin, type ReadinessChecks } from './health.js';
 import type { Logger } from './logger.js';
 
-/** A `query` of 10,000 characters in any script is 90 kB once percent-encoded; Node's own limit is 16 KiB. */
+/** A `query` parameter of 10,000 characters can take 90 kB once percent-encoded; Node's default limit is 16 KiB. */
 const HEADER_BYTES_MAX = 128 * 1024;
 const BODY_BYTES_MAX = 1024 * 1024;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const TIMEOUT_CHECK_INTERVAL_MS = 2000;
-/** Longer than the idle timeout of the usual balancers (60 s), so that they close first and never meet a closed socket. */
+/** Longer than the idle timeout of common load balancers (60 s), so that they close first and never reuse a closed socket. */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 /** Keys are up to 190 characters, each up to 12 once percent-encoded. */
 const PARAM_CHARS_MAX = 4096;
@@ -38,12 +38,12 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Plan of the caller's workspace; empty without a key. */
     callerPlan: string;
-    /** The request was over a rate limit. */
+    /** The request exceeded a rate limit. */
     isOverLimit: boolean;
   }
 }
 
-/** The Fastify app every HTTP service builds on: zod in, zod out. */
+/** The Fastify app that every HTTP service uses; zod schemas validate requests and serialize responses. */
 export type App = FastifyInstance<
   RawServerDefault,
   RawRequestDefaultExpression,
@@ -54,7 +54,7 @@ export type App = FastifyInstance<
 
 export interface CreateAppOptions {
   readonly logger: Logger;
-  /** Documentation origin of `doc_url`, without a trailing slash. */
+  /** Base URL of the documentation links (`doc_url`) in errors, without a trailing slash. */
   readonly docBase: string;
   /** Addresses and CIDR ranges whose forwarded headers are accepted. */
   readonly trustedProxies: readonly string[];
@@ -63,33 +63,33 @@ export interface CreateAppOptions {
   readonly title?: string;
   /** Public address of the API, for the OpenAPI document. */
   readonly baseUrl?: string;
-  /** Refuse what did not come over HTTPS with 403; probes excepted. */
+  /** Reject requests over plain HTTP with 403, except probes. */
   readonly requireHttps?: boolean;
-  /** Patterns of routes that are served over plain HTTP all the same. */
-  readonly plainPaths?: readonly string[];
+  /** Route patterns that also work over plain HTTP. */
+  readonly plainHttpPaths?: readonly string[];
   readonly bodyBytesMax?: number;
-  /** False leaves `/`, `/healthz`, `/readyz`, `/openapi.json` and `/docs` free: on the link port every path is a short link's. */
+  /** False does not register `/`, `/healthz`, `/readyz`, `/openapi.json` and `/docs`: on the link port every path may be a short link. */
   readonly systemRoutes?: boolean;
-  /** Longest request line and headers together; left out, what the longest request of the API takes. */
+  /** Longest request line and headers together; the default fits the longest request of the API. */
   readonly headerBytesMax?: number;
-  /** Gives the router another target than the request's, which stays in `request.originalUrl`. */
+  /** Rewrites the URL for the router; the original stays in `request.originalUrl`. */
   readonly rewriteUrl?: (request: IncomingMessage) => string;
-  /** How long a client may take for its headers and its whole request. Tests shorten it. */
+  /** How long a client may take to send its headers and its whole request. Tests shorten it. */
   readonly timeoutsMs?: { readonly headers: number; readonly request: number; readonly checkInterval: number };
 }
 
-/** Answers hold a workspace's data: no cache keeps one, and no browser guesses that it is a page. Routes may say otherwise. */
-const PRIVATE_ANSWER = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const;
+/** Responses hold a workspace's data: caches must not store them, and browsers must not sniff their type. Routes may override this. */
+const PRIVATE_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const;
 
-/** Asked from within, before there is a certificate. */
-const PLAIN_PATHS = ['/healthz', '/readyz', '/metrics', '/internal/domain-check'];
+/** Called from the internal network, before a certificate exists. */
+const PLAIN_HTTP_PATHS = ['/healthz', '/readyz', '/metrics', '/internal/domain-check'];
 
-function addRequestHooks(app: App, requireHttps: boolean, plainPaths: readonly string[]): void {
-  const plain: ReadonlySet<string | undefined> = new Set([...PLAIN_PATHS, ...plainPaths]);
+function addRequestHooks(app: App, requireHttps: boolean, plainHttpPaths: readonly string[]): void {
+  const plain: ReadonlySet<string | undefined> = new Set([...PLAIN_HTTP_PATHS, ...plainHttpPaths]);
   app.addHook('onRequest', (request, reply, done) => {
     const { url, config } = request.routeOptions;
-    reply.header('x-request-id', request.id).headers(PRIVATE_ANSWER);
-    // Before anything can refuse the request.
+    reply.header('x-request-id', request.id).headers(PRIVATE_HEADERS);
+    // Set first, so that error responses have these headers too.
     if (config?.crossOrigin !== undefined) reply.headers(CROSS_ORIGIN_HEADERS[config.crossOrigin]);
     if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
       done(new ApiError('bad_request', 'The Host header is missing.'));
@@ -100,13 +100,13 @@ function addRequestHooks(app: App, requireHttps: boolean, plainPaths: readonly s
   });
 }
 
-/** An empty body is no body, whatever its Content-Type says; SDKs send one with DELETE. Other types are refused. */
+/** Accepts JSON bodies only. An empty body counts as none, whatever its Content-Type: SDKs send one with DELETE. */
 function acceptJsonOnly(app: App): void {
   const parse = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body.length === 0 || request.is404) return done(null, undefined);
-    parse(request, body as string, (err, value) => done(err ?? sizeFault(value), value));
+    parse(request, body as string, (err, value) => done(err ?? bodySizeError(value), value));
   });
 }
 
@@ -122,7 +122,7 @@ export function createApp(options: CreateAppOptions): App {
     checkInterval: TIMEOUT_CHECK_INTERVAL_MS,
   };
   const sendFrameworkError = (err: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    reply.header('x-request-id', request.id).headers(PRIVATE_ANSWER);
+    reply.header('x-request-id', request.id).headers(PRIVATE_HEADERS);
     sendError(docBase, err, request, reply);
   };
 
@@ -135,7 +135,7 @@ export function createApp(options: CreateAppOptions): App {
     trustProxy: [...options.trustedProxies],
     bodyLimit: options.bodyBytesMax ?? BODY_BYTES_MAX,
     http: {
-      // Node's own refusal has neither a body nor our headers: `addRequestHooks` refuses instead.
+      // Node's own 400 has neither a body nor our headers, so `addRequestHooks` makes this check.
       requireHostHeader: false,
       maxHeaderSize: options.headerBytesMax ?? HEADER_BYTES_MAX,
       headersTimeout: timeouts.headers,
@@ -144,7 +144,7 @@ export function createApp(options: CreateAppOptions): App {
     },
     requestTimeout: timeouts.request,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    // While closing, requests on open connections are answered as ever: 503 is no status of this API.
+    // Requests on open connections are still served during shutdown: 503 is not a status of this API.
     return503OnClosing: false,
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
     clientErrorHandler: createClientErrorHandler(docBase, options.systemRoutes !== false),
@@ -166,7 +166,7 @@ export function createApp(options: CreateAppOptions): App {
   app.decorateRequest('callerPlan', '');
   app.decorateRequest('isOverLimit', false);
   acceptJsonOnly(app);
-  addRequestHooks(app, options.requireHttps === true, options.plainPaths ?? []);
+  addRequestHooks(app, options.requireHttps === true, options.plainHttpPaths ?? []);
 
   const systemRoutes = options.systemRoutes !== false;
   app.addHook('onRoute', describeRoute);

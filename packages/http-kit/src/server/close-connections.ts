@@ -2,14 +2,14 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
-/** For how long a connection between two requests stays open once its server closes: the next may be on its way. */
-const IDLE_MS = 100;
-/** For how long a connection may move no byte once its server closes. */
-const QUIET_MS_MAX = 1000;
-/** For how long a slow client may go on sending its request or reading its answer once its server closes. */
-const SLOW_MS_MAX = 10_000;
+/** How long an idle keep-alive connection stays open after shutdown starts: its next request may be in flight. */
+const IDLE_GRACE_MS = 100;
+/** How long a connection may transfer nothing after shutdown starts. */
+const INACTIVE_MS_MAX = 1000;
+/** How long a slow client may keep sending its request or reading its response after shutdown starts. */
+const CLOSE_DEADLINE_MS = 10_000;
 
-/** The open connections, each with its requests that are not answered to the last byte. */
+/** The open connections, each with the requests whose responses are not completely sent. */
 function trackConnections(server: Server): ReadonlyMap<Socket, ReadonlyMap<IncomingMessage, ServerResponse>> {
   const connections = new Map<Socket, Map<IncomingMessage, ServerResponse>>();
   server.on('connection', (socket: Socket) => {
@@ -25,33 +25,33 @@ function trackConnections(server: Server): ReadonlyMap<Socket, ReadonlyMap<Incom
 }
 
 /**
- * Lets `app.close()` end in time and cut off nobody who can still be answered. Node alone waits without end for a client that
- * has not asked, has not sent its request whole or does not read its answer, but resets the one that is reading a long answer. Here,
- * from the close on, a connection between two requests is closed soon, one that is quiet for a second is cut off, and each after ten,
- * except where the service still works on a request.
+ * Makes `app.close()` finish in bounded time without dropping responses. By default Node waits for ever for clients that send no
+ * request, send it partially or do not read the response, yet resets those that are still reading a long one. With this, once
+ * shutdown starts, idle connections close after 100 ms, inactive ones after a second and all others after ten, except those whose
+ * request is still being processed.
  */
 export function closeConnections(app: Pick<FastifyInstance, 'server' | 'addHook'>): void {
   const { server } = app;
   const connections = trackConnections(server);
-  const isWorkedOn = (socket: Socket) =>
+  const isInProgress = (socket: Socket) =>
     [...(connections.get(socket) ?? [])].some(([request, response]) => request.complete && !response.writableEnded);
-  const cutOff = (socket: Socket) => {
-    if (!isWorkedOn(socket)) socket.destroy();
+  const destroyUnlessInProgress = (socket: Socket) => {
+    if (!isInProgress(socket)) socket.destroy();
   };
   const closeIdle = () => {
     for (const [socket, requests] of connections) if (socket.bytesWritten > 0 && requests.size === 0) socket.destroy();
   };
-  // Called by Node's own close. Its own takes an answer that was handed over for one that has arrived, and comes at once.
+  // Node calls this on close. Its implementation resets connections whose response is written but not yet delivered.
   server.closeIdleConnections = () => {};
   app.addHook('preClose', (done) => {
-    server.on('timeout', cutOff);
-    server.timeout = QUIET_MS_MAX;
-    server.keepAliveTimeout = QUIET_MS_MAX;
-    for (const socket of connections.keys()) socket.setTimeout(QUIET_MS_MAX);
-    setTimeout(closeIdle, IDLE_MS);
+    server.on('timeout', destroyUnlessInProgress);
+    server.timeout = INACTIVE_MS_MAX;
+    server.keepAliveTimeout = INACTIVE_MS_MAX;
+    for (const socket of connections.keys()) socket.setTimeout(INACTIVE_MS_MAX);
+    setTimeout(closeIdle, IDLE_GRACE_MS);
     setTimeout(() => {
-      for (const socket of connections.keys()) cutOff(socket);
-    }, SLOW_MS_MAX).unref();
+      for (const socket of connections.keys()) destroyUnlessInProgress(socket);
+    }, CLOSE_DEADLINE_MS).unref();
     done();
   });
 }

@@ -8,8 +8,8 @@ const CHECK_TIMEOUT_MS = 2000;
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** From here on `/readyz` answers 503, so that a balancer looks elsewhere. Closing the app does it as well. */
-    stopBeingReady(): void;
+    /** Makes `/readyz` answer 503, so that load balancers stop sending requests. Closing the app does the same. */
+    markNotReady(): void;
   }
 }
 
@@ -47,18 +47,18 @@ async function runChecks(app: FastifyInstance, checks: ReadinessChecks): Promise
 
 interface HealthOptions {
   readonly checks: ReadinessChecks;
-  /** False keeps the two paths free, as on the port of short links. */
+  /** False does not register the two routes, as on the port of short links. */
   readonly routes: boolean;
 }
 
-/** `/healthz`: the process answers. `/readyz`: it can serve. Both are for probes, so 503 is right here. */
+/** `/healthz`: the process is alive. `/readyz`: it can serve requests. Probes expect 503, although the API itself never uses it. */
 export const healthPlugin = fp<HealthOptions>(
   async (app, { checks, routes }) => {
     let isStopping = false;
-    // Anyone may ask: requests that come together share one run of the checks.
+    // The route is public, so concurrent requests share one run of the checks.
     let running: Promise<Readiness> | undefined;
 
-    app.decorate('stopBeingReady', () => {
+    app.decorate('markNotReady', () => {
       isStopping = true;
     });
     app.addHook('preClose', async () => {

@@ -17,7 +17,7 @@ const SECRET_NAMES = [
   'secret',
 ];
 
-/** Secrets at the top of a log object, one and two levels down. */
+/** Secrets at the top level of a log object and in the two levels below. */
 const REDACTED_PATHS = SECRET_NAMES.flatMap((name) => {
   const below = name.startsWith('[') ? name : `.${name}`;
   return [name, `*${below}`, `*.*${below}`];
@@ -27,16 +27,16 @@ export interface CreateLoggerOptions {
   /** Name of the process, on every line. */
   readonly name: string;
   readonly level?: string;
-  /** Standard output unless a test looks at the lines. */
+  /** Standard output by default; tests capture the lines. */
   readonly destination?: DestinationStream;
 }
 
 const IPV6_GROUPS_KEPT = 3;
 
 /**
- * The network that an address is in (/24, /48): enough to find a fault, too little to find a person.
+ * The network of an address (/24, /48): enough to debug a problem, not enough to identify a person.
  *
- * @param address that of a client that is gone is no longer known
+ * @param address undefined once the client has disconnected
  */
 function networkOf(address: string | undefined): string | null {
   if (address === undefined) return null;
@@ -46,16 +46,16 @@ function networkOf(address: string | undefined): string | null {
   return `${head.split(':').slice(0, IPV6_GROUPS_KEPT).join(':')}::`;
 }
 
-/** The path without its query, which may carry what must not be logged. */
+/** The path without its query, which may contain secrets. */
 function pathOf(url: string | undefined): string {
   const path = url ?? '';
   const end = path.indexOf('?');
   return end < 0 ? path : path.slice(0, end);
 }
 
-/** Errors of Redis carry their command with its arguments, rows about visitors among them: its name is enough. */
+/** Redis errors contain the command with its arguments, which may be data about visitors; only the command's name is logged. */
 function errorFields(err: Error): unknown {
-  // What is thrown need not be an error, and comes back as it is.
+  // The serializer returns non-Error values unchanged.
   const fields: unknown = pino.stdSerializers.err(err);
   if (typeof fields !== 'object' || fields === null || !('command' in fields)) return fields;
   const { name } = (fields.command ?? {}) as { readonly name?: unknown };
@@ -68,7 +68,7 @@ const serializers: LoggerOptions['serializers'] = {
   res: (reply: FastifyReply) => ({ status: reply.statusCode }),
 };
 
-/** A JSON lines logger that hides secrets by name. Writes are synchronous, so the last line before a crash is there. */
+/** A JSON lines logger that redacts secrets by field name. Writes are synchronous, so the last line before a crash is not lost. */
 export function createLogger(options: CreateLoggerOptions): Logger {
   const loggerOptions: LoggerOptions = {
     name: options.name,

@@ -36,7 +36,7 @@ function start(options: Partial<AdminGuardOptions> = {}): void {
   });
 }
 
-/** From an address that nothing has been counted for. */
+/** Sends a request from an address that has no counted requests yet. */
 function ask(headers: Record<string, string> = {}, remoteAddress = `203.0.113.${nextAddress++}`) {
   return app.inject({ url: '/ops', headers, remoteAddress });
 }
@@ -50,7 +50,7 @@ describe('the admin key', () => {
   it.each([
     ['as a bearer token', bearer(KEY)],
     ['as the password of a user', basic('admin', KEY)],
-    ['as the password of nobody', basic('', KEY)],
+    ['as the password without a user', basic('', KEY)],
     ['whatever the case of the scheme', { authorization: `bearer ${KEY}` }],
   ])('opens %s', async (_how, headers) => {
     start();
@@ -75,20 +75,20 @@ describe('the admin key', () => {
     expect(lines()).not.toContain(KEY);
   });
 
-  it('guards its own scope and no other', async () => {
+  it('protects only the Fastify scope that registers it', async () => {
     start();
     expect((await app.inject('/open')).statusCode).toBe(200);
   });
 
-  it('closes everything when there is none', async () => {
+  it('rejects every request when no key is configured', async () => {
     start({ adminKey: undefined });
     expect((await ask(bearer(KEY))).statusCode).toBe(401);
     expect((await ask(bearer('undefined'))).statusCode).toBe(401);
   });
 });
 
-describe('guessing', () => {
-  it('is limited to ten wrong keys of an address a minute, and never locks the right key out', async () => {
+describe('guessing the key', () => {
+  it('is limited to ten wrong keys per address and minute, and never blocks the correct key', async () => {
     let redisAsked = 0;
     const counting: AdminGuardOptions['rateLimiter'] = {
       take: (...args) => {
@@ -109,7 +109,7 @@ describe('guessing', () => {
     expect((await ask(bearer('wrong'))).statusCode).toBe(401);
   });
 
-  it('from one IPv6 /64 ends there, whatever addresses of it are used', async () => {
+  it('is limited per IPv6 /64, whichever of its addresses are used', async () => {
     start();
     const guess = (key: string, host: number, network = 'aa') => ask(bearer(key), `2001:db8:${network}::${host}`);
     for (let tries = 1; tries <= 10; tries++) expect((await guess(`wrong${tries}`, tries)).statusCode).toBe(401);
@@ -117,7 +117,7 @@ describe('guessing', () => {
     expect((await guess('wrong', 1, 'bb')).statusCode).toBe(401);
   });
 
-  it('is not what a page does that asks without a key, or with the right one', async () => {
+  it('does not count requests without a key or with the correct one', async () => {
     start();
     for (let count = 0; count < 30; count++) {
       expect((await ask({}, '198.51.100.8')).statusCode).toBe(401);
@@ -126,8 +126,8 @@ describe('guessing', () => {
   });
 });
 
-describe('programs of this machine', () => {
-  it.each(['127.0.0.1', '::1', '::ffff:127.0.0.1'])('need the key like anybody else, at %s', async (address) => {
+describe('requests from this machine', () => {
+  it.each(['127.0.0.1', '::1', '::ffff:127.0.0.1'])('need the key as well, at %s', async (address) => {
     start();
     const local = { host: '127.0.0.1:3000' };
     expect((await ask(local, address)).statusCode).toBe(401);

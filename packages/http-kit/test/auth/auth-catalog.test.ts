@@ -45,7 +45,7 @@ afterAll(async () => {
 const post = (token: string) =>
   app.inject({ method: 'POST', url: '/links', headers: { authorization: `Bearer ${token}` } });
 
-it('keys of the real catalog are let in, refused by scope and plan, and locked out once revoked', async () => {
+it('keys of a real catalog are accepted, rejected by scope and plan, and rejected once revoked', async () => {
   const { workspace, apiKey, publishableKey } = await catalog.workspaces.create({
     name: 'Acme',
     slug: 'acme',

@@ -19,7 +19,7 @@ beforeAll(async () => {
   server = await startRedis();
   redis = new Redis(server.url);
   redis.on('error', () => {});
-  // Patient, so that a busy machine is not taken for a Redis that is away.
+  // A long time-out, so that a slow machine does not look like an unavailable Redis.
   rateLimiter = createRateLimiter(redis, { instanceKey: Buffer.alloc(32), commandTimeoutMs: 10_000 });
 });
 afterEach(() => app.close());
@@ -33,13 +33,13 @@ const NOW = Date.parse('2026-06-01T00:00:00.000Z');
 
 interface Given {
   readonly key?: Partial<ApiKeyRecord>;
-  /** Null = gone. */
+  /** Null = the workspace was deleted. */
   readonly workspace?: Partial<WorkspaceRecord> | null;
   readonly route?: RouteRequirements;
   readonly now?: () => number;
 }
 
-/** An app with one key, on which nothing has been counted, and a route that validates its query. */
+/** Starts an app with one unused key and a route that validates its query. */
 function start(given: Given = {}): string {
   count += 1;
   const token = `dub_${String(count).padStart(24, '0')}`;
@@ -79,20 +79,20 @@ async function statusAndCode(token: string | undefined, url?: string): Promise<r
 const PAST = '2026-05-31T23:59:59.999Z';
 const READ_ONLY = { scopes: ['links.read'] as const } as unknown as Partial<ApiKeyRecord>;
 
-describe('a request with a good key', () => {
-  it('learns its workspace and key from the key alone; a workspaceId parameter is ignored', async () => {
+describe('a request with a valid key', () => {
+  it('gets its workspace from the key alone; a workspaceId parameter is ignored', async () => {
     const token = start({ key: { id: 'key_00000000007' } });
     const response = await call(token, '/events?workspaceId=ws_zzzzzzzzzzz');
     expect(response.json()).toEqual({ workspaceId: BUILDER_WORKSPACE_ID, keyId: 'key_00000000007' });
   });
 
-  it('is let in until the key expires', async () => {
+  it('is accepted until the key expires', async () => {
     const token = start({ key: { expiresAt: '2026-06-01T00:00:00.001Z' }, now: () => NOW });
     expect((await call(token)).statusCode).toBe(200);
   });
 });
 
-describe('the failure table, by row', () => {
+describe('the order of checks, by row of the table', () => {
   it.each<[string, Record<string, string>]>([
     ['1: no header', {}],
     ['1: an empty header', { authorization: '' }],
@@ -111,7 +111,7 @@ describe('the failure table, by row', () => {
     expect(response.headers).not.toHaveProperty('x-ratelimit-limit');
   });
 
-  it('3: a publishable key is none for these routes', async () => {
+  it('3: a publishable key is rejected on these routes', async () => {
     expect(await statusAndCode(start({ key: { kind: 'publishable' } }))).toEqual([401, 'unauthorized']);
   });
 
@@ -126,11 +126,11 @@ describe('the failure table, by row', () => {
     expect(await statusAndCode(token)).toEqual([429, 'rate_limit_exceeded']);
   });
 
-  it('6: a workspace that is gone answers 404', async () => {
+  it('6: a deleted workspace answers 404', async () => {
     expect(await statusAndCode(start({ workspace: null }))).toEqual([404, 'not_found']);
   });
 
-  it('7: a missing permission answers 403 and is named', async () => {
+  it('7: a missing permission answers 403 and the message names it', async () => {
     const token = start({ key: READ_ONLY, route: { permission: 'links.write' } });
     const response = await call(token);
     expect(response.statusCode).toBe(403);
@@ -153,7 +153,7 @@ describe('the failure table, by row', () => {
     },
   );
 
-  it('10: a plan too low comes before bad parameters: a Pro key on /events gets 403, not 422', async () => {
+  it('10: the plan is checked before the parameters: a Pro key on /events gets 403, not 422', async () => {
     const route = { permission: 'analytics.read', minimumPlan: 'business', bucket: 'analytics' } as const;
     expect(await statusAndCode(start({ workspace: { plan: 'pro' }, route }), '/events?limit=99')).toEqual([
       403,
@@ -163,7 +163,7 @@ describe('the failure table, by row', () => {
     expect((await statusAndCode(start({ route }), '/events?limit=99'))[0]).toBe(422);
   });
 
-  it('the rows are looked at in their order: each fault hides all that follow it', async () => {
+  it('the rows are checked in order: the first failure decides the response', async () => {
     const route = { permission: 'links.write', roles: ['owner'], minimumPlan: 'enterprise' } as const;
     const faults: readonly [Given, number, string][] = [
       [{ key: { expiresAt: PAST } }, 401, 'expired'],
@@ -187,14 +187,14 @@ describe('the failure table, by row', () => {
     }
   });
 
-  it('the limit is looked at after the expiry and before everything else', async () => {
+  it('the rate limit is checked after the expiry and before everything else', async () => {
     const route = { permission: 'links.write' } as const;
     const token = start({ key: READ_ONLY, workspace: { requestsPerMinute: 1 }, route });
     expect((await call(token)).statusCode).toBe(403);
     expect((await call(token)).statusCode).toBe(429);
   });
 
-  it('a body is neither read nor judged before the key is', async () => {
+  it('the body is neither read nor validated before the key is checked', async () => {
     start();
     const response = await app.inject({
       method: 'POST',
@@ -212,26 +212,29 @@ describe('rate limits', () => {
     response.headers['x-ratelimit-remaining'],
   ];
 
-  it.each(PLANS)('plan %s has its requests a minute', async (plan) => {
+  it.each(PLANS)('plan %s has its limit of requests per minute', async (plan) => {
     const limit = PLAN_LIMITS[plan].requestsPerMinute;
     expect(limitsOf(await call(start({ workspace: { plan } })))).toEqual([String(limit), String(limit - 1)]);
   });
 
-  it.each(PLANS.filter((plan) => plan !== 'free'))('plan %s has its analytics requests a second', async (plan) => {
-    const limit = PLAN_LIMITS[plan].analyticsPerSecond;
-    const response = await call(start({ workspace: { plan }, route: { bucket: 'analytics' } }));
-    expect(limitsOf(response)).toEqual([String(limit), String(limit - 1)]);
-    expect(Number(response.headers['x-ratelimit-reset'])).toBeLessThanOrEqual(Math.ceil(Date.now() / 1000) + 1);
-  });
+  it.each(PLANS.filter((plan) => plan !== 'free'))(
+    'plan %s has its limit of analytics requests per second',
+    async (plan) => {
+      const limit = PLAN_LIMITS[plan].analyticsPerSecond;
+      const response = await call(start({ workspace: { plan }, route: { bucket: 'analytics' } }));
+      expect(limitsOf(response)).toEqual([String(limit), String(limit - 1)]);
+      expect(Number(response.headers['x-ratelimit-reset'])).toBeLessThanOrEqual(Math.ceil(Date.now() / 1000) + 1);
+    },
+  );
 
-  it('an operator’s own numbers win over the plan’s', async () => {
+  it('limits set by an operator take precedence over the plan’s', async () => {
     const workspace = { plan: 'pro', requestsPerMinute: 7, analyticsPerSecond: 5 } as const;
     expect(limitsOf(await call(start({ workspace })))).toEqual(['7', '6']);
     await app.close();
     expect(limitsOf(await call(start({ workspace, route: { bucket: 'analytics' } })))).toEqual(['5', '4']);
   });
 
-  it('the free plan has no access to analytics: 403 however often, never 429', async () => {
+  it('the free plan has no access to analytics: always 403, never 429', async () => {
     const token = start({ workspace: { plan: 'free' }, route: { bucket: 'analytics' } });
     for (let request = 0; request < 5; request++) {
       const response = await call(token);
@@ -244,7 +247,7 @@ describe('rate limits', () => {
     expect(await statusAndCode(token)).toEqual([403, 'forbidden']);
   });
 
-  it('the two buckets are counted apart, under names that tell nothing of the key', async () => {
+  it('the two buckets are counted separately, under names that reveal nothing about the key', async () => {
     const keyHash = 'b'.repeat(64);
     const before = new Set(await redis.keys('*'));
     const standard = start({ key: { keyHash }, workspace: { requestsPerMinute: 1 } });
@@ -258,7 +261,7 @@ describe('rate limits', () => {
     expect(names.join(' ')).not.toMatch(new RegExp(`dub_|${keyHash}`));
   });
 
-  it('a refusal says when to come back: whole seconds, epoch seconds', async () => {
+  it('a 429 says when to retry: whole seconds, epoch seconds', async () => {
     const token = start({ workspace: { requestsPerMinute: 1 } });
     const startedSeconds = Date.now() / 1000;
     await call(token);
@@ -274,7 +277,7 @@ describe('rate limits', () => {
     expect(limitsOf(response)).toEqual(['1', '0']);
   });
 
-  it('the headers are on every answer: success, refusal, bad input, a fault of ours', async () => {
+  it('the headers are on every response: success, 4xx, invalid input, internal error', async () => {
     const token = start({ workspace: { requestsPerMinute: 100 } });
     const answers = [
       await call(token),
@@ -304,7 +307,7 @@ describe('rate limits', () => {
   });
 });
 
-it('keys appear in no log line', async () => {
+it('API keys appear in no log line', async () => {
   const token = start();
   await call(token);
   await call(token, '/boom');
@@ -313,7 +316,7 @@ it('keys appear in no log line', async () => {
   expect(lines()).not.toMatch(new RegExp(`${token}|dub_zzz`));
 });
 
-it('a catalog that cannot be asked is a fault of ours, not of the key', async () => {
+it('an unavailable catalog is an internal error, not an invalid key', async () => {
   const started = aTestApp();
   app = started.app;
   app.register(authPlugin, {
@@ -328,8 +331,8 @@ it('a catalog that cannot be asked is a fault of ours, not of the key', async ()
   expect(response.body).not.toContain('10.0.0.7');
 });
 
-// Last: it takes the shared Redis away.
-it('with Redis killed requests are answered as before, counted by the process', async () => {
+// Last, because it stops the shared Redis.
+it('without Redis requests still succeed and are counted in memory', async () => {
   const token = start({ workspace: { requestsPerMinute: 3 } });
   expect((await call(token)).statusCode).toBe(200);
   await server.kill9();

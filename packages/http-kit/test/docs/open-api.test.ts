@@ -9,7 +9,7 @@ import {
 } from '@waymark/contract';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type App, authPlugin, rememberRequirements } from '../../src/index.js';
+import { type App, authPlugin, registerRequirements } from '../../src/index.js';
 import { aTestApp, DOC_BASE } from '../test-app.js';
 
 interface Operation {
@@ -35,7 +35,7 @@ beforeAll(async () => {
     catalog: { keys: { authenticate: async () => undefined } },
     rateLimiter: {
       take: () => Promise.reject(new Error('not counted')),
-      look: () => Promise.reject(new Error('not counted')),
+      peek: () => Promise.reject(new Error('not counted')),
       close: async () => {},
     },
   });
@@ -48,7 +48,7 @@ beforeAll(async () => {
     const sale = { body: trackSaleBodySchema, response: { 200: trackSaleResponseSchema } };
     routes.post('/track/sale', { onRequest, schema: sale }, async () => Promise.reject(new Error()));
     const ofPages = async () => {};
-    rememberRequirements(ofPages, { keyKind: 'publishable', minimumPlan: 'business' });
+    registerRequirements(ofPages, { keyKind: 'publishable', minimumPlan: 'business' });
     routes.post('/track/sale/client', { onRequest: ofPages, schema: sale }, async () => Promise.reject(new Error()));
     const link = { params: z.object({ linkId: z.string() }), response: { 200: linkSchema } };
     routes.get('/public/:linkId', { schema: link }, async () => Promise.reject(new Error()));
@@ -57,7 +57,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-it('describes every route but the probes and itself, in OpenAPI 3.1', () => {
+it('describes every route except the probes and itself, in OpenAPI 3.1', () => {
   expect(document.openapi).toBe('3.1.0');
   expect(document.servers).toEqual([{ url: 'https://api.example.com/v1' }]);
   expect(Object.keys(document.paths).sort()).toEqual([
@@ -69,7 +69,7 @@ it('describes every route but the probes and itself, in OpenAPI 3.1', () => {
   ]);
 });
 
-it('every operation has an id of its own', () => {
+it('every operation has a unique id', () => {
   const ids = Object.values(document.paths).flatMap((path) =>
     Object.values(path).map(({ operationId }) => operationId),
   );
@@ -90,7 +90,7 @@ it('says which routes need a key', () => {
   expect(document.paths['/events']?.get?.description).toBe('Needs the permission `analytics.read`.');
 });
 
-it('says which routes take the keys of pages, and that those can be refused', () => {
+it('marks routes that accept publishable keys, with their error responses', () => {
   const operation = document.paths['/track/sale/client']?.post;
   expect(operation?.security).toEqual([{ publishableKey: [] }]);
   expect(operation?.responses).toHaveProperty('401');
@@ -110,7 +110,7 @@ it('lists the errors of each operation with their one code', () => {
   );
 });
 
-it('every reference leads somewhere, and nothing is described that no route uses', () => {
+it('every reference resolves, and every schema is used', () => {
   const text = JSON.stringify(document);
   const names = new Set([...text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name));
   expect([...names].sort()).toEqual(Object.keys(document.components.schemas ?? {}).sort());

@@ -36,15 +36,15 @@ describe('errors thrown by a handler', () => {
   );
 
   it.each([
-    ['a store that is away', Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }), '1'],
+    ['an unavailable store', Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }), '1'],
+    ['an error caused by that', new Error('query', { cause: Object.assign(new Error(), { code: 'ECONNRESET' }) }), '1'],
     [
-      'what failed because of that',
-      new Error('query', { cause: Object.assign(new Error(), { code: 'ECONNRESET' }) }),
+      'a store that closed the connection',
+      Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' }),
       '1',
     ],
-    ['a store that hung up', Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' }), '1'],
     ['a store that takes too long', new DOMException('The operation was aborted', 'TimeoutError'), '1'],
-    ['a fault of ours', new TypeError('undefined is not a function'), undefined],
+    ['an internal error', new TypeError('undefined is not a function'), undefined],
   ])('a 500 for %s says when to come back, if that will help', async (_what, thrown, header) => {
     start((routes) => {
       routes.get('/echo', async () => {
@@ -73,7 +73,7 @@ describe('errors thrown by a handler', () => {
     ['an error', () => new Error('password=hunter2')],
     ['a string', () => 'hunter2'],
     ['undefined', () => undefined],
-    ['an error that claims a status', () => Object.assign(new Error('hunter2'), { statusCode: 418, status: 418 })],
+    ['an error with a status of its own', () => Object.assign(new Error('hunter2'), { statusCode: 418, status: 418 })],
     ['a foreign error with one of our codes', () => Object.assign(new Error('hunter2'), { code: 'bad_request' })],
   ])('%s becomes a 500 without detail, logged with the request id', async (_what, thrown) => {
     const { lines } = start((routes) => {
@@ -92,7 +92,7 @@ describe('errors thrown by a handler', () => {
     expect(lines()).toContain('"level":50');
   });
 
-  it('an extra field in a response is our fault: 500, nothing of it sent', async () => {
+  it('an extra field in a response is an internal error: 500, and the field is not sent', async () => {
     start((routes) => {
       routes.get('/echo', { schema: { response: { 200: z.strictObject({ a: z.string() }) } } }, async () => {
         const body = { a: 'x', secretColumn: 'hunter2' };
@@ -105,7 +105,7 @@ describe('errors thrown by a handler', () => {
   });
 });
 
-describe('requests that fit no route', () => {
+describe('requests that match no route', () => {
   it.each([
     ['GET', '/nope'],
     ['POST', '/nope'],
@@ -123,7 +123,7 @@ describe('requests that fit no route', () => {
     expect(response.json().error.code).toBe('not_found');
   });
 
-  it('an unknown route is 404 even when the body is broken or of another type', async () => {
+  it('an unknown route is 404 even when the body is invalid or has another type', async () => {
     start(() => {});
     for (const type of ['application/json', 'text/html', 'multipart/form-data']) {
       const response = await app.inject({ method: 'POST', url: '/nope', headers: { 'content-type': type }, body: '{' });
@@ -205,7 +205,7 @@ describe('request bodies', () => {
     expect(response.json().error.message).toBe('The request body is too large.');
   });
 
-  it('an empty body is no body: fine where none is needed, 400 where one is', async () => {
+  it('an empty body counts as none: accepted where no body is needed, 400 where one is', async () => {
     start(echo);
     expect((await post('/any', '')).json()).toEqual({ body: 'none' });
     const deletion = await app.inject({
@@ -218,7 +218,7 @@ describe('request bodies', () => {
     expect((await app.inject({ method: 'POST', url: '/echo' })).statusCode).toBe(400);
   });
 
-  it('a body of nothing but brackets answers 400, whatever the schema', async () => {
+  it('a deeply nested body answers 400, whatever the schema', async () => {
     start((routes) => {
       routes.post('/echo', { schema: { body: z.json() } }, async () => 'read');
     });
@@ -229,7 +229,7 @@ describe('request bodies', () => {
 });
 
 describe('request ids', () => {
-  it('every answer carries one of its own', async () => {
+  it('every response has a unique one', async () => {
     start((routes) => {
       routes.get('/echo', async () => 'ok');
     });

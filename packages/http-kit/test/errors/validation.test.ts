@@ -80,7 +80,7 @@ describe('missing fields and wrong types answer 400', () => {
     ],
     ['free JSON left out', z.object({ metadata: z.json() }), {}, 'required: metadata: is required'],
     [
-      'a key that is no identifier',
+      'a key that is not an identifier',
       z.object({ 'a-b': z.object({ 'c.d': z.string() }) }),
       { 'a-b': {} },
       'required: ["a-b"]["c.d"]: ',
@@ -180,14 +180,14 @@ describe('query values', () => {
     expect(refusal(query, value)?.[0]).toBe(status);
   });
 
-  it('a number of hundreds of digits is a number, out of range', () => {
+  it('a number with hundreds of digits is out of range, not a wrong type', () => {
     const digits = '9'.repeat(400);
     expect(refusal(query, { limit: digits })).toEqual([422, expect.stringContaining('too_big: limit: ')]);
     expect(refusal(query, { limit: `-${digits}` })).toEqual([422, expect.stringContaining('too_small: limit: ')]);
   });
 });
 
-it('only the first violation is told, and never the input', () => {
+it('the message has only the first violation, and never the input', () => {
   const [, message] = refusal(z.object({ a: z.email(), b: z.email() }), { a: 'hunter2', b: 'hunter2' }) ?? [];
   expect(message).toBe('invalid_format: a: must be an email address');
 });

@@ -24,7 +24,7 @@ function start(requireHttps: boolean): void {
 const through = (proxy: string, headers: Record<string, string>, url = '/echo') =>
   app.inject({ url, remoteAddress: proxy, headers });
 
-it('plain HTTP is refused with 403, not redirected', async () => {
+it('plain HTTP is rejected with 403, not redirected', async () => {
   start(true);
   const response = await through('10.0.0.1', { 'x-forwarded-proto': 'http' });
   expect(response.statusCode).toBe(403);
@@ -32,7 +32,7 @@ it('plain HTTP is refused with 403, not redirected', async () => {
 });
 
 it.each(BROWSER_ROUTES)(
-  'a page is told that its plain call of a route for %s was refused, and so is its preflight',
+  'a page can read the 403 for a plain HTTP call of a route for %s, and for its preflight',
   async (crossOrigin, method, allowedHeaders) => {
     start(true);
     const url = `/${crossOrigin}`;
@@ -48,15 +48,15 @@ it.each(BROWSER_ROUTES)(
   },
 );
 
-it('no other route is open to other sites', async () => {
+it('no other route is open to other origins', async () => {
   start(true);
   for (const url of ['/echo', '/nope', '/healthz']) {
     expect((await through('10.0.0.1', {}, url)).headers).not.toHaveProperty('access-control-allow-origin');
   }
 });
 
-it('routes that are named are served over plain HTTP', async () => {
-  ({ app } = aTestApp({ requireHttps: true, plainPaths: ['/open/*'] }, (routes) => {
+it('the listed routes are served over plain HTTP', async () => {
+  ({ app } = aTestApp({ requireHttps: true, plainHttpPaths: ['/open/*'] }, (routes) => {
     routes.get('/open/*', async () => 'served');
     routes.get('/closed', async () => 'served');
   }));
@@ -64,17 +64,17 @@ it('routes that are named are served over plain HTTP', async () => {
   expect((await app.inject('/closed')).statusCode).toBe(403);
 });
 
-it('HTTPS ended at a trusted proxy is served', async () => {
+it('HTTPS terminated at a trusted proxy is served', async () => {
   start(true);
   expect((await through('10.0.0.1', { 'x-forwarded-proto': 'https' })).statusCode).toBe(200);
 });
 
-it('a stranger’s word that it was HTTPS is not believed', async () => {
+it('a forwarded protocol from an untrusted client is ignored', async () => {
   start(true);
   expect((await through('203.0.113.9', { 'x-forwarded-proto': 'https' })).statusCode).toBe(403);
 });
 
-it('an unknown route over plain HTTP is refused before it is called unknown', async () => {
+it('an unknown route over plain HTTP answers 403, not 404', async () => {
   start(true);
   expect((await through('10.0.0.1', {}, '/nope')).statusCode).toBe(403);
 });
@@ -85,7 +85,7 @@ it('probes need no HTTPS', async () => {
   expect((await through('10.0.0.1', {}, '/readyz')).statusCode).toBe(200);
 });
 
-it('without the rule plain HTTP is served, and forwarded addresses are believed from trusted proxies only', async () => {
+it('without the setting plain HTTP is served, and forwarded addresses count from trusted proxies only', async () => {
   start(false);
   const headers = { 'x-forwarded-for': '198.51.100.7', 'x-forwarded-proto': 'https' };
   expect((await through('10.0.0.1', headers)).json()).toEqual({ ip: '198.51.100.7', protocol: 'https' });

@@ -33,18 +33,18 @@ async function listen(): Promise<number> {
   return (app.server.address() as AddressInfo).port;
 }
 
-/** A client that has sent this, and the server has its connection. */
+/** A client that has sent these bytes and whose connection the server has accepted. */
 async function aClient(port: number, bytes: string): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
   sockets.push(socket);
-  // Cut off, which may be told as a reset.
+  // A destroyed connection may be reported as a reset.
   socket.on('error', () => {});
   await Promise.all([once(app.server, 'connection'), once(socket, 'connect')]);
   if (bytes !== '') await new Promise((resolve) => socket.write(bytes, resolve));
   return socket;
 }
 
-/** All that comes until the connection is closed. */
+/** Everything received until the connection closes. */
 async function readAll(socket: Socket): Promise<string> {
   let text = '';
   socket.on('data', (chunk) => {
@@ -72,7 +72,7 @@ describe('the close of an app', { timeout: 30_000 }, () => {
     expect(performance.now() - startedMs).toBeLessThan(8000);
   });
 
-  it('answers a request that comes on a connection kept open just then, and says that it was the last', async () => {
+  it('answers a request that arrives on a keep-alive connection during the close, with Connection: close', async () => {
     const port = await listen();
     const client = await aClient(port, `${head('GET /healthz')}\r\n`);
     await once(client, 'data');
@@ -83,7 +83,7 @@ describe('the close of an app', { timeout: 30_000 }, () => {
     await closed;
   });
 
-  it('closes a connection between two requests soon', async () => {
+  it('closes an idle keep-alive connection soon', async () => {
     const port = await listen();
     const accepted: Socket[] = [];
     app.server.on('connection', (socket) => accepted.push(socket));
@@ -96,7 +96,7 @@ describe('the close of an app', { timeout: 30_000 }, () => {
     await closed;
   });
 
-  it('cuts off a client that keeps its connection when its answer was under way', async () => {
+  it('closes the connection after the response that was in flight, even if the client keeps it open', async () => {
     const port = await listen();
     const client = await aClient(port, `${head('GET /long')}\r\n`);
     client.pause();
@@ -106,7 +106,7 @@ describe('the close of an app', { timeout: 30_000 }, () => {
     await closed;
   });
 
-  it('answers the request that it works on, however long that takes', async () => {
+  it('completes a request in progress, however long it takes', async () => {
     const port = await listen();
     const [client, silent] = [await aClient(port, `${head('GET /work')}\r\n`), await aClient(port, '')];
     await entered.opened;
@@ -119,7 +119,7 @@ describe('the close of an app', { timeout: 30_000 }, () => {
     await closed;
   });
 
-  it('lets a client read a long answer to its end, unless it takes too long', async () => {
+  it('lets a client finish reading a long response, up to the deadline', async () => {
     const port = await listen();
     const [reader, dripping] = [await aClient(port, `${head('GET /long')}\r\n`), await aClient(port, head('GET /'))];
     const drip = setInterval(() => dripping.write('x: y\r\n'), 100);

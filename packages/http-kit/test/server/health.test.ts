@@ -23,7 +23,7 @@ it('readyz names the check that fails, and its reason only in the log', async ()
   expect(started.lines()).toContain('hunter2');
 });
 
-it('readyz turns ready again with its stores', async () => {
+it('readyz becomes ready again when its stores recover', async () => {
   let isThere = false;
   ({ app } = aTestApp({ readiness: { redis: () => (isThere ? Promise.resolve() : Promise.reject(new Error())) } }));
   expect((await app.inject('/readyz')).statusCode).toBe(503);
@@ -31,7 +31,7 @@ it('readyz turns ready again with its stores', async () => {
   expect((await app.inject('/readyz')).json()).toEqual({ status: 'ready', checks: { redis: 'ok' } });
 });
 
-it('a check that hangs is failed in time', async () => {
+it('a check that hangs fails after the time-out', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {
     ({ app } = aTestApp({ readiness: { clickhouse: () => new Promise(() => {}) } }));
@@ -46,7 +46,7 @@ it('a check that hangs is failed in time', async () => {
   }
 });
 
-it('probes that come together share one run of the checks', async () => {
+it('concurrent probes share one run of the checks', async () => {
   let runs = 0;
   ({ app } = aTestApp({
     readiness: {
@@ -61,7 +61,7 @@ it('probes that come together share one run of the checks', async () => {
   expect(runs).toBe(1);
 });
 
-it('while stopping it is not ready, and requests that are under way are still answered', async () => {
+it('during shutdown it is not ready, and requests in progress are completed', async () => {
   const entered = aGate();
   const released = aGate();
   ({ app } = aTestApp({}, (routes) => {
@@ -73,7 +73,7 @@ it('while stopping it is not ready, and requests that are under way are still an
   }));
   await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as AddressInfo;
-  app.stopBeingReady();
+  app.markNotReady();
   expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(503);
 
   const slow = fetch(`http://127.0.0.1:${port}/slow`);
@@ -84,7 +84,7 @@ it('while stopping it is not ready, and requests that are under way are still an
   await closed;
 });
 
-it('a request on an open connection that comes while closing is answered, not refused with 503', async () => {
+it('a request on an open connection during shutdown is answered, not rejected with 503', async () => {
   const [slowEntered, quickEntered, closing, released] = [aGate(), aGate(), aGate(), aGate()];
   ({ app } = aTestApp({}, (routes) => {
     routes.get('/slow', async () => {
@@ -116,7 +116,7 @@ it('a request on an open connection that comes while closing is answered, not re
   expect(text).toMatch(/200 OK[\s\S]*\{"slow":true\}HTTP\/1\.1 200 OK[\s\S]*\{"quick":true\}$/);
 });
 
-it('on the port of short links the probe paths are nobody’s but a link’s', async () => {
+it('on the port of short links the probe paths are not registered', async () => {
   ({ app } = aTestApp({ systemRoutes: false }, (routes) => {
     routes.get('/:key', async (request) => ({ key: (request.params as { key: string }).key }));
   }));

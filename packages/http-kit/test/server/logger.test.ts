@@ -28,7 +28,7 @@ it('a request’s key, cookies and query appear in no line, whatever the level',
   expect(started.lines()).not.toMatch(/hunter|a@b\.c/);
 });
 
-it('a request whose client is gone is logged without its network', async () => {
+it('a request whose client has disconnected is logged without its network', async () => {
   const started = aTestApp({}, (routes) => {
     routes.get('/long', async () => 'a'.repeat(20_000_000));
   });
@@ -41,7 +41,7 @@ it('a request whose client is gone is logged without its network', async () => {
   await expect.poll(started.lines).toMatch(/"path":"\/long","ip":null/);
 });
 
-it('secrets are hidden by name, one and two levels down', () => {
+it('secrets are redacted by field name, also one and two levels down', () => {
   let text = '';
   const destination = new Writable({
     write(chunk, _encoding, done) {
@@ -68,7 +68,7 @@ it('secrets are hidden by name, one and two levels down', () => {
   expect(text).toContain('***');
 });
 
-it('an error of Redis names its command, not what was in it', () => {
+it('a Redis error is logged with the name of its command, without the arguments', () => {
   let text = '';
   const destination = new Writable({
     write(chunk, _encoding, done) {
@@ -82,7 +82,7 @@ it('an error of Redis names its command, not what was in it', () => {
   expect(text).not.toMatch(/hunter|203/);
 });
 
-it('of an address only its network is written', async () => {
+it('only the network of an address is logged', async () => {
   const started = aTestApp({}, (routes) => {
     routes.get('/events', async () => 'ok');
   });
@@ -98,7 +98,7 @@ it('of an address only its network is written', async () => {
   expect(ips).toEqual(['203.0.113.0', '2001:db8:1::', '2001:db8::', '198.51.100.0']);
 });
 
-it('refusals are no noise: at the usual level only our own faults make a line', async () => {
+it('client errors are not logged at the default level, internal errors are', async () => {
   let text = '';
   const destination = new Writable({
     write(chunk, _encoding, done) {

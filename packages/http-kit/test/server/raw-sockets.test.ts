@@ -24,7 +24,7 @@ async function listen(options: Parameters<typeof aTestApp>[0] = {}): Promise<num
 
 interface Conversation {
   readonly socket: Socket;
-  /** All that came back, once the server has closed the connection. */
+  /** Everything received, once the server has closed the connection. */
   readonly answer: Promise<string>;
 }
 
@@ -56,7 +56,7 @@ function expectErrorBody(answer: string, message: string): void {
   });
 }
 
-describe('bytes that are no request', () => {
+describe('bytes that are not a valid request', () => {
   it.each([
     ['noise', 'lorem ipsum\r\n\r\n'],
     ['a TLS hello', Buffer.from('16030100a5010000a10303', 'hex')],
@@ -88,7 +88,7 @@ describe('bytes that are no request', () => {
   });
 
   it.each(METHODS.filter((method) => method !== 'CONNECT' && method !== 'GET' && method !== 'HEAD'))(
-    '%s where nobody asked for it is refused, whatever comes with it',
+    'an unexpected %s is rejected, whatever headers and body it has',
     async (method) => {
       const port = await listen();
       for (const rest of [
@@ -105,7 +105,7 @@ describe('bytes that are no request', () => {
     },
   );
 
-  it('nothing a stranger sends makes a 500 or stops the server', async () => {
+  it('no input makes a 500 or stops the server', async () => {
     const port = await listen();
     let answers = 0;
     await fc.assert(
@@ -121,7 +121,7 @@ describe('bytes that are no request', () => {
           const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
           const request = `${method} /${path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: ${Buffer.byteLength(body)}\r\n${lines.join('')}\r\n${body}`;
           const { socket, answer } = talk(port, request);
-          // Half-open: the server sees the end of what it may still wait for.
+          // Half-closes the connection, so that the server stops waiting for more input.
           socket.end();
           const text = await answer;
           if (text.startsWith('HTTP/1.1 ')) answers += 1;
@@ -142,7 +142,7 @@ describe('sizes', () => {
     expect(await response.json()).toEqual({ length: 10_000 + '{"query":""}'.length });
   });
 
-  it('headers beyond the limit answer 400, read even by a client that first sends all it has', async () => {
+  it('headers beyond the limit answer 400, which even a client that first sends everything can read', async () => {
     const port = await listen();
     const { socket, answer } = talk(port, 'GET /echo HTTP/1.1\r\nhost: a\r\nx: ');
     socket.pause();
@@ -151,7 +151,7 @@ describe('sizes', () => {
     expectErrorBody(await answer, 'The request headers are too large.');
   });
 
-  it('a client that sends a far too large body still reads why it was refused', async () => {
+  it('a client that sends a far too large body can still read the error', async () => {
     const port = await listen();
     const response = await fetch(`http://127.0.0.1:${port}/`, {
       method: 'POST',
@@ -177,7 +177,7 @@ describe('slow clients', () => {
     expectErrorBody(await talk(port, bytes).answer, 'The request took too long to arrive.');
   });
 
-  it('a client that leaves in the middle of its body disturbs nobody', async () => {
+  it('a client that disconnects in the middle of its body does not affect others', async () => {
     const port = await listen();
     const { socket } = talk(
       port,
@@ -190,7 +190,7 @@ describe('slow clients', () => {
 });
 
 describe('pipelining', () => {
-  it('garbage behind a request that is being answered is not taken for its answer', async () => {
+  it('invalid bytes after a request in progress get no response of their own', async () => {
     const entered = aGate();
     const released = aGate();
     ({ app } = aTestApp({}, (routes) => {

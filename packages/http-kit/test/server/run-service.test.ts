@@ -24,14 +24,14 @@ interface Run {
   readonly exit: Promise<number | string | null>;
 }
 
-/** Runs `runService(async () => { … }, options)` in a process of its own. */
+/** Runs `runService(async () => { … }, options)` in a separate process. */
 function run(body: string, options: { forked?: boolean; deadlineMs?: number } = {}): Run {
   const file = join(directory, `service-${children.length}.mjs`);
   writeFileSync(
     file,
     `import { runService } from ${JSON.stringify(compiled)};
      const say = (text) => process.stdout.write(text + '\\n');
-     // Listens before it speaks: the test answers with the signal at once.
+     // Registers the handler before it prints, because the test sends the signal at once.
      const signalAfter = (text) => new Promise((resolve) => { process.once('SIGWINCH', resolve); say(text); });
      const keepAlive = setInterval(() => {}, 1000);
      await runService(async () => { ${body} }, { deadlineMs: ${options.deadlineMs ?? 10_000} });
@@ -49,7 +49,7 @@ function run(body: string, options: { forked?: boolean; deadlineMs?: number } = 
       for (const check of waiting) check();
     });
   }
-  // Not the child's own 'close', which does not come after a disconnect.
+  // Not the child's own 'close' event, which is not emitted after a disconnect.
   const streamsEnded = Promise.all([child.stdout, child.stderr].map((stream) => stream && once(stream, 'close')));
   const exit = once(child, 'exit').then(async ([code, signal]) => {
     await streamsEnded;
@@ -99,7 +99,7 @@ it('a Ctrl-C that arrives twice, from the terminal and from npm, still stops it 
   expect(service.output()).toContain('closed');
 });
 
-it('asked again and again it leaves at once, with exit code 1', async () => {
+it('repeated signals make it exit immediately, with exit code 1', async () => {
   const service = run(`return { close: () => new Promise(() => say('closing')) };`, { deadlineMs: 600_000 });
   await service.said('started');
   service.child.kill('SIGINT');
@@ -109,21 +109,21 @@ it('asked again and again it leaves at once, with exit code 1', async () => {
   expect(await service.exit).toBe(1);
 });
 
-it('a close that hangs is cut off at the deadline, with exit code 1', async () => {
+it('the process exits at the deadline when close hangs, with exit code 1', async () => {
   const service = run(`return { close: () => new Promise(() => {}) };`, { deadlineMs: 300 });
   await service.said('started');
   service.child.kill('SIGTERM');
   expect(await service.exit).toBe(1);
 });
 
-it('a close that is done does not wait for the deadline', async () => {
+it('the process exits as soon as close is done, before the deadline', async () => {
   const service = run(CLEAN, { deadlineMs: 600_000 });
   await service.said('started');
   service.child.kill('SIGTERM');
   expect(await service.exit).toBe(0);
 });
 
-it('a close that fails is told and ends with exit code 1', async () => {
+it('a close that fails is logged and exits with code 1', async () => {
   const service = run(`return { close: () => Promise.reject(new Error('flush failed')) };`);
   await service.said('started');
   service.child.kill('SIGTERM');
@@ -132,8 +132,8 @@ it('a close that fails is told and ends with exit code 1', async () => {
 });
 
 it.each([
-  ['a rejection that nobody handles', `setImmediate(() => { void Promise.reject(new Error('lost')); });`],
-  ['an exception that nobody catches', `setImmediate(() => { throw new Error('lost'); });`],
+  ['an unhandled rejection', `setImmediate(() => { void Promise.reject(new Error('lost')); });`],
+  ['an uncaught exception', `setImmediate(() => { throw new Error('lost'); });`],
 ])('%s is logged and fatal, after an orderly stop', async (_what, fault) => {
   const service = run(`${fault} ${CLEAN}`);
   expect(await service.exit).toBe(1);
@@ -141,13 +141,13 @@ it.each([
   expect(service.output()).toContain('closed');
 });
 
-it('a start that fails says why and ends with exit code 1', async () => {
+it('a start that fails logs the reason and exits with code 1', async () => {
   const service = run(`throw new Error('port taken');`);
   expect(await service.exit).toBe(1);
   expect(service.output()).toContain('could not start: port taken');
 });
 
-it('a stop during the start waits for the start, then closes what it made', async () => {
+it('a stop during start-up waits for start-up, then closes the service', async () => {
   const service = run(`await signalAfter('starting');
     ${CLEAN}`);
   await service.said('starting');
@@ -158,7 +158,7 @@ it('a stop during the start waits for the start, then closes what it made', asyn
   expect(service.output()).toContain('closed');
 });
 
-it('a child tells its parent when it is ready, not before', async () => {
+it('a child sends ready to its parent once it has started, not before', async () => {
   const service = run(`await signalAfter('starting'); ${CLEAN}`, {
     forked: true,
   });
@@ -171,7 +171,7 @@ it('a child tells its parent when it is ready, not before', async () => {
   expect(messages).toEqual([{ ready: true }]);
 });
 
-it('a child stops when its parent is gone', async () => {
+it('a child stops when its parent exits', async () => {
   const service = run(CLEAN, { forked: true });
   await service.said('started');
   service.child.disconnect();
@@ -179,14 +179,14 @@ it('a child stops when its parent is gone', async () => {
   expect(service.output()).toContain('closed');
 });
 
-it('a child whose parent went before its code was loaded stops without a start', async () => {
+it('a child whose parent exits while it is loading stops without starting', async () => {
   const service = run(`say('starting'); ${CLEAN}`, { forked: true });
   service.child.disconnect();
   expect(await service.exit).toBe(0);
   expect(service.output()).not.toContain('starting');
 });
 
-it('a child leaves Ctrl-C to its parent, which decides the order', async () => {
+it('a child ignores Ctrl-C, because its parent stops the children in order', async () => {
   const service = run(CLEAN, { forked: true });
   await service.said('started');
   service.child.kill('SIGINT');

@@ -44,7 +44,7 @@ describe('the dub SDK raises its own typed error', () => {
     });
   });
 
-  it('for a fault that nobody foresaw', async () => {
+  it('for an unexpected error', async () => {
     thrown = new TypeError('secret');
     await expect(dub.tags.list()).rejects.toBeInstanceOf(sdkErrors.InternalServerError);
   });

@@ -1,6 +1,6 @@
 import { normaliseUrl } from '@waymark/catalog';
 import { fieldError, type Metatags, metatagsQuerySchema, metatagsSchema } from '@waymark/contract';
-import { type App, countRequest } from '@waymark/http-kit';
+import { type App, applyRateLimit } from '@waymark/http-kit';
 import type { Outbound } from '@waymark/outbound';
 import type { RateLimiter } from '@waymark/rate-limit';
 import { pageTags } from './page-tags.js';
@@ -29,7 +29,7 @@ export async function metatagsRoutes(app: App, { outbound, rateLimiter, now }: M
     '/links/metatags',
     {
       onRequest: app.authenticate({ permission: 'links.read' }),
-      preHandler: (request, reply) => countRequest(rateLimiter, request.workspace.id, LIMIT, reply, now),
+      preHandler: (request, reply) => applyRateLimit(rateLimiter, request.workspace.id, LIMIT, reply, now),
       schema: {
         summary: 'Read title, description and image of a web page',
         tags: ['Links'],

@@ -1,5 +1,5 @@
 import { qrQuerySchema } from '@waymark/contract';
-import { type App, countRequest } from '@waymark/http-kit';
+import { type App, applyRateLimit } from '@waymark/http-kit';
 import { limitedNetwork, type RateLimiter } from '@waymark/rate-limit';
 import { createQrImages, type QrParts } from './qr-images.js';
 
@@ -27,7 +27,7 @@ export async function qrRoutes(app: App, parts: QrRouteParts): Promise<void> {
     {
       ...FROM_PAGES,
       onRequest: async (request, reply) => {
-        await countRequest(rateLimiter, limitedNetwork(request.ip), LIMIT, reply, now);
+        await applyRateLimit(rateLimiter, limitedNetwork(request.ip), LIMIT, reply, now);
       },
       schema: {
         summary: 'Draw a QR code',

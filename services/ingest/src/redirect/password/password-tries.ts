@@ -33,11 +33,11 @@ export interface PasswordTries {
   take(linkId: string, address: string, isRight: boolean): Promise<number | undefined>;
 }
 
-export function createPasswordTries(limiter: Pick<RateLimiter, 'take' | 'look'>): PasswordTries {
+export function createPasswordTries(limiter: Pick<RateLimiter, 'take' | 'peek'>): PasswordTries {
   const keyOf = (linkId: string, network: string) => `${linkId} ${network}`;
   return {
     async take(linkId, address, isRight) {
-      const count = isRight ? limiter.look : limiter.take;
+      const count = isRight ? limiter.peek : limiter.take;
       const counted = (key: string, { bucket, limit, windowSeconds }: Bound) =>
         count(key, bucket, limit, windowSeconds);
       // At the same moment, so that the counts of two tries keep their order.

@@ -1,6 +1,6 @@
 import { type WorkspaceRecord, workspaceLimits } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
-import { countRequest } from '@waymark/http-kit';
+import { applyRateLimit } from '@waymark/http-kit';
 import { limitedNetwork, type RateLimiter } from '@waymark/rate-limit';
 import type { VisitReader } from '@waymark/visit';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -30,9 +30,9 @@ export interface NetworkLimitsOptions {
 }
 
 /** Many people share an address: an office, a mobile network. */
-const BROWSER_CALLS = { bucket: 'track-network', limit: 600, windowSeconds: 60, whose: 'from one network' };
+const BROWSER_CALLS = { bucket: 'track-network', limit: 600, windowSeconds: 60, subject: 'from one network' };
 /** A fifth of what the publishable key allows for all networks together. */
-const CLIENT_CALLS = { bucket: 'track-client-network', limit: 120, windowSeconds: 60, whose: 'from one network' };
+const CLIENT_CALLS = { bucket: 'track-client-network', limit: 120, windowSeconds: 60, subject: 'from one network' };
 
 const SHARE_BUCKET = 'track-share';
 const DAY_SECONDS = 24 * 3600;
@@ -56,7 +56,7 @@ export function createNetworkLimits({ rateLimiter, readVisit, now }: NetworkLimi
   const counter =
     (rate: typeof BROWSER_CALLS): CallCounter =>
     (request, reply) =>
-      countRequest(rateLimiter, limitedNetwork(callerAddress(readVisit, request)), rate, reply, now);
+      applyRateLimit(rateLimiter, limitedNetwork(callerAddress(readVisit, request)), rate, reply, now);
 
   return {
     countBrowserCall: counter(BROWSER_CALLS),

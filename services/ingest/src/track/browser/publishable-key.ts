@@ -1,6 +1,6 @@
 import type { Catalog } from '@waymark/catalog';
 import { ApiError, planAtLeast } from '@waymark/contract';
-import { type AuthenticateHook, countRequest, type RouteRequirements, rememberRequirements } from '@waymark/http-kit';
+import { type AuthenticateHook, applyRateLimit, type RouteRequirements, registerRequirements } from '@waymark/http-kit';
 import type { RateLimiter } from '@waymark/rate-limit';
 import { checkHostname } from './allowed-hostnames.js';
 
@@ -32,7 +32,7 @@ export function authenticatePublishable({ catalog, rateLimiter, now }: Publishab
     if (key.expiresAt !== null && Date.parse(key.expiresAt) <= now()) {
       throw new ApiError('unauthorized', 'The publishable key has expired.');
     }
-    await countRequest(rateLimiter, key.keyHash, LIMIT, reply, now);
+    await applyRateLimit(rateLimiter, key.keyHash, LIMIT, reply, now);
     if (workspace === undefined)
       throw new ApiError('not_found', 'The workspace of this publishable key was not found.');
     if (!planAtLeast(workspace.plan, REQUIREMENTS.minimumPlan)) {
@@ -42,6 +42,6 @@ export function authenticatePublishable({ catalog, rateLimiter, now }: Publishab
     request.workspace = workspace;
     request.apiKey = key;
   };
-  rememberRequirements(hook, REQUIREMENTS);
+  registerRequirements(hook, REQUIREMENTS);
   return hook;
 }

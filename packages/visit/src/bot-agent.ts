@@ -1,7 +1,7 @@
 import { isbot } from 'isbot';
 
 /**
- * Words that make an agent a bot wherever they stand. The maintained list of `isbot` has the rest. CUBOT is a maker of phones.
+ * Words that mark a user agent as a bot wherever they occur, in addition to the patterns of `isbot`. CUBOT is a phone brand.
  */
 const BOT_WORDS = new RegExp(
   [
@@ -36,10 +36,10 @@ const BOT_WORDS = new RegExp(
   'i',
 );
 
-/** In-app browsers on Pixel phones name maker and brand of the device. */
+/** In-app browsers on Pixel phones include this device brand, which is not a bot. */
 const PIXEL_BRAND = /Google\/google/g;
 
-/** Whether a user agent is a program's rather than a person's. An empty one is. */
+/** Whether a user agent belongs to a bot; an empty one does. */
 export function isBotAgent(userAgent: string): boolean {
   if (userAgent.trim() === '') return true;
   const tested = userAgent.replace(PIXEL_BRAND, '');

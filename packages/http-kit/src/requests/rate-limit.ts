@@ -6,8 +6,8 @@ export interface RateLimit {
   readonly bucket: string;
   readonly limit: number;
   readonly windowSeconds: number;
-  /** Whom it limits, for the message, where that is not a key: `from one network`. */
-  readonly whose?: string;
+  /** What is limited when it is not an API key, for the message: `from one network`. */
+  readonly subject?: string;
 }
 
 function setHeaders(reply: FastifyReply, limit: number, remaining: number, resetEpochSeconds: number): void {
@@ -17,12 +17,12 @@ function setHeaders(reply: FastifyReply, limit: number, remaining: number, reset
 }
 
 /**
- * Counts a call and sets the `X-RateLimit-*` and `Retry-After` headers, which every answer to the call keeps. No limit = no
- * access: nothing is counted, and the headers say that nothing is allowed.
+ * Counts a call against a rate limit and sets the `X-RateLimit-*` headers of the response. An undefined limit means no access: nothing
+ * is counted, and the headers report a limit of 0.
  *
- * @throws ApiError 429 beyond the limit
+ * @throws ApiError 429, with `Retry-After`, beyond the limit
  */
-export async function countRequest(
+export async function applyRateLimit(
   rateLimiter: RateLimiter,
   key: string,
   rate: RateLimit | undefined,
@@ -39,7 +39,7 @@ export async function countRequest(
     reply.request.isOverLimit = true;
     const rule = [
       `${rate.limit} requests in ${rate.windowSeconds} s`,
-      ...(rate.whose === undefined ? [] : [rate.whose]),
+      ...(rate.subject === undefined ? [] : [rate.subject]),
     ];
     const message = `Rate limit exceeded: ${rule.join(' ')}. Retry in ${result.retryAfterSeconds} s.`;
     throw new ApiError('rate_limit_exceeded', message, { retryAfterSeconds: result.retryAfterSeconds });

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { App } from '../../src/index.js';
 import { aTestApp } from '../test-app.js';
 
-/** Answers hold a workspace's data, or say something of it. */
+/** Responses hold data of a workspace, or reveal something about it. */
 
 let app: App;
 beforeEach(() => {
@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => app.close());
 
-describe('no cache keeps an answer, and no browser guesses its type', () => {
+describe('responses are not cached, and browsers do not sniff their type', () => {
   it.each([
     ['data', '/data', 200],
     ['bad input', '/data?page=x', 400],
@@ -32,7 +32,7 @@ describe('no cache keeps an answer, and no browser guesses its type', () => {
     expect(headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
   });
 
-  it('a route may let its answer be kept', async () => {
+  it('a route may make its response cacheable', async () => {
     const { headers } = await app.inject('/image');
     expect(headers).toMatchObject({ 'cache-control': 'max-age=60', 'x-content-type-options': 'nosniff' });
   });

@@ -15,7 +15,7 @@ const TYPES: Readonly<Record<string, string>> = {
 const FORMATS: Readonly<Record<string, string>> = { email: 'an email address', url: 'a URL' };
 const SIZES: Readonly<Record<string, string>> = { string: 'character', array: 'item' };
 
-function sizeWords(origin: string, bound: string, limit: number | bigint): string {
+function sizeMessage(origin: string, bound: string, limit: number | bigint): string {
   const unit = SIZES[origin];
   return unit === undefined
     ? `must be ${bound} ${limit}`
@@ -26,8 +26,8 @@ function oneOf(values: readonly unknown[]): string {
   return `must be ${values.length > 1 ? 'one of ' : ''}${values.map((value) => JSON.stringify(value)).join(', ')}`;
 }
 
-/** The types of a union, of any of which a value may be. */
-function unionWords(issue: RawIssue & { readonly code: 'invalid_union' }): string {
+/** Lists the types that a union accepts. */
+function unionMessage(issue: RawIssue & { readonly code: 'invalid_union' }): string {
   if (issue.discriminator !== undefined) return oneOf((issue.options as readonly unknown[] | undefined) ?? []);
   const types = issue.errors.flatMap((branch) =>
     branch.flatMap((fault) => (fault.code === 'invalid_type' && fault.path.length === 0 ? [fault.expected] : [])),
@@ -36,8 +36,8 @@ function unionWords(issue: RawIssue & { readonly code: 'invalid_union' }): strin
   return words.length === 0 ? 'has none of the forms allowed' : `must be ${words.join(' or ')}`;
 }
 
-/** The rule that a value broke, in words that follow the name of its field. Schemas may have words of their own, which win. */
-export function issueWords(issue: RawIssue): string {
+/** The rule that a value breaks, as a phrase that follows the field's name. A schema's own message takes precedence. */
+export function issueMessage(issue: RawIssue): string {
   const notNull = issue.input === null ? ', not null' : '';
   switch (issue.code) {
     case 'invalid_type':
@@ -47,11 +47,11 @@ export function issueWords(issue: RawIssue): string {
       if (hasTypeOf(issue.input, issue.values)) return oneOf(issue.values);
       return `must be ${TYPES[typeof issue.values[0]] ?? 'of another type'}${notNull}`;
     case 'invalid_union':
-      return issue.input === undefined ? 'is required' : `${unionWords(issue)}${notNull}`;
+      return issue.input === undefined ? 'is required' : `${unionMessage(issue)}${notNull}`;
     case 'too_big':
-      return sizeWords(issue.origin, issue.inclusive === false ? 'less than' : 'at most', issue.maximum);
+      return sizeMessage(issue.origin, issue.inclusive === false ? 'less than' : 'at most', issue.maximum);
     case 'too_small':
-      return sizeWords(issue.origin, issue.inclusive === false ? 'more than' : 'at least', issue.minimum);
+      return sizeMessage(issue.origin, issue.inclusive === false ? 'more than' : 'at least', issue.minimum);
     case 'invalid_format':
       return `must be ${FORMATS[issue.format] ?? 'of another form'}`;
     case 'not_multiple_of':

@@ -1,0 +1,7 @@
+/**
+ * Copies a slice of a header. In V8 a slice is a view that keeps the whole header in memory; a cache of a few thousand slices of
+ * long headers would exhaust it.
+ */
+export function copyText(slice: string): string {
+  return Buffer.from(slice, 'latin1').toString('latin1');
+}
