@@ -1,5 +1,5 @@
 import { keepUtm, mergeUtm, prefixedKey } from '@waymark/catalog';
-import { URL_CHARS_MAX, withoutOuter, withoutTrailing } from '@waymark/contract';
+import { trimCharacter, trimEndCharacter, URL_CHARS_MAX } from '@waymark/contract';
 import { parseInstant, parseMultiValue } from '@waymark/event-query';
 import { describe, expect, it, vi } from 'vitest';
 import { finalDestination, redirectTarget } from '../../services/ingest/src/redirect/address/final-url.js';
@@ -82,8 +82,8 @@ describe('every parser of a text and more is fast', () => {
     ['mergeUtm', (text) => mergeUtm(text, { utm_source: 'x' })],
     ['keepUtm', (text) => keepUtm(text, { ...NO_UTM, utm_source: 'x' })],
     ['prefixedKey', (text) => prefixedKey(text, text)],
-    ['withoutOuter', (text) => withoutOuter(text, '/')],
-    ['withoutTrailing', (text) => withoutTrailing(text, '/')],
+    ['trimCharacter', (text) => trimCharacter(text, '/')],
+    ['trimEndCharacter', (text) => trimEndCharacter(text, '/')],
     ['parseInstant', (text) => parseInstant('start', text, 1_700_000_000_000)],
     ['parseMultiValue', (text) => parseMultiValue('country', text)],
     ['readCookie', (text) => readCookie(text, 'dub_id')],

@@ -1,4 +1,4 @@
-/** Every error code of the API with its only HTTP status. The SDK accepts exactly these pairs. */
+/** Every error code of the API with its HTTP status. The SDK accepts exactly these pairs. */
 export const ERROR_STATUS = {
   bad_request: 400,
   unauthorized: 401,
@@ -13,16 +13,16 @@ export const ERROR_STATUS = {
 
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
-/** What an error may carry besides its public message. None of it but `retryAfterSeconds` reaches the caller. */
+/** Details of an error besides its public message. Only `retryAfterSeconds` is sent to the caller. */
 export interface ApiErrorOptions {
   readonly cause?: unknown;
-  /** For the log line only. Never secrets. */
+  /** Logged, not sent. Must not contain secrets. */
   readonly context?: Readonly<Record<string, unknown>>;
   /** Whole seconds, at least 1; sent as `Retry-After`. */
   readonly retryAfterSeconds?: number;
 }
 
-/** An error with a public code and message; anything else that is thrown becomes a 500 without detail. */
+/** An error with a public code and message. Any other error that is thrown becomes a 500 without details. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
@@ -44,12 +44,12 @@ export interface ErrorBody {
   readonly error: { readonly code: ErrorCode; readonly message: string; readonly doc_url: string };
 }
 
-/** Where the description of a code stands on the page of errors. */
+/** The anchor of an error code on the documentation page of errors. */
 export function errorAnchor(code: ErrorCode): string {
   return code.replaceAll('_', '-');
 }
 
-/** Builds the error body; `docBase` is the documentation origin without a trailing slash. */
+/** Builds the error body; `docBase` is the base URL of the documentation, without a trailing slash. */
 export function errorBody(code: ErrorCode, message: string, docBase: string): ErrorBody {
   return { error: { code, message, doc_url: `${docBase}/api-reference/errors#${errorAnchor(code)}` } };
 }

@@ -11,8 +11,8 @@ import { webhookSchema } from './webhooks/webhook.js';
 import { workspaceSchema } from './workspaces/workspace.js';
 
 /**
- * Names of the schemas that the OpenAPI document describes once and refers to. Any JSON value has to be among them: a
- * recursive schema can be described by reference only.
+ * Schemas that the OpenAPI document defines once and refers to by name. `JsonValue` must be one of them, because a recursive schema can
+ * be described only by reference.
  */
 const NAMED_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   Click: clickSchema,

@@ -16,7 +16,7 @@ import {
 const anyTime = fc.integer({ min: 0, max: 2 ** 42 - 1 });
 const anyKind = fc.constantFrom(...(Object.keys(RESOURCE_PREFIX) as ResourceKind[]));
 
-test('an event id is 16 base62 characters and gives back its millisecond', () => {
+test('an event id is 16 base62 characters that encode its millisecond', () => {
   fc.assert(
     fc.property(anyTime, (time) => {
       const id = createEventId(time);
@@ -42,7 +42,7 @@ test('event ids of one millisecond do not collide', () => {
   expect(ids.size).toBe(100_000);
 });
 
-test('text that is no event id has no time', () => {
+test('text that is not an event id has no time', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       fc.pre(!/^[0-9A-Za-z]{16}$/.test(text));
@@ -53,17 +53,17 @@ test('text that is no event id has no time', () => {
   expect(eventIdTime(`${createEventId(0)}0`)).toBeUndefined();
 });
 
-test('a time outside 42 bits is refused', () => {
+test('a time outside 42 bits throws', () => {
   for (const time of [-1, 2 ** 42, 1.5, Number.NaN]) expect(() => createEventId(time)).toThrow(RangeError);
 });
 
-test('an id from outside that lies more than ten minutes ahead is not trusted', () => {
+test('a client-supplied id more than ten minutes in the future is not trusted', () => {
   const now = 1_760_000_000_000;
   expect(trustedEventIdTime(createEventId(now + EVENT_ID_FUTURE_MS), now)).toBe(now + EVENT_ID_FUTURE_MS);
   expect(trustedEventIdTime(createEventId(now + EVENT_ID_FUTURE_MS + 1), now)).toBeUndefined();
 });
 
-test('a resource id and its 64-bit number give each other back', () => {
+test('a resource id converts to its 64-bit number and back', () => {
   fc.assert(
     fc.property(anyKind, fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), (kind, number) => {
       const id = formatResourceId(kind, number);
@@ -80,7 +80,7 @@ test('an id of another kind, a wrong length, a foreign digit or more than 64 bit
   expect(() => formatResourceId('link', 2n ** 64n)).toThrow(RangeError);
 });
 
-test('resource ids of one process rise strictly, also when the clock stands still or goes back', () => {
+test('resource ids of one process increase strictly, even when the clock stands still or goes back', () => {
   const now = 1_770_000_000_000;
   const ids = [now, now, now, now - 5000, now].map((time) => createResourceId('link', time));
   expect([...ids].sort()).toEqual(ids);

@@ -20,7 +20,7 @@ function firstIssueCode(result: { success: boolean; error?: { issues: { code: st
   return result.error?.issues[0]?.code;
 }
 
-test('a list in a query has at most 1000 items, each of which may be a look-up', () => {
+test('a list in a query has at most 1000 items, because each may need a look-up', () => {
   const parse = (items: number) => listLinksQuerySchema.safeParse({ tagNames: `${'a,'.repeat(items - 1)}a` });
   expect(parse(1000).success).toBe(true);
   expect(firstIssueCode(parse(1001))).toBe('too_big');
@@ -39,7 +39,7 @@ test('the link object has exactly 51 fields', () => {
   expect(Object.keys(linkSchema.shape)).toHaveLength(51);
 });
 
-test('an empty filter is absent, an empty integer or enum is an error', () => {
+test('an empty filter counts as absent, an empty integer or enum is an error', () => {
   expect(eventsQuerySchema.parse({ country: '', root: '', query: '' })).toMatchObject({ page: 1, limit: 100 });
   expect(eventsQuerySchema.safeParse({ limit: '' }).success).toBe(false);
   expect(eventsQuerySchema.safeParse({ event: '' }).success).toBe(false);
@@ -97,7 +97,7 @@ test('a fractional amount is a wrong type, a negative one is out of range', () =
   });
 });
 
-test('a sale without a name of its own is a purchase, and so is one with an empty name', () => {
+test('a sale without a name, or with an empty one, is named Purchase', () => {
   const sale = { customerExternalId: 'c', amount: 1 };
   for (const eventName of [undefined, '', '  ']) {
     expect(trackSaleBodySchema.parse({ ...sale, eventName })).toMatchObject({ eventName: 'Purchase' });
@@ -108,13 +108,13 @@ test('a sale without a name of its own is a purchase, and so is one with an empt
   expect(firstIssueCode(trackSaleBodySchema.safeParse({ ...sale, eventName: null }))).toBe('invalid_type');
 });
 
-test('metadata longer than 10,000 characters as JSON is refused', () => {
+test('metadata longer than 10,000 characters as JSON is rejected', () => {
   const lead = { clickId: 'x', eventName: 'Sign up', customerExternalId: 'c' };
   expect(trackLeadBodySchema.safeParse({ ...lead, metadata: { a: 'x'.repeat(9_992) } }).success).toBe(true);
   expect(trackLeadBodySchema.safeParse({ ...lead, metadata: { a: 'x'.repeat(9_993) } }).success).toBe(false);
 });
 
-test('a permission needs both the role and a scope that gives it', () => {
+test('a permission must be granted by both the role and a scope', () => {
   expect(hasPermission('owner', [], 'webhooks.write')).toBe(true);
   expect(hasPermission('member', [], 'domains.write')).toBe(false);
   expect(hasPermission('viewer', [], 'links.write')).toBe(false);
@@ -126,7 +126,7 @@ test('a permission needs both the role and a scope that gives it', () => {
   expect(hasPermission('owner', ['links.write'], 'tags.read')).toBe(false);
 });
 
-test('a key that may only read does not report conversions', () => {
+test('a read-only key cannot report conversions', () => {
   expect(hasPermission('owner', [], 'conversions.write')).toBe(true);
   expect(hasPermission('member', ['apis.all'], 'conversions.write')).toBe(true);
   expect(hasPermission('owner', ['apis.read', 'analytics.read'], 'conversions.write')).toBe(false);
@@ -138,6 +138,6 @@ test('plans are ordered', () => {
   expect(planAtLeast('pro', 'business')).toBe(false);
 });
 
-test('the stand-in for a deleted customer has all twelve fields', () => {
+test('the placeholder for a deleted customer has all twelve fields', () => {
   expect(customerSchema.parse(deletedCustomer('cus_1')).name).toBe('Deleted Customer');
 });

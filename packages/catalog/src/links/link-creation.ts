@@ -1,4 +1,4 @@
-import { ApiError, ROOT_KEY, withoutOuter } from '@waymark/contract';
+import { ApiError, ROOT_KEY, trimCharacter } from '@waymark/contract';
 import { linkAddress, linkExternalId } from '../model/entity-types.js';
 import { checkKey, normaliseKey } from '../model/link-key.js';
 import type { LinkRecord } from '../model/record-schemas.js';
@@ -19,7 +19,7 @@ export function linkConflict(err: unknown, { domain, key, externalId }: LinkName
   if (!(err instanceof NameTakenError)) return err;
   const message =
     err.taken.kind === 'link'
-      ? `Duplicate key: the link ${domain}/${withoutOuter(key ?? '', '/') || ROOT_KEY} already exists.`
+      ? `Duplicate key: the link ${domain}/${trimCharacter(key ?? '', '/') || ROOT_KEY} already exists.`
       : `A link with the externalId "${externalId ?? ''}" already exists in this workspace.`;
   return new ApiError('conflict', message, { cause: err });
 }

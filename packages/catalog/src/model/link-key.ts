@@ -1,5 +1,5 @@
 /// <reference path="./punycode.d.ts" />
-import { ApiError, fieldError, ROOT_KEY, withoutOuter } from '@waymark/contract';
+import { ApiError, fieldError, ROOT_KEY, trimCharacter } from '@waymark/contract';
 import punycode from 'punycode/punycode.js';
 
 const ASCII = /^[^\u0080-\uffff]*$/;
@@ -62,14 +62,14 @@ function foldLabel(label: string): string {
  * key. Takes a decoded URL path, what a caller gave, or a stored key alike.
  */
 export function normaliseKey(key: string): string {
-  const trimmed = withoutOuter(key, '/');
+  const trimmed = trimCharacter(key, '/');
   if (trimmed === '') return ROOT_KEY;
   return ASCII.test(trimmed) && !/xn--/i.test(trimmed) ? trimmed.toLowerCase() : mapLabels(trimmed, foldLabel);
 }
 
 /** The form of a key that is stored and shown: as given, without outer slashes, non-ASCII parts in punycode. */
 export function storedKey(key: string): string {
-  const trimmed = withoutOuter(key, '/');
+  const trimmed = trimCharacter(key, '/');
   if (trimmed === '' || trimmed.toLowerCase() === ROOT_KEY) return ROOT_KEY;
   return mapLabels(trimmed, (label) => encodeLabel(label.normalize('NFC')));
 }

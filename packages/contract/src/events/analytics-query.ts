@@ -3,11 +3,11 @@ import { closedQuery } from '../values/closed-query.js';
 import { queryEnum } from '../values/query-values.js';
 import { EVENT_KINDS, eventFilterShape } from './events-query.js';
 
-/** What `GET /analytics` counts: one kind of event, or all three at once. */
+/** The events that `GET /analytics` counts: one kind, or all three at once. */
 export const ANALYTICS_EVENTS = [...EVENT_KINDS, 'composite'] as const;
 export type AnalyticsEvent = (typeof ANALYTICS_EVENTS)[number];
 
-/** Ways to group, apart from the alias `trigger`. */
+/** Values of `groupBy`, apart from the alias `trigger`. */
 export const GROUPINGS = [
   'count',
   'timeseries',

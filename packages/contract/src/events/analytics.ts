@@ -3,7 +3,7 @@ import { tagSchema } from '../links/link.js';
 import type { Grouping } from './analytics-query.js';
 import { CONTINENTS, triggerSchema } from './event.js';
 
-/** The four numbers that every row carries; those that the event type does not measure are 0. */
+/** The four numbers of every row; those that the kind of event does not measure are 0. */
 const numbers = {
   clicks: z.number(),
   leads: z.number(),
@@ -50,10 +50,10 @@ const partnerSchema = z.strictObject({
   country: optionalText,
 });
 
-/** The shape of a row by grouping; `count` answers with one object, the others with a list of rows. */
+/** The schema of a row for each grouping; the response is one object for `count`, a list of rows for the others. */
 export const analyticsRowSchemas = {
   count: analyticsNumbersSchema,
-  /** `2026-03-04T00:00:00.000+0100`: where the bucket begins, in the time of the zone. */
+  /** Start of the bucket, in the requested time zone: `2026-03-04T00:00:00.000+0100`. */
   timeseries: row({ start: z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.000[+-]\d{4}$/) }),
   continents: row({ continent: z.enum(CONTINENTS) }),
   countries: row({ country: text, region: all, city: all }),
@@ -83,5 +83,5 @@ export const analyticsRowSchemas = {
 
 const { count, ...listed } = analyticsRowSchemas;
 
-/** What `GET /analytics` answers: one object for `count`, else a list of rows of one shape. */
+/** Response of `GET /analytics`: one object for `count`, else a list of rows of one shape. */
 export const analyticsAnswerSchema = z.union([count, ...Object.values(listed).map((schema) => z.array(schema))]);

@@ -21,7 +21,7 @@ export const customerSchema = z.strictObject({
 });
 export type Customer = z.infer<typeof customerSchema>;
 
-/** Stands in for a customer whose record is gone. */
+/** Placeholder for a customer whose record was deleted. */
 export function deletedCustomer(id: string): Customer {
   return {
     id,
@@ -39,7 +39,7 @@ export function deletedCustomer(id: string): Customer {
   };
 }
 
-/** A customer with `includeExpandedFields`: where it came from. There are no discounts. */
+/** A customer with `includeExpandedFields`: adds the link, program and partner that referred it. Discounts do not exist. */
 export const expandedCustomerSchema = customerSchema.extend({
   link: z
     .strictObject({
@@ -64,7 +64,7 @@ export type ExpandedCustomer = z.infer<typeof expandedCustomerSchema>;
 const CUSTOMER_TEXT_CHARS_MAX = 100;
 const text = z.string().max(CUSTOMER_TEXT_CHARS_MAX);
 
-/** A caller's own id of a customer, in every body that names one: kept as given, with spaces and a leading `ext_`. */
+/** The caller's own id of a customer, in every body with a customer. Stored unchanged, including spaces and a leading `ext_`. */
 export const customerExternalIdSchema = text.min(1).regex(/\S/, 'must not be blank');
 
 /** Body of `PATCH /customers/{id}`; `null` clears. */
@@ -90,10 +90,10 @@ export const createCustomerBodySchema = updateCustomerBodySchema.extend({
 });
 export type CreateCustomerBody = z.infer<typeof createCustomerBodySchema>;
 
-/** Last page of lists of customers; cursors go on from there. */
+/** Highest page number in lists of customers; cursors can go further. */
 export const CUSTOMER_PAGES_MAX = 1000;
 
-/** Query of `GET /customers`: by creation, the newest first, unless said otherwise. */
+/** Query of `GET /customers`; sorted by creation, newest first, by default. */
 export const listCustomersQuerySchema = closedQuery({
   ...sortShape(['createdAt', 'saleAmount', 'firstSaleAt', 'subscriptionCanceledAt']),
   ...pageShape(),

@@ -18,7 +18,7 @@ export type EventKind = (typeof EVENT_KINDS)[number];
 export const INTERVALS = ['24h', '7d', '30d', '90d', '1y', 'mtd', 'qtd', 'ytd', 'all'] as const;
 export type Interval = (typeof INTERVALS)[number];
 
-/** Parameters that take lists: `US,BR` keeps any of them, `-US,BR` leaves out both. */
+/** Parameters that accept lists: `US,BR` includes both, `-US,BR` excludes both. */
 export const MULTI_VALUE_FILTERS = [
   'domain',
   'linkId',

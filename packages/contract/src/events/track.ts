@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { formatCheck } from '../values/format-check.js';
 import { jsonValueSchema } from '../values/json-value.js';
 import { parseUrl, URL_CHARS_MAX } from '../values/parse-url.js';
-import { textForm } from '../values/text-form.js';
 import { customerExternalIdSchema } from './customer.js';
 import { paymentProcessorSchema } from './event.js';
 
@@ -34,7 +34,7 @@ function withAliases(body: unknown): unknown {
 const host = z.string().min(1).max(2048);
 const referrer = z.string().max(URL_CHARS_MAX).nullish();
 const pageUrl = z.string().max(URL_CHARS_MAX, { abort: true });
-const isUrl = textForm((text) => parseUrl(text) !== undefined, 'must be a URL');
+const isUrl = formatCheck((text) => parseUrl(text) !== undefined, 'must be a URL');
 const clickId = z.string().trim().max(255);
 
 /** Body of `POST /track/click`. */
@@ -79,10 +79,10 @@ const leadFields = {
 export const trackLeadBodySchema = z.preprocess(withAliases, z.object({ clickId: clickId.nullish(), ...leadFields }));
 export type TrackLeadBody = z.infer<typeof trackLeadBodySchema>;
 
-/** Body of `POST /track/lead/client`: no aliases, and the click has to be named. */
+/** Body of `POST /track/lead/client`: no aliases, and `clickId` is required. */
 export const trackLeadClientBodySchema = z.object({ clickId: clickId.min(1), ...leadFields });
 
-/** Minor units. A fraction is no amount in minor units at all, so that it is of the wrong type. */
+/** Minor units. A fraction is reported as a wrong type (400), because amounts in minor units are whole. */
 const amount = z
   .number()
   .superRefine((value, { addIssue }) => {
@@ -127,7 +127,7 @@ export type TrackSaleBody = z.infer<typeof trackSaleBodySchema>;
 /** Body of `POST /track/sale/client`: no aliases. */
 export const trackSaleClientBodySchema = saleSchema;
 
-/** `partner` and `discount` are there for links of partners only. */
+/** `partner` and `discount` are present for partner links only. */
 export const trackClickResponseSchema = z.strictObject({
   clickId: z.string(),
   partner: z
@@ -146,7 +146,7 @@ export type TrackClickResponse = z.infer<typeof trackClickResponseSchema>;
 export const trackVisitResponseSchema = z.strictObject({ clickId: z.string() });
 export type TrackVisitResponse = z.infer<typeof trackVisitResponseSchema>;
 
-/** Answer of `POST /track/open`; null when there is no such click. */
+/** Response of `POST /track/open`; null when there is no such click. */
 export const trackOpenResponseSchema = z.strictObject({
   clickId: z.string().nullable(),
   link: z.strictObject({ id: z.string(), domain: z.string(), key: z.string(), url: z.string() }).nullable(),
@@ -165,7 +165,7 @@ export const trackedLinkSchema = z.strictObject({
   externalId: z.string().nullable(),
 });
 
-/** Answer of `POST /track/lead`; `link` is null for a duplicate, which records nothing. */
+/** Response of `POST /track/lead`; `link` is null for a duplicate, which is not recorded. */
 export const trackLeadResponseSchema = z.strictObject({
   click: z.strictObject({ id: z.string() }),
   link: trackedLinkSchema.nullable(),
@@ -178,7 +178,7 @@ export const trackLeadResponseSchema = z.strictObject({
 });
 export type TrackLeadResponse = z.infer<typeof trackLeadResponseSchema>;
 
-/** Answer of `POST /track/sale`; `customer` and `sale` are null when nothing was recorded. */
+/** Response of `POST /track/sale`; `customer` and `sale` are null when nothing was recorded. */
 export const trackSaleResponseSchema = z.strictObject({
   eventName: z.string(),
   customer: z

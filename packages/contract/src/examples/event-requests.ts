@@ -3,7 +3,7 @@ import type { ExampleRequest } from './example-request.js';
 
 const click = exampleEventId(1);
 
-/** Clicks, leads and sales, the customers they make, and what is read of them. */
+/** Example requests for clicks, leads, sales, events, analytics and customers. */
 export const EVENT_REQUESTS: readonly ExampleRequest[] = [
   { route: 'POST /track/click', body: { domain: 'go.acme.com', key: 'try', referrer: 'https://news.example/issue-7' } },
   {

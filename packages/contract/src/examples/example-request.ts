@@ -1,13 +1,13 @@
-/** A request that shows how a route is used. */
+/** An example request for a route. */
 export interface ExampleRequest {
-  /** As the OpenAPI document names it: `PATCH /links/{linkId}`. */
+  /** Method and path as in the OpenAPI document: `PATCH /links/{linkId}`. */
   readonly route: `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
 }
 
-/** What a route answered, with the ids and times of the examples. `body` is absent where the answer is no JSON. */
+/** The response to an example request, with example ids and times. `body` is absent when the response is not JSON. */
 export interface ExampleAnswer {
   readonly status: number;
   readonly body?: unknown;

@@ -4,10 +4,10 @@ import type { ExampleAnswer, ExampleRequest } from './example-request.js';
 import { LINK_REQUESTS } from './link-requests.js';
 import { PROGRAM_REQUESTS } from './program-requests.js';
 
-/** A request for each route, in an order in which they work on a workspace with the domain `go.acme.com`. */
+/** One request per route, in an order in which all of them succeed on a workspace with the domain `go.acme.com`. */
 export const EXAMPLE_REQUESTS: readonly ExampleRequest[] = [...LINK_REQUESTS, ...EVENT_REQUESTS, ...PROGRAM_REQUESTS];
 
-/** What that request was answered. */
+/** The recorded response to the route's example request. */
 export function exampleAnswer(route: string): ExampleAnswer | undefined {
   return EXAMPLE_ANSWERS[route];
 }

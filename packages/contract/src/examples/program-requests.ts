@@ -1,10 +1,10 @@
 import { exampleId } from './example-id.js';
 import type { ExampleRequest } from './example-request.js';
 
-/** Two who applied, by their places among the answers: after the partner that the examples enrol. */
+/** Two applicants; the first id belongs to the partner that the examples enrol. */
 const [welcome, unknown] = [exampleId('partner', 2), exampleId('partner', 3)];
 
-/** Partners, webhooks and domains. */
+/** Example requests for partners, webhooks and domains. */
 export const PROGRAM_REQUESTS: readonly ExampleRequest[] = [
   {
     route: 'POST /partners',

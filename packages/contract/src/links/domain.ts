@@ -31,13 +31,13 @@ export const domainSchema = z.strictObject({
 });
 export type Domain = z.infer<typeof domainSchema>;
 
-/** The longest body there is: what an image may have is said where it is read. */
+/** As long as a request body; the actual limit of an image is checked when it is decoded. */
 const IMAGE_CHARS_MAX = 1024 * 1024;
-/** Apple reads 128 kB. */
+/** Apple reads at most 128 kB. */
 const ASSOCIATION_CHARS_MAX = 128 * 1024;
 const url = z.string().max(URL_CHARS_MAX).nullish();
 
-/** Body of `PATCH /domains/{slug}`: types and lengths. What the texts are is checked afterwards. */
+/** Body of `PATCH /domains/{slug}`. Checks types and lengths; the content of the texts is checked later. */
 export const updateDomainBodySchema = z.object({
   slug: z.string().min(1).max(190).optional(),
   expiredUrl: url,
@@ -53,7 +53,7 @@ export type UpdateDomainBody = z.infer<typeof updateDomainBodySchema>;
 /** Body of `POST /domains`. */
 export const createDomainBodySchema = updateDomainBodySchema.required({ slug: true });
 
-/** Query of `GET /domains`: by creation, ascending, unless said otherwise. */
+/** Query of `GET /domains`; sorted by creation, oldest first, by default. */
 export const listDomainsQuerySchema = closedQuery({
   ...sortShape(['createdAt', 'slug']),
   ...pageShape({ pageSizeDefault: 50 }),

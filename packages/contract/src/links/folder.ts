@@ -4,7 +4,7 @@ import { pageShape, sortShape } from '../values/paging.js';
 import { queryText } from '../values/query-values.js';
 import { resourceName } from './tag.js';
 
-/** What every member of the workspace may do with a folder; null = nothing. */
+/** The access that every member of the workspace has to a folder; null = none. */
 export const FOLDER_ACCESS_LEVELS = ['write', 'read'] as const;
 const accessLevel = z.enum(FOLDER_ACCESS_LEVELS).nullable();
 const description = z.string().max(500).nullable();
@@ -32,7 +32,7 @@ export type CreateFolderBody = z.infer<typeof createFolderBodySchema>;
 /** Body of `PATCH /folders/{id}`. */
 export const updateFolderBodySchema = createFolderBodySchema.partial();
 
-/** Query of `GET /folders`: by creation, ascending, unless said otherwise. */
+/** Query of `GET /folders`; sorted by creation, oldest first, by default. */
 export const listFoldersQuerySchema = closedQuery({
   ...sortShape(['createdAt', 'name']),
   ...pageShape({ pageSizeDefault: 50 }),

@@ -4,16 +4,16 @@ import { URL_CHARS_MAX } from '../values/parse-url.js';
 import { DATE_CHARS_MAX, DATE_FORMS } from '../values/query-values.js';
 import { linkSchema } from './link.js';
 
-/** The longest body there is: what an image may have is said where it is read. */
+/** As long as a request body; the actual limit of an image is checked when it is decoded. */
 const IMAGE_CHARS_MAX = 1024 * 1024;
 
 const url = z.string().max(URL_CHARS_MAX);
 const text = z.string().max(URL_CHARS_MAX);
 const nameText = z.string().max(255);
-/** Most tags or webhooks that one link names. */
-const LISTED_MAX = 1000;
-/** A list as csv or as it is. */
-const words = z.union([z.string().max(URL_CHARS_MAX), z.array(nameText).max(LISTED_MAX)]);
+/** Most tags or webhooks of one link. */
+const LIST_ITEMS_MAX = 1000;
+/** A list, as CSV or as a JSON array. */
+const csvOrList = z.union([z.string().max(URL_CHARS_MAX), z.array(nameText).max(LIST_ITEMS_MAX)]);
 const utm = z.string().trim().max(255).nullish();
 const date = z
   .string()
@@ -24,8 +24,8 @@ const date = z
   );
 
 /**
- * Body of `POST /links`: types and lengths. What needs the workspace, its plan or other fields is checked
- * afterwards. Unknown fields are ignored.
+ * Body of `POST /links`. Checks types and lengths; rules that need the workspace, its plan or other fields are checked later. Unknown
+ * fields are ignored.
  */
 export const createLinkBodySchema = z.object({
   url,
@@ -40,8 +40,8 @@ export const createLinkBodySchema = z.object({
   trackConversion: z.boolean().optional(),
   archived: z.boolean().optional(),
   publicStats: z.boolean().optional(),
-  tagIds: words.nullish(),
-  tagNames: words.nullish(),
+  tagIds: csvOrList.nullish(),
+  tagNames: csvOrList.nullish(),
   tagId: nameText.nullish(),
   folderId: nameText.nullish(),
   comments: text.nullish(),
@@ -71,11 +71,11 @@ export const createLinkBodySchema = z.object({
     .nullish(),
   testStartedAt: date,
   testCompletedAt: date,
-  webhookIds: z.array(nameText).max(LISTED_MAX).nullish(),
+  webhookIds: z.array(nameText).max(LIST_ITEMS_MAX).nullish(),
 });
 export type CreateLinkBody = z.infer<typeof createLinkBodySchema>;
 
-/** Body of `PATCH /links/{linkId}`: what is absent stays as it is. */
+/** Body of `PATCH /links/{linkId}`; absent fields stay unchanged. */
 export const updateLinkBodySchema = createLinkBodySchema.omit({ keyLength: true, prefix: true }).partial();
 export type UpdateLinkBody = z.infer<typeof updateLinkBodySchema>;
 
@@ -85,7 +85,7 @@ export const BULK_LINKS_MAX = 100;
 /** Body of `POST /links/bulk`. */
 export const bulkCreateLinksBodySchema = z.array(createLinkBodySchema).min(1).max(BULK_LINKS_MAX);
 
-/** Why a bulk request left one of its links out. */
+/** Why a bulk request skipped one of its links. */
 const bulkError = {
   error: z.string(),
   code: z.enum(Object.keys(ERROR_STATUS) as [ErrorCode, ...ErrorCode[]]),
@@ -95,27 +95,27 @@ const bulkError = {
 export const linkErrorSchema = z.strictObject({ link: createLinkBodySchema, ...bulkError });
 export type LinkError = z.infer<typeof linkErrorSchema>;
 
-/** A link of a bulk request that was not removed, and why. */
-const keptLinkSchema = z.strictObject({ link: z.strictObject({ id: z.string() }), ...bulkError });
-export type KeptLink = z.infer<typeof keptLinkSchema>;
+/** A link of a bulk request that was not deleted, and why. */
+const undeletedLinkSchema = z.strictObject({ link: z.strictObject({ id: z.string() }), ...bulkError });
+export type UndeletedLink = z.infer<typeof undeletedLinkSchema>;
 
-/** Answer of `DELETE /links/bulk`; `errors` only when there are any. */
+/** Response of `DELETE /links/bulk`; `errors` is present only when there are any. */
 export const bulkDeleteAnswerSchema = z.strictObject({
   deletedCount: z.number(),
-  errors: z.array(keptLinkSchema).optional(),
+  errors: z.array(undeletedLinkSchema).optional(),
 });
 export type BulkDeleteAnswer = z.infer<typeof bulkDeleteAnswerSchema>;
 
 /**
- * A link of a bulk request that was not changed, and why: the whole link as it is, because SDKs take every item of the answer for
- * a link.
+ * A link of a bulk request that was not updated, and why. It contains all fields of the link, because SDKs parse every item of the
+ * response as a link.
  */
-export const unchangedLinkSchema = linkSchema.extend(keptLinkSchema.shape);
+export const unchangedLinkSchema = linkSchema.extend(undeletedLinkSchema.shape);
 export type UnchangedLink = z.infer<typeof unchangedLinkSchema>;
 
 const references = z.array(z.string().max(300)).max(BULK_LINKS_MAX);
 
-/** Body of `PATCH /links/bulk`; `linkIds` wins. */
+/** Body of `PATCH /links/bulk`; `linkIds` takes precedence over `externalIds`. */
 export const bulkUpdateLinksBodySchema = z.object({
   linkIds: references.optional(),
   externalIds: references.optional(),

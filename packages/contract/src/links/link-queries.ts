@@ -3,15 +3,15 @@ import { closedQuery } from '../values/closed-query.js';
 import { pageShape, sortShape } from '../values/paging.js';
 import { queryBoolean, queryEnum, queryLinks, queryList, queryText } from '../values/query-values.js';
 
-/** Last page of lists of links; cursors go on from there. */
+/** Highest page number in lists of links; cursors can go further. */
 export const LINK_PAGES_MAX = 1000;
 
-/** `folderId` of links that are in no folder. */
+/** Value of `folderId` that selects links without a folder. */
 export const NO_FOLDER = 'unsorted';
 
 const linkFilters = {
   domain: queryText,
-  /** Deprecated: one of `tagIds`. */
+  /** Deprecated: a single `tagIds` item. */
   tagId: queryText,
   tagIds: queryList,
   tagNames: queryList,
@@ -26,7 +26,7 @@ const linkFilters = {
   withTags: queryBoolean,
 };
 
-/** Query of `GET /links`: newest first unless said otherwise. */
+/** Query of `GET /links`; newest first by default. */
 export const listLinksQuerySchema = closedQuery({
   ...linkFilters,
   ...sortShape(['createdAt', 'clicks', 'saleAmount', 'lastClicked']),
@@ -43,14 +43,14 @@ export const countLinksQuerySchema = closedQuery({
   groupBy: queryEnum(['domain', 'tagId', 'userId', 'folderId']),
 });
 
-/** Answer of `GET /links/count`: a number or, grouped, a number a value. */
+/** Response of `GET /links/count`: a number or, when grouped, a number per value. */
 export const linksCountSchema = z.union([
   z.number(),
   z.array(
     z.strictObject({
       domain: z.string().optional(),
       tagId: z.string().optional(),
-      /** Null = links without one. */
+      /** Null = links without a user. */
       userId: z.string().nullable().optional(),
       /** Null = links in no folder. */
       folderId: z.string().nullable().optional(),

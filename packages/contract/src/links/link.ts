@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Key of the link that answers for a bare domain. */
+/** Key of the link at the root of a domain (`https://go.acme.com/`). */
 export const ROOT_KEY = '_root';
 
 export const TAG_COLORS = ['red', 'yellow', 'green', 'blue', 'purple', 'brown', 'gray', 'pink'] as const;
@@ -13,12 +13,12 @@ export const testVariantsSchema = z
   .min(2)
   .max(4);
 
-/** Stands for a password that a caller must not see. Sent back, it leaves the link's password as it is. */
+/** Shown instead of a password that the caller must not see. In a request it leaves the link's password unchanged. */
 export const HIDDEN_PASSWORD = '********';
 
 const text = z.string().nullable();
 
-/** The link object of every response: 51 fields, closed. */
+/** The link object of every response: exactly 51 fields. */
 export const linkSchema = z.strictObject({
   id: z.string(),
   domain: z.string(),

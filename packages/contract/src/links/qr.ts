@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { URL_CHARS_MAX } from '../values/parse-url.js';
 import { lastValue, queryBoolean, queryEnum, queryInteger, queryTextUpTo } from '../values/query-values.js';
 
-/** How much of a code may be covered or damaged: about 7, 15, 25 and 30 per cent. */
+/** Error correction: about 7, 15, 25 and 30 per cent of the code may be covered or damaged. */
 export const QR_LEVELS = ['L', 'M', 'Q', 'H'] as const;
 export type QrLevel = (typeof QR_LEVELS)[number];
 
@@ -16,12 +16,12 @@ const color = (standard: string) =>
   );
 
 /**
- * Query of `GET /qr`. Open, unlike others: its `url` is often written without encoding, so that parameters of that
- * URL stand beside those of the request, and what shows an image adds parameters of its own.
+ * Query of `GET /qr`. Unlike other queries it accepts unknown parameters: `url` is often not encoded, so that its parameters become
+ * parameters of the request, and image viewers add their own.
  */
 export const qrQuerySchema = z.object({
   url: z.preprocess(lastValue, z.string().min(1).max(URL_CHARS_MAX)),
-  /** Pixels, of a square. */
+  /** Width and height in pixels. */
   size: queryInteger({ min: 16, max: 2048, default: 600 }),
   level: queryEnum(QR_LEVELS),
   fgColor: color('#000000'),

@@ -4,20 +4,20 @@ import { pageShape, sortShape } from '../values/paging.js';
 import { queryList, queryText } from '../values/query-values.js';
 import { TAG_COLORS } from './link.js';
 
-/** Longest name of a tag or a folder. */
+/** Longest name of a tag, a folder or a UTM template. */
 export const RESOURCE_NAME_CHARS_MAX = 190;
 export const resourceName = z.string().trim().min(1).max(RESOURCE_NAME_CHARS_MAX);
 
-/** Body of `POST /tags` and `PATCH /tags/{id}`; creating needs one of the names. */
+/** Body of `POST /tags` and `PATCH /tags/{id}`; `POST` requires `name` or `tag`. */
 export const tagBodySchema = z.object({
   name: resourceName.optional(),
-  /** Deprecated: the same as `name`, and wins. */
+  /** Deprecated alias of `name`, over which it takes precedence. */
   tag: resourceName.optional(),
   color: z.enum(TAG_COLORS).optional(),
 });
 export type TagBody = z.infer<typeof tagBodySchema>;
 
-/** Query of `GET /tags`: by name, ascending, unless said otherwise. */
+/** Query of `GET /tags`; sorted by name, ascending, by default. */
 export const listTagsQuerySchema = closedQuery({
   ...sortShape(['name', 'createdAt']),
   ...pageShape(),

@@ -4,10 +4,10 @@ import { pageShape, sortShape } from '../values/paging.js';
 import { queryText } from '../values/query-values.js';
 import { resourceName } from './tag.js';
 
-/** Most templates of a workspace. */
+/** Most templates per workspace. */
 export const UTM_TEMPLATES_MAX = 1000;
 
-/** What a template says of a link's URL: the five UTM parameters, and `ref`. */
+/** The URL parameters that a template sets: the five UTM parameters and `ref`. */
 export const UTM_TEMPLATE_FIELDS = [
   'utm_source',
   'utm_medium',
@@ -32,18 +32,18 @@ export const utmTemplateSchema = z.strictObject({
 });
 export type UtmTemplate = z.infer<typeof utmTemplateSchema>;
 
-/** Body of `POST /utm`; values that are absent, blank or null are none. */
+/** Body of `POST /utm`; absent, blank and null values all mean no value. */
 export const createUtmTemplateBodySchema = z.object({
   name: resourceName,
   ...eachField(z.string().trim().max(255).nullish()),
 });
 export type CreateUtmTemplateBody = z.infer<typeof createUtmTemplateBodySchema>;
 
-/** Body of `PATCH /utm/{id}`: what is absent stays, null clears. */
+/** Body of `PATCH /utm/{id}`; absent fields stay unchanged, null clears. */
 export const updateUtmTemplateBodySchema = createUtmTemplateBodySchema.partial();
 export type UpdateUtmTemplateBody = z.infer<typeof updateUtmTemplateBodySchema>;
 
-/** Query of `GET /utm`: by name, ascending, unless said otherwise. */
+/** Query of `GET /utm`; sorted by name, ascending, by default. */
 export const listUtmTemplatesQuerySchema = closedQuery({
   ...sortShape(['name', 'createdAt']),
   ...pageShape(),

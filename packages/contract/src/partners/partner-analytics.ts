@@ -4,7 +4,7 @@ import { eventFilterShape } from '../events/events-query.js';
 import { closedQuery } from '../values/closed-query.js';
 import { queryEnum, queryText } from '../values/query-values.js';
 
-/** Query of `GET /partners/analytics`; `partnerId` wins, and the interval is `all` unless said otherwise. */
+/** Query of `GET /partners/analytics`; `partnerId` takes precedence over `tenantId`, and the default interval is `all`. */
 export const partnerAnalyticsQuerySchema = closedQuery({
   partnerId: queryText,
   tenantId: queryText,
@@ -16,10 +16,10 @@ export const partnerAnalyticsQuerySchema = closedQuery({
   query: eventFilterShape.query,
 });
 
-/** Cents of USD; 0 without commissions. */
+/** Cents of USD; always 0, because commissions do not exist. */
 const earnings = { earnings: z.number() };
 
-/** Rows as those of `GET /analytics`, and what the partner earned. */
+/** Rows of `GET /analytics` plus the partner's earnings. */
 export const partnerAnalyticsAnswerSchema = z.union([
   analyticsRowSchemas.count.extend(earnings),
   z.array(analyticsRowSchemas.timeseries.extend(earnings)),

@@ -43,7 +43,7 @@ export const partnerLinkSchema = z.strictObject({
 });
 export type PartnerLink = z.infer<typeof partnerLinkSchema>;
 
-/** The partner object of every response. There are no payouts, so their fields are null. */
+/** The partner object of every response. Payouts do not exist, so their fields are null. */
 export const partnerSchema = z.strictObject({
   id: z.string(),
   name: z.string(),
@@ -85,7 +85,7 @@ export const partnerSchema = z.strictObject({
 });
 export type Partner = z.infer<typeof partnerSchema>;
 
-/** What a caller may say of the links that are made for a partner. */
+/** Fields that a caller may set on the links created for a partner. */
 export const partnerLinkPropsSchema = createLinkBodySchema.omit({
   url: true,
   domain: true,
@@ -129,9 +129,9 @@ export const createPartnerBodySchema = z.object({
 });
 export type CreatePartnerBody = z.infer<typeof createPartnerBodySchema>;
 
-const whose = { partnerId: idText.nullish(), tenantId: idText.nullish() };
+const partnerSelector = { partnerId: idText.nullish(), tenantId: idText.nullish() };
 const partnerLink = {
-  ...whose,
+  ...partnerSelector,
   key: z.string().max(190).nullish(),
   comments: z.string().max(URL_CHARS_MAX).nullish(),
   linkProps,
@@ -144,12 +144,12 @@ export type CreatePartnerLinkBody = z.infer<typeof createPartnerLinkBodySchema>;
 /** Body of `PUT /partners/links/upsert`. */
 export const upsertPartnerLinkBodySchema = z.object({ ...partnerLink, url: z.string().min(1).max(URL_CHARS_MAX) });
 
-/** Query of `GET /partners/links`; `partnerId` wins. */
-export const whosePartnerQuerySchema = closedQuery({ partnerId: queryText, tenantId: queryText });
+/** Query of `GET /partners/links`; `partnerId` takes precedence. */
+export const partnerSelectorQuerySchema = closedQuery({ partnerId: queryText, tenantId: queryText });
 
-export const banPartnerBodySchema = z.object({ ...whose, reason: z.enum(BAN_REASONS) });
-/** Body of `POST /partners/deactivate`, `reactivate` and `unban`; `partnerId` wins. */
-export const whosePartnerBodySchema = z.object(whose);
+export const banPartnerBodySchema = z.object({ ...partnerSelector, reason: z.enum(BAN_REASONS) });
+/** Body of `POST /partners/deactivate`, `reactivate` and `unban`; `partnerId` takes precedence. */
+export const partnerSelectorBodySchema = z.object(partnerSelector);
 export const partnerIdAnswerSchema = z.strictObject({ partnerId: z.string() });
 
 export const PARTNER_SORT_FIELDS = [
@@ -168,12 +168,12 @@ export const PARTNER_SORT_FIELDS = [
   'returnOnAdSpend',
 ] as const;
 
-/** Query of `GET /partners`: by `totalSaleAmount`, descending, unless said otherwise. */
+/** Query of `GET /partners`; sorted by `totalSaleAmount`, descending, by default. */
 export const listPartnersQuerySchema = closedQuery({
   ...sortShape(PARTNER_SORT_FIELDS),
   ...pageShape(),
   groupId: queryText,
-  /** Countries as csv; `-` in front excludes them. */
+  /** Countries as CSV; a leading `-` excludes them. */
   country: queryList,
   status: queryEnum(PARTNER_STATUSES),
   email: queryText,
@@ -182,7 +182,7 @@ export const listPartnersQuerySchema = closedQuery({
 });
 export type ListPartnersQuery = z.infer<typeof listPartnersQuerySchema>;
 
-/** Somebody who wants to become a partner. */
+/** An application to become a partner. */
 export const partnerApplicationSchema = z.strictObject({
   id: z.string(),
   createdAt: z.string(),
@@ -201,7 +201,7 @@ export const partnerApplicationSchema = z.strictObject({
 });
 export type PartnerApplication = z.infer<typeof partnerApplicationSchema>;
 
-/** Query of `GET /partners/applications`: the newest first, unless said otherwise. */
+/** Query of `GET /partners/applications`; newest first by default. */
 export const listApplicationsQuerySchema = closedQuery({
   ...sortShape(['createdAt']),
   ...pageShape(),

@@ -4,7 +4,7 @@ import { randomUInt32 } from './random.js';
 /** Length of a click id, lead `eventId` or sale `eventId`. */
 export const EVENT_ID_LENGTH = 16;
 
-/** Milliseconds a client-supplied id may lie ahead of the clock before it counts as forged. */
+/** How far the time of a client-supplied id may be in the future before it counts as forged. */
 export const EVENT_ID_FUTURE_MS = 10 * 60_000;
 
 const TIME_LIMIT = 2 ** 42;
@@ -23,8 +23,8 @@ export function createEventId(timeMs: number): string {
   if (!Number.isInteger(timeMs) || timeMs < 0 || timeMs >= TIME_LIMIT) {
     throw new RangeError(`event time out of range: ${timeMs}`);
   }
-  // The 95-bit number as three limbs: 31 bits of time, 11 of time + 21 random, 32 random. Remainders by subtraction, because
-  // `%` of numbers beyond 32 bits costs more than all the rest; quotients stay exact below 2^44.
+  // The 95-bit number as three limbs: 31 bits of time, 11 of time + 21 random, 32 random. Remainders are computed by subtraction,
+  // because `%` is slow for numbers beyond 32 bits; quotients stay exact below 2^44.
   let high = Math.floor(timeMs / 2 ** 11);
   let middle = (timeMs - high * 2 ** 11) * 2 ** 21 + (randomUInt32() >>> 11);
   let low = randomUInt32();
@@ -43,7 +43,7 @@ export function createEventId(timeMs: number): string {
   return text;
 }
 
-/** The millisecond an event id was made in, or undefined when the text is no event id. */
+/** The creation time of an event id in milliseconds, or undefined when the text is not an event id. */
 export function eventIdTime(id: string): number | undefined {
   if (id.length !== EVENT_ID_LENGTH) return undefined;
   const limbs = [0, 0, 0, 0];
@@ -62,7 +62,7 @@ export function eventIdTime(id: string): number | undefined {
   return top * 2 ** 19 + Math.floor((limbs[1] ?? 0) / 32);
 }
 
-/** Time of an id that came from outside; undefined also when it lies more than ten minutes ahead of `nowMs`. */
+/** Time of a client-supplied id; undefined also when it is more than ten minutes after `nowMs`. */
 export function trustedEventIdTime(id: string, nowMs: number): number | undefined {
   const time = eventIdTime(id);
   return time === undefined || time > nowMs + EVENT_ID_FUTURE_MS ? undefined : time;

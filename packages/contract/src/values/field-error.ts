@@ -1,6 +1,6 @@
 import { ApiError, type ApiErrorOptions, type ErrorCode } from '../errors.js';
 
-/** The rule that a refused field broke, as the message of an error begins; `docs/reference/errors.md` explains each. */
+/** The rule that an invalid field breaks; error messages start with it. `docs/reference/errors.md` explains each. */
 export const RULE_CODES = [
   'required',
   'invalid_type',
@@ -13,29 +13,29 @@ export const RULE_CODES = [
 ] as const;
 export type RuleCode = (typeof RULE_CODES)[number];
 
-/** What a rule's breach answers unless said otherwise. */
+/** The default error code for a broken rule. */
 function errorCodeOf(code: RuleCode): ErrorCode {
   return code === 'required' || code === 'invalid_type' ? 'bad_request' : 'unprocessable_entity';
 }
 
-/** A refused field or parameter: `<code>: <field>: <rule in words>`. */
+/** An invalid field or parameter: `<code>: <field>: <rule in words>`. */
 class FieldError extends ApiError {
   constructor(
     readonly rule: RuleCode,
     readonly field: string,
-    readonly words: string,
+    readonly ruleText: string,
     errorCode: ErrorCode,
     options: ApiErrorOptions,
   ) {
-    super(errorCode, `${rule}: ${field}: ${words}`, options);
+    super(errorCode, `${rule}: ${field}: ${ruleText}`, options);
   }
 }
 
 /**
- * The error for a field or parameter that is refused: `<code>: <field>: <rule in words>`.
+ * The error for an invalid field or parameter: `<code>: <field>: <rule in words>`.
  *
  * @param field in object notation, such as `data.tagIds[0]`
- * @param rule never repeats the value itself
+ * @param rule must not contain the value
  */
 export function fieldError(
   code: RuleCode,
@@ -48,17 +48,17 @@ export function fieldError(
 }
 
 /**
- * Runs what checks a part of a body, so that its refusals name fields as the caller wrote them.
+ * Runs a check of a part of a body and translates the field names in its errors to those of the whole body.
  *
- * @param placeOf from the name of a field in the part to its name in the body
+ * @param toBodyField maps the name of a field in the part to its name in the body
  * @throws what the work throws
  */
-export async function inFieldsOf<T>(placeOf: (field: string) => string, work: () => Promise<T>): Promise<T> {
+export async function mapErrorFields<T>(toBodyField: (field: string) => string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (err) {
     if (!(err instanceof FieldError)) throw err;
-    const { rule, field, words, code, cause, context } = err;
-    throw fieldError(rule, placeOf(field), words, code, { cause, ...(context && { context }) });
+    const { rule, field, ruleText, code, cause, context } = err;
+    throw fieldError(rule, toBodyField(field), ruleText, code, { cause, ...(context && { context }) });
   }
 }

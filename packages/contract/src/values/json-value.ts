@@ -1,4 +1,4 @@
 import { z } from 'zod';
 
-/** Any JSON value: one schema, so that `schema-names.ts` can name it. */
+/** Any JSON value. One shared schema, so that `schema-names.ts` can name it. */
 export const jsonValueSchema = z.json();

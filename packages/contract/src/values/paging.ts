@@ -1,6 +1,6 @@
 import { queryEnum, queryInteger } from './query-values.js';
 
-/** Most items of a page, whatever is listed. */
+/** Largest page size of every list. */
 export const PAGE_SIZE_MAX = 100;
 
 export const SORT_ORDERS = ['asc', 'desc'] as const;
@@ -14,7 +14,7 @@ export function pageShape(bounds: { readonly pageSizeDefault?: number } = {}) {
   };
 }
 
-/** `sortBy` and `sortOrder` of a list; what stands for an absent one is the list's own. */
+/** `sortBy` and `sortOrder` of a list; each list has its own defaults. */
 export function sortShape<const Fields extends readonly [string, ...string[]]>(fields: Fields) {
   return { sortBy: queryEnum(fields), sortOrder: queryEnum(SORT_ORDERS) };
 }

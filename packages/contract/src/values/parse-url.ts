@@ -1,24 +1,24 @@
 import { z } from 'zod';
-import { textForm } from './text-form.js';
+import { formatCheck } from './format-check.js';
 
-/** Longest URL anywhere. */
+/** Longest URL that is accepted anywhere. */
 export const URL_CHARS_MAX = 32_000;
 
-/** Host names have at most 253 characters; each takes up to nine where it is percent-encoded. */
+/** Host names have at most 253 characters, which take up to nine each when percent-encoded; real ones stay below this. */
 const HOST_CHARS_MAX = 1024;
 
 /**
- * Everything up to the host and the port of a URL, as parsers find them: with one slash, several, backslashes or none, and with
- * blanks and control characters, which they skip.
+ * Matches a URL up to its host and port as the URL parser finds them: after any number of slashes or backslashes, and ignoring
+ * blanks and control characters.
  */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it skips
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it skips control characters
 const AUTHORITY = /^(?:[^:/\\?#]*:)?[/\\\u0000-\u0020]*([^/\\?#]*)/;
 
 /**
- * The URL that a text from outside is; undefined when it is none. The one place where such texts are parsed: international hosts
- * take quadratic time, seconds for 32,000 characters, so that their length is looked at first.
+ * Parses a URL from outside; undefined when it is invalid. All such texts must be parsed here: international host names take quadratic
+ * time, seconds for 32,000 characters, so their length is checked first.
  *
- * @param base what a text without a scheme is relative to; a URL that was parsed already
+ * @param base URL that a relative one is resolved against; must be parsed already
  */
 export function parseUrl(text: string, base?: string): URL | undefined {
   if (text.length > URL_CHARS_MAX) return undefined;
@@ -32,12 +32,12 @@ export function parseUrl(text: string, base?: string): URL | undefined {
   }
 }
 
-/** An address on the web, of bounded length. */
+/** An http or https URL of bounded length. */
 export function webAddress(charsMax: number) {
   const isWebAddress = (text: string) => /^https?:$/.test(parseUrl(text)?.protocol ?? '');
   return z
     .string()
     .max(charsMax, { abort: true })
-    .check(textForm(isWebAddress, 'must be an http or https URL'))
+    .check(formatCheck(isWebAddress, 'must be an http or https URL'))
     .meta({ format: 'uri' });
 }

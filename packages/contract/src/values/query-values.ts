@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isLinkReference, LINK_REFERENCE_RULE } from './resource-id.js';
 
 /**
- * Types of query string values. A value that is not of the type is an `invalid_type` issue, which answers 400;
+ * Types of query string values. A value of the wrong type is an `invalid_type` issue, which answers 400;
  * one of the right type outside its range is 422.
  */
 
@@ -15,12 +15,12 @@ export function lastValue(value: unknown): unknown {
   return Array.isArray(value) ? value[value.length - 1] : value;
 }
 
-/** Longer than any id, name or key that a parameter can mean. */
+/** Longer than any id, name or key. */
 const TEXT_CHARS_MAX = 4096;
 /** A thousand ids, or one URL. */
 const LIST_CHARS_MAX = 32_000;
 
-/** Free text of bounded length; `x=` is the same as leaving it out. */
+/** Free text of bounded length; an empty value counts as absent. */
 export function queryTextUpTo(charsMax: number) {
   return z.preprocess((value) => absentWhenEmpty(lastValue(value)), z.string().max(charsMax).optional());
 }
@@ -34,14 +34,14 @@ export const queryValues = queryTextUpTo(LIST_CHARS_MAX);
 /** Longest date of a request, in any form. */
 export const DATE_CHARS_MAX = 100;
 
-/** What dates are read: the words are explained in `docs/reference/dates.md`. */
+/** The accepted forms of dates; `docs/reference/dates.md` explains them. */
 export const DATE_FORMS =
   'ISO 8601 (`2026-03-04`, `2026-03-04T12:30:00Z`, `2026-03`, `2026-W10`) or English words (`yesterday`, `7 days ago`, `last month`, `Q1 2026`, `jan 5`, `end of last quarter`)';
 
-/** Items of a list in a query: each may be a look-up. */
+/** Most items of a list in a query, because each may need a look-up. */
 const LIST_ITEMS_MAX = 1000;
 
-/** A list as csv, as repeated keys or both, made one csv text. */
+/** A list as CSV, as a repeated parameter or both, joined into one CSV text. */
 export const queryList = z.preprocess(
   (value) => absentWhenEmpty(Array.isArray(value) ? value.join(',') : value),
   z
@@ -62,13 +62,13 @@ export const queryBoolean = z.preprocess((value) => {
   return lower === 'true' ? true : lower === 'false' ? false : last;
 }, z.boolean().optional());
 
-/** A number too long for one is the largest there is: out of every range, but of the right type. */
+/** Parses digits; a number too large for a double becomes the largest one, which is out of range instead of a wrong type. */
 function wholeNumber(digits: string): number {
   return Math.min(Math.max(Number(digits), -Number.MAX_VALUE), Number.MAX_VALUE);
 }
 
-/** Of a bound, the general words say more. */
-const wholeNumberWords: z.core.$ZodErrorMap = ({ code }) =>
+/** Only for wrong types: the default messages for bounds are more specific. */
+const wholeNumberMessage: z.core.$ZodErrorMap = ({ code }) =>
   code === 'invalid_type' ? 'must be a whole number' : undefined;
 
 /** A whole decimal number between the bounds; an empty string is an error. */
@@ -78,7 +78,7 @@ export function queryInteger(bounds: { readonly min: number; readonly max: numbe
       const last = lastValue(value);
       return typeof last === 'string' && /^[+-]?\d+$/.test(last) ? wholeNumber(last) : last;
     },
-    z.number({ error: wholeNumberWords }).min(bounds.min).max(bounds.max).default(bounds.default),
+    z.number({ error: wholeNumberMessage }).min(bounds.min).max(bounds.max).default(bounds.default),
   );
 }
 
@@ -87,21 +87,23 @@ export function queryEnum<const Values extends readonly [string, ...string[]]>(v
   return z.preprocess(lastValue, z.enum(values).optional());
 }
 
-/** Refuses text that can name no link: an empty answer would hide the fault. */
-function linkReferences(given: string | undefined, issues: z.core.$ZodRawIssue[], items: readonly string[]): void {
+/** Rejects text that cannot be a link reference, because an empty result would hide the mistake. */
+function checkLinkReferences(given: string | undefined, issues: z.core.$ZodRawIssue[], items: readonly string[]): void {
   if (items.every(isLinkReference)) return;
   issues.push({ code: 'invalid_format', format: 'link', input: given, message: LINK_REFERENCE_RULE });
 }
 
-/** The link whose things are asked for: a `link_…` id or `ext_` and the caller's own. */
+/** A link reference: a `link_…` id, or `ext_` followed by the caller's own id. */
 export const queryLink = queryText.check(({ value, issues }) =>
-  linkReferences(value, issues, value === undefined ? [] : [value]),
+  checkLinkReferences(value, issues, value === undefined ? [] : [value]),
 );
 
-/** The same of several links, as a list. */
-export const queryLinks = queryList.check(({ value, issues }) => linkReferences(value, issues, csvItems(value ?? '')));
+/** A list of link references. */
+export const queryLinks = queryList.check(({ value, issues }) =>
+  checkLinkReferences(value, issues, csvItems(value ?? '')),
+);
 
-/** The items of a csv text; blank ones are none. */
+/** The items of a CSV text, without blank ones. */
 export function csvItems(text: string): string[] {
   return text
     .split(',')

@@ -23,28 +23,28 @@ export const RESOURCE_PREFIX = {
   apiKey: 'key_',
 } as const;
 
-/** What a caller's own ids begin with wherever an id is expected. */
+/** Prefix of a caller's own id in places that expect an id. */
 export const EXTERNAL_ID_PREFIX = 'ext_';
 
-/** The caller's own id in the parameter `externalId`, by which a link is selected. @throws ApiError bad_request without its prefix */
-export function selectedExternalId(given: string): string {
+/** Removes the `ext_` prefix from the query parameter `externalId`, which selects a link. @throws ApiError bad_request without the prefix */
+export function parseExternalIdParameter(given: string): string {
   if (given.startsWith(EXTERNAL_ID_PREFIX)) return given.slice(EXTERNAL_ID_PREFIX.length);
   throw fieldError('invalid_format', 'externalId', `must begin with "${EXTERNAL_ID_PREFIX}"`, 'bad_request');
 }
 
 const LINK_REFERENCE_PREFIXES = [RESOURCE_PREFIX.link, EXTERNAL_ID_PREFIX];
 
-/** How filters name links, in words for a refusal. */
+/** The rule for link references, for error messages. */
 export const LINK_REFERENCE_RULE = `must begin with ${LINK_REFERENCE_PREFIXES.map((prefix) => JSON.stringify(prefix)).join(' or ')}`;
 
-/** Whether a text can name a link: by our id or, with `ext_` in front, by the caller's own. */
+/** Whether a text has the form of a link reference: our id, or `ext_` followed by the caller's own id. */
 export function isLinkReference(text: string): boolean {
   return LINK_REFERENCE_PREFIXES.some((prefix) => text.startsWith(prefix));
 }
 
 export type ResourceKind = keyof typeof RESOURCE_PREFIX;
 
-const WIDTH = 11;
+const DIGITS = 11;
 const UINT64_LIMIT = 1n << 64n;
 let lastNumber = 0n;
 
@@ -53,17 +53,17 @@ export function formatResourceId(kind: ResourceKind, number: string | bigint): s
   let rest = BigInt(number);
   if (rest < 0n || rest >= UINT64_LIMIT) throw new RangeError(`not a 64-bit id: ${number}`);
   let text = '';
-  for (let position = 0; position < WIDTH; position++) {
+  for (let position = 0; position < DIGITS; position++) {
     text = (BASE62_ALPHABET[Number(rest % 62n)] ?? '') + text;
     rest /= 62n;
   }
   return RESOURCE_PREFIX[kind] + text;
 }
 
-/** The 64-bit number of a public id as a decimal string (`UInt64` in ClickHouse), or undefined when it is none. */
+/** The 64-bit number of a public id as a decimal string (`UInt64` in ClickHouse), or undefined when the id is invalid. */
 export function parseResourceId(kind: ResourceKind, id: string): string | undefined {
   const prefix = RESOURCE_PREFIX[kind];
-  if (id.length !== prefix.length + WIDTH || !id.startsWith(prefix)) return undefined;
+  if (id.length !== prefix.length + DIGITS || !id.startsWith(prefix)) return undefined;
   let number = 0n;
   for (let position = prefix.length; position < id.length; position++) {
     const digit = base62DigitAt(id, position);
@@ -74,7 +74,7 @@ export function parseResourceId(kind: ResourceKind, id: string): string | undefi
 }
 
 /**
- * A new resource id: 42 bits of milliseconds and 22 random bits, strictly rising within this process.
+ * A new resource id: 42 bits of milliseconds and 22 random bits, strictly increasing within this process.
  *
  * @param nowMs milliseconds since the epoch
  */
@@ -84,7 +84,7 @@ export function createResourceId(kind: ResourceKind, nowMs: number): string {
   return formatResourceId(kind, lastNumber);
 }
 
-/** Milliseconds since the epoch at which the id was made, or undefined when the text is no such id. */
+/** The creation time of an id in milliseconds since the epoch, or undefined when the id is invalid. */
 export function resourceIdTime(kind: ResourceKind, id: string): number | undefined {
   const number = parseResourceId(kind, id);
   return number === undefined ? undefined : Number(BigInt(number) >> 22n);

@@ -28,12 +28,12 @@ const leadFields = {
   customer: customerSchema,
   click: clickSchema,
   link: linkSchema,
-  /** Links of partners only. */
+  /** Only for partner links. */
   partner: webhookPartnerSchema.optional(),
   metadata: jsonValueSchema.nullable(),
 };
 
-/** The data of each kind of event. */
+/** Schema of `data` for each kind of event. */
 const webhookDataSchemas = {
   'link.created': linkSchema,
   'link.updated': linkSchema,
@@ -46,7 +46,7 @@ const webhookDataSchemas = {
 
 function envelope<const Event extends keyof typeof webhookDataSchemas>(event: Event) {
   return z.strictObject({
-    /** Stays the same however often it is delivered. */
+    /** The same for every delivery attempt of the event. */
     id: z.string().regex(/^evt_[0-9A-Za-z]{25}$/),
     event: z.literal(event),
     createdAt: z.iso.datetime(),
@@ -54,7 +54,7 @@ function envelope<const Event extends keyof typeof webhookDataSchemas>(event: Ev
   });
 }
 
-/** The body of a delivery. */
+/** Body of a webhook delivery. */
 export const webhookEventSchema = z.discriminatedUnion('event', [
   envelope('link.created'),
   envelope('link.updated'),

@@ -18,10 +18,10 @@ export type WebhookTrigger = (typeof WEBHOOK_TRIGGERS)[number];
 export const webhookTriggerSchema = z.enum(WEBHOOK_TRIGGERS);
 const triggers = z.array(webhookTriggerSchema).min(1).max(100);
 
-/** The links whose clicks a webhook is sent. */
+/** The links whose clicks are sent to a webhook. */
 export const webhookLinkScopeSchema = z.enum(['workspace', 'folders', 'links']);
 
-/** Stands for a secret that a caller must not see. */
+/** Shown instead of a secret that the caller must not see. */
 export const HIDDEN_SECRET = '********';
 
 /** The webhook object of every response. */
@@ -41,7 +41,7 @@ const idText = z.string().max(300);
 const LINKS_MAX = 1000;
 const FOLDERS_MAX = 100;
 
-/** Body of `POST /webhooks`. What the fields say together is checked afterwards. */
+/** Body of `POST /webhooks`. Rules across fields are checked later. */
 export const createWebhookBodySchema = z.object({
   name: z.string().trim().min(1).max(40),
   url: webAddress(2048),
@@ -52,11 +52,11 @@ export const createWebhookBodySchema = z.object({
 });
 export type CreateWebhookBody = z.infer<typeof createWebhookBodySchema>;
 
-/** Body of `PATCH /webhooks/{id}`; `disabled: false` sets a webhook that failed too often to work again. */
+/** Body of `PATCH /webhooks/{id}`; `disabled: false` re-enables a webhook that was disabled after too many failures. */
 export const updateWebhookBodySchema = createWebhookBodySchema.partial().extend({ disabled: z.boolean().optional() });
 export type UpdateWebhookBody = z.infer<typeof updateWebhookBodySchema>;
 
-/** Query of `GET /webhooks`: by creation, the newest first, unless said otherwise. */
+/** Query of `GET /webhooks`; sorted by creation, newest first, by default. */
 export const listWebhooksQuerySchema = closedQuery({
   ...sortShape(['createdAt', 'name']),
   ...pageShape(),

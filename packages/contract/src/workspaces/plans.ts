@@ -5,7 +5,7 @@ export const PLANS = ['free', 'pro', 'business', 'advanced', 'enterprise'] as co
 export const planSchema = z.enum(PLANS);
 export type Plan = (typeof PLANS)[number];
 
-/** Quotas a workspace has unless an operator overrides them. `null` means unlimited. */
+/** Default quotas of a workspace, which an operator can override. `null` means unlimited. */
 export const quotasSchema = z.strictObject({
   linksPerMonth: z.int().min(0).nullable(),
   eventsPerMonth: z.int().min(0).nullable(),
@@ -18,7 +18,7 @@ export const quotasSchema = z.strictObject({
 });
 export type Quotas = z.infer<typeof quotasSchema>;
 
-/** What a plan allows: request rates and quotas. */
+/** Request rates and quotas of a plan. */
 export interface PlanLimits {
   readonly requestsPerMinute: number;
   /** 0 = no access to the analytics endpoints. */

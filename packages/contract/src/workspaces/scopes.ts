@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Scopes a key may hold. */
+/** Scopes of API keys. */
 export const SCOPES = [
   'apis.all',
   'apis.read',
@@ -28,15 +28,15 @@ export const roleSchema = z.enum(ROLES);
 export type Role = (typeof ROLES)[number];
 
 /**
- * What a route asks for. `conversions.write` is ours: `/track/*`, `/customers*` and `/partners*` writes have no scope of
- * their own, yet a key that may only read must not make them.
+ * The permission that a route requires. `conversions.write` is not a scope: writes to `/track/*`, `/customers*` and `/partners*` have
+ * no scope of their own, yet read-only keys must not make them.
  */
 export type Permission = Exclude<Scope, 'apis.all' | 'apis.read'> | 'conversions.write';
 
 const RESOURCES = ['links', 'tags', 'folders', 'domains', 'workspaces', 'groups'] as const;
 const OWNER_ONLY: ReadonlySet<Permission> = new Set(['domains.write', 'workspaces.write', 'webhooks.write']);
 
-function scopeGives(scope: Scope, permission: Permission): boolean {
+function scopeGrants(scope: Scope, permission: Permission): boolean {
   if (scope === permission) return true;
   if (permission === 'conversions.write') return scope === 'apis.all' || scope.endsWith('.write');
   const [resource, action] = permission.split('.') as [string, 'read' | 'write'];
@@ -46,15 +46,15 @@ function scopeGives(scope: Scope, permission: Permission): boolean {
   return action === 'read' && scope === `${resource}.write`;
 }
 
-function roleGives(role: Role, permission: Permission): boolean {
+function roleGrants(role: Role, permission: Permission): boolean {
   if (role === 'owner') return true;
   if (OWNER_ONLY.has(permission)) return false;
   if (role === 'member') return true;
   return permission.endsWith('.read');
 }
 
-/** Granted only if the role and the key's scopes both give it; a key without scopes has all its role gives. */
+/** Whether both the role and the key's scopes grant the permission. A key without scopes has all permissions of its role. */
 export function hasPermission(role: Role, scopes: readonly Scope[], permission: Permission): boolean {
-  if (!roleGives(role, permission)) return false;
-  return scopes.length === 0 || scopes.some((scope) => scopeGives(scope, permission));
+  if (!roleGrants(role, permission)) return false;
+  return scopes.length === 0 || scopes.some((scope) => scopeGrants(scope, permission));
 }

@@ -5,7 +5,7 @@ const count = z.int().min(0);
 /** Null = unlimited. */
 const limit = count.nullable();
 
-/** The workspace of a key: its plan, what it has used this month, and its limits as they apply. */
+/** The workspace of a key: its plan, its usage this month and its effective limits. */
 export const workspaceSchema = z.strictObject({
   id: z.string(),
   name: z.string(),
@@ -14,7 +14,7 @@ export const workspaceSchema = z.strictObject({
   /** Clicks, leads and sales of the calendar month (UTC), up to half a minute old. */
   usage: count,
   usageLimit: limit,
-  /** Links made in the calendar month, removed ones included. */
+  /** Links created in the calendar month, including deleted ones. */
   linksUsage: count,
   linksLimit: limit,
   domainsLimit: limit,

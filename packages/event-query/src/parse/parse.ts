@@ -4,8 +4,8 @@ import {
   fieldError,
   MULTI_VALUE_FILTERS,
   type MultiValueFilter,
+  parseExternalIdParameter,
   RESOURCE_PREFIX,
-  selectedExternalId,
 } from '@waymark/contract';
 import { parseTimeRange } from '../dates/time-range.js';
 import { parseMetadataQuery } from '../metadata-query/parser.js';
@@ -42,7 +42,7 @@ function parseLink(query: FilterQuery, lists: Lists): LinkReference | undefined 
   }
   if (lists.has('linkId')) return undefined;
   if (query.externalId !== undefined) {
-    return { by: 'externalId', externalId: selectedExternalId(query.externalId) };
+    return { by: 'externalId', externalId: parseExternalIdParameter(query.externalId) };
   }
   if (query.key !== undefined && domain !== undefined) return { by: 'address', domain, key: query.key };
   return undefined;

@@ -4,10 +4,10 @@ import {
   type CreateLinkBody,
   type CreatePartnerBody,
   fieldError,
-  inFieldsOf,
+  mapErrorFields,
   type Partner,
   ROOT_KEY,
-  withoutOuter,
+  trimCharacter,
 } from '@waymark/contract';
 import { contextOf } from '../links/create/create-link.js';
 import { completeLink, draftLink } from '../links/create/draft-link.js';
@@ -105,7 +105,7 @@ async function wantedLink(
   // A key that cannot be had gets a suffix.
   const keyed = key === undefined ? link : { ...link, key: suffixedKey(key) };
   // What is derived from a name is a key: only the prefix can make it none.
-  return inFieldsOf(placeInProps(linkProps, 'linkProps.prefix'), async () => {
+  return mapErrorFields(placeInProps(linkProps, 'linkProps.prefix'), async () => {
     const context = await contextOf(parts, caller, [link]);
     completeLink(context, keyed, draftLink(context, keyed));
     await assertExternalIdFree(parts, caller, link);
@@ -117,7 +117,7 @@ function newPartner(caller: PartnerCaller, body: CreatePartnerBody, { email, ten
   const { program } = caller;
   return {
     name: body.name || email,
-    username: withoutOuter(body.username ?? '', '/') || null,
+    username: trimCharacter(body.username ?? '', '/') || null,
     email,
     image: body.image || null,
     country: body.country ?? null,

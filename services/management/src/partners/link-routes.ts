@@ -3,8 +3,8 @@ import {
   createPartnerLinkBodySchema,
   linkSchema,
   partnerLinkSchema,
+  partnerSelectorQuerySchema,
   upsertPartnerLinkBodySchema,
-  whosePartnerQuerySchema,
 } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
@@ -30,7 +30,7 @@ export async function partnerLinkRoutes(app: App, parts: LinkParts): Promise<voi
       schema: {
         summary: 'List the links of a partner',
         tags,
-        querystring: whosePartnerQuerySchema,
+        querystring: partnerSelectorQuerySchema,
         response: { 200: z.array(partnerLinkSchema) },
       },
     },

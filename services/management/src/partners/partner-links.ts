@@ -4,8 +4,8 @@ import {
   type CreateLinkBody,
   type CreatePartnerLinkBody,
   fieldError,
-  inFieldsOf,
   type Link,
+  mapErrorFields,
   type PartnerLinkProps,
   parseUrl,
   randomUInt32,
@@ -177,7 +177,7 @@ export async function createPartnerLink(
 ): Promise<Link> {
   const partner = await findPartner(parts.catalog, caller.workspace.id, body);
   const wanted = await bodyFor(parts, caller, partner, body);
-  return inFieldsOf(placeInProps(body.linkProps), () => createLink(parts, caller, wanted));
+  return mapErrorFields(placeInProps(body.linkProps), () => createLink(parts, caller, wanted));
 }
 
 /** `PUT /partners/links/upsert`: changes the partner's link with that very destination, or creates one. */
@@ -194,7 +194,7 @@ export async function upsertPartnerLink(
     const found = await catalog.partners.linkByUrl(workspaceId, partner.id, wanted.url, linkSight(caller.apiKey));
     return found === undefined ? createLink(parts, caller, wanted) : updateFound(parts, caller, found, wanted);
   };
-  return inFieldsOf(placeInProps(body.linkProps), () =>
+  return mapErrorFields(placeInProps(body.linkProps), () =>
     catalog.links.whileUrlsHeld(workspaceId, [`${partner.id} ${wanted.url}`], upsert),
   );
 }

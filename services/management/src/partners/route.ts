@@ -5,7 +5,7 @@ import {
   listPartnersQuerySchema,
   partnerIdAnswerSchema,
   partnerSchema,
-  whosePartnerBodySchema,
+  partnerSelectorBodySchema,
 } from '@waymark/contract';
 import { parseMultiValue, type ValueLists } from '@waymark/event-query';
 import type { App } from '@waymark/http-kit';
@@ -118,7 +118,7 @@ export async function partnerRoutes(app: App, parts: LinkParts): Promise<void> {
       path,
       {
         onRequest: mayWrite,
-        schema: { summary, tags, body: whosePartnerBodySchema, response: { 200: partnerIdAnswerSchema } },
+        schema: { summary, tags, body: partnerSelectorBodySchema, response: { 200: partnerIdAnswerSchema } },
       },
       async (request) => ({ partnerId: await change(parts, await partnerCaller(parts, request), request.body) }),
     );

@@ -1,4 +1,4 @@
-import { parseUrl, withoutTrailing } from '@waymark/contract';
+import { parseUrl, trimEndCharacter } from '@waymark/contract';
 import {
   joinUrl,
   pieceName,
@@ -172,7 +172,7 @@ const RECORDED_BYTES_MAX = 24_000;
 export function recordedUrl(url: string): string {
   if (url.length * 3 <= RECORDED_BYTES_MAX || Buffer.byteLength(url) <= RECORDED_BYTES_MAX) return url;
   // The last character may be cut in two.
-  const cut = withoutTrailing(Buffer.from(url).subarray(0, RECORDED_BYTES_MAX).toString('utf8'), '\ufffd');
+  const cut = trimEndCharacter(Buffer.from(url).subarray(0, RECORDED_BYTES_MAX).toString('utf8'), '\ufffd');
   const end = cut.lastIndexOf('&');
   return end > 0 ? cut.slice(0, end) : cut;
 }

@@ -1,5 +1,5 @@
 import type { LinkRecord } from '@waymark/catalog';
-import { ROOT_KEY, withoutOuter } from '@waymark/contract';
+import { ROOT_KEY, trimCharacter } from '@waymark/contract';
 
 /** Path of a link's own address. */
 export function linkPath({ key }: Pick<LinkRecord, 'key'>): string {
@@ -20,5 +20,5 @@ const PATH_CHARS_MAX = 1024;
  */
 export function visitedPath(link: Pick<LinkRecord, 'key'>, rawPath: string): string {
   if (rawPath.length >= PATH_CHARS_MAX || !PLAIN_PATH.test(rawPath)) return linkPath(link);
-  return `/${withoutOuter(rawPath, '/')}`;
+  return `/${trimCharacter(rawPath, '/')}`;
 }

@@ -5,8 +5,8 @@ import {
   type BulkDeleteAnswer,
   csvItems,
   fieldError,
-  type KeptLink,
   ROOT_KEY,
+  type UndeletedLink,
 } from '@waymark/contract';
 import type { LinkCaller, LinkParts } from '../link-parts.js';
 import { findLinks } from '../read/find-link.js';
@@ -61,7 +61,7 @@ export async function removeLinks(
     throw fieldError('too_big', 'linkIds', `must have at most ${BULK_LINKS_MAX} items`);
   }
   const found = await findLinks(parts.catalog, caller, references);
-  const errors: KeptLink[] = [];
+  const errors: UndeletedLink[] = [];
   const removed = await remove(
     parts,
     caller,

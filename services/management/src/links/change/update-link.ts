@@ -4,8 +4,8 @@ import {
   type BulkUpdateLinksBody,
   EXTERNAL_ID_PREFIX,
   fieldError,
-  inFieldsOf,
   type Link,
+  mapErrorFields,
   type UnchangedLink,
   type UpdateLinkBody,
 } from '@waymark/contract';
@@ -89,7 +89,7 @@ export async function updateLinks(
     refusals.set(record.id, refusal);
     return record;
   };
-  const records = await inFieldsOf(
+  const records = await mapErrorFields(
     (field) => `data.${field}`,
     async () => (found.length === 0 ? [] : change(parts, caller, found, data, changeOne)),
   );

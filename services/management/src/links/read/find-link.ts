@@ -1,5 +1,5 @@
 import { API_READ, type Catalog, type LinkRecord, linkSight, normaliseKey } from '@waymark/catalog';
-import { ApiError, fieldError, type LinkInfoQuery, ROOT_KEY, selectedExternalId } from '@waymark/contract';
+import { ApiError, fieldError, type LinkInfoQuery, parseExternalIdParameter, ROOT_KEY } from '@waymark/contract';
 import { domainName } from '../../domains/domain-name.js';
 import type { LinkCaller } from '../link-parts.js';
 
@@ -17,7 +17,7 @@ async function findByAddress(
 async function find(catalog: Catalog, workspaceId: string, query: LinkInfoQuery): Promise<LinkRecord | undefined> {
   if (query.linkId !== undefined) return catalog.links.find(workspaceId, query.linkId);
   if (query.externalId !== undefined) {
-    return catalog.links.findByExternalId(workspaceId, selectedExternalId(query.externalId));
+    return catalog.links.findByExternalId(workspaceId, parseExternalIdParameter(query.externalId));
   }
   if (query.domain !== undefined) return findByAddress(catalog, workspaceId, query.domain, query.key ?? ROOT_KEY);
   throw fieldError('required', 'linkId', 'linkId, externalId or domain must be given');
