@@ -106,28 +106,65 @@ FROM (
 )`;
 }
 
+/**
+ * SQL of a record as the catalog stores it, for requests that read it whole.
+ *
+ * @param fields those that all generated records of its kind share
+ */
+function recordData(prefix: string, number: string, name: string, fields: object): string {
+  const constant = JSON.stringify({ createdAt: CREATED_AT, updatedAt: CREATED_AT, ...fields }).slice(1);
+  return `concat('{"id":"', ${resourceId(prefix, number)}, '","workspaceId":"', ${resourceId('ws_', 'workspace.2')},
+  '","name":"', ${name}, '",', '${constant}')`;
+}
+
+const CREATED_AT = '2025-05-01T00:00:00.000Z';
+
+const PARTNER_FIELDS = {
+  username: null,
+  email: null,
+  image: null,
+  country: null,
+  companyName: null,
+  description: null,
+  tenantId: null,
+  groupId: null,
+  programId: null,
+  partnerTagIds: [],
+  networkStatus: 'approved',
+  status: 'approved',
+  bannedAt: null,
+  bannedReason: null,
+};
+
 /** Partners of some workspaces, each with a group and two tags. */
 function insertPartners(workspaces: readonly BenchWorkspace[]): string {
   const rows = workspaces.map(({ rank, id, links }) => `(${rank}, ${id}, ${Math.ceil(links / LINKS_PER_TENANT)})`);
-  return `INSERT INTO partners (workspace_id, id, version, group_id, program_id, partner_tag_ids, status)
-SELECT workspace.2, ${resourceNumber('workspace.1', 'partner')}, 1, ${resourceNumber('workspace.1', `partner % ${GROUPS}`)},
-  ${resourceNumber('workspace.1', 0)}, [${resourceNumber('workspace.1', `partner % ${PARTNER_TAGS}`)}], 'approved'
+  return `INSERT INTO partners (workspace_id, id, version, group_id, program_id, partner_tag_ids, status, data)
+SELECT workspace.2, ${resourceNumber('workspace.1', 'partner')} AS number, 1,
+  ${resourceNumber('workspace.1', `partner % ${GROUPS}`)}, ${resourceNumber('workspace.1', 0)},
+  [${resourceNumber('workspace.1', `partner % ${PARTNER_TAGS}`)}], 'approved',
+  ${recordData('pn_', 'number', "'Partner'", PARTNER_FIELDS)}
 FROM (
   SELECT workspace, arrayJoin(range(toUInt64(workspace.3))) AS partner
   FROM (SELECT arrayJoin([${rows.join(', ')}]::Array(Tuple(UInt32, UInt64, UInt32))) AS workspace)
 )`;
 }
 
-/** Events show the tags of their links whole. */
-const TAG_DATA = `concat('{"id":"', ${resourceId('tag_', 'number')}, '","workspaceId":"', ${resourceId('ws_', 'workspace.2')},
-  '","createdAt":"2025-05-01T00:00:00.000Z","updatedAt":"2025-05-01T00:00:00.000Z","name":"', title, '","color":"blue"}')`;
+/** By table: how many of them each workspace has, their prefix, and the fields that all of them share. */
+const NAMED = {
+  tags: { count: TAGS, prefix: 'tag_', fields: { color: 'blue' } },
+  folders: { count: FOLDERS, prefix: 'fold_', fields: { description: null, type: 'default', accessLevel: 'write' } },
+  groups: { count: GROUPS, prefix: 'grp_', fields: { slug: 'group', color: null, programId: null } },
+  partner_tags: { count: PARTNER_TAGS, prefix: 'ptag_', fields: {} },
+} as const;
 
 /** Tags, folders, groups and partner tags: analytics names only those that exist. */
-function insertNamed(table: string, count: number, workspaces: readonly BenchWorkspace[]): string {
+function insertNamed(table: keyof typeof NAMED, workspaces: readonly BenchWorkspace[]): string {
+  const { count, prefix, fields } = NAMED[table];
   const rows = workspaces.map(({ rank, id }) => `(${rank}, ${id})`);
   return `INSERT INTO ${table} (workspace_id, id, version, name, data)
 SELECT workspace.2, ${resourceNumber('workspace.1', 'item')} AS number, 1, concat('${table} ', toString(item)) AS title,
-  ${table === 'tags' ? TAG_DATA : "''"}
+  ${recordData(prefix, 'number', 'title', fields)}
 FROM (
   SELECT workspace, arrayJoin(range(${count})) AS item
   FROM (SELECT arrayJoin([${rows.join(', ')}]::Array(Tuple(UInt32, UInt64))) AS workspace)
@@ -159,13 +196,8 @@ export async function generateLinks(
     await client.command({ query: insertLinks(seed, some) });
     await client.command({ query: insertPartners(some) });
   }
-  for (const [table, count] of [
-    ['tags', TAGS],
-    ['folders', FOLDERS],
-    ['groups', GROUPS],
-    ['partner_tags', PARTNER_TAGS],
-  ] as const) {
-    await client.command({ query: insertNamed(table, count, workspaces) });
+  for (const table of Object.keys(NAMED) as (keyof typeof NAMED)[]) {
+    await client.command({ query: insertNamed(table, workspaces) });
   }
   const removing = workspaces.filter(({ rank }) => rank % 3 === REMOVING_REST).map(({ id }) => id);
   await client.command({
