@@ -3,13 +3,14 @@
 /** What the sources of each package may import of ours. */
 const ROOMS = {
   contract: [],
+  cache: [],
   'event-query': ['contract'],
   'event-format': ['contract'],
   config: ['contract'],
   clickhouse: ['contract', 'event-query', 'event-format'],
   'clickhouse-embedded': ['config'],
   'event-queue': ['contract', 'event-format', 'clickhouse'],
-  catalog: ['contract', 'event-query', 'event-format', 'clickhouse', 'event-queue'],
+  catalog: ['contract', 'cache', 'event-query', 'event-format', 'clickhouse', 'event-queue'],
   visit: ['contract'],
   outbound: [],
   'ops-page': [],

@@ -1,5 +1,5 @@
+export { pollUntil as lookAgain } from '@waymark/cache';
 export { type Catalog, type CatalogOptions, createCatalog } from './catalog.js';
-export { type BatchLoaderOptions, createBatchLoader } from './clickhouse/data-loader.js';
 export { customerName, customerNameRow, customerRow, draftCustomer, type NewCustomer } from './customers/customers.js';
 export { readableName } from './customers/generated-name.js';
 export { draftDomain, type NewDomain } from './domains/domains.js';
@@ -14,7 +14,6 @@ export { NAMES_TABLE } from './model/entity-type.js';
 export { FOLDERS_TABLE, LINKS_TABLE, PARTNERS_TABLE } from './model/entity-types.js';
 export { type CatalogLogger, unavailable } from './model/errors.js';
 export { checkKey, normaliseKey, storedKey } from './model/link-key.js';
-export { type LookAgainOptions, lookAgain } from './model/poll-until.js';
 export * from './model/record-schemas.js';
 export { openStores, type StoreSettings, type Stores } from './open-stores.js';
 export { linkInState } from './partners/partner-state.js';

@@ -1,5 +1,5 @@
+import { createDataLoader } from '@waymark/cache';
 import { LRUCache } from 'lru-cache';
-import { createBatchLoader } from '../clickhouse/data-loader.js';
 import type { DomainRecord } from '../model/record-schemas.js';
 import type { RecordStore } from '../store/record-store.js';
 
@@ -14,7 +14,7 @@ const READS_AT_ONCE = 4;
 export function createPrimaryDomains({ get, table }: Pick<RecordStore<DomainRecord>, 'get' | 'table'>) {
   const idsByWorkspace = new LRUCache<string, string>({ max: WORKSPACES_KEPT, ttl: KEPT_MS });
 
-  const look = createBatchLoader<string, DomainRecord>({
+  const look = createDataLoader<string, DomainRecord>({
     identify: (workspaceId) => workspaceId,
     group: (workspaceId) => workspaceId,
     async load([workspaceId = '']) {

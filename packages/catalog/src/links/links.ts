@@ -1,6 +1,6 @@
+import { createDataLoader } from '@waymark/cache';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { EXTERNAL_ID_PREFIX, HIDDEN_PASSWORD, type Link } from '@waymark/contract';
-import { createBatchLoader } from '../clickhouse/data-loader.js';
 import { linkAddress, linkExternalId, partnerTenantId } from '../model/entity-types.js';
 import type { LinkRecord, PartnerRecord, TagRecord } from '../model/record-schemas.js';
 import type { SecretBox } from '../model/secret-box.js';
@@ -78,7 +78,7 @@ export function createLinks(parts: LinksParts) {
 
   const periodKey = ({ workspaceId, sinceMs }: Period) => `${workspaceId}/${sinceMs}`;
   // A hundred creations at once ask for one count.
-  const countSince = createBatchLoader<Period, number>({
+  const countSince = createDataLoader<Period, number>({
     identify: periodKey,
     group: periodKey,
     async load([period]) {

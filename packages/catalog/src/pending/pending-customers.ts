@@ -1,3 +1,4 @@
+import { createDataLoader, pollUntil } from '@waymark/cache';
 import { resourceIdTime } from '@waymark/contract';
 import {
   findPendingCustomer,
@@ -6,11 +7,9 @@ import {
   readPendingCustomers,
 } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
-import { createBatchLoader } from '../clickhouse/data-loader.js';
 import { type Name, numberOf } from '../model/entity-type.js';
 import { customerKind } from '../model/entity-types.js';
 import { unavailable } from '../model/errors.js';
-import { lookAgain } from '../model/poll-until.js';
 import type { CustomerRecord } from '../model/record-schemas.js';
 import { storableText } from '../model/storable-text.js';
 import type { RedisConnections } from '../redis/connections.js';
@@ -43,7 +42,7 @@ export function createPendingCustomers(redis: RedisConnections, now: () => numbe
   };
 
   function createLook(ask: Ask) {
-    return createBatchLoader<CustomerKey, CustomerRecord>({
+    return createDataLoader<CustomerKey, CustomerRecord>({
       identify: ({ workspaceId, number }) => `${workspaceId}/${number}`,
       group: ({ workspaceId }) => workspaceId,
       async load(keys) {
@@ -87,7 +86,7 @@ export function createPendingCustomers(redis: RedisConnections, now: () => numbe
       const read = () => redis.insist((client) => readAllPendingCustomers(client, workspace, LISTED_MAX));
       let texts = await read();
       if (texts === undefined) {
-        await lookAgain(async () => {
+        await pollUntil(async () => {
           texts = await read();
           return texts !== undefined;
         }, WRITTEN);

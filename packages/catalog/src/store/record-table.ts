@@ -1,6 +1,6 @@
+import { createDataLoader } from '@waymark/cache';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
-import { createBatchLoader } from '../clickhouse/data-loader.js';
 import { type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
 import { type CatalogRecord, type Kind, numberOf, type Stored } from '../model/entity-type.js';
 
@@ -36,7 +36,7 @@ export function createRecordTable<R extends CatalogRecord>(
   const BY_IDS = `SELECT version, data FROM ${kind.table} FINAL
 PREWHERE workspace_id = {workspace:UInt64} AND id IN ({ids:Array(UInt64)})`;
 
-  const look = createBatchLoader<RecordId, Stored<R>>({
+  const look = createDataLoader<RecordId, Stored<R>>({
     identify: ({ workspaceId, number }) => `${workspaceId}/${number}`,
     group: ({ workspaceId }) => workspaceId,
     async load(ids) {

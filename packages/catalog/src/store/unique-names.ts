@@ -1,5 +1,5 @@
+import { createDataLoader } from '@waymark/cache';
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import { createBatchLoader } from '../clickhouse/data-loader.js';
 import { type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
 import { isPossibleName, type Name, nameKey } from '../model/entity-type.js';
 import { storableText } from '../model/storable-text.js';
@@ -108,7 +108,7 @@ export function createNamesTable(clickhouse: ClickHouseClient, settings: Readonl
     return claims;
   }
 
-  const look = createBatchLoader<Question, readonly NameClaim[]>({
+  const look = createDataLoader<Question, readonly NameClaim[]>({
     identify: questionKey,
     group: () => '',
     load,

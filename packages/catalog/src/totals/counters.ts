@@ -1,6 +1,6 @@
+import { createDataLoader } from '@waymark/cache';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId, parseResourceId, type ResourceKind } from '@waymark/contract';
-import { createBatchLoader } from '../clickhouse/data-loader.js';
 import { queryRows } from '../clickhouse/query-rows.js';
 import { numberOf } from '../model/entity-type.js';
 import type { CatalogChange } from '../redis/change-feed.js';
@@ -91,7 +91,7 @@ export function createCounters(clickhouse: ClickHouseClient, { isHearing, now }:
       );
     }
 
-    const look = createBatchLoader<TotalsKey, Totals>({
+    const look = createDataLoader<TotalsKey, Totals>({
       identify: ({ workspaceId, id }) => `${workspaceId}/${id}`,
       group: ({ workspaceId }) => workspaceId,
       load: async (keys) => {

@@ -1,7 +1,7 @@
+import { createDataLoader } from '@waymark/cache';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
 import { LRUCache } from 'lru-cache';
-import { createBatchLoader } from '../clickhouse/data-loader.js';
 import { queryRows } from '../clickhouse/query-rows.js';
 import { numberOf } from '../model/entity-type.js';
 import { webhookKind } from '../model/entity-types.js';
@@ -33,7 +33,7 @@ export function createActiveWebhooks({ clickhouse, read, isHearing, now }: Activ
   /** What was read before a change is not kept after it. */
   let changes = 0;
 
-  const look = createBatchLoader<string, WebhookRecord[]>({
+  const look = createDataLoader<string, WebhookRecord[]>({
     identify: (workspaceId) => workspaceId,
     group: () => '',
     async load(workspaceIds) {

@@ -1,4 +1,4 @@
-import { lookAgain } from '@waymark/catalog';
+import { pollUntil } from '@waymark/cache';
 import type { ValuesOf } from './read-ahead.js';
 
 /** An event this young may have been stored while its page was read. */
@@ -53,7 +53,7 @@ export async function countersOf<Value>(
   const isBehind = ([id, what]: readonly [string, Shown]) => !counts(values.get(id), what);
   let behind = [...shown].filter(isBehind);
   if (behind.length === 0) return values;
-  await lookAgain(async () => {
+  await pollUntil(async () => {
     for (const [id, value] of await read(behind.map(([id]) => id))) values.set(id, value);
     behind = behind.filter(isBehind);
     return behind.length === 0;

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { createBatchLoader } from '@waymark/catalog';
+import { createDataLoader } from '@waymark/cache';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { ApiError, parseResourceId, trustedEventIdTime } from '@waymark/contract';
 import type { EventRow } from '@waymark/event-format';
@@ -68,7 +68,7 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
 
   const keyText = ({ workspaceNumber, clickId }: ClickKey) => `${workspaceNumber}/${clickId}`;
 
-  const look = createBatchLoader<ClickKey, EventRow>({
+  const look = createDataLoader<ClickKey, EventRow>({
     identify: keyText,
     group: ({ workspaceNumber }) => workspaceNumber,
     batchSizeMax: CLICKS_PER_READ,

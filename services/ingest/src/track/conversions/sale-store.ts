@@ -1,4 +1,4 @@
-import { createBatchLoader } from '@waymark/catalog';
+import { createDataLoader } from '@waymark/cache';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId, type PaymentProcessor, parseResourceId, type TrackSaleResponse } from '@waymark/contract';
 import { orUnavailable } from '../unavailable.js';
@@ -77,7 +77,7 @@ export function createSaleStore(clickhouse: ClickHouseClient): SaleStore {
     batchSizeMax: KEYS_PER_READ,
     concurrentReadsMax: READS_MAX,
   };
-  const lookForInvoice = createBatchLoader<InvoiceKey, WrittenSale>({
+  const lookForInvoice = createDataLoader<InvoiceKey, WrittenSale>({
     ...common,
     identify: ({ workspace, invoiceId }) => `${workspace}/${invoiceId}`,
     async load(keys) {
@@ -87,7 +87,7 @@ export function createSaleStore(clickhouse: ClickHouseClient): SaleStore {
       return new Map(rows.map((row) => [`${workspace}/${row[3]}`, writtenSale(row)]));
     },
   });
-  const lookForBuyer = createBatchLoader<BuyerKey, true>({
+  const lookForBuyer = createDataLoader<BuyerKey, true>({
     ...common,
     identify: ({ workspace, customer, link }) => `${workspace}/${customer}/${link}`,
     async load(keys) {

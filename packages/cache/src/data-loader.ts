@@ -1,5 +1,5 @@
-/** How a {@link createBatchLoader} reads. */
-export interface BatchLoaderOptions<Key, Value> {
+/** How a {@link createDataLoader} reads. */
+export interface DataLoaderOptions<Key, Value> {
   /** Keys with the same text are read once. */
   readonly identify: (key: Key) => string;
   /** Only keys of the same group share a read. */
@@ -21,7 +21,7 @@ interface Waiting<Key, Value> {
  * Gathers single look-ups into reads of many. A look-up only joins a read that has not been sent: its answer is never older
  * than the call, so that checks made under a lock may go through it.
  */
-export function createBatchLoader<Key, Value>(options: BatchLoaderOptions<Key, Value>) {
+export function createDataLoader<Key, Value>(options: DataLoaderOptions<Key, Value>) {
   const waiting = new Map<string, Waiting<Key, Value>>();
   let activeReads = 0;
   let isScheduled = false;

@@ -1,0 +1,4 @@
+export { createDataLoader, type DataLoaderOptions } from './data-loader.js';
+export { type PollOptions, pollUntil } from './poll-until.js';
+export { type CacheBound, createTrackedCache, type TrackedCache, type TrackedCacheOptions } from './tracked-cache.js';
+export { withTimeout } from './with-timeout.js';

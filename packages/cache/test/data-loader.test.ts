@@ -1,0 +1,67 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { createDataLoader } from '../src/index.js';
+
+/** A loader of `<group>/<name>` keys whose reads are answered one by one; names that begin with `no` have no value. */
+function aLoader({ batchSizeMax = 10, concurrentReadsMax = 1 } = {}) {
+  const reads: { keys: readonly string[]; answer(): void; fail(err: Error): void }[] = [];
+  const look = createDataLoader<string, string>({
+    identify: (key) => key,
+    group: (key) => key.split('/')[0] ?? '',
+    load: (keys) =>
+      new Promise((resolve, reject) => {
+        const found = keys.filter((key) => !key.includes('/no'));
+        reads.push({
+          keys,
+          answer: () => resolve(new Map(found.map((key) => [key, `value of ${key}`]))),
+          fail: reject,
+        });
+      }),
+    batchSizeMax,
+    concurrentReadsMax,
+  });
+  const keysRead = () => reads.map(({ keys }) => keys);
+  return { look, reads, keysRead };
+}
+
+it('keys that are looked up in one turn are one read, each key once', async () => {
+  const { look, reads, keysRead } = aLoader();
+  const values = Promise.all(['a/1', 'a/2', 'a/1', 'a/none'].map(look));
+  await turn();
+  reads[0]?.answer();
+  expect(await values).toEqual(['value of a/1', 'value of a/2', 'value of a/1', undefined]);
+  expect(keysRead()).toEqual([['a/1', 'a/2', 'a/none']]);
+});
+
+it('a key that is being read is read again: what is answered is never older than the call', async () => {
+  const { look, reads, keysRead } = aLoader({ concurrentReadsMax: 2 });
+  const first = look('a/1');
+  await turn();
+  const second = look('a/1');
+  await turn();
+  expect(keysRead()).toEqual([['a/1'], ['a/1']]);
+  for (const { answer } of reads) answer();
+  await Promise.all([first, second]);
+});
+
+it('a read has keys of one group and not too many, and no more reads run at once than allowed', async () => {
+  const { look, reads, keysRead } = aLoader({ batchSizeMax: 2 });
+  const values = Promise.all(['a/1', 'b/1', 'a/2', 'a/3'].map(look));
+  for (const expected of [['a/1', 'a/2'], ['b/1'], ['a/3']]) {
+    await expect.poll(() => keysRead().at(-1)).toEqual(expected);
+    await turn();
+    expect(keysRead().at(-1)).toEqual(expected);
+    reads.at(-1)?.answer();
+  }
+  expect(await values).toHaveLength(4);
+});
+
+it('a read that fails fails for its keys alone', async () => {
+  const { look, reads } = aLoader({ concurrentReadsMax: 2 });
+  const [one, other] = [look('a/1'), look('b/1')];
+  await expect.poll(() => reads.length).toBe(2);
+  reads[0]?.fail(new Error('away'));
+  reads[1]?.answer();
+  await expect(one).rejects.toThrow('away');
+  expect(await other).toBe('value of b/1');
+});

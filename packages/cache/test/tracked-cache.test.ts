@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest';
+import { type CacheBound, createTrackedCache, type TrackedCacheOptions } from '../src/index.js';
+
+const TTL_MS = 1_000;
+
+/** A cache of texts with a clock, and reads that are answered one by one. */
+function aCache(options: Partial<TrackedCacheOptions<string>> = {}) {
+  let nowMs = 0;
+  let isUsable = true;
+  const reads: { answer(value: string): void; fail(err: Error): void }[] = [];
+  const cache = createTrackedCache<string>({
+    bound: { entriesMax: 10 },
+    ttlMs: TTL_MS,
+    isUsable: () => isUsable,
+    now: () => nowMs,
+    ...options,
+  });
+  return {
+    cache,
+    reads,
+    read: () => new Promise<string>((answer, fail) => reads.push({ answer, fail })),
+    pass: (ms: number) => {
+      nowMs += ms;
+    },
+    beUsable: (is: boolean) => {
+      isUsable = is;
+    },
+  };
+}
+
+const filled = async (bound: CacheBound<string>, ...values: string[]) => {
+  const { cache } = aCache({ bound });
+  for (const value of values) await cache.load(value, async () => value);
+  return values.filter((value) => cache.get(value) !== undefined);
+};
+
+describe('a value', () => {
+  it('is read once by all who load it together, and by nobody after them', async () => {
+    const { cache, reads, read } = aCache();
+    const loads = [cache.load('a', read), cache.load('a', read), cache.load('b', read)];
+    for (const [index, { answer }] of reads.entries()) answer(`read ${index}`);
+    expect(await Promise.all(loads)).toEqual(['read 0', 'read 0', 'read 1']);
+    expect(await cache.load('a', read)).toBe('read 0');
+    expect(cache.get('b')).toBe('read 1');
+    expect(reads).toHaveLength(2);
+  });
+
+  it('may be undefined: that too is read once', async () => {
+    const cache = createTrackedCache<undefined>({ bound: { entriesMax: 1 }, ttlMs: TTL_MS, now: () => 0 });
+    let reads = 0;
+    for (let time = 0; time < 2; time++) {
+      await cache.load('a', async () => {
+        reads += 1;
+        return undefined;
+      });
+    }
+    expect(reads).toBe(1);
+  });
+
+  it('is used until its TTL has passed since its load began', async () => {
+    const { cache, reads, read, pass } = aCache();
+    const loading = cache.load('a', read);
+    pass(400);
+    reads[0]?.answer('old');
+    await loading;
+    pass(599);
+    expect(cache.get('a')).toBe('old');
+    pass(1);
+    expect(cache.get('a')).toBeUndefined();
+  });
+
+  it('may have a TTL of its own', () => {
+    const { cache, pass } = aCache({ ttlMs: (value) => (value === 'for ever' ? Number.POSITIVE_INFINITY : TTL_MS) });
+    for (const value of ['for ever', 'short']) cache.set(value, value);
+    pass(TTL_MS);
+    expect(cache.get('for ever')).toBe('for ever');
+    expect(cache.get('short')).toBeUndefined();
+  });
+
+  it('is read anew for a caller that needs a younger one, and not for others', async () => {
+    const { cache, pass } = aCache();
+    cache.set('a', 'first');
+    pass(300);
+    expect(await cache.load('a', async () => 'second')).toBe('first');
+    expect(await cache.load('a', async () => 'second', 301)).toBe('first');
+    expect(await cache.load('a', async () => 'second', 300)).toBe('second');
+    expect(cache.get('a')).toBe('second');
+  });
+
+  it('of a load that is older than the TTL is not shared', async () => {
+    const { cache, reads, read, pass } = aCache();
+    const first = cache.load('a', read);
+    pass(TTL_MS);
+    const second = cache.load('a', read);
+    reads[0]?.answer('from before');
+    expect(await first).toBe('from before');
+    await expect.poll(() => reads.length).toBe(2);
+    reads[1]?.answer('of now');
+    expect(await second).toBe('of now');
+  });
+});
+
+describe('a load that began before an eviction', () => {
+  it.each(['evict', 'clear', 'set'] as const)('is neither cached nor shared: %s', async (how) => {
+    const { cache, reads, read } = aCache();
+    const before = cache.load('a', read);
+    cache[how]('a', 'set');
+    const after = cache.load('a', read);
+    reads[1]?.answer('new');
+    expect(await after).toBe(how === 'set' ? 'set' : 'new');
+    reads[0]?.answer('old');
+    expect(await before).toBe('old');
+    expect(cache.get('a')).toBe(await after);
+  });
+
+  it('of another key is kept', async () => {
+    const { cache, reads, read } = aCache();
+    const loading = cache.load('a', read);
+    cache.evict('b');
+    reads[0]?.answer('kept');
+    await loading;
+    expect(cache.get('a')).toBe('kept');
+  });
+});
+
+describe('a read that fails', () => {
+  it('fails for all who share it, and is made again by the next', async () => {
+    const { cache, reads, read } = aCache();
+    const loads = [cache.load('a', read), cache.load('a', read)];
+    reads[0]?.fail(new Error('away'));
+    for (const load of loads) await expect(load).rejects.toThrow('away');
+    expect(await cache.load('a', async () => 'again')).toBe('again');
+  });
+});
+
+describe('a refresh', () => {
+  it('reads each time, shares nothing, and is cached', async () => {
+    const { cache, reads, read } = aCache();
+    const refreshes = [cache.refresh('a', read), cache.refresh('a', read)];
+    const loading = cache.load('a', read);
+    expect(reads).toHaveLength(3);
+    for (const [index, { answer }] of reads.entries()) answer(`read ${index}`);
+    expect(await Promise.all([...refreshes, loading])).toEqual(['read 0', 'read 1', 'read 2']);
+    expect(cache.get('a')).toBe('read 2');
+  });
+});
+
+describe('while evictions do not arrive', () => {
+  it('nothing is answered from the cache, and nobody shares a read', async () => {
+    const { cache, reads, read, beUsable } = aCache();
+    cache.set('a', 'cached');
+    beUsable(false);
+    expect(cache.get('a')).toBeUndefined();
+    const loads = [cache.load('a', read), cache.load('a', read)];
+    const refreshing = cache.refresh('a', read);
+    for (const [index, { answer }] of reads.entries()) answer(`read ${index}`);
+    expect(await Promise.all([...loads, refreshing])).toEqual(['read 0', 'read 1', 'read 2']);
+    beUsable(true);
+    expect(cache.get('a')).toBe('cached');
+  });
+});
+
+describe('the bound', () => {
+  it('is a number of entries, or a size; those used least recently go', async () => {
+    expect(await filled({ entriesMax: 2 }, 'a', 'b', 'c')).toEqual(['b', 'c']);
+    const bySize = { sizeMax: 6, sizeOf: (value: string) => value.length };
+    expect(await filled(bySize, 'aaa', 'bb', 'c', 'dd')).toEqual(['bb', 'c', 'dd']);
+  });
+});

@@ -1,0 +1,40 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { pollUntil, withTimeout } from '../src/index.js';
+
+const never = new Promise<string>(() => undefined);
+
+it('withTimeout gives the outcome of work that is over in time', async () => {
+  expect(await withTimeout(Promise.resolve('done'), 10_000, () => 'late')).toBe('done');
+  await expect(withTimeout(Promise.reject(new Error('failed')), 10_000, () => 'late')).rejects.toThrow('failed');
+});
+
+it('withTimeout gives the fallback, or throws the error, once the time is over', async () => {
+  expect(await withTimeout(never, 1, () => 'late')).toBe('late');
+  const fail = () => {
+    throw new Error('too late');
+  };
+  await expect(withTimeout(never, -1, fail)).rejects.toThrow('too late');
+});
+
+it('withTimeout takes an answer that has arrived while the process stood still', async () => {
+  // From here on expired timers run before what arrives.
+  await turn();
+  const answered = new Promise<string>((resolve) => setImmediate(resolve, 'in time'));
+  const result = withTimeout(answered, 1, () => 'late');
+  const untilMs = performance.now() + 5;
+  while (performance.now() < untilMs);
+  expect(await result).toBe('in time');
+});
+
+it('pollUntil tries until it is done', async () => {
+  let attempts = 0;
+  await pollUntil(async () => ++attempts === 3, { everyMs: 1, withinMs: 60_000 });
+  expect(attempts).toBe(3);
+});
+
+it('pollUntil begins no attempt once the time is over', async () => {
+  let attempts = 0;
+  await pollUntil(async () => ++attempts > 1, { everyMs: 1, withinMs: 0 });
+  expect(attempts).toBe(0);
+});
