@@ -1,3 +1,10 @@
+export type { FeedConnections } from './cache-lease.js';
+export {
+  type ChangeFeed,
+  type ChangeFeedOptions,
+  type ChangeSubscriber,
+  createChangeFeed,
+} from './change-feed.js';
 export { createDataLoader, type DataLoaderOptions } from './data-loader.js';
 export { type PollOptions, pollUntil } from './poll-until.js';
 export { type CacheBound, createTrackedCache, type TrackedCache, type TrackedCacheOptions } from './tracked-cache.js';

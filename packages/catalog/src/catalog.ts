@@ -31,7 +31,7 @@ import type { DomainRecord } from './model/record-schemas.js';
 import { createSecretBox } from './model/secret-box.js';
 import { createPartners } from './partners/partners.js';
 import { createPendingCustomers } from './pending/pending-customers.js';
-import { type CatalogWatcher, createInvalidations } from './redis/change-feed.js';
+import { type CatalogSubscriber, createCatalogFeed } from './redis/catalog-changes.js';
 import { connectRedis } from './redis/connections.js';
 import { createLocks } from './redis/locks.js';
 import { createQuotas } from './redis/quotas.js';
@@ -55,7 +55,7 @@ import {
   type StoreParts,
 } from './store/record-store.js';
 import { createNamesTable } from './store/unique-names.js';
-import { countedBy } from './totals/affected-totals.js';
+import { affectedTotalsOf } from './totals/affected-totals.js';
 import { createCounters } from './totals/counters.js';
 import { createActiveWebhooks } from './webhooks/active-webhooks.js';
 import { createWebhooks } from './webhooks/webhooks.js';
@@ -99,29 +99,19 @@ export function createCatalog(options: CatalogOptions) {
   const hotRead: ReadOptions = { limitMs: options.redirectWaitMs ?? REDIRECT_WAIT_MS, mayLag: true };
   const redis = connectRedis(options.redis, logger);
   const settings = options.isReplicated ? REPLICATED : SINGLE_NODE;
-  const isHearing = () => invalidations.isHearing();
-  const activeWebhooks = createActiveWebhooks({ clickhouse, read: settings.read, isHearing, now });
+  const feed = createCatalogFeed(redis, logger);
+  const { isSubscribed } = feed;
+  const activeWebhooks = createActiveWebhooks({ clickhouse, read: settings.read, isSubscribed, now });
   const localNames = createLocalNames(NAMES_KEPT, now);
   const namesTable = createNamesTable(clickhouse, settings.read);
   const commitNames = createTableCommit(clickhouse, NAMES_TABLE.table, NAMES_TABLE.columns, settings, now);
-  const counters = createCounters(clickhouse, { isHearing, now });
-  const watchers = new Set<CatalogWatcher>([activeWebhooks, counters]);
-  const invalidations = createInvalidations(
-    redis,
-    {
-      changed(change) {
-        for (const name of change.names) localNames.delete(name);
-        for (const store of stores) store.changed(change);
-        for (const watcher of watchers) watcher.changed(change);
-      },
-      missed() {
-        localNames.expireAll();
-        for (const store of stores) store.missed();
-        for (const watcher of watchers) watcher.missed();
-      },
+  const counters = createCounters(clickhouse, { isSubscribed, now });
+  feed.subscribe({
+    onChange({ names }) {
+      for (const name of names) localNames.delete(name);
     },
-    logger,
-  );
+    onGap: localNames.expireAll,
+  });
   const parts: StoreParts = {
     clickhouse,
     namesTable,
@@ -130,8 +120,8 @@ export function createCatalog(options: CatalogOptions) {
     commitNames,
     cache: createRedisCache(redis),
     localNames,
-    announce: invalidations.announce,
-    mayUseCopies: ({ mayLag }) => isHearing() || (mayLag === true && redis.isAway()),
+    publish: feed.publish,
+    mayUseCopies: ({ mayLag }) => isSubscribed() || (mayLag === true && redis.isAway()),
     logger,
     now,
   };
@@ -163,6 +153,8 @@ export function createCatalog(options: CatalogOptions) {
     ...[workspaceStore, apiKeyStore, domainStore, linkStore, customerStore],
     ...[tagStore, folderStore, groupStore, partnerTagStore, partnerStore, programStore, utmTemplateStore, webhookStore],
   ];
+
+  for (const subscriber of [...stores, activeWebhooks, counters]) feed.subscribe(subscriber);
 
   const secrets = createSecretBox(options.instanceKey);
   const quotas = createQuotas(redis, now);
@@ -217,24 +209,24 @@ export function createCatalog(options: CatalogOptions) {
     }),
     eventUsage: createEventUsage(clickhouse, settings.read, now),
 
-    /** Tells of every change, of this process and of others, soon after it was written. */
-    watch: (watcher: CatalogWatcher) => void watchers.add(watcher),
+    /** Calls the subscriber for every change, of this process and of others, soon after it was written. */
+    subscribe: (subscriber: CatalogSubscriber) => feed.subscribe(subscriber),
 
     /**
-     * Tells every process which totals an insert has changed, soon after. Failing costs freshness only, for ten seconds.
+     * Publishes which totals an insert has changed. Failing costs freshness only, for ten seconds.
      *
      * @param rows JSON arrays in the order of the table's columns
      */
-    async announceCounted(kind: EventTableKind, rows: readonly string[]): Promise<void> {
+    async publishAffectedTotals(kind: EventTableKind, rows: readonly string[]): Promise<void> {
       try {
-        for (const counted of countedBy(kind, rows)) await invalidations.tell({ counted });
+        for (const counted of affectedTotalsOf(kind, rows)) await feed.publishUnacknowledged({ counted });
       } catch (err) {
-        logger.warn({ err }, 'new totals were not announced');
+        logger.warn({ err }, 'new totals were not published');
       }
     },
 
-    /** Whether invalidations of other processes are received: caches that only they clear may be used. */
-    isHearing: invalidations.isHearing,
+    /** Whether changes of other processes are received: caches that only they clear may be used. */
+    isSubscribed,
 
     /** How many records were looked up so far, by table and by what answered: this process, Redis or ClickHouse. */
     lookups: () => Object.fromEntries(stores.map(({ kind, lookups }) => [kind.table, { ...lookups }])),
@@ -243,7 +235,7 @@ export function createCatalog(options: CatalogOptions) {
     async close(): Promise<void> {
       await Promise.all([commitNames.close(), ...stores.map((store) => store.close())]);
       isClosed = true;
-      await invalidations.close();
+      await feed.close();
       await redis.close();
     },
   };

@@ -7,7 +7,7 @@ import { analyticsRoutes } from './analytics/route.js';
 import { eventRoutes } from './events/route.js';
 import { createInTurn } from './in-turn.js';
 import { partnerAnalyticsRoutes } from './partner-analytics/route.js';
-import { createWorkspaceMemory } from './workspace-memory.js';
+import { createPlanCache } from './plan-cache.js';
 
 /** What the routes of this service work on. */
 export interface QueryDeps {
@@ -22,9 +22,9 @@ export interface QueryDeps {
 
 /** Every route of this service; the app must have `authPlugin`. */
 export async function queryRoutes(app: App, deps: QueryDeps): Promise<void> {
-  const memory = createWorkspaceMemory(deps.now, deps.catalog.isHearing);
-  deps.catalog.watch(memory);
-  const inTurn = createInTurn({ ...deps, memory });
+  const planCache = createPlanCache(deps.now, deps.catalog.isSubscribed);
+  deps.catalog.subscribe(planCache);
+  const inTurn = createInTurn({ ...deps, planCache });
   await eventRoutes(app, { ...deps, inTurn });
   await analyticsRoutes(app, { ...deps, inTurn });
   await partnerAnalyticsRoutes(app, { ...deps, inTurn });

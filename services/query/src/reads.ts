@@ -14,11 +14,11 @@ import {
 } from '@waymark/event-query';
 import type { PageEdges } from './events/page-edges.js';
 import { queryKey } from './link-sets.js';
-import { kindKey, type WorkspaceMemory } from './workspace-memory.js';
+import { kindKey, type PlanCache } from './plan-cache.js';
 
 export interface ReadParts {
   readonly clickhouse: ClickHouseClient;
-  readonly memory: WorkspaceMemory;
+  readonly planCache: PlanCache;
   /** Events are deleted after a time, counters stay. */
   readonly eventsExpire?: boolean | undefined;
   /** Told of every query that ended by itself. */
@@ -44,7 +44,7 @@ export interface Reads {
 }
 
 export function createReads(
-  { clickhouse, memory, eventsExpire = false, onQuery }: ReadParts,
+  { clickhouse, planCache, eventsExpire = false, onQuery }: ReadParts,
   { signal, ...caller }: ReadCaller,
 ): Reads {
   const { workspaceId } = caller;
@@ -60,30 +60,20 @@ export function createReads(
   /** A sum on which only the way to the answer depends: an old one will do. */
   async function roughSum(key: string, plan: StatsPlan | undefined): Promise<number> {
     if (plan === undefined) return 0;
-    const known = memory.eventsEver.get(key);
-    if (known !== undefined) return known;
-    const remember = memory.eventsEver.asked(key);
-    const events = (await sum(plan)) ?? 0;
-    remember(events);
-    return events;
+    return planCache.eventCounts.get(key) ?? planCache.eventCounts.refresh(key, async () => (await sum(plan)) ?? 0);
   }
 
   return {
     eventsExpire,
-    pageEdges: memory.pageEdges,
+    pageEdges: planCache.pageEdges,
     run,
     sum,
 
     async removedLinks(bound) {
       const removed = planRemovedLinks(bound);
       if (removed === undefined) return {};
-      const known = memory.removedLinks.get(workspaceId);
-      if (known !== undefined) return known;
-      const remember = memory.removedLinks.asked(workspaceId);
-      const rows = await run<[string]>(printStats(removed));
-      const fact = removedLinksStats(rows.map(([id]) => BigInt(id)));
-      remember(fact);
-      return fact;
+      const read = async () => removedLinksStats((await run<[string]>(printStats(removed))).map(([id]) => BigInt(id)));
+      return planCache.removedLinks.get(workspaceId) ?? planCache.removedLinks.refresh(workspaceId, read);
     },
 
     async allowedLinks(bound) {
@@ -92,7 +82,7 @@ export function createReads(
       if (links === undefined) return {};
       const query = printStats(links);
       const read = async () => allowedLinksStats((await run<[string]>(query)).map(([id]) => BigInt(id)));
-      return memory.linkSets.remembered(workspaceId, query, { read, isEager: bound.isLinkFilterSelective });
+      return planCache.linkSets.find(workspaceId, query, { read, isEager: bound.isLinkFilterSelective });
     },
 
     linkEvents(bound, facts) {

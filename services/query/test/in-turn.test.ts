@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventRoutes } from '../src/events/route.js';
 import { createInTurn } from '../src/in-turn.js';
-import { createWorkspaceMemory } from '../src/workspace-memory.js';
+import { createPlanCache } from '../src/plan-cache.js';
 import { aWorkspace, DOC_BASE, startQuery, type TestQuery, type TestWorkspace } from './test-query.js';
 
 // The route of events beside one whose reads take as long as a test wants: both go through the same queue.
@@ -30,7 +30,7 @@ beforeAll(async () => {
   const rateLimiter = createRateLimiter(client, { instanceKey: Buffer.alloc(32) });
   const clickhouse = query.database.client;
   const now = Date.now;
-  const inTurn = createInTurn({ clickhouse, memory: createWorkspaceMemory(now, () => true) });
+  const inTurn = createInTurn({ clickhouse, planCache: createPlanCache(now, () => true) });
   app = createApp({
     logger: createLogger({ name: 'test', level: 'silent' }),
     docBase: DOC_BASE,

@@ -1,3 +1,4 @@
+import { withTimeout } from '@waymark/cache';
 import { type Catalog, createCatalog } from '@waymark/catalog';
 import {
   applyQueryLogView,
@@ -40,12 +41,11 @@ const ANSWER_MS = 5000;
 
 /** Whether the stores answer at all. @throws Error naming the setting of the one that does not, without its credentials */
 async function checkStores(redis: Redis, clickhouse: ClickHouseClient): Promise<void> {
-  const silence = new Promise<never>((_resolve, reject) => {
-    setTimeout(() => reject(new Error(`no answer within ${ANSWER_MS / 1000} s`)), ANSWER_MS).unref();
-  });
   const named = async (setting: string, answer: Promise<unknown>) => {
     try {
-      await Promise.race([answer, silence]);
+      await withTimeout(answer, ANSWER_MS, () => {
+        throw new Error(`no answer within ${ANSWER_MS / 1000} s`);
+      });
     } catch (err) {
       throw new Error(`${setting}: the store cannot be used: ${err instanceof Error ? err.message : String(err)}`);
     }

@@ -36,7 +36,7 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const { redisUrl, redis, clickhouse, catalog, operations } = base;
   const closeMs = settings.shutdownDeadlineMs * CLOSE_SHARE;
   const webhookJobsOf = createEventFollower({ catalog });
-  const onInserted = ({ kind, rows }: InsertedBatch) => void catalog.announceCounted(kind, rows);
+  const onInserted = ({ kind, rows }: InsertedBatch) => void catalog.publishAffectedTotals(kind, rows);
   const onStored = operations.countGroup;
   const writer = createEventWriter({ redisUrl, clickhouse, logger, closeMs, webhookJobsOf, onInserted, onStored });
   const deliveries = startDeliveries(logger, settings.shutdownDeadlineMs * DELIVERIES_SHARE);

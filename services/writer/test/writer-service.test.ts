@@ -82,10 +82,10 @@ describe('the writer process', () => {
     const spoolDirectory = await mkdtemp(join(tmpdir(), 'waymark-writer-'));
     const producer = createEventProducer({ redisUrl: redis.url, spoolDirectory, logger, clickDeadlineMs: 10_000 });
     const [workspaceId, linkId] = [formatResourceId('workspace', '7'), formatResourceId('link', '11')];
-    const known = async () => (await catalog.links.knownCounters(workspaceId, [linkId])).get(linkId)?.clicks ?? 0;
+    const known = async () => (await catalog.links.cachedCounters(workspaceId, [linkId])).get(linkId)?.clicks ?? 0;
     try {
       await waitFor(() => producer.ping().then(() => true), { what: 'the producer' });
-      await waitFor(catalog.isHearing, { what: 'the catalog to hear' });
+      await waitFor(catalog.isSubscribed, { what: 'the catalog to hear' });
       for (const count of [1, 2, 3]) {
         expect(await known()).toBe(count - 1);
         const timestampMs = Date.now();

@@ -1,14 +1,7 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { analyticsQuerySchema, eventsQuerySchema } from '@waymark/contract';
-import { bind, bindAnalytics, parse, parseAnalytics, parseCursor } from '@waymark/event-query';
-import {
-  createReads,
-  createWorkspaceMemory,
-  type Reads,
-  readGroups,
-  readPage,
-  type WorkspaceMemory,
-} from '@waymark/query';
+import { bind, bindAnalytics, parseCursor, parse, parseAnalytics } from '@waymark/event-query';
+import { createPlanCache, createReads, type PlanCache, type Reads, readGroups, readPage } from '@waymark/query';
 import type { KnownWorkspace } from './dataset/generate.js';
 import { END_MS, START_MS } from './dataset/world.js';
 import type { Family } from './families/event-families.js';
@@ -19,10 +12,10 @@ const now = () => END_MS;
 /** Asks one system a question and gives how many rows it answered. */
 export type Ask = (family: Family) => Promise<number>;
 
-function readsOf(client: ClickHouseClient, workspace: KnownWorkspace, memory = createWorkspaceMemory(now, () => true)) {
+function readsOf(client: ClickHouseClient, workspace: KnownWorkspace, planCache = createPlanCache(now, () => true)) {
   const { signal } = new AbortController();
   const caller = { endpoint: 'bench', workspaceId: workspace.publicId, requestId: 'bench', signal };
-  return createReads({ clickhouse: client, memory }, caller);
+  return createReads({ clickhouse: client, planCache }, caller);
 }
 
 function scopeOf({ publicId, rank }: KnownWorkspace) {
@@ -44,23 +37,23 @@ export function askForPages(client: ClickHouseClient, workspace: KnownWorkspace)
 }
 
 /** Of workspaces what is known otherwise, of lists nothing. */
-function memoryWithoutLists(): WorkspaceMemory {
-  const memory = createWorkspaceMemory(now, () => true);
-  const { eventsEver, linkSets } = memory;
+function planCacheWithoutLists(): PlanCache {
+  const planCache = createPlanCache(now, () => true);
+  const { eventCounts, linkSets } = planCache;
   return {
-    ...memory,
+    ...planCache,
     pageEdges: { of: () => ({ near: undefined, remember: () => undefined }) },
-    linkSets: { ...linkSets, remembered: async (_workspaceId, _query, { read, isEager }) => (isEager ? read() : {}) },
-    eventsEver: {
-      ...eventsEver,
-      get: (key) => (/\/(clicks|leads|sales)$/.test(key) ? eventsEver.get(key) : undefined),
+    linkSets: { ...linkSets, find: async (_workspaceId, _query, { read, isEager }) => (isEager ? read() : {}) },
+    eventCounts: {
+      ...eventCounts,
+      get: (key) => (/\/(clicks|leads|sales)$/.test(key) ? eventCounts.get(key) : undefined),
     },
   };
 }
 
 /** The same of lists that nobody asked for before: where their first pages lie and which links they have is not known. */
 export function askForNewLists(client: ClickHouseClient, workspace: KnownWorkspace): Ask {
-  return pagesOf(readsOf(client, workspace, memoryWithoutLists()), workspace);
+  return pagesOf(readsOf(client, workspace, planCacheWithoutLists()), workspace);
 }
 
 /** Reads groups as the query service does. */

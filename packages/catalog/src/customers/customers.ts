@@ -78,7 +78,7 @@ export function createCustomers(store: RecordStore<CustomerRecord>, parts: Custo
     counters: parts.counters.customers,
 
     /** The same, without those of the last moment. */
-    knownCounters: parts.counters.known.customers,
+    cachedCounters: parts.counters.cached.customers,
 
     /** The customer object of every response. */
     toCustomer(record: CustomerRecord, totals: CustomerTotals = NO_CUSTOMER_TOTALS): Customer {

@@ -71,7 +71,7 @@ export function createDomains(
     freshBySlug: (slug: string): DomainRecord | undefined => domains.freshByName(domainHost(slug), hotRead),
 
     /** The domain that links get when they name none. */
-    primary: createPrimaryDomains(domains),
+    primary: createPrimaryDomains(domains, parts.now),
 
     toDomain: domainObject,
   };

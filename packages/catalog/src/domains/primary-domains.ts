@@ -1,18 +1,24 @@
-import { createDataLoader } from '@waymark/cache';
-import { LRUCache } from 'lru-cache';
+import { createDataLoader, createTrackedCache } from '@waymark/cache';
 import type { DomainRecord } from '../model/record-schemas.js';
 import type { RecordStore } from '../store/record-store.js';
 
-const WORKSPACES_KEPT = 10_000;
-const KEPT_MS = 1_000;
+const WORKSPACES_MAX = 10_000;
+const TTL_MS = 1_000;
 const READS_AT_ONCE = 4;
 
 /**
- * Finds the domain that links get when they name none: the primary one, or the oldest of the others while that is archived: every such creation asks. Which domain that is, is kept for a second, and
- * believed only as long as the domain's record says so, which is told of every change, here before its answer.
+ * Finds the domain of links that name none: the primary one, or the oldest of the others while that is archived. Which one it is, is
+ * cached for a second, and used only while the domain's record, which every change evicts, still says so.
  */
-export function createPrimaryDomains({ get, table }: Pick<RecordStore<DomainRecord>, 'get' | 'table'>) {
-  const idsByWorkspace = new LRUCache<string, string>({ max: WORKSPACES_KEPT, ttl: KEPT_MS });
+export function createPrimaryDomains(
+  { get, table }: Pick<RecordStore<DomainRecord>, 'get' | 'table'>,
+  now: () => number,
+) {
+  const idsByWorkspace = createTrackedCache<string>({
+    bound: { entriesMax: WORKSPACES_MAX },
+    ttlMs: TTL_MS,
+    now,
+  });
 
   const look = createDataLoader<string, DomainRecord>({
     identify: (workspaceId) => workspaceId,
@@ -31,10 +37,10 @@ export function createPrimaryDomains({ get, table }: Pick<RecordStore<DomainReco
 
   return async (workspaceId: string): Promise<DomainRecord | undefined> => {
     const id = idsByWorkspace.get(workspaceId);
-    const known = id === undefined ? undefined : await get(workspaceId, id);
-    if (known?.primary && !known.archived) return known;
+    const cached = id === undefined ? undefined : await get(workspaceId, id);
+    if (cached?.primary && !cached.archived) return cached;
     const found = await look(workspaceId);
-    if (found === undefined) idsByWorkspace.delete(workspaceId);
+    if (found === undefined) idsByWorkspace.evict(workspaceId);
     else idsByWorkspace.set(workspaceId, found.id);
     return found;
   };

@@ -177,7 +177,7 @@ export function createLinks(parts: LinksParts) {
     counters: counters.links,
 
     /** The same, without those of the last moment. */
-    knownCounters: counters.known.links,
+    cachedCounters: counters.cached.links,
 
     passwordOf,
 

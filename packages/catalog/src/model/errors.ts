@@ -1,3 +1,4 @@
+import { withTimeout } from '@waymark/cache';
 import { ApiError } from '@waymark/contract';
 
 /** What the rooms above log with; pino and Fastify loggers fit. */
@@ -17,16 +18,10 @@ export function unavailable(what: string, cause?: unknown): ApiError {
 }
 
 /** `work`, or an `unavailable` error once `limitMs` have passed; the work itself goes on. */
-export async function within<T>(work: Promise<T>, limitMs: number, what: string): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(unavailable(`${what} took longer than ${limitMs} ms`)), limitMs);
+export function within<T>(work: Promise<T>, limitMs: number, what: string): Promise<T> {
+  return withTimeout(work, limitMs, () => {
+    throw unavailable(`${what} took longer than ${limitMs} ms`);
   });
-  try {
-    return await Promise.race([work, limit]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** An insert was sent and its answer never came: its rows may be there, may come, or may never come. */

@@ -35,8 +35,8 @@ export function createPendingCustomers(redis: RedisConnections, now: () => numbe
   const parse = (text: string) => parseData(customerKind, text);
 
   /** @throws Error when Redis does not answer at once */
-  const attempt: Ask = async (command) => {
-    const answer = await redis.attempt(async (client) => ({ value: await command(client) }));
+  const tryRun: Ask = async (command) => {
+    const answer = await redis.tryRun(async (client) => ({ value: await command(client) }));
     if (answer === undefined) throw new Error('Redis does not answer');
     return answer.value;
   };
@@ -55,7 +55,7 @@ export function createPendingCustomers(redis: RedisConnections, now: () => numbe
       concurrentReadsMax: 4,
     });
   }
-  const looks = { early: createLook(attempt), late: createLook((command) => redis.insist(command)) };
+  const looks = { early: createLook(tryRun), late: createLook((command) => redis.run(command)) };
 
   async function glanceAt<T>(look: () => Promise<T | undefined>): Promise<Glance<T>> {
     try {
@@ -78,12 +78,12 @@ export function createPendingCustomers(redis: RedisConnections, now: () => numbe
     glance: (workspaceId, id) =>
       isYoung(id) ? glanceAt(() => looks.early(keyOf(workspaceId, id))) : Promise.resolve({ found: undefined }),
     read: async (workspaceId, id) => (isYoung(id) ? looks.late(keyOf(workspaceId, id)) : undefined),
-    glanceByName: (name) => glanceAt(() => claimOf(attempt, name)),
-    readByName: (name) => claimOf((command) => redis.insist(command), name),
+    glanceByName: (name) => glanceAt(() => claimOf(tryRun, name)),
+    readByName: (name) => claimOf((command) => redis.run(command), name),
 
     async readAll(workspaceId) {
       const workspace = numberOf('workspace', workspaceId);
-      const read = () => redis.insist((client) => readAllPendingCustomers(client, workspace, LISTED_MAX));
+      const read = () => redis.run((client) => readAllPendingCustomers(client, workspace, LISTED_MAX));
       let texts = await read();
       if (texts === undefined) {
         await pollUntil(async () => {

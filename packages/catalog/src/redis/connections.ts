@@ -13,11 +13,11 @@ const READY_WAIT_MS = 2000;
 /** The catalog's own connections: one with a short time-out, one with a long one, and one that subscribes. */
 export interface RedisConnections {
   /** The answer, or undefined when Redis is away, slow or failing. Never throws, never waits long: for caches. */
-  attempt<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined>;
-  /** Whether an attempt made now would not even be tried: Redis is known to be away, slow or failing. */
+  tryRun<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined>;
+  /** Whether `tryRun` would not even try now: Redis is known to be away, slow or failing. */
   isAway(): boolean;
   /** @throws ApiError 500 with `Retry-After` when Redis does not do it */
-  insist<T>(command: (redis: Redis) => Promise<T>): Promise<T>;
+  run<T>(command: (redis: Redis) => Promise<T>): Promise<T>;
   readonly subscriber: Redis;
   close(): Promise<void>;
 }
@@ -61,7 +61,7 @@ function readiness(redis: Redis): () => Promise<void> {
 export function connectRedis(template: Redis, logger: CatalogLogger): RedisConnections {
   const reader = template.duplicate({ ...COMMON, commandTimeout: READ_TIMEOUT_MS });
   const writer = template.duplicate({ ...COMMON, commandTimeout: WRITE_TIMEOUT_MS });
-  // The subscription is made anew whenever it is ready; see invalidations.ts.
+  // The subscription is made anew whenever it is ready; see the change feed.
   const subscriber = template.duplicate({ ...COMMON, autoResubscribe: false });
   const connections = [reader, writer, subscriber];
   for (const redis of connections) watch(redis, logger);
@@ -76,7 +76,7 @@ export function connectRedis(template: Redis, logger: CatalogLogger): RedisConne
   return {
     subscriber,
     isAway,
-    async attempt(command) {
+    async tryRun(command) {
       if (isAway()) return undefined;
       isTrying = hasFailed;
       try {
@@ -92,7 +92,7 @@ export function connectRedis(template: Redis, logger: CatalogLogger): RedisConne
         isTrying = false;
       }
     },
-    async insist(command) {
+    async run(command) {
       try {
         await writerReady();
         return await command(writer);

@@ -39,7 +39,7 @@ export function createLocks(redis: RedisConnections, now: () => number): Locks {
     if (names.length === 0) return;
     // A lock that cannot be freed expires.
     await redis
-      .insist((client) => Promise.all(names.map((name) => client.eval(RELEASE, 1, lockKey(name), owner))))
+      .run((client) => Promise.all(names.map((name) => client.eval(RELEASE, 1, lockKey(name), owner))))
       .catch(() => undefined);
   }
 
@@ -50,7 +50,7 @@ export function createLocks(redis: RedisConnections, now: () => number): Locks {
    * @returns how many from the first on are held
    */
   async function takeFree(names: readonly string[], owner: string): Promise<number> {
-    const answers = await redis.insist((client) =>
+    const answers = await redis.run((client) =>
       Promise.all(names.map((name) => client.set(lockKey(name), owner, 'PX', LOCK_MS, 'NX'))),
     );
     const busy = answers.findIndex((answer) => answer !== 'OK');

@@ -66,8 +66,8 @@ export function createQuotas(redis: RedisConnections, now: () => number) {
       const line = `waymark:quota:{${workspaceId}}:${what}`;
       const keys = [line, `${line}:last`, `${line}:ends`];
       const member = `${randomUUID()}|${amount}`;
-      const lineUp = () => redis.insist((client) => client.eval(LINE_UP, 3, ...keys, member, PLACE_MS));
-      const leave = () => redis.insist((client) => client.eval(LEAVE, 3, ...keys, member)).catch(() => undefined);
+      const lineUp = () => redis.run((client) => client.eval(LINE_UP, 3, ...keys, member, PLACE_MS));
+      const leave = () => redis.run((client) => client.eval(LEAVE, 3, ...keys, member)).catch(() => undefined);
 
       const untilMs = now() + WAIT_MS_MAX;
       let result: T;

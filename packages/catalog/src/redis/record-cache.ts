@@ -92,7 +92,7 @@ export function createRedisCache(redis: RedisConnections) {
     if (performance.now() - memoryCheckedMs < MEMORY_CHECK_MS) return;
     memoryCheckedMs = performance.now();
     void redis
-      .attempt((client) => client.info('memory'))
+      .tryRun((client) => client.info('memory'))
       .then((info) => {
         const used = Number(/used_memory:(\d+)/.exec(info ?? '')?.[1] ?? 0);
         const limit = Number(/maxmemory:(\d+)/.exec(info ?? '')?.[1] ?? 0);
@@ -109,7 +109,7 @@ export function createRedisCache(redis: RedisConnections) {
   return {
     /** Entries in the order of `ids`, undefined where there is none; undefined when Redis is away. */
     async readRecords(table: string, workspaceId: string, ids: readonly string[]) {
-      const texts = await redis.attempt((client) => client.mget(ids.map((id) => recordKey(table, workspaceId, id))));
+      const texts = await redis.tryRun((client) => client.mget(ids.map((id) => recordKey(table, workspaceId, id))));
       return texts?.map(parseRecord);
     },
 
@@ -118,7 +118,7 @@ export function createRedisCache(redis: RedisConnections) {
       checkMemory();
       if (isMemoryTight || records.length === 0) return;
       const values = setArguments(table, workspaceId, records, RECORD_TTL_MS);
-      await redis.attempt((client) => client.eval(SET_RECORDS, records.length, ...values));
+      await redis.tryRun((client) => client.eval(SET_RECORDS, records.length, ...values));
     },
 
     /** Before changes are written: from here on nobody serves or caches older versions from Redis. */
@@ -126,18 +126,18 @@ export function createRedisCache(redis: RedisConnections) {
       if (records.length === 0) return;
       const marks = records.map((record) => ({ ...record, data: '' }));
       const values = setArguments(table, workspaceId, marks, MARK_TTL_MS);
-      await redis.insist((client) => client.eval(SET_RECORDS, marks.length, ...values));
+      await redis.run((client) => client.eval(SET_RECORDS, marks.length, ...values));
     },
 
     /** After changes are written. */
     async putRecords(table: string, workspaceId: string, records: readonly RecordData[]): Promise<void> {
       if (isMemoryTight || records.length === 0) return;
       const values = setArguments(table, workspaceId, records, RECORD_TTL_MS);
-      await redis.insist((client) => client.eval(SET_RECORDS, records.length, ...values));
+      await redis.run((client) => client.eval(SET_RECORDS, records.length, ...values));
     },
 
     async readName(name: Name): Promise<CachedName | undefined> {
-      const text = await redis.attempt((client) => client.get(redisNameKey(name)));
+      const text = await redis.tryRun((client) => client.get(redisNameKey(name)));
       return text === undefined ? undefined : parseName(text);
     },
 
@@ -146,16 +146,16 @@ export function createRedisCache(redis: RedisConnections) {
       checkMemory();
       if (isMemoryTight) return;
       const ttlMs = owner === undefined ? UNKNOWN_TTL_MS : NAME_TTL_MS;
-      await redis.attempt((client) => client.eval(REPLACE_NAME, 1, redisNameKey(name), saw, nameValue(owner), ttlMs));
+      await redis.tryRun((client) => client.eval(REPLACE_NAME, 1, redisNameKey(name), saw, nameValue(owner), ttlMs));
     },
 
     /** After a name was written, by the holder of its lock. */
     async putName(name: Name, owner: NameOwner): Promise<void> {
-      await redis.insist((client) => client.set(redisNameKey(name), nameValue(owner), 'PX', NAME_TTL_MS));
+      await redis.run((client) => client.set(redisNameKey(name), nameValue(owner), 'PX', NAME_TTL_MS));
     },
 
     async dropName(name: Name): Promise<void> {
-      await redis.insist((client) => client.del(redisNameKey(name)));
+      await redis.run((client) => client.del(redisNameKey(name)));
     },
   };
 }

@@ -10,12 +10,12 @@ export interface Written<R extends CatalogRecord> {
 }
 
 /** Redis may restart in between: a lock's holder has the time. */
-const TELL_MS_MAX = 5_000;
+const PUBLISH_MS_MAX = 5_000;
 const PAUSE_MS = 50;
 
 /** Until it is done. What is repeated must be harmless. @throws what the last try throws */
-async function surely(work: () => Promise<unknown>): Promise<void> {
-  for (const untilMs = performance.now() + TELL_MS_MAX; ; ) {
+async function retryUntilDone(work: () => Promise<unknown>): Promise<void> {
+  for (const untilMs = performance.now() + PUBLISH_MS_MAX; ; ) {
     try {
       await work();
       return;
@@ -30,7 +30,7 @@ async function surely(work: () => Promise<unknown>): Promise<void> {
  * Brings the caches up to date: Redis while the locks are held, then, by invalidation, every process. As many round trips for a
  * hundred records of a workspace as for one. Once both are done no process answers from older copies; only then is the write answered.
  */
-export function createRecordMemory<R extends CatalogRecord>(parts: WriteParts, { kind, localRecords }: RecordParts<R>) {
+export function createCacheWrites<R extends CatalogRecord>(parts: WriteParts, { kind, localRecords }: RecordParts<R>) {
   const { cache, now } = parts;
 
   async function tryAll(work: readonly Promise<unknown>[]): Promise<void> {
@@ -39,14 +39,14 @@ export function createRecordMemory<R extends CatalogRecord>(parts: WriteParts, {
     }
   }
 
-  async function announce(written: readonly Written<R>[], isRemoved: boolean): Promise<void> {
+  async function publish(written: readonly Written<R>[], isRemoved: boolean): Promise<void> {
     if (written.length === 0) return;
     const names = written.flatMap(({ gained, lost }) => [...gained, ...lost].map(nameKey));
     const records = written.map(({ stored: { record, version } }) => ({
       ...{ table: kind.table, workspaceId: record.workspaceId, id: record.id },
       ...{ version, isRemoved },
     }));
-    await surely(() => parts.announce({ names, records }));
+    await retryUntilDone(() => parts.publish({ names, records }));
   }
 
   return {
@@ -56,13 +56,13 @@ export function createRecordMemory<R extends CatalogRecord>(parts: WriteParts, {
      * @param written records of one workspace, in the table already
      * @throws ApiError 500 with `Retry-After` when Redis stays away
      */
-    async remember(workspaceId: string, written: readonly Written<R>[]): Promise<void> {
+    async updateCaches(workspaceId: string, written: readonly Written<R>[]): Promise<void> {
       for (const { stored } of written) localRecords.put(`${workspaceId}/${stored.record.id}`, stored, now());
       const entries = written.map(({ stored: { record, version } }) => ({
         ...{ id: record.id, version },
         data: JSON.stringify(record),
       }));
-      await surely(() =>
+      await retryUntilDone(() =>
         Promise.all([
           cache.putRecords(kind.table, workspaceId, entries),
           ...written.flatMap(({ stored: { record }, gained }) =>
@@ -74,17 +74,17 @@ export function createRecordMemory<R extends CatalogRecord>(parts: WriteParts, {
     },
 
     /** To be awaited before the answer. */
-    announceWritten: (written: readonly Written<R>[]) => announce(written, false),
+    publishWritten: (written: readonly Written<R>[]) => publish(written, false),
 
     /**
      * @param removed records of one workspace, marked in the table already
      * @throws ApiError 500 with `Retry-After` when Redis stays away
      */
-    forget: (removed: readonly Written<R>[]): Promise<void> =>
-      surely(() => Promise.all(removed.flatMap(({ lost }) => lost.map(cache.dropName)))),
+    evictNames: (removed: readonly Written<R>[]): Promise<void> =>
+      retryUntilDone(() => Promise.all(removed.flatMap(({ lost }) => lost.map(cache.dropName)))),
 
     /** To be awaited before the answer. */
-    announceRemoved: (removed: readonly Written<R>[]) => announce(removed, true),
+    publishRemoved: (removed: readonly Written<R>[]) => publish(removed, true),
   };
 }
-export type RecordMemory<R extends CatalogRecord> = ReturnType<typeof createRecordMemory<R>>;
+export type CacheWrites<R extends CatalogRecord> = ReturnType<typeof createCacheWrites<R>>;

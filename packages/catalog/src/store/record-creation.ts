@@ -3,7 +3,7 @@ import type { EventRow } from '@waymark/event-format';
 import { type CatalogRecord, type Name, nameKey, nameRow, numberOf, recordRow } from '../model/entity-type.js';
 import { unavailable } from '../model/errors.js';
 import type { Lock, LockOptions } from '../redis/locks.js';
-import type { RecordMemory } from './cache-writes.js';
+import type { CacheWrites } from './cache-writes.js';
 import { createCreationQueue } from './creation-batcher.js';
 import type { NameOwners, Orphan } from './name-owners.js';
 import {
@@ -31,8 +31,8 @@ export interface Creation {
   check(): Promise<readonly Orphan[]>;
   nameRows(): EventRow[];
   insert(lock: Lock): Promise<void>;
-  remember(): Promise<void>;
-  announce(): Promise<void>;
+  updateCaches(): Promise<void>;
+  publish(): Promise<void>;
 }
 
 /**
@@ -69,9 +69,9 @@ export async function createRecords(parts: WriteParts, creations: readonly Creat
     for (const orphan of await checkAndName(parts, creations, lock, checkAll)) await orphan.remove(lock);
     await parts.commitNames.add(chosenNameRows(creations), lock.workUntilMs);
     for (const creation of creations) await creation.insert(lock);
-    await Promise.all(creations.map((creation) => creation.remember()));
+    await Promise.all(creations.map((creation) => creation.updateCaches()));
   });
-  await Promise.all(creations.map((creation) => creation.announce()));
+  await Promise.all(creations.map((creation) => creation.publish()));
 }
 
 function refuseBusy(): never {
@@ -101,7 +101,7 @@ export function createCreator<R extends CatalogRecord>(
   parts: WriteParts,
   own: RecordParts<R>,
   checkOwners: NameOwners,
-  { remember, announceWritten }: RecordMemory<R>,
+  { updateCaches, publishWritten }: CacheWrites<R>,
 ) {
   const { kind, commit } = own;
 
@@ -127,8 +127,8 @@ export function createCreator<R extends CatalogRecord>(
       },
       nameRows: () => names.map((name) => nameRow(name, rowOwner(kind, record), stored.version)),
       insert: (lock) => commit.add([recordRow(kind, stored)], lock.workUntilMs),
-      remember: () => remember(record.workspaceId, written),
-      announce: () => announceWritten(written),
+      updateCaches: () => updateCaches(record.workspaceId, written),
+      publish: () => publishWritten(written),
     };
   }
 
@@ -161,10 +161,10 @@ export function createCreator<R extends CatalogRecord>(
         lock.workUntilMs,
       );
       const rows = stored.map((one) => ({ stored: one, gained: kind.names(one.record), lost: [] }));
-      if (rows.length > 0) await remember(workspaceId, rows);
+      if (rows.length > 0) await updateCaches(workspaceId, rows);
       return rows;
     });
-    await announceWritten(written);
+    await publishWritten(written);
     return faults;
   }
 

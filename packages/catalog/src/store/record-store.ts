@@ -4,7 +4,7 @@ import type { EventRow } from '@waymark/event-format';
 import { createGroupCommit, type GroupCommit } from '../clickhouse/group-commit.js';
 import { type CatalogRecord, type Kind, recordColumns } from '../model/entity-type.js';
 import { type PendingRecords, withPending } from '../pending/pending-records.js';
-import type { CatalogChange } from '../redis/change-feed.js';
+import type { CatalogChange } from '../redis/catalog-changes.js';
 import { createLocalRecords } from './local-cache.js';
 import { createRecordList, type RecordList } from './record-list.js';
 import { createRecordReader, type ReadOptions, type RecordReader } from './record-reader.js';
@@ -73,8 +73,8 @@ export interface RecordStore<R extends CatalogRecord> extends RecordReader<R>, R
   readonly kind: Kind<R>;
   readonly table: RecordTable<R>;
   readonly lists: RecordList<R>;
-  changed(change: CatalogChange): void;
-  missed(): void;
+  onChange(change: CatalogChange): void;
+  onGap(): void;
   close(): Promise<void>;
 }
 
@@ -127,7 +127,7 @@ export function createRecordStore<R extends CatalogRecord>(
     kind,
     table,
     lists: createRecordList(kind, table, clickhouse, settings.read, pending),
-    changed({ records }) {
+    onChange({ records }) {
       const own = records.filter((record) => record.table === kind.table);
       for (const { workspaceId, id, version, isRemoved } of own) {
         const key = `${workspaceId}/${id}`;
@@ -136,7 +136,7 @@ export function createRecordStore<R extends CatalogRecord>(
       }
       if (own.length > 0) reader.outdate();
     },
-    missed() {
+    onGap() {
       localRecords.expireAll();
       reader.outdate();
     },

@@ -1,7 +1,7 @@
 import { parseResourceId } from '@waymark/contract';
 import { type CatalogRecord, type Name, nameKey, nameRow, recordRow, type Stored } from '../model/entity-type.js';
 import type { Lock } from '../redis/locks.js';
-import type { RecordMemory, Written } from './cache-writes.js';
+import type { CacheWrites, Written } from './cache-writes.js';
 import type { NameOwners } from './name-owners.js';
 import {
   checkPossible,
@@ -29,7 +29,7 @@ export function createChanger<R extends CatalogRecord>(
   parts: WriteParts,
   own: RecordParts<R>,
   checkOwners: NameOwners,
-  { remember, forget, announceWritten, announceRemoved, tryAll }: RecordMemory<R>,
+  { updateCaches, evictNames, publishWritten, publishRemoved, tryAll }: CacheWrites<R>,
 ) {
   const { kind, table, commit } = own;
 
@@ -98,7 +98,7 @@ export function createChanger<R extends CatalogRecord>(
         lock.workUntilMs,
       );
       await dropNames(written, lock);
-      await remember(workspaceId, written);
+      await updateCaches(workspaceId, written);
     });
   }
 
@@ -119,7 +119,7 @@ export function createChanger<R extends CatalogRecord>(
       if (changed.length > 0) await write(workspaceId, changed, lock);
       return { records: found.map(({ record }, index) => changes[index]?.stored.record ?? record), written: changed };
     });
-    await announceWritten(written);
+    await publishWritten(written);
     return records;
   }
 
@@ -148,10 +148,10 @@ export function createChanger<R extends CatalogRecord>(
         lock.workUntilMs,
       );
       await dropNames(marked, lock);
-      await forget(marked);
+      await evictNames(marked);
       return marked;
     });
-    await announceRemoved(removed);
+    await publishRemoved(removed);
     return removed.map(({ stored }) => stored.record);
   }
 

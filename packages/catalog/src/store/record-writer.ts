@@ -1,5 +1,5 @@
 import type { CatalogRecord } from '../model/entity-type.js';
-import { createRecordMemory } from './cache-writes.js';
+import { createCacheWrites } from './cache-writes.js';
 import { createNameOwners } from './name-owners.js';
 import { createCreator } from './record-creation.js';
 import { createChanger } from './record-updates.js';
@@ -8,7 +8,7 @@ import type { RecordParts, WriteParts } from './write-context.js';
 /** Writes one kind: creations, updates under a lock on the id, removals; one at a time or many of a workspace at once. */
 export function createRecordWriter<R extends CatalogRecord>(parts: WriteParts, own: RecordParts<R>) {
   const checkOwners = createNameOwners(own);
-  const memory = createRecordMemory(parts, own);
+  const memory = createCacheWrites(parts, own);
   return { ...createCreator(parts, own, checkOwners, memory), ...createChanger(parts, own, checkOwners, memory) };
 }
 export type RecordWriter<R extends CatalogRecord> = ReturnType<typeof createRecordWriter<R>>;

@@ -11,7 +11,7 @@ import {
   numberOf,
 } from '../model/entity-type.js';
 import { type CatalogLogger, UnknownOutcomeError, unavailable } from '../model/errors.js';
-import type { CatalogChange } from '../redis/change-feed.js';
+import type { CatalogChange } from '../redis/catalog-changes.js';
 import type { Lock, Locks } from '../redis/locks.js';
 import type { RedisCache } from '../redis/record-cache.js';
 import type { LocalNames, LocalRecords } from './local-cache.js';
@@ -52,7 +52,7 @@ export interface WriteParts {
   readonly commitNames: GroupCommit;
   readonly cache: RedisCache;
   readonly localNames: LocalNames;
-  readonly announce: (change: Partial<CatalogChange>) => Promise<void>;
+  readonly publish: (change: Partial<CatalogChange>) => Promise<void>;
   readonly logger: CatalogLogger;
   readonly now: () => number;
 }

@@ -1,6 +1,6 @@
 import { formatResourceId } from '@waymark/contract';
 import { type EventTableKind, rowIds } from '@waymark/event-format';
-import type { Counted } from '../redis/change-feed.js';
+import type { AffectedTotals } from '../redis/catalog-changes.js';
 
 /** What an insert of 20,000 rows counts is told in pieces that hold up nobody who listens. */
 const IDS_PER_ANNOUNCEMENT = 1000;
@@ -25,8 +25,8 @@ function numbersOf(kind: EventTableKind, rows: readonly string[]) {
  *
  * @param rows JSON arrays in the order of the table's columns
  */
-export function countedBy(kind: EventTableKind, rows: readonly string[]): Counted[][] {
-  const parts: Counted[][] = [];
+export function affectedTotalsOf(kind: EventTableKind, rows: readonly string[]): AffectedTotals[][] {
+  const parts: AffectedTotals[][] = [];
   let room = 0;
   for (const [workspace, { links, customers }] of numbersOf(kind, rows)) {
     const workspaceId = formatResourceId('workspace', workspace);

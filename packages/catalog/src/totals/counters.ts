@@ -3,8 +3,8 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId, parseResourceId, type ResourceKind } from '@waymark/contract';
 import { queryRows } from '../clickhouse/query-rows.js';
 import { numberOf } from '../model/entity-type.js';
-import type { CatalogChange } from '../redis/change-feed.js';
-import { createKnownTotals } from './totals-cache.js';
+import type { CatalogChange } from '../redis/catalog-changes.js';
+import { createTotalsCache, readMany } from './totals-cache.js';
 
 /** As many as a page can have. They travel in the URL of the query, 24 bytes each. */
 const IDS_PER_READ = 1000;
@@ -60,8 +60,8 @@ function isoTime(ms: number): string | null {
 }
 
 export interface CountersParts {
-  /** Whether invalidations of totals are received. */
-  readonly isHearing: () => boolean;
+  /** Whether changes of totals are received. */
+  readonly isSubscribed: () => boolean;
   readonly now: () => number;
 }
 
@@ -72,10 +72,10 @@ interface TotalsKey {
 }
 
 /**
- * Reads the totals that materialized views keep: those of the moment, or `known` ones, which lag an announcement behind. Callers
+ * Reads the totals that materialized views keep: those of the moment, or `cached` ones, which lag an insert's message behind. Callers
  * at the same moment share a read: concurrent requests for one list need the same few links.
  */
-export function createCounters(clickhouse: ClickHouseClient, { isHearing, now }: CountersParts) {
+export function createCounters(clickhouse: ClickHouseClient, { isSubscribed, now }: CountersParts) {
   function createTotals<Totals>(
     query: string,
     resource: ResourceKind,
@@ -106,16 +106,11 @@ export function createCounters(clickhouse: ClickHouseClient, { isHearing, now }:
       concurrentReadsMax: READS_MAX,
     });
 
-    /** Those without events are absent. */
-    return async (workspaceId: string, ids: readonly string[]): Promise<Map<string, Totals>> => {
-      const distinct = [...new Set(ids)];
-      const values = await Promise.all(distinct.map((id) => look({ workspaceId, id })));
-      const found = new Map<string, Totals>();
-      for (const [index, id] of distinct.entries()) {
-        const totals = values[index];
-        if (totals !== undefined) found.set(id, totals);
-      }
-      return found;
+    const readOne = (workspaceId: string, id: string) => look({ workspaceId, id });
+    return {
+      /** The totals of the moment. */
+      read: readMany(readOne),
+      cache: createTotalsCache({ readOne, isSubscribed, now }),
     };
   }
 
@@ -140,22 +135,18 @@ export function createCounters(clickhouse: ClickHouseClient, { isHearing, now }:
       firstSaleAt: isoTime(firstSaleMs),
     }),
   );
-  const known = {
-    links: createKnownTotals({ readTotals: links, isHearing, now }),
-    customers: createKnownTotals({ readTotals: customers, isHearing, now }),
-  };
   return {
-    links,
-    customers,
-    known: { links: known.links.read, customers: known.customers.read },
+    links: links.read,
+    customers: customers.read,
+    cached: { links: links.cache.read, customers: customers.cache.read },
 
-    changed({ counted }: CatalogChange): void {
-      known.links.changed(counted);
-      known.customers.changed(counted);
+    onChange({ counted }: CatalogChange): void {
+      links.cache.onChange(counted);
+      customers.cache.onChange(counted);
     },
-    missed(): void {
-      known.links.missed();
-      known.customers.missed();
+    onGap(): void {
+      links.cache.onGap();
+      customers.cache.onGap();
     },
   };
 }

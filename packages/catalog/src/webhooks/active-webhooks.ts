@@ -1,24 +1,23 @@
-import { createDataLoader } from '@waymark/cache';
+import { createDataLoader, createTrackedCache } from '@waymark/cache';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
-import { LRUCache } from 'lru-cache';
 import { queryRows } from '../clickhouse/query-rows.js';
 import { numberOf } from '../model/entity-type.js';
 import { webhookKind } from '../model/entity-types.js';
 import type { WebhookRecord } from '../model/record-schemas.js';
-import type { CatalogChange } from '../redis/change-feed.js';
+import type { CatalogChange } from '../redis/catalog-changes.js';
 import { parseData } from '../store/record-table.js';
 
-const WORKSPACES_KEPT = 10_000;
-/** Changes invalidate it; if an invalidation is lost, it is no older than that. */
-const KEPT_MS = 30_000;
+const WORKSPACES_MAX = 10_000;
+/** A fallback, in case an eviction is lost. */
+const TTL_MS = 30_000;
 const WORKSPACES_PER_READ = 1_000;
 
 export interface ActiveWebhooksParts {
   readonly clickhouse: ClickHouseClient;
   readonly read: Readonly<Record<string, number>>;
-  /** Whether invalidations are received; until then nothing is cached. */
-  readonly isHearing: () => boolean;
+  /** Whether changes of other processes are received; until then nothing is cached. */
+  readonly isSubscribed: () => boolean;
   readonly now: () => number;
 }
 
@@ -26,12 +25,13 @@ export interface ActiveWebhooksParts {
  * The webhooks of a workspace that are not disabled, cached in this process: they are read for every insert of events, and
  * almost always the answer is none.
  */
-export function createActiveWebhooks({ clickhouse, read, isHearing, now }: ActiveWebhooksParts) {
-  const kept = new LRUCache<string, { readonly webhooks: readonly WebhookRecord[]; readonly untilMs: number }>({
-    max: WORKSPACES_KEPT,
+export function createActiveWebhooks({ clickhouse, read, isSubscribed, now }: ActiveWebhooksParts) {
+  const cache = createTrackedCache<readonly WebhookRecord[]>({
+    bound: { entriesMax: WORKSPACES_MAX },
+    ttlMs: TTL_MS,
+    isUsable: isSubscribed,
+    now,
   });
-  /** What was read before a change is not kept after it. */
-  let changes = 0;
 
   const look = createDataLoader<string, WebhookRecord[]>({
     identify: (workspaceId) => workspaceId,
@@ -55,27 +55,14 @@ WHERE workspace_id IN ({workspaces:Array(UInt64)}) AND disabled = 0 ORDER BY wor
   });
 
   return {
-    async of(workspaceId: string): Promise<readonly WebhookRecord[]> {
-      const known = kept.get(workspaceId);
-      if (isHearing() && known !== undefined && known.untilMs > now()) return known.webhooks;
-      const [changesBefore, untilMs] = [changes, now() + KEPT_MS];
-      const webhooks = (await look(workspaceId)) ?? [];
-      if (changes === changesBefore) kept.set(workspaceId, { webhooks, untilMs });
-      return webhooks;
+    of: (workspaceId: string): Promise<readonly WebhookRecord[]> =>
+      cache.load(workspaceId, async () => (await look(workspaceId)) ?? []),
+
+    onChange({ records }: CatalogChange): void {
+      for (const { table, workspaceId } of records) if (table === webhookKind.table) cache.evict(workspaceId);
     },
 
-    changed({ records }: CatalogChange): void {
-      for (const { table, workspaceId } of records) {
-        if (table !== webhookKind.table) continue;
-        changes += 1;
-        kept.delete(workspaceId);
-      }
-    },
-
-    missed(): void {
-      changes += 1;
-      kept.clear();
-    },
+    onGap: cache.clear,
   };
 }
 export type ActiveWebhooks = ReturnType<typeof createActiveWebhooks>;

@@ -1,17 +1,17 @@
+import { createTrackedCache } from '@waymark/cache';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { ApiError } from '@waymark/contract';
-import { LRUCache } from 'lru-cache';
 import { queryRows } from '../clickhouse/query-rows.js';
 import { numberOf } from '../model/entity-type.js';
 import type { WorkspaceRecord } from '../model/record-schemas.js';
 import { workspaceLimits } from './workspaces.js';
 
-const WORKSPACES_KEPT = 10_000;
+const WORKSPACES_MAX = 10_000;
 /** Recording never stops at the limit, so a count of this age is exact enough to refuse reads. */
-const KNOWN_MS = 30_000;
-/** Where telling has to stop at the limit, a count near it is not older than this. */
-const KNOWN_NEAR_MS = 1_000;
-/** What a busy workspace may track while a count is kept: below its limit by so many, or by such a part, it is near. */
+const TTL_MS = 30_000;
+/** For callers that stop at the limit, a count near it is not older than this. */
+const NEAR_TTL_MS = 1_000;
+/** What a busy workspace may track while a count is cached: below its limit by so many, or by such a part, it is near. */
 const NEAR_EVENTS = 10_000;
 const NEAR_PART = 0.1;
 
@@ -51,30 +51,23 @@ export function createEventUsage(
   settings: Readonly<Record<string, number>>,
   now: () => number,
 ): EventUsage {
-  // A key is a workspace and a month: a count must not outlive its month.
-  const counts = new LRUCache<string, number>({
-    max: WORKSPACES_KEPT,
-    ttl: KNOWN_MS,
-    // The clock is not the cache's own: none of its readings is kept.
-    perf: { now },
-    ttlResolution: 0,
-    async fetchMethod(key) {
-      const [workspaceId = '', month = ''] = key.split('/');
-      const rows = await queryRows<[string]>(clickhouse, {
-        query: EVENTS_SINCE,
-        parameters: { workspace: numberOf('workspace', workspaceId), since: `${month}-01 00:00:00` },
-        settings,
-      });
-      return Number(rows[0]?.[0] ?? 0);
-    },
-  });
+  const cache = createTrackedCache<number>({ bound: { entriesMax: WORKSPACES_MAX }, ttlMs: TTL_MS, now });
+
+  async function read(workspaceId: string, month: string): Promise<number> {
+    const rows = await queryRows<[string]>(clickhouse, {
+      query: EVENTS_SINCE,
+      parameters: { workspace: numberOf('workspace', workspaceId), since: `${month}-01 00:00:00` },
+      settings,
+    });
+    return Number(rows[0]?.[0] ?? 0);
+  }
 
   const thisMonth: EventUsage['thisMonth'] = async (workspaceId, limit) => {
-    const key = `${workspaceId}/${new Date(now()).toISOString().slice(0, 7)}`;
-    const count = (await counts.fetch(key)) ?? 0;
-    const ageMs = KNOWN_MS - counts.getRemainingTTL(key);
-    if (limit === undefined || !isNear(count, limit) || ageMs <= KNOWN_NEAR_MS) return count;
-    return (await counts.fetch(key, { forceRefresh: true })) ?? 0;
+    const month = new Date(now()).toISOString().slice(0, 7);
+    // The month is part of the key: a count must not outlive it.
+    const count = (maxAgeMs: number) => cache.load(`${workspaceId}/${month}`, () => read(workspaceId, month), maxAgeMs);
+    const events = await count(TTL_MS);
+    return limit !== undefined && isNear(events, limit) ? count(NEAR_TTL_MS) : events;
   };
 
   return {

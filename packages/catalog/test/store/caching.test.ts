@@ -15,7 +15,7 @@ beforeAll(async () => {
   stores = await startStores();
   catalog = stores.catalog();
   connections = connectRedis(stores.client, { warn: () => undefined });
-  await waitFor(async () => (await connections.attempt((redis) => redis.ping())) === 'PONG', { what: 'Redis' });
+  await waitFor(async () => (await connections.tryRun((redis) => redis.ping())) === 'PONG', { what: 'Redis' });
 });
 afterEach(() => vi.restoreAllMocks());
 afterAll(async () => {
@@ -32,7 +32,7 @@ function aTimelessCatalog(): Catalog {
 /** The same catalog, once it may use copies of its own. */
 async function hearing(instance: Catalog): Promise<Catalog> {
   await connected(instance, stores.client);
-  await waitFor(instance.isHearing, { what: 'the right to use copies' });
+  await waitFor(instance.isSubscribed, { what: 'the right to use copies' });
   return instance;
 }
 

@@ -60,13 +60,13 @@ describe.each(['refusing', 'hanging'] as const)('while Redis is %s', (state) => 
   it('nothing is believed that only an announcement clears, and again when it is back', async () => {
     const { gated, redis, close } = await aGatedCatalog();
     try {
-      await waitFor(gated.isHearing, { what: 'the catalog to hear' });
+      await waitFor(gated.isSubscribed, { what: 'the catalog to hear' });
       redis.set(state);
-      await waitFor(() => !gated.isHearing(), { what: 'the catalog to notice' });
+      await waitFor(() => !gated.isSubscribed(), { what: 'the catalog to notice' });
       // What hung is cut in the end.
       redis.set('refusing');
       redis.set('open');
-      await waitFor(gated.isHearing, { what: 'the catalog to hear again' });
+      await waitFor(gated.isSubscribed, { what: 'the catalog to hear again' });
     } finally {
       await close();
     }
@@ -113,12 +113,12 @@ it('connections to Redis that are dead without having ended are made anew, and c
   const timeless = Date.now();
   const abandoned = await connected(stores.catalog({ redis: client, now: () => timeless }), stores.client);
   const url = async () => (await abandoned.links.findByAddress(host, 'abandoned'))?.url;
-  await waitFor(abandoned.isHearing, { what: 'the catalog to hear' });
+  await waitFor(abandoned.isSubscribed, { what: 'the catalog to hear' });
   proxy.abandon();
-  await waitFor(() => !abandoned.isHearing(), { what: 'the catalog to notice' });
+  await waitFor(() => !abandoned.isSubscribed(), { what: 'the catalog to notice' });
   const create = () => abandoned.links.create(workspace.id, { domain: host, key: 'later', url: 'https://a.com' });
   await waitFor(create, { what: 'a create', timeoutMs: 30_000 });
-  await waitFor(abandoned.isHearing, { what: 'the catalog to hear again', timeoutMs: 30_000 });
+  await waitFor(abandoned.isSubscribed, { what: 'the catalog to hear again', timeoutMs: 30_000 });
   expect(await url()).toBe('https://one.com');
   await catalog.links.update(workspace.id, link.id, (record) => ({ ...record, url: 'https://two.com' }));
   await waitFor(async () => (await url()) === 'https://two.com', { what: 'the change' });

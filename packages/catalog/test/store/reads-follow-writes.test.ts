@@ -17,7 +17,7 @@ let reader: Catalog;
 async function aTimelessCatalog(client = stores.client): Promise<Catalog> {
   const startedMs = Date.now();
   const catalog = await connected(stores.catalog({ redis: client, now: () => startedMs }), stores.client);
-  await waitFor(catalog.isHearing, { what: 'the right to use copies' });
+  await waitFor(catalog.isSubscribed, { what: 'the right to use copies' });
   return catalog;
 }
 
@@ -203,7 +203,7 @@ describe('a process that hears nothing any more', { timeout: 60_000 }, () => {
     try {
       await cut.links.findByAddress(host, 'away');
       gate.set('refusing');
-      await waitFor(() => !cut.isHearing(), { what: 'the end to be noticed' });
+      await waitFor(() => !cut.isSubscribed(), { what: 'the end to be noticed' });
       await writer.links.update(workspace.id, link.id, (record) => ({ ...record, url: 'https://two.com' }));
       expect((await cut.links.findByAddress(host, 'away'))?.url).toBe('https://one.com');
       expect((await cut.links.get(workspace.id, link.id))?.url).toBe('https://two.com');

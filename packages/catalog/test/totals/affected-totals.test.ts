@@ -2,7 +2,7 @@ import { createEventId, formatResourceId, parseResourceId } from '@waymark/contr
 import type { EventRow } from '@waymark/event-format';
 import { aClick, aLead, aSale, insertClicks, insertSales, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { countedBy } from '../../src/totals/affected-totals.js';
+import { affectedTotalsOf } from '../../src/totals/affected-totals.js';
 import { aWorkspace, startStores, type TestStores } from '../test-catalog.js';
 
 const text = (rows: readonly EventRow[]) => rows.map((row) => JSON.stringify(row));
@@ -16,7 +16,7 @@ function clickOf(workspaceId: string, linkId: string) {
 describe('what rows count for', () => {
   it('is the link of clicks, and the link and the customer of leads and sales, each once', () => {
     const [click, other] = [clickOf('7', '11'), clickOf('8', '12')];
-    expect(countedBy('click', text([click, clickOf('7', '11'), other]))).toEqual([
+    expect(affectedTotalsOf('click', text([click, clickOf('7', '11'), other]))).toEqual([
       [
         { workspaceId: id('workspace', 7), ids: [id('link', 11)] },
         { workspaceId: id('workspace', 8), ids: [id('link', 12)] },
@@ -27,7 +27,7 @@ describe('what rows count for', () => {
       ['lead', aLead(facts)],
       ['sale', aSale(facts)],
     ] as const) {
-      expect(countedBy(kind, text([row, row]))).toEqual([
+      expect(affectedTotalsOf(kind, text([row, row]))).toEqual([
         [{ workspaceId: id('workspace', 7), ids: [id('link', 11), id('customer', 21)] }],
       ]);
     }
@@ -35,7 +35,7 @@ describe('what rows count for', () => {
 
   it('is told in pieces of a thousand, nothing of a row that is none', () => {
     const rows = Array.from({ length: 2500 }, (_, index) => clickOf(String(index % 2), String(100 + index)));
-    const parts = countedBy('click', [...text(rows), 'no row', '[1]']);
+    const parts = affectedTotalsOf('click', [...text(rows), 'no row', '[1]']);
     expect(parts.map((part) => part.flatMap(({ ids }) => ids).length)).toEqual([1000, 1000, 500]);
     const told = parts.flat().flatMap(({ workspaceId, ids }) => ids.map((link) => `${workspaceId}/${link}`));
     const expected = rows.map((row) => `${id('workspace', String(row[0]))}/${id('link', String(row[3]))}`);
@@ -58,20 +58,20 @@ describe('known counters and totals', () => {
     const numberOf = (kind: 'workspace' | 'link' | 'customer', of: string) => parseResourceId(kind, of) ?? '';
     const click = clickOf(numberOf('workspace', workspace.id), numberOf('link', link.id));
     const sale = aSale({ click, customerId: numberOf('customer', customer.id), timestampMs: Date.now() });
-    const clicks = async () => (await reader.links.knownCounters(workspace.id, [link.id])).get(link.id)?.clicks;
+    const clicks = async () => (await reader.links.cachedCounters(workspace.id, [link.id])).get(link.id)?.clicks;
     const sales = async () =>
-      (await reader.customers.knownCounters(workspace.id, [customer.id])).get(customer.id)?.sales;
-    await waitFor(reader.isHearing, { what: 'the reader to hear' });
+      (await reader.customers.cachedCounters(workspace.id, [customer.id])).get(customer.id)?.sales;
+    await waitFor(reader.isSubscribed, { what: 'the reader to hear' });
     expect([await clicks(), await sales()]).toEqual([undefined, undefined]);
     for (const count of [1, 2, 3]) {
       const another = clickOf(numberOf('workspace', workspace.id), numberOf('link', link.id));
       await insertClicks(stores.database.client, [another]);
-      await writer.announceCounted('click', text([another]));
+      await writer.publishAffectedTotals('click', text([another]));
       await waitFor(async () => (await clicks()) === count, { what: 'the click to be counted' });
     }
     expect(await sales()).toBeUndefined();
     await insertSales(stores.database.client, [sale]);
-    await writer.announceCounted('sale', text([sale]));
+    await writer.publishAffectedTotals('sale', text([sale]));
     await waitFor(async () => (await sales()) === 1, { what: 'the sale to be counted' });
   });
 });

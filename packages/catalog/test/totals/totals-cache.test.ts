@@ -1,27 +1,36 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { createDataLoader } from '@waymark/cache';
 import { describe, expect, test } from 'vitest';
-import { createKnownTotals } from '../../src/totals/totals-cache.js';
+import { createTotalsCache } from '../../src/totals/totals-cache.js';
 
 /** Totals that a read finds one higher each time; `b` has none. */
 function aReader() {
   const reads: string[][] = [];
   let nowMs = 0;
   let gate: Promise<void> | undefined;
-  let isHearing = true;
-  const totals = createKnownTotals<number>({
-    readTotals: async (_workspaceId, ids) => {
-      reads.push([...ids]);
+  let isSubscribed = true;
+  const look = createDataLoader<readonly [workspaceId: string, id: string], number>({
+    identify: (key) => key.join('/'),
+    group: ([workspaceId]) => workspaceId,
+    async load(keys) {
+      reads.push(keys.map(([, id]) => id));
       const value = reads.length;
       await gate;
-      return new Map(ids.filter((id) => id !== 'b').map((id) => [id, value]));
+      return new Map(keys.filter(([, id]) => id !== 'b').map((key) => [key.join('/'), value]));
     },
-    isHearing: () => isHearing,
+    batchSizeMax: 100,
+    concurrentReadsMax: 10,
+  });
+  const totals = createTotalsCache<number>({
+    readOne: (workspaceId, id) => look([workspaceId, id]),
+    isSubscribed: () => isSubscribed,
     now: () => nowMs,
   });
   return {
     ...totals,
     reads,
-    hear: (does: boolean) => {
-      isHearing = does;
+    subscribe: (is: boolean) => {
+      isSubscribed = is;
     },
     pass: (ms: number) => {
       nowMs += ms;
@@ -46,7 +55,7 @@ function aReader() {
 
 const ofWorkspace = (workspaceId: string, ...ids: string[]) => [{ workspaceId, ids }];
 
-describe('known totals', () => {
+describe('cached totals', () => {
   test('are read once, those without events as well', async () => {
     const { read, reads } = aReader();
     expect(await read('ws', ['a', 'b'])).toEqual(new Map([['a', 1]]));
@@ -54,33 +63,36 @@ describe('known totals', () => {
     expect(reads).toEqual([['a', 'b'], ['c']]);
   });
 
-  test('are read again once they are announced, in their workspace', async () => {
-    const { read, reads, changed } = aReader();
+  test('are read again once their change is published, in their workspace', async () => {
+    const { read, reads, onChange } = aReader();
     for (const workspaceId of ['ws', 'other']) await read(workspaceId, ['a', 'b', 'c']);
-    changed(ofWorkspace('ws', 'a', 'b', 'd'));
+    onChange(ofWorkspace('ws', 'a', 'b', 'd'));
     expect(await read('ws', ['a', 'b', 'c'])).toEqual(new Map(Object.entries({ a: 3, c: 1 })));
     await read('other', ['a', 'b', 'c']);
     expect(reads.slice(2)).toEqual([['a', 'b']]);
   });
 
-  test('that are announced while they are read are not kept', async () => {
-    const { read, reads, changed, hold } = aReader();
+  test('that change while they are read are not cached', async () => {
+    const { read, reads, onChange, hold } = aReader();
     const open = hold();
     const reading = read('ws', ['a', 'c']);
-    changed(ofWorkspace('ws', 'a'));
+    await turn();
+    onChange(ofWorkspace('ws', 'a'));
     open();
     await reading;
     await read('ws', ['a', 'c']);
     expect(reads).toEqual([['a', 'c'], ['a']]);
   });
 
-  test('of a read that began after the announcement are kept, though an older one is still under way', async () => {
-    const { read, changed, hold } = aReader();
+  test('of a read that began after the change are cached, although an older one is still under way', async () => {
+    const { read, onChange, hold } = aReader();
     const openFirst = hold();
     const first = read('ws', ['a']);
-    changed(ofWorkspace('ws', 'a'));
+    await turn();
+    onChange(ofWorkspace('ws', 'a'));
     const openSecond = hold();
     const second = read('ws', ['a']);
+    await turn();
     openSecond();
     expect((await second).get('a')).toBe(2);
     openFirst();
@@ -88,19 +100,20 @@ describe('known totals', () => {
     expect((await read('ws', ['a'])).get('a')).toBe(2);
   });
 
-  test('are all read again when announcements may have been missed, those being read not kept', async () => {
-    const { read, reads, missed, hold } = aReader();
+  test('are all read again when changes may have been missed, and those being read are not cached', async () => {
+    const { read, reads, onGap, hold } = aReader();
     await read('ws', ['a']);
     const open = hold();
     const reading = read('ws', ['c']);
-    missed();
+    await turn();
+    onGap();
     open();
     await reading;
     await read('ws', ['a', 'c']);
     expect(reads.at(-1)).toEqual(['a', 'c']);
   });
 
-  test('are believed for ten seconds', async () => {
+  test('are used for ten seconds', async () => {
     const { read, reads, pass } = aReader();
     await read('ws', ['a']);
     pass(9_999);
@@ -110,7 +123,7 @@ describe('known totals', () => {
     expect((await read('ws', ['a'])).get('a')).toBe(2);
   });
 
-  test('of a read that failed are asked for again', async () => {
+  test('of a read that failed are read again', async () => {
     const { read, fail } = aReader();
     const work = fail(new Error('away'));
     await expect(read('ws', ['a'])).rejects.toThrow('away');
@@ -118,13 +131,13 @@ describe('known totals', () => {
     expect((await read('ws', ['a'])).get('a')).toBe(2);
   });
 
-  test('are read each time while announcements do not arrive', async () => {
-    const { read, reads, hear } = aReader();
+  test('are read each time while changes are not received', async () => {
+    const { read, reads, subscribe } = aReader();
     await read('ws', ['a']);
-    hear(false);
+    subscribe(false);
     for (let time = 0; time < 2; time++) await read('ws', ['a', 'c']);
     expect(reads).toEqual([['a'], ['a', 'c'], ['a', 'c']]);
-    hear(true);
+    subscribe(true);
     expect((await read('ws', ['a'])).get('a')).toBe(1);
   });
 });

@@ -1,3 +1,5 @@
+import { withTimeout } from '@waymark/cache';
+
 /** Redis did not respond in time. The command may still be carried out. */
 export class DeadlineError extends Error {
   constructor(what: string, milliseconds: number) {
@@ -7,20 +9,10 @@ export class DeadlineError extends Error {
 }
 
 /** Settles like `work`, or rejects with a {@link DeadlineError} after the timeout. A later result is ignored. */
-export async function withinMs<T>(work: Promise<T>, milliseconds: number, what: string): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(
-      // If this process was paused, the reply may be waiting in the socket; setImmediate lets it be read first.
-      () => setImmediate(() => reject(new DeadlineError(what, milliseconds))),
-      Math.max(0, milliseconds),
-    );
+export function withinMs<T>(work: Promise<T>, milliseconds: number, what: string): Promise<T> {
+  return withTimeout(work, milliseconds, () => {
+    throw new DeadlineError(what, milliseconds);
   });
-  try {
-    return await Promise.race([work, timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** Waits. Resolves early, without an error, when `signal` is aborted. */

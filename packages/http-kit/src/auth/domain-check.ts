@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { domainToASCII } from 'node:url';
+import { createTrackedCache } from '@waymark/cache';
 import { API_READ, type Catalog } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
 import type { RateLimiter } from '@waymark/rate-limit';
-import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { App } from '../server/app.js';
 
@@ -37,7 +37,12 @@ const querySchema = z.object({
 });
 
 function createDomainCheck({ catalog, rateLimiter, defaultDomain }: DomainCheckDeps) {
-  const recentNames = new LRUCache<string, true>({ max: CACHED_NAMES_MAX });
+  /** Names that are not counted again, and whether they are registered. */
+  const recentNames = createTrackedCache<boolean>({
+    bound: { entriesMax: CACHED_NAMES_MAX },
+    ttlMs: (registered) => (registered ? REGISTERED_TTL_MS : UNREGISTERED_TTL_MS),
+    now: () => performance.now(),
+  });
   const ownHost = defaultDomain?.replace(/:\d+$/, '');
 
   /** Finds the domain as a redirect does: without `www.` first, then as given. */
@@ -63,7 +68,7 @@ function createDomainCheck({ catalog, rateLimiter, defaultDomain }: DomainCheckD
    * @throws ApiError rate_limit_exceeded; internal_server_error while neither store is available
    */
   return async (host: string): Promise<boolean> => {
-    const first = recentNames.has(host)
+    const first = recentNames.get(host) !== undefined
       ? undefined
       : await rateLimiter.take('first-question', 'domain-check', NEW_NAMES_MAX, WINDOW_SECONDS);
     const isFlood = first?.allowed === false;
@@ -74,7 +79,7 @@ function createDomainCheck({ catalog, rateLimiter, defaultDomain }: DomainCheckD
         retryAfterSeconds: first.retryAfterSeconds,
       });
     }
-    recentNames.set(host, true, { ttl: registered ? REGISTERED_TTL_MS : UNREGISTERED_TTL_MS });
+    recentNames.set(host, registered);
     return registered;
   };
 }

@@ -1,3 +1,4 @@
+import { withTimeout } from '@waymark/cache';
 import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
 
@@ -18,23 +19,13 @@ interface Readiness {
   readonly checks: Readonly<Record<string, 'ok' | 'failed'>>;
 }
 
-async function withinTimeout(check: () => Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer in ${CHECK_TIMEOUT_MS} ms`)), CHECK_TIMEOUT_MS);
-  });
-  try {
-    await Promise.race([check(), timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
 async function runChecks(app: FastifyInstance, checks: ReadinessChecks): Promise<Readiness> {
   const results = await Promise.all(
     Object.entries(checks).map(async ([name, check]) => {
       try {
-        await withinTimeout(check);
+        await withTimeout(check(), CHECK_TIMEOUT_MS, () => {
+          throw new Error(`no answer in ${CHECK_TIMEOUT_MS} ms`);
+        });
         return [name, 'ok'] as const;
       } catch (err) {
         app.log.warn({ err, check: name }, 'not ready');

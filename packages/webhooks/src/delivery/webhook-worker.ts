@@ -1,3 +1,4 @@
+import { withTimeout } from '@waymark/cache';
 import type { Catalog } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import {
@@ -106,13 +107,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
   return {
     async close() {
       isClosing = true;
-      const closed = worker.close();
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, options.closeMs ?? CLOSE_MS);
-      });
-      await Promise.race([closed, late]);
-      clearTimeout(timer);
+      await withTimeout(worker.close(), options.closeMs ?? CLOSE_MS, () => undefined);
       // Jobs that are not over are taken over by others when their locks expire.
       await worker.close(true);
       await log.close();

@@ -19,9 +19,9 @@ export interface EventRouteParts {
 /** `GET /events`. */
 export async function eventRoutes(app: App, parts: EventRouteParts): Promise<void> {
   const { catalog, inTurn, now } = parts;
-  const links = createReadAhead(catalog.links.knownCounters, catalog.links.counters);
+  const links = createReadAhead(catalog.links.cachedCounters, catalog.links.counters);
   const texts = createPageTexts(catalog);
-  const customers = createReadAhead(catalog.customers.knownCounters, catalog.customers.counters);
+  const customers = createReadAhead(catalog.customers.cachedCounters, catalog.customers.counters);
   app.get(
     '/events',
     {

@@ -80,7 +80,7 @@ describe('GET /events while events are stored', () => {
   });
 
   test('a link with an event of the last minute on the page has its counters of the moment, announced or not', async () => {
-    await waitFor(query.catalog.isHearing, { what: 'the catalog to hear' });
+    await waitFor(query.catalog.isSubscribed, { what: 'the catalog to hear' });
     const link = await workspace.aLink({ key: 'young' });
     const customer = await workspace.aCustomer({ externalId: 'young' });
     const click = workspace.click(link, 0);

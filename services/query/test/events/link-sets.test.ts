@@ -3,25 +3,25 @@ import { eventsQuerySchema } from '@waymark/contract';
 import { bind, parse } from '@waymark/event-query';
 import { waitFor } from '@waymark/test-kit';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createReads, createWorkspaceMemory } from '../../src/index.js';
+import { createPlanCache, createReads } from '../../src/index.js';
 import { createLinkSets } from '../../src/link-sets.js';
-import { kindKey } from '../../src/workspace-memory.js';
+import { kindKey } from '../../src/plan-cache.js';
 import { aWorkspace, startQuery } from '../test-query.js';
 
 const QUERY = { sql: 'SELECT id FROM links WHERE tenant_id = {p0:String}', params: { p0: 'a' }, settings: {} };
 
 /** Sets whose reads find one link more each time. */
-function aMemory() {
+function aCache() {
   let nowMs = 0;
   let reads = 0;
-  let isHearing = true;
-  const sets = createLinkSets({ isHearing: () => isHearing, now: () => nowMs });
+  let isSubscribed = true;
+  const sets = createLinkSets({ isSubscribed: () => isSubscribed, now: () => nowMs });
   const found = (count: number) => ({ allowedLinks: Array.from({ length: count }, (_, index) => BigInt(index)) });
   return {
     sets,
     found,
-    hear: (does: boolean) => {
-      isHearing = does;
+    subscribe: (is: boolean) => {
+      isSubscribed = is;
     },
     pass: (ms: number) => {
       nowMs += ms;
@@ -31,7 +31,7 @@ function aMemory() {
         reads += 1;
         return found(reads);
       };
-      return (await sets.remembered(workspaceId, query, { read, isEager })).allowedLinks?.length;
+      return (await sets.find(workspaceId, query, { read, isEager })).allowedLinks?.length;
     },
   };
 }
@@ -42,51 +42,51 @@ const change = (table: string, workspaceId = 'ws') => ({
   counted: [],
 });
 
-test('a set is asked for once, of each workspace and value its own', async () => {
-  const { links } = aMemory();
+test('a set is read once, of each workspace and value its own', async () => {
+  const { links } = aCache();
   expect([await links(), await links()]).toEqual([1, 1]);
   expect(await links('other')).toBe(2);
   expect(await links('ws', { ...QUERY, params: { p0: 'b' } })).toBe(3);
   expect(await links()).toBe(1);
 });
 
-test('a set that may be large is asked for when it is wanted again', async () => {
-  const { links, sets, pass } = aMemory();
+test('a set that may be large is read the second time that it is needed', async () => {
+  const { links, sets, pass } = aCache();
   const large = () => links('ws', QUERY, false);
   expect([await large(), await large(), await large()]).toEqual([undefined, 1, 1]);
-  sets.changed(change(LINKS_TABLE));
+  sets.onChange(change(LINKS_TABLE));
   expect([await large(), await large()]).toEqual([undefined, 2]);
   pass(10_000);
   expect([await large(), await large()]).toEqual([undefined, 3]);
 });
 
 test.each([LINKS_TABLE, PARTNERS_TABLE])(
-  'a change in %s is a reason to ask again, in that workspace',
+  'a change in %s makes the next call read again, in that workspace',
   async (table) => {
-    const { links, sets } = aMemory();
+    const { links, sets } = aCache();
     for (const workspaceId of ['ws', 'other']) await links(workspaceId);
-    sets.changed(change('customers'));
+    sets.onChange(change('customers'));
     expect(await links()).toBe(1);
-    sets.changed(change(table));
+    sets.onChange(change(table));
     expect([await links(), await links('other')]).toEqual([3, 2]);
   },
 );
 
-test('a set that was asked for before a change is not kept after it', async () => {
-  const { links, sets, found } = aMemory();
+test('a set that was read from before a change is not cached', async () => {
+  const { links, sets, found } = aCache();
   let answer = (_set: ReturnType<typeof found>) => {};
   const read = () => new Promise<ReturnType<typeof found>>((resolve) => (answer = resolve));
-  const asked = sets.remembered('ws', QUERY, { read, isEager: true });
-  sets.changed(change(LINKS_TABLE));
+  const asked = sets.find('ws', QUERY, { read, isEager: true });
+  sets.onChange(change(LINKS_TABLE));
   answer(found(7));
   expect((await asked).allowedLinks).toHaveLength(7);
   expect(await links()).toBe(1);
 });
 
-test('nothing is believed when changes may have been missed, nor for more than ten seconds', async () => {
-  const { links, sets, pass } = aMemory();
+test('nothing is used when changes may have been missed, nor for more than ten seconds', async () => {
+  const { links, sets, pass } = aCache();
   await links();
-  sets.missed();
+  sets.onGap();
   expect(await links()).toBe(2);
   pass(9_999);
   expect(await links()).toBe(2);
@@ -94,13 +94,13 @@ test('nothing is believed when changes may have been missed, nor for more than t
   expect(await links()).toBe(3);
 });
 
-test('nothing is remembered while changes are not told', async () => {
-  const { links, hear } = aMemory();
+test('nothing is cached while changes are not received', async () => {
+  const { links, subscribe } = aCache();
   const large = () => links('ws', QUERY, false);
   await links();
-  hear(false);
+  subscribe(false);
   expect([await links(), await links(), await large()]).toEqual([2, 3, undefined]);
-  hear(true);
+  subscribe(true);
   expect(await links()).toBe(1);
 });
 
@@ -109,19 +109,19 @@ test('in a workspace with many events a tenant’s links are read again after ev
   onTestFinished(() => query.close());
   const { catalog, database } = query;
   const workspace = await aWorkspace(query);
-  const memory = createWorkspaceMemory(Date.now, () => true);
-  catalog.watch(memory);
-  memory.eventsEver.asked(kindKey(workspace.id, 'clicks'))(2_000_000);
+  const planCache = createPlanCache(Date.now, () => true);
+  catalog.subscribe(planCache);
+  await planCache.eventCounts.refresh(kindKey(workspace.id, 'clicks'), async () => 2_000_000);
   const { signal } = new AbortController();
   const caller = { endpoint: 'test', workspaceId: workspace.id, requestId: 'test', signal };
-  const reads = createReads({ clickhouse: database.client, memory }, caller);
+  const reads = createReads({ clickhouse: database.client, planCache }, caller);
   const parsed = parse(eventsQuerySchema.parse({ tenantId: 't', interval: 'all' }), Date.now(), undefined);
   const bound = bind(parsed, { workspaceId: workspace.id, programId: null });
   const links = async () => (await reads.allowedLinks(bound)).allowedLinks?.length;
   const rows = vi.spyOn(database.client, 'rows');
   onTestFinished(() => rows.mockRestore());
 
-  await waitFor(catalog.isHearing, { what: 'the catalog to hear' });
+  await waitFor(catalog.isSubscribed, { what: 'the catalog to hear' });
   const [one, two] = [await workspace.aLink({ key: 'one', tenantId: 't' }), await workspace.aLink({ key: 'two' })];
   expect(await links()).toBe(1);
   rows.mockClear();
@@ -131,7 +131,7 @@ test('in a workspace with many events a tenant’s links are read again after ev
   expect(await links()).toBe(2);
   await catalog.links.removeMany(workspace.id, [one.id]);
   expect(await links()).toBe(1);
-  memory.missed();
+  planCache.onGap();
   rows.mockClear();
   expect(await links()).toBe(1);
   expect(rows).toHaveBeenCalledOnce();

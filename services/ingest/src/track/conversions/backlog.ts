@@ -1,4 +1,5 @@
-import type { QueueKind } from '@waymark/event-format';
+import { createTrackedCache } from '@waymark/cache';
+import { QUEUE_TABLES, type QueueKind } from '@waymark/event-format';
 import type { EventProducer } from '@waymark/event-queue';
 import { orUnavailable, unavailable } from '../unavailable.js';
 
@@ -14,21 +15,20 @@ export interface Backlog {
 }
 
 /** A backlog of hours does not come or go within seconds. */
-const BELIEVED_MS = 5000;
-/** What is nearly forgotten counts as forgotten. */
+const TTL_MS = 5000;
+/** A claim that expires this soon counts as expired. */
 const MARGIN_MS = 600_000;
 
 export function createBacklog(producer: Pick<EventProducer, 'oldestQueuedMs'>, now: () => number): Backlog {
-  const known = new Map<QueueKind, { readonly oldest: Promise<number | undefined>; readonly atMs: number }>();
+  const oldestByKind = createTrackedCache<number | undefined>({
+    bound: { entriesMax: Object.keys(QUEUE_TABLES).length },
+    ttlMs: TTL_MS,
+    now,
+  });
   return {
     async check(kind, ageMs) {
-      let entry = known.get(kind);
-      if (entry === undefined || now() - entry.atMs > BELIEVED_MS) {
-        entry = { oldest: producer.oldestQueuedMs(kind), atMs: now() };
-        entry.oldest.catch(() => known.delete(kind));
-        known.set(kind, entry);
-      }
-      const oldest = await orUnavailable('age of the queue', entry.oldest);
+      const loading = oldestByKind.load(kind, () => producer.oldestQueuedMs(kind));
+      const oldest = await orUnavailable('age of the queue', loading);
       if (oldest !== undefined && oldest < now() - ageMs + MARGIN_MS)
         throw unavailable(`${kind} queue is hours behind`);
     },

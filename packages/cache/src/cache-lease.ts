@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { RedisConnections } from './connections.js';
+import type { Redis } from 'ioredis';
 
 /** How long a process may use its copies without a sign that it still receives invalidations. */
 export const LEASE_MS = 1_500;
 const RENEW_EVERY_MS = 500;
 /** A process that uses no copies for so long holds no lease, and no write waits for it. */
 const IDLE_MS = 5_000;
-
-/** Who holds a lease, and until when in ms of Redis' clock. Not a cache entry: writers must find it. */
-const HOLDERS = 'waymark:catalog:holders';
 
 /** KEYS the holders; ARGV the holder and how long it holds. */
 const HOLD = `
@@ -32,6 +29,16 @@ for i = 1, #entries, 2 do
 end
 return holders`;
 
+/** The connections of a change feed. */
+export interface FeedConnections {
+  /** For subscriptions only. */
+  readonly subscriber: Redis;
+  /** The answer, or undefined when Redis is away, slow or failing. Never throws. */
+  tryRun<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined>;
+  /** @throws when Redis does not do it */
+  run<T>(command: (redis: Redis) => Promise<T>): Promise<T>;
+}
+
 /** A process that may be using copies. */
 export interface Holder {
   readonly id: string;
@@ -41,9 +48,11 @@ export interface Holder {
 /**
  * The lease on which this process answers from its own copies: it is short, and renewed for as long as the process receives
  * invalidations. A write waits for the processes that hold one, so that checking it needs no request to Redis.
+ *
+ * @param holdersKey in Redis: who holds a lease, and until when in ms of Redis' clock. Not a cache entry: writers must find it
  */
-export function createCopyLease(redis: RedisConnections) {
-  const { subscriber } = redis;
+export function createCacheLease(connections: FeedConnections, holdersKey: string) {
+  const { subscriber } = connections;
   const id = randomUUID();
   /** Another one for each subscription; undefined while there is none. */
   let subscription: symbol | undefined;
@@ -60,7 +69,7 @@ export function createCopyLease(redis: RedisConnections) {
     const [renewed, askedMs] = [subscription, performance.now()];
     isRenewing = true;
     try {
-      await redis.insist((client) => client.eval(HOLD, 1, HOLDERS, id, LEASE_MS));
+      await connections.run((client) => client.eval(HOLD, 1, holdersKey, id, LEASE_MS));
       await subscriber.ping();
       if (subscription === renewed) heldUntilMs = askedMs + LEASE_MS;
     } catch {
@@ -98,7 +107,9 @@ export function createCopyLease(redis: RedisConnections) {
 
     /** @returns those who held a lease when the message was published; @throws ApiError 500 with `Retry-After` */
     async publish(channel: string, message: string): Promise<Holder[]> {
-      const holders = await redis.insist((client) => client.eval(PUBLISH_TO_HOLDERS, 1, HOLDERS, channel, message));
+      const holders = await connections.run((client) =>
+        client.eval(PUBLISH_TO_HOLDERS, 1, holdersKey, channel, message),
+      );
       return (holders as [string, number][]).map(([holder, leftMs]) => ({ id: holder, leftMs }));
     },
 
@@ -106,7 +117,7 @@ export function createCopyLease(redis: RedisConnections) {
     async close(): Promise<void> {
       clearInterval(renewing);
       unsubscribed();
-      await redis.attempt((client) => client.zrem(HOLDERS, id));
+      await connections.tryRun((client) => client.zrem(holdersKey, id));
     },
   };
 }

@@ -1,0 +1,97 @@
+import { startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { z } from 'zod';
+import { createChangeFeed } from '../src/index.js';
+
+let redis: TestRedis;
+let client: Redis;
+beforeAll(async () => {
+  redis = await startRedis();
+  client = new Redis(redis.url);
+});
+afterAll(async () => {
+  client.disconnect();
+  await redis.stop();
+});
+
+const changeSchema = z.object({ names: z.array(z.string()) });
+type Change = z.infer<typeof changeSchema>;
+
+/** One process' part, on a subscription of its own. */
+function aProcess(subscriber: Redis) {
+  const received: Change[] = [];
+  const connections = {
+    subscriber,
+    tryRun: <T>(command: (redis: Redis) => Promise<T>) => command(client),
+    run: <T>(command: (redis: Redis) => Promise<T>) => command(client),
+  };
+  const onGap = vi.fn();
+  const feed = createChangeFeed<Change, Change>({
+    channel: 'test',
+    connections,
+    parse: (message) => changeSchema.safeParse(message).data,
+    logger: { warn: () => undefined },
+  });
+  feed.subscribe({ onChange: (change) => void received.push(change), onGap });
+  return { ...feed, received, onGap };
+}
+
+it('a change is known where it was made before anybody is answered, though the message never comes back', async () => {
+  // Never connected: nothing is received.
+  const { publish, received, close } = aProcess(new Redis(redis.url, { lazyConnect: true }));
+  await publish({ names: ['link/a/b'] });
+  await close();
+  expect(received).toEqual([{ names: ['link/a/b'] }]);
+});
+
+it('a change is known to every process that may use copies once its message returns', async () => {
+  const subscribers = Array.from({ length: 3 }, () => new Redis(redis.url));
+  const processes = subscribers.map(aProcess);
+  const [first, ...others] = processes;
+  for (const one of processes) await waitFor(one.isSubscribed, { what: 'the subscription' });
+  await Promise.all(
+    Array.from({ length: 50 }, async (_, index) => {
+      await first?.publish({ names: [`link/a/${index}`] });
+      for (const { received } of others)
+        expect(received.some(({ names }) => names[0] === `link/a/${index}`)).toBe(true);
+    }),
+  );
+  for (const one of processes) await one.close();
+  for (const subscriber of subscribers) subscriber.disconnect();
+});
+
+it('what another version announces is acknowledged: it may be any change', async () => {
+  const subscriber = new Redis(redis.url);
+  const { onGap, isSubscribed, close } = aProcess(subscriber);
+  const announcer = new Redis(redis.url);
+  const said: string[] = [];
+  announcer.on('message', (_channel, text) => said.push(text));
+  await announcer.subscribe('test:acknowledged:other');
+  await waitFor(isSubscribed, { what: 'the subscription' });
+  const gapsBefore = onGap.mock.calls.length;
+  await client.publish('test', JSON.stringify({ names: 'all of them', from: 'other', number: 7 }));
+  await waitFor(() => said.length > 0, { what: 'the acknowledgement' });
+  expect(JSON.parse(said[0] ?? '')[1]).toEqual([7]);
+  expect(onGap.mock.calls.length).toBe(gapsBefore + 1);
+  await close();
+  for (const one of [subscriber, announcer]) one.disconnect();
+});
+
+it('copies may be used for as long as pings come back, not by the subscription alone', async () => {
+  const subscriber = new Redis(redis.url);
+  const ping = vi.spyOn(subscriber, 'ping');
+  const { isSubscribed, close } = aProcess(subscriber);
+  try {
+    expect(isSubscribed()).toBe(false);
+    await waitFor(isSubscribed, { what: 'the subscription' });
+    // Five of them take longer than a subscription is believed without.
+    await waitFor(() => ping.mock.results.length >= 5, { what: 'pings', timeoutMs: 20_000 });
+    await waitFor(isSubscribed, { what: 'the last ping' });
+    subscriber.disconnect();
+    await waitFor(() => !isSubscribed(), { what: 'the end to be noticed' });
+  } finally {
+    await close();
+    subscriber.disconnect();
+  }
+});

@@ -1,0 +1,36 @@
+import { type ChangeFeed, type ChangeSubscriber, createChangeFeed } from '@waymark/cache';
+import { z } from 'zod';
+import type { CatalogLogger } from '../model/errors.js';
+import type { RedisConnections } from './connections.js';
+
+const CHANNEL = 'waymark:catalog';
+
+/** What a writer publishes to the other processes. Types of records are named by their table. */
+const changeSchema = z.object({
+  names: z.array(z.string()).default([]),
+  records: z
+    .array(
+      z.object({
+        ...{ table: z.string(), workspaceId: z.string(), id: z.string(), version: z.number() },
+        isRemoved: z.boolean().default(false),
+      }),
+    )
+    .default([]),
+  /** Links and customers with new events. */
+  counted: z.array(z.object({ workspaceId: z.string(), ids: z.array(z.string()) })).default([]),
+});
+export type CatalogChange = z.infer<typeof changeSchema>;
+/** Links and customers of a workspace whose totals have changed. */
+export type AffectedTotals = CatalogChange['counted'][number];
+export type CatalogSubscriber = ChangeSubscriber<CatalogChange>;
+export type CatalogFeed = ChangeFeed<Partial<CatalogChange>, CatalogChange>;
+
+/** The feed of all changes of the catalog, to and from every process. */
+export function createCatalogFeed(connections: RedisConnections, logger: CatalogLogger): CatalogFeed {
+  return createChangeFeed({
+    channel: CHANNEL,
+    connections,
+    parse: (message) => changeSchema.safeParse(message).data,
+    logger,
+  });
+}

@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest';
+import { createPlanCache, kindKey } from '../src/plan-cache.js';
+
+function aCache() {
+  let nowMs = 0;
+  const cache = createPlanCache(
+    () => nowMs,
+    () => true,
+  );
+  return { cache, pass: (ms: number) => (nowMs += ms) };
+}
+
+const NONE = { hasRemovedLinks: false, removedLinks: [] };
+
+function removal(table: string, isRemoved: boolean) {
+  const record = { table, workspaceId: 'ws', id: 'link_1', version: 2, isRemoved };
+  return { names: [], records: [record], counted: [] };
+}
+
+test('removed links are used for a second from when they were read', async () => {
+  const { cache, pass } = aCache();
+  const read = async () => {
+    pass(300);
+    return NONE;
+  };
+  await cache.removedLinks.refresh('ws', read);
+  pass(699);
+  expect(cache.removedLinks.get('ws')).toBe(NONE);
+  pass(1);
+  expect(cache.removedLinks.get('ws')).toBeUndefined();
+});
+
+test('removed links that are too many to be listed stay so', async () => {
+  const { cache, pass } = aCache();
+  await cache.removedLinks.refresh('ws', async () => ({ hasRemovedLinks: true }));
+  pass(365 * 86_400_000);
+  expect(cache.removedLinks.get('ws')).toEqual({ hasRemovedLinks: true });
+});
+
+test('the number of events is used for ten minutes, of each workspace and kind its own', async () => {
+  const { cache, pass } = aCache();
+  await cache.eventCounts.refresh(kindKey('ws', 'clicks'), async () => 5);
+  expect(cache.eventCounts.get(kindKey('ws', 'leads'))).toBeUndefined();
+  expect(cache.eventCounts.get(kindKey('other', 'clicks'))).toBeUndefined();
+  pass(599_999);
+  expect(cache.eventCounts.get(kindKey('ws', 'clicks'))).toBe(5);
+  pass(1);
+  expect(cache.eventCounts.get(kindKey('ws', 'clicks'))).toBeUndefined();
+});
+
+test('which links are removed is read again once one of the workspace was', async () => {
+  const { cache } = aCache();
+  for (const workspaceId of ['ws', 'other']) await cache.removedLinks.refresh(workspaceId, async () => NONE);
+  for (const change of [removal('links', false), removal('tags', true)]) cache.onChange(change);
+  expect(cache.removedLinks.get('ws')).toBe(NONE);
+  cache.onChange(removal('links', true));
+  expect(cache.removedLinks.get('ws')).toBeUndefined();
+  expect(cache.removedLinks.get('other')).toBe(NONE);
+});
+
+test('what was read from before a removal is not cached, nor anything when changes may have been missed', async () => {
+  const { cache } = aCache();
+  let answer = (_links: typeof NONE) => {};
+  const read = () => new Promise<typeof NONE>((resolve) => (answer = resolve));
+  const reading = cache.removedLinks.refresh('ws', read);
+  cache.onChange(removal('links', true));
+  answer(NONE);
+  await reading;
+  expect(cache.removedLinks.get('ws')).toBeUndefined();
+  await cache.removedLinks.refresh('ws', async () => NONE);
+  cache.onGap();
+  expect(cache.removedLinks.get('ws')).toBeUndefined();
+});
