@@ -28,6 +28,7 @@ export * from './queue/webhook-jobs.js';
 export { WORKER_SILENCE_MS_MAX } from './redis/connection.js';
 export { execute } from './redis/execute-transaction.js';
 export type { Load } from './redis/health.js';
+export { infoField, memoryOf, memoryShare, type RedisMemory } from './redis/info.js';
 export { checkRedisSettings, warnOfRedisSettings } from './redis/settings.js';
 export type { QueueLogger } from './redis/throttled-log.js';
 export { createEventWriter, type EventWriter, type EventWriterOptions } from './writer/event-writer.js';

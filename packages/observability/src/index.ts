@@ -5,7 +5,6 @@ export {
 } from './components/component-watch.js';
 export type { Turn } from './components/instance-registry.js';
 export type { ComponentStatus } from './components/service-states.js';
-export type { RedisMemory } from './components/store-answers.js';
 export { METRICS } from './metrics/metric-names.js';
 export { type MetricsRouteOptions, metricsRoute, requestCountPlugin } from './metrics/metrics-plugin.js';
 export { type Operations, type OperationsOptions, startOperations } from './operations.js';

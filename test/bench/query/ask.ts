@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { analyticsQuerySchema, eventsQuerySchema } from '@waymark/contract';
-import { bind, bindAnalytics, parseCursor, parse, parseAnalytics } from '@waymark/event-query';
+import { bind, bindAnalytics, parse, parseAnalytics, parseCursor } from '@waymark/event-query';
 import { createPlanCache, createReads, type PlanCache, type Reads, readGroups, readPage } from '@waymark/query';
 import type { KnownWorkspace } from './dataset/generate.js';
 import { END_MS, START_MS } from './dataset/world.js';

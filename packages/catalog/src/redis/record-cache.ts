@@ -1,3 +1,4 @@
+import { memoryShare } from '@waymark/event-queue';
 import { type Name, nameKey } from '../model/entity-type.js';
 import type { RedisConnections } from './connections.js';
 
@@ -94,9 +95,7 @@ export function createRedisCache(redis: RedisConnections) {
     void redis
       .tryRun((client) => client.info('memory'))
       .then((info) => {
-        const used = Number(/used_memory:(\d+)/.exec(info ?? '')?.[1] ?? 0);
-        const limit = Number(/maxmemory:(\d+)/.exec(info ?? '')?.[1] ?? 0);
-        isMemoryTight = limit > 0 && used / limit > MEMORY_SHARE_MAX;
+        isMemoryTight = memoryShare(info ?? '') > MEMORY_SHARE_MAX;
       });
   }
 

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { withinMs } from './deadline.js';
-import { memoryOf } from './info.js';
+import { memoryShare } from './info.js';
 import { type QueueLogger, throttled } from './throttled-log.js';
 
 /** What the memory use of Redis allows: above 70 % `/track` is shed, above 85 % clicks are spooled. BullMQ dead-locks at 100 %. */
@@ -22,12 +22,6 @@ export interface RedisHealth {
   /** Whether Redis answers. Before the first successful probe this waits for it; afterwards it returns at once. */
   waitUntilAnswering(milliseconds: number): Promise<boolean>;
   close(): void;
-}
-
-/** The share of its memory limit that Redis uses; 0 if it has no limit. */
-function memoryShare(info: string): number {
-  const { usedBytes, limitBytes } = memoryOf(info);
-  return limitBytes === 0 ? 0 : usedBytes / limitBytes;
 }
 
 function loadOf(share: number): Load {

@@ -68,9 +68,10 @@ function createDomainCheck({ catalog, rateLimiter, defaultDomain }: DomainCheckD
    * @throws ApiError rate_limit_exceeded; internal_server_error while neither store is available
    */
   return async (host: string): Promise<boolean> => {
-    const first = recentNames.get(host) !== undefined
-      ? undefined
-      : await rateLimiter.take('first-question', 'domain-check', NEW_NAMES_MAX, WINDOW_SECONDS);
+    const first =
+      recentNames.get(host) !== undefined
+        ? undefined
+        : await rateLimiter.take('first-question', 'domain-check', NEW_NAMES_MAX, WINDOW_SECONDS);
     const isFlood = first?.allowed === false;
     if (isFlood) await waitForBatch();
     const registered = await isRegistered(host);

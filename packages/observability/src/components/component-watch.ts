@@ -1,11 +1,12 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
+import type { RedisMemory } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import type { MetricsLogger } from '../metrics/metrics-logger.js';
 import { within } from '../within.js';
 import { type Heartbeat, startHeartbeat } from './heartbeat.js';
 import { createInstanceRegistry, HEARTBEAT_TTL_MS, type Registry, type Turn } from './instance-registry.js';
 import { type ComponentStatus, serviceStates } from './service-states.js';
-import { checkClickHouse, checkRedis, type RedisMemory } from './store-answers.js';
+import { checkClickHouse, checkRedis } from './store-answers.js';
 import { createStoreWatch, type StoreState } from './store-watch.js';
 
 export interface ComponentWatchOptions {

@@ -1,29 +1,17 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
+import { infoField, memoryOf, type RedisMemory } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import type { StoreAnswer } from './store-watch.js';
-
-export interface RedisMemory {
-  readonly usedBytes: number;
-  /** 0 = no limit. */
-  readonly limitBytes: number;
-}
-
-function infoNumber(info: string, name: string): number | undefined {
-  const text = new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1];
-  return text === undefined ? undefined : Number(text);
-}
 
 /** Version, uptime and memory of Redis. Rejects when it does not answer, and while it loads its data. */
 export async function checkRedis(
   redis: Redis,
 ): Promise<{ readonly answer: StoreAnswer; readonly memory: RedisMemory }> {
   const [server, used] = await Promise.all([redis.info('server'), redis.info('memory')]);
-  const version = /^redis_version:(\S+)/m.exec(server)?.[1] ?? 'of unknown version';
-  const answer = { uptimeSeconds: infoNumber(server, 'uptime_in_seconds'), detail: `Redis ${version}` };
-  return {
-    answer,
-    memory: { usedBytes: infoNumber(used, 'used_memory') ?? 0, limitBytes: infoNumber(used, 'maxmemory') ?? 0 },
-  };
+  const version = infoField(server, 'redis_version') ?? 'of unknown version';
+  const uptime = infoField(server, 'uptime_in_seconds');
+  const uptimeSeconds = uptime === undefined ? undefined : Number(uptime);
+  return { answer: { uptimeSeconds, detail: `Redis ${version}` }, memory: memoryOf(used) };
 }
 
 /** A server with all sessions busy still answers pings. If it does not return its uptime in this time, the next poll reads it. */

@@ -1,6 +1,6 @@
 import { migrationStatus } from '@waymark/clickhouse';
 import { maskUrl, type RunState } from '@waymark/config';
-import { type QueueDepth, queueDepths } from '@waymark/event-queue';
+import { infoField, type QueueDepth, queueDepths } from '@waymark/event-queue';
 import { type CommandResult, table } from '../output.js';
 import { connectClickHouse, connectRedis, findTarget, type Target } from '../stores.js';
 
@@ -25,22 +25,17 @@ function checkApi(target: Target) {
   });
 }
 
-/** One figure of Redis' INFO. */
-function figure(info: string, name: string): string | undefined {
-  return new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim();
-}
-
 function checkRedis(target: Target) {
   return check(async () => {
     const redis = connectRedis(target);
     try {
       const info = await redis.info();
       return {
-        version: figure(info, 'redis_version') ?? null,
-        usedMemoryBytes: Number(figure(info, 'used_memory')),
-        maxMemoryBytes: Number(figure(info, 'maxmemory')),
-        maxMemoryPolicy: figure(info, 'maxmemory_policy') ?? null,
-        appendOnly: figure(info, 'aof_enabled') === '1',
+        version: infoField(info, 'redis_version') ?? null,
+        usedMemoryBytes: Number(infoField(info, 'used_memory')),
+        maxMemoryBytes: Number(infoField(info, 'maxmemory')),
+        maxMemoryPolicy: infoField(info, 'maxmemory_policy') ?? null,
+        appendOnly: infoField(info, 'aof_enabled') === '1',
         queue: await queueDepths(redis),
       };
     } finally {
