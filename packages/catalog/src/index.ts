@@ -1,4 +1,3 @@
-export { pollUntil as lookAgain } from '@waymark/cache';
 export { type Catalog, type CatalogOptions, createCatalog } from './catalog.js';
 export { customerName, customerNameRow, customerRow, draftCustomer, type NewCustomer } from './customers/customers.js';
 export { readableName } from './customers/generated-name.js';

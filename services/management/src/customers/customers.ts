@@ -1,4 +1,5 @@
-import { type Catalog, type CustomerRecord, lookAgain } from '@waymark/catalog';
+import { pollUntil } from '@waymark/cache';
+import type { Catalog, CustomerRecord } from '@waymark/catalog';
 import { ApiError, type CreateCustomerBody, EXTERNAL_ID_PREFIX, type UpdateCustomerBody } from '@waymark/contract';
 import { type ClaimAdmin, CUSTOMER_CLAIM_MS, customerClaim, invoiceClaim, leadClaim } from '@waymark/event-queue';
 
@@ -81,7 +82,7 @@ export async function deleteCustomer(parts: CustomerParts, workspaceId: string, 
   const customer = await findCustomer(catalog, workspaceId, id);
   // The names of stored answers that mention it are made from the events that created it.
   const isWritten = async () => !(await catalog.customers.isPending(workspaceId, customer.id));
-  if (!(await isWritten())) await lookAgain(isWritten, WRITTEN);
+  if (!(await isWritten())) await pollUntil(isWritten, WRITTEN);
   const { eventNames, invoiceIds } = await catalog.customers.traces(workspaceId, customer.id);
   const forget = (externalId: string) =>
     claims.remove([
