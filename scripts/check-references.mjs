@@ -1,8 +1,10 @@
 // What the repository says must be found in the repository: comments and documents point to no text outside of it, such as a
 // section of a specification or a number of an issue. In Markdown files every relative link leads to a file and a heading, every
-// path and file in backquotes exists, and so does every command. docs/settings.md and packages/config have the same settings.
+// path and file in backquotes exists, and so does every command. docs/settings.md and packages/config have the same settings,
+// and the table of rooms in docs/architecture.md has the imports that are allowed.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import importRules from '../.dependency-cruiser.mjs';
 
 const TEXT = /\.(?:[cm]?[jt]sx?|md|sql|xml|ya?ml|sh|css|html|conf)$|Dockerfile$/;
 const OUTSIDE = /\b(?:spec(?:ification)?s? \d|(?:section|chapter) \d|issue #?\d|(?:base-)?spec\.md\b)/i;
@@ -104,6 +106,24 @@ function checkSettings() {
   }
 }
 
+/** The table of rooms has every package and service, with the imports that the linter allows. */
+function checkRooms() {
+  const text = readFileSync('docs/architecture.md', 'utf8');
+  const rows = new Map(
+    [...text.matchAll(/^\| `([\w/-]+)` \| .* \| (.*) \|$/gm)].map(([, room, imports]) => [room, imports]),
+  );
+  const allowed = importRules.forbidden.flatMap(({ comment = '' }) => {
+    const [, room, imports] = /^(\S+) may import of ours: (.*)$/.exec(comment) ?? [];
+    return room === undefined ? [] : [[room, imports]];
+  });
+  for (const [room, imports] of allowed) {
+    if (rows.get(room) !== imports) complaints.push(`docs/architecture.md: the row of ${room} must say: ${imports}`);
+  }
+  for (const service of readdirSync('services')) {
+    if (!rows.has(`services/${service}`)) complaints.push(`docs/architecture.md: has no row for services/${service}`);
+  }
+}
+
 function filesIn(folder) {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
@@ -132,6 +152,7 @@ for (const file of files) {
   }
 }
 checkSettings();
+checkRooms();
 
 for (const complaint of complaints) console.error(complaint);
 console.log(`references: ${complaints.length === 0 ? `${files.length} files` : `${complaints.length} lead nowhere`}`);
