@@ -26,14 +26,29 @@ function byDepth(sql: string): string {
   return lines.trim();
 }
 
+/** The settings of most statements. Only what differs is printed. */
+const USUAL_SETTINGS: CompiledQuery['settings'] = {
+  max_execution_time: 20,
+  max_memory_usage: 1_000_000_000,
+  max_threads: 2,
+  distributed_product_mode: 'local',
+  optimize_skip_unused_shards: 1,
+};
+
+function differences(settings: CompiledQuery['settings']): string[] {
+  const isUsual = ([name, value]: [string, unknown]) => USUAL_SETTINGS[name] === value;
+  const set = Object.entries(settings).filter((setting) => !isUsual(setting));
+  const missing = Object.keys(USUAL_SETTINGS).filter((name) => !(name in settings));
+  return [...set.map(([name, value]) => `-- set ${name} = ${value}`), ...missing.map((name) => `-- without ${name}`)];
+}
+
 function text(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? String(part) : part));
 }
 
-/** Formats a query for a readable diff: SQL by line, then parameters and settings. */
+/** Formats a query for a readable diff: SQL by line, then parameters and the settings that differ from the usual ones. */
 export function readable({ sql, params, settings }: CompiledQuery, layout: 'clause' | 'depth' = 'clause'): string {
   const lines = layout === 'clause' ? byClause(sql) : byDepth(sql);
   const values = Object.entries(params).map(([name, value]) => `-- ${name} = ${text(value)}`);
-  const options = Object.entries(settings).map(([name, value]) => `-- set ${name} = ${value}`);
-  return [lines.replace(/ \n/g, '\n'), ...values, ...options].join('\n');
+  return [lines.replace(/ \n/g, '\n'), ...values, ...differences(settings)].join('\n');
 }

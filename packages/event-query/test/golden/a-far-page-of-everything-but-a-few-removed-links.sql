@@ -10,11 +10,6 @@ SELECT count()
 -- p1 = "2026-11-21 14:30:00.000"
 -- p2 = "2026-11-21 14:30:00.250"
 -- p3 = ["6"]
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
--- set max_threads = 2
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks head
 -- set optimize_use_projections = 0
 
@@ -30,11 +25,6 @@ SELECT slot, reached - events
 -- p4 = "2026-11-21 14:29:59.999"
 -- p5 = ["6"]
 -- p6 = "3"
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
--- set max_threads = 2
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks slot
 -- set optimize_use_projections = 1
 -- set use_index_for_in_with_subqueries = 1
@@ -53,11 +43,7 @@ SELECT click_id, timestamp, link_id, payload, ip
 -- p3 = ["6"]
 -- p4 = "3"
 -- p5 = "3"
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
 -- set max_threads = 1
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks
 -- set optimize_use_projections = 0
 -- set use_index_for_in_with_subqueries = 0

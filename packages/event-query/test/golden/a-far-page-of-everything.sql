@@ -8,11 +8,6 @@ SELECT count()
 -- p0 = "500"
 -- p1 = "2026-11-21 14:30:00.000"
 -- p2 = "2026-11-21 14:30:00.250"
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
--- set max_threads = 2
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks head
 -- set optimize_use_projections = 0
 
@@ -25,11 +20,6 @@ SELECT slot, reached - events
 -- p1 = "2026-11-20 14:30:00"
 -- p2 = "2026-11-21 14:15:00"
 -- p3 = "3"
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
--- set max_threads = 2
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks slot
 
 SELECT click_id, timestamp, link_id, payload, ip
@@ -44,11 +34,7 @@ SELECT click_id, timestamp, link_id, payload, ip
 -- p2 = "2026-11-21 14:29:59.999"
 -- p3 = "3"
 -- p4 = "3"
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
 -- set max_threads = 1
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks
 -- set optimize_use_projections = 0
 -- set use_index_for_in_with_subqueries = 0

@@ -8,11 +8,6 @@ SELECT count()
 -- p0 = "500"
 -- p1 = "2026-11-21 14:20:00.000"
 -- p2 = "2026-11-21 14:28:59.000"
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
--- set max_threads = 2
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks head
 -- set optimize_use_projections = 0
 
@@ -28,11 +23,7 @@ SELECT click_id, timestamp, link_id, payload, ip
 -- p2 = "2026-11-21 14:28:59.000"
 -- p3 = "3"
 -- p4 = "3"
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
 -- set max_threads = 1
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks
 -- set optimize_use_projections = 0
 -- set use_index_for_in_with_subqueries = 0

@@ -6,11 +6,6 @@ SELECT sum(clicks)
   AND link_id IN {p1:Array(UInt64)}
 -- p0 = "500"
 -- p1 = ["1","2"]
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
--- set max_threads = 2
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks links count
 
 SELECT click_id, timestamp, link_id, payload, ip
@@ -30,11 +25,6 @@ SELECT click_id, timestamp, link_id, payload, ip
 -- p5 = "1"
 -- p6 = "100"
 -- p7 = "0"
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
--- set max_threads = 2
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks
 -- set optimize_use_projections = 0
 -- set use_index_for_in_with_subqueries = 0

@@ -6,11 +6,6 @@ SELECT sum(clicks)
   AND slot <= {p1:DateTime('UTC')}
 -- p0 = "500"
 -- p1 = "2106-02-07 06:28:15"
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
--- set max_threads = 2
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks count
 
 SELECT click_id, timestamp, link_id, payload, ip
@@ -27,11 +22,6 @@ SELECT click_id, timestamp, link_id, payload, ip
 -- p3 = ["1"]
 -- p4 = "100"
 -- p5 = "0"
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
--- set max_threads = 2
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks
 -- set optimize_use_projections = 0
 -- set use_index_for_in_with_subqueries = 0

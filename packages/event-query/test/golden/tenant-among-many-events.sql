@@ -6,11 +6,6 @@ SELECT sum(clicks)
   AND slot <= {p1:DateTime('UTC')}
 -- p0 = "500"
 -- p1 = "2106-02-07 06:28:15"
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
--- set max_threads = 2
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks count
 
 SELECT id
@@ -23,11 +18,6 @@ SELECT id
 -- p1 = ["go.acme.com"]
 -- p2 = ["tenant-2"]
 -- p3 = "2001"
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
--- set max_threads = 2
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks links
 
 SELECT click_id, timestamp, link_id, payload, ip
@@ -44,11 +34,6 @@ SELECT click_id, timestamp, link_id, payload, ip
 -- p3 = ["4"]
 -- p4 = "100"
 -- p5 = "0"
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
--- set max_threads = 2
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks
 -- set optimize_use_projections = 1
 -- set use_index_for_in_with_subqueries = 1

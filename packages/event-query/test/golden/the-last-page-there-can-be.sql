@@ -8,9 +8,4 @@ SELECT sum(clicks)
 -- p0 = "500"
 -- p1 = "2026-11-20 14:30:00"
 -- p2 = "2026-11-21 14:30:00"
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
--- set max_threads = 2
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks count

@@ -6,11 +6,6 @@ SELECT sum(clicks)
   AND slot <= {p1:DateTime('UTC')}
 -- p0 = "500"
 -- p1 = "2106-02-07 06:28:15"
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
--- set max_threads = 2
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks count
 
 SELECT id
@@ -21,11 +16,6 @@ SELECT id
 -- p0 = "500"
 -- p1 = ["x"]
 -- p2 = "2001"
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
--- set max_threads = 2
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks links
 
 SELECT click_id, timestamp, link_id, payload, ip
@@ -41,11 +31,6 @@ SELECT click_id, timestamp, link_id, payload, ip
 -- p2 = "2026-11-21 14:30:00.250"
 -- p3 = "100"
 -- p4 = "0"
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
--- set max_threads = 2
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks
 -- set optimize_use_projections = 1
 -- set use_index_for_in_with_subqueries = 1

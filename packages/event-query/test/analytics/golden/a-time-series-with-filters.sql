@@ -6,11 +6,6 @@ WHERE workspace_id = {p0:UInt64}
 AND slot <= {p1:DateTime('UTC')}
 -- p0 = "500"
 -- p1 = "2106-02-07 06:28:15"
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
--- set max_threads = 2
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks count
 
 SELECT part.key_0 AS key_0, sum(part.total_clicks) AS total_clicks, sum(part.total_leads) AS total_leads, sum(part.total_sales) AS total_sales, sum(part.total_sale_amount) AS total_sale_amount
@@ -68,11 +63,6 @@ GROUP BY key_0
 -- p11 = "2026-11-21 23:59:59.999"
 -- p12 = ["FR"]
 -- p13 = ["go.acme.com"]
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
--- set max_threads = 2
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = analytics composite timeseries
 -- set optimize_use_projections = 0
 -- set use_index_for_in_with_subqueries = 0

@@ -8,11 +8,6 @@ AND slot <= {p2:DateTime('UTC')}
 -- p0 = "500"
 -- p1 = "2026-11-20 14:30:00"
 -- p2 = "2026-11-21 14:30:00"
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
--- set max_threads = 2
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks count
 
 SELECT toInt64(count()) AS total_clicks
@@ -29,11 +24,6 @@ AND NOT (link_id IN (
 -- p1 = "2026-11-20 14:30:00.250"
 -- p2 = "2026-11-21 14:30:00.250"
 -- p3 = "1"
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
--- set max_threads = 2
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = analytics clicks count
 -- set optimize_use_projections = 0
 -- set use_index_for_in_with_subqueries = 0

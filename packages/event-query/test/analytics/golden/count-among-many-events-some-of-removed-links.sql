@@ -8,11 +8,6 @@ AND slot <= {p2:DateTime('UTC')}
 -- p0 = "500"
 -- p1 = "2026-11-20 14:30:00"
 -- p2 = "2026-11-21 14:30:00"
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
--- set max_threads = 2
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks count
 
 SELECT sum(part.total_clicks) AS total_clicks
@@ -65,11 +60,6 @@ FROM (
 -- p7 = "2026-11-21 14:30:00.250"
 -- p8 = "2026-11-20 14:45:00.000"
 -- p9 = "2026-11-21 14:29:59.999"
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
--- set max_threads = 2
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = analytics clicks count
 -- set optimize_use_projections = 1
 -- set use_index_for_in_with_subqueries = 1

@@ -6,11 +6,6 @@ WHERE workspace_id = {p0:UInt64}
 AND slot <= {p1:DateTime('UTC')}
 -- p0 = "500"
 -- p1 = "2106-02-07 06:28:15"
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
--- set max_threads = 2
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks count
 
 SELECT id
@@ -21,11 +16,6 @@ LIMIT {p2:UInt64}
 -- p0 = "500"
 -- p1 = ["none"]
 -- p2 = "2001"
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
--- set max_threads = 2
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = events clicks links
 
 SELECT browser AS key_0, toInt64(count()) AS total_clicks
@@ -43,11 +33,6 @@ LIMIT {p4:UInt64}
 -- p2 = "2026-11-21 14:30:00.250"
 -- p3 = ["","Unknown"]
 -- p4 = "5000"
--- set max_execution_time = 20
--- set max_memory_usage = 1000000000
--- set max_threads = 2
--- set distributed_product_mode = local
--- set optimize_skip_unused_shards = 1
 -- set log_comment = analytics clicks browsers
 -- set optimize_use_projections = 1
 -- set use_index_for_in_with_subqueries = 1
