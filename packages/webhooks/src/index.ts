@@ -1,4 +1,4 @@
 export { type DeliverySelection, listDeliveries, replayDeliveries } from './delivery/deliveries.js';
 export { createWebhookWorker, type WebhookWorker, type WebhookWorkerOptions } from './delivery/webhook-worker.js';
-export { createEventFollower } from './events/follow-events.js';
 export { createWebhookNotifier, type WebhookNotifier } from './events/notifier.js';
+export { createWebhookJobPlanner } from './events/webhook-job-planner.js';

@@ -18,7 +18,7 @@ import { aClick, aLead, aSale, createTestDatabase, startRedis, type TestDatabase
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import {
-  createEventFollower,
+  createWebhookJobPlanner,
   createWebhookNotifier,
   createWebhookWorker,
   type WebhookNotifier,
@@ -29,7 +29,7 @@ const silent: QueueLogger = { debug() {}, info() {}, warn() {}, error() {} };
 
 export type NewHook = Parameters<Catalog['webhooks']['create']>[1];
 
-/** A workspace with a link, and everything between an event of it and its webhooks. */
+/** A workspace with its stores, and the whole path from an event to its webhooks: producer, writer and webhook worker. */
 export interface WebhookFixture {
   readonly catalog: Catalog;
   readonly database: TestDatabase;
@@ -44,11 +44,11 @@ export interface WebhookFixture {
   click(link: LinkRecord, facts?: Parameters<typeof aClick>[0]): Promise<EventRow>;
   aCustomer(): Promise<CustomerRecord>;
   lead(click: EventRow, customer: CustomerRecord, facts?: Partial<LeadFields>): Promise<EventRow>;
-  /** One call of `/track/lead` that counts for several. @returns its rows */
+  /** One call of `/track/lead` that counts several leads. @returns its rows */
   leads(quantity: number, click: EventRow, customer: CustomerRecord, facts?: Partial<LeadFields>): Promise<EventRow[]>;
   sale(click: EventRow, customer: CustomerRecord, facts?: Partial<SaleFields>): Promise<EventRow>;
   startWorker(options?: Partial<WebhookWorkerOptions> & { readonly allowedRanges?: string[] }): void;
-  /** Stops the workers, forgets the queue, removes the webhooks. */
+  /** Stops the workers, empties the queue and deletes the webhooks. */
   reset(): Promise<void>;
   select<T>(query: string): Promise<T[]>;
   stop(): Promise<void>;
@@ -87,7 +87,7 @@ export async function startWebhookFixture(): Promise<WebhookFixture> {
     logger: silent,
     limits: { batchDelayMs: 10 },
     closeMs: 2000,
-    webhookJobsOf: createEventFollower({ catalog }),
+    webhookJobsOf: createWebhookJobPlanner({ catalog }),
   });
   const queue = new Queue(WEBHOOK_QUEUE, { connection: redis, prefix: QUEUE_PREFIX });
   const notifier = createWebhookNotifier({ catalog, redis, logger: silent, now: Date.now });

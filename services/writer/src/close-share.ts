@@ -1,2 +1,2 @@
-/** Work under way when a stop is asked for gets this share of the deadline; its jobs then go back into the queue. */
+/** Share of the shutdown deadline that work in progress may use. After that its jobs return to the queue. */
 export const CLOSE_SHARE = 0.5;

@@ -3,19 +3,19 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from '@waymark/http-kit';
 
-/** The process that delivers to webhooks. */
+/** The child process that delivers to webhooks. */
 export interface Deliveries {
-  /** Ends the attempts under way; what is left goes back into the queue. */
+  /** Stops the process. Attempts in progress are finished; the remaining events return to the queue. */
   close(): Promise<void>;
 }
 
 const RESTART_MS = 1000;
 
 /**
- * Starts deliveries in a process of their own, with our environment, and keeps it running. What thousands of requests a second
- * to others cost delays no insert there, and on a busy machine it yields to everything else.
+ * Starts the deliveries in a process of their own, with this process's environment, and restarts it when it ends. There, thousands
+ * of requests a second do not delay inserts, and a lower priority leaves the processor to the other processes.
  *
- * @param closeMs the longest that `close` takes
+ * @param closeMs time limit of `close`
  */
 export function startDeliveries(logger: Logger, closeMs: number): Deliveries {
   const entry = new URL(import.meta.url.endsWith('.ts') ? './delivery-main.ts' : './delivery-main.js', import.meta.url);
@@ -25,10 +25,10 @@ export function startDeliveries(logger: Logger, closeMs: number): Deliveries {
 
   function start(): ChildProcess {
     const started = fork(fileURLToPath(entry), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-    started.on('error', (err) => logger.error({ err }, 'deliveries to webhooks'));
+    started.on('error', (err) => logger.error({ err }, 'the process of webhook deliveries failed'));
     started.on('exit', (code, signal) => {
       if (isClosing) return;
-      logger.error({ code, signal }, 'deliveries to webhooks have ended and are started again');
+      logger.error({ code, signal }, 'the process of webhook deliveries has ended; restarting it');
       restart = setTimeout(() => {
         child = start();
       }, RESTART_MS);

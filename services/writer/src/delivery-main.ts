@@ -7,9 +7,9 @@ import { createOutbound } from '@waymark/outbound';
 import { createWebhookWorker } from '@waymark/webhooks';
 import { CLOSE_SHARE } from './close-share.js';
 
-/** Entry file of the process that delivers to webhooks. A writer starts it (deliveries.ts), and it ends with its writer. */
+/** Entry file of the process that delivers to webhooks. The writer starts it (deliveries.ts), and it ends with the writer. */
 
-/** Deliveries use what redirects, inserts and the stores leave. */
+/** A low priority (nice value): redirects, inserts and the stores come first. */
 const PRIORITY = 10;
 
 const settings = loadSettings();

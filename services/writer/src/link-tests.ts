@@ -4,7 +4,7 @@ import type { Logger } from '@waymark/http-kit';
 export interface LinkTestsOptions {
   readonly catalog: Pick<Catalog, 'linkTests'>;
   readonly redis: Pick<Stores['redis'], 'get' | 'set'>;
-  /** Told of every link whose destination has changed; does not reject. */
+  /** Called for every link whose destination has changed. Must not reject. */
   readonly onChanged: (link: LinkRecord) => Promise<void>;
   readonly logger: Pick<Logger, 'info' | 'error'>;
   readonly now?: () => number;
@@ -13,42 +13,42 @@ export interface LinkTestsOptions {
 }
 
 export interface LinkTests {
-  /** Looks once, unless another writer does. Never rejects. */
+  /** Completes the tests that are due, unless another writer is doing so. Never rejects. */
   run(): Promise<void>;
   close(): Promise<void>;
 }
 
 const INTERVAL_MS = 60_000;
-/** Leads of the test's last moments must have been written before they are counted. */
-const SETTLING_MS = 60_000;
-/** Up to when tests were ended: later runs go on from there. */
-const MARK = 'waymark:link-tests:until';
-const TURN = 'waymark:link-tests:turn';
-const TURN_MS = 50_000;
-/** Without a mark (the first run, or a Redis that lost it) tests are looked for from so long ago. */
-const LOOK_BACK_MS = 7 * 86_400_000;
+/** Delay before a test is completed, so that its last leads are in ClickHouse. */
+const WRITE_DELAY_MS = 60_000;
+/** The time up to which tests are completed; the next run continues there. */
+const CURSOR = 'waymark:link-tests:until';
+const LOCK = 'waymark:link-tests:turn';
+const LOCK_MS = 50_000;
+/** How far back the first run looks for tests, and the first one after Redis has lost its data. */
+const LOOKBACK_MS = 7 * 86_400_000;
 
-/** Ends A/B tests of links when their time has come. One writer at a time does it. */
+/** Completes A/B tests of links when they end, in one writer at a time. */
 export function startLinkTests(options: LinkTestsOptions): LinkTests {
   const { catalog, redis, onChanged, logger, now = Date.now, random = Math.random } = options;
   let running: Promise<void> | undefined;
 
   async function complete(): Promise<void> {
-    if ((await redis.set(TURN, '1', 'PX', TURN_MS, 'NX')) === null) return;
-    const mark = await redis.get(MARK);
-    const untilMs = now() - SETTLING_MS;
-    const fromMs = mark === null ? untilMs - LOOK_BACK_MS : Number(mark);
-    const changed = await catalog.linkTests.complete({ fromMs, untilMs, untouchedOnly: mark === null, random });
+    if ((await redis.set(LOCK, '1', 'PX', LOCK_MS, 'NX')) === null) return;
+    const cursor = await redis.get(CURSOR);
+    const untilMs = now() - WRITE_DELAY_MS;
+    const fromMs = cursor === null ? untilMs - LOOKBACK_MS : Number(cursor);
+    const changed = await catalog.linkTests.complete({ fromMs, untilMs, untouchedOnly: cursor === null, random });
     for (const link of changed) {
-      logger.info({ linkId: link.id, url: link.url }, 'a test has ended');
+      logger.info({ linkId: link.id, url: link.url }, 'an A/B test of a link is complete');
       await onChanged(link);
     }
-    await redis.set(MARK, String(Math.max(fromMs, untilMs)));
+    await redis.set(CURSOR, String(Math.max(fromMs, untilMs)));
   }
 
   const run = (): Promise<void> => {
     running ??= complete()
-      .catch((err: unknown) => logger.error({ err }, 'tests of links could not be ended; tried again in a minute'))
+      .catch((err: unknown) => logger.error({ err }, 'A/B tests of links could not be completed; retrying in a minute'))
       .finally(() => {
         running = undefined;
       });

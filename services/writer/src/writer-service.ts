@@ -3,12 +3,12 @@ import type { LinkRecord } from '@waymark/catalog';
 import { type Settings, SettingsError } from '@waymark/config';
 import { createEventWriter, type EventWriter, type InsertedBatch } from '@waymark/event-queue';
 import { type App, createApp, type Logger, type Service } from '@waymark/http-kit';
-import { createEventFollower, createWebhookNotifier } from '@waymark/webhooks';
+import { createWebhookJobPlanner, createWebhookNotifier } from '@waymark/webhooks';
 import { CLOSE_SHARE } from './close-share.js';
 import { startDeliveries } from './deliveries.js';
 import { startLinkTests } from './link-tests.js';
 
-/** Deliveries need a little longer than their own share, and less than the whole. */
+/** Share of the deadline after which the process of the deliveries is killed: more than the share for its work, less than all. */
 const DELIVERIES_SHARE = 0.8;
 
 function checkStores({ redisUrl, clickhouseUrl }: Settings): void {
@@ -27,15 +27,15 @@ function buildHealthApp(base: ServiceBase, writer: Pick<EventWriter, 'check' | '
 }
 
 /**
- * Writes the queue to ClickHouse, queues its webhooks, ends tests of links, and answers health probes. Closing: no more probes,
- * no more jobs, deliveries and inserts finished, then Redis, then ClickHouse.
+ * Starts the writer: it writes the queue to ClickHouse, queues and delivers webhooks, completes A/B tests of links, and answers health
+ * probes. It closes in this order: probes, jobs, deliveries and inserts, Redis, ClickHouse.
  */
 export async function startWriter(settings: Settings, logger: Logger): Promise<Service> {
   checkStores(settings);
   const base = await startServiceBase({ service: 'writer', settings, logger, isWriter: true });
   const { redisUrl, redis, clickhouse, catalog, operations } = base;
   const closeMs = settings.shutdownDeadlineMs * CLOSE_SHARE;
-  const webhookJobsOf = createEventFollower({ catalog });
+  const webhookJobsOf = createWebhookJobPlanner({ catalog });
   const onInserted = ({ kind, rows }: InsertedBatch) => void catalog.publishAffectedTotals(kind, rows);
   const onStored = operations.countGroup;
   const writer = createEventWriter({ redisUrl, clickhouse, logger, closeMs, webhookJobsOf, onInserted, onStored });

@@ -15,7 +15,7 @@ import { startLinkTests } from '../src/link-tests.js';
 
 const HOUR_MS = 3_600_000;
 const HOST = 'go.tests.example';
-/** Where links lead before their test ends. */
+/** The destination of links before their test ends. */
 const BEFORE = 'https://acme.com/before?utm_medium=mail';
 const A = 'https://acme.com/a?utm_source=a';
 const B = 'https://acme.com/b?x=1';
@@ -104,11 +104,11 @@ async function run(options: { random?: () => number } = {}): Promise<void> {
 }
 
 const urlOf = async (link: LinkRecord) => (await catalog.links.get(workspaceId, link.id))?.url;
-/** The mark of an earlier run: everything that ended in the last hours is news. */
+/** Sets the cursor of an earlier run, so that the tests of the last hours are due. */
 const earlier = () => client.set('waymark:link-tests:until', String(Date.now() - 3 * HOUR_MS));
 
-describe('a test whose time has come', () => {
-  it('leads to the variant with the most leads, with its UTM values and no others, and is told of once', async () => {
+describe('an A/B test that has ended', () => {
+  it('makes the variant with the most leads the destination, with its UTM values only, and reports the change once', async () => {
     const link = await aTest(1, { [A]: 5, [B]: 2, [BEFORE]: 9 });
     await earlier();
     await run();
@@ -119,7 +119,7 @@ describe('a test whose time has come', () => {
     expect(changed).toHaveLength(1);
   });
 
-  it('changes nothing without leads, and tosses for as many', async () => {
+  it('changes nothing without leads, and chooses at random between equal variants', async () => {
     const none = await aTest(1, {});
     const tie = await aTest(1, { [A]: 2, [B]: 2 });
     await earlier();
@@ -128,7 +128,7 @@ describe('a test whose time has come', () => {
     expect(await urlOf(tie)).toBe(B);
   });
 
-  it('is not ended before its time, nor when its last leads may still be on their way', async () => {
+  it('is not completed before it ends, nor while its last leads may be in the queue', async () => {
     const running = await aTest(-1, { [A]: 3 });
     const justNow = await aTest(0, { [A]: 3 });
     await earlier();
@@ -136,13 +136,13 @@ describe('a test whose time has come', () => {
     expect([await urlOf(running), await urlOf(justNow)]).toEqual(Array(2).fill(BEFORE));
   });
 
-  it('is left as people have made it since, when Redis does not remember the last run', async () => {
+  it('is not completed if the link was changed since and Redis has lost the cursor', async () => {
     const touched = await aTest(1, { [A]: 3 });
     await run();
     expect(await urlOf(touched)).toBe(BEFORE);
   });
 
-  it('is ended by one writer', async () => {
+  it('is completed by one writer', async () => {
     const link = await aTest(1, { [B]: 1 });
     await earlier();
     await Promise.all([run(), run()]);

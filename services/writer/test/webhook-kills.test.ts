@@ -25,8 +25,8 @@ let producer: EventProducer;
 let receiver: Server;
 let spool: string;
 let link: LinkRecord;
-/** Event ids under which each click was told, in the order of arrival. */
-const told = new Map<string, string[]>();
+/** The event ids of the deliveries of each click, in the order of arrival. */
+const deliveries = new Map<string, string[]>();
 const children: ChildProcess[] = [];
 
 beforeAll(async () => {
@@ -61,7 +61,7 @@ beforeAll(async () => {
     });
     request.on('end', () => {
       const { id, data } = JSON.parse(text) as { id: string; data: { click: { id: string } } };
-      told.set(data.click.id, [...(told.get(data.click.id) ?? []), id]);
+      deliveries.set(data.click.id, [...(deliveries.get(data.click.id) ?? []), id]);
       response.end();
     });
   }).listen(0, '127.0.0.1');
@@ -80,7 +80,7 @@ beforeAll(async () => {
     linkScope: 'workspace',
   });
 });
-beforeEach(() => told.clear());
+beforeEach(() => deliveries.clear());
 afterEach(async () => {
   for (const child of children.splice(0)) {
     if (child.exitCode === null && child.signalCode === null) await kill9(child);
@@ -113,7 +113,7 @@ function forkWriter(entry: string): ChildProcess {
   return child;
 }
 
-/** Kills a writer and the process it delivers with. */
+/** Kills a writer and its child process, which delivers the webhooks. */
 async function kill9(child: ChildProcess): Promise<void> {
   const own = await readFile(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').catch(() => '');
   child.kill('SIGKILL');
@@ -121,7 +121,7 @@ async function kill9(child: ChildProcess): Promise<void> {
     try {
       process.kill(Number(pid), 'SIGKILL');
     } catch {
-      // It has gone with its parent.
+      // It has ended with its parent.
     }
   }
   await once(child, 'exit');
@@ -154,36 +154,36 @@ async function stored(ids: readonly string[]): Promise<number[]> {
   return [Number(counts?.rows), Number(counts?.ids)];
 }
 
-const untilAllTold = (ids: readonly string[]) =>
-  waitFor(() => ids.every((id) => told.has(id)), { what: 'every click to be told', timeoutMs: 90_000 });
+const untilAllDelivered = (ids: readonly string[]) =>
+  waitFor(() => ids.every((id) => deliveries.has(id)), { what: 'every click to be delivered', timeoutMs: 90_000 });
 
 describe('webhooks of a writer that is killed', () => {
-  it('are told of an insert after which it died before it had made their jobs', async () => {
+  it('are delivered even if it was killed after an insert, before it had added the webhook jobs', async () => {
     const halted = forkWriter(HALTED_WRITER);
     const ids = await clicks(20);
     await once(halted, 'message');
     await kill9(halted);
     expect(await stored(ids)).toEqual([20, 20]);
-    expect(told.size).toBe(0);
+    expect(deliveries.size).toBe(0);
 
     forkWriter(WRITER);
-    await untilAllTold(ids);
+    await untilAllDelivered(ids);
     expect(await stored(ids)).toEqual([20, 20]);
-    expect([...told.values()].every((events) => events.length === 1)).toBe(true);
+    expect([...deliveries.values()].every((events) => events.length === 1)).toBe(true);
   }, 120_000);
 
-  it('are told of every click, under one event id, however often it is killed among deliveries', async () => {
+  it('are delivered for every click, under one event id, however often it is killed during deliveries', async () => {
     const ids: string[] = [];
     for (let kill = 0; kill < 3; kill++) {
       const writer = forkWriter(WRITER);
-      const before = told.size;
+      const before = deliveries.size;
       ids.push(...(await clicks(150)));
-      await waitFor(() => told.size > before, { what: 'a delivery', timeoutMs: 60_000 });
+      await waitFor(() => deliveries.size > before, { what: 'a delivery', timeoutMs: 60_000 });
       await kill9(writer);
     }
     forkWriter(WRITER);
-    await untilAllTold(ids);
+    await untilAllDelivered(ids);
     expect(await stored(ids)).toEqual([450, 450]);
-    expect([...told.values()].every((events) => new Set(events).size === 1)).toBe(true);
+    expect([...deliveries.values()].every((events) => new Set(events).size === 1)).toBe(true);
   }, 240_000);
 });

@@ -55,7 +55,7 @@ async function startWriterProcess(overrides: Record<string, string> = {}): Promi
 const statusOf = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
 
 describe('the writer process', () => {
-  it('is healthy, tells when it is ready, and stops when it is told to', async () => {
+  it('answers health and readiness probes, and stops on SIGTERM', async () => {
     const writer = await startWriterProcess();
     await waitFor(async () => (await statusOf('/readyz')) === 200, { what: 'the writer', timeoutMs: 20_000 });
     expect(await statusOf('/healthz')).toBe(200);
@@ -70,11 +70,11 @@ describe('the writer process', () => {
     expect(await once(writer, 'exit')).toEqual([0, null]);
   });
 
-  it('tells the other processes which totals have changed', async () => {
+  it('publishes to the other processes which totals have changed', async () => {
     const writer = await startWriterProcess();
     const client = new Redis(redis.url);
     const logger = { debug() {}, info() {}, warn() {}, error() {} };
-    // Its clock stands: of what it knows only an announcement tells it that it is old.
+    // Its clock stands still, so its cached totals never expire: only an invalidation evicts them.
     const catalog = createCatalog({
       ...{ redis: client, clickhouse: database.client, instanceKey: Buffer.alloc(32, 7), now: () => 0, logger },
       baseUrl: 'https://api.example.com',
@@ -85,7 +85,7 @@ describe('the writer process', () => {
     const known = async () => (await catalog.links.cachedCounters(workspaceId, [linkId])).get(linkId)?.clicks ?? 0;
     try {
       await waitFor(() => producer.ping().then(() => true), { what: 'the producer' });
-      await waitFor(catalog.isSubscribed, { what: 'the catalog to hear' });
+      await waitFor(catalog.isSubscribed, { what: 'the catalog to subscribe' });
       for (const count of [1, 2, 3]) {
         expect(await known()).toBe(count - 1);
         const timestampMs = Date.now();
@@ -104,7 +104,7 @@ describe('the writer process', () => {
     }
   });
 
-  it('stops in time while its stores are away', async () => {
+  it('stops in time while its stores are down', async () => {
     const writer = await startWriterProcess();
     await waitFor(async () => (await statusOf('/readyz')) === 200, { what: 'the writer', timeoutMs: 20_000 });
     await redis.kill9();
@@ -114,7 +114,7 @@ describe('the writer process', () => {
     await redis.restart();
   });
 
-  it('says what it needs and exits when no store is configured', async () => {
+  it('names the missing settings and exits when no store is configured', async () => {
     const writer = await startWriterProcess({ REDIS_URL: '', CLICKHOUSE_URL: '' });
     let output = '';
     writer.stdout?.on('data', (data) => {

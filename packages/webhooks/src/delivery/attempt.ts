@@ -3,47 +3,47 @@ import type { WebhookTrigger } from '@waymark/contract';
 import type { Outbound } from '@waymark/outbound';
 import type { Delivery } from './delivery-log.js';
 import { SIGNATURE_HEADER, signatureOf } from './signature.js';
-import type { ToldEvent } from './webhook-job.js';
+import type { OutgoingEvent } from './webhook-job.js';
 
-export interface AttemptParts {
+export interface AttemptDeps {
   readonly outbound: Outbound;
   readonly now: () => number;
   readonly timeoutMs?: number;
 }
 
-/** A webhook and what its deliveries are signed with. */
+/** A webhook and the secret that signs its deliveries. */
 export interface SignedWebhook {
   readonly webhook: WebhookRecord;
   readonly secret: string;
 }
 
 const TIMEOUT_MS = 10_000;
-/** What is kept of an answer; more is not received. */
+/** Limit on the part of a response that is read and logged. */
 const ANSWER_BYTES_MAX = 8_192;
 const USER_AGENT = 'Waymark-Webhooks/1.0';
-/** Stands in the log for a receiver that gave no answer. */
+/** Status in the log for a receiver that sent no response. */
 const NO_ANSWER = 503;
 
-/** Sends one event to a webhook once. Never throws for what the receiver does. */
+/** Sends one event to a webhook once. Errors of the receiver are returned in the result, not thrown. */
 export async function attemptDelivery(
-  { outbound, now, timeoutMs = TIMEOUT_MS }: AttemptParts,
+  { outbound, now, timeoutMs = TIMEOUT_MS }: AttemptDeps,
   { webhook, secret }: SignedWebhook,
-  told: ToldEvent,
+  outgoing: OutgoingEvent,
   { event, attempt }: { readonly event: WebhookTrigger; readonly attempt: number },
 ): Promise<Delivery> {
-  const { body } = told;
+  const { body } = outgoing;
   const at = now();
-  const began = performance.now();
+  const startedMs = performance.now();
   const delivery = (status: number, error: string, responseBody: string): Delivery => ({
     workspaceId: webhook.workspaceId,
     webhookId: webhook.id,
-    eventId: told.id,
+    eventId: outgoing.id,
     event,
     attempt,
     at,
     url: webhook.url,
     status,
-    elapsedMs: performance.now() - began,
+    elapsedMs: performance.now() - startedMs,
     error,
     requestBody: body,
     responseBody,

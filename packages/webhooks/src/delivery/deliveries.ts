@@ -6,18 +6,18 @@ import type { Redis } from 'ioredis';
 import { DELIVERIES_TABLE, type Delivery } from './delivery-log.js';
 import { jobText, webhookJobId } from './webhook-job.js';
 
-/** Which deliveries are meant: those of a workspace, narrowed by whatever else is given. */
+/** Selects deliveries: those of a workspace that match all of the given fields. */
 export interface DeliverySelection {
   readonly workspaceId: string;
   readonly webhookId?: string | undefined;
   /** `evt_…` */
   readonly eventIds?: readonly string[] | undefined;
-  /** Events that no attempt delivered. */
+  /** Only events that no attempt has delivered. */
   readonly isFailed?: boolean | undefined;
   readonly limit: number;
 }
 
-/** An attempt, without the texts. */
+/** An attempt, without the bodies. */
 export type DeliveryLine = Omit<Delivery, 'workspaceId' | 'requestBody' | 'responseBody'>;
 
 const READ_SECONDS_MAX = 30;
@@ -49,7 +49,7 @@ function read<Row extends readonly unknown[]>(
   return clickhouse.rows<Row>({ query, parameters, settings });
 }
 
-/** Attempts, the newest first. */
+/** Lists attempts, newest first. */
 export async function listDeliveries(
   clickhouse: ClickHouseClient,
   selection: DeliverySelection,
@@ -81,10 +81,9 @@ ORDER BY timestamp DESC, event_id LIMIT {limit:UInt32}`,
 }
 
 /**
- * Delivers logged events again, as they were told last, each with the whole plan of attempts before it. What is said of a link's
- * password is as it was then.
+ * Delivers logged events again, with the last body that was sent, and with the full number of attempts.
  *
- * @returns how many were put into the queue; those of a webhook that is disabled by then are not delivered
+ * @returns how many were queued; if the webhook is disabled when the job runs, they are not delivered
  */
 export async function replayDeliveries(
   clickhouse: ClickHouseClient,
@@ -105,7 +104,7 @@ ORDER BY min(timestamp), event_id LIMIT {limit:UInt32}`,
   const { workspaceId } = selection;
   const jobs = rows.map(([webhook, id, event, body]) => {
     const webhookId = formatResourceId('webhook', webhook);
-    const data = jobText({ workspaceId, webhookId, event, replay, told: [{ id, body }] });
+    const data = jobText({ workspaceId, webhookId, event, replay, events: [{ id, body }] });
     return { id: webhookJobId(webhookId, `${id}${replay}`), data };
   });
   for (let start = 0; start < jobs.length; start += JOBS_PER_TRANSACTION) {

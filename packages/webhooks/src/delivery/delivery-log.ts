@@ -10,15 +10,14 @@ export interface Delivery {
   readonly event: WebhookTrigger;
   /** From 1. */
   readonly attempt: number;
-  /** Epoch milliseconds at which it began. */
+  /** When it started, epoch milliseconds. */
   readonly at: number;
   readonly url: string;
-  /** 503 when no answer came. */
+  /** 503 if there was no response. */
   readonly status: number;
   readonly elapsedMs: number;
-  /** Why no answer came; empty when one did. */
+  /** Why there was no response; otherwise empty. */
   readonly error: string;
-  /** Its password still encrypted. */
   readonly requestBody: string;
   readonly responseBody: string;
 }
@@ -49,11 +48,11 @@ interface Waiting {
   reject(err: unknown): void;
 }
 
-/** Writes the log of deliveries, many in one insert. */
+/** Writes the log of deliveries to ClickHouse, in batches. */
 export interface DeliveryLog {
-  /** Resolves when ClickHouse has them. Rejects when it could not be told. */
+  /** Resolves when the deliveries are inserted, rejects if the insert fails. */
   add(deliveries: readonly Delivery[]): Promise<void>;
-  /** Writes what waits. */
+  /** Writes the waiting deliveries. */
   close(): Promise<void>;
 }
 

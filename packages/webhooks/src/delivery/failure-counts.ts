@@ -3,28 +3,30 @@ import { execute, stateKey } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { FAILURES_MAX } from './retry-schedule.js';
 
-/** A webhook as it was last changed. */
-type CountedWebhook = Pick<WebhookRecord, 'id' | 'updatedAt'>;
+/** A version of a webhook: every change sets a new `updatedAt`. */
+type WebhookVersion = Pick<WebhookRecord, 'id' | 'updatedAt'>;
 
 /**
- * Counts failed attempts in a row, for all writers together. A count is of the webhook as it is: one that was enabled again, or
- * changed otherwise, has another, so that neither what it was disabled for nor an attempt that ends late counts against it.
+ * Counts consecutive failed attempts in Redis, shared by all writers. A count belongs to one version of a webhook: enabling or
+ * changing the webhook starts a new count, so that neither earlier failures nor attempts that end late count against it.
  */
 export interface FailureCounts {
-  read(webhook: CountedWebhook): Promise<number>;
+  read(webhook: WebhookVersion): Promise<number>;
   /**
-   * @returns how many there are with this one
+   * Counts a failure.
+   *
+   * @returns the new count
    * @throws when Redis did not count it
    */
-  add(webhook: CountedWebhook): Promise<number>;
-  /** After a success. A count that is full stays: the webhook is being disabled, by every process. */
-  reset(webhook: CountedWebhook): Promise<void>;
+  add(webhook: WebhookVersion): Promise<number>;
+  /** Call it after a success. A count that has reached the limit stays, because the webhook is being disabled. */
+  reset(webhook: WebhookVersion): Promise<void>;
 }
 
-/** A webhook that is not delivered to for so long starts anew. */
+/** TTL of a count. */
 const KEPT_MS = 30 * 24 * 3_600_000;
 
-/** KEYS: the count. ARGV: how many make it full. */
+/** KEYS: the count. ARGV: the limit. */
 const RESET = `
 local count = tonumber(redis.call('GET', KEYS[1]) or '0')
 if count > 0 and count < tonumber(ARGV[1]) then redis.call('DEL', KEYS[1]) end
@@ -32,7 +34,7 @@ return 0
 `;
 
 export function createFailureCounts(redis: Redis): FailureCounts {
-  const keyOf = ({ id, updatedAt }: CountedWebhook) => stateKey(`webhook-failures:${id}:${updatedAt}`);
+  const keyOf = ({ id, updatedAt }: WebhookVersion) => stateKey(`webhook-failures:${id}:${updatedAt}`);
   return {
     async read(webhook) {
       return Number((await redis.get(keyOf(webhook))) ?? 0);

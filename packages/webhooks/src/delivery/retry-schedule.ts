@@ -1,19 +1,22 @@
-/** When a delivery is tried again, how often, and when a webhook is given up. */
+/** When deliveries are retried, and when a webhook is disabled. */
 
-/** After the first, second and third failed attempt. */
+/** Delays after the first, second and third failed attempt. */
 const RETRY_DELAYS_MS = [12_000, 148_000, 1_808_000] as const;
-/** Failed attempts in a row after which a webhook is disabled. */
+/** Number of consecutive failed attempts after which a webhook is disabled. */
 export const FAILURES_MAX = 20;
-/** Numbers of failed attempts in a row at which its owner is notified. */
-const NOTICES_AT: ReadonlySet<number> = new Set([5, 10, 15]);
+/** Numbers of consecutive failed attempts at which a warning is logged. */
+const WARNINGS_AT: ReadonlySet<number> = new Set([5, 10, 15]);
 
-/** @param attempt the one that failed, from 1; @returns undefined when it was the last */
+/**
+ * @param attempt number of the failed attempt, from 1
+ * @returns the delay before the next attempt; undefined after the last one
+ */
 export function retryDelayMs(attempt: number): number | undefined {
   return RETRY_DELAYS_MS[attempt - 1];
 }
 
-export function isNoticed(failures: number): boolean {
-  return NOTICES_AT.has(failures);
+export function isWarningDue(failures: number): boolean {
+  return WARNINGS_AT.has(failures);
 }
 
 export function isSuccess(status: number): boolean {

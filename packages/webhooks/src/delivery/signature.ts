@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** Header that carries {@link signatureOf}. */
+/** The header with the result of {@link signatureOf}. */
 export const SIGNATURE_HEADER = 'Dub-Signature';
 
 /** HMAC-SHA256 of the exact body with the webhook's secret, lower-case hex. */

@@ -1,48 +1,60 @@
 import { parseResourceId, webhookTriggerSchema } from '@waymark/contract';
 import { z } from 'zod';
 
-/** An event as it is delivered. */
-const toldEventSchema = z.object({
+/** An event with the body to deliver. */
+const outgoingEventSchema = z.object({
   /** `evt_…` */
   id: z.string(),
-  /** The JSON text to be sent. */
+  /** The request body, JSON. */
   body: z.string(),
 });
-export type ToldEvent = z.infer<typeof toldEventSchema>;
+export type OutgoingEvent = z.infer<typeof outgoingEventSchema>;
 
-const webhookJobDataSchema = z.object({
-  v: z.literal(1),
-  workspaceId: z.string(),
-  webhookId: z.string(),
-  event: webhookTriggerSchema,
-  /** From 1. */
-  attempt: z.int().min(1),
-  /** Tells the attempts of a replay from those before it; empty at first. */
-  replay: z.string(),
-  eventIds: z.array(z.string()),
-  told: z.array(toldEventSchema),
-});
+/** A job in Redis, where the field `events` is called `told`. */
+const storedJobSchema = z
+  .object({
+    v: z.literal(1),
+    workspaceId: z.string(),
+    webhookId: z.string(),
+    event: webhookTriggerSchema,
+    /** Number of the attempt, from 1. */
+    attempt: z.int().min(1),
+    /** Suffix that makes the job ids of a replay unique; otherwise empty. */
+    replay: z.string(),
+    /** Ids of events in ClickHouse. */
+    eventIds: z.array(z.string()),
+    told: z.array(outgoingEventSchema),
+  })
+  .transform(({ told, ...fields }) => ({ ...fields, events: told }));
 
 /**
- * What one job delivers to one webhook. Events that are in ClickHouse are named by their ids, so that a backlog of clicks is
- * small; what exists nowhere else, and what is tried again, carries its text.
+ * The events that one job delivers to one webhook. Events in ClickHouse are listed by id, so that a backlog of clicks is small.
+ * Other events, and retries, contain the body.
  */
-export type WebhookJobData = z.infer<typeof webhookJobDataSchema>;
+export type WebhookJobData = z.infer<typeof storedJobSchema>;
 
-/** @returns undefined for what is no job of ours */
+/** @returns undefined if the data is not a supported job */
 export function readJobData(data: unknown): WebhookJobData | undefined {
-  return webhookJobDataSchema.safeParse(data).data;
+  return storedJobSchema.safeParse(data).data;
 }
 
-/** What a job must say; the rest is none, and the attempt the first. */
+/** The required fields of a job. By default it has no events and is the first attempt. */
 export type NewJobData = Pick<WebhookJobData, 'workspaceId' | 'webhookId' | 'event'> & Partial<WebhookJobData>;
 
-export function jobText(data: NewJobData): string {
-  const whole: WebhookJobData = { attempt: 1, replay: '', eventIds: [], told: [], ...data, v: 1 };
-  return JSON.stringify(whole);
+/** Serializes a job for Redis. */
+export function jobText({ events = [], ...fields }: NewJobData): string {
+  const stored: z.input<typeof storedJobSchema> = {
+    attempt: 1,
+    replay: '',
+    eventIds: [],
+    told: [...events],
+    ...fields,
+    v: 1,
+  };
+  return JSON.stringify(stored);
 }
 
-/** @param mark distinguishes the job from others of the webhook: the same mark, the same content */
-export function webhookJobId(webhookId: string, mark: string): string {
-  return `${parseResourceId('webhook', webhookId)}-${mark}`;
+/** @param suffix identifies the job among those of the webhook: the same suffix must mean the same content */
+export function webhookJobId(webhookId: string, suffix: string): string {
+  return `${parseResourceId('webhook', webhookId)}-${suffix}`;
 }

@@ -12,9 +12,9 @@ import type { Outbound } from '@waymark/outbound';
 import { DelayedError, type Job, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { createEventBodies } from '../events/event-bodies.js';
-import { createTurns } from './concurrency-limit.js';
+import { createConcurrencyLimit } from './concurrency-limit.js';
+import { createDeliverJob } from './deliver-job.js';
 import { createDeliveryLog } from './delivery-log.js';
-import { createDeliverer } from './delivery-worker.js';
 import { createFailureCounts } from './failure-counts.js';
 import { readJobData } from './webhook-job.js';
 
@@ -22,31 +22,31 @@ export interface WebhookWorkerOptions {
   readonly redisUrl: string;
   readonly clickhouse: ClickHouseClient;
   readonly catalog: Catalog;
-  /** How webhooks are reached. */
+  /** Sends the requests. */
   readonly outbound: Outbound;
   readonly logger: QueueLogger;
   readonly now?: () => number;
-  /** How long a receiver may take; ten seconds unless given. */
+  /** Timeout of an attempt; ten seconds by default. */
   readonly timeoutMs?: number;
-  /** Attempts under way when a stop is asked for get so long. */
+  /** How long `close` waits for attempts in progress. */
   readonly closeMs?: number;
 }
 
-/** Delivers what is in the webhook queue. Several may run. */
+/** Delivers the jobs of the webhook queue. Several workers may run. */
 export interface WebhookWorker {
-  /** Begins no further attempt; what is left goes back into the queue. */
+  /** Starts no further attempt; remaining events return to the queue. */
   close(): Promise<void>;
 }
 
 const JOBS_MAX = 32;
-/** A killed worker's jobs are taken over after at most the lock and two checks. */
+/** Other workers take over the jobs of a killed worker after at most the lock and two checks. */
 const LOCK_MS = 10_000;
 const STALLED_CHECK_MS = 5_000;
 const STALLED_MAX = 1_000_000_000;
 const RECONNECT_MS = 500;
 const CLOSE_MS = 5_000;
-/** Made by a newer version, which will take it. */
-const NOT_UNDERSTOOD_MS = 15_000;
+/** Delay between tries of a job that only a newer version supports. */
+const UNSUPPORTED_JOB_DELAY_MS = 15_000;
 
 export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorker {
   const { catalog, clickhouse, outbound, logger, now = Date.now, timeoutMs } = options;
@@ -58,8 +58,8 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
   redis.on('error', (err: Error) => logger.debug({ err }, 'redis connection of webhooks'));
   let isClosing = false;
   const log = createDeliveryLog(clickhouse);
-  const turns = createTurns();
-  const deliver = createDeliverer({
+  const concurrencyLimit = createConcurrencyLimit();
+  const deliver = createDeliverJob({
     catalog,
     outbound,
     bodies: createEventBodies({ catalog, clickhouse }),
@@ -80,15 +80,15 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
   const process = async (job: Job<unknown>, token = ''): Promise<void> => {
     const data = readJobData(job.data);
     if (data === undefined) {
-      logger.error({ jobId: job.id }, 'a webhook job waits for a writer that understands it');
-      return postpone(job, token, NOT_UNDERSTOOD_MS);
+      logger.error({ jobId: job.id }, 'a webhook job is not supported by this version');
+      return postpone(job, token, UNSUPPORTED_JOB_DELAY_MS);
     }
-    const waitMs = turns.enter(data.webhookId);
+    const waitMs = concurrencyLimit.tryEnter(data.webhookId);
     if (waitMs > 0) return postpone(job, token, waitMs);
     try {
       await deliver(data, job.id ?? '');
     } finally {
-      turns.leave(data.webhookId);
+      concurrencyLimit.leave(data.webhookId);
     }
   };
 
@@ -102,13 +102,13 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
     runRetryDelay: RECONNECT_MS,
   });
   worker.on('error', (err) => logger.warn({ err }, 'webhook worker'));
-  worker.on('failed', (job, err) => logger.warn({ err, jobId: job?.id }, 'webhooks are tried again later'));
+  worker.on('failed', (job, err) => logger.warn({ err, jobId: job?.id }, 'a webhook job failed and will be retried'));
 
   return {
     async close() {
       isClosing = true;
       await withTimeout(worker.close(), options.closeMs ?? CLOSE_MS, () => undefined);
-      // Jobs that are not over are taken over by others when their locks expire.
+      // Other workers take over unfinished jobs when their locks expire.
       await worker.close(true);
       await log.close();
       redis.disconnect();

@@ -9,13 +9,13 @@ import {
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { type Customer, deletedCustomer, type Link, type WebhookPartner, type WebhookTrigger } from '@waymark/contract';
 import type { EventTableKind } from '@waymark/event-format';
-import type { ToldEvent } from '../delivery/webhook-job.js';
+import type { OutgoingEvent } from '../delivery/webhook-job.js';
 import { eventIdOf } from './event-id.js';
-import { TRIGGER_OF } from './follow-events.js';
 import { readStoredEvents, type StoredEvent } from './stored-events.js';
+import { TRIGGER_OF } from './webhook-job-planner.js';
 import { readPartners } from './webhook-partners.js';
 
-export interface EventBodiesParts {
+export interface EventBodiesDeps {
   readonly catalog: Catalog;
   readonly clickhouse: ClickHouseClient;
 }
@@ -24,22 +24,26 @@ const KIND_OF = new Map<WebhookTrigger, EventTableKind>(
   Object.entries(TRIGGER_OF).map(([kind, trigger]) => [trigger, kind as EventTableKind]),
 );
 
-/** The JSON text of an event as it is delivered. */
-export function toldEvent(id: string, event: WebhookTrigger, createdAtMs: number, data: object): ToldEvent {
+/** Builds the request body of an event. */
+export function outgoingEvent(id: string, event: WebhookTrigger, createdAtMs: number, data: object): OutgoingEvent {
   return { id, body: JSON.stringify({ id, event, createdAt: new Date(createdAtMs).toISOString(), data }) };
 }
 
-/** A link that names the webhook is in its scope wherever the link is. */
+/** Whether clicks of the link are sent to the webhook. A link that lists the webhook is in scope whatever its folder is. */
 function isInScope({ id, linkScope, folderIds }: WebhookRecord, { folderId, webhookIds }: LinkRecord): boolean {
   if (linkScope !== 'folders') return true;
   return webhookIds.includes(id) || (folderId !== null && folderIds.includes(folderId));
 }
 
-/** The JSON texts of events that ClickHouse has, for one webhook. */
-export function createEventBodies({ catalog, clickhouse }: EventBodiesParts) {
-  async function linksOf(workspaceId: string, events: readonly StoredEvent[], isWanted: (link: LinkRecord) => boolean) {
+/** Builds the request bodies of events that are in ClickHouse. */
+export function createEventBodies({ catalog, clickhouse }: EventBodiesDeps) {
+  async function linksOf(
+    workspaceId: string,
+    events: readonly StoredEvent[],
+    isIncluded: (link: LinkRecord) => boolean,
+  ) {
     const found = await catalog.links.getMany(workspaceId, [...new Set(events.map(({ linkId }) => linkId))]);
-    const records = [...found.values()].filter(isWanted);
+    const records = [...found.values()].filter(isIncluded);
     const objects = await catalog.links.objects(workspaceId, records, WEBHOOK_SIGHT);
     return new Map(objects.map((link) => [link.id, link]));
   }
@@ -68,8 +72,8 @@ export function createEventBodies({ catalog, clickhouse }: EventBodiesParts) {
   }
 
   return {
-    /** The events a job names, in their order. Those whose link is gone, or in none of the webhook's folders by now, are left out. */
-    async read(webhook: WebhookRecord, event: WebhookTrigger, ids: readonly string[]): Promise<ToldEvent[]> {
+    /** Reads events in the order of `ids`. Events whose link is deleted, or out of the webhook's scope by now, are left out. */
+    async read(webhook: WebhookRecord, event: WebhookTrigger, ids: readonly string[]): Promise<OutgoingEvent[]> {
       const kind = KIND_OF.get(event);
       if (kind === undefined || ids.length === 0) return [];
       const { workspaceId } = webhook;
@@ -97,7 +101,7 @@ export function createEventBodies({ catalog, clickhouse }: EventBodiesParts) {
       return events.flatMap((stored) => {
         const link = links.get(stored.linkId);
         if (link === undefined) return [];
-        return [toldEvent(eventIdOf(event, stored.id), event, stored.timestampMs, dataOf(stored, link))];
+        return [outgoingEvent(eventIdOf(event, stored.id), event, stored.timestampMs, dataOf(stored, link))];
       });
     },
   };

@@ -14,12 +14,12 @@ function idOf(bytes: Buffer): string {
   return `evt_${text}`;
 }
 
-/** The id under which an event is told, each time the same: `evt_` and 25 characters made from the event's own id. */
+/** The id under which an event is delivered: `evt_` and 25 characters, derived from the event's own id. */
 export function eventIdOf(event: WebhookTrigger, eventId: string): string {
   return idOf(createHash('sha256').update(`${event}/${eventId}`).digest());
 }
 
-/** The id of something that has none of its own. */
+/** A random id, for changes that have no event id of their own. */
 export function createWebhookEventId(): string {
   return idOf(randomBytes(32));
 }

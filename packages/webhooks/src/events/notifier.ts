@@ -3,20 +3,20 @@ import type { Partner, WebhookTrigger } from '@waymark/contract';
 import { createWebhookJobSender, type QueueLogger } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { jobText, webhookJobId } from '../delivery/webhook-job.js';
-import { toldEvent } from './event-bodies.js';
+import { outgoingEvent } from './event-bodies.js';
 import { createWebhookEventId } from './event-id.js';
 
-export interface WebhookNotifierParts {
+export interface WebhookNotifierDeps {
   readonly catalog: Catalog;
-  /** Says where Redis is: the notifier opens a connection of its own, as BullMQ leaves its scripts on one. */
+  /** The connection to duplicate: the notifier uses one of its own, because BullMQ defines its scripts on it. */
   readonly redis: Redis;
   readonly logger: Pick<QueueLogger, 'debug' | 'error'>;
   readonly now: () => number;
 }
 
 /**
- * Tells webhooks of changes that were made through the API, after they were made. No call rejects: the change is done
- * whether the delivery can be queued or not. A workspace without a webhook for it costs a look into a map.
+ * Queues webhook deliveries for changes made through the API. Call it after the change. No call rejects: the change stands even
+ * if the delivery cannot be queued. A workspace without a matching webhook costs one lookup in a map.
  */
 export interface WebhookNotifier {
   linkChanged(event: 'link.created' | 'link.updated' | 'link.deleted', link: LinkRecord): Promise<void>;
@@ -24,15 +24,15 @@ export interface WebhookNotifier {
   close(): void;
 }
 
-/** The request that made the change waits for it. */
+/** Few, because the request that made the change waits. */
 const RETRIES_MAX = 2;
 
-export function createWebhookNotifier({ catalog, redis, logger, now }: WebhookNotifierParts): WebhookNotifier {
+export function createWebhookNotifier({ catalog, redis, logger, now }: WebhookNotifierDeps): WebhookNotifier {
   const connection = redis.duplicate({ enableOfflineQueue: true, maxRetriesPerRequest: RETRIES_MAX });
   connection.on('error', (err: Error) => logger.debug({ err }, 'redis connection of webhooks'));
   const sender = createWebhookJobSender(connection);
 
-  async function tell(workspaceId: string, event: WebhookTrigger, dataOf: () => Promise<object | undefined>) {
+  async function notify(workspaceId: string, event: WebhookTrigger, dataOf: () => Promise<object | undefined>) {
     try {
       const active = await catalog.webhooks.active(workspaceId);
       const webhooks = active.filter(({ triggers }) => triggers.includes(event));
@@ -40,26 +40,26 @@ export function createWebhookNotifier({ catalog, redis, logger, now }: WebhookNo
       const createdAtMs = now();
       const data = await dataOf();
       if (data === undefined) return;
-      const told = toldEvent(createWebhookEventId(), event, createdAtMs, data);
+      const outgoing = outgoingEvent(createWebhookEventId(), event, createdAtMs, data);
       await sender.send(
         webhooks.map(({ id: webhookId }) => ({
-          id: webhookJobId(webhookId, told.id),
-          data: jobText({ workspaceId, webhookId, event, told: [told] }),
+          id: webhookJobId(webhookId, outgoing.id),
+          data: jobText({ workspaceId, webhookId, event, events: [outgoing] }),
         })),
       );
     } catch (err) {
-      logger.error({ err, workspaceId, event }, 'webhooks were not told');
+      logger.error({ err, workspaceId, event }, 'webhook deliveries could not be queued');
     }
   }
 
   return {
     linkChanged: (event, link) =>
-      tell(link.workspaceId, event, async () => {
+      notify(link.workspaceId, event, async () => {
         const [object] = await catalog.links.objects(link.workspaceId, [link], WEBHOOK_SIGHT);
         return object;
       }),
 
-    partnerEnrolled: (workspaceId, partner) => tell(workspaceId, 'partner.enrolled', async () => partner),
+    partnerEnrolled: (workspaceId, partner) => notify(workspaceId, 'partner.enrolled', async () => partner),
 
     close: () => connection.disconnect(),
   };

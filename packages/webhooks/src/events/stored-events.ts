@@ -2,12 +2,12 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { eventIdTime, formatResourceId, parseResourceId } from '@waymark/contract';
 import { EVENT_TABLES, type EventPayload, type EventTableKind, parsePayload } from '@waymark/event-format';
 
-/** An event as ClickHouse has it. */
+/** An event read from ClickHouse. */
 export interface StoredEvent {
   readonly id: string;
   readonly timestampMs: number;
   readonly linkId: string;
-  /** Of leads and sales only. */
+  /** Empty for clicks. */
   readonly eventName: string;
   readonly customerId: string | undefined;
   readonly payload: EventPayload;
@@ -17,7 +17,7 @@ export interface StoredEvent {
 const READ_SECONDS_MAX = 10;
 const CONVERSION_COLUMNS = ', event_name, toString(customer_id)';
 
-/** As ClickHouse reads a DateTime64(3, 'UTC') parameter: numbers and a trailing Z are refused. */
+/** Formats a DateTime64(3, 'UTC') parameter: ClickHouse refuses numbers and a trailing Z. */
 function dateTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString().slice(0, -1).replace('T', ' ');
 }
@@ -36,7 +36,7 @@ function storedEvent([id, link, payload, ip, eventName = '', customer]: Row): St
   };
 }
 
-/** Those of the events that are there, in the order of their ids' list. */
+/** Reads events, in the order of `ids`; those that do not exist are left out. */
 export async function readStoredEvents(
   clickhouse: ClickHouseClient,
   kind: EventTableKind,

@@ -9,10 +9,10 @@ import { createWebhookEventId } from '../../src/events/event-id.js';
 import { startWebhookFixture, type WebhookFixture } from '../webhook-fixture.js';
 import { type Receiver, startReceiver } from './receiver.js';
 
-/** Of one webhook in one process: deliverer.ts and turns.ts. */
+/** The limits per webhook and process, in concurrency-limit.ts and deliver-job.ts. */
 const JOBS_AT_ONCE = 4;
 const ATTEMPTS_AT_ONCE = JOBS_AT_ONCE * 8;
-/** What `PATCH /webhooks/{id}` makes of a webhook that is enabled again. */
+/** The fields that `PATCH /webhooks/{id}` sets when it enables a webhook. */
 const ENABLED = { disabledAt: null, consecutiveFailures: 0 };
 
 let fixture: WebhookFixture;
@@ -43,49 +43,49 @@ interface LogLine {
 
 const aLinkHook = (url = receiver.url) => fixture.aHook(url, { triggers: ['link.updated'] });
 
-async function tell(times = 1): Promise<void> {
+async function notify(times = 1): Promise<void> {
   const link = await fixture.aLink();
   for (let time = 0; time < times; time++) await fixture.notifier.linkChanged('link.updated', link);
 }
 
-/** Puts jobs of so many events each into the queue; each event says which job it is of. */
+/** Queues jobs with so many events each; the body of an event contains the number of its job. */
 async function queueJobs({ id: webhookId, workspaceId }: WebhookRecord, jobs: number, events: number): Promise<void> {
   const aJob = (_: unknown, job: number) => {
-    const told = Array.from({ length: events }, () => ({ id: createWebhookEventId(), body: JSON.stringify({ job }) }));
-    const data = jobText({ webhookId, workspaceId, event: 'link.updated', told });
-    return { id: webhookJobId(webhookId, told[0]?.id ?? ''), data };
+    const ofJob = Array.from({ length: events }, () => ({ id: createWebhookEventId(), body: JSON.stringify({ job }) }));
+    const data = jobText({ webhookId, workspaceId, event: 'link.updated', events: ofJob });
+    return { id: webhookJobId(webhookId, ofJob[0]?.id ?? ''), data };
   };
   await createWebhookJobSender(fixture.redis).send(Array.from({ length: jobs }, aJob));
 }
 
-/** Resolves when no job waits or runs, and forgets events to be tried again: on a slow machine their time might come. */
+/** Resolves when no job waits or runs. Removes the retries, which could become due on a slow machine. */
 async function untilJobsAreOver(): Promise<void> {
   await waitFor(async () => (await fixture.queue.getJobCountByTypes('wait', 'active')) === 0, { what: 'no job' });
   for (const job of await fixture.queue.getDelayed()) await job.remove();
 }
 
-/** Tells many events at once. */
-async function tellAtOnce(hook: WebhookRecord, events: number): Promise<void> {
+/** Delivers many events in one job, and waits until they are logged. */
+async function deliverEvents(hook: WebhookRecord, events: number): Promise<void> {
   const before = (await logOf(hook)).length;
   await queueJobs(hook, 1, events);
   await untilLogged(hook, before + events);
   await untilJobsAreOver();
 }
 
-/** Has the receiver answer nobody. @returns gives those whose job is meant their answers, now and from then on */
-function holdAnswers(status: number): (isMeant: (job: number) => boolean) => void {
+/** Makes the receiver hold back its responses. @returns a function that sends those of the selected jobs, now and later */
+function holdAnswers(status: number): (isSelected: (job: number) => boolean) => void {
   const held: { readonly job: number; answer(): void }[] = [];
-  let isGiven = (_job: number): boolean => false;
+  let isReleased = (_job: number): boolean => false;
   receiver.answer((response) => {
     const { job } = JSON.parse(receiver.received.at(-1)?.text ?? '') as { readonly job: number };
     const answer = () => void response.writeHead(status).end();
-    if (isGiven(job)) answer();
+    if (isReleased(job)) answer();
     else held.push({ job, answer });
   });
-  return (isMeant) => {
-    isGiven = isMeant;
+  return (isSelected) => {
+    isReleased = isSelected;
     for (const { job, answer } of held.splice(0)) {
-      if (isMeant(job)) answer();
+      if (isSelected(job)) answer();
       else held.push({ job, answer });
     }
   };
@@ -107,14 +107,14 @@ function untilLogged(hook: WebhookRecord, lines: number): Promise<LogLine[]> {
   );
 }
 
-/** Lets the delayed attempt of a delivery begin. @returns how long it would have waited, in seconds */
+/** Starts the delayed retry of a delivery now. @returns its delay in seconds */
 async function skipDelay(): Promise<number> {
   const [job] = await waitFor(
     async () => {
       const delayed = await fixture.queue.getDelayed();
       return delayed.length > 0 && delayed;
     },
-    { what: 'a further attempt' },
+    { what: 'a retry' },
   );
   const seconds = (job?.opts.delay ?? 0) / 1000;
   await job?.promote();
@@ -124,39 +124,39 @@ async function skipDelay(): Promise<number> {
 const reload = (hook: WebhookRecord) => fixture.catalog.webhooks.require(fixture.workspaceId, hook.id);
 
 describe('a delivery that fails', () => {
-  it('is tried four times with growing delays, under the same event id with the same body, then no more', async () => {
+  it('is tried four times with growing delays, with the same event id and body', async () => {
     receiver.answer((response) => response.writeHead(500).end('no'));
     fixture.startWorker();
     const hook = await aLinkHook();
-    await tell();
+    await notify();
     const delays: number[] = [];
     for (let retry = 0; retry < 3; retry++) delays.push(await skipDelay());
     expect(delays).toEqual([12, 148, 1808]);
     const log = await untilLogged(hook, 4);
     expect(log.map(({ attempt, status }) => [attempt, status])).toEqual([1, 2, 3, 4].map((attempt) => [attempt, 500]));
-    await waitFor(async () => (await fixture.queue.getActiveCount()) === 0, { what: 'the last attempt to be over' });
+    await waitFor(async () => (await fixture.queue.getActiveCount()) === 0, { what: 'the last attempt to end' });
     expect(await fixture.queue.getDelayedCount()).toBe(0);
     expect(new Set(receiver.received.map(({ text }) => text)).size).toBe(1);
     expect(new Set(receiver.received.map(({ headers }) => headers['dub-signature'])).size).toBe(1);
   });
 
-  it('counts until one succeeds', async () => {
+  it('is counted until one succeeds', async () => {
     receiver.answer((response) => response.writeHead(404).end());
     fixture.startWorker();
     const hook = await aLinkHook();
-    await tellAtOnce(hook, 19);
+    await deliverEvents(hook, 19);
     receiver.answer((response) => response.end());
-    await tellAtOnce(hook, 1);
+    await deliverEvents(hook, 1);
     receiver.answer((response) => response.writeHead(404).end());
-    await tellAtOnce(hook, 19);
+    await deliverEvents(hook, 19);
     expect((await reload(hook)).disabledAt).toBeNull();
   });
 
-  it('disables the webhook when it is the twentieth in a row; nothing is delivered from then on', async () => {
+  it('disables the webhook if it is the twentieth in a row; nothing is delivered after that', async () => {
     receiver.answer((response) => response.writeHead(503).end());
     fixture.startWorker();
     const hook = await aLinkHook();
-    await tellAtOnce(hook, 20);
+    await deliverEvents(hook, 20);
     const disabled = await waitFor(
       async () => {
         const record = await reload(hook);
@@ -166,38 +166,38 @@ describe('a delivery that fails', () => {
     );
     expect(disabled.consecutiveFailures).toBe(20);
     await waitFor(async () => (await fixture.catalog.webhooks.active(fixture.workspaceId)).length === 0, {
-      what: 'nobody to be told',
+      what: 'no active webhook',
     });
-    await tell();
+    await notify();
     await waitFor(async () => (await fixture.queue.getJobCountByTypes('wait', 'active', 'delayed')) === 0, {
       what: 'an empty queue',
     });
     expect(receiver.received).toHaveLength(20);
   });
 
-  it('that disables the webhook ends the other jobs under way, too; enabled again, it has twenty more', async () => {
+  it('that disables the webhook also stops its other running jobs; after it is enabled the count starts at zero', async () => {
     const hook = await aLinkHook();
     const isDisabled = async () => (await reload(hook)).disabledAt !== null;
-    const giveAnswers = holdAnswers(500);
+    const releaseAnswers = holdAnswers(500);
     fixture.startWorker();
     await queueJobs(hook, JOBS_AT_ONCE, 50);
-    await waitFor(() => receiver.received.length === ATTEMPTS_AT_ONCE, { what: 'attempts under way' });
-    // The attempts of the other jobs fail when one job alone has had the webhook disabled.
-    giveAnswers((job) => job === 0);
+    await waitFor(() => receiver.received.length === ATTEMPTS_AT_ONCE, { what: 'attempts in progress' });
+    // One job alone disables the webhook; the attempts of the other jobs fail afterwards.
+    releaseAnswers((job) => job === 0);
     await waitFor(isDisabled, { what: 'the webhook to be disabled' });
-    giveAnswers(() => true);
+    releaseAnswers(() => true);
     await untilJobsAreOver();
     expect(receiver.received.length).toBeLessThan(20 + ATTEMPTS_AT_ONCE);
 
     receiver.answer((response) => response.writeHead(500).end());
     await fixture.catalog.webhooks.update(fixture.workspaceId, hook.id, () => ENABLED);
-    await tellAtOnce(hook, 19);
+    await deliverEvents(hook, 19);
     expect(await isDisabled()).toBe(false);
-    await tellAtOnce(hook, 1);
+    await deliverEvents(hook, 1);
     expect(await isDisabled()).toBe(true);
   });
 
-  it('disables the webhook although the writer that counted it was killed: the next one does, and delivers nothing', async () => {
+  it('disables the webhook even if the writer that counted it was killed: the next one does, and delivers nothing', async () => {
     const hook = await aLinkHook();
     const failures = createFailureCounts(fixture.redis);
     for (let count = 0; count < 20; count++) await failures.add(hook);
@@ -208,45 +208,45 @@ describe('a delivery that fails', () => {
     expect(receiver.received).toEqual([]);
   });
 
-  it('counts for nothing after a success, whichever job had that', async () => {
+  it('is not counted after a success, also of another job', async () => {
     const hook = await aLinkHook();
     const failures = createFailureCounts(fixture.redis);
     // Another job's attempt fails before each success of this one.
     receiver.answer((response) => void failures.add(hook).then(() => response.end()));
     fixture.startWorker();
-    await tellAtOnce(hook, 60);
+    await deliverEvents(hook, 60);
     expect((await reload(hook)).disabledAt).toBeNull();
     expect(receiver.received).toHaveLength(60);
   });
 });
 
-describe('a job under way', () => {
-  it.each(['disabled', 'removed'])('ends when its webhook is %s', async (change) => {
+describe('a running job', () => {
+  it.each(['disabled', 'removed'])('stops when its webhook is %s', async (change) => {
     const hook = await aLinkHook();
     const { webhooks } = fixture.catalog;
     const changes = {
       disabled: () => webhooks.update(fixture.workspaceId, hook.id, () => ({ disabledAt: new Date().toISOString() })),
       removed: () => webhooks.remove(fixture.workspaceId, hook.id),
     };
-    const giveAnswers = holdAnswers(200);
+    const releaseAnswers = holdAnswers(200);
     fixture.startWorker();
     await queueJobs(hook, 1, 50);
-    await waitFor(() => receiver.received.length === 8, { what: 'attempts under way' });
+    await waitFor(() => receiver.received.length === 8, { what: 'attempts in progress' });
     await changes[change as keyof typeof changes]();
-    giveAnswers(() => true);
+    releaseAnswers(() => true);
     await untilJobsAreOver();
     expect(receiver.received).toHaveLength(8);
   });
 
-  it('leaves its rest to another when its webhook is changed: that one goes to the new address', async () => {
+  it('sends its remaining events to the new address when its webhook is changed', async () => {
     const other = await startReceiver();
     const hook = await aLinkHook();
-    const giveAnswers = holdAnswers(200);
+    const releaseAnswers = holdAnswers(200);
     fixture.startWorker();
     await queueJobs(hook, 1, 50);
-    await waitFor(() => receiver.received.length === 8, { what: 'attempts under way' });
+    await waitFor(() => receiver.received.length === 8, { what: 'attempts in progress' });
     await fixture.catalog.webhooks.update(fixture.workspaceId, hook.id, () => ({ url: other.url }));
-    giveAnswers(() => true);
+    releaseAnswers(() => true);
     await waitFor(() => other.received.length === 42, { what: 'the rest' });
     await untilJobsAreOver();
     expect([receiver.received.length, other.received.length]).toEqual([8, 42]);
@@ -255,56 +255,56 @@ describe('a job under way', () => {
 });
 
 describe('a receiver', () => {
-  it('that redirects has failed: redirects are not followed', async () => {
+  it('that redirects counts as failed: redirects are not followed', async () => {
     const other = await startReceiver();
     receiver.answer((response) => response.writeHead(307, { location: other.url }).end());
     fixture.startWorker();
     const hook = await aLinkHook();
-    await tell();
+    await notify();
     const [line] = await untilLogged(hook, 1);
     expect(line?.status).toBe(307);
     expect(other.received).toEqual([]);
     await other.stop();
   });
 
-  it('that does not answer in time has failed, and is logged as 503', async () => {
+  it('that does not respond in time counts as failed, and is logged as 503', async () => {
     receiver.answer(() => undefined);
     fixture.startWorker({ timeoutMs: 100 });
     const hook = await aLinkHook();
-    await tell();
+    await notify();
     const [line] = await untilLogged(hook, 1);
     expect(line).toMatchObject({ status: 503, error: 'no answer within 100 ms', response_body: '' });
   });
 
-  it('that answers at length has its answer cut', async () => {
+  it('that sends a long response has it truncated', async () => {
     receiver.answer((response) => response.end('x'.repeat(1_000_000)));
     fixture.startWorker();
     const hook = await aLinkHook();
-    await tell();
+    await notify();
     const [line] = await untilLogged(hook, 1);
     expect([line?.status, line?.response_body.length]).toEqual([200, 8192]);
   });
 
-  it('at a private address is not connected to unless the operator allows it', async () => {
+  it('at a private address gets no connection unless the operator allows it', async () => {
     fixture.startWorker({ allowedRanges: [] });
     const hook = await aLinkHook();
-    await tell();
+    await notify();
     const [line] = await untilLogged(hook, 1);
     expect(line).toMatchObject({ status: 503, error: 'the address is not public' });
     expect(receiver.received).toEqual([]);
   });
 
-  it('that is slow keeps nobody else from being told', async () => {
+  it('that is slow does not delay other webhooks', async () => {
     const quick = await startReceiver();
     const held: ServerResponse[] = [];
     receiver.answer((response) => void held.push(response));
     fixture.startWorker({ timeoutMs: 20_000 });
     await aLinkHook();
-    await tell(12);
+    await notify(12);
     await waitFor(() => receiver.received.length >= 4, { what: 'the slow one to be busy' });
     await fixture.aHook(quick.url, { triggers: ['link.created'] });
     await fixture.notifier.linkChanged('link.created', await fixture.aLink());
-    await waitFor(() => quick.received.length === 1, { what: 'the quick one to be told', timeoutMs: 15_000 });
+    await waitFor(() => quick.received.length === 1, { what: 'the delivery to the quick one', timeoutMs: 15_000 });
     receiver.answer((response) => void response.end());
     for (const response of held) response.end();
     await quick.stop();
@@ -312,10 +312,10 @@ describe('a receiver', () => {
 });
 
 describe('the log of deliveries', () => {
-  it('has a line for each attempt, with what was sent and answered', async () => {
+  it('has a row for each attempt, with the request and the response', async () => {
     fixture.startWorker();
     const hook = await aLinkHook();
-    await tell();
+    await notify();
     const [line] = await untilLogged(hook, 1);
     const [{ text, event } = expect.fail()] = receiver.received;
     expect(line).toEqual({
@@ -330,7 +330,7 @@ describe('the log of deliveries', () => {
     });
   });
 
-  it('forgets after thirty days', async () => {
+  it('expires after thirty days', async () => {
     const [table] = await fixture.select<{ sql: string }>(
       `SELECT create_table_query AS sql FROM system.tables
        WHERE database = currentDatabase() AND name = 'webhook_deliveries'`,

@@ -15,7 +15,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-it('counts failures in a row, and starts anew after a success', async () => {
+it('counts consecutive failures, and starts at zero after a success', async () => {
   const failures = createFailureCounts(redis);
   const webhook = { id: 'wh_counted', updatedAt: '2026-01-01T00:00:00.000Z' };
   expect([await failures.add(webhook), await failures.add(webhook)]).toEqual([1, 2]);
@@ -23,7 +23,7 @@ it('counts failures in a row, and starts anew after a success', async () => {
   expect(await failures.read(webhook)).toBe(0);
 });
 
-it('a failure that could not be counted is an error, not a count of nothing', async () => {
+it('rejects when Redis cannot count a failure, instead of returning zero', async () => {
   const failures = createFailureCounts(redis);
   const webhook = { id: 'wh_broken', updatedAt: '2026-01-01T00:00:00.000Z' };
   await failures.add(webhook);
@@ -32,7 +32,7 @@ it('a failure that could not be counted is an error, not a count of nothing', as
   await expect(failures.add(webhook)).rejects.toThrow('not an integer');
 });
 
-it('a count that Redis discarded is an error', async () => {
+it('rejects when Redis discards the transaction', async () => {
   const failures = createFailureCounts(redis);
   const other = new Redis(server.url);
   await redis.watch('watched');

@@ -2,18 +2,18 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What a receiver was sent. */
+/** A request that a receiver got. */
 export interface Received {
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
   readonly event: { readonly id: string; readonly event: string; readonly createdAt: string; readonly data: unknown };
 }
 
-/** An HTTP server of this machine that webhooks are delivered to. */
+/** A local HTTP server to which webhooks are delivered. */
 export interface Receiver {
   readonly url: string;
   readonly received: Received[];
-  /** How it answers from now on: 200 unless said otherwise. */
+  /** Sets how it responds from now on; by default with 200. */
   answer(handle: (response: ServerResponse) => void): void;
   stop(): Promise<void>;
 }

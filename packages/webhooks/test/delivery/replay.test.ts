@@ -24,7 +24,7 @@ const selection = (fields: object = {}) => ({ workspaceId: fixture.workspaceId, 
 const attempts = (fields: object = {}) => listDeliveries(fixture.database.client, selection(fields));
 const replay = (fields: object) => replayDeliveries(fixture.database.client, fixture.redis, selection(fields));
 
-/** Tells a link's update. @returns the event's id once the attempt is in the log */
+/** Delivers a link's update. @returns the event's id, once the attempt is in the log */
 async function deliver(hookId: string, status: number): Promise<string> {
   const before = (await attempts({ webhookId: hookId })).length;
   receiver.answer((response) => response.writeHead(status).end());
@@ -40,7 +40,7 @@ async function deliver(hookId: string, status: number): Promise<string> {
 }
 
 describe('deliveries that are replayed', () => {
-  it('are told the same event under the same id, signed anew, and counted as delivered afterwards', async () => {
+  it('have the same event id and body, and count as delivered afterwards', async () => {
     const { id: webhookId } = await fixture.aHook(receiver.url, { triggers: ['link.updated'] });
     const delivered = await deliver(webhookId, 200);
     const failed = await deliver(webhookId, 500);
@@ -61,7 +61,7 @@ describe('deliveries that are replayed', () => {
     ]);
   });
 
-  it('have the whole plan before them, also within minutes of the first', async () => {
+  it('get the full number of attempts, even while retries of the first delivery are pending', async () => {
     const { id: webhookId } = await fixture.aHook(receiver.url, { triggers: ['link.updated'] });
     const failed = await deliver(webhookId, 500);
     const delayed = async () => (await fixture.queue.getDelayed()).map(({ id }) => id);
@@ -70,7 +70,7 @@ describe('deliveries that are replayed', () => {
     await waitFor(async () => new Set(await delayed()).size === 2, { what: 'the second attempt of the replay' });
   });
 
-  it('are those of one workspace only, and none when none is meant', async () => {
+  it('are those of one workspace only, and none if the list of ids is empty', async () => {
     const { id: webhookId } = await fixture.aHook(receiver.url, { triggers: ['link.updated'] });
     const failed = await deliver(webhookId, 500);
     expect(await replay({ eventIds: [failed], workspaceId: 'ws_00000000001' })).toBe(0);

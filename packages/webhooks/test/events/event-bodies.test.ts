@@ -33,7 +33,7 @@ afterAll(() => fixture.stop());
 const untilReceived = (count: number) =>
   waitFor(() => receiver.received.length >= count && receiver.received, { what: `${count} deliveries` });
 
-const JUDGES: Readonly<Record<string, (text: string) => { readonly ok: boolean; readonly error?: unknown }>> = {
+const CLIENT_PARSERS: Readonly<Record<string, (text: string) => { readonly ok: boolean; readonly error?: unknown }>> = {
   'link.created': linkWebhookEventFromJSON,
   'link.updated': linkWebhookEventFromJSON,
   'link.deleted': linkWebhookEventFromJSON,
@@ -43,10 +43,10 @@ const JUDGES: Readonly<Record<string, (text: string) => { readonly ok: boolean; 
   'partner.enrolled': partnerEnrolledEventFromJSON,
 };
 
-/** What was received, having passed our own schema and that of the unchanged client library. */
-function judged({ text, event }: Received) {
-  const judge = JUDGES[event.event];
-  expect(judge?.(text)).toMatchObject({ ok: true });
+/** Parses a received event with the client library, unchanged, and with our own schema. */
+function parsed({ text, event }: Received) {
+  const parse = CLIENT_PARSERS[event.event];
+  expect(parse?.(text)).toMatchObject({ ok: true });
   return webhookEventSchema.parse(event);
 }
 
@@ -70,7 +70,7 @@ const aPartner: Partner = {
   tags: [],
 };
 
-describe('what webhooks are told', () => {
+describe('the body of a webhook event', () => {
   it('is signed over the exact body with the secret of the webhook', async () => {
     const link = await fixture.aLink({ comments: 'é, 漢字, "quotes" and \u2028' });
     const hook = await fixture.aHook(receiver.url, { triggers: ['link.clicked'], linkScope: 'workspace' });
@@ -83,12 +83,12 @@ describe('what webhooks are told', () => {
     expect(text).toContain('漢字');
   });
 
-  it('of a click: the click and the link with its counters, this click among them', async () => {
+  it('of a click has the click, and the link with counters that include this click', async () => {
     const link = await fixture.aLink();
     await fixture.aHook(receiver.url, { triggers: ['link.clicked'], linkScope: 'workspace' });
     const click = await fixture.click(link, { country: 'US', region: 'CA', ip: '203.0.113.7' });
-    const [told = expect.fail()] = (await untilReceived(1)).map(judged);
-    expect(told).toMatchObject({
+    const [sent = expect.fail()] = (await untilReceived(1)).map(parsed);
+    expect(sent).toMatchObject({
       event: 'link.clicked',
       createdAt: new Date(Number(click[1])).toISOString(),
       data: {
@@ -98,7 +98,7 @@ describe('what webhooks are told', () => {
     });
   });
 
-  it('of a lead and a sale: customer, click, link, sale, and metadata or null', async () => {
+  it('of a lead and a sale has customer, click, link, sale, and metadata or null', async () => {
     const link = await fixture.aLink({ trackConversion: true });
     const customer = await fixture.aCustomer();
     await fixture.aHook(receiver.url, { triggers: ['lead.created', 'sale.created'] });
@@ -107,7 +107,7 @@ describe('what webhooks are told', () => {
       eventName: 'Sign up',
       metadata: { plan: 'pro', password: '"password":"v1.' },
     });
-    const [lead = expect.fail()] = (await untilReceived(1)).map(judged);
+    const [lead = expect.fail()] = (await untilReceived(1)).map(parsed);
     expect(lead).toMatchObject({
       event: 'lead.created',
       data: {
@@ -121,7 +121,7 @@ describe('what webhooks are told', () => {
     expect(lead.data).not.toHaveProperty('partner');
 
     await fixture.sale(click, customer, { amount: 4900, invoiceId: 'INV_1', paymentProcessor: 'stripe' });
-    const sale = (await untilReceived(2)).map(judged)[1];
+    const sale = (await untilReceived(2)).map(parsed)[1];
     expect(sale).toMatchObject({
       event: 'sale.created',
       data: {
@@ -134,27 +134,27 @@ describe('what webhooks are told', () => {
     });
   });
 
-  it('of a lead whose customer has waited in the queue for an hour: with the customer, at once', async () => {
+  it('of a lead has the customer, even if its row has been in the queue for an hour', async () => {
     const link = await fixture.aLink({ trackConversion: true });
     const customer = draftCustomer(fixture.workspaceId, { externalId: 'queued', name: 'Ada' }, Date.now() - 3_600_000);
     await addPendingCustomer(fixture.redis, customer);
     await fixture.aHook(receiver.url, { triggers: ['lead.created'] });
     await fixture.lead(await fixture.click(link), customer);
-    const [lead = expect.fail()] = (await untilReceived(1)).map(judged);
+    const [lead = expect.fail()] = (await untilReceived(1)).map(parsed);
     expect(lead.data).toMatchObject({ customer: { id: customer.id, name: 'Ada' } });
   });
 
-  it('of a lead whose customer was removed: with a placeholder', async () => {
+  it('of a lead has a placeholder if the customer was deleted', async () => {
     const link = await fixture.aLink({ trackConversion: true });
     const customer = await fixture.aCustomer();
     await fixture.catalog.customers.remove(fixture.workspaceId, customer.id);
     await fixture.aHook(receiver.url, { triggers: ['lead.created'] });
     await fixture.lead(await fixture.click(link), customer);
-    const [lead = expect.fail()] = (await untilReceived(1)).map(judged);
+    const [lead = expect.fail()] = (await untilReceived(1)).map(parsed);
     expect(lead.data).toMatchObject({ customer: { id: customer.id, name: 'Deleted Customer' } });
   });
 
-  it('of a lead that counts for five: once, all five counted; of another with the same content: once more', async () => {
+  it('of a call that counts five leads is sent once; another call with the same content is sent too', async () => {
     const link = await fixture.aLink({ trackConversion: true });
     const customer = await fixture.aCustomer();
     await fixture.aHook(receiver.url, { triggers: ['lead.created'] });
@@ -162,12 +162,12 @@ describe('what webhooks are told', () => {
     const facts = { eventName: 'Seats', timestampMs: Date.now() };
     const calls = await Promise.all([5, 5].map((quantity) => fixture.leads(quantity, click, customer, facts)));
     const ids = calls.map(([row]) => eventIdOf('lead.created', String(row?.[2])));
-    const told = (await untilReceived(2)).map(judged);
-    expect(told.map(({ id }) => id).sort()).toEqual(ids.sort());
-    expect(told.map(({ data }) => data)).toEqual(
+    const events = (await untilReceived(2)).map(parsed);
+    expect(events.map(({ id }) => id).sort()).toEqual(ids.sort());
+    expect(events.map(({ data }) => data)).toEqual(
       Array(2).fill(expect.objectContaining({ eventName: 'Seats', link: expect.objectContaining({ id: link.id }) })),
     );
-    // Jobs are looked at whole: nothing is left that could be told later.
+    // No job is left, so no other event can be sent later.
     await waitFor(async () => (await fixture.queue.getJobCountByTypes('wait', 'active', 'delayed')) === 0, {
       what: 'an empty queue',
     });
@@ -176,7 +176,7 @@ describe('what webhooks are told', () => {
     expect(counters.get(link.id)?.leads).toBe(10);
   });
 
-  it('of a partner’s link: the partner with the totals of all its links', async () => {
+  it('of a partner’s link has the partner, with the totals of all its links', async () => {
     const partner = await fixture.catalog.partners.create(fixture.workspaceId, {
       name: 'Pat',
       email: 'pat@example.com',
@@ -186,34 +186,34 @@ describe('what webhooks are told', () => {
     await fixture.aHook(receiver.url, { triggers: ['lead.created'] });
     const [click] = [await fixture.click(link), await fixture.click(other)];
     await fixture.lead(click, await fixture.aCustomer());
-    const [told = expect.fail()] = (await untilReceived(1)).map(judged);
-    expect(told.data).toMatchObject({
+    const [sent = expect.fail()] = (await untilReceived(1)).map(parsed);
+    expect(sent.data).toMatchObject({
       partner: { id: partner.id, name: 'Pat', email: 'pat@example.com', totalLeads: 1, totalCommissions: 0 },
     });
   });
 
-  it.each(['link.created', 'link.updated', 'link.deleted'] as const)('of %s: the link', async (event) => {
+  it.each(['link.created', 'link.updated', 'link.deleted'] as const)('of %s is the link', async (event) => {
     const tag = await fixture.catalog.tags.create(fixture.workspaceId, { name: `tag of ${event}` });
     const link = await fixture.aLink({ tagIds: [tag.id] });
     await fixture.aHook(receiver.url, { triggers: [event] });
     await fixture.aHook(`${receiver.url}/other`, { triggers: ['link.clicked'], linkScope: 'workspace' });
     await fixture.notifier.linkChanged(event, link);
-    const [told = expect.fail()] = (await untilReceived(1)).map(judged);
-    expect(told).toMatchObject({
+    const [sent = expect.fail()] = (await untilReceived(1)).map(parsed);
+    expect(sent).toMatchObject({
       event,
       data: { id: link.id, tags: [{ id: tag.id }], workspaceId: fixture.workspaceId },
     });
     expect(receiver.received).toHaveLength(1);
   });
 
-  it('of an enrolled partner: its object, also to the client library', async () => {
+  it('of an enrolled partner is the partner', async () => {
     await fixture.aHook(receiver.url, { triggers: ['partner.enrolled'] });
     await fixture.notifier.partnerEnrolled(fixture.workspaceId, aPartner);
-    const [told = expect.fail()] = (await untilReceived(1)).map(judged);
-    expect(told).toMatchObject({ event: 'partner.enrolled', data: { id: 'pn_1', name: 'Pat' } });
+    const [sent = expect.fail()] = (await untilReceived(1)).map(parsed);
+    expect(sent).toMatchObject({ event: 'partner.enrolled', data: { id: 'pn_1', name: 'Pat' } });
   });
 
-  it('never holds the password of a link, and no job and no log has it', async () => {
+  it('never contains the password of a link, and neither does a job or the log', async () => {
     const link = await fixture.aLink({ password: 'open sesame' });
     await fixture.reset();
     await fixture.aHook(receiver.url, { triggers: ['link.updated', 'lead.created'] });
@@ -225,9 +225,9 @@ describe('what webhooks are told', () => {
     expect(jobs).not.toContain('open sesame');
 
     fixture.startWorker();
-    const told = (await untilReceived(2)).map(judged);
-    expect(told.find(({ event }) => event === 'link.updated')?.data).toMatchObject({ password: '********' });
-    expect(told.find(({ event }) => event === 'lead.created')?.data).toMatchObject({
+    const events = (await untilReceived(2)).map(parsed);
+    expect(events.find(({ event }) => event === 'link.updated')?.data).toMatchObject({ password: '********' });
+    expect(events.find(({ event }) => event === 'lead.created')?.data).toMatchObject({
       link: { password: '********' },
       metadata: { password: 'v1.none' },
     });

@@ -20,21 +20,21 @@ afterEach(async () => {
 });
 afterAll(() => fixture.stop());
 
-interface ToldClick {
+interface SentClick {
   readonly click: { readonly id: string };
   readonly link: { readonly id: string };
 }
 
-/** Ids of the links whose clicks are told, once a click of each of `links` and a last one of `last` were recorded. */
-async function toldLinks(links: readonly LinkRecord[], last: LinkRecord): Promise<string[]> {
+/** Records a click of each of `links`, then one of `last`. @returns the ids of the links whose clicks were sent */
+async function linksSent(links: readonly LinkRecord[], last: LinkRecord): Promise<string[]> {
   for (const link of links) await fixture.click(link);
   const { 2: lastClick } = await fixture.click(last);
-  const told = () => receiver.received.map(({ event }) => event.data as ToldClick);
-  await waitFor(() => told().some(({ click }) => click.id === lastClick), { what: 'the last click' });
+  const sent = () => receiver.received.map(({ event }) => event.data as SentClick);
+  await waitFor(() => sent().some(({ click }) => click.id === lastClick), { what: 'the last click' });
   await waitFor(async () => (await fixture.queue.getJobCountByTypes('wait', 'active', 'delayed')) === 0, {
     what: 'all deliveries',
   });
-  return told()
+  return sent()
     .map(({ link }) => link.id)
     .sort();
 }
@@ -42,24 +42,24 @@ async function toldLinks(links: readonly LinkRecord[], last: LinkRecord): Promis
 const ids = (...links: readonly LinkRecord[]) => links.map(({ id }) => id).sort();
 const clicks = { triggers: ['link.clicked' as const] };
 
-describe('clicks are told of', () => {
+describe('clicks are sent for', () => {
   it('every link of the workspace', async () => {
     const [one, two] = [await fixture.aLink(), await fixture.aLink()];
     await fixture.aHook(receiver.url, { ...clicks, linkScope: 'workspace' });
-    expect(await toldLinks([one, one], two)).toEqual(ids(one, one, two));
+    expect(await linksSent([one, one], two)).toEqual(ids(one, one, two));
   });
 
   it('the links that a webhook lists', async () => {
     const hook = await fixture.aHook(receiver.url, { ...clicks, linkScope: 'links' });
     const [listed, other] = [await fixture.aLink({ webhookIds: [hook.id] }), await fixture.aLink()];
-    expect(await toldLinks([other], listed)).toEqual(ids(listed));
+    expect(await linksSent([other], listed)).toEqual(ids(listed));
   });
 
-  it('the links that are in a webhook’s folders when it is told', async () => {
+  it('the links that are in a webhook’s folders at the time of delivery', async () => {
     const folder = await fixture.catalog.folders.create(fixture.workspaceId, { name: `folder ${Date.now()}` });
     const [inside, outside] = [await fixture.aLink({ folderId: folder.id }), await fixture.aLink()];
     await fixture.aHook(receiver.url, { ...clicks, linkScope: 'folders', folderIds: [folder.id] });
-    expect(await toldLinks([outside], inside)).toEqual(ids(inside));
+    expect(await linksSent([outside], inside)).toEqual(ids(inside));
   });
 
   it('no link of another workspace', async () => {
@@ -67,7 +67,7 @@ describe('clicks are told of', () => {
     const link = await fixture.aLink();
     await fixture.aHook(receiver.url, { ...clicks, linkScope: 'workspace' });
     await other.click(await other.aLink());
-    expect(await toldLinks([], link)).toEqual(ids(link));
+    expect(await linksSent([], link)).toEqual(ids(link));
     await other.stop();
   });
 

@@ -11,7 +11,7 @@ import { createOutbound } from '@waymark/outbound';
 import { queryRoutes } from '@waymark/query';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { createTestDatabase, startRedis, type TestDatabase, temporaryDirectory } from '@waymark/test-kit';
-import { createEventFollower, createWebhookNotifier, createWebhookWorker } from '@waymark/webhooks';
+import { createWebhookJobPlanner, createWebhookNotifier, createWebhookWorker } from '@waymark/webhooks';
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { Redis } from 'ioredis';
 
@@ -82,7 +82,7 @@ export async function startWholeApi({ trustedProxies = [] as readonly string[] }
     },
     startWriter() {
       const stores = { redisUrl: server.url, clickhouse, catalog, logger, closeMs: 2_000 };
-      const writer = createEventWriter({ ...stores, webhookJobsOf: createEventFollower({ catalog }) });
+      const writer = createEventWriter({ ...stores, webhookJobsOf: createWebhookJobPlanner({ catalog }) });
       const receivers = createOutbound({ allowedRanges: ['127.0.0.0/8'] });
       const deliveries = createWebhookWorker({ ...stores, outbound: receivers });
       stopWriter = async () => {

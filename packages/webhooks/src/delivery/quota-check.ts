@@ -1,7 +1,7 @@
 import { type Catalog, workspaceLimits } from '@waymark/catalog';
 
-/** Whether a workspace has used up its events of this month: then its webhooks are sent no more clicks. */
-export async function isUsedUp(
+/** Whether a workspace has used up its monthly quota of events; if so, its webhooks get no more clicks. */
+export async function isOverQuota(
   catalog: Pick<Catalog, 'workspaces' | 'eventUsage'>,
   workspaceId: string,
 ): Promise<boolean> {

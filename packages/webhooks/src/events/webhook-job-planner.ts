@@ -4,14 +4,14 @@ import { type EventTableKind, type RowIds, rowIds } from '@waymark/event-format'
 import type { WebhookJob, WebhookJobsOf } from '@waymark/event-queue';
 import { jobText, webhookJobId } from '../delivery/webhook-job.js';
 
-/** What is told of an inserted row. */
+/** The webhook trigger of each kind of event. */
 export const TRIGGER_OF: Readonly<Record<EventTableKind, WebhookTrigger>> = {
   click: 'link.clicked',
   lead: 'lead.created',
   sale: 'sale.created',
 };
 
-export interface FollowEventsParts {
+export interface WebhookJobPlannerDeps {
   readonly catalog: Pick<Catalog, 'webhooks' | 'links'>;
 }
 
@@ -22,9 +22,9 @@ function byWorkspace(kind: EventTableKind, rows: readonly string[]): Map<string,
   for (const row of rows) {
     const event = rowIds(kind, row);
     if (event === undefined) continue;
-    const known = events.get(event.workspaceId);
-    if (known === undefined) events.set(event.workspaceId, [event]);
-    else known.push(event);
+    const ofWorkspace = events.get(event.workspaceId);
+    if (ofWorkspace === undefined) events.set(event.workspaceId, [event]);
+    else ofWorkspace.push(event);
   }
   return events;
 }
@@ -41,12 +41,16 @@ function jobsFor(webhook: WebhookRecord, event: WebhookTrigger, batchId: string,
 }
 
 /**
- * The jobs that tell webhooks of the rows of an insert. A workspace without a webhook for them costs a look into a map; with
- * one for the clicks of some links, their other links cost a look into the cache of links.
+ * Creates the function that returns the webhook jobs for the rows of an insert. A workspace without a matching webhook costs one
+ * lookup in a map. If a webhook is for the clicks of some links only, the links are read from the catalog's cache.
  */
-export function createEventFollower({ catalog }: FollowEventsParts): WebhookJobsOf {
-  /** Links themselves say which webhooks list them. Folders are looked at when it is delivered. */
-  async function concerned({ id, workspaceId, linkScope }: WebhookRecord, trigger: WebhookTrigger, events: RowIds[]) {
+export function createWebhookJobPlanner({ catalog }: WebhookJobPlannerDeps): WebhookJobsOf {
+  /** The events to send to a webhook. Only the scope `links` is checked here; folders are checked at delivery. */
+  async function eventsInScope(
+    { id, workspaceId, linkScope }: WebhookRecord,
+    trigger: WebhookTrigger,
+    events: RowIds[],
+  ) {
     if (trigger !== 'link.clicked' || linkScope !== 'links') return events;
     const numbers = [...new Set(events.map(({ linkId }) => linkId))];
     const idByNumber = new Map(numbers.map((number) => [number, formatResourceId('link', number)]));
@@ -58,13 +62,13 @@ export function createEventFollower({ catalog }: FollowEventsParts): WebhookJobs
   return async ({ kind, batchId, rows }) => {
     const trigger = TRIGGER_OF[kind];
     const jobs: WebhookJob[] = [];
-    const follow = async ([workspace, events]: [string, RowIds[]]) => {
+    const addJobs = async ([workspace, events]: [string, RowIds[]]) => {
       for (const webhook of await catalog.webhooks.active(formatResourceId('workspace', workspace))) {
         if (!webhook.triggers.includes(trigger)) continue;
-        jobs.push(...jobsFor(webhook, trigger, batchId, await concerned(webhook, trigger, events)));
+        jobs.push(...jobsFor(webhook, trigger, batchId, await eventsInScope(webhook, trigger, events)));
       }
     };
-    await Promise.all([...byWorkspace(kind, rows)].map(follow));
+    await Promise.all([...byWorkspace(kind, rows)].map(addJobs));
     return jobs;
   };
 }

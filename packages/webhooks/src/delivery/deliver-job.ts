@@ -1,0 +1,159 @@
+import type { Catalog } from '@waymark/catalog';
+import type { QueueLogger, WebhookJob, WebhookJobSender } from '@waymark/event-queue';
+import type { EventBodies } from '../events/event-bodies.js';
+import { eventIdOf } from '../events/event-id.js';
+import { type AttemptDeps, attemptDelivery, type SignedWebhook } from './attempt.js';
+import type { Delivery, DeliveryLog } from './delivery-log.js';
+import type { FailureCounts } from './failure-counts.js';
+import { isOverQuota } from './quota-check.js';
+import { FAILURES_MAX, isSuccess, isWarningDue, retryDelayMs } from './retry-schedule.js';
+import { jobText, type OutgoingEvent, type WebhookJobData, webhookJobId } from './webhook-job.js';
+
+export interface DeliverJobDeps extends AttemptDeps {
+  readonly catalog: Catalog;
+  readonly bodies: EventBodies;
+  readonly log: DeliveryLog;
+  readonly failures: FailureCounts;
+  readonly sender: WebhookJobSender;
+  readonly logger: QueueLogger;
+  /** True when no further attempt may start. */
+  readonly isClosing: () => boolean;
+}
+
+/** Concurrent requests of one job. */
+const REQUESTS_PER_JOB = 8;
+/** A job that takes longer moves its remaining events to a new job, which queues behind those of other webhooks. */
+const JOB_MS_MAX = 20_000;
+
+/** State of one run of a job. The webhook is as it was when the run started. */
+interface Run extends SignedWebhook {
+  readonly data: WebhookJobData;
+  readonly retries: WebhookJob[];
+  /** Log lines being written. */
+  readonly logged: Promise<void>[];
+  /** The webhook is disabled or deleted: the job's remaining events are dropped. */
+  isStopped: boolean;
+  /** The webhook was changed: the job's remaining events go to a new job, which reads the webhook again. */
+  isOutdated: boolean;
+  /** Whether the count of consecutive failures is known to be zero. */
+  hasNoFailures: boolean;
+}
+
+function retryOf({ data }: Run, event: OutgoingEvent): WebhookJob | undefined {
+  const delayMs = retryDelayMs(data.attempt);
+  if (delayMs === undefined) return undefined;
+  const attempt = data.attempt + 1;
+  return {
+    id: webhookJobId(data.webhookId, `${event.id}${data.replay}-${attempt}`),
+    data: jobText({ ...data, attempt, eventIds: [], events: [event] }),
+    delayMs,
+  };
+}
+
+/** A new job with the events that were not tried. Its id is deterministic, so that adding it is idempotent. */
+function remainderOf({ data }: Run, jobId: string, left: readonly OutgoingEvent[]): WebhookJob {
+  const ids = new Set(left.map(({ id }) => id));
+  const eventIds = data.eventIds.filter((id) => ids.has(eventIdOf(data.event, id)));
+  const events = data.events.filter(({ id }) => ids.has(id));
+  return { id: `${jobId}-last${left.length}`, data: jobText({ ...data, eventIds, events }) };
+}
+
+/** Creates the function that delivers the events of a job, logs the attempts, queues retries and disables failing webhooks. */
+export function createDeliverJob(deps: DeliverJobDeps) {
+  const { catalog, bodies, log, failures, sender, logger, now, isClosing } = deps;
+
+  /**
+   * Disables the webhook. Any process that reads a full count does this, because the one that reached the limit may have been
+   * killed before it could. A webhook that was changed meanwhile has a new count, and is not disabled.
+   */
+  async function disable(run: Run, consecutiveFailures: number): Promise<void> {
+    if (run.isStopped) return;
+    run.isStopped = true;
+    const { id, workspaceId, updatedAt } = run.webhook;
+    logger.warn(
+      { webhookId: id, workspaceId, consecutiveFailures },
+      'disabling a webhook after too many consecutive failures',
+    );
+    const disabledAt = new Date(now()).toISOString();
+    await catalog.webhooks.update(workspaceId, id, (record) =>
+      record.updatedAt === updatedAt ? { disabledAt, consecutiveFailures } : {},
+    );
+  }
+
+  /** Called before each attempt, because the webhook can be changed, or disabled by another process, while a job runs. */
+  async function mayContinue(run: Run): Promise<boolean> {
+    const { id, workspaceId, updatedAt } = run.webhook;
+    const [webhook, count] = await Promise.all([catalog.webhooks.get(workspaceId, id), failures.read(run.webhook)]);
+    if (count > 0) run.hasNoFailures = false;
+    if (webhook === undefined || webhook.disabledAt !== null) run.isStopped = true;
+    else if (webhook.updatedAt !== updatedAt) run.isOutdated = true;
+    else if (count >= FAILURES_MAX) await disable(run, count);
+    return !run.isStopped && !run.isOutdated;
+  }
+
+  async function recordFailure(run: Run, event: OutgoingEvent): Promise<void> {
+    run.hasNoFailures = false;
+    const count = await failures.add(run.webhook);
+    const { id: webhookId, workspaceId } = run.webhook;
+    if (isWarningDue(count)) logger.warn({ webhookId, workspaceId, failures: count }, 'a webhook fails repeatedly');
+    if (count >= FAILURES_MAX) return disable(run, count);
+    const retry = retryOf(run, event);
+    if (retry !== undefined) run.retries.push(retry);
+  }
+
+  async function recordSuccess(run: Run): Promise<void> {
+    if (run.hasNoFailures) return;
+    run.hasNoFailures = true;
+    await failures.reset(run.webhook);
+  }
+
+  /** Errors of the log are logged and ignored: they must neither prevent a delivery nor repeat it. */
+  function logDelivery(run: Run, delivery: Delivery): void {
+    const { webhookId, eventId } = delivery;
+    const logged = log.add([delivery]).catch((err: unknown) => {
+      logger.error({ err, webhookId, eventId }, 'a delivery could not be logged');
+    });
+    run.logged.push(logged);
+  }
+
+  async function deliverOne(run: Run, event: OutgoingEvent): Promise<void> {
+    const delivery = await attemptDelivery(deps, run, event, run.data);
+    logDelivery(run, delivery);
+    if (isSuccess(delivery.status)) await recordSuccess(run);
+    else if (!run.isStopped) await recordFailure(run, event);
+  }
+
+  /** @returns the events that were not tried */
+  async function deliverAll(run: Run, events: readonly OutgoingEvent[]): Promise<readonly OutgoingEvent[]> {
+    const untilMs = performance.now() + JOB_MS_MAX;
+    let next = 0;
+    const deliverNext = async () => {
+      while (next < events.length && (await mayContinue(run)) && performance.now() < untilMs && !isClosing()) {
+        const event = events[next];
+        next += 1;
+        if (event !== undefined) await deliverOne(run, event);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(REQUESTS_PER_JOB, events.length) }, deliverNext));
+    return events.slice(next);
+  }
+
+  /**
+   * Resolves when every event of the job was tried once, or moved to another job.
+   *
+   * @throws when a store is unavailable; the job must be run again
+   */
+  return async function deliver(data: WebhookJobData, jobId: string): Promise<void> {
+    const webhook = await catalog.webhooks.get(data.workspaceId, data.webhookId);
+    if (webhook === undefined || webhook.disabledAt !== null) return;
+    if (data.event === 'link.clicked' && (await isOverQuota(catalog, data.workspaceId))) return;
+    const events = [...data.events, ...(await bodies.read(webhook, data.event, data.eventIds))];
+    const secret = catalog.webhooks.secretOf(webhook);
+    const states = { isStopped: false, isOutdated: false, hasNoFailures: true };
+    const run: Run = { webhook, secret, data, retries: [], logged: [], ...states };
+    const left = await deliverAll(run, events);
+    await Promise.all(run.logged);
+    if (run.isStopped) return;
+    await sender.send(left.length === 0 ? run.retries : [...run.retries, remainderOf(run, jobId, left)]);
+  };
+}
