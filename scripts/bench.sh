@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `npm run bench [-- name … [--option value …]]`: the measurements of test/bench, one after another on a quiet machine. From the
-# first option on everything is handed to each of them.
+# `npm run bench [-- name … [--option value …]]`: runs the benchmarks of test/bench one after another; use a quiet machine. The
+# first option and everything after it is passed to each benchmark.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 

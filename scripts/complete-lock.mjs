@@ -1,5 +1,5 @@
-// Adds to package-lock.json the optional packages of other platforms that npm left out, as it does when the registry in use
-// holds only those of this platform: `npm ci` refuses a lockfile without them. Run it after a change of dependencies.
+// Adds to package-lock.json the optional packages of other platforms. npm omits them when the registry in use
+// has only those of this platform, but `npm ci` refuses a lockfile without them. Run this after a change of dependencies.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const SYSTEMS = ['android', 'darwin', 'freebsd', 'linux', 'openharmony', 'win32'];
@@ -20,7 +20,7 @@ for (const [path, entry] of Object.entries(lock.packages)) {
     if (lock.packages[`node_modules/${name}`] || lock.packages[`${path}/node_modules/${name}`]) continue;
     const platform = platformOf(name);
     if (platform === undefined || !/^\d/.test(version)) {
-      console.error(`${name}@${version} is missing, and its platform cannot be told from its name`);
+      console.error(`${name}@${version} is missing, and its name does not contain a platform`);
       process.exitCode = 1;
       continue;
     }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `npm run faults [-- file …]`: the fault tests in their long form, with a report. `npm run verify` runs the short form of each.
+# `npm run faults [-- file …]`: runs the fault tests in their long form and writes the report. `npm run verify` runs the short form.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 

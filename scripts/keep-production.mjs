@@ -1,5 +1,5 @@
-// `node scripts/keep-production.mjs SERVICE …` deletes from this tree what those services do not import when they run: packages,
-// ours and others', sources and tests. `--list` only prints what stays. For images: `npm ci --omit=dev` keeps what the test kit
+// `node scripts/keep-production.mjs SERVICE …` deletes from this tree everything that those services do not need at run time: packages,
+// ours and others', sources and tests. `--list` only prints what stays. For images: `npm ci --omit=dev` also keeps what the test kit
 // depends on, the embedded ClickHouse and every tool among it, because the kit is a workspace like any other.
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ const words = process.argv.slice(2);
 const services = words.filter((word) => !word.startsWith('--'));
 const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
 
-/** Where Node finds `name` from the package at `from`; undefined when it is optional and not there. */
+/** The path where Node resolves `name` from the package at `from`; undefined if it is optional and not installed. */
 function find(from, name) {
   for (let at = from; ; at = at.slice(0, Math.max(0, at.lastIndexOf('/node_modules/')))) {
     const path = at === '' ? `node_modules/${name}` : `${at}/node_modules/${name}`;

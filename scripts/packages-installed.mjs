@@ -1,5 +1,5 @@
-// Exits 0 when node_modules holds every package the lockfile names, at its version. npm keeps a lockfile of its own inside
-// node_modules, so no stamp file of ours can go stale.
+// Exits with 0 if node_modules contains every package of the lockfile, at its version. npm keeps a lockfile of its own inside
+// node_modules, so no stamp file is needed.
 import { readFileSync } from 'node:fs';
 
 function lockedPackages(path) {
@@ -18,7 +18,7 @@ const complete =
   Object.entries(wanted).every(([path, entry]) => {
     if (!path.startsWith('node_modules/')) return true;
     const found = installed[path];
-    // Packages for another platform are optional and rightly absent.
+    // Packages for other platforms are optional and not installed.
     if (found === undefined) return entry.optional === true || entry.devOptional === true || entry.peer === true;
     return found.version === entry.version && found.integrity === entry.integrity;
   });

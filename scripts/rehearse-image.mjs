@@ -1,6 +1,6 @@
-// Builds what scripts/docker/Dockerfile builds, without Docker: each stage is a directory, its COPY and RUN steps are done there
-// in their order. `node scripts/rehearse-image.mjs DIRECTORY` leaves the last stage in DIRECTORY/image. Nothing of the steps is
-// known here but paths: /app and /data of a stage are below its directory.
+// Builds the image of scripts/docker/Dockerfile without Docker: each stage is a directory, in which its COPY and RUN steps are run
+// in order. `node scripts/rehearse-image.mjs DIRECTORY` leaves the last stage in DIRECTORY/image. Only the paths of the steps are
+// translated: /app and /data of a stage are below its directory.
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
@@ -18,7 +18,7 @@ const instructions = readFileSync('scripts/docker/Dockerfile', 'utf8')
 const stages = new Map();
 let stage;
 
-/** The repository without what .dockerignore names: at any depth where it says so, else at the top. */
+/** Copies the repository without the paths of .dockerignore: at any depth for `**` patterns, otherwise at the top. */
 function copyContext(to) {
   const ignored = readFileSync('.dockerignore', 'utf8').split('\n').filter(Boolean);
   const isIgnored = (path) => ignored.some((name) => name === path || name === `**/${basename(path)}`);
@@ -61,7 +61,7 @@ const steps = {
   },
 };
 
-if (existsSync(directory)) throw new Error(`${directory} is there already`);
+if (existsSync(directory)) throw new Error(`${directory} already exists`);
 for (const instruction of instructions) {
   const [name, ...words] = instruction.split(' ');
   if (!(name in steps)) continue;

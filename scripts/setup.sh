@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What every script needs before it starts: Node, packages, Redis, and a browser for tests. Sourced, never run; works with the bash 3.2 of macOS.
+# Functions that install what the scripts need: Node packages, Redis, a browser. To be sourced; works with the bash 3.2 of macOS.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit 1
@@ -8,7 +8,7 @@ PATH="$root/node_modules/.bin:$PATH"
 say() { printf '· %s\n' "$*"; }
 fail() { printf 'waymark: %s\n' "$*" >&2; exit 1; }
 
-# Runs a command quietly; its output is shown only when it fails.
+# Runs a command; shows its output only if it fails.
 quietly() {
   local output status=0
   output=$(mktemp)
@@ -30,7 +30,7 @@ require_node() {
   fi
 }
 
-# `npm ci`, skipped when node_modules already holds what the lockfile names.
+# Runs `npm ci` unless node_modules already contains what the lockfile names.
 install_packages() {
   node scripts/packages-installed.mjs && return
   say 'installing packages'
@@ -58,7 +58,7 @@ install_redis() {
   fi
 }
 
-# A redis-server (or valkey-server) on the PATH: there, or installed.
+# Ensures that redis-server (or valkey-server) is on the PATH, and installs it if necessary.
 provide_redis() {
   redis_binary >/dev/null || { install_redis && redis_binary >/dev/null; } ||
     fail 'Redis is missing: install redis-server or valkey-server (Debian: apt-get install redis-server; macOS: brew install redis), or set REDIS_URL.'
@@ -73,7 +73,7 @@ install_chromium() {
   quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium
 }
 
-# A Chromium for the browser tests, which are skipped without one.
+# Ensures that Chromium is available; without it the browser tests are skipped.
 provide_chromium() {
   chromium_binary >/dev/null || { install_chromium && chromium_binary >/dev/null; } ||
     say 'no Chromium here and none could be installed (Debian: apt-get install chromium): the browser tests are skipped'
@@ -84,7 +84,7 @@ build() {
   tsc -b || fail 'the build failed; the errors are above.'
 }
 
-# The proxies whose configurations the tests run. Unpacked, not installed: a package would start its server on port 80.
+# Ensures that the proxies for the tests of their configuration are available. They are unpacked, not installed, because the packages start servers on port 80.
 provide_proxies() {
   local folder=$root/node_modules/.cache/proxies
   PATH="$PATH:/usr/sbin:$folder/usr/sbin:$folder/usr/bin"
@@ -105,7 +105,7 @@ unpack_proxies() {
   cd "$root"
 }
 
-# Checks that failed, by name. `check` runs one and goes on; `finish` ends the script.
+# Names of failed checks. `check` runs a check and continues; `finish` ends the script.
 broken=()
 
 check() {

@@ -1,4 +1,4 @@
-// Prints the closing line `N passed, N failed, N skipped` from vitest's JSON report and exits 1 unless all is well.
+// Prints the last line, `N passed, N failed, N skipped`, from vitest's JSON report, and exits with 1 unless everything passed.
 // usage: test-summary.mjs <report> <number of checks that failed, the test run itself included>
 import { readFileSync } from 'node:fs';
 
@@ -19,7 +19,7 @@ for (const file of report.testResults) {
   for (const { status } of file.assertionResults) {
     counts[status === 'passed' || status === 'failed' ? status : 'skipped'] += 1;
   }
-  // A file that could not be loaded, or whose set-up threw, has no failed test to show for it.
+  // A file that could not be loaded, or whose set-up failed, has no failed test in the report.
   if (file.status === 'failed' && counts.failed === failedBefore) counts.failed += 1;
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `npm run up`: everything on one machine, from nothing but Node.
+# `npm run up`: installs, builds and starts everything on one machine; needs only Node.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `npm run verify`: every check there is, against real stores. Closes with one plain line, `N passed, N failed`.
+# `npm run verify`: runs all checks, against real stores. The last line is `N passed, N failed`.
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 

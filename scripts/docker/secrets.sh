@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes the secrets of docker-compose.yml to .env (or the file named), where Docker Compose reads them. Those it has are kept.
+# Writes the secrets of docker-compose.yml to .env (or the file named), where Docker Compose reads them. Existing values are kept.
 set -euo pipefail
 file=${1:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/.env}
 umask 077

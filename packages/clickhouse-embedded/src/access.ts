@@ -2,15 +2,16 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * What a statement may do: read and write tables. Sources (`READ` and `WRITE` on files, addresses and other databases),
- * dictionaries, functions, backups, named collections, users and `SYSTEM` are not among it, so the engine refuses them.
+ * The privileges of every statement: to read and write tables. Privileges for sources (`READ` and `WRITE` on files, addresses and
+ * other databases), dictionaries, functions, backups, named collections, users and `SYSTEM` are not granted, so the engine refuses
+ * such statements.
  */
 const GRANTS = [
   'SHOW DATABASES, SHOW TABLES, SHOW COLUMNS, SELECT, INSERT, ALTER, TRUNCATE, OPTIMIZE ON *.*',
   'CREATE DATABASE, CREATE TABLE, CREATE VIEW, DROP DATABASE, DROP TABLE, DROP VIEW, KILL QUERY ON *.*',
 ];
 
-/** Engines that a table or a database may have. They keep what they hold in the data directory, or nowhere. */
+/** The engines that tables and databases may have: those that store data in the data directory, in memory, or not at all. */
 export const TABLE_ENGINES = [
   'MergeTree',
   'ReplacingMergeTree',
@@ -25,15 +26,15 @@ export const TABLE_ENGINES = [
 ] as const;
 export const DATABASE_ENGINES = ['Atomic', 'Memory'] as const;
 
-/** What no statement and no URL can set otherwise. */
-const FIXED: Readonly<Record<string, string>> = {
-  // The rows of VALUES are values: an expression among them would be run without having been looked at.
+/** Settings that no statement and no URL can change. */
+const FIXED_SETTINGS: Readonly<Record<string, string>> = {
+  // Expressions in the rows of VALUES are refused, because they would be evaluated without the check of the statement.
   input_format_values_interpret_expressions: '0',
   input_format_values_deduce_templates_of_expressions: '0',
 };
 
-/** Settings that name a file or an address, or hold a piece of a statement. They keep their defaults. */
-const CLOSED = [
+/** Settings that name a file or an address, or contain a part of a statement. They cannot be changed from their defaults. */
+const LOCKED_SETTINGS = [
   'additional_result_filter',
   'additional_table_filters',
   'ai_function_embedding_default_credentials',
@@ -57,7 +58,7 @@ const CLOSED = [
   'polyglot_dialect',
   'rename_files_after_processing',
   'url_base',
-  // Of tables: a disk is described, path or address and all, where it is used.
+  // Settings of tables: a disk can be defined, with its path or address, where it is used.
   'merge_tree_disk',
   'merge_tree_storage_policy',
 ];
@@ -71,12 +72,12 @@ function element(name: string, content: string): string {
 }
 
 function accessXml(ownPath: string): string {
-  const fixed = Object.entries(FIXED).map(([name, value]) => element(name, value));
-  const constraints = [...Object.keys(FIXED), ...CLOSED].map((name) => element(name, '<readonly/>'));
+  const fixed = Object.entries(FIXED_SETTINGS).map(([name, value]) => element(name, value));
+  const constraints = [...Object.keys(FIXED_SETTINGS), ...LOCKED_SETTINGS].map((name) => element(name, '<readonly/>'));
   const engines = [...TABLE_ENGINES, ...DATABASE_ENGINES].map((name) => `TABLE ENGINE ON ${name}`);
   const grants = [...GRANTS, ...new Set(engines)].map((grant) => element('query', `GRANT ${grant}`));
   const user = [
-    // Clients that get this far have given the password to the HTTP interface; the engine itself listens on no port.
+    // The HTTP interface has checked the password already; the engine itself listens on no port.
     element('password', ''),
     element('networks', element('ip', '::/0')),
     element('profile', 'default'),
@@ -95,7 +96,7 @@ function accessXml(ownPath: string): string {
   );
 }
 
-/** Writes what statements may do to a file of the data directory, and returns the engine's argument that names it. */
+/** Writes the access configuration into the data directory, and returns the engine argument that names the file. */
 export function writeAccess(dataDir: string): string {
   const path = join(dataDir, 'access.xml');
   writeFileSync(path, `${accessXml(path)}\n`, { mode: 0o600 });

@@ -6,11 +6,11 @@ import { EMBEDDED_PASSWORD } from '@waymark/config';
 
 export interface EmbeddedClickHouseOptions {
   readonly dataDir: string;
-  /** 0 or none: any free port. */
+  /** By default, or if 0, any free port. */
   readonly port?: number;
-  /** Statements that run at the same time. */
+  /** Limit on concurrent statements. */
   readonly sessions?: number;
-  /** Environment of the process, which must hold what `embeddedEnvironment()` says. */
+  /** Environment of the process; must include the result of `embeddedEnvironment()`. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where its output goes; `inherit` by default. */
   readonly stdio?: 'inherit' | 'ignore';
@@ -20,13 +20,13 @@ export interface EmbeddedClickHouse {
   readonly port: number;
   readonly pid: number;
   readonly child: ChildProcess;
-  /** Lets running statements end, then ends the process. */
+  /** Waits for running statements, then ends the process. */
   stop(): Promise<void>;
 }
 
 const SESSIONS_DEFAULT = 8;
 
-/** Threads libuv needs beyond those of the statements: for kills. */
+/** Additional threads of libuv's pool, for killing statements. */
 const THREADS_EXTRA = 4;
 
 /** A random password for one start of the server. */
@@ -34,12 +34,12 @@ export function newEmbeddedPassword(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** What the environment of the server process must say: in the command line every user of the machine would read it. */
+/** The required environment of the server process. The password is not an argument, because all users can read those. */
 export function embeddedEnvironment(password: string, sessions = SESSIONS_DEFAULT): Record<string, string> {
   return { [EMBEDDED_PASSWORD]: password, UV_THREADPOOL_SIZE: String(sessions + THREADS_EXTRA) };
 }
 
-/** Where the server on `port` is reached, with what it asks for. */
+/** The URL of the server on `port`, with its password. */
 export function embeddedUrl(port: number, password: string): string {
   return `http://default:${password}@127.0.0.1:${port}`;
 }
@@ -59,7 +59,7 @@ export function embeddedArguments({
   return ['--data-dir', dataDir, '--port', String(port), '--sessions', String(sessions)];
 }
 
-/** Starts the server as a child process and waits until it answers. The child exits when this process ends. */
+/** Starts the server as a child process and waits until it listens. The child exits when this process ends. */
 export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions): Promise<EmbeddedClickHouse> {
   const entry = embeddedEntry();
   const stdio = options.stdio ?? 'inherit';
@@ -71,7 +71,7 @@ export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions
   const port = await new Promise<number>((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code, signal) =>
-      reject(new Error(`clickhouse-embedded ended at its start: ${signal ?? code}`)),
+      reject(new Error(`clickhouse-embedded ended during start-up: ${signal ?? code}`)),
     );
     child.once('message', (message) => resolve((message as { port: number }).port));
   });

@@ -10,7 +10,7 @@ import { baseSettings, defaultMemoryBytes, engineArguments, REQUEST_BYTES_MAX } 
 import { loadNativeEngine } from './engine/native.js';
 import { createEmbeddedServer } from './http/server.js';
 
-/** Statements that still run when a stop is asked for get this long. */
+/** How long running statements may continue after SIGTERM. */
 const STOP_MS_MAX = 10_000;
 const IDLE_CHECK_MS = 20;
 
@@ -19,29 +19,32 @@ function fail(message: string, code = 1): never {
   process.exit(code);
 }
 
-/** Ends without waiting for the statements that run, as an exit would; what was acknowledged is in files. */
-function endNow(): void {
+/** Ends this process at once. A normal exit would wait for running statements; acknowledged data is on disk already. */
+function killSelf(): void {
   process.kill(process.pid, 'SIGKILL');
 }
 
 function openEngine(dataDir: string, memoryBytes: number, concurrency: number): Engine {
-  const onBroken = (err: unknown) => fail(`the engine is broken and ends: ${String(err)}`);
+  const onBroken = (err: unknown) => fail(`the engine failed: ${String(err)}`);
   try {
     const args = [writeAccess(dataDir), ...engineArguments(memoryBytes)];
     return new Engine(loadNativeEngine(), { dataDir, args, concurrency, onBroken });
   } catch (err) {
-    // The engine holds a lock on the directory that ends with its process, however it ends. Its own line is above.
+    // The engine locks the directory until its process ends. It has printed its own message before.
     return fail(`${dataDir} cannot be opened; another process may be using it (${String(err)})`);
   }
 }
 
-/** Opens the engine after the repair of what a kill left. The repair needs the lock that an open engine holds. */
+/**
+ * Opens the engine and repairs its deduplication logs. The repair needs the lock of an open engine; after a change the engine is
+ * opened again, to read the logs again.
+ */
 async function openRepaired(dataDir: string, memoryBytes: number, concurrency: number): Promise<Engine> {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const engine = openEngine(dataDir, memoryBytes, concurrency);
   const removed = repairDeduplicationLogs(dataDir);
   if (removed === 0) return engine;
-  console.error(`clickhouse-embedded: ${removed} deduplication records of parts that a kill prevented were removed`);
+  console.error(`clickhouse-embedded: removed ${removed} deduplication records of blocks that do not exist`);
   await engine.close();
   return openEngine(dataDir, memoryBytes, concurrency);
 }
@@ -61,8 +64,8 @@ function readPassword(): string {
   }
 }
 
-// The parent has ended: no client is left, and the next process needs the directory.
-process.on('disconnect', endNow);
+// The parent has ended, and with it all clients; the next process needs the lock on the directory.
+process.on('disconnect', killSelf);
 
 const { values } = parseArgs({
   options: {
@@ -92,11 +95,11 @@ function stop(): void {
   if (isStopping) return;
   isStopping = true;
   setTimeout(() => {
-    console.error('clickhouse-embedded: statements were still running when its time was over');
-    endNow();
+    console.error('clickhouse-embedded: statements were still running at the shutdown deadline');
+    killSelf();
   }, STOP_MS_MAX).unref();
   server.close(() => void engine.close().then(() => process.exit(0)));
-  // A connection kept alive becomes idle when the statement on it has ended.
+  // A keep-alive connection becomes idle when its statement has ended.
   setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
 }
 process.on('SIGTERM', stop);

@@ -3,7 +3,7 @@ import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ask, authorizationOf, withoutPassword } from './ask.js';
 
-/** Who has not got the password, or asks through a browser of this machine, gets nothing. */
+/** Requests without the password, and requests from browsers, are refused. */
 
 let db: TestDatabase;
 let address: string;
@@ -20,7 +20,7 @@ interface Asked {
   readonly text: string;
 }
 
-/** `fetch` sends neither a `Host` nor headers of browsers as they are given. */
+/** A request by `node:http`, because `fetch` does not allow setting `Host` and the headers of browsers. */
 function send(path: string, method: string, headers: Record<string, string>, body = ''): Promise<Asked> {
   return new Promise((resolve, reject) => {
     const sent = request(new URL(path, address), { method, headers }, async (response) => {
@@ -80,7 +80,7 @@ describe.each(QUESTIONS)('%s by %s', (path, method, body) => {
   });
 });
 
-test('the password in the address counts for nothing: addresses are logged', async () => {
+test('a password in the URL is ignored, because URLs are logged', async () => {
   const inAddress = `/?${new URLSearchParams({ user: 'default', password, query: 'SELECT 1' })}`;
   expect((await send(inAddress, 'GET', {})).status).toBe(401);
 });

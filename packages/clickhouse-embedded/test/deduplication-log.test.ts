@@ -4,29 +4,29 @@ import { join } from 'node:path';
 import { createClient } from '@clickhouse/client';
 import { startClickHouse } from '@waymark/test-kit';
 import { expect, onTestFinished, test } from 'vitest';
-import { trueRecords } from '../src/engine/deduplication-log.js';
+import { validRecords } from '../src/engine/deduplication-log.js';
 
-test('a record stays when its part, or a part merged or mutated from it, is on disk', () => {
+test('a record is valid if its part, or a part merged or mutated from it, is on disk', () => {
   const log = '1\t2026_1_1_0\ta\n1\t2026_2_2_0\tb\n1\tall_7_7_0\tc\n1\t2026_9_9_0\td\n2\t2026_9_9_0\td\n';
-  expect(trueRecords(log, ['2026_1_4_1', 'all_7_7_0_12', '2026_9_9_0', 'detached', 'format_version.txt'])).toEqual(
+  expect(validRecords(log, ['2026_1_4_1', 'all_7_7_0_12', '2026_9_9_0', 'detached', 'format_version.txt'])).toEqual(
     log.trim().split('\n'),
   );
 });
 
-test('a record goes when no part holds it: not there, of another partition, of other numbers, not renamed yet', () => {
+test('a record is invalid if no part contains it: none, other partition, other block numbers, or temporary', () => {
   const log = '1\t2026_3_3_0\ta\n';
   for (const parts of [[], ['2025_3_3_0'], ['2026_1_2_1', '2026_4_9_1'], ['tmp_insert_2026_3_3_0']]) {
-    expect(trueRecords(log, parts)).toEqual([]);
+    expect(validRecords(log, parts)).toEqual([]);
   }
 });
 
-test('a last line that was cut off goes', () => {
+test('an incomplete last line is removed', () => {
   for (const cut of ['1\tall_2_', '1\tall_2_2_0\tb']) {
-    expect(trueRecords(`1\tall_1_1_0\ta\n${cut}`, ['all_1_1_0', 'all_2_2_0'])).toEqual(['1\tall_1_1_0\ta']);
+    expect(validRecords(`1\tall_1_1_0\ta\n${cut}`, ['all_1_1_0', 'all_2_2_0'])).toEqual(['1\tall_1_1_0\ta']);
   }
 });
 
-test('an insert killed between its record and its part is taken when it is repeated', async () => {
+test('an insert killed between its record and its part is inserted when it is repeated', async () => {
   const server = await startClickHouse();
   onTestFinished(() => server.stop());
   const client = createClient({ url: server.url });

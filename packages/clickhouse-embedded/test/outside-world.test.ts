@@ -6,7 +6,7 @@ import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ask } from './ask.js';
 
-/** Who has the password can read and write tables, and nothing else of this machine or beyond it. */
+/** A client with the password can access tables only: no files, programs or addresses. */
 
 const SECRET = 'what-the-file-says';
 
@@ -46,7 +46,7 @@ async function run(sql: string, settings: Record<string, string> = {}) {
   return { status: answer.status, text: await answer.text() };
 }
 
-/** Nothing was read, nothing was written, nobody was asked. */
+/** Expects that a statement is refused, and that no file was read or written and no address connected to. */
 async function expectRefused(sql: string, settings: Record<string, string> = {}): Promise<void> {
   const { status, text } = await run(sql, settings);
   expect(status, text).not.toBe(200);
@@ -103,7 +103,7 @@ const SOURCES = [
   '`DIR/secret`',
 ];
 
-describe.each(SOURCES)('%s is no source', (source) => {
+describe.each(SOURCES)('%s cannot be a source', (source) => {
   test.each([
     `SELECT * FROM ${source}`,
     `DESCRIBE TABLE ${source}`,
@@ -113,7 +113,7 @@ describe.each(SOURCES)('%s is no source', (source) => {
     `CREATE TABLE copied ENGINE = Memory AS SELECT * FROM ${source}`,
   ])('%s', (sql) => expectRefused(sql));
 
-  test.skipIf(!/^\w+\(/.test(source))('and no target or definition', async () => {
+  test.skipIf(!/^\w+\(/.test(source))('nor a target or part of a definition', async () => {
     await expectRefused(`INSERT INTO FUNCTION ${source} SELECT 'x'`);
     await expectRefused(`CREATE TABLE defined AS ${source}`);
   });
@@ -246,7 +246,7 @@ test.each([
   'SELECT * FROM system.users',
 ])('%s is refused', (sql) => expectRefused(sql));
 
-test('a statement continued from the address in the body is read as a whole', async () => {
+test('a statement that starts in the URL and continues in the body is checked as a whole', async () => {
   for (const [query, body] of [
     ['SELECT', "file('DIR/secret')"],
     ['SELECT fi', "le('DIR/secret')"],
@@ -279,7 +279,7 @@ describe.each([
   ['allow_experimental_eval_table_function', '1', 'SELECT 1 AS a'],
   ['implicit_table_at_top_level', 'DIR/secret', 'SELECT 1 AS a'],
 ])('the setting %s cannot be changed', (name, value, sql) => {
-  test('by the address', () => expectRefused(sql, { [name]: filled(value).replaceAll('\\', '') }));
+  test('by the URL', () => expectRefused(sql, { [name]: filled(value).replaceAll('\\', '') }));
   test('by SET', () => expectRefused(`SET ${name} = '${value}'`));
   test('by the statement', () => expectRefused(sql.replace(/( FORMAT \w+)?$/, ` SETTINGS ${name} = '${value}'$1`)));
 });
@@ -293,14 +293,14 @@ test.each([
   expect(await run(sql)).toEqual({ status: 200, text: answer });
 });
 
-test('rows with such texts are stored', async () => {
+test('rows that contain such texts are stored', async () => {
   const search = new URLSearchParams({ database: db.database, query: 'INSERT INTO texts FORMAT JSONEachRow' });
   const body = JSON.stringify({ a: "file('x') INTO OUTFILE disk(\\" });
   expect((await ask(`${db.url}/?${search}`, { method: 'POST', body })).status).toBe(200);
   expect((await run("SELECT count() FROM texts WHERE a LIKE 'file(%disk(%'")).text).toBe('1\n');
 });
 
-test('what was tried has left nothing in the tables', async () => {
+test('the refused statements have left nothing in the tables', async () => {
   expect(
     (await run('SELECT count() FROM texts WHERE position(a, {secret:String}) > 0', { param_secret: SECRET })).text,
   ).toBe('0\n');

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** What arrives in the engine, as JSON gives it back. */
+/** Sends a value as a parameter and returns it as the engine prints it in JSON. */
 async function arrived(type: string, value: unknown): Promise<unknown> {
   const result = await client.query({
     query: `SELECT {value:${type}} AS value`,
@@ -22,7 +22,7 @@ async function arrived(type: string, value: unknown): Promise<unknown> {
   return row?.value;
 }
 
-// NUL included. Lone surrogates are not: they are no text and cannot be sent as UTF-8.
+// Includes NUL. Lone surrogates are excluded, because they cannot be sent as UTF-8.
 const anyText = fc.oneof(
   fc.string({ unit: 'grapheme' }),
   fc.string({ unit: 'binary' }),
@@ -51,7 +51,7 @@ const anyText = fc.oneof(
 );
 const options = { numRuns: 100 };
 
-test('every text arrives as it was given, whatever quotes, escapes or code points it holds', async () => {
+test('every string arrives unchanged, whatever quotes, escapes or code points it contains', async () => {
   await fc.assert(
     fc.asyncProperty(anyText, async (text) => {
       expect(await arrived('String', text)).toBe(text);
@@ -60,7 +60,7 @@ test('every text arrives as it was given, whatever quotes, escapes or code point
   );
 });
 
-test('every list of texts arrives as it was given', async () => {
+test('every array of strings arrives unchanged', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyText, { maxLength: 6 }), async (texts) => {
       expect(await arrived('Array(String)', texts)).toEqual(texts);
@@ -70,7 +70,7 @@ test('every list of texts arrives as it was given', async () => {
   );
 });
 
-test('every map of texts arrives as it was given', async () => {
+test('every map of strings arrives unchanged', async () => {
   await fc.assert(
     fc.asyncProperty(fc.dictionary(anyText, anyText, { noNullPrototype: true, maxKeys: 4 }), async (map) => {
       expect(await arrived('Map(String, String)', map)).toEqual(map);
@@ -79,7 +79,7 @@ test('every map of texts arrives as it was given', async () => {
   );
 });
 
-test('every 64-bit number arrives exactly, as text', async () => {
+test('every 64-bit number arrives exactly, as a string', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.bigInt(0n, 2n ** 64n - 1n),
@@ -94,7 +94,7 @@ test('every 64-bit number arrives exactly, as text', async () => {
   );
 });
 
-test('absent and present values of a Nullable are told apart', async () => {
+test('null and non-null values of a Nullable are distinguished', async () => {
   expect(await arrived('Nullable(String)', null)).toBe(null);
   expect(await arrived('Nullable(UInt64)', null)).toBe(null);
   await fc.assert(
@@ -105,7 +105,7 @@ test('absent and present values of a Nullable are told apart', async () => {
   );
 });
 
-test('every millisecond arrives as a time', async () => {
+test('every time arrives with millisecond precision', async () => {
   const times = fc.date({ min: new Date('1970-01-02'), max: new Date('2200-01-01'), noInvalidDate: true });
   await fc.assert(
     fc.asyncProperty(times, async (time) => {
@@ -131,7 +131,7 @@ test.each([
   expect(await arrived(type, given)).toEqual(expected);
 });
 
-test('a parameter of type Identifier names a table and can name nothing else', async () => {
+test('a parameter of type Identifier can only be the name of a table', async () => {
   const result = await client.query({
     query: 'SELECT count() AS n FROM {name:Identifier}',
     query_params: { name: 'click_events' },
@@ -145,7 +145,7 @@ test('a parameter of type Identifier names a table and can name nothing else', a
   await expect(attempt).rejects.toMatchObject({ code: '60' });
 });
 
-test('a value that is none of its type is refused, not bent', async () => {
+test('a value that does not match its type is refused, not converted', async () => {
   for (const [type, value] of [
     ['UInt8', '300x'],
     ['UInt64', '-1x'],
@@ -156,7 +156,7 @@ test('a value that is none of its type is refused, not bent', async () => {
   }
 });
 
-test('every inserted text is stored as it was given, in columns and in lists', async () => {
+test('every inserted string is stored unchanged, in columns and in arrays', async () => {
   const texts = fc.sample(anyText, 2_000);
   const rows = texts.map((text, n) => [n, text, [text, 'b']]);
   await client.command({

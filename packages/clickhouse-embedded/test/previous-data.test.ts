@@ -7,7 +7,7 @@ import { createClient } from '@clickhouse/client';
 import { startClickHouse } from '@waymark/test-kit';
 import { expect, onTestFinished, test } from 'vitest';
 
-/** Makes data as releases did whose engine asked nobody for grants. */
+/** Creates data as earlier releases did, whose engine did not check grants. */
 const WRITER = `
 const [, loader, dataDir] = process.argv;
 const native = require(loader).loadNative();

@@ -36,7 +36,7 @@ function ending(child: ChildProcess): Promise<number | NodeJS.Signals | null> {
   });
 }
 
-test('kill -9 while inserting loses no acknowledged row, and the server comes up again', {
+test('kill -9 during inserts loses no acknowledged row, and the server starts again', {
   timeout: 180_000,
 }, async () => {
   const server = await startClickHouse();
@@ -72,7 +72,7 @@ test('kill -9 while inserting loses no acknowledged row, and the server comes up
   await client.close();
 });
 
-test('a second process on one data directory is refused, and the first serves on', async () => {
+test('a second process on the same data directory is refused, and the first continues', async () => {
   const dataDir = temporaryDirectory();
   const first = await startClickHouse({ dataDir });
   onTestFinished(() => first.stop());
@@ -90,7 +90,7 @@ test('a second process on one data directory is refused, and the first serves on
   expect((await ask(`${first.url}/ping`)).status).toBe(200);
 });
 
-/** A process that starts the server and prints its id and its port. */
+/** A process that starts the server and prints the server's process id and port. */
 async function startParent() {
   const dataDir = temporaryDirectory();
   const program = `
@@ -107,10 +107,10 @@ async function startParent() {
   return { parent, pid, port };
 }
 
-test('it ends when its parent is killed, a statement that runs or not', async () => {
+test('it ends when its parent is killed, with or without a running statement', async () => {
   const { parent, pid, port } = await startParent();
   const url = embeddedUrl(port, password);
-  // A second each block, a minute in all.
+  // One second per block, a minute in total.
   const query = 'SELECT sleepEachRow(1) FROM numbers(60) SETTINGS max_block_size = 1';
   const running = ask(`${url}/?${new URLSearchParams({ query })}`);
   const isRunning = async () => {
@@ -128,7 +128,7 @@ test('it ends when its parent is killed, a statement that runs or not', async ()
   ]);
 });
 
-test('a stop lets the statement that runs end first', async () => {
+test('a stop waits for the running statement', async () => {
   const server = await startClickHouse();
   const running = ask(`${server.url}/?${new URLSearchParams({ query: 'SELECT sleep(1)' })}`);
   await waitFor(
@@ -156,7 +156,7 @@ test('it does not start without a password', async () => {
   expect(said).toContain('WAYMARK_EMBEDDED_PASSWORD');
 });
 
-test('nobody reads its password in the command line', async () => {
+test('its password is not in the command line', async () => {
   const server = await startClickHouse();
   onTestFinished(() => server.stop());
   const line = execFileSync('ps', ['-o', 'args=', '-p', String(server.pid)], { encoding: 'utf8' });

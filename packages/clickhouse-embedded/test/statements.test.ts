@@ -34,7 +34,7 @@ describe('over plain HTTP', () => {
     expect(await (await ask(`${db.url}/`)).text()).toBe('Ok.\n');
   });
 
-  test('the statement may stand in the URL, in the body, or be continued from one in the other', async () => {
+  test('the statement may be in the URL, in the body, or start in the URL and continue in the body', async () => {
     expect(await (await ask(url({ query: 'SELECT 1' }))).text()).toBe('1\n');
     expect(await (await ask(url({}), { method: 'POST', body: 'SELECT 2' })).text()).toBe('2\n');
     expect(await (await ask(url({ query: 'SELECT 3' }), { method: 'POST', body: ', 4' })).text()).toBe('3\t4\n');
@@ -113,7 +113,7 @@ describe('errors', () => {
     expect(text).toMatch(new RegExp(`^Code: ${code}\\. DB::Exception: [\\s\\S]*\\(${name}\\) \\(version 26\\.`));
   });
 
-  test('the client makes its own error of them', async () => {
+  test('the client converts them to its own error type', async () => {
     await expect(client.query({ query: 'SELECT * FROM no_such_table' })).rejects.toMatchObject({
       code: '60',
       type: 'UNKNOWN_TABLE',
@@ -132,13 +132,13 @@ describe('errors', () => {
     expect([response.status, response.headers.get('x-clickhouse-exception-code')]).toEqual([status, code]);
   });
 
-  test('a semicolon at the end or inside a text is no second statement', async () => {
+  test('a semicolon at the end or inside a string does not start a second statement', async () => {
     expect(await (await ask(url({ query: 'SELECT 1;\n' }))).text()).toBe('1\n');
     expect(await (await ask(url({ query: "SELECT ';' || '; SELECT 2'" }))).text()).toBe(';; SELECT 2\n');
   });
 });
 
-describe('what belongs to one statement', () => {
+describe('the state of a statement', () => {
   test('ends with it: settings, parameters and the database of 300 statements on every connection', async () => {
     const given = { max_threads: '7', insert_deduplication_token: 'leaked', param_p: 'leaked', join_use_nulls: '1' };
     const loud = () => ask(url({ query: 'SELECT {p:String}', ...given }));
@@ -152,7 +152,7 @@ describe('what belongs to one statement', () => {
     await Promise.all(Array.from({ length: 300 }, (_, n) => (n % 2 === 0 ? loud() : quiet())));
   });
 
-  test('a deduplication token drops its own repeat and never the next insert', async () => {
+  test('a deduplication token drops the repeated insert, but not the next one', async () => {
     await client.command({
       query: `CREATE TABLE tokens (n UInt32) ENGINE = MergeTree ORDER BY n
               SETTINGS non_replicated_deduplication_window = 100`,
@@ -167,7 +167,7 @@ describe('what belongs to one statement', () => {
     const token = randomUUID();
     await insert(1, token);
     await insert(1, token);
-    // Twenty in a row would meet every connection of a pool.
+    // Twenty in a row would use every connection of a pool.
     for (let n = 2; n < 22; n++) await insert(n);
     expect(await one('SELECT count() AS rows, uniqExact(n) AS numbers FROM tokens')).toEqual({
       rows: '21',
@@ -215,7 +215,7 @@ describe('inserts and their summary', () => {
     });
   });
 
-  test('a gzip body is unpacked and a large answer is packed when asked for', async () => {
+  test('a gzip body is decompressed, and a large response is compressed on request', async () => {
     const insert = await ask(url({ query: 'INSERT INTO rows FORMAT JSONEachRow' }), {
       method: 'POST',
       body: gzipSync('{"id":7,"text":"packed"}'),
@@ -235,7 +235,7 @@ describe('inserts and their summary', () => {
     expect(gunzipSync(body).toString().split('\n')).toHaveLength(10_001);
   });
 
-  test('a broken gzip body inserts nothing and says so', async () => {
+  test('an invalid gzip body inserts nothing and is an error', async () => {
     const response = await ask(url({ query: 'INSERT INTO rows FORMAT JSONEachRow' }), {
       method: 'POST',
       body: gzipSync('{"id":8,"text":"cut"}').subarray(0, -6),
@@ -245,14 +245,14 @@ describe('inserts and their summary', () => {
     expect(await one('SELECT count() AS n FROM rows WHERE id = 8')).toEqual({ n: '0' });
   });
 
-  test('values may follow in the statement itself', async () => {
+  test('the statement itself may contain the values', async () => {
     await client.command({ query: "INSERT INTO rows VALUES (20001, 'a;b'), (20002, 'it''s')" });
     expect(await one('SELECT groupArray(text) AS texts FROM rows WHERE id > 20000 AND id < 30000')).toEqual({
       texts: ['a;b', "it's"],
     });
   });
 
-  test('a bad row refuses the whole insert', async () => {
+  test('an invalid row makes the whole insert fail', async () => {
     const insert = client.insert({
       table: 'rows',
       values: [{ id: 40_001 }, { id: 'no number' }],
@@ -264,14 +264,14 @@ describe('inserts and their summary', () => {
 });
 
 describe('limits and cancellation', () => {
-  test('a result that is too large is refused and the server lives on', async () => {
+  test('a result that is too large is refused, and the server continues', async () => {
     const query = 'SELECT number, repeat(toString(number), 200) FROM numbers(300000)';
     const result = client.query({ query, format: 'JSONEachRow' });
     await expect(result).rejects.toMatchObject({ code: '396', type: 'TOO_MANY_ROWS_OR_BYTES' });
     expect(await one('SELECT 1 AS n')).toEqual({ n: 1 });
   });
 
-  test('a statement that needs too much memory is refused and the server lives on', async () => {
+  test('a statement that needs too much memory is refused, and the server continues', async () => {
     const query = 'SELECT length(groupArray(toString(number))) AS n FROM numbers(5000000)';
     const result = client.query({ query, clickhouse_settings: { max_memory_usage: '100000000' } });
     await expect(result).rejects.toMatchObject({ code: '241' });
@@ -293,7 +293,7 @@ describe('limits and cancellation', () => {
     await expect(result).rejects.toMatchObject({ code: '159' });
   });
 
-  test('a statement whose client goes away is killed', async () => {
+  test('a statement is killed when its client disconnects', async () => {
     const mark = randomUUID();
     const leave = new AbortController();
     const query = 'SELECT count() FROM numbers(1000000000000) WHERE sipHash64(number) = 0';
@@ -313,7 +313,7 @@ describe('limits and cancellation', () => {
     await waitFor(async () => (await count()) === 0, { what: 'the statement to be killed' });
   });
 
-  test('slow statements hold up nobody', async () => {
+  test('slow statements do not delay others', async () => {
     let ended = 0;
     const slow = Array.from({ length: 5 }, async () => {
       await client.query({ query: 'SELECT sleep(2)' });

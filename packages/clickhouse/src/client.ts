@@ -1,18 +1,18 @@
 import { ClickHouseLogLevel, type ClickHouseClient as Client, createClient } from '@clickhouse/client';
 import { createRowReader, type ReadSettings, type RowReader } from './rows/row-reader.js';
 
-/** The official client, for everything that does not answer with rows to be read at once. */
+/** The official client, extended by `rows`, a faster way to read all rows of a query. */
 export type ClickHouseClient = Client & Pick<RowReader, 'rows'>;
 
 export interface ClickHouseOptions {
-  /** Without path and parameters. */
+  /** Without path and query parameters. */
   readonly url: string;
   readonly user?: string | undefined;
   readonly password?: string | undefined;
   readonly database: string;
   readonly requestTimeoutMs?: number | undefined;
   readonly maxOpenConnections?: number | undefined;
-  /** Of every request, besides those that all have. */
+  /** Settings of every request, in addition to the defaults below. */
   readonly settings?: ReadSettings | undefined;
 }
 
@@ -20,11 +20,10 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const CONNECTIONS_MAX = 32;
 
 /**
- * Settings of every request: inserts are durable when they return and are never merged behind our back; 64-bit integers
- * arrive as text; times arrive as `2026-11-21T08:00:00.000Z` and are accepted as such. Answers are too small for several
- * threads to print them: a page takes 14.3 ms with, 13.2 without. The last three say something on a cluster only: inserts
- * return once the shards hold their rows, and as every table is sharded by workspace, a query of one workspace runs on one
- * shard and its subqueries there, too.
+ * Settings of every request. Inserts are durable when they return, and are not batched by the server. 64-bit integers are returned as
+ * strings; times have the form `2026-11-21T08:00:00.000Z` in both directions. Results are formatted by one thread, because they are
+ * small: a page takes 13.2 ms, and 14.3 ms with several. The last three settings matter on a cluster only: inserts return when the
+ * shards have the rows, and because tables are sharded by workspace, a workspace's query, with its subqueries, runs on one shard.
  */
 const SETTINGS = {
   async_insert: 0,
@@ -39,7 +38,7 @@ const SETTINGS = {
 
 const optionsOfClients = new WeakMap<ClickHouseClient, ClickHouseOptions>();
 
-/** What both halves of a client log in with; what the address says goes before what is said beside it. */
+/** The credentials for both parts of a client. Those in the URL take precedence. */
 function credentialsOf({ url, user, password }: ClickHouseOptions): { user: string; password: string } {
   const inUrl = new URL(url);
   return {
@@ -48,7 +47,7 @@ function credentialsOf({ url, user, password }: ClickHouseOptions): { user: stri
   };
 }
 
-/** Bodies are compressed unless the server is on this machine, where it only costs time. */
+/** Creates a client. Bodies are compressed unless the server is on this machine. */
 export function createClickHouseClient(options: ClickHouseOptions): ClickHouseClient {
   const { origin: url, host } = new URL(options.url);
   const { user, password } = credentialsOf(options);
@@ -66,7 +65,7 @@ export function createClickHouseClient(options: ClickHouseOptions): ClickHouseCl
     request_timeout: timeoutMs,
     max_open_connections: connectionsMax,
     compression: { request: isRemote, response: isRemote },
-    // Errors are thrown to the caller, who logs them with what it was doing.
+    // Errors are thrown to the caller, which logs them with its context.
     log: { level: ClickHouseLogLevel.OFF },
     clickhouse_settings: settings,
   });
@@ -89,7 +88,7 @@ export function createClickHouseClient(options: ClickHouseOptions): ClickHouseCl
   return client;
 }
 
-/** What `client` was made from. Throws for a client that was not made by `createClickHouseClient`. */
+/** The options of `client`. Throws if it was not created by `createClickHouseClient`. */
 export function optionsOf(client: ClickHouseClient): ClickHouseOptions {
   const options = optionsOfClients.get(client);
   if (options === undefined) throw new TypeError('this ClickHouse client was not made by createClickHouseClient');

@@ -2,16 +2,16 @@ import { ClickHouseError } from '@clickhouse/client';
 import { errors } from 'undici';
 
 /**
- * Codes of ClickHouse that say nothing about the rows: the same insert may succeed later, on this server or once it is
- * repaired. A schema that is behind and refused credentials are such, too: the rows are good.
+ * ClickHouse error codes that are not about the rows: the same insert may succeed later, or once the server is repaired. An outdated
+ * schema and wrong credentials are among them, because the rows are valid.
  * https://github.com/ClickHouse/ClickHouse/blob/master/src/Common/ErrorCodes.cpp
  */
 const INFRASTRUCTURE_CODES: ReadonlySet<number> = new Set(
   [
-    { why: 'the schema is behind', codes: [16, 60, 81, 218, 733] },
+    { why: 'the schema is outdated', codes: [16, 60, 81, 218, 733] },
     { why: 'files and disks', codes: [74, 75, 76, 77, 172, 204, 214, 243, 400, 425, 439, 499] },
     { why: 'network', codes: [95, 96, 198, 203, 209, 210, 279, 297, 574] },
-    { why: 'a limit of this moment', codes: [159, 160, 173, 201, 202, 241, 252, 290, 700, 718, 745] },
+    { why: 'a temporary limit', codes: [159, 160, 173, 201, 202, 241, 252, 290, 700, 718, 745] },
     {
       why: 'replicas and Keeper',
       codes: [164, 225, 242, 244, 251, 254, 285, 286, 289, 319, 369, 415, 416, 568, 904, 999],
@@ -23,20 +23,20 @@ const INFRASTRUCTURE_CODES: ReadonlySet<number> = new Set(
 );
 
 /**
- * Whether an error of the client means "later", so that the same statement is worth repeating. Decided by number and kind,
- * never by the words of a message.
+ * Whether an error of the client is temporary, so that the same statement should be retried. Decided by code and type, never by the
+ * text of a message.
  */
 export function isInfrastructureError(err: unknown): boolean {
   if (err instanceof ClickHouseError) return INFRASTRUCTURE_CODES.has(Number(err.code));
   if (!(err instanceof Error)) return false;
   if (err.cause instanceof Error) return isInfrastructureError(err.cause);
-  // What answers does not speak HTTP.
+  // The response is not HTTP.
   if (err instanceof errors.HTTPParserError) return true;
-  // Sockets, DNS, TLS and a body cut off while it was decompressed carry a code of Node's.
+  // Errors of sockets, DNS and TLS, and of a body truncated during decompression, have a code of Node.js.
   if ('code' in err && typeof err.code === 'string') return true;
-  // A signal's: time over, or whoever asked has left.
+  // From an AbortSignal: a timeout, or the caller has disconnected.
   if (err instanceof DOMException) return true;
-  // The client's own errors (time over, request aborted, an answer that some proxy gave) are plain ones without a code;
-  // a TypeError or RangeError is a mistake of the program.
+  // The client's own errors (timeout, aborted request, a response of some proxy) are plain `Error`s without a code. A TypeError or
+  // RangeError is a bug of the program.
   return Object.getPrototypeOf(err) === Error.prototype;
 }

@@ -1,6 +1,6 @@
 /**
- * Tables that services write for operators, with their columns in the order of their rows. Times are epoch milliseconds for
- * `time` and epoch seconds for `minute`. Column by column: clickhouse/README.md.
+ * The tables that services write for operators, with their columns in the order of their rows. `time` is in epoch milliseconds,
+ * `minute` in epoch seconds. The columns are described in clickhouse/README.md.
  */
 export const OPS_TABLES = {
   ops_batches: [
@@ -35,5 +35,5 @@ export const OPS_TABLES = {
 
 export type OpsTable = keyof typeof OPS_TABLES;
 
-/** Upper ends, in milliseconds, of what `ops_requests.duration_ms` counts; one more place is for what took longer. */
+/** Upper bounds, in milliseconds, of the histogram `ops_requests.duration_ms`; its last bucket is for longer requests. */
 export const DURATION_BOUNDS_MS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000] as const;

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from './client.js';
 import { renderMigration } from './migrations/render.js';
 
-/** Queries of the API as the server logged them. `log_comment` is what `runCompiledQuery` gives them. */
+/** The API's queries in the server's query log. `runCompiledQuery` sets their `log_comment`. */
 export const QUERY_LOG_VIEW = `CREATE OR REPLACE VIEW ops_query_log \${cluster}
 (
     time DateTime('UTC') COMMENT 'When it ended',
@@ -30,10 +30,10 @@ FROM \${nodes:system.query_log} AS q
 WHERE q.is_initial_query AND q.type != 'QueryStart' AND match(q.log_comment, '^[A-Z]+ /')`;
 
 /**
- * Makes the view `ops_query_log` where the server keeps a log of queries; the embedded one does not, and a server makes the
- * table with its first entries. It may run at every start.
+ * Creates the view `ops_query_log` if the server has a query log. The embedded server has none, and a server creates the table with
+ * the first entries. Idempotent, so that it can run at every start.
  *
- * @returns whether the view is there
+ * @returns whether the view exists
  */
 export async function applyQueryLogView(
   client: ClickHouseClient,

@@ -1,9 +1,9 @@
 import type { ClickHouseClient } from './client.js';
 import { renderMigration } from './migrations/render.js';
 
-/** How long what is stored about visitors is kept; undefined = for ever. */
+/** How long data about visitors is kept; undefined: for ever. */
 export interface Retention {
-  /** Days until addresses of visitors are emptied, counted from the click or conversion. */
+  /** Days until the IP addresses of visitors are deleted, counted from the click or conversion. */
   readonly addressDays?: number | undefined;
   /** Days until events are deleted. Counters of links and customers stay. */
   readonly eventDays?: number | undefined;
@@ -13,7 +13,7 @@ export interface RetentionOptions extends Retention {
   readonly cluster?: string | undefined;
 }
 
-/** Tables that events expire from, with the column that says when they were. Roll-ups follow, so that counts agree. */
+/** Tables from which events expire, with their time column. Roll-ups expire too, so that counts agree. */
 const EXPIRING = [
   { table: 'click_events', time: 'timestamp' },
   { table: 'lead_events', time: 'timestamp' },
@@ -35,14 +35,14 @@ function daysOf(ttl: string | undefined): number | undefined {
   return days === undefined ? undefined : Number(days);
 }
 
-/** What stands between the first `start` and the `end` that follows; undefined without both. */
+/** The text between the first `start` and the next `end`; undefined if either is missing. */
 function between(text: string, start: string, end: string): string | undefined {
   const from = text.indexOf(start);
   const to = from < 0 ? -1 : text.indexOf(end, from + start.length);
   return to < 0 ? undefined : text.slice(from + start.length, to);
 }
 
-/** What a table's definition says, as ClickHouse prints it. */
+/** Reads the TTLs from a table's definition, as ClickHouse prints it. */
 function readTtl(definition: string): CurrentTtl {
   const end = definition.slice(definition.indexOf('ENGINE ='));
   return {
@@ -61,8 +61,8 @@ WHERE database = currentDatabase() AND name IN ({names:Array(String)})`,
   return new Map(rows.map(([name, definition]) => [name.slice(0, name.length - suffix.length), readTtl(definition)]));
 }
 
-/** Statements that bring one table from what it has to what is wanted; none when that is the same. */
-function changes(
+/** The statements that change a table's TTLs to the configured ones; none if they are equal. */
+function ttlStatements(
   { table, time }: (typeof EXPIRING)[number],
   current: CurrentTtl,
   { addressDays, eventDays }: Retention,
@@ -84,8 +84,8 @@ function changes(
 }
 
 /**
- * Makes ClickHouse delete what the settings limit, by TTL: it does so when it merges parts, some hours after the time
- * has come. Changing nothing when nothing has changed, it may run at every start. Needs the tables.
+ * Sets the TTLs of the tables according to the settings. ClickHouse deletes expired data when it merges parts, some hours later.
+ * Idempotent, so that it can run at every start, after the migrations.
  *
  * @returns the statements that were run
  */
@@ -94,7 +94,7 @@ export async function applyRetention(client: ClickHouseClient, options: Retentio
   const current = await currentTtls(client, cluster);
   const statements = EXPIRING.flatMap((expiring) => {
     const ttl = current.get(expiring.table);
-    return ttl === undefined ? [] : changes(expiring, ttl, options);
+    return ttl === undefined ? [] : ttlStatements(expiring, ttl, options);
   }).map((statement) => renderMigration(statement, { cluster }));
   for (const query of statements) await client.command({ query });
   return statements;

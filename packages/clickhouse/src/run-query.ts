@@ -6,7 +6,7 @@ import type { ClickHouseClient } from './client.js';
 import { isInfrastructureError } from './infrastructure-error.js';
 import type { ReadSummary } from './rows/row-reader.js';
 
-/** Whose query it is: in ClickHouse's own logs as its `log_comment`. */
+/** The request that runs a query. ClickHouse's logs show it as the `log_comment`. */
 export interface QueryCaller {
   /** Such as `GET /events`. */
   readonly endpoint: string;
@@ -15,22 +15,22 @@ export interface QueryCaller {
   readonly requestId: string;
 }
 
-/** How a query went. */
+/** The outcome of a query. */
 export interface QueryReport extends ReadSummary {
   readonly durationMs: number;
-  /** Name or code of the error, never its text; `''` when there was none. */
+  /** Name or code of the error, never its message; `''` if there was none. */
   readonly error: string;
 }
 
 export interface RunQueryOptions {
-  /** Ends the query, here and in ClickHouse. */
+  /** Aborts the query, here and in ClickHouse. */
   readonly signal?: AbortSignal | undefined;
   readonly caller?: QueryCaller | undefined;
-  /** Told of every query but those that `signal` ended. */
+  /** Called after every query, except those aborted by `signal`. */
   readonly onReport?: ((report: QueryReport) => void) | undefined;
 }
 
-/** All rows of an answer are held in memory: a thousand of the largest events, or as many groups as an answer may have. */
+/** Limits on a result, which is held in memory: enough for a thousand of the largest events, or for the most groups of analytics. */
 const RESULT_LIMITS = {
   max_result_rows: '100000',
   max_result_bytes: '120000000',
@@ -41,7 +41,7 @@ const NOTHING_READ: ReadSummary = { readRows: 0, readBytes: 0 };
 
 const RETRY_SECONDS = 1;
 
-/** What the caller can do about a query that ClickHouse gave up, by ClickHouse's number of the reason. */
+/** Messages with advice for queries that ClickHouse aborted, by error code. */
 const REFUSALS: Readonly<Record<string, string>> = {
   // TIMEOUT_EXCEEDED, TOO_SLOW
   159: 'The query took too long. Ask for a shorter range of time.',
@@ -52,12 +52,12 @@ const REFUSALS: Readonly<Record<string, string>> = {
   396: 'The answer is too large. Ask for a shorter range of time or a smaller page.',
 };
 
-/** What tells ClickHouse's logs and its operators whose query it is. */
-function namesOf({ settings }: CompiledQuery, caller: QueryCaller | undefined) {
+/** The query id and the log comment, by which ClickHouse's logs identify the request. */
+function logNamesOf({ settings }: CompiledQuery, caller: QueryCaller | undefined) {
   if (caller === undefined) return {};
   const { endpoint, workspaceId, requestId } = caller;
   return {
-    // The id of a request may come from a proxy, which may repeat it; ClickHouse refuses an id that is running already.
+    // A proxy may send the same request id twice, and ClickHouse refuses the id of a running query, so a UUID is added.
     query_id: `${requestId}/${randomUUID()}`,
     log_comment: `${endpoint} workspace ${workspaceId} request ${requestId} reads ${settings.log_comment ?? ''}`,
   };
@@ -81,9 +81,9 @@ function asApiError(err: unknown): unknown {
 }
 
 /**
- * Runs a compiled query and gives its rows as arrays; 64-bit integers are text, times ISO-8601 in UTC.
+ * Runs a compiled query and returns its rows as arrays; 64-bit integers are strings, times are ISO 8601 in UTC.
  *
- * @throws ApiError when ClickHouse gave up or is away; the reason of `signal` when that ended the query
+ * @throws ApiError when ClickHouse aborted the query or is unavailable; the signal's reason if it was aborted
  */
 export async function runCompiledQuery<Row extends readonly unknown[]>(
   client: ClickHouseClient,
@@ -91,7 +91,7 @@ export async function runCompiledQuery<Row extends readonly unknown[]>(
   { signal, caller, onReport }: RunQueryOptions = {},
 ): Promise<Row[]> {
   const { sql, params, settings } = compiled;
-  const { query_id, ...comment } = namesOf(compiled, caller);
+  const { query_id, ...comment } = logNamesOf(compiled, caller);
   const startedMs = performance.now();
   const durationMs = () => performance.now() - startedMs;
   try {
@@ -103,15 +103,15 @@ export async function runCompiledQuery<Row extends readonly unknown[]>(
         ...RESULT_LIMITS,
         ...settings,
         ...comment,
-        // A read never writes; settings may still be given.
+        // Read-only, but the settings of the query are allowed.
         readonly: '2',
-        // A server goes on with a query whose caller has left unless it is told not to, which it hears for reads only.
+        // Without this the server would continue the query of a disconnected client. It works for read-only queries.
         cancel_http_readonly_queries_on_client_close: 1,
       },
       queryId: query_id,
       signal,
-      onSummary: (told) => {
-        summary = told;
+      onSummary: (received) => {
+        summary = received;
       },
     });
     onReport?.({ durationMs: durationMs(), ...summary, error: '' });

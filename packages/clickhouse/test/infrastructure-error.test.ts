@@ -27,7 +27,7 @@ async function serving(answer: Parameters<typeof createServer>[1]): Promise<stri
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test('nobody listens: later', async () => {
+test('a refused connection is temporary', async () => {
   const url = await serving(() => undefined);
   const server = await startClickHouse();
   await server.kill9();
@@ -36,17 +36,17 @@ test('nobody listens: later', async () => {
   expect(isInfrastructureError(await failure(url.replace('127.0.0.1', 'no-such-host.invalid')))).toBe(true);
 });
 
-test('no answer in time: later', async () => {
+test('a timeout is temporary', async () => {
   const err = await failure(await serving(() => undefined), 200);
   expect(err).toBeInstanceOf(Error);
   expect(isInfrastructureError(err)).toBe(true);
 });
 
-test('a connection cut in the middle: later', async () => {
+test('a broken connection is temporary', async () => {
   expect(isInfrastructureError(await failure(await serving((request) => request.socket.destroy())))).toBe(true);
 });
 
-test('an answer that some proxy gave: later', async () => {
+test('a response from a proxy is temporary', async () => {
   const url = await serving((request, response) => {
     request.resume();
     response.writeHead(502).end('<html>Bad Gateway</html>');
@@ -70,7 +70,7 @@ test.each([
   expect(isInfrastructureError(new ClickHouseError({ message: '', code, type }))).toBe(true);
 });
 
-test('rows that ClickHouse cannot take: never', async () => {
+test('rows that ClickHouse refuses are not temporary', async () => {
   const { client, drop } = await createTestDatabase();
   onTestFinished(drop);
   const rows: [string, string[], (string | number)[]][] = [
@@ -85,13 +85,13 @@ test('rows that ClickHouse cannot take: never', async () => {
   }
 });
 
-test('a mistake of the program: never', () => {
+test('a bug of the program is not temporary', () => {
   expect(isInfrastructureError(new TypeError('x is not a function'))).toBe(false);
   expect(isInfrastructureError(new RangeError('too long'))).toBe(false);
   expect(isInfrastructureError('a text')).toBe(false);
 });
 
-test('the cause tells of an error that was wrapped', () => {
+test('a wrapped error is judged by its cause', () => {
   const cause = new ClickHouseError({ message: '', code: '241', type: 'MEMORY_LIMIT_EXCEEDED' });
   expect(isInfrastructureError(new Error('insert of group 1', { cause }))).toBe(true);
   const bad = new ClickHouseError({ message: '', code: '27', type: 'CANNOT_PARSE_INPUT_ASSERTION_FAILED' });

@@ -37,7 +37,7 @@ async function merge(): Promise<void> {
 }
 
 describe('retention', () => {
-  it('changes nothing that is as it should be, and takes back what is no longer wanted', async () => {
+  it('changes only TTLs that differ from the settings, and removes those that are no longer set', async () => {
     expect(await applyRetention(database.client, {})).toEqual([]);
     expect(await applyRetention(database.client, { addressDays: 30, eventDays: 400 })).toHaveLength(8);
     expect(await applyRetention(database.client, { addressDays: 30, eventDays: 400 })).toEqual([]);
@@ -46,7 +46,7 @@ describe('retention', () => {
     expect(await applyRetention(database.client, {})).toEqual([]);
   });
 
-  it('empties addresses past their time, in the table and where links are read from, and keeps the rest', async () => {
+  it('deletes expired addresses, in the table and in its projection, and keeps the other columns', async () => {
     const [old, recent] = [click('11', 40), click('11', 2)];
     await insertClicks(database.client, [old, recent]);
     await insertLeads(database.client, [aLead({ click: old, timestampMs: Date.now() - 35 * DAY_MS })]);
@@ -62,7 +62,7 @@ describe('retention', () => {
     });
   });
 
-  it('deletes events past their time with their counts by time, and keeps the counters', async () => {
+  it('deletes expired events with their roll-ups by time, and keeps the total counters', async () => {
     await insertClicks(database.client, [click('12', 500), click('12', 2)]);
     await applyRetention(database.client, { eventDays: 365 });
     const sum = async (query: string) => {

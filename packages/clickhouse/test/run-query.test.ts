@@ -15,7 +15,7 @@ afterAll(() => database.drop());
 
 const ENDLESS = 'SELECT sum(cityHash64(number, {p0:String})) FROM numbers(10000000000000)';
 
-test('parameters of every type arrive as they are, 64-bit numbers and times come back as text', async () => {
+test('parameters of every type arrive unchanged; 64-bit numbers and times are returned as strings', async () => {
   const params = {
     p0: "' \\ \n \t \0 {p1:String} 😀",
     p1: 18446744073709551615n,
@@ -29,13 +29,13 @@ test('parameters of every type arrive as they are, 64-bit numbers and times come
   ]);
 });
 
-test('settings are those of the statement', async () => {
+test('the settings of the statement are used', async () => {
   const sql = "SELECT getSetting('max_threads'), getSetting('log_comment')";
   const settings = { max_threads: 3, log_comment: "it's mine" };
   expect(await runCompiledQuery(database.client, { sql, params: {}, settings })).toEqual([[3, "it's mine"]]);
 });
 
-test('ClickHouse is told whose query it is, and whoever asks how it went', async () => {
+test('the logs of ClickHouse identify the request, and the callback gets a report of the query', async () => {
   const caller = { endpoint: 'GET /events', workspaceId: 'ws_1', requestId: 'a/b' };
   const reports: QueryReport[] = [];
   const onReport = (report: QueryReport) => reports.push(report);
@@ -69,18 +69,18 @@ test.each([
   });
 });
 
-test('a query that is wrong is our own fault, and its text is not for callers', async () => {
+test('an invalid query is an internal error, whose message does not reveal the query', async () => {
   const query = { sql: 'SELECT nonsense FROM click_events', params: {}, settings: {} };
   const err = await runCompiledQuery(database.client, query).catch((thrown: unknown) => thrown);
   expect(err).toBeInstanceOf(ClickHouseError);
 });
 
-test('a compiled query only reads', async () => {
+test('a compiled query cannot write', async () => {
   const query = { sql: 'TRUNCATE TABLE click_events', params: {}, settings: {} };
   await expect(runCompiledQuery(database.client, query)).rejects.toMatchObject({ cause: { code: '164' } });
 });
 
-test('a ClickHouse that is away is an error to come back after', async () => {
+test('an unavailable ClickHouse is an error with Retry-After', async () => {
   const server = createServer((request) => request.socket.destroy());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
@@ -91,7 +91,7 @@ test('a ClickHouse that is away is an error to come back after', async () => {
   await expect(runCompiledQuery(client, query)).rejects.toMatchObject({ status: 500, retryAfterSeconds: 1 });
 });
 
-test('a signal ends the query here and in ClickHouse', async () => {
+test('an aborted signal ends the query here and in ClickHouse', async () => {
   const mark = randomUUID();
   const running = async () => {
     const sql =

@@ -1,26 +1,26 @@
 import ipaddr from 'ipaddr.js';
 
-/** The address is not one that strangers may make this machine connect to. */
+/** A request was refused because its address is neither public nor allowed. */
 export class AddressRefusedError extends Error {
   override readonly name = 'AddressRefusedError';
 
   constructor() {
-    // Not which address: an answer that tells names of an inner network apart would map it.
+    // The message does not contain the address, because that would reveal names of the internal network.
     super('the address is not public');
   }
 }
 
-/** Decides which addresses may be connected to. */
+/** Decides to which addresses connections are allowed. */
 export interface AddressGuard {
   allows(address: string): boolean;
 }
 
-/** All that is routed on the public IPv6 internet; inside it some ranges stand for addresses that are not. */
+/** The global unicast range of IPv6. Some ranges in it are not public. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** IPv4 written as IPv6 is judged as IPv4. */
+/** Parses an address. IPv4 addresses written as IPv6 become IPv4. */
 function parse(address: string): Address | undefined {
   if (!ipaddr.isValid(address)) return undefined;
   return ipaddr.process(address);
@@ -32,7 +32,7 @@ function isPublic(address: Address): boolean {
 }
 
 /**
- * Public addresses, and those in `allowedRanges`.
+ * Creates a guard that allows public addresses, and those in `allowedRanges`.
  *
  * @param allowedRanges addresses or CIDR ranges
  */

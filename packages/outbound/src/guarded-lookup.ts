@@ -2,7 +2,7 @@ import { Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { type AddressGuard, AddressRefusedError } from './address-guard.js';
 
-/** All addresses of a host name. */
+/** Resolves a host name to all its addresses. */
 export type ResolveHost = (hostname: string) => Promise<readonly string[]>;
 
 const DNS_TIMEOUT_MS = 2000;
@@ -10,8 +10,8 @@ const DNS_TRIES = 2;
 const LOCALHOST = ['127.0.0.1', '::1'];
 
 /**
- * Asks the name servers itself. The system's own look-up runs on a pool of four threads that everything in the process
- * shares: four names whose servers never answer would stop it. It costs us the hosts file, but for `localhost`.
+ * Queries the name servers directly. The system's resolver (`dns.lookup`) runs on a pool of four threads that the whole process
+ * shares: four names whose servers do not respond would block it. The hosts file is therefore not used, except for `localhost`.
  */
 export function createHostResolver(): ResolveHost {
   const resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES });
@@ -25,17 +25,17 @@ export function createHostResolver(): ResolveHost {
 }
 
 /**
- * The look-up of a socket that only ever yields allowed addresses. What it yields is what is connected to: there is no second
- * look-up that could be answered otherwise.
+ * The `lookup` option of a socket, which returns only allowed addresses. The socket connects to exactly these addresses, so a second
+ * DNS answer cannot redirect it (DNS rebinding).
  */
 export function createGuardedLookup(guard: AddressGuard, resolve: ResolveHost): LookupFunction {
   return (hostname, options, callback) => {
     const finish = (addresses: readonly string[]) => {
       const allowed = addresses.filter(guard.allows).map((address) => ({ address, family: isIP(address) }));
-      const wanted = allowed.filter(({ family }) => !options.family || family === Number(options.family));
-      const [first] = wanted;
+      const ofFamily = allowed.filter(({ family }) => !options.family || family === Number(options.family));
+      const [first] = ofFamily;
       if (first === undefined) callback(new AddressRefusedError(), '');
-      else if (options.all === true) callback(null, wanted);
+      else if (options.all === true) callback(null, ofFamily);
       else callback(null, first.address, first.family);
     };
     resolve(hostname).then(finish, (err: NodeJS.ErrnoException) => callback(err, ''));

@@ -2,7 +2,7 @@ export { AddressRefusedError } from './address-guard.js';
 export {
   createOutbound,
   type Outbound,
-  type OutboundAnswer,
   type OutboundOptions,
   type OutboundRequest,
+  type OutboundResponse,
 } from './outbound.js';

@@ -5,9 +5,9 @@ import { AddressRefusedError, createAddressGuard } from './address-guard.js';
 import { createGuardedLookup, createHostResolver, type ResolveHost } from './guarded-lookup.js';
 
 export interface OutboundOptions {
-  /** Addresses and CIDR ranges that may be connected to although they are not public. */
+  /** Addresses and CIDR ranges that are allowed although they are not public. */
   readonly allowedRanges: readonly string[];
-  /** How hosts are resolved; by the name servers unless given. */
+  /** Resolves host names; by default with the name servers. */
   readonly resolveHost?: ResolveHost;
 }
 
@@ -17,30 +17,30 @@ export interface OutboundRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** For all of it: look-up, connection, request, answer. */
+  /** Total time for DNS lookup, connection, request and response. */
   readonly timeoutMs: number;
-  /** What is read of the answer's body; the rest is never received. */
-  readonly answerBytesMax: number;
+  /** Limit on the part of the response body that is read; the rest is discarded. */
+  readonly responseBytesMax: number;
 }
 
-export interface OutboundAnswer {
+export interface OutboundResponse {
   readonly status: number;
   readonly contentType: string | undefined;
-  /** Where a redirect leads: as it was sent, perhaps relative, and not checked. */
+  /** The `Location` header, unchecked; may be relative. */
   readonly location: string | undefined;
   readonly body: Buffer;
-  /** The body was longer than `answerBytesMax`. */
-  readonly isCut: boolean;
+  /** Whether the body was longer than `responseBytesMax`. */
+  readonly isTruncated: boolean;
 }
 
-/** Requests to addresses that strangers choose. */
+/** Sends requests to URLs that users have chosen. */
 export interface Outbound {
   /**
-   * Sends one request. Redirects are not followed: they are answers like others.
+   * Sends one request. Redirects are returned, not followed.
    *
-   * @throws AddressRefusedError, or whatever kept the answer from arriving in time
+   * @throws AddressRefusedError, or the error of the connection, or on timeout
    */
-  send(request: OutboundRequest): Promise<OutboundAnswer>;
+  send(request: OutboundRequest): Promise<OutboundResponse>;
   close(): void;
 }
 
@@ -48,14 +48,14 @@ const IDLE_CONNECTION_MS = 15_000;
 const IDLE_CONNECTIONS_PER_HOST = 16;
 const HEADER_BYTES_MAX = 16_384;
 
-function readAnswer(response: IncomingMessage, bytesMax: number): Promise<OutboundAnswer> {
+function readResponse(response: IncomingMessage, bytesMax: number): Promise<OutboundResponse> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
-    const finish = (isCut: boolean) => {
+    const finish = (isTruncated: boolean) => {
       const status = response.statusCode ?? 0;
       const { 'content-type': contentType, location } = response.headers;
-      resolve({ status, contentType, location, body: Buffer.concat(chunks).subarray(0, bytesMax), isCut });
+      resolve({ status, contentType, location, body: Buffer.concat(chunks).subarray(0, bytesMax), isTruncated });
     };
     response.on('data', (chunk: Buffer) => {
       chunks.push(chunk);
@@ -74,7 +74,7 @@ function hasCode(err: unknown, code: string): boolean {
   return err instanceof Error && 'code' in err && err.code === code;
 }
 
-/** A client that connects to public addresses and to those allowed, whatever names and redirects say. */
+/** Creates an HTTP client that connects to public and allowed addresses only. */
 export function createOutbound({ allowedRanges, resolveHost = createHostResolver() }: OutboundOptions): Outbound {
   const guard = createAddressGuard(allowedRanges);
   const lookup = createGuardedLookup(guard, resolveHost);
@@ -87,7 +87,7 @@ export function createOutbound({ allowedRanges, resolveHost = createHostResolver
   const httpAgent = new HttpAgent(agentOptions);
   const httpsAgent = new HttpsAgent(agentOptions);
 
-  /** A host that is an address itself is connected to without a look-up. */
+  /** Checks the URL. If its host is an address, it is checked here, because there is no DNS lookup. */
   const checkHost = ({ protocol, hostname }: URL) => {
     if (protocol !== 'http:' && protocol !== 'https:') throw new TypeError('only http and https');
     const address = hostname.replace(/^\[|\]$/g, '');
@@ -95,7 +95,7 @@ export function createOutbound({ allowedRanges, resolveHost = createHostResolver
   };
 
   const attempt = (url: URL, request: OutboundRequest, signal: AbortSignal) =>
-    new Promise<OutboundAnswer>((resolve, reject) => {
+    new Promise<OutboundResponse>((resolve, reject) => {
       const { method, headers, body = '' } = request;
       const [send, agent] = url.protocol === 'https:' ? [requestHttps, httpsAgent] : [requestHttp, httpAgent];
       const outgoing = send(url, {
@@ -105,9 +105,9 @@ export function createOutbound({ allowedRanges, resolveHost = createHostResolver
         maxHeaderSize: HEADER_BYTES_MAX,
         headers: { 'accept-encoding': 'identity', 'content-length': Buffer.byteLength(body), ...headers },
       });
-      outgoing.on('response', (response) => readAnswer(response, request.answerBytesMax).then(resolve, reject));
+      outgoing.on('response', (response) => readResponse(response, request.responseBytesMax).then(resolve, reject));
       outgoing.on('error', (err) =>
-        // A kept connection that the other side closed just then: it has not seen the request.
+        // The receiver has closed a keep-alive connection and has not seen the request, which is sent again.
         reject(outgoing.reusedSocket && hasCode(err, 'ECONNRESET') ? new StaleConnectionError({ cause: err }) : err),
       );
       outgoing.end(body);

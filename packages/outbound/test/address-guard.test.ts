@@ -3,7 +3,7 @@ import { createAddressGuard } from '../src/address-guard.js';
 
 const guard = createAddressGuard([]);
 
-describe('addresses that strangers may name', () => {
+describe('the guard of addresses', () => {
   it.each(['8.8.8.8', '93.184.216.34', '2606:4700::6810:84e5', '::ffff:8.8.8.8'])('allows the public %s', (address) => {
     expect(guard.allows(address)).toBe(true);
   });
@@ -45,7 +45,7 @@ describe('addresses that strangers may name', () => {
     expect(guard.allows(address)).toBe(false);
   });
 
-  it('allows what the operator names, and nothing beside it', () => {
+  it('allows the ranges that the operator has set, and no others', () => {
     const inner = createAddressGuard(['10.0.0.0/8', '::1', '192.168.1.7']);
     expect(['10.9.9.9', '::1', '192.168.1.7', '::ffff:10.1.1.1'].every(inner.allows)).toBe(true);
     expect(['11.0.0.0/8', '127.0.0.1', '192.168.1.8', '::2', '172.16.0.1'].some(inner.allows)).toBe(false);

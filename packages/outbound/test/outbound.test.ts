@@ -29,10 +29,10 @@ function aClient(options: Partial<OutboundOptions> = {}): Outbound {
   return client;
 }
 
-const post = { method: 'POST', headers: {}, body: '{}', timeoutMs: 5000, answerBytesMax: 1000 } as const;
+const post = { method: 'POST', headers: {}, body: '{}', timeoutMs: 5000, responseBytesMax: 1000 } as const;
 
-describe('requests to addresses that strangers choose', () => {
-  it('sends the body and reads the answer', async () => {
+describe('requests to URLs that users have chosen', () => {
+  it('sends the body and reads the response', async () => {
     const port = await aReceiver((request, response) => {
       let body = '';
       request.on('data', (chunk) => {
@@ -41,7 +41,7 @@ describe('requests to addresses that strangers choose', () => {
       request.on('end', () => response.writeHead(201, { 'content-type': 'text/plain' }).end(`got ${body}`));
     });
     const answer = await aClient().send({ ...post, url: `http://127.0.0.1:${port}/hook`, body: '{"é":1}' });
-    expect(answer).toMatchObject({ status: 201, contentType: 'text/plain', isCut: false });
+    expect(answer).toMatchObject({ status: 201, contentType: 'text/plain', isTruncated: false });
     expect(answer.body.toString()).toBe('got {"é":1}');
   });
 
@@ -58,7 +58,7 @@ describe('requests to addresses that strangers choose', () => {
     await expect(aClient({ allowedRanges: [] }).send({ ...post, url })).rejects.toThrow(AddressRefusedError);
   });
 
-  it('connects to the very address that was judged: a name that changes its answer gains nothing', async () => {
+  it('connects to the address that was checked, even if the name resolves to another one later', async () => {
     let requests = 0;
     const port = await aReceiver((_request, response) => {
       requests += 1;
@@ -73,14 +73,14 @@ describe('requests to addresses that strangers choose', () => {
         return answers.shift() ?? [];
       },
     });
-    // Whatever becomes of the connection to the first address, nothing asks for the second within the request.
+    // Even if the connection to the first address fails, the name is not resolved again within the request.
     await client.send({ ...post, url: `http://rebind.example:${port}/`, timeoutMs: 300 }).catch(() => undefined);
     expect(asked).toEqual(['rebind.example']);
     await expect(client.send({ ...post, url: `http://rebind.example:${port}/` })).rejects.toThrow(AddressRefusedError);
     expect(requests).toBe(0);
   });
 
-  it('leaves out the private ones of the addresses of a name', async () => {
+  it('uses only the public addresses of a name that also has private ones', async () => {
     const port = await aReceiver((_request, response) => response.end('here'));
     const resolveHost = async () => ['10.0.0.1', '127.0.0.1', 'fe80::1'];
     const answer = await aClient({ resolveHost }).send({ ...post, url: `http://many.example:${port}/` });
@@ -97,17 +97,17 @@ describe('requests to addresses that strangers choose', () => {
     expect([answer.status, isFollowed]).toEqual([302, false]);
   });
 
-  it('stops reading an answer that is too long', async () => {
+  it('stops reading a response that is too long', async () => {
     const port = await aReceiver((_request, response) => {
       const timer = setInterval(() => response.write('x'.repeat(10_000)), 1);
       response.on('close', () => clearInterval(timer));
     });
     const answer = await aClient().send({ ...post, url: `http://127.0.0.1:${port}/` });
-    expect(answer).toMatchObject({ status: 200, isCut: true });
+    expect(answer).toMatchObject({ status: 200, isTruncated: true });
     expect(answer.body).toHaveLength(1000);
   });
 
-  it.each(['never answers', 'answers a byte at a time'])('gives up on a receiver that %s', async (what) => {
+  it.each(['never answers', 'answers a byte at a time'])('times out for a receiver that %s', async (what) => {
     const port = await aReceiver((_request, response) => {
       if (what === 'never answers') return;
       const timer = setInterval(() => response.write('x'), 20);
@@ -117,7 +117,7 @@ describe('requests to addresses that strangers choose', () => {
     await expect(send).rejects.toThrow('no answer within 200 ms');
   });
 
-  it('sends again when a kept connection turns out to be closed', async () => {
+  it('sends the request again if the keep-alive connection was closed', async () => {
     let requests = 0;
     const port = await aReceiver((request, response) => {
       requests += 1;
@@ -131,7 +131,7 @@ describe('requests to addresses that strangers choose', () => {
     expect(requests).toBe(3);
   });
 
-  it('speaks http and https only', async () => {
+  it('accepts http and https URLs only', async () => {
     await expect(aClient().send({ ...post, url: 'ftp://127.0.0.1/' })).rejects.toThrow('only http and https');
   });
 });

@@ -1,4 +1,4 @@
-/** A failed statement as ClickHouse reports it: a number and a text that ends with the number's name in parentheses. */
+/** An error of a statement in ClickHouse's form: a code, and a message that ends with the code's name in parentheses. */
 export class DatabaseException extends Error {
   override readonly name = 'DatabaseException';
   readonly code: number;
@@ -9,11 +9,11 @@ export class DatabaseException extends Error {
   }
 }
 
-/** What failed without a code of ClickHouse's. */
+/** Code of errors without a ClickHouse code. */
 const UNKNOWN_EXCEPTION = 1002;
 const NATIVE_TEXT = /^Code: (\d+)\. DB::Exception: ([\s\S]*)$/;
 
-/** The exception inside an error of the addon, whose text ends with an empty list that the server's does not have. */
+/** Converts an error of the native addon. Its message ends with `[]`, which a server's message does not. */
 export function asDatabaseException(err: unknown): DatabaseException {
   if (err instanceof DatabaseException) return err;
   const text = (err instanceof Error ? err.message : String(err)).trim();
@@ -38,7 +38,7 @@ export const exceptions = {
 } as const;
 
 /**
- * HTTP status by code; every other code is 500. As the server has it:
+ * HTTP status by code; every other code is 500. Copied from the server:
  * https://github.com/ClickHouse/ClickHouse/blob/master/src/Server/HTTP/exceptionCodeToHTTPStatus.cpp
  */
 const STATUSES: readonly (readonly [status: number, codes: readonly number[]])[] = [

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A block of rows on disk: the inserts from `first` to `last` of one partition, merged or not. */
+/** A data part on disk: the blocks from `first` to `last` of one partition, merged or not. */
 interface PartRange {
   readonly partition: string;
   readonly first: number;
@@ -9,7 +9,7 @@ interface PartRange {
 }
 
 const PART_NAME = /^(.+?)_(\d+)_(\d+)_\d+(?:_\d+)?$/;
-/** Added, part name, block id. */
+/** Fields: 1 (added), part name, block id. */
 const ADD_RECORD = /^1\t([^\t]+)\t[^\t]+$/;
 const DROP_RECORD = /^2\t[^\t]+\t[^\t]+$/;
 
@@ -19,10 +19,10 @@ function partRange(name: string): PartRange | undefined {
 }
 
 /**
- * The records of a log that are true: those of parts that `partNames`, the parts on disk, hold. A merged part holds all
- * between its numbers.
+ * The valid records of a deduplication log: those whose blocks are on disk, in one of the parts `partNames`. A merged part contains
+ * all blocks of its range.
  */
-export function trueRecords(log: string, partNames: readonly string[]): string[] {
+export function validRecords(log: string, partNames: readonly string[]): string[] {
   const parts = partNames.filter((name) => !name.startsWith('tmp')).flatMap((name) => partRange(name) ?? []);
   const isHeld = (name: string) => {
     const added = partRange(name);
@@ -31,7 +31,7 @@ export function trueRecords(log: string, partNames: readonly string[]): string[]
         added !== undefined && partition === added.partition && first <= added.first && last >= added.last,
     );
   };
-  // A line without its end was being written.
+  // The last line is dropped if it is incomplete.
   const lines = log.slice(0, log.lastIndexOf('\n') + 1).split('\n');
   return lines.filter((line) => {
     const name = ADD_RECORD.exec(line)?.[1];
@@ -40,12 +40,13 @@ export function trueRecords(log: string, partNames: readonly string[]): string[]
 }
 
 /**
- * Takes from the deduplication logs of every table what a kill left untrue, and tells how many records that were.
+ * Removes records of blocks that do not exist from the deduplication logs of all tables.
  *
- * This engine writes "this block is there" to the log and renames the part into its place one system call later. Killed
- * between the two, it would drop the repeat of the insert as known although its rows are not there: lost, in a table or in
- * the target of a view. Seen twice in forty kills under load. Only while nothing inserts; the engine must read the logs
- * again afterwards.
+ * The engine records a block in the log before it renames the part into place. If it is killed between the two, it would drop the
+ * repeated insert as a duplicate although its rows are missing, in a table or in the target of a view. This was seen twice in forty
+ * kills under load. Call this only while nothing inserts; the engine must read the logs again afterwards.
+ *
+ * @returns the number of removed records
  */
 export function repairDeduplicationLogs(dataDir: string): number {
   const store = join(dataDir, 'store');
@@ -67,11 +68,11 @@ function repairTable(dataDir: string, table: string): number {
   for (const name of readdirSync(logs)) {
     const file = join(logs, name);
     const log = readFileSync(file, 'utf8');
-    const kept = trueRecords(log, partNames);
+    const kept = validRecords(log, partNames);
     const before = log.split('\n').filter((line) => line !== '').length;
     if (kept.length === before) continue;
     removed += before - kept.length;
-    // Not beside the logs: the engine takes every file there for one.
+    // Not in the directory of the logs, where the engine reads every file.
     const draft = join(dataDir, 'tmp', `${name}.repaired`);
     writeFileSync(draft, kept.map((line) => `${line}\n`).join(''));
     renameSync(draft, file);

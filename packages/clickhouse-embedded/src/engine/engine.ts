@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { asDatabaseException, exceptions } from './database-exception.js';
+import { findExternalAccess, mayAccessExternal } from './external-access.js';
 import type { NativeConnection, NativeEngine } from './native.js';
-import { mayReachOutside, reachOutside } from './outside-world.js';
 import { Slots } from './slots.js';
-import { leadingKeyword, mayHoldSeveral, onlyReads, stringLiteral } from './sql-text.js';
-import { MARK_SETTING, prelude, type Statement, type StatementResult } from './statement.js';
+import { isReadOnly, leadingKeyword, mayContainSeveral, stringLiteral } from './sql-text.js';
+import { connectionSetup, STATEMENT_ID_SETTING, type Statement, type StatementResult } from './statement.js';
 
 export interface EngineOptions {
   readonly dataDir: string;
-  /** Arguments as `clickhouse local` takes them. */
+  /** Command-line arguments of `clickhouse local`. */
   readonly args: readonly string[];
-  /** Statements that run at the same time; each needs a thread of libuv's pool. */
+  /** Limit on concurrent statements; each needs a thread of libuv's pool. */
   readonly concurrency: number;
-  /** No connection can be opened any more: the engine is beyond repair and the process should end. */
+  /** Called when no connection can be opened any more: the process should end. */
   readonly onBroken: (err: unknown) => void;
 }
 
@@ -21,15 +21,15 @@ const NO_DATA = Buffer.alloc(0);
 const KILL_AGAIN_MS = 100;
 
 /**
- * chDB on one data directory. Every statement runs on a connection of its own, opened for it and closed after it (0.3 ms).
- * Settings, parameters, `USE` and temporary tables live on a connection, so none can leak into the next statement: a leaked
- * `insert_deduplication_token` would silently drop an insert.
+ * chDB on one data directory. Every statement runs on a new connection, which costs 0.3 ms. Settings, parameters, `USE` and
+ * temporary tables belong to a connection, so they cannot leak into the next statement: a leaked `insert_deduplication_token` would
+ * silently drop an insert.
  */
 export class Engine {
   readonly #native: NativeEngine;
   readonly #options: EngineOptions;
   readonly #slots: Slots;
-  /** Keeps the engine itself open while no statement runs. */
+  /** Keeps the engine open while no statement runs. */
   readonly #anchor: NativeConnection;
   #running = 0;
   #whenIdle: (() => void) | undefined;
@@ -42,8 +42,10 @@ export class Engine {
   }
 
   /**
-   * Runs a statement; throws `DatabaseException`. When `signal` fires, a statement that waits is dropped and one that only
-   * reads is killed; one that writes goes on to its end, as on the server.
+   * Runs a statement. When `signal` is aborted, a waiting statement is dropped and a running read is killed; a running write
+   * continues, as on the server.
+   *
+   * @throws DatabaseException
    */
   async run(statement: Statement, signal: AbortSignal): Promise<StatementResult> {
     const release = await this.#slots.take(signal);
@@ -59,7 +61,7 @@ export class Engine {
     }
   }
 
-  /** Closes the engine once the statements that run have ended. Nothing may be run afterwards. */
+  /** Waits for running statements and closes the engine. No statement may be run after this. */
   async close(): Promise<void> {
     if (this.#running > 0) {
       await new Promise<void>((resolve) => {
@@ -88,14 +90,14 @@ export class Engine {
   }
 
   async #runOn(connection: NativeConnection, statement: Statement, signal: AbortSignal): Promise<StatementResult> {
-    const mark = randomUUID();
+    const statementId = randomUUID();
     await this.#assertSingle(connection, statement.sql);
-    await this.#native.QueryAsyncConnection(connection, prelude(statement, mark), 'Null');
-    await this.#assertInside(connection, statement);
+    await this.#native.QueryAsyncConnection(connection, connectionSetup(statement, statementId), 'Null');
+    await this.#assertNoExternalAccess(connection, statement);
     signal.throwIfAborted();
     const ended = new AbortController();
-    const kill = () => void this.#kill(mark, ended.signal);
-    if (onlyReads(statement.sql)) signal.addEventListener('abort', kill, { once: true });
+    const kill = () => void this.#kill(statementId, ended.signal);
+    if (isReadOnly(statement.sql)) signal.addEventListener('abort', kill, { once: true });
     try {
       return await this.#execute(connection, statement);
     } finally {
@@ -104,19 +106,19 @@ export class Engine {
     }
   }
 
-  /** The server takes one statement a request; chDB would run them all. */
+  /** Refuses several statements in one request, as the server does; chDB would run them all. */
   async #assertSingle(connection: NativeConnection, sql: string): Promise<void> {
-    if (!mayHoldSeveral(sql)) return;
+    if (!mayContainSeveral(sql)) return;
     const { statementCount } = await this.#native.DurableClassifyAsync(connection, sql, null);
     if (statementCount > 1) throw exceptions.syntax('Multi-statements are not allowed.');
   }
 
-  /** Refuses what reaches files, programs or addresses. The engine spells the statement, so that no writing hides it. */
-  async #assertInside(connection: NativeConnection, { sql, data }: Statement): Promise<void> {
-    if (!mayReachOutside(sql, data)) return;
-    const spell = `SELECT formatQuerySingleLine(${stringLiteral(sql + data.toString('utf8'))})`;
-    const { bytes } = await this.#native.QueryAsyncConnection(connection, spell, 'TSVRaw');
-    const found = reachOutside(bytes.toString('utf8'));
+  /** Refuses access to files, programs and addresses. The engine formats the statement first, so that no spelling can hide it. */
+  async #assertNoExternalAccess(connection: NativeConnection, { sql, data }: Statement): Promise<void> {
+    if (!mayAccessExternal(sql, data)) return;
+    const formatQuery = `SELECT formatQuerySingleLine(${stringLiteral(sql + data.toString('utf8'))})`;
+    const { bytes } = await this.#native.QueryAsyncConnection(connection, formatQuery, 'TSVRaw');
+    const found = findExternalAccess(bytes.toString('utf8'));
     if (found !== undefined) throw exceptions.accessDenied(`${found.trim()} reaches outside of the database`);
   }
 
@@ -131,16 +133,18 @@ export class Engine {
     return { bytes, rowsRead, bytesRead, rowsWritten: 0, bytesWritten: 0 };
   }
 
-  /** Repeats until the statement has ended: it may not be listed yet at the first attempt. */
+  /** Retries until the statement has ended, because it may not be in the list of running queries yet. */
   async #kill(mark: string, ended: AbortSignal): Promise<void> {
-    const sql = `KILL QUERY WHERE Settings['${MARK_SETTING}'] = '${mark}' ASYNC`;
+    const sql = `KILL QUERY WHERE Settings['${STATEMENT_ID_SETTING}'] = '${mark}' ASYNC`;
     while (!ended.aborted) {
       try {
         await this.#onConnection((connection) => this.#native.QueryAsyncConnection(connection, sql, 'Null'));
         await delay(KILL_AGAIN_MS, undefined, { signal: ended });
       } catch (err) {
         if (ended.aborted) return;
-        console.error(`a statement whose client is gone could not be killed: ${asDatabaseException(err).message}`);
+        console.error(
+          `the statement of a disconnected client could not be killed: ${asDatabaseException(err).message}`,
+        );
         return;
       }
     }

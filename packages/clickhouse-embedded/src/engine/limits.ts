@@ -7,7 +7,7 @@ const MEMORY_SHARE = 0.4;
 const RESULT_BYTES_MAX = 128 * MEBIBYTE;
 export const REQUEST_BYTES_MAX = 128 * MEBIBYTE;
 
-/** What the engine may use by default: 40 % of the machine or of the container, 768 MiB at least, 8 GiB at most. */
+/** The engine's default memory limit: 40 % of the machine or container, at least 768 MiB, at most 8 GiB. */
 export function defaultMemoryBytes(): number {
   const constrained = process.constrainedMemory();
   const available = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
@@ -15,8 +15,8 @@ export function defaultMemoryBytes(): number {
 }
 
 /**
- * Arguments of the engine for a machine it shares with everything else. Its own defaults are those of a server that has the
- * machine to itself: caches of 5 GiB. Background pools are already as small as they get (2 merges).
+ * Engine arguments for a machine that is shared with other processes. The engine's defaults are for a server of its own, such as
+ * caches of 5 GiB. The background pools are small by default (2 merges).
  */
 export function engineArguments(memoryBytes: number): string[] {
   const cacheBytes = Math.round(memoryBytes / 16);
@@ -26,22 +26,22 @@ export function engineArguments(memoryBytes: number): string[] {
     `--primary_index_cache_size=${cacheBytes}`,
     `--index_mark_cache_size=${Math.round(cacheBytes / 4)}`,
     `--query_condition_cache_size=${Math.round(cacheBytes / 4)}`,
-    // Threads kept for later; a thousand by default.
+    // Idle threads; the default is a thousand.
     `--max_thread_pool_free_size=64`,
   ];
 }
 
 /**
- * Settings every statement starts with. A result is held whole before it is sent, so a large one is refused: code 396 by its
- * size, code 241 by the memory it takes to make.
+ * Default settings of every statement. A whole result is held in memory before it is sent, so large ones are refused: with code 396
+ * for the size of the result, or 241 for the memory of the query.
  */
 export function baseSettings(memoryBytes: number): Readonly<Record<string, string>> {
   return {
     max_memory_usage: String(Math.round(memoryBytes * 0.6)),
     max_result_bytes: String(Math.min(RESULT_BYTES_MAX, Math.round(memoryBytes / 8))),
-    // On by default in this engine, where it gathers nothing and only delays.
+    // On by default in this engine, where it only delays inserts.
     async_insert: '0',
-    // The zone of the machine would otherwise show in `now()` and in columns without a zone.
+    // Otherwise `now()`, and columns without a time zone, would use that of the machine.
     session_timezone: 'UTC',
   };
 }

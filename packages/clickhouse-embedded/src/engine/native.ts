@@ -11,14 +11,14 @@ interface NativeResult {
 }
 
 interface NativeInsertResult {
-  /** What the views wrote included, as in the server's summary. */
+  /** Includes the rows written by views, as in the server's summary. */
   readonly rowsWritten: number;
   readonly bytesWritten: number;
-  /** Lines of the data. */
+  /** Number of lines in the data. */
   readonly rowsSent?: number;
 }
 
-/** The functions of chDB's addon that the server needs; each `Async` one runs on a thread of libuv's pool. */
+/** The functions of chDB's native addon that the server uses. The `Async` ones run on a thread of libuv's pool. */
 export interface NativeEngine {
   CreateConnection(path: string, args: readonly string[]): NativeConnection;
   CloseConnection(connection: NativeConnection): void;
@@ -30,7 +30,7 @@ export interface NativeEngine {
     data: Buffer,
     countLines: boolean,
   ): Promise<NativeInsertResult>;
-  /** Parses only. */
+  /** Parses the SQL without running it. */
   DurableClassifyAsync(
     connection: NativeConnection,
     sql: string,
@@ -39,8 +39,8 @@ export interface NativeEngine {
 }
 
 /**
- * Loads chDB's addon. The package's own `Session` is passed by: it runs one statement with parameters at a time in the whole
- * process, and writes the texts of inserts itself. The path inside the package is private, hence its exact version.
+ * Loads chDB's native addon. The package's public `Session` is not used: it runs only one statement with parameters at a time in
+ * the whole process, and builds the text of inserts itself. The path inside the package is private, so its version is pinned.
  */
 export function loadNativeEngine(): NativeEngine {
   const require = createRequire(import.meta.url);

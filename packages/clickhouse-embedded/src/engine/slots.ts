@@ -1,9 +1,9 @@
 import { exceptions } from './database-exception.js';
 
-/** Waiting longer than this line would only pile up memory: who comes later is sent away at once. */
+/** Limit on waiting statements, to bound memory: further ones are refused at once. */
 const WAITING_MAX = 1_000;
 
-/** A bounded number of holders at a time; the others wait in the order they came. */
+/** A semaphore: a limited number of holders, and a queue of waiters in the order of arrival. */
 export class Slots {
   #free: number;
   readonly #waiting = new Set<() => void>();
@@ -12,12 +12,12 @@ export class Slots {
     this.#free = count;
   }
 
-  /** Waits for a slot and resolves to its release. Rejects with the reason of `signal` when that comes first. */
+  /** Waits for a slot and resolves to the function that releases it. Rejects with the signal's reason if it is aborted first. */
   async take(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     if (this.#free > 0) this.#free -= 1;
     else await this.#wait(signal);
-    return () => this.#giveBack();
+    return () => this.#release();
   }
 
   #wait(signal: AbortSignal): Promise<void> {
@@ -36,7 +36,7 @@ export class Slots {
     });
   }
 
-  #giveBack(): void {
+  #release(): void {
     const [next] = this.#waiting;
     if (next === undefined) {
       this.#free += 1;

@@ -1,16 +1,16 @@
 import { exceptions } from './database-exception.js';
 import { quotedIdentifier, stringLiteral } from './sql-text.js';
 
-/** One statement with all that belongs to it alone. */
+/** One statement with its data, settings and parameters. */
 export interface Statement {
   readonly sql: string;
-  /** Bytes that follow the text: the rows of an INSERT. */
+  /** The bytes that follow the SQL: the rows of an INSERT. */
   readonly data: Buffer;
   readonly database: string | undefined;
   readonly format: string;
-  /** Settings by name, values as text. */
+  /** Settings by name. */
   readonly settings: ReadonlyMap<string, string>;
-  /** Parameters by name, values in ClickHouse's escaped text form, as `param_<name>` of a URL has them. */
+  /** Parameters by name, with values in ClickHouse's escaped text form, as in `param_<name>` of a URL. */
   readonly parameters: ReadonlyMap<string, string>;
 }
 
@@ -23,16 +23,16 @@ export interface StatementResult {
 }
 
 /**
- * Carries the mark by which a running statement is found. Any text setting without an effect of its own would do: chDB gives
- * statements ids but does not tell them.
+ * The setting that carries our id of a running statement, by which it can be killed. It was chosen because it has no effect here;
+ * chDB does not expose its own query ids.
  */
-export const MARK_SETTING = 'query_cache_tag';
+export const STATEMENT_ID_SETTING = 'query_cache_tag';
 
 const SETTING_NAME = /^[A-Za-z_]\w*$/;
 const PARAMETER_NAME = /^\w+$/;
 
-/** What gives a connection the database, settings and parameters of its statement: one call, as each costs 0.3 ms. */
-export function prelude({ database, settings, parameters }: Statement, mark: string): string {
+/** The SQL that sets a connection's database, settings and parameters: one call, because each call costs 0.3 ms. */
+export function connectionSetup({ database, settings, parameters }: Statement, mark: string): string {
   const assignments: string[] = [];
   for (const [name, value] of settings) {
     if (!SETTING_NAME.test(name)) throw exceptions.unknownSetting(name);
@@ -42,7 +42,7 @@ export function prelude({ database, settings, parameters }: Statement, mark: str
     if (!PARAMETER_NAME.test(name)) throw exceptions.badArguments(`Bad name of a query parameter: '${name}'.`);
     assignments.push(`param_${name} = ${stringLiteral(value)}`);
   }
-  assignments.push(`${MARK_SETTING} = '${mark}'`);
+  assignments.push(`${STATEMENT_ID_SETTING} = '${mark}'`);
   const set = `SET ${assignments.join(', ')}`;
   return database === undefined ? set : `USE ${quotedIdentifier(database)}; ${set}`;
 }

@@ -6,17 +6,17 @@ const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/i;
 
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
-/** Tells requests with the password (HTTP's Basic, as clients of ClickHouse send it) from all others. */
+/** Creates the check of the password, which ClickHouse clients send by HTTP Basic authentication. */
 export function createAuthorization(password: string): (request: IncomingMessage) => boolean {
   const expected = digest(`Basic ${Buffer.from(`${USER}:${password}`).toString('base64')}`);
   return ({ headers }) => timingSafeEqual(digest(headers.authorization ?? ''), expected);
 }
 
 /**
- * A page in a browser of this machine must not even try passwords: neither by a plain form (browsers add `Origin` or
- * `Sec-Fetch-Site`) nor under a name of its own that resolves to loopback.
+ * Whether the request comes from a browser: web pages must not be able to try passwords, either with a form (browsers then send
+ * `Origin` or `Sec-Fetch-Site`) or through a host name that resolves to loopback.
  */
 export function isFromBrowser({ headers }: IncomingMessage): boolean {
-  const isAnnounced = headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
-  return isAnnounced || !LOOPBACK_HOST.test(headers.host ?? '');
+  const hasBrowserHeader = headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
+  return hasBrowserHeader || !LOOPBACK_HOST.test(headers.host ?? '');
 }

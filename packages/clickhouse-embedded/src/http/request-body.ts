@@ -15,13 +15,13 @@ function plainBody(request: IncomingMessage): AsyncIterable<Buffer> {
   if (encoding === '' || encoding === 'identity') return request;
   const create = DECOMPRESSORS.get(encoding);
   if (create === undefined) throw exceptions.compression(encoding);
-  // Errors of either end reach the one who reads from it.
+  // Errors of both streams are thrown to the reader.
   return pipeline(request, create(), () => undefined) as unknown as Readable;
 }
 
 /**
- * The whole body, decompressed. One over the limit is refused before it is held in memory. It cannot be fed to the engine
- * piece by piece: pieces would be inserts of their own, each with the one deduplication token.
+ * Reads the whole body, decompressed. A body over the limit is refused before it is in memory. The body cannot be streamed to the
+ * engine: each chunk would be an insert of its own, all with the same deduplication token.
  */
 export async function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > bytesMax) throw exceptions.requestTooLarge(bytesMax);
@@ -35,7 +35,7 @@ export async function readBody(request: IncomingMessage, bytesMax: number): Prom
   return Buffer.concat(chunks, length);
 }
 
-/** The text members of a `multipart/form-data` body: the client sends parameters that way when they are long. */
+/** The text fields of a `multipart/form-data` body, in which clients send long parameters. */
 export async function readForm(contentType: string, body: Buffer): Promise<URLSearchParams> {
   const form = await new Response(body, { headers: { 'content-type': contentType } }).formData();
   const members = new URLSearchParams();

@@ -3,7 +3,7 @@ import { exceptions } from '../engine/database-exception.js';
 import type { Statement } from '../engine/statement.js';
 import { readForm } from './request-body.js';
 
-/** Parameters of a URL that are for the HTTP interface and are no settings of the engine. */
+/** URL parameters of the HTTP interface, which are not settings of the engine. */
 const INTERFACE_MEMBERS: ReadonlySet<string> = new Set([
   'query',
   'database',
@@ -29,7 +29,7 @@ export interface RequestContext {
   readonly url: URL;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** What a statement starts with; the URL may say otherwise. */
+  /** Default settings, which the URL can override. */
   readonly baseSettings: Readonly<Record<string, string>>;
 }
 
@@ -38,7 +38,7 @@ function header(headers: IncomingHttpHeaders, name: string): string | undefined 
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** The statement a request asks for. Throws `DatabaseException` for what this server does not do. */
+/** Parses the statement of a request. Throws `DatabaseException` for features that this server does not support. */
 export async function readStatement(context: RequestContext): Promise<Statement> {
   const { headers, url } = context;
   const contentType = header(headers, 'content-type') ?? '';
@@ -61,7 +61,7 @@ export async function readStatement(context: RequestContext): Promise<Statement>
   };
 }
 
-/** The server reads the text of the URL, a line feed, then the body. */
+/** Joins the query of the URL and the body with a line feed, as the server does. */
 function joined(query: string, data: Buffer): Pick<Statement, 'sql' | 'data'> {
   if (query === '') return { sql: data.toString('utf8'), data: NO_DATA };
   return data.length === 0 ? { sql: query, data } : { sql: `${query}\n`, data };
@@ -87,7 +87,7 @@ function readMembers(members: URLSearchParams, { method, baseSettings }: Request
     if (name.startsWith(PARAMETER_PREFIX)) parameters.set(name.slice(PARAMETER_PREFIX.length), value);
     else if (!INTERFACE_MEMBERS.has(name)) settings.set(name, value);
   }
-  // As on the server, GET cannot change data. What the URL says of it does not count: zero has many spellings.
+  // As on the server, GET cannot change data. The URL cannot override this, except for the stricter 1.
   if (method !== 'POST') settings.set('readonly', settings.get('readonly') === '1' ? '1' : '2');
   return { settings, parameters };
 }

@@ -7,7 +7,7 @@ import type { StatementResult } from '../engine/statement.js';
 const gzip = promisify(gzipCallback);
 /** The server's default for `http_zlib_compression_level`. */
 const GZIP_LEVEL = 3;
-/** Below this a compressed body is no smaller, and slower. */
+/** Smaller bodies are not compressed, because they would not become smaller. */
 const COMPRESSED_BYTES_MIN = 512;
 
 const CONTENT_TYPES: readonly (readonly [RegExp, string])[] = [
@@ -17,16 +17,16 @@ const CONTENT_TYPES: readonly (readonly [RegExp, string])[] = [
   [/^CSV/, 'text/csv; charset=UTF-8'],
 ];
 
-export interface Answer {
+export interface StatementResponse {
   readonly result: StatementResult;
   readonly format: string;
   readonly elapsedNs: bigint;
-  /** Whether the statement allows a compressed answer (`enable_http_compression`). */
+  /** Whether the statement allows a compressed response (`enable_http_compression`). */
   readonly mayCompress: boolean;
 }
 
-/** The counts of `X-ClickHouse-Summary`, as texts like the server's. Rows of a result are not counted. */
-function summary({ result, elapsedNs }: Answer): string {
+/** The value of `X-ClickHouse-Summary`, with numbers as strings like the server's. The rows of a result are not counted. */
+function summary({ result, elapsedNs }: StatementResponse): string {
   return JSON.stringify({
     read_rows: String(result.rowsRead),
     read_bytes: String(result.bytesRead),
@@ -39,7 +39,11 @@ function summary({ result, elapsedNs }: Answer): string {
   });
 }
 
-export async function sendAnswer(request: IncomingMessage, response: ServerResponse, answer: Answer): Promise<void> {
+export async function sendResult(
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: StatementResponse,
+): Promise<void> {
   const headers: OutgoingHttpHeaders = {
     'Content-Type': CONTENT_TYPES.find(([pattern]) => pattern.test(answer.format))?.[1] ?? 'text/plain; charset=UTF-8',
     'X-ClickHouse-Format': answer.format,
@@ -56,7 +60,7 @@ export async function sendAnswer(request: IncomingMessage, response: ServerRespo
   response.end(body);
 }
 
-/** Sends an exception the way the server does: its code in a header, the status by its code, its text in the body. */
+/** Sends an exception as the server does: the code in a header, the status for the code, the message in the body. */
 export function sendException(response: ServerResponse, exception: DatabaseException, version: string): void {
   response.setHeader('X-ClickHouse-Exception-Code', String(exception.code));
   sendText(

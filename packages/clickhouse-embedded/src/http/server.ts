@@ -6,13 +6,13 @@ import { namedFormat } from '../engine/sql-text.js';
 import { createAuthorization, isFromBrowser } from './authorization.js';
 import { readStatement } from './request.js';
 import { readBody } from './request-body.js';
-import { sendAnswer, sendException, sendText } from './response.js';
+import { sendException, sendResult, sendText } from './response.js';
 
 export interface ServerOptions {
-  /** Without it nothing is answered. */
+  /** Required with every request. */
   readonly password: string;
   readonly version: string;
-  /** What a request body may have at most, decompressed. */
+  /** Limit on a request body, after decompression. */
   readonly requestBytesMax: number;
   readonly baseSettings: Readonly<Record<string, string>>;
 }
@@ -22,7 +22,7 @@ const HEADER_BYTES_MAX = 1024 * 1024;
 /** Longer than clients keep an idle connection, so that none is closed while a client uses it. */
 const KEEP_ALIVE_MS = 30_000;
 
-/** ClickHouse's HTTP interface over one engine. */
+/** Serves ClickHouse's HTTP interface for one engine. */
 export function createEmbeddedServer(engine: Engine, options: ServerOptions): Server {
   const limits = { maxHeaderSize: HEADER_BYTES_MAX, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 };
   const isAuthorized = createAuthorization(options.password);
@@ -33,7 +33,7 @@ export function createEmbeddedServer(engine: Engine, options: ServerOptions): Se
   });
 }
 
-/** Answers without the password show nothing of the server, and the body of the request is not read. */
+/** Refuses a request without reading its body. The response reveals nothing about the server. */
 function refuse(response: ServerResponse, status: number, text: string): void {
   response.setHeader('Connection', 'close');
   if (status === 401) response.setHeader('WWW-Authenticate', 'Basic');
@@ -57,7 +57,7 @@ async function answer(
     else sendText(response, 405, 'GET and POST only.\n');
   } catch (err) {
     if (response.destroyed || response.headersSent) return;
-    // What is left of a refused body is not read: the connection ends with the answer.
+    // The rest of a refused body is not read: the connection is closed after the response.
     if (!request.complete) response.setHeader('Connection', 'close');
     sendException(response, asDatabaseException(err), options.version);
   }
@@ -79,7 +79,7 @@ async function runStatement(
   const statement = await readStatement({ method, url, headers, body, baseSettings: options.baseSettings });
   const start = process.hrtime.bigint();
   const result = await engine.run(statement, gone.signal);
-  await sendAnswer(request, response, {
+  await sendResult(request, response, {
     result,
     format: namedFormat(statement.sql) ?? statement.format,
     elapsedNs: process.hrtime.bigint() - start,

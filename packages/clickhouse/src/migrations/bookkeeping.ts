@@ -2,10 +2,16 @@ import type { ClickHouseClient } from '../client.js';
 import type { RenderTarget } from './render.js';
 
 /**
- * The runner's own tables. On a cluster every node holds all their rows, whatever its shard: one replication path, a majority
- * for each write, and reads that see every write acknowledged before.
+ * A table of the migration runner. On a cluster every node has all its rows, whatever its shard: one replication path, a quorum for
+ * each write, and reads that see all acknowledged writes.
  */
-function bookTable(name: string, columns: string, engine: string, order: string, { cluster }: RenderTarget): string {
+function migrationTable(
+  name: string,
+  columns: string,
+  engine: string,
+  order: string,
+  { cluster }: RenderTarget,
+): string {
   const on = cluster === undefined ? '' : `ON CLUSTER \`${cluster.replace(/[\\`]/g, '\\$&')}\``;
   const place = `'/clickhouse/tables/{database}/${name}', '{shard}-{replica}'`;
   const rendered =
@@ -15,14 +21,14 @@ function bookTable(name: string, columns: string, engine: string, order: string,
 
 export function bookkeepingTables(target: RenderTarget): string[] {
   return [
-    bookTable(
+    migrationTable(
       'schema_migrations',
       "number UInt32, name String, checksum String, applied_at DateTime64(3, 'UTC')",
       'applied_at',
       'number',
       target,
     ),
-    bookTable(
+    migrationTable(
       'schema_migration_leases',
       "owner String, expires_at DateTime64(3, 'UTC'), version UInt64",
       'version',
@@ -47,7 +53,7 @@ export interface AppliedMigration {
   readonly applied_at: string;
 }
 
-/** What has been applied, in order; nothing on a database that has never been migrated. */
+/** The applied migrations, in order. */
 export async function readApplied(client: ClickHouseClient, target: RenderTarget): Promise<AppliedMigration[]> {
   const result = await client.query({
     query: 'SELECT number, name, checksum, applied_at FROM schema_migrations FINAL ORDER BY number',

@@ -8,34 +8,34 @@ const LEASE_SECONDS = 10;
 const RENEW_MS = 3_000;
 const RETRY_MS = 250;
 
-/** The right to change the schema. It ends when released, or by itself soon after its holder died. */
+/** A lease that allows its holder to change the schema. It ends when it is released, or expires soon after its holder has died. */
 export interface Lease {
-  /** Throws when the lease could not be kept. */
+  /** Throws if the lease could not be renewed. */
   assertHeld(): void;
   release(): Promise<void>;
 }
 
 /**
- * Waits for the lease of a database. ClickHouse has no compare-and-set, so everybody first writes a row and then reads: who
- * sees no other live row holds the lease, who sees one withdraws and tries again. Of two that write at the same time at
- * least one sees the other, so never two hold it. Times are the server's alone.
+ * Waits for the lease of a database. ClickHouse has no compare-and-set, so each runner first writes a row and then reads the table. If
+ * it finds no other live row it holds the lease; otherwise it withdraws its row and tries again. If two write at the same time, at
+ * least one finds the other's row, so two never hold the lease. All times are the server's.
  */
 export async function takeLease(client: ClickHouseClient, target: RenderTarget): Promise<Lease> {
-  const claim = new Claim(client, target);
+  const row = new LeaseRow(client, target);
   for (;;) {
-    await claim.write(LEASE_SECONDS);
-    if (!(await claim.hasRival())) return keep(claim);
-    await claim.write(0);
-    // Random, or two that met would meet again.
+    await row.write(LEASE_SECONDS);
+    if (!(await row.hasRival())) return keepRenewed(row);
+    await row.write(0);
+    // Random, so that two runners do not collide again.
     await delay(RETRY_MS * (1 + Math.random()));
   }
 }
 
-function keep(claim: Claim): Lease {
+function keepRenewed(row: LeaseRow): Lease {
   let failure: unknown;
   let renewal: Promise<void> = Promise.resolve();
   const timer = setInterval(() => {
-    renewal = claim.write(LEASE_SECONDS).catch((err: unknown) => {
+    renewal = row.write(LEASE_SECONDS).catch((err: unknown) => {
       failure ??= err;
     });
   }, RENEW_MS);
@@ -47,12 +47,12 @@ function keep(claim: Claim): Lease {
     async release() {
       clearInterval(timer);
       await renewal;
-      await claim.write(0);
+      await row.write(0);
     },
   };
 }
 
-class Claim {
+class LeaseRow {
   readonly #client: ClickHouseClient;
   readonly #target: RenderTarget;
   readonly #owner = randomUUID();
@@ -63,7 +63,7 @@ class Claim {
     this.#target = target;
   }
 
-  /** Claims the lease for some seconds from now; 0 withdraws. */
+  /** Writes this runner's row, valid for some seconds from now; 0 withdraws it. */
   async write(seconds: number): Promise<void> {
     this.#version += 1;
     await this.#client.command({

@@ -6,11 +6,11 @@ import { renderMigration } from './render.js';
 import { splitStatements } from './split-statements.js';
 
 export interface MigrateOptions {
-  /** Where the files are; by default `clickhouse/migrations` of the repository. */
+  /** Directory of the files; by default `clickhouse/migrations` of the repository. */
   readonly directory?: string | undefined;
-  /** Name of the cluster as `system.clusters` has it; none: one node. */
+  /** Name of the cluster in `system.clusters`; by default a single node. */
   readonly cluster?: string | undefined;
-  /** Told of every statement before it runs. */
+  /** Called before each statement. */
   readonly onStatement?: ((statement: { readonly file: string; readonly sql: string }) => void) | undefined;
 }
 
@@ -23,15 +23,15 @@ export interface MigrationReport {
 export interface MigrationStatus {
   readonly number: number;
   readonly name: string;
-  /** `changed`: applied, and its file is another one by now. `unknown`: applied by a newer release, no file here. */
+  /** `changed`: its file has changed since it was applied. `unknown`: applied by a newer release, without a file here. */
   readonly state: 'applied' | 'pending' | 'changed' | 'unknown';
   readonly appliedAt: string | null;
 }
 
 /**
- * Applies the migrations that are missing, creating the database first. One runner at a time; the others wait. A file is
- * marked as applied after its last statement, so a run that was killed repeats a file from its first statement: every
- * statement must be harmless when repeated (`IF NOT EXISTS`).
+ * Creates the database and applies the missing migrations. Only one runner works at a time; the others wait. A file is marked as
+ * applied after its last statement, so after a kill the file is repeated from its first statement: every statement must be
+ * idempotent (`IF NOT EXISTS`).
  */
 export async function migrate(client: ClickHouseClient, options: MigrateOptions = {}): Promise<MigrationReport> {
   const files = await readMigrationFiles(options.directory ?? MIGRATIONS_DIRECTORY);
@@ -52,7 +52,7 @@ export async function migrate(client: ClickHouseClient, options: MigrateOptions 
   }
 }
 
-/** What has been applied and what has not, without changing anything. */
+/** The state of every migration. Changes nothing. */
 export async function migrationStatus(
   client: ClickHouseClient,
   options: Omit<MigrateOptions, 'onStatement'> = {},
@@ -73,7 +73,7 @@ export async function migrationStatus(
   return [...known, ...unknown];
 }
 
-/** Files that are not applied. Throws when an applied one has changed: what it made cannot be told any more. */
+/** The files that are not applied. Throws if an applied file has changed, because the schema is then unknown. */
 function missingFiles(files: readonly MigrationFile[], applied: readonly AppliedMigration[]): MigrationFile[] {
   const byNumber = new Map(applied.map((migration) => [migration.number, migration]));
   const changed = files.find((file) => (byNumber.get(file.number)?.checksum ?? file.checksum) !== file.checksum);
@@ -110,7 +110,7 @@ async function applyFile(
   });
 }
 
-/** A request names its database, so one that creates it must come from a client that names another. */
+/** Runs `work` with a client of the database `default`: every request names a database that must exist. */
 async function withServerClient<T>(
   client: ClickHouseClient,
   work: (server: ClickHouseClient) => Promise<T>,

@@ -6,17 +6,17 @@ import { fileURLToPath } from 'node:url';
 export interface MigrationFile {
   readonly number: number;
   readonly name: string;
-  /** SHA-256 of the text before its tokens are rendered, so that it is the same on one node and on a cluster. */
+  /** SHA-256 of the text before rendering, so that it is the same on one node and on a cluster. */
   readonly checksum: string;
   readonly text: string;
 }
 
-/** `clickhouse/migrations` of the repository; `src` and `dist` are equally deep in it. */
+/** `clickhouse/migrations` of the repository. The path is the same from `src` and from `dist`. */
 export const MIGRATIONS_DIRECTORY = fileURLToPath(new URL('../../../../clickhouse/migrations', import.meta.url));
 
 const FILE_NAME = /^(\d{4})_[a-z0-9_]+\.sql$/;
 
-/** The migrations of a directory in their order. Throws when numbers repeat or leave a gap. */
+/** Reads the migrations of a directory, in order. Throws if a number is repeated or missing. */
 export async function readMigrationFiles(directory: string): Promise<MigrationFile[]> {
   const names = (await readdir(directory)).filter((name) => name.endsWith('.sql')).sort();
   return Promise.all(

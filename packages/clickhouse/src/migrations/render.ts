@@ -1,9 +1,9 @@
-/** Where migrations are applied: one node, or every node of a cluster. */
+/** The target of migrations: one node, or every node of a cluster. */
 export interface RenderTarget {
   readonly cluster?: string | undefined;
 }
 
-/** Blocks kept for the deduplication of repeated inserts. It counts parts: an insert over five years takes five places. */
+/** Number of blocks kept for deduplication. An insert has one block per partition: with rows of five years it uses five. */
 const DEDUPLICATION_WINDOW = 10_000;
 const DEDUPLICATION_SECONDS = 7 * 24 * 3600;
 /** `{uuid}`, `{shard}` and `{replica}` are macros of the server. */
@@ -12,15 +12,15 @@ const REPLICA_PATH = "'/clickhouse/tables/{uuid}/{shard}', '{replica}'";
 const TOKEN = /\$\{(\w+)(?::([^{}]*))?\}/g;
 
 /**
- * Fills in what differs between one node and a cluster. There every table `t` becomes `t_local`, replicated, on all nodes,
- * behind a `Distributed` table named `t`:
+ * Renders the tokens that differ between one node and a cluster. On a cluster every table `t` becomes a replicated table `t_local` on
+ * all nodes, behind a `Distributed` table named `t`. The tokens (one node | cluster):
  *
  * - `${local}`: nothing | `_local`
  * - `${cluster}`: nothing | `ON CLUSTER …`
  * - `${engine:MergeTree(args)}`: the engine | its `Replicated` form
- * - `${deduplication}`: settings of the window in which a repeated insert is dropped
+ * - `${deduplication}`: the settings of the deduplication window
  * - `${distributed:table:key}`: nothing | the `Distributed` table, sharded by `key`
- * - `${nodes:system.table}`: a system table | that of every node
+ * - `${nodes:system.table}`: a system table | the system tables of all nodes
  */
 export function renderMigration(text: string, target: RenderTarget): string {
   return text.replace(TOKEN, (token: string, name: string, argument: string | undefined) => {

@@ -1,8 +1,8 @@
-/** Pieces of SQL inside which a semicolon ends nothing, or that are no SQL at all. One that is not closed is the rest. */
+/** Strings, quoted names and comments, in which a semicolon does not end a statement; or a semicolon. */
 const PIECE =
   /'(?:[^'\\]|\\[\s\S]?|'')*(?:'|$)|`(?:[^`\\]|\\[\s\S]?)*(?:`|$)|"(?:[^"\\]|\\[\s\S]?)*(?:"|$)|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|;/g;
 
-/** The statements of a file without their semicolons; comments alone are no statement. */
+/** Splits a file into statements, without their semicolons. Text with only comments is not a statement. */
 export function splitStatements(sql: string): string[] {
   const statements: string[] = [];
   let start = 0;

@@ -7,8 +7,8 @@ export interface Insertion {
   readonly columns: readonly string[];
   readonly rows: readonly EventRow[];
   /**
-   * The whole identity of the insert: repeated under the same token it is dropped, through the views as well, whatever its
-   * rows are. A UUID, fresh for every group of rows.
+   * Idempotency key of the insert: ClickHouse drops another insert with the same token, whatever its rows are, in the table and in
+   * the targets of its views. Use a new UUID for every batch of rows.
    */
   readonly deduplicationToken?: string | undefined;
   readonly maxExecutionSeconds?: number | undefined;
@@ -17,7 +17,7 @@ export interface Insertion {
   readonly settings?: ClickHouseSettings | undefined;
 }
 
-/** Settings of an insert: with a token a repeat is dropped, in the table and in every view's target. */
+/** The settings of an insert, with deduplication if it has a token. */
 export function insertionSettings(
   insertion: Pick<Insertion, 'deduplicationToken' | 'maxExecutionSeconds' | 'settings'>,
 ): ClickHouseSettings {
@@ -35,7 +35,7 @@ export function insertionSettings(
   };
 }
 
-/** Writes rows as one insert. Resolves when ClickHouse holds them. */
+/** Writes rows as one insert. Resolves when ClickHouse has stored them. */
 export async function insertRows(client: ClickHouseClient, insertion: Insertion): Promise<void> {
   const [first, ...others] = insertion.columns;
   if (first === undefined) throw new TypeError(`an insert into ${insertion.table} without columns`);

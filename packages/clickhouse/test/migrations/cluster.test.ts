@@ -7,7 +7,7 @@ import { renderMigration } from '../../src/migrations/render.js';
 import { splitStatements } from '../../src/migrations/split-statements.js';
 import { QUERY_LOG_VIEW } from '../../src/query-log-view.js';
 
-/** What a cluster is sent, as far as an engine without one can tell: that it parses, and that its parts fit each other. */
+/** Checks the statements for a cluster without having one: they parse, and are consistent with each other. */
 const cluster = 'waymark';
 let db: TestDatabase;
 let statements: readonly string[];
@@ -29,11 +29,11 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** Names that statements of a form make or use. */
+/** The names that match a pattern in the statements. */
 const namesIn = (form: RegExp) => statements.flatMap((sql) => [...sql.matchAll(form)].map(([, name = '']) => name));
 
 describe('a cluster', () => {
-  test('is sent bookkeeping, the database and the view of the query log for every node of it', async () => {
+  test('gets the migration tables, the database and the view of the query log on every node', async () => {
     const others = [
       ...bookkeepingTables({ cluster }),
       renderMigration(QUERY_LOG_VIEW, { cluster }),
@@ -56,7 +56,7 @@ describe('a cluster', () => {
     }
   });
 
-  test('fills each roll-up where the rows arrive, from one local table into another, both of which drop repeats for a week', () => {
+  test('fills each roll-up on the node that stores the rows, from a local table into another; both drop repeats for a week', () => {
     const views = statements.filter((sql) => sql.startsWith('CREATE MATERIALIZED VIEW'));
     expect(views.length).toBeGreaterThan(9);
     const keyOf = (table: string) =>
@@ -75,12 +75,12 @@ describe('a cluster', () => {
     }
   });
 
-  test('reads through the Distributed tables in views that are not filled', () => {
+  test('reads the Distributed tables in views that are not materialized', () => {
     for (const sql of statements.filter((text) => text.startsWith('CREATE VIEW')))
       expect(sql).not.toMatch(/ FROM \w+_local\b/);
   });
 
-  test('is asked to change the local tables for retention, in statements that only lack a cluster here', async () => {
+  test('has the retention set on its local tables, by statements that only need a cluster', async () => {
     const own = await createTestDatabase();
     try {
       await own.client.command({ query: 'CREATE TABLE click_events_local AS click_events' });

@@ -31,7 +31,7 @@ const FIRST = `CREATE TABLE IF NOT EXISTS a (n UInt8) ENGINE = \${engine:MergeTr
 const SECOND = `CREATE TABLE IF NOT EXISTS b (n UInt8) ENGINE = \${engine:MergeTree} ORDER BY n;
 CREATE MATERIALIZED VIEW IF NOT EXISTS b_mv TO b AS SELECT n FROM a;`;
 
-test('the migrations of the repository are applied in order, once, and the database is made', async () => {
+test('the migrations of the repository are applied once, in order, and the database is created', async () => {
   const names = readdirSync(MIGRATIONS_DIRECTORY).filter((name) => name.endsWith('.sql'));
   expect(await migrationStatus(db.client)).toMatchObject(names.map((name) => ({ name, state: 'pending' })));
   expect((await migrate(db.client)).applied).toEqual(names);
@@ -61,7 +61,7 @@ test('a renamed file keeps its number and content, so it counts as applied', asy
   expect(await migrate(db.client, { directory })).toEqual({ applied: [], alreadyApplied: 1 });
 });
 
-test('a run that ended in the middle of a file goes on from there', async () => {
+test('a run after one that ended in the middle of a file repeats that file', async () => {
   file('0001_a.sql', FIRST);
   file('0002_b.sql', SECOND);
   const died = new Error('killed');
@@ -77,7 +77,7 @@ test('a run that ended in the middle of a file goes on from there', async () => 
   expect(await tables()).toEqual(['a', 'b', 'b_mv']);
 });
 
-test('a statement that fails names its file, and the files after it wait', async () => {
+test('a statement that fails names its file, and later files are not applied', async () => {
   file('0001_a.sql', FIRST);
   file('0002_b.sql', 'CREATE TABLE broken (n NoSuchType) ENGINE = MergeTree ORDER BY n');
   file('0003_c.sql', SECOND);
@@ -85,7 +85,7 @@ test('a statement that fails names its file, and the files after it wait', async
   expect(await tables()).toEqual(['a']);
 });
 
-test('several runners at once apply every file once', async () => {
+test('concurrent runners apply every file once', async () => {
   cpSync(MIGRATIONS_DIRECTORY, directory, { recursive: true });
   const applied: string[] = [];
   const runners = Array.from({ length: 4 }, async () => {
@@ -98,13 +98,13 @@ test('several runners at once apply every file once', async () => {
   expect(applied.sort()).toEqual(names);
 });
 
-test('a lease left by a killed runner ends by itself; until then nobody changes the schema', {
+test('the lease of a killed runner expires; until then no other runner changes the schema', {
   timeout: 40_000,
 }, async () => {
   file('0001_a.sql', FIRST);
   await migrate(db.client, { directory });
   file('0002_b.sql', SECOND);
-  // What a killed runner leaves: a lease that nobody renews.
+  // As after a kill: a lease that is not renewed.
   await db.client.command({
     query: "INSERT INTO schema_migration_leases SELECT 'killed', now64(3) + toIntervalSecond(3), 1",
   });
@@ -117,7 +117,7 @@ test('a lease left by a killed runner ends by itself; until then nobody changes 
   expect(performance.now() - start).toBeGreaterThan(2_000);
 });
 
-test('a lease is held by one at a time', async () => {
+test('a lease has one holder at a time', async () => {
   await migrate(db.client, { directory });
   let holders = 0;
   let most = 0;
@@ -134,7 +134,7 @@ test('a lease is held by one at a time', async () => {
   expect([most, holders]).toEqual([1, 0]);
 });
 
-test('numbers must go on without a gap, or two branches have taken one', async () => {
+test('numbers without gaps are required, so that two branches cannot use the same number', async () => {
   file('0001_a.sql', FIRST);
   file('0003_c.sql', SECOND);
   await expect(migrate(db.client, { directory })).rejects.toThrow('migration 0003_c.sql: expected a name of 0002_');
@@ -142,7 +142,7 @@ test('numbers must go on without a gap, or two branches have taken one', async (
   await expect(migrate(db.client, { directory })).rejects.toThrow('0001_b.sql');
 });
 
-test('migrations of a newer release are told as unknown and left alone', async () => {
+test('migrations of a newer release are reported as unknown, and not changed', async () => {
   file('0001_a.sql', FIRST);
   file('0002_b.sql', SECOND);
   await migrate(db.client, { directory });

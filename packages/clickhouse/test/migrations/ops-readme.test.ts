@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-/** clickhouse/README.md is where operators look things up: what it says must be so. */
+/** Checks that clickhouse/README.md, the reference for operators, matches the schema. */
 
 const TEXT = readFileSync(new URL('../../../../clickhouse/README.md', import.meta.url), 'utf8');
-/** Of a server that keeps a log of queries. */
+/** A view that exists only on servers with a query log. */
 const ELSEWHERE = 'ops_query_log';
 const sections = new Map(
   TEXT.split(/^### /m)
@@ -33,7 +33,7 @@ it('has every table and view for operators, and no other', async () => {
 });
 
 describe.each([...sections].filter(([name]) => name !== ELSEWHERE))('%s', (name, section) => {
-  it('is told with its columns, their types and what they mean', async () => {
+  it('is documented with its columns, their types and meanings', async () => {
     const columns = await rows<{ name: string; type: string; comment: string }>(
       `SELECT name, type, comment FROM system.columns WHERE database = currentDatabase() AND table = '${name}' ORDER BY position`,
     );

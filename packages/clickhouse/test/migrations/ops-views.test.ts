@@ -27,7 +27,7 @@ type Value = string | number | readonly number[];
 const put = (table: OpsTable, values: readonly (readonly Value[])[]) =>
   insertRows(db.client, { table, columns: OPS_TABLES[table], rows: values as never });
 
-/** How many requests took how long, as `ops_requests.duration_ms` holds it. */
+/** A histogram of durations, as in `ops_requests.duration_ms`. */
 function histogram(durations: readonly number[]): number[] {
   const counts = Array.from({ length: DURATION_BOUNDS_MS.length + 1 }, () => 0);
   for (const duration of durations) {
@@ -42,7 +42,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-test('each table takes rows in the order of its columns and forgets them after thirty days', async () => {
+test('each table accepts rows in the order of its columns, which expire after thirty days', async () => {
   for (const [table, columns] of Object.entries(OPS_TABLES)) {
     const found = await rows<{ name: string; comment: string }>(
       `SELECT name, comment FROM system.columns WHERE database = currentDatabase() AND table = '${table}' ORDER BY position`,
@@ -56,7 +56,7 @@ test('each table takes rows in the order of its columns and forgets them after t
   }
 });
 
-test('every view says what each of its columns is', async () => {
+test('every view has a comment for each of its columns', async () => {
   const undocumented = await rows(`SELECT table, name FROM system.columns
     WHERE database = currentDatabase() AND comment = ''
       AND table IN (SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'View')`);
@@ -159,7 +159,7 @@ describe('views', () => {
     ]);
   });
 
-  test('a request of more than ten seconds is as slow as it was', async () => {
+  test('the percentile of requests over ten seconds is their maximum', async () => {
     await put('ops_requests', [
       [minuteSeconds - 60, 'http', 'GET /events', '', 200, 1, 0, 12_000, 12_000, histogram([12_000])],
     ]);
@@ -183,7 +183,7 @@ describe('views', () => {
     ]);
   });
 
-  test('deliveries to webhooks', async () => {
+  test('webhook deliveries', async () => {
     const attempt = (status: number, elapsedMs: number) => ({
       workspace_id: '7',
       timestamp: minuteMs,
@@ -214,7 +214,7 @@ describe('views', () => {
     ]);
   });
 
-  test('parts and disks as the server has them', async () => {
+  test('parts and disks, from the system tables of the server', async () => {
     const [parts] = await rows<Record<string, string>>(
       `SELECT * FROM ops_parts WHERE database = '${db.database}' AND table = 'ops_samples'`,
     );
@@ -227,7 +227,7 @@ describe('views', () => {
   });
 });
 
-test('the log of queries is shown where the server keeps one, and parses for servers and clusters that do', async () => {
+test('the view of the query log exists where the server has one, and its definition parses for servers and clusters', async () => {
   const [log] = await rows<{ result: number }>('EXISTS TABLE system.query_log');
   expect(await applyQueryLogView(db.client)).toBe(log?.result === 1);
   const views = await rows(

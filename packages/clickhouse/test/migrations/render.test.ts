@@ -8,7 +8,7 @@ import { splitStatements } from '../../src/migrations/split-statements.js';
 const cluster = 'my`cluster';
 
 describe('tokens', () => {
-  test('one node: tables stand as they are written', () => {
+  test('one node: tables keep their names and engines', () => {
     expect(
       renderMigration(
         `CREATE TABLE t\${local} \${cluster} ENGINE = \${engine:ReplacingMergeTree(version, deleted)} SETTINGS \${deduplication}`,
@@ -51,7 +51,7 @@ describe('tokens', () => {
 });
 
 describe('statements', () => {
-  test('semicolons inside texts, names and comments end nothing', () => {
+  test('semicolons inside strings, names and comments do not end a statement', () => {
     const file = `-- first; comment
       CREATE TABLE a (\`x;y\` String DEFAULT 'a;\\';''b'); /* ; */
       ;; SELECT "c;d" -- tail;
@@ -62,7 +62,7 @@ describe('statements', () => {
     ]);
   });
 
-  test('whatever texts they hold, statements joined by semicolons come apart again', () => {
+  test('statements joined by semicolons are split again, whatever strings they contain', () => {
     const literal = fc
       .string({ unit: fc.constantFrom(';', "'", '\\', '"', '`', '--', '/*', '*/', '\n', 'a') })
       .map((text) => `SELECT '${text.replace(/[\\']/g, '\\$&')}'`);
@@ -99,11 +99,11 @@ describe('every migration', () => {
     }
   });
 
-  test('may be repeated: each of its statements is harmless the second time', async () => {
+  test('may be repeated: each of its statements is idempotent', async () => {
     for (const query of await statements({})) await db.client.command({ query });
   });
 
-  test('has a column list for its rows that names every column the tables do not make themselves', async () => {
+  test('has a column list that names every column of the tables without a default', async () => {
     const { QUEUE_TABLES } = await import('@waymark/event-format');
     for (const { table, columns } of Object.values(QUEUE_TABLES)) {
       const result = await db.client.query({

@@ -49,7 +49,7 @@ const sales = indexes.map((index) =>
 
 beforeAll(async () => {
   db = await createTestDatabase();
-  // Several inserts: the roll-ups hold parts that are not merged.
+  // Several inserts, so that the roll-ups have unmerged parts.
   for (let from = 0; from < 300; from += 100) {
     await insertClicks(db.client, clicks.slice(from, from + 100));
     await insertLeads(db.client, leads.slice(from, from + 100));
@@ -122,7 +122,7 @@ test('workspace_slots and link_days read with sum equal the events of their quar
   }
 });
 
-test('reads of one link use the projection, and it has the granularity asked for', async () => {
+test('reads of one link use the projection, which has the configured granularity', async () => {
   const plan = await rows(
     'EXPLAIN projections = 1 SELECT click_id FROM click_events WHERE workspace_id = 1 AND link_id = 10 SETTINGS optimize_use_projections = 1, min_table_rows_to_use_projection_index = 0',
   );

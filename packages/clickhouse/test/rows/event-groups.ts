@@ -11,7 +11,7 @@ export interface Group {
   readonly rows: readonly EventRow[];
 }
 
-/** One group as the writer makes it: rows of three years under one token. */
+/** An insert batch as the writer creates it: rows of three years under one token. */
 export function aGroup(workspaceId: string, number: number): Group {
   const rows = Array.from({ length: ROWS_PER_GROUP }, (_, index) =>
     aClick({
@@ -23,7 +23,7 @@ export function aGroup(workspaceId: string, number: number): Group {
   return { token: randomUUID(), rows };
 }
 
-/** Inserts as the writer does: again and again while the failure says "later". */
+/** Inserts with retries of temporary errors, as the writer does. */
 export async function insertUntilDone(client: ClickHouseClient, { token, rows }: Group): Promise<void> {
   await waitFor(
     async () => {
@@ -44,7 +44,7 @@ export async function insertUntilDone(client: ClickHouseClient, { token, rows }:
   );
 }
 
-/** Rows of a workspace in the table of clicks and in every view of it. */
+/** Counts the rows of a workspace in the table of clicks and in each of its views. */
 export async function counts(client: ClickHouseClient, workspaceId: string): Promise<unknown> {
   const result = await client.query({
     query: `SELECT
@@ -60,7 +60,7 @@ export async function counts(client: ClickHouseClient, workspaceId: string): Pro
   return row;
 }
 
-/** What `counts` says when `rows` are everywhere once. */
+/** The expected result of `counts` if all `rows` are in the table and the views once. */
 export function everywhere(rows: number) {
   const text = String(rows);
   return { base: text, ids: text, totals: text, slots: text, days: text };

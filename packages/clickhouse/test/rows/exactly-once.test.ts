@@ -13,13 +13,13 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-test('the same group sent by several at once is there once', async () => {
+test('the same batch inserted concurrently is stored once', async () => {
   const group = aGroup('2', 1);
   await Promise.all(Array.from({ length: 8 }, () => insertUntilDone(client, group)));
   expect(await counts(client, '2')).toEqual(everywhere(ROWS_PER_GROUP));
 });
 
-test('a group without a token, or under another one, is there again', async () => {
+test('a batch without a token, or with another one, is stored again', async () => {
   const group = aGroup('3', 1);
   await insertUntilDone(client, group);
   await insertUntilDone(client, { ...group, token: randomUUID() });
@@ -29,14 +29,14 @@ test('a group without a token, or under another one, is there again', async () =
   });
 });
 
-test('other rows under a used token are dropped: the token is the whole identity', async () => {
+test('other rows with a used token are dropped: only the token is compared', async () => {
   const { token } = aGroup('4', 1);
   await insertUntilDone(client, { ...aGroup('4', 1), token });
   await insertUntilDone(client, { ...aGroup('4', 2), token });
   expect(await counts(client, '4')).toEqual(everywhere(ROWS_PER_GROUP));
 });
 
-test('a repeat reaches the views that the first try did not reach', async () => {
+test('a repeated insert completes the views that the first attempt did not reach', async () => {
   await client.command({
     query: `CREATE TABLE gate (n UInt8) ENGINE = Memory`,
   });

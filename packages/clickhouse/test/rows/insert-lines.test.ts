@@ -6,7 +6,7 @@ import { insertLines } from '../../src/index.js';
 
 const { table, columns } = EVENT_TABLES.click;
 
-describe('inserts of rows that are text already', () => {
+describe('inserts of serialized rows', () => {
   let database: TestDatabase;
 
   beforeAll(async () => {
@@ -23,14 +23,14 @@ describe('inserts of rows that are text already', () => {
     return (await result.json<{ url: string }>()).map(({ url }) => url);
   };
 
-  it('keeps every value as it was, line breaks and other scripts included', async () => {
+  it('stores every value unchanged, including line breaks and other scripts', async () => {
     const urls = ['https://acme.com/a\nb', 'https://acme.com/"quoted"\\', 'https://acme.com/日本語-🙂'];
     const lines = urls.map((url) => JSON.stringify(aClick({ workspaceId: '7', url }))).join('\n');
     await insertLines(database.client, { table, columns: columns[1], lines });
     expect(await urlsOf('7')).toEqual([...urls].sort());
   });
 
-  it('drops a repeat under the same token', async () => {
+  it('drops a repeated insert with the same token', async () => {
     const lines = JSON.stringify(aClick({ workspaceId: '8', clickId: createEventId(Date.now()) }));
     for (let time = 0; time < 3; time++) {
       await insertLines(database.client, { table, columns: columns[1], lines, deduplicationToken: 'lines-once' });
@@ -38,12 +38,12 @@ describe('inserts of rows that are text already', () => {
     expect(await urlsOf('8')).toHaveLength(1);
   });
 
-  it('refuses text where a name of a table or column belongs', async () => {
+  it('refuses invalid table and column names', async () => {
     const insertion = { table: 'click_events; DROP', columns: columns[1], lines: '[]' };
     await expect(insertLines(database.client, insertion)).rejects.toThrow(TypeError);
   });
 
-  it('rejects with the error of ClickHouse when a line is no row', async () => {
+  it('rejects with the error of ClickHouse when a line is not a row', async () => {
     const insertion = { table, columns: columns[1], lines: '["1"]' };
     await expect(insertLines(database.client, insertion)).rejects.toMatchObject({ code: expect.any(String) });
   });

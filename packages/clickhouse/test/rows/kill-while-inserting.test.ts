@@ -17,7 +17,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-test('inserts repeated under their tokens over kills -9 are there once, in the table and in every view', {
+test('inserts repeated with their tokens after kill -9 are stored once, in the table and in every view', {
   timeout: 180_000,
 }, async () => {
   let acknowledged = 0;

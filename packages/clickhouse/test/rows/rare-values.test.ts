@@ -24,7 +24,7 @@ test.each(['city', 'referer', 'referer_url', 'utm_campaign', 'utm_term', 'utm_co
   },
 );
 
-test('texts with many values are kept as texts', async () => {
+test('columns with many values are plain strings', async () => {
   const result = await db.client.query({
     query: `SELECT DISTINCT type FROM system.columns
       WHERE database = currentDatabase() AND table IN ('click_events', 'lead_events', 'sale_events')

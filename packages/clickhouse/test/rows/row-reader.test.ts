@@ -39,14 +39,14 @@ async function serving(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-it('texts with line feeds, quotes and NUL arrive as they are, and no row is no rows', async () => {
+it('strings with line feeds, quotes and NUL arrive unchanged, and an empty result has no rows', async () => {
   const texts = ['a\nb\r\n', '"],\n["', "'\\'", '\0', '😀', ''];
   const rows = (query: string) => database.client.rows<[string]>({ query, parameters: { texts } });
   expect(await rows('SELECT arrayJoin({texts:Array(String)})')).toEqual(texts.map((text) => [text]));
   expect(await rows("SELECT arrayJoin({texts:Array(String)}) AS text WHERE text = 'none'")).toEqual([]);
 });
 
-it('a compressed answer is the same answer', async () => {
+it('a compressed response has the same rows', async () => {
   const query = 'SELECT number, repeat(toString(number), 50) FROM numbers(100)';
   const { origin: url, username: user, password } = new URL(database.url);
   const plain = await aReader({ url, user, password }).rows({ query });
@@ -81,7 +81,7 @@ it.each([
   expect(isInfrastructureError(err)).toBe(true);
 });
 
-it('an answer that fails after its first rows is the error, not the rows', async () => {
+it('a query that fails after its first rows rejects with the error', async () => {
   const message = 'Code: 241. DB::Exception: (total) memory limit exceeded. (MEMORY_LIMIT_EXCEEDED)\n';
   const url = await serving((request, response) => {
     request.resume();
@@ -134,7 +134,7 @@ it.each([
   expect(isInfrastructureError(err)).toBe(true);
 });
 
-it('time over is said as such, while the head and while the body is waited for', async () => {
+it('a timeout is reported as such, before the headers and during the body', async () => {
   const url = await serving((request, response) => {
     request.resume();
     if (request.url?.includes('slow-body')) response.writeHead(200).write('[1]\n');
@@ -149,7 +149,7 @@ it('time over is said as such, while the head and while the body is waited for',
   }
 });
 
-it('what does not speak HTTP may be replaced', async () => {
+it('a response that is not HTTP is a temporary error', async () => {
   const url = await serving((request) => void request.socket.end('SSH-2.0-OpenSSH\r\n'));
   const err = await aReader({ url })
     .rows({ query: 'SELECT 1' })
@@ -176,7 +176,7 @@ it.each([
   expect(seen).toEqual(Array(2).fill(`Basic ${Buffer.from(expected).toString('base64')}`));
 });
 
-it('a reader that is closed does not wait for a server that hangs', async () => {
+it('closing a reader does not wait for a hanging server', async () => {
   const asked = new EventEmitter();
   const reader = aReader({ url: await serving(() => void asked.emit('asked')), timeoutMs: 60_000 });
   const isAsked = once(asked, 'asked');
@@ -186,7 +186,7 @@ it('a reader that is closed does not wait for a server that hangs', async () => 
   expect(isInfrastructureError(await read)).toBe(true);
 });
 
-it('a closed client reads no more', async () => {
+it('a closed client rejects reads', async () => {
   const client = createClickHouseClient({ url: database.url, database: 'default' });
   expect(await client.rows({ query: 'SELECT 1' })).toEqual([[1]]);
   await client.close();

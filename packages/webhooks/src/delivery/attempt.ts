@@ -59,7 +59,7 @@ export async function attemptDelivery(
       },
       body,
       timeoutMs,
-      answerBytesMax: ANSWER_BYTES_MAX,
+      responseBytesMax: ANSWER_BYTES_MAX,
     });
     return delivery(answer.status, '', answer.body.toString('utf8'));
   } catch (err) {

@@ -1,5 +1,5 @@
 import { parseUrl } from '@waymark/contract';
-import type { Outbound, OutboundAnswer } from '@waymark/outbound';
+import type { Outbound, OutboundResponse } from '@waymark/outbound';
 
 const PAGE_MS_MAX = 3_000;
 const PAGE_BYTES_MAX = 512 * 1024;
@@ -18,7 +18,7 @@ export interface Page {
   readonly html: string;
 }
 
-function decoded({ body, contentType = '' }: OutboundAnswer): string {
+function decoded({ body, contentType = '' }: OutboundResponse): string {
   const [, label = 'utf-8'] =
     CHARSET.exec(contentType) ?? CHARSET.exec(body.toString('latin1', 0, CHARSET_BYTES)) ?? [];
   try {
@@ -39,7 +39,7 @@ export async function readPage(outbound: Outbound, address: string): Promise<Pag
     for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects++) {
       const timeoutMs = Math.max(1, Math.ceil(endMs - performance.now()));
       const headers = { accept: 'text/html', 'user-agent': USER_AGENT };
-      const answer = await outbound.send({ method: 'GET', url, headers, timeoutMs, answerBytesMax: PAGE_BYTES_MAX });
+      const answer = await outbound.send({ method: 'GET', url, headers, timeoutMs, responseBytesMax: PAGE_BYTES_MAX });
       if (answer.status >= 300 && answer.status < 400 && answer.location !== undefined) {
         const next = parseUrl(answer.location, url);
         if (next === undefined) return undefined;

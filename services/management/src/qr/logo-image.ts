@@ -65,12 +65,12 @@ export async function loadLogo(outbound: Outbound, source: string): Promise<Logo
       url: source,
       headers: { accept: 'image/png' },
       timeoutMs: FETCH_MS_MAX,
-      answerBytesMax: IMAGE_BYTES_MAX,
+      responseBytesMax: IMAGE_BYTES_MAX,
     })
     .catch((err: unknown) => {
       throw invalid('could not be fetched', err);
     });
   if (answer.status !== 200) throw invalid('could not be fetched');
-  if (answer.isCut) throw fieldError('too_big', 'logo', `must have at most ${IMAGE_BYTES_MAX} bytes`);
+  if (answer.isTruncated) throw fieldError('too_big', 'logo', `must have at most ${IMAGE_BYTES_MAX} bytes`);
   return decode(answer.body);
 }

@@ -1,0 +1,42 @@
+import { DATABASE_ENGINES, TABLE_ENGINES } from '../access.js';
+
+/**
+ * Patterns of external access that grants and constraints (`access.ts`) do not prevent, for a statement as formatted by the engine:
+ * the function `file`, which reads any file; disks defined in the statement; programs; files as source or target of a statement;
+ * and engines that need no grant and can write anywhere.
+ */
+const FORBIDDEN = [
+  /\bfile\b/,
+  /\b(?:disk|executable|eval|catboostEvaluate|naiveBayes\w*|ai[A-Z]\w*|AI[A-Z]\w*) ?\(/,
+  /\bINTO OUTFILE\b/,
+  /\bFROM INFILE\b/,
+  // For a backup the engine opens the destination before it checks the grants.
+  /^(?:BACKUP|RESTORE)\b/,
+  new RegExp(`\\bENGINE = (?!(?:${[...TABLE_ENGINES, ...DATABASE_ENGINES].join('|')})\\b)`),
+];
+
+/** A statement without any of these contains nothing forbidden. The backslash is here because names can be written with escapes. */
+const SUSPICIOUS = /\\|file|disk|engine|\b(?:backup|restore|executable|eval|catboost|naivebayes|ai)/i;
+
+/** An INSERT whose rows are in the data: the statement itself contains names only. */
+const PLAIN_INSERT = /^\s*INSERT\s+INTO\s+[\w.`]+\s*(?:\([\w\s,`]*\)\s*)?FORMAT\s+\w+\s*$/i;
+
+/** Whether a statement, with the `data` that follows it, needs the full check. Most do not. */
+export function mayAccessExternal(sql: string, data: Buffer): boolean {
+  if (PLAIN_INSERT.test(sql)) return false;
+  return SUSPICIOUS.test(sql) || SUSPICIOUS.test(data.toString('latin1'));
+}
+
+/** Replaces string literals and quoted names. `canonical` is the statement as formatted by the engine, without comments. */
+function withoutLiterals(canonical: string): string {
+  return canonical.replace(/'(?:[^'\\]|\\[\s\S])*(?:'|\\?$)|`((?:[^`\\]|\\[\s\S])*)(?:`|\\?$)/g, (_, name?: string) => {
+    if (name === undefined) return "''";
+    return /^\w+$/.test(name) ? name : '_';
+  });
+}
+
+/** The part of a statement that accesses files, programs or addresses; undefined if there is none. */
+export function findExternalAccess(canonical: string): string | undefined {
+  const text = withoutLiterals(canonical);
+  return FORBIDDEN.map((pattern) => pattern.exec(text)?.[0]).find((found) => found !== undefined);
+}
