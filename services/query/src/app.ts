@@ -5,32 +5,32 @@ import { type Operations, requestCountPlugin } from '@waymark/observability';
 import type { RateLimiter } from '@waymark/rate-limit';
 import { analyticsRoutes } from './analytics/route.js';
 import { eventRoutes } from './events/route.js';
-import { createInTurn } from './in-turn.js';
 import { partnerAnalyticsRoutes } from './partner-analytics/route.js';
 import { createPlanCache } from './plan-cache.js';
+import { createRunReads } from './workspace-concurrency.js';
 
-/** What the routes of this service work on. */
+/** Dependencies of the routes. */
 export interface QueryDeps {
   readonly catalog: Catalog;
   readonly clickhouse: ClickHouseClient;
   readonly now: () => number;
-  /** Events are deleted after a time (`EVENT_RETENTION_DAYS`), counters of links stay. */
+  /** Whether events expire (`EVENT_RETENTION_DAYS`). The totals of links do not expire with them. */
   readonly eventsExpire?: boolean | undefined;
-  /** Told of every query that ended by itself. */
+  /** Called after each query that was not cancelled. */
   readonly onQuery?: ((caller: QueryCaller, report: QueryReport) => void) | undefined;
 }
 
-/** Every route of this service; the app must have `authPlugin`. */
+/** Registers all routes of this service. The app must have `authPlugin`. */
 export async function queryRoutes(app: App, deps: QueryDeps): Promise<void> {
   const planCache = createPlanCache(deps.now, deps.catalog.isSubscribed);
   deps.catalog.subscribe(planCache);
-  const inTurn = createInTurn({ ...deps, planCache });
-  await eventRoutes(app, { ...deps, inTurn });
-  await analyticsRoutes(app, { ...deps, inTurn });
-  await partnerAnalyticsRoutes(app, { ...deps, inTurn });
+  const runReads = createRunReads({ ...deps, planCache });
+  await eventRoutes(app, { ...deps, runReads });
+  await analyticsRoutes(app, { ...deps, runReads });
+  await partnerAnalyticsRoutes(app, { ...deps, runReads });
 }
 
-/** The service as an app of its own. */
+/** Builds the app of the service when it runs as a process of its own. */
 export function buildApp(
   options: CreateAppOptions,
   deps: QueryDeps & { readonly rateLimiter: RateLimiter },

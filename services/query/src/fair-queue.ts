@@ -1,28 +1,32 @@
 import { ApiError } from '@waymark/contract';
 
 export interface FairQueueOptions {
-  /** Works that run at the same time. */
+  /** Tasks that run at the same time. */
   readonly runningMax: number;
-  /** Of one owner. Less than `runningMax`, so that others find a place at once. */
+  /** Running tasks of one owner. Less than `runningMax`, so that other owners find a free slot. */
   readonly runningPerOwnerMax: number;
-  /** Works that may wait for a place. */
+  /** Tasks that may wait for a slot. */
   readonly waitingMax: number;
-  /** Of one owner. */
+  /** Waiting tasks of one owner. */
   readonly waitingPerOwnerMax: number;
-  /** Longest wait. */
+  /** Longest time a task may wait. */
   readonly waitMsMax: number;
 }
 
-/** Keeps the number of works bounded and lets the owners of those that wait take turns, however much each of them has. */
+/** Limits concurrent tasks, in total and per owner. Owners with waiting tasks get slots in turn, however many tasks each has. */
 export interface FairQueue {
-  /** @throws ApiError 429 when too many wait or the wait is too long; the reason of `signal` when that comes first */
-  run<T>(owner: string, work: () => Promise<T>, signal: AbortSignal): Promise<T>;
+  /**
+   * Runs a task as soon as a slot is free.
+   *
+   * @throws ApiError 429 when too many tasks wait, or this one waits too long; the reason of `signal` if it aborts first
+   */
+  run<T>(owner: string, task: () => Promise<T>, signal: AbortSignal): Promise<T>;
 }
 
-/** What one owner has in hand. Owners with nothing have no line. */
-interface Line {
+/** The tasks of one owner. Owners without tasks have no entry. */
+interface OwnerState {
   running: number;
-  /** Starts each work that waits, in the order they came. */
+  /** Callbacks that start the waiting tasks, oldest first. */
   readonly waiting: Set<() => void>;
 }
 
@@ -32,45 +36,45 @@ function tooBusy(what: string): ApiError {
 
 export function createFairQueue(options: FairQueueOptions): FairQueue {
   const { runningMax, runningPerOwnerMax, waitingMax, waitingPerOwnerMax, waitMsMax } = options;
-  /** In the order of their turns: whose work has begun goes to the end. */
-  const lines = new Map<string, Line>();
+  /** In round-robin order: starting a task moves its owner to the end. */
+  const owners = new Map<string, OwnerState>();
   let running = 0;
   let waiting = 0;
 
-  function lineOf(owner: string): Line {
-    const line = lines.get(owner) ?? { running: 0, waiting: new Set() };
-    lines.set(owner, line);
-    return line;
+  function stateOf(owner: string): OwnerState {
+    const state = owners.get(owner) ?? { running: 0, waiting: new Set() };
+    owners.set(owner, state);
+    return state;
   }
 
-  function forgetIdle(owner: string, line: Line): void {
-    if (line.running === 0 && line.waiting.size === 0) lines.delete(owner);
+  function removeIfIdle(owner: string, state: OwnerState): void {
+    if (state.running === 0 && state.waiting.size === 0) owners.delete(owner);
   }
 
-  function takePlace(owner: string, line: Line): void {
-    line.running += 1;
+  function acquireSlot(owner: string, state: OwnerState): void {
+    state.running += 1;
     running += 1;
-    lines.delete(owner);
-    lines.set(owner, line);
+    owners.delete(owner);
+    owners.set(owner, state);
   }
 
-  /** The work of the owner who has the fewest running; among equals of the one whose last turn was longest ago. */
+  /** Starts a task of the owner with the fewest running tasks; among equals, the one that has waited longest for its turn. */
   function startNext(): void {
-    let next: Line | undefined;
-    for (const line of lines.values()) {
-      const isEligible = line.waiting.size > 0 && line.running < runningPerOwnerMax;
-      if (isEligible && (next === undefined || line.running < next.running)) next = line;
+    let next: OwnerState | undefined;
+    for (const state of owners.values()) {
+      const isEligible = state.waiting.size > 0 && state.running < runningPerOwnerMax;
+      if (isEligible && (next === undefined || state.running < next.running)) next = state;
     }
     const [start] = next?.waiting ?? [];
     start?.();
   }
 
-  function waitForPlace(owner: string, line: Line, signal: AbortSignal): Promise<void> {
+  function waitForSlot(owner: string, state: OwnerState, signal: AbortSignal): Promise<void> {
     if (waiting >= waitingMax) throw tooBusy('Too many reads are under way.');
-    if (line.waiting.size >= waitingPerOwnerMax) throw tooBusy('Too many reads of this workspace are under way.');
+    if (state.waiting.size >= waitingPerOwnerMax) throw tooBusy('Too many reads of this workspace are under way.');
     return new Promise((resolve, reject) => {
       const leave = (end: () => void) => {
-        line.waiting.delete(start);
+        state.waiting.delete(start);
         waiting -= 1;
         clearTimeout(timer);
         signal.removeEventListener('abort', onAbort);
@@ -78,37 +82,37 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
       };
       const start = () =>
         leave(() => {
-          takePlace(owner, line);
+          acquireSlot(owner, state);
           resolve();
         });
       const onAbort = () => leave(() => reject(signal.reason));
       const timer = setTimeout(() => leave(() => reject(tooBusy('Too many reads are under way.'))), waitMsMax);
       signal.addEventListener('abort', onAbort, { once: true });
-      line.waiting.add(start);
+      state.waiting.add(start);
       waiting += 1;
     });
   }
 
   return {
-    async run(owner, work, signal) {
+    async run(owner, task, signal) {
       signal.throwIfAborted();
-      const line = lineOf(owner);
+      const state = stateOf(owner);
       try {
-        if (running < runningMax && line.running < runningPerOwnerMax) {
-          takePlace(owner, line);
+        if (running < runningMax && state.running < runningPerOwnerMax) {
+          acquireSlot(owner, state);
         } else {
-          await waitForPlace(owner, line, signal);
+          await waitForSlot(owner, state, signal);
         }
       } catch (err) {
-        forgetIdle(owner, line);
+        removeIfIdle(owner, state);
         throw err;
       }
       try {
-        return await work();
+        return await task();
       } finally {
-        line.running -= 1;
+        state.running -= 1;
         running -= 1;
-        forgetIdle(owner, line);
+        removeIfIdle(owner, state);
         startNext();
       }
     },

@@ -3,17 +3,17 @@ import { createTrackedCache } from '@waymark/cache';
 import { type CatalogSubscriber, FOLDERS_TABLE, LINKS_TABLE, PARTNERS_TABLE } from '@waymark/catalog';
 import type { CompiledQuery, PlannerStats } from '@waymark/event-query';
 
-/** A fallback: a change evicts a workspace's sets, but its message may be lost. */
+/** Fallback TTL, in case an invalidation is lost. */
 const TTL_MS = 10_000;
-/** Of all sets together: 20 MB. */
+/** Bound of all sets together, about 20 MB. */
 const LINKS_MAX = 500_000;
 const WORKSPACES_MAX = 10_000;
-/** What filters on links look at. */
+/** The tables that filters on links read. */
 const TABLES: ReadonlySet<string> = new Set([LINKS_TABLE, PARTNERS_TABLE, FOLDERS_TABLE]);
 
 type LinkSet = Pick<PlannerStats, 'allowedLinks'>;
 
-/** Stands for a set that was needed once and not read. */
+/** Marks a set that was requested once, but not read. */
 const NEEDED = 'needed';
 
 export interface LinkSetsDeps {
@@ -25,24 +25,27 @@ export interface LinkSetsDeps {
 export interface LinkSetRead {
   /** Queries the database. */
   readonly read: () => Promise<LinkSet>;
-  /** It pays the first time. */
+  /** Whether to read the set at the first request. */
   readonly isEager: boolean;
 }
 
-/** Caches which links a filter selects, until a link, partner or folder of the workspace changes. */
+/** Caches the links that match a filter, until a link, partner or folder of the workspace changes. */
 export interface LinkSets extends CatalogSubscriber {
-  /** The links that a query finds, where reading them pays: at once, or the second time that they are needed. */
+  /**
+   * Returns the links that a query selects. Reading them costs time that only repeated requests win back: unless `isEager`, the
+   * first request gets an empty result (no statistics), and the second one reads the links.
+   */
   find(workspaceId: string, query: CompiledQuery, read: LinkSetRead): Promise<LinkSet>;
 }
 
-/** A short name of a query with its parameters. */
+/** A hash of a query and its parameters, as a cache key. */
 export function queryKey({ sql, params }: CompiledQuery): string {
   const text = JSON.stringify([sql, params], (_name, value) => (typeof value === 'bigint' ? String(value) : value));
   return createHash('sha1').update(text).digest('base64');
 }
 
 export function createLinkSets({ isSubscribed, now }: LinkSetsDeps): LinkSets {
-  /** Evicting the version of a workspace, a number that no other has had, evicts all of its sets: their keys contain it. */
+  /** By workspace, a unique number that is part of the keys of its sets: evicting it makes all of them unreachable. */
   const versions = createTrackedCache<number>({
     bound: { entriesMax: WORKSPACES_MAX },
     ttlMs: Number.POSITIVE_INFINITY,

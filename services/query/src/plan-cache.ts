@@ -2,41 +2,41 @@ import { createTrackedCache, type TrackedCache } from '@waymark/cache';
 import { type CatalogSubscriber, LINKS_TABLE } from '@waymark/catalog';
 import type { EventKind } from '@waymark/contract';
 import type { PlannerStats } from '@waymark/event-query';
-import { createPageEdges, type PageEdges } from './events/page-edges.js';
+import { createFirstPageHints, type FirstPageHints } from './events/first-page-hints.js';
 import { createLinkSets, type LinkSets } from './link-sets.js';
 
 const ENTRIES_MAX = 10_000;
-/** A fallback: a removal evicts them, but its message may be lost. */
+/** Fallback TTL, in case an invalidation is lost. */
 const REMOVED_TTL_MS = 1000;
-/** The number decides between two ways to the same answer: an old one will do. */
+/** Long, because an outdated number of events affects only the speed of a query, never its result. */
 const EVENTS_TTL_MS = 600_000;
 
 type RemovedLinks = Pick<PlannerStats, 'hasRemovedLinks' | 'removedLinks'>;
 
-/** A cache whose values are read by the request that needs them: if its client goes, nobody else waits for the read. */
+/** No single-flight: each request reads for itself, so that its client can disconnect without failing other requests. */
 type RequestCache<Value> = Pick<TrackedCache<Value>, 'get' | 'refresh'>;
 
-/** Caches what plans of a workspace's requests depend on. Subscribes to the catalog's changes. */
+/** Caches planner statistics. Subscribes to the catalog's changes. */
 export interface PlanCache extends CatalogSubscriber {
-  /** By workspace, which links with events it has removed: once they are too many to be listed, they always are. */
+  /** Removed links with events, by workspace. "Too many to list" never expires, because removed links do not come back. */
   readonly removedLinks: RequestCache<RemovedLinks>;
-  /** How many events there are, by workspace and kind, and how many some links of a workspace have. */
+  /** Numbers of events: by workspace and kind, and by sets of links. */
   readonly eventCounts: RequestCache<number>;
   readonly linkSets: LinkSets;
-  readonly pageEdges: PageEdges;
+  readonly firstPageHints: FirstPageHints;
 }
 
-/** The key of one kind of a workspace's events. */
+/** Cache key of one event kind of a workspace. */
 export function kindKey(workspaceId: string, kind: EventKind): string {
   return `${workspaceId}/${kind}`;
 }
 
-/** @param isSubscribed whether the catalog's changes are received; until then only counts of events are cached */
+/** @param isSubscribed whether invalidations are received; until then only numbers of events are cached */
 export function createPlanCache(now: () => number, isSubscribed: () => boolean): PlanCache {
   const bound = { entriesMax: ENTRIES_MAX };
   const removedLinks = createTrackedCache<RemovedLinks>({
     bound,
-    ttlMs: (known) => (known.removedLinks === undefined ? Number.POSITIVE_INFINITY : REMOVED_TTL_MS),
+    ttlMs: (removed) => (removed.removedLinks === undefined ? Number.POSITIVE_INFINITY : REMOVED_TTL_MS),
     isUsable: isSubscribed,
     now,
   });
@@ -45,7 +45,7 @@ export function createPlanCache(now: () => number, isSubscribed: () => boolean):
     removedLinks,
     eventCounts: createTrackedCache({ bound, ttlMs: EVENTS_TTL_MS, now }),
     linkSets,
-    pageEdges: createPageEdges(),
+    firstPageHints: createFirstPageHints(),
     onChange(change) {
       linkSets.onChange(change);
       for (const { table, workspaceId, isRemoved } of change.records) {

@@ -12,39 +12,39 @@ import {
   removedLinksStats,
   type StatsPlan,
 } from '@waymark/event-query';
-import type { PageEdges } from './events/page-edges.js';
+import type { FirstPageHints } from './events/first-page-hints.js';
 import { queryKey } from './link-sets.js';
 import { kindKey, type PlanCache } from './plan-cache.js';
 
-export interface ReadParts {
+export interface ReadDeps {
   readonly clickhouse: ClickHouseClient;
   readonly planCache: PlanCache;
-  /** Events are deleted after a time, counters stay. */
+  /** Whether events expire, while the totals of links do not. */
   readonly eventsExpire?: boolean | undefined;
-  /** Told of every query that ended by itself. */
+  /** Called after each query that was not cancelled. */
   readonly onQuery?: ((caller: QueryCaller, report: QueryReport) => void) | undefined;
 }
 
-/** Whose request the reads are for. */
+/** The request that the reads are for. */
 export interface ReadCaller extends QueryCaller {
   readonly signal: AbortSignal;
 }
 
-/** The reads of one request. All throw ApiError when ClickHouse gave up or is away. */
+/** The database reads of one request. All throw ApiError when ClickHouse exceeds a limit or is unavailable. */
 export interface Reads {
   readonly eventsExpire: boolean;
-  readonly pageEdges: PageEdges;
+  readonly firstPageHints: FirstPageHints;
   run<Row extends readonly unknown[]>(query: CompiledQuery): Promise<Row[]>;
-  /** The sum that the plan asks for; undefined when it asks for none. */
+  /** Runs the query for a sum; undefined when there is no query. */
   sum(plan: StatsPlan | undefined): Promise<number | undefined>;
   removedLinks(bound: BoundFilters): Promise<PlannerStats>;
   allowedLinks(bound: BoundFilters): Promise<PlannerStats>;
-  /** How many events a few links have, more or less; 0 where it does not matter. */
-  linkEvents(bound: BoundFilters, facts: PlannerStats): Promise<number>;
+  /** Approximate number of events of the links of the request, if they are few; otherwise 0, because the plan does not depend on it. */
+  linkEvents(bound: BoundFilters, stats: PlannerStats): Promise<number>;
 }
 
 export function createReads(
-  { clickhouse, planCache, eventsExpire = false, onQuery }: ReadParts,
+  { clickhouse, planCache, eventsExpire = false, onQuery }: ReadDeps,
   { signal, ...caller }: ReadCaller,
 ): Reads {
   const { workspaceId } = caller;
@@ -57,15 +57,15 @@ export function createReads(
     return Number(row?.[0] ?? 0);
   }
 
-  /** A sum on which only the way to the answer depends: an old one will do. */
-  async function roughSum(key: string, plan: StatsPlan | undefined): Promise<number> {
+  /** A cached sum. May be outdated, because it affects only the speed of a query, never its result. */
+  async function cachedSum(key: string, plan: StatsPlan | undefined): Promise<number> {
     if (plan === undefined) return 0;
     return planCache.eventCounts.get(key) ?? planCache.eventCounts.refresh(key, async () => (await sum(plan)) ?? 0);
   }
 
   return {
     eventsExpire,
-    pageEdges: planCache.pageEdges,
+    firstPageHints: planCache.firstPageHints,
     run,
     sum,
 
@@ -77,7 +77,7 @@ export function createReads(
     },
 
     async allowedLinks(bound) {
-      const events = await roughSum(kindKey(workspaceId, bound.kind), planTotalCount(bound));
+      const events = await cachedSum(kindKey(workspaceId, bound.kind), planTotalCount(bound));
       const links = planAllowedLinks(bound, events);
       if (links === undefined) return {};
       const query = printStats(links);
@@ -85,9 +85,9 @@ export function createReads(
       return planCache.linkSets.find(workspaceId, query, { read, isEager: bound.isLinkFilterSelective });
     },
 
-    linkEvents(bound, facts) {
-      const plan = planLinkEventCount(bound, facts);
-      return roughSum(plan === undefined ? '' : `${workspaceId}/${queryKey(printStats(plan))}`, plan);
+    linkEvents(bound, stats) {
+      const plan = planLinkEventCount(bound, stats);
+      return cachedSum(plan === undefined ? '' : `${workspaceId}/${queryKey(printStats(plan))}`, plan);
     },
   };
 }

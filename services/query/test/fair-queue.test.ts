@@ -14,8 +14,8 @@ function aQueue(options: Partial<FairQueueOptions> = {}) {
   });
 }
 
-/** Work that goes on until it is told to end, and says in `begun` that it has begun. */
-function aWork(name = '', begun: string[] = []) {
+/** A task that runs until `end()` is called, and adds its name to `started`. */
+function aTask(name = '', started: string[] = []) {
   let end: () => void = () => undefined;
   let isStarted = false;
   const ended = new Promise<void>((resolve) => {
@@ -24,7 +24,7 @@ function aWork(name = '', begun: string[] = []) {
   return {
     run: () => {
       isStarted = true;
-      begun.push(name);
+      started.push(name);
       return ended;
     },
     end: () => end(),
@@ -32,51 +32,51 @@ function aWork(name = '', begun: string[] = []) {
   };
 }
 
-/** Lets everything that can go on go on. */
+/** Lets all pending callbacks run. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-test('no more than so many run at a time, the others of an owner follow in the order they came', async () => {
+test('at most runningMax tasks run at a time, the others of an owner follow in order of arrival', async () => {
   const queue = aQueue();
-  const works = [aWork(), aWork(), aWork(), aWork()];
-  const results = works.map((work) => queue.run('a', work.run, never()));
+  const tasks = [aTask(), aTask(), aTask(), aTask()];
+  const results = tasks.map((task) => queue.run('a', task.run, never()));
   await settle();
-  expect(works.map((work) => work.isStarted())).toEqual([true, true, false, false]);
-  works[1]!.end();
+  expect(tasks.map((task) => task.isStarted())).toEqual([true, true, false, false]);
+  tasks[1]!.end();
   await settle();
-  expect(works.map((work) => work.isStarted())).toEqual([true, true, true, false]);
-  for (const work of works) work.end();
+  expect(tasks.map((task) => task.isStarted())).toEqual([true, true, true, false]);
+  for (const task of tasks) task.end();
   await Promise.all(results);
 });
 
-test('owners take turns, whatever each of them has waiting', async () => {
+test('owners take turns, however many tasks each has waiting', async () => {
   const queue = aQueue({ runningMax: 1, runningPerOwnerMax: 1 });
-  const begun: string[] = [];
-  const works = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1'].map((name) => ({ name, work: aWork(name, begun) }));
-  const results = works.map(({ name, work }) => queue.run(name.slice(0, 1), work.run, never()));
-  for (const { work } of works) work.end();
+  const started: string[] = [];
+  const tasks = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1'].map((name) => ({ name, task: aTask(name, started) }));
+  const results = tasks.map(({ name, task }) => queue.run(name.slice(0, 1), task.run, never()));
+  for (const { task } of tasks) task.end();
   await Promise.all(results);
-  expect(begun).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']);
+  expect(started).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']);
 });
 
-test('one owner with two hundred works leaves places that another finds at once', async () => {
+test('one owner with two hundred tasks leaves free slots for another', async () => {
   const queue = aQueue({ runningMax: 6, runningPerOwnerMax: 4 });
-  const heavy = Array.from({ length: 200 }, () => aWork());
-  const results = heavy.map((work) => queue.run('heavy', work.run, never()));
-  const [page, another, third] = [aWork(), aWork(), aWork()];
-  const pages = [page, another, third].map((work) => queue.run('light', work.run, never()));
+  const heavy = Array.from({ length: 200 }, () => aTask());
+  const results = heavy.map((task) => queue.run('heavy', task.run, never()));
+  const [page, another, third] = [aTask(), aTask(), aTask()];
+  const pages = [page, another, third].map((task) => queue.run('light', task.run, never()));
   await settle();
-  expect(heavy.filter((work) => work.isStarted())).toHaveLength(4);
-  expect([page, another, third].map((work) => work.isStarted())).toEqual([true, true, false]);
-  // All places are taken: whoever ends first, of whichever owner, makes room for the one that waits.
+  expect(heavy.filter((task) => task.isStarted())).toHaveLength(4);
+  expect([page, another, third].map((task) => task.isStarted())).toEqual([true, true, false]);
+  // All slots are taken: the first task to end, of any owner, makes room for the waiting one.
   heavy[2]!.end();
   await settle();
   expect(third.isStarted()).toBe(true);
-  expect(heavy.filter((work) => work.isStarted())).toHaveLength(4);
-  for (const work of [...heavy, page, another, third]) work.end();
+  expect(heavy.filter((task) => task.isStarted())).toHaveLength(4);
+  for (const task of [...heavy, page, another, third]) task.end();
   await Promise.all([...results, ...pages]);
 });
 
-test('work that fails gives its place back', async () => {
+test('a failed task releases its slot', async () => {
   const queue = aQueue({ runningMax: 1, runningPerOwnerMax: 1 });
   const failing = queue.run('a', () => Promise.reject(new Error('broken')), never());
   const next = queue.run('b', async () => 'next', never());
@@ -85,10 +85,10 @@ test('work that fails gives its place back', async () => {
   expect(await queue.run('a', async () => 'after', never())).toBe('after');
 });
 
-test('too many waiting, of one owner or of all, or too long a wait, is 429 with the time to come back', async () => {
+test('too many waiting tasks, of one owner or in total, or too long a wait, give 429 with Retry-After', async () => {
   const queue = aQueue({ runningMax: 1, waitingPerOwnerMax: 1, waitingMax: 2, waitMsMax: 30 });
   const refused = { status: 429, code: 'rate_limit_exceeded', retryAfterSeconds: 1 };
-  const holder = aWork();
+  const holder = aTask();
   const held = queue.run('a', holder.run, never());
   const waiting = queue.run('a', async () => undefined, never());
   await expect(queue.run('a', async () => undefined, never())).rejects.toMatchObject(refused);
@@ -101,16 +101,16 @@ test('too many waiting, of one owner or of all, or too long a wait, is 429 with 
   expect(await queue.run('a', async () => 'free again', never())).toBe('free again');
 });
 
-test('a caller that leaves while waiting leaves the line, and its work is never begun', async () => {
+test('a task whose signal aborts while it waits is removed from the queue and never started', async () => {
   const queue = aQueue({ runningMax: 1, waitingMax: 2 });
-  const [holder, left, next] = [aWork(), aWork(), aWork()];
+  const [holder, left, next] = [aTask(), aTask(), aTask()];
   const held = queue.run('a', holder.run, never());
   const caller = new AbortController();
   const leaving = queue.run('a', left.run, caller.signal);
   const following = queue.run('b', next.run, never());
   caller.abort(new Error('gone'));
   await expect(leaving).rejects.toThrow('gone');
-  // Its place in the line is free again.
+  // Its place in the queue is free again.
   const third = queue.run('c', async () => 'third', never());
   holder.end();
   next.end();

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => query.close());
 
-test('the OpenAPI document names GET /events, every parameter and the three kinds of items', async () => {
+test('the OpenAPI document has GET /events, all parameters and the three kinds of items', async () => {
   const document = (await query.app.inject('/openapi.json')).json();
   expect(Object.keys(document.paths)).toEqual(['/events', '/analytics', '/partners/analytics']);
   const { parameters, responses, security } = document.paths['/events'].get;
@@ -20,7 +20,7 @@ test('the OpenAPI document names GET /events, every parameter and the three kind
   expect(security).toHaveLength(1);
 });
 
-test('the OpenAPI document names GET /analytics, every parameter, and the rows of every grouping', async () => {
+test('the OpenAPI document has GET /analytics, all parameters, and the rows of all groupings', async () => {
   const document = (await query.app.inject('/openapi.json')).json();
   const { parameters, responses, security } = document.paths['/analytics'].get;
   expect(parameters.map(({ name }: { name: string }) => name).sort()).toEqual(

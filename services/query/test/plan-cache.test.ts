@@ -17,7 +17,7 @@ function removal(table: string, isRemoved: boolean) {
   return { names: [], records: [record], counted: [] };
 }
 
-test('removed links are used for a second from when they were read', async () => {
+test('removed links are cached for a second', async () => {
   const { cache, pass } = aCache();
   const read = async () => {
     pass(300);
@@ -30,14 +30,14 @@ test('removed links are used for a second from when they were read', async () =>
   expect(cache.removedLinks.get('ws')).toBeUndefined();
 });
 
-test('removed links that are too many to be listed stay so', async () => {
+test('the result that removed links are too many to list never expires', async () => {
   const { cache, pass } = aCache();
   await cache.removedLinks.refresh('ws', async () => ({ hasRemovedLinks: true }));
   pass(365 * 86_400_000);
   expect(cache.removedLinks.get('ws')).toEqual({ hasRemovedLinks: true });
 });
 
-test('the number of events is used for ten minutes, of each workspace and kind its own', async () => {
+test('the number of events is cached for ten minutes, by workspace and kind', async () => {
   const { cache, pass } = aCache();
   await cache.eventCounts.refresh(kindKey('ws', 'clicks'), async () => 5);
   expect(cache.eventCounts.get(kindKey('ws', 'leads'))).toBeUndefined();
@@ -48,7 +48,7 @@ test('the number of events is used for ten minutes, of each workspace and kind i
   expect(cache.eventCounts.get(kindKey('ws', 'clicks'))).toBeUndefined();
 });
 
-test('which links are removed is read again once one of the workspace was', async () => {
+test('removed links are read again after a link of the workspace was removed', async () => {
   const { cache } = aCache();
   for (const workspaceId of ['ws', 'other']) await cache.removedLinks.refresh(workspaceId, async () => NONE);
   for (const change of [removal('links', false), removal('tags', true)]) cache.onChange(change);
@@ -58,7 +58,7 @@ test('which links are removed is read again once one of the workspace was', asyn
   expect(cache.removedLinks.get('other')).toBe(NONE);
 });
 
-test('what was read from before a removal is not cached, nor anything when changes may have been missed', async () => {
+test('a read that began before a removal is not cached, and a gap in the changes clears the cache', async () => {
   const { cache } = aCache();
   let answer = (_links: typeof NONE) => {};
   const read = () => new Promise<typeof NONE>((resolve) => (answer = resolve));

@@ -28,7 +28,7 @@ import { Redis } from 'ioredis';
 import { z } from 'zod';
 import { buildApp, type QueryDeps } from '../src/index.js';
 
-/** A Saturday, 14:30 in UTC: the present of every test here. */
+/** The current time in these tests: a Saturday, 14:30 in UTC. */
 export const NOW = Date.parse('2026-11-21T14:30:00.250Z');
 export const MINUTE_MS = 60_000;
 export const DOC_BASE = 'https://docs.example.com';
@@ -41,7 +41,7 @@ export interface TestQuery {
   close(): Promise<void>;
 }
 
-/** The service on real stores, without a port. */
+/** Starts the service on real stores, without a port. */
 export async function startQuery(
   now: () => number = () => NOW,
   options: Pick<QueryDeps, 'eventsExpire'> = {},
@@ -90,7 +90,7 @@ function number(kind: Parameters<typeof parseResourceId>[0], id: string): string
   return found;
 }
 
-/** A workspace with a key, and all that a test puts into it. */
+/** A workspace with an API key, and helpers to fill and to query it. */
 export class TestWorkspace {
   constructor(
     readonly query: TestQuery,
@@ -111,31 +111,31 @@ export class TestWorkspace {
     return this.query.catalog.customers.create(this.id, fields);
   }
 
-  /** The row of a click so many minutes ago. */
-  click(link: LinkRecord, minutesAgo: number, facts: Partial<ClickFields> = {}): EventRow {
+  /** The row of a click, `minutesAgo` minutes before NOW. */
+  click(link: LinkRecord, minutesAgo: number, fields: Partial<ClickFields> = {}): EventRow {
     return aClick({
       workspaceId: number('workspace', this.id),
       linkId: number('link', link.id),
       timestampMs: NOW - minutesAgo * MINUTE_MS,
-      ...facts,
+      ...fields,
     });
   }
 
-  lead(click: EventRow, customer: { id: string }, minutesAgo: number, facts: Partial<LeadFields> = {}): EventRow {
+  lead(click: EventRow, customer: { id: string }, minutesAgo: number, fields: Partial<LeadFields> = {}): EventRow {
     return aLead({
       click,
       customerId: number('customer', customer.id),
       timestampMs: NOW - minutesAgo * MINUTE_MS,
-      ...facts,
+      ...fields,
     });
   }
 
-  sale(click: EventRow, customer: { id: string }, minutesAgo: number, facts: Partial<SaleFields> = {}): EventRow {
+  sale(click: EventRow, customer: { id: string }, minutesAgo: number, fields: Partial<SaleFields> = {}): EventRow {
     return aSale({
       click,
       customerId: number('customer', customer.id),
       timestampMs: NOW - minutesAgo * MINUTE_MS,
-      ...facts,
+      ...fields,
     });
   }
 
@@ -146,12 +146,12 @@ export class TestWorkspace {
     await insertSales(client, rows.sales ?? []);
   }
 
-  /** Removes the link as `DELETE /links/{linkId}` does. */
+  /** Removes the link like `DELETE /links/{linkId}`. */
   async remove(link: LinkRecord): Promise<void> {
     await this.query.catalog.links.removeMany(this.id, [link.id]);
   }
 
-  /** What `GET /events` answers. Every item of a success is checked against the contract. */
+  /** Requests `GET /events`. The items of a successful response are checked against the contract. */
   async events(parameters: Record<string, string> | string = {}): Promise<Answer> {
     const query = typeof parameters === 'string' ? parameters : new URLSearchParams(parameters).toString();
     const response = await this.query.app.inject({
@@ -164,7 +164,7 @@ export class TestWorkspace {
     return { status: response.statusCode, headers: response.headers, body };
   }
 
-  /** What `GET /analytics` answers. A success is checked against the contract of its grouping. */
+  /** Requests `GET /analytics`. A successful response is checked against the contract of its grouping. */
   async analytics(parameters: Record<string, string> | string = {}): Promise<AnalyticsAnswer> {
     const query = new URLSearchParams(parameters);
     const response = await this.query.app.inject({
@@ -182,14 +182,14 @@ export class TestWorkspace {
   }
 }
 
-/** What `GET /analytics` answered; a success was checked against the contract of its grouping. */
+/** The response of `GET /analytics`. */
 export interface AnalyticsAnswer {
   readonly status: number;
   readonly headers: Record<string, unknown>;
   readonly body: unknown;
 }
 
-/** A workspace on a plan with analytics, its limit out of the way. */
+/** Creates a workspace on a plan with analytics, with a rate limit that tests do not reach. */
 export async function aWorkspace(query: TestQuery, plan: Plan = 'enterprise'): Promise<TestWorkspace> {
   const mark = randomUUID().slice(0, 8);
   const host = `go.${mark}.example`;

@@ -42,7 +42,7 @@ function planCacheWithoutLists(): PlanCache {
   const { eventCounts, linkSets } = planCache;
   return {
     ...planCache,
-    pageEdges: { of: () => ({ near: undefined, remember: () => undefined }) },
+    firstPageHints: { find: () => ({ narrowed: undefined, update: () => undefined }) },
     linkSets: { ...linkSets, find: async (_workspaceId, _query, { read, isEager }) => (isEager ? read() : {}) },
     eventCounts: {
       ...eventCounts,

@@ -11,9 +11,9 @@ import {
 import type { Reads } from '../reads.js';
 
 /**
- * The groups of an answer: first the facts that its plan depends on, then the groups.
+ * Reads the groups of an analytics request: first the planner statistics, then the groups.
  *
- * @throws ApiError when ClickHouse gave up or is away
+ * @throws ApiError when ClickHouse exceeds a limit or is unavailable
  */
 export async function readGroups(reads: Reads, request: BoundAnalytics): Promise<readonly CountedGroup[]> {
   const bound = firstNonEmptyRead(request);

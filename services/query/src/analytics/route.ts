@@ -3,26 +3,26 @@ import { ApiError, analyticsAnswerSchema, analyticsQuerySchema } from '@waymark/
 import { bindAnalytics, checkDateRange, parseAnalytics } from '@waymark/event-query';
 import { type App, sendJsonText } from '@waymark/http-kit';
 import { findReferences } from '../events/find-references.js';
-import type { InTurn } from '../in-turn.js';
-import { createAnswerBody } from './answer.js';
+import type { RunReads } from '../workspace-concurrency.js';
 import { readGroups } from './read-groups.js';
+import { createResponseBody } from './response-body.js';
 
-export interface AnalyticsRouteParts {
+export interface AnalyticsRouteDeps {
   readonly catalog: Catalog;
-  readonly inTurn: InTurn;
+  readonly runReads: RunReads;
   readonly now: () => number;
 }
 
-/** A program other than the workspace's own is refused here, while `GET /events` finds nothing of it. */
+/** Refuses a program other than the workspace's own, whereas `GET /events` returns an empty list for it. */
 function checkProgram(programId: string | undefined, ownProgramId: string | null): void {
   if (programId === undefined || programId === ownProgramId) return;
   throw new ApiError('forbidden', 'The program does not belong to this workspace.');
 }
 
 /** `GET /analytics`. */
-export async function analyticsRoutes(app: App, parts: AnalyticsRouteParts): Promise<void> {
-  const { catalog, inTurn, now } = parts;
-  const answerBody = createAnswerBody(catalog);
+export async function analyticsRoutes(app: App, deps: AnalyticsRouteDeps): Promise<void> {
+  const { catalog, runReads, now } = deps;
+  const responseBody = createResponseBody(catalog);
   app.get(
     '/analytics',
     {
@@ -46,8 +46,8 @@ export async function analyticsRoutes(app: App, parts: AnalyticsRouteParts): Pro
       const references = await findReferences(catalog, caller, parsed.filters);
       const scope = { workspaceId: workspace.id, programId: workspace.defaultProgramId, ...references };
       const bound = bindAnalytics(parsed, scope);
-      const groups = await inTurn(request, reply, (reads) => readGroups(reads, bound));
-      return sendJsonText(reply, JSON.stringify(await answerBody(workspace.id, bound, groups)));
+      const groups = await runReads(request, reply, (reads) => readGroups(reads, bound));
+      return sendJsonText(reply, JSON.stringify(await responseBody(workspace.id, bound, groups)));
     },
   );
 }

@@ -1,7 +1,7 @@
 import type { EventKind, Link } from '@waymark/contract';
 import { type PayloadParts, type SaleParts, splitPayload } from '@waymark/event-format';
 
-/** A row of a page of events, in the order of the plan's columns; name and customer are of leads and sales only. */
+/** A row of a page of events, in the column order of the query. Only leads and sales have event name and customer. */
 export type EventPageRow = readonly [
   id: string,
   timestamp: string,
@@ -12,7 +12,7 @@ export type EventPageRow = readonly [
   customerNumber?: string,
 ];
 
-/** The texts of a link that every event of it has: made once a page. */
+/** JSON text of a link, which is the same for all of its events. */
 export interface LinkTexts {
   readonly link: string;
   /** `"link_id":…,"domain":…,"key":…` */
@@ -34,7 +34,7 @@ function deprecatedSaleText({ amount, invoiceId, paymentProcessor }: SaleParts):
 }
 
 /**
- * One item of `GET /events` as JSON text, put together from texts that are JSON already.
+ * One item of `GET /events` as JSON text, concatenated from parts that are already JSON.
  *
  * @param customer JSON of the customer object; empty for clicks
  */

@@ -7,15 +7,15 @@ async function findLink(catalog: Catalog, { workspaceId, sight }: Caller, refere
     reference.by === 'externalId'
       ? await catalog.links.findByExternalId(workspaceId, reference.externalId)
       : await catalog.links.findByAddress(reference.domain, normaliseKey(reference.key), API_READ);
-  // What another workspace has is not found, like what does not exist and what the caller must not see.
+  // A link of another workspace, or in a hidden folder, gives the same 404 as one that does not exist.
   const own = found?.workspaceId === workspaceId ? [found] : [];
   const [link] = await catalog.hiddenFolders.seen(workspaceId, sight, own);
   if (link !== undefined) return link.id;
   throw new ApiError('not_found', 'Link not found.');
 }
 
-/** Ids of the links that `linkId` names by external ids; ids without a link are left out, and match nothing. */
-async function findNamedLinks(
+/** Looks up the external ids in the `linkId` filter. Those without a link are left out, and match nothing. */
+async function findLinksByExternalId(
   catalog: Catalog,
   workspaceId: string,
   parsed: ParsedFilters,
@@ -26,7 +26,7 @@ async function findNamedLinks(
   return new Map(found.filter((pair): pair is [string, string] => pair[1] !== undefined));
 }
 
-/** Whose request it is. */
+/** The workspace and the permissions of a request. */
 export interface Caller {
   readonly workspaceId: string;
   readonly sight: LinkSight;
@@ -40,20 +40,20 @@ async function checkFolder(catalog: Catalog, { workspaceId, sight }: Caller, fol
   }
 }
 
-/** Ids of what a request names in the caller's own words. */
+/** The results of the look-ups for a request. */
 export interface References {
   readonly linkId: string | undefined;
   readonly linkIdByExternalId: ReadonlyMap<string, string>;
-  /** Undefined = the request names none, or there is none. */
+  /** Undefined = the request has no external customer id, or there is no such customer. */
   readonly customerId: string | undefined;
-  /** There are folders that the caller must not see. */
+  /** Whether the workspace has folders that the caller must not see. */
   readonly hidesFolders: boolean;
 }
 
 /**
- * Looks up the one link, the customer and the folder that a request names.
+ * Looks up the link, the customer and the folder that a request refers to.
  *
- * @throws ApiError 404 for a link or folder that is not there, 403 for a folder that the caller must not see
+ * @throws ApiError 404 for a link or folder that does not exist, 403 for a folder that the caller must not see
  */
 export async function findReferences(catalog: Catalog, caller: Caller, parsed: ParsedFilters): Promise<References> {
   const { workspaceId } = caller;
@@ -62,7 +62,7 @@ export async function findReferences(catalog: Catalog, caller: Caller, parsed: P
     customer?.type === 'customer' && customer.customer.by === 'externalId' ? customer.customer.externalId : undefined;
   const [linkId, linkIdByExternalId, found, hidesFolders] = await Promise.all([
     parsed.link && findLink(catalog, caller, parsed.link),
-    findNamedLinks(catalog, workspaceId, parsed),
+    findLinksByExternalId(catalog, workspaceId, parsed),
     externalId === undefined ? undefined : catalog.customers.findByExternalId(workspaceId, externalId),
     catalog.hiddenFolders.anyFor(workspaceId, caller.sight),
     parsed.folderId && checkFolder(catalog, caller, parsed.folderId),

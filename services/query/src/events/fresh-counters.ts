@@ -1,46 +1,51 @@
 import { pollUntil } from '@waymark/cache';
-import type { ValuesOf } from './read-ahead.js';
+import type { ValuesOf } from './prefetch.js';
 
-/** An event this young may have been stored while its page was read. */
+/** Events younger than this may have been inserted while the page was being read. */
 const YOUNG_MS = 60_000;
-/** The views that count an event are written after it, within one insert. */
-const COUNTED = { withinMs: 1000, everyMs: 20 };
+/** How long to wait for the materialised views: an insert writes them shortly after the event table. */
+const VIEWS_WRITTEN = { withinMs: 1000, everyMs: 20 };
 
-/** What a page shows of one link or customer. */
+/** The events of one link or customer on a page. */
 export interface Shown {
-  /** Events of it on the page. */
+  /** Number of events on the page. */
   readonly events: number;
-  /** When the newest of them was: ISO 8601 in UTC with milliseconds, so that texts compare as times do. */
+  /** Time of the newest one: ISO 8601 in UTC with milliseconds, so that comparing texts compares times. */
   readonly newest: string;
 }
 
-/** By id. @param rows id and time of each event of the page */
+/**
+ * Groups the events of a page by link or customer.
+ *
+ * @param rows id of the link or customer, and time, of each event
+ */
 export function shownOf(rows: Iterable<readonly [id: string, timestamp: string]>): ReadonlyMap<string, Shown> {
   const shown = new Map<string, { events: number; newest: string }>();
   for (const [id, timestamp] of rows) {
-    const known = shown.get(id);
-    if (known === undefined) {
+    const entry = shown.get(id);
+    if (entry === undefined) {
       shown.set(id, { events: 1, newest: timestamp });
       continue;
     }
-    known.events += 1;
-    if (timestamp > known.newest) known.newest = timestamp;
+    entry.events += 1;
+    if (timestamp > entry.newest) entry.newest = timestamp;
   }
   return shown;
 }
 
 export interface CounterReads<Value> {
   readonly valuesOf: ValuesOf<Value>;
-  /** Reads anew. */
+  /** Reads current counters. */
   readonly read: (ids: readonly string[]) => Promise<ReadonlyMap<string, Value>>;
-  /** Whether the counters can be those of all events that the page shows. */
+  /** Whether the counters include all events on the page. */
   readonly counts: (value: Value | undefined, shown: Shown) => boolean;
   readonly now: () => number;
 }
 
 /**
- * The counters of what a page shows, its own events included: of young events they are read after the rows, and of all
- * again until the views have counted what the page shows. An old event may have been stored just now.
+ * Reads the counters of the links or customers on a page, so that they include all events on the page. For young events the
+ * counters are read after the rows. All counters are read again until the materialised views include the events of the page:
+ * even an event with an old timestamp may have been inserted just now.
  */
 export async function countersOf<Value>(
   { valuesOf, read, counts, now }: CounterReads<Value>,
@@ -57,6 +62,6 @@ export async function countersOf<Value>(
     for (const [id, value] of await read(behind.map(([id]) => id))) values.set(id, value);
     behind = behind.filter(isBehind);
     return behind.length === 0;
-  }, COUNTED);
+  }, VIEWS_WRITTEN);
   return values;
 }

@@ -3,8 +3,8 @@ import type { Position } from '@waymark/event-query';
 import type { EventPageRow } from './event-text.js';
 
 /**
- * Longest value of the header. Proxies keep the head of an answer in 4 kB, Node's own clients in 16; a caller's `query` and
- * lists of ids may be much longer.
+ * Longest value of the `Link` header. Proxies buffer response headers in 4 kB, Node clients in 16 kB, but `query` and lists of ids
+ * may be much longer.
  */
 const CHARS_MAX = 3000;
 
@@ -13,9 +13,9 @@ function linkTo(parameters: readonly [string, string][]): string {
 }
 
 /**
- * The `Link` header of a page that a next one may follow: the same request with the cursor in the place of the page number.
- * Relative to the address the caller used, because only the caller knows it behind a proxy. When the request is too long
- * for a header, the cursor stands alone, to be added to the same parameters.
+ * The `Link` header of a full page: the same request with a cursor instead of a page number. The URL is relative, because behind a
+ * proxy only the client knows the address. If the link would be too long for a header, it contains only the cursor, and the
+ * client repeats the other parameters.
  */
 export function nextLink(query: EventsQuery, cursor: string): string {
   const { page: _page, cursor: _cursor, ...others } = query;
@@ -26,7 +26,7 @@ export function nextLink(query: EventsQuery, cursor: string): string {
   return link.length <= CHARS_MAX ? link : linkTo([['cursor', cursor]]);
 }
 
-/** Where an event stands in its list. */
+/** The sort key of an event. */
 export function positionOf([id, timestamp]: EventPageRow): Position {
   return { timeMs: Date.parse(timestamp), id };
 }

@@ -11,24 +11,24 @@ import {
 import type { Reads } from '../reads.js';
 
 /**
- * Where a far page begins; undefined = beyond the end. No fact when it begins so near that it is found by passing over what
- * lies before it.
+ * Finds the start of a page with a large offset; undefined = beyond the end. The result is empty when the page begins before the
+ * first whole 15-minute slot: skipping so few rows is fast enough.
  */
 export async function findStart(
   reads: Reads,
   bound: BoundRequest,
-  facts: PlannerStats,
+  stats: PlannerStats,
 ): Promise<PlannerStats | undefined> {
-  const firstEvent = planFirstEvent(bound, facts);
+  const firstEvent = planFirstEvent(bound, stats);
   if (firstEvent !== undefined) {
     const [event] = await reads.run<[id: string, timestamp: string]>(print(firstEvent));
     if (event === undefined) return undefined;
     const [id, timestamp] = event;
     return { start: { type: 'event', first: { timeMs: Date.parse(timestamp), id } } };
   }
-  const head = planPartialSlotCount(bound, facts);
+  const head = planPartialSlotCount(bound, stats);
   const [count] = head === undefined ? [] : await reads.run<[string]>(printCount(head));
-  const slot = planStartSlot(bound, facts, BigInt(count?.[0] ?? 0));
+  const slot = planStartSlot(bound, stats, BigInt(count?.[0] ?? 0));
   if (slot === undefined) return {};
   const [found] = await reads.run<[slot: string, before: string]>(printStartSlot(slot));
   if (found === undefined) return undefined;

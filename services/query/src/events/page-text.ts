@@ -3,39 +3,39 @@ import { deletedCustomer, type EventKind, formatResourceId } from '@waymark/cont
 import { type EventPageRow, eventText, type LinkTexts, linkTexts } from './event-text.js';
 import type { Caller } from './find-references.js';
 import { type CounterReads, countersOf, shownOf } from './fresh-counters.js';
-import { createMadeOf } from './made-of.js';
-import type { ValuesOf } from './read-ahead.js';
+import { memoize } from './memoize.js';
+import type { ValuesOf } from './prefetch.js';
 
-/** Characters of links, and as many of customers, that are cached: those of some ten of the largest pages. */
-const TEXTS_KEPT = 10_000_000;
+/** Bound of each cache, in characters: about ten of the largest pages. */
+const CHARS_MAX = 10_000_000;
 
-/** Prints links and customers, those that have not changed once. */
+/** Serialises links and customers to JSON, with a cache for those that have not changed. */
 export function createPageTexts({ links, customers }: Pick<Catalog, 'links' | 'customers'>) {
   return {
-    textsOfLink: createMadeOf(
+    textsOfLink: memoize(
       (record: LinkRecord, counters: LinkCounters | undefined, ...tags: readonly TagRecord[]) =>
         linkTexts(links.toLink(record, { hidesPasswords: false }, counters, tags)),
-      { sizeMax: TEXTS_KEPT, sizeOf: ({ link, deprecated }) => link.length + deprecated.length },
+      { sizeMax: CHARS_MAX, sizeOf: ({ link, deprecated }) => link.length + deprecated.length },
     ),
-    textOfCustomer: createMadeOf(
+    textOfCustomer: memoize(
       (record: CustomerRecord, totals: CustomerTotals | undefined) =>
         JSON.stringify(customers.toCustomer(record, totals)),
-      { sizeMax: TEXTS_KEPT, sizeOf: (text) => text.length },
+      { sizeMax: CHARS_MAX, sizeOf: (text) => text.length },
     ),
   };
 }
 
-export interface PageTextParts extends ReturnType<typeof createPageTexts> {
+export interface PageTextDeps extends ReturnType<typeof createPageTexts> {
   readonly catalog: Catalog;
   readonly now: () => number;
   readonly linkCounters: ValuesOf<LinkCounters>;
   readonly customerTotals: ValuesOf<CustomerTotals>;
 }
 
-/** By the number that the rows have. */
+/** By the number of the link or customer in the rows. */
 type TextsByNumber<Texts> = ReadonlyMap<string, Texts>;
 
-/** A page has few of them many times, and each takes a while to print. */
+/** Formats each distinct id once: a page has few of them, many times, and formatting is slow. */
 function publicIds(kind: 'link' | 'customer', numbers: ReadonlySet<string>): ReadonlyMap<string, string> {
   return new Map([...numbers].map((number) => [number, formatResourceId(kind, number)]));
 }
@@ -46,14 +46,14 @@ async function linksById(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, LinkRecord>> {
   const found = await links.getMany(workspaceId, ids);
-  // One may have gone into a hidden folder since the page was read.
-  const seen = await hiddenFolders.seen(workspaceId, sight, [...found.values()]);
-  const shown = await links.inPartnerState(workspaceId, seen);
+  // A link may have been moved into a hidden folder since the rows were read.
+  const visible = await hiddenFolders.seen(workspaceId, sight, [...found.values()]);
+  const shown = await links.inPartnerState(workspaceId, visible);
   return new Map(shown.map((link) => [link.id, link]));
 }
 
 async function linksOf(
-  { catalog, linkCounters, textsOfLink, now }: PageTextParts,
+  { catalog, linkCounters, textsOfLink, now }: PageTextDeps,
   caller: Caller,
   kind: EventKind,
   rows: readonly EventPageRow[],
@@ -76,21 +76,21 @@ async function linksOf(
     const link = links.get(id);
     if (link === undefined) continue;
     const [counted, tags] = [counters.get(id), tagsOfLink(link)];
-    // Cached texts have passwords in the clear.
+    // Do not use the cache for masked links: its texts contain the passwords.
     const isMasked = sight.hidesPasswords && link.encryptedPassword !== null;
-    const made = isMasked ? linkTexts(catalog.links.toLink(link, sight, counted, tags)) : undefined;
-    texts.set(number, made ?? textsOfLink(link, counted, ...tags));
+    const masked = isMasked ? linkTexts(catalog.links.toLink(link, sight, counted, tags)) : undefined;
+    texts.set(number, masked ?? textsOfLink(link, counted, ...tags));
   }
   return texts;
 }
 
 async function customersOf(
-  parts: PageTextParts,
+  deps: PageTextDeps,
   workspaceId: string,
   kind: EventKind,
   rows: readonly EventPageRow[],
 ): Promise<TextsByNumber<string>> {
-  const { catalog, now, customerTotals, textOfCustomer } = parts;
+  const { catalog, now, customerTotals, textOfCustomer } = deps;
   const idByNumber = publicIds('customer', new Set(rows.flatMap(([, , , , , , number]) => number ?? [])));
   if (idByNumber.size === 0) return new Map();
   const ids = [...idByNumber.values()];
@@ -122,19 +122,19 @@ async function customersOf(
 }
 
 /**
- * The items of a page as JSON text. Each link and customer on it is read once and printed at most once. Events of a link that was
- * removed or hidden since the page was read are left out.
+ * The items of a page as JSON text. Each link and customer is read once and serialised at most once. Events of a link that was
+ * removed or hidden since the rows were read are left out.
  */
 export async function pageItems(
-  parts: PageTextParts,
+  deps: PageTextDeps,
   caller: Caller,
   kind: EventKind,
   rows: readonly EventPageRow[],
 ): Promise<string[]> {
   if (rows.length === 0) return [];
   const [links, customers] = await Promise.all([
-    linksOf(parts, caller, kind, rows),
-    customersOf(parts, caller.workspaceId, kind, rows),
+    linksOf(deps, caller, kind, rows),
+    customersOf(deps, caller.workspaceId, kind, rows),
   ]);
   return rows.flatMap((row) => {
     const link = links.get(row[2]);

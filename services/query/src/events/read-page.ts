@@ -12,10 +12,10 @@ import type { EventPageRow } from './event-text.js';
 import { findStart } from './page-start.js';
 
 /**
- * Rows of a page: first the facts that its plan depends on, then the page itself. The first page of a list is looked for where it
- * was found before.
+ * Reads the rows of a page: first the planner statistics, then the page itself. Tries the cached hint for the first page of a list
+ * before the whole range.
  *
- * @throws ApiError when ClickHouse gave up or is away
+ * @throws ApiError when ClickHouse exceeds a limit or is unavailable
  */
 export async function readPage(reads: Reads, bound: BoundRequest): Promise<readonly EventPageRow[]> {
   if (bound.isEmpty) return [];
@@ -25,18 +25,18 @@ export async function readPage(reads: Reads, bound: BoundRequest): Promise<reado
     reads.allowedLinks(bound),
   ]);
   if (events !== undefined && isBeyondEnd(bound, events)) return [];
-  const facts = { ...allowed, ...removed, linkEvents: await reads.linkEvents(bound, allowed) };
+  const stats = { ...allowed, ...removed, linkEvents: await reads.linkEvents(bound, allowed) };
   const read = (part: BoundRequest, start: PlannerStats) =>
-    reads.run<EventPageRow>(print(plan(part, { ...facts, ...start })));
+    reads.run<EventPageRow>(print(plan(part, { ...stats, ...start })));
 
-  const { near, remember } = reads.pageEdges.of(bound);
-  const nearRows = near === undefined ? [] : await read(near, {});
-  if (nearRows.length === bound.page.limit) {
-    remember(nearRows);
-    return nearRows;
+  const { narrowed, update } = reads.firstPageHints.find(bound);
+  const narrowedRows = narrowed === undefined ? [] : await read(narrowed, {});
+  if (narrowedRows.length === bound.page.limit) {
+    update(narrowedRows);
+    return narrowedRows;
   }
-  const start = isFarPage(bound) ? await findStart(reads, bound, facts) : {};
+  const start = isFarPage(bound) ? await findStart(reads, bound, stats) : {};
   const rows = start === undefined ? [] : await read(bound, start);
-  remember(rows);
+  update(rows);
   return rows;
 }

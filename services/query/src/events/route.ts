@@ -3,25 +3,25 @@ import { eventSchema, eventsQuerySchema } from '@waymark/contract';
 import { bind, checkDateRange, formatCursor, parse, parseCursor } from '@waymark/event-query';
 import { type App, jsonArray, sendJsonText } from '@waymark/http-kit';
 import { z } from 'zod';
-import type { InTurn } from '../in-turn.js';
+import type { RunReads } from '../workspace-concurrency.js';
 import { findReferences } from './find-references.js';
 import { nextLink, positionOf } from './next-link.js';
 import { createPageTexts, pageItems } from './page-text.js';
-import { createReadAhead } from './read-ahead.js';
+import { createPrefetcher } from './prefetch.js';
 import { readPage } from './read-page.js';
 
-export interface EventRouteParts {
+export interface EventRouteDeps {
   readonly catalog: Catalog;
-  readonly inTurn: InTurn;
+  readonly runReads: RunReads;
   readonly now: () => number;
 }
 
 /** `GET /events`. */
-export async function eventRoutes(app: App, parts: EventRouteParts): Promise<void> {
-  const { catalog, inTurn, now } = parts;
-  const links = createReadAhead(catalog.links.cachedCounters, catalog.links.counters);
+export async function eventRoutes(app: App, deps: EventRouteDeps): Promise<void> {
+  const { catalog, runReads, now } = deps;
+  const linkPrefetcher = createPrefetcher(catalog.links.cachedCounters, catalog.links.counters);
   const texts = createPageTexts(catalog);
-  const customers = createReadAhead(catalog.customers.cachedCounters, catalog.customers.counters);
+  const customerPrefetcher = createPrefetcher(catalog.customers.cachedCounters, catalog.customers.counters);
   app.get(
     '/events',
     {
@@ -45,18 +45,18 @@ export async function eventRoutes(app: App, parts: EventRouteParts): Promise<voi
       const caller = { workspaceId: workspace.id, sight: linkSight(request.apiKey) };
       const references = await findReferences(catalog, caller, parsed);
       const bound = bind(parsed, { workspaceId: workspace.id, programId: workspace.defaultProgramId, ...references });
-      const { rows, ahead } = await inTurn(request, reply, async (reads) => {
-        const ahead = {
-          linkCounters: links.begin(workspace.id, parsed.kind),
-          customerTotals: customers.begin(workspace.id, parsed.kind),
+      const { rows, prefetched } = await runReads(request, reply, async (reads) => {
+        const prefetched = {
+          linkCounters: linkPrefetcher.start(workspace.id, parsed.kind),
+          customerTotals: customerPrefetcher.start(workspace.id, parsed.kind),
         };
-        return { rows: await readPage(reads, bound), ahead };
+        return { rows: await readPage(reads, bound), prefetched };
       });
       const last = rows.length === query.limit ? rows.at(-1) : undefined;
       if (last !== undefined) {
         reply.header('link', nextLink(query, formatCursor({ nowMs, after: positionOf(last) }, list)));
       }
-      const items = await pageItems({ ...parts, ...texts, ...ahead }, caller, parsed.kind, rows);
+      const items = await pageItems({ ...deps, ...texts, ...prefetched }, caller, parsed.kind, rows);
       return sendJsonText(reply, jsonArray(items));
     },
   );

@@ -2,13 +2,13 @@ import { type Catalog, linkSight, type PartnerRecord, type WorkspaceRecord } fro
 import { ApiError, fieldError, partnerAnalyticsAnswerSchema, partnerAnalyticsQuerySchema } from '@waymark/contract';
 import { bindAnalytics, checkDateRange, parseAnalytics } from '@waymark/event-query';
 import { type App, sendJsonText } from '@waymark/http-kit';
-import { createAnswerBody, linkFields } from '../analytics/answer.js';
 import { readGroups } from '../analytics/read-groups.js';
-import type { AnalyticsRouteParts } from '../analytics/route.js';
+import { createResponseBody, linkFields } from '../analytics/response-body.js';
+import type { AnalyticsRouteDeps } from '../analytics/route.js';
 
-/** Links of a partner that are listed although they have no clicks. */
+/** Most links of a partner to list without clicks. */
 const LINKS_MAX = 1000;
-/** Nobody earns commissions here. */
+/** Commissions are not supported, so earnings are always 0. */
 const NO_EARNINGS = { earnings: 0 };
 const NO_NUMBERS = { clicks: 0, leads: 0, sales: 0, saleAmount: 0 };
 
@@ -17,7 +17,7 @@ interface Reference {
   readonly tenantId?: string | undefined;
 }
 
-/** @throws ApiError bad_request when neither id is given, not_found */
+/** @throws ApiError `bad_request` when neither id is given, `not_found` when there is no such partner */
 async function findPartner(
   { partners }: Catalog,
   workspace: WorkspaceRecord,
@@ -33,22 +33,22 @@ async function findPartner(
 
 type LinkRow = Readonly<Record<string, unknown>>;
 
-/** Rows of the links that were visited, then the others. */
+/** Rows of the links with events, followed by the other links of the partner with zeros. */
 async function withEveryLink(
   { partners }: Catalog,
   { workspaceId, id }: PartnerRecord,
   hidesFolders: boolean,
   rows: readonly LinkRow[],
 ): Promise<LinkRow[]> {
-  const known = new Set(rows.map((row) => row.id));
+  const listed = new Set(rows.map((row) => row.id));
   const links = await partners.links(workspaceId, id, LINKS_MAX, hidesFolders);
-  const others = links.filter((link) => !known.has(link.id));
+  const others = links.filter((link) => !listed.has(link.id));
   return [...rows, ...others.map((link) => ({ ...linkFields(link), ...NO_NUMBERS }))];
 }
 
-/** `GET /partners/analytics`: clicks, leads and sales of one partner's links. */
-export async function partnerAnalyticsRoutes(app: App, { catalog, inTurn, now }: AnalyticsRouteParts): Promise<void> {
-  const answerBody = createAnswerBody(catalog);
+/** `GET /partners/analytics`: clicks, leads and sales of a partner's links. */
+export async function partnerAnalyticsRoutes(app: App, { catalog, runReads, now }: AnalyticsRouteDeps): Promise<void> {
+  const responseBody = createResponseBody(catalog);
   app.get(
     '/partners/analytics',
     {
@@ -76,8 +76,8 @@ export async function partnerAnalyticsRoutes(app: App, { catalog, inTurn, now }:
         hidesFolders,
       };
       const bound = bindAnalytics(parsed, scope);
-      const groups = await inTurn(request, reply, (reads) => readGroups(reads, bound));
-      const body = await answerBody(workspace.id, bound, groups);
+      const groups = await runReads(request, reply, (reads) => readGroups(reads, bound));
+      const body = await responseBody(workspace.id, bound, groups);
       if (!Array.isArray(body)) return sendJsonText(reply, JSON.stringify({ ...body, ...NO_EARNINGS }));
       const rows = groupBy === 'top_links' ? await withEveryLink(catalog, partner, hidesFolders, body) : body;
       return sendJsonText(reply, JSON.stringify(rows.map((row) => ({ ...row, ...NO_EARNINGS }))));

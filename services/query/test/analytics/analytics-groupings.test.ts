@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => query.close());
 
-describe('groupings by what the event says', () => {
+describe('groupings by columns of the event', () => {
   const desktop = { device: 'Desktop', ...clicked(4) };
   test.each<[string, object[]]>([
     [
@@ -107,7 +107,7 @@ describe('groupings by what the event says', () => {
     ['utm_campaigns', [{ utm_campaign: 'x', ...clicked(1) }]],
     ['utm_terms', [{ utm_term: 'a', ...clicked(1) }]],
     ['utm_contents', [{ utm_content: 'b', ...clicked(1) }]],
-  ])('%s: the biggest first, equal ones by their value, what is not known left out', async (groupBy, expected) => {
+  ])('%s: largest groups first, ties by value, without unknown values', async (groupBy, expected) => {
     expect(await rows({ groupBy })).toEqual(expected);
   });
 
@@ -115,7 +115,7 @@ describe('groupings by what the event says', () => {
     expect(await rows({ groupBy: 'trigger' })).toEqual(await rows({ groupBy: 'triggers' }));
   });
 
-  test('leads and sales are in the group of their click', async () => {
+  test('leads and sales count in the group of their click', async () => {
     expect(await rows({ event: 'leads', groupBy: 'countries' })).toEqual([
       { country: 'BR', region: '*', city: '*', ...zeros, leads: 1 },
       { country: 'FR', region: '*', city: '*', ...zeros, leads: 1 },
@@ -125,7 +125,7 @@ describe('groupings by what the event says', () => {
     ]);
   });
 
-  test('composite has the groups of all three, those that nobody clicked among them', async () => {
+  test('composite has the groups of all event kinds, including those without clicks', async () => {
     expect(await rows({ event: 'composite', groupBy: 'countries' })).toEqual([
       { country: 'US', region: '*', city: '*', clicks: 2, leads: 0, sales: 2, saleAmount: 2900 },
       { country: 'FR', region: '*', city: '*', ...zeros, clicks: 1, leads: 1 },
@@ -156,7 +156,7 @@ describe('groupings by what the event says', () => {
     ]);
   });
 
-  test('no more than 5000 groups are given, the biggest', async () => {
+  test('only the largest 5000 groups are returned', async () => {
     const other = await aWorkspace(query);
     const target = await other.aLink({ key: 'a' });
     const clicks = Array.from({ length: 5002 }, (_, index) => other.click(target, 1, { city: `City ${index}` }));

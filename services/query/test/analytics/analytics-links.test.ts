@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => query.close());
 
 describe('top links', () => {
-  test('say what the link is today', async () => {
+  test('have the current fields of the link', async () => {
     const workspace = await aWorkspace(query);
     const plain = await workspace.aLink({ key: 'plain' });
     const rich = await workspace.aLink({
@@ -44,7 +44,7 @@ describe('top links', () => {
     expect((await workspace.analytics({ groupBy: 'top_links', linkId: root.id })).body).toEqual([]);
   });
 
-  test('that are as big as each other come by their id, that is by age', async () => {
+  test('with equal numbers are sorted by id, that is by age', async () => {
     const workspace = await aWorkspace(query);
     const links = [];
     for (const key of ['c', 'b', 'a']) links.push(await workspace.aLink({ key }));
@@ -55,7 +55,7 @@ describe('top links', () => {
     expect(ids.map((id) => resourceIdTime('link', id)).every(Number.isFinite)).toBe(true);
   });
 
-  test('leave out links that were removed, in answers since ever as well', async () => {
+  test('exclude removed links, also for interval=all', async () => {
     const workspace = await aWorkspace(query);
     const [kept, removed] = [await workspace.aLink({ key: 'kept' }), await workspace.aLink({ key: 'removed' })];
     await workspace.store({ clicks: [workspace.click(kept, 1), workspace.click(removed, 1)] });
@@ -72,7 +72,7 @@ describe('top links', () => {
   });
 });
 
-describe('groupings by what owns the link today', () => {
+describe('groupings by the current folder, tag, partner or domain of the link', () => {
   async function aWorkspaceWithOwners() {
     const workspace = await aWorkspace(query);
     const { folders, tags, partners, groups, partnerTags } = query.catalog;
@@ -96,7 +96,7 @@ describe('groupings by what owns the link today', () => {
       tagIds: [red.id, blue.id],
       partnerId: partner.id,
     });
-    // Its folder, tag and partner are not there.
+    // Its folder, tag and partner do not exist.
     const orphan = await workspace.aLink({
       key: 'orphan',
       folderId: 'fold_0000000000Z',
@@ -114,7 +114,7 @@ describe('groupings by what owns the link today', () => {
     return { workspace, folder, red, blue, group, partnerTag, partner };
   }
 
-  test('each has its shape; links without an owner, and owners that are gone, make no group', async () => {
+  test('have rows of their own shape, and no groups for missing or removed folders, tags and partners', async () => {
     const { workspace, folder, red, blue, group, partnerTag, partner } = await aWorkspaceWithOwners();
     const expected: Record<string, object[]> = {
       top_domains: [{ domain: workspace.host, ...clicked(3) }],
@@ -153,7 +153,7 @@ describe('groupings by what owns the link today', () => {
     }
   });
 
-  test('composite has leads and sales, and orders by the amount', async () => {
+  test('composite has leads and sales, sorted by sale amount', async () => {
     const { workspace, red, blue } = await aWorkspaceWithOwners();
     const { body } = await workspace.analytics({ groupBy: 'top_link_tags', event: 'composite' });
     expect(body).toMatchObject([
@@ -164,7 +164,7 @@ describe('groupings by what owns the link today', () => {
     expect(sales).toEqual([]);
   });
 
-  test('filters apply before', async () => {
+  test('filters apply before grouping', async () => {
     const { workspace, red, blue, folder } = await aWorkspaceWithOwners();
     const tagged = await workspace.analytics({ groupBy: 'top_link_tags', tagId: red.id });
     expect(tagged.body).toMatchObject([
@@ -177,7 +177,7 @@ describe('groupings by what owns the link today', () => {
     expect((await workspace.analytics({ groupBy: 'top_domains', country: 'XX' })).body).toEqual([]);
   });
 
-  test('what a link owned before does not matter', async () => {
+  test('only the current folder, tag, partner and domain count, not earlier ones', async () => {
     const { workspace, blue } = await aWorkspaceWithOwners();
     const links = (await workspace.analytics({ groupBy: 'top_links' })).body as { id: string; key: string }[];
     const plain = links.find(({ key }) => key === 'plain')!;

@@ -27,7 +27,7 @@ test.each([
   ['key=try', 400],
   [`city=${'a,'.repeat(1001)}`, 422],
   [`query=${'x'.repeat(10_001)}`, 422],
-])('GET /analytics?%.40s answers %i and names the parameter', async (parameters, status) => {
+])('GET /analytics?%.40s gives %i with the name of the parameter', async (parameters, status) => {
   const answer = await workspace.analytics(parameters);
   const code = status === 400 ? 'bad_request' : 'unprocessable_entity';
   expect(answer).toMatchObject({ status, body: { error: { code } } });
@@ -60,14 +60,14 @@ test.each(['zone=Nowhere', 'limit=5', 'page=1', 'sortBy=timestamp', 'order=asc']
   },
 );
 
-describe('who may ask', () => {
-  test('a plan below Pro is refused before its parameters are looked at', async () => {
+describe('access', () => {
+  test('a plan below Pro is refused before its parameters are validated', async () => {
     const free = await aWorkspace(query, 'free');
     expect(await free.analytics('event=x')).toMatchObject({ status: 403, body: { error: { code: 'forbidden' } } });
     expect((await (await aWorkspace(query, 'pro')).analytics()).status).toBe(200);
   });
 
-  test('a key needs analytics.read', async () => {
+  test('a key needs the scope analytics.read', async () => {
     const answer = await (await withScopes(workspace, ['links.read'])).analytics();
     expect(answer).toMatchObject({
       status: 403,
@@ -76,7 +76,7 @@ describe('who may ask', () => {
     expect((await (await withScopes(workspace, ['analytics.read'])).analytics()).status).toBe(200);
   });
 
-  test('no key is 401, and the calls are counted with those of GET /events', async () => {
+  test('a request without a key gives 401, and the rate limit is shared with GET /events', async () => {
     expect((await query.app.inject('/analytics')).statusCode).toBe(401);
     const fresh = await aWorkspace(query, 'business');
     await query.catalog.workspaces.update(fresh.id, { analyticsPerSecond: 3 });
@@ -85,14 +85,14 @@ describe('who may ask', () => {
     expect(headers).toMatchObject({ 'x-ratelimit-limit': '3', 'x-ratelimit-remaining': '1' });
   });
 
-  test('ranges that the plan does not include are refused', async () => {
+  test('ranges longer than the plan allows are refused', async () => {
     const pro = await aWorkspace(query, 'pro');
     expect(await pro.analytics({ start: '2025-11-19' })).toMatchObject({ status: 403 });
     expect(await pro.analytics({ interval: '1y' })).toMatchObject({ status: 200 });
     expect(await workspace.analytics({ start: '2020-01-01' })).toMatchObject({ status: 200 });
   });
 
-  test('a program has to be the own one', async () => {
+  test('a program of another workspace is refused', async () => {
     const other = await aWorkspace(query);
     const [own, foreign] = ['prog_00000000001', 'prog_00000000002'];
     expect(await other.analytics({ programId: own! })).toMatchObject({
@@ -106,7 +106,7 @@ describe('who may ask', () => {
     expect(await other.analytics({ programId: foreign! })).toMatchObject({ status: 403 });
   });
 
-  test('another workspace sees nothing, even by id', async () => {
+  test('another workspace has no access, even by id', async () => {
     const other = await aWorkspace(query);
     const link = await other.aLink({ key: 'a', externalId: 'mine' });
     await other.store({ clicks: [other.click(link, 1)] });

@@ -44,7 +44,7 @@ const PARSED = [
   ['top_base_urls', 2],
 ] as const;
 
-test.each(PARSED)('the dub SDK reads %s: what it parses is what was answered', async (groupBy, count) => {
+test.each(PARSED)('the dub SDK reads %s: its result equals the response', async (groupBy, count) => {
   for (const event of ['clicks', 'composite'] as const) {
     const rows = await dub.analytics.retrieve({ groupBy, event, country: '-BR' });
     expect(rows).toHaveLength(count);
@@ -68,7 +68,7 @@ const UNPARSED: readonly [Exclude<Grouping, 'count'>, object][] = [
   ['top_partner_tags', { partnerTagId: 'pt_1', partnerTag: { id: 'pt_1', name: 'Vip' } }],
 ];
 
-test.each(UNPARSED)('the dub SDK has no type for rows of %s: its error holds them', async (groupBy, group) => {
+test.each(UNPARSED)('the dub SDK has no type for rows of %s: its error contains them', async (groupBy, group) => {
   const rows = [{ ...group, ...NUMBERS }];
   expect(analyticsRowSchemas[groupBy].parse(rows[0])).toEqual(rows[0]);
   const httpClient = new HTTPClient({ fetcher: async () => Response.json(rows) });
@@ -78,18 +78,18 @@ test.each(UNPARSED)('the dub SDK has no type for rows of %s: its error holds the
   expect(failure).toMatchObject({ rawValue: rows });
 });
 
-test('the groupings that the SDK parses and those that it does not are all there are', () => {
+test('the lists of groupings that the SDK parses and does not parse are complete', () => {
   expect([...PARSED.map(([grouping]) => grouping), ...UNPARSED.map(([grouping]) => grouping)].sort()).toEqual(
     ['trigger', ...GROUPINGS.filter((grouping) => grouping !== 'count')].sort(),
   );
 });
 
-test('filters of the SDK arrive', async () => {
+test('filters of the SDK are applied', async () => {
   expect(await dub.analytics.retrieve({ country: 'US', timezone: 'Asia/Kolkata' })).toEqual(clicked(2));
   expect(await dub.analytics.retrieve({ linkId: world.link.id, trigger: 'qr' })).toEqual(clicked(1));
 });
 
-test('refusals are the typed errors of the SDK', async () => {
+test('error responses are the typed errors of the SDK', async () => {
   await expect(dub.analytics.retrieve({ start: 'whenever' })).rejects.toBeInstanceOf(errors.UnprocessableEntity);
   await expect(dub.analytics.retrieve({ programId: 'prog_1' })).rejects.toBeInstanceOf(errors.Forbidden);
   await expect(dub.analytics.retrieve({ externalId: 'ext_none' })).rejects.toBeInstanceOf(errors.NotFound);

@@ -25,7 +25,7 @@ async function series(parameters: Record<string, string>, of: TestWorkspace = wo
   return body as readonly Row[];
 }
 
-/** Rows with clicks, as `start` and their number. */
+/** Rows with clicks, as pairs of `start` and number. */
 async function clicksIn(
   parameters: Record<string, string>,
   of?: TestWorkspace,
@@ -33,7 +33,7 @@ async function clicksIn(
   return (await series(parameters, of)).filter(({ clicks }) => clicks > 0).map(({ start, clicks }) => [start, clicks]);
 }
 
-/** Without a filter the quarter hours answer, with one the events do. */
+/** Without a filter the rollup is read, with one the event table. */
 const ROLLED_UP_AND_RAW: readonly Record<string, string>[] = [{}, { country: 'FR' }];
 
 /** A workspace with a click at each of the times. */
@@ -45,7 +45,7 @@ async function clickedAt(...times: readonly string[]): Promise<TestWorkspace> {
   return other;
 }
 
-describe('which rows there are', () => {
+describe('the rows of a time series', () => {
   test.each([
     ['24h', 25],
     ['7d', 8],
@@ -55,13 +55,13 @@ describe('which rows there are', () => {
     ['qtd', 52],
     ['1y', 13],
     ['ytd', 11],
-  ])('interval=%s has %i, all of them zeros without events', async (interval, count) => {
+  ])('interval=%s has %i rows, with zeros if there are no events', async (interval, count) => {
     const rows = await series({ interval, event: 'composite' }, await aWorkspace(query));
     expect(rows).toHaveLength(count);
     for (const { start, ...numbers } of rows) expect(numbers, start).toEqual(zeros);
   });
 
-  test('interval=all begins with the day on which the workspace was made', async () => {
+  test('interval=all begins with the day on which the workspace was created', async () => {
     const young = await aWorkspace(query);
     const target = await young.aLink({ key: 'a' });
     await young.store({ clicks: [young.click(target, 1)] });
@@ -70,7 +70,7 @@ describe('which rows there are', () => {
     expect(rows.filter(({ clicks }) => clicks > 0)).toEqual([{ start: '2026-11-21T14:00:00.000+0000', ...clicked(1) }]);
   });
 
-  test('no removed link counts', async () => {
+  test('exclude events of removed links', async () => {
     const other = await aWorkspace(query);
     const [kept, removed] = [await other.aLink({ key: 'kept' }), await other.aLink({ key: 'removed' })];
     await other.store({ clicks: [kept, removed].map((target) => other.click(target, 20)) });
@@ -78,7 +78,7 @@ describe('which rows there are', () => {
     expect(await clicksIn({}, other)).toEqual([['2026-11-21T14:00:00.000+0000', 1]]);
   });
 
-  test('filters apply, and each event type measures its own', async () => {
+  test('respect filters and the event type', async () => {
     const other = await aWorkspace(query);
     const target = await other.aLink({ key: 'a' });
     const customer = await other.aCustomer({ externalId: 'ada' });
@@ -103,7 +103,7 @@ describe('which rows there are', () => {
   });
 });
 
-describe('where an event belongs', () => {
+describe('the bucket of an event', () => {
   test.each([
     ['Asia/Kathmandu', '2026-11-19T18:14:59.999Z', '2026-11-19T00:00:00.000+0545'],
     ['Asia/Kathmandu', '2026-11-19T18:15:00.000Z', '2026-11-20T00:00:00.000+0545'],
@@ -112,14 +112,14 @@ describe('where an event belongs', () => {
     ['Australia/Lord_Howe', '2026-11-19T12:59:59.999Z', '2026-11-19T00:00:00.000+1100'],
     ['Australia/Lord_Howe', '2026-11-19T13:00:00.000Z', '2026-11-20T00:00:00.000+1100'],
     ['Pacific/Chatham', '2026-11-19T10:15:00.000Z', '2026-11-20T00:00:00.000+1345'],
-  ])('days of %s change at local midnight: %s is of %s', async (timezone, time, start) => {
+  ])('days in %s begin at local midnight: %s belongs to %s', async (timezone, time, start) => {
     const other = await clickedAt(time);
     expect(await clicksIn({ interval: '7d', timezone }, other)).toEqual([[start, 1]]);
-    // The same through the events themselves.
+    // The same, read from the event table.
     expect(await clicksIn({ interval: '7d', timezone, country: 'FR' }, other)).toEqual([[start, 1]]);
   });
 
-  test('hours of zones at :45 are theirs, not those of UTC', async () => {
+  test('hours in zones with an offset of :45 are local hours, not those of UTC', async () => {
     const other = await clickedAt('2026-11-21T14:14:59.999Z', '2026-11-21T14:15:00.000Z');
     for (const filter of ROLLED_UP_AND_RAW) {
       expect(await clicksIn({ timezone: 'Asia/Kathmandu', ...filter }, other)).toEqual([
@@ -129,7 +129,7 @@ describe('where an event belongs', () => {
     }
   });
 
-  test('an hour that Berlin has twice is two rows', async () => {
+  test('an hour that occurs twice in Berlin has two rows', async () => {
     const other = await clickedAt('2026-10-25T00:30:00Z', '2026-10-25T01:30:00Z', '2026-10-25T02:30:00Z');
     for (const filter of ROLLED_UP_AND_RAW) {
       const day = { start: '2026-10-25', end: '2026-10-25', timezone: 'Europe/Berlin', ...filter };
@@ -142,7 +142,7 @@ describe('where an event belongs', () => {
     }
   });
 
-  test('an hour that Berlin leaves out is no row, and the day has 23 hours', async () => {
+  test('an hour that Berlin skips has no row, and the day has 23 hours', async () => {
     const other = await clickedAt('2026-03-29T00:59:59.999Z', '2026-03-29T01:00:00.000Z');
     const day = { start: '2026-03-29', end: '2026-03-29', timezone: 'Europe/Berlin' };
     expect(await series(day, other)).toHaveLength(23);
@@ -160,7 +160,7 @@ describe('where an event belongs', () => {
     ]);
   });
 
-  test('half an hour that Lord Howe has twice is counted once', async () => {
+  test('events in a half hour that occurs twice on Lord Howe are counted once', async () => {
     const other = await clickedAt('2026-04-04T14:45:00Z', '2026-04-04T15:15:00Z', '2026-04-04T15:45:00Z');
     const day = { start: '2026-04-05', end: '2026-04-05', timezone: 'Australia/Lord_Howe' };
     expect(await clicksIn(day, other)).toEqual([
@@ -170,7 +170,7 @@ describe('where an event belongs', () => {
     ]);
   });
 
-  test('a day without midnight begins where the clock goes on', async () => {
+  test('a day without midnight begins at the clock change', async () => {
     const other = await clickedAt('2026-04-23T21:59:59.999Z', '2026-04-23T22:00:00.000Z');
     expect(await clicksIn({ start: '2026-04-22', end: '2026-04-26', timezone: 'Africa/Cairo' }, other)).toEqual([
       ['2026-04-23T00:00:00.000+0200', 1],
@@ -186,7 +186,7 @@ describe('where an event belongs', () => {
     ]);
   });
 
-  test('the ends of the range are exact within a bucket', async () => {
+  test('events outside an exact range do not count, even within its first and last bucket', async () => {
     await workspace.store({ clicks: [0, 1, 2, 3].map((ago) => workspace.click(link, ago)) });
     const range = { start: '2026-11-21T14:28:00.250Z', end: '2026-11-21T14:29:00.250Z' };
     expect(await series(range)).toEqual([{ start: '2026-11-21T14:00:00.000+0000', ...clicked(2) }]);

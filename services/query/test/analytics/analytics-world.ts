@@ -9,7 +9,7 @@ export const clicked = (clicks: number) => ({ ...zeros, clicks });
 export interface AnalyticsWorld {
   readonly workspace: TestWorkspace;
   readonly link: LinkRecord;
-  /** The body of an answer that has to be a success. */
+  /** The body of a response, which must be successful. */
   rows(parameters: Record<string, string>): Promise<unknown>;
 }
 

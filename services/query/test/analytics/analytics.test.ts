@@ -12,17 +12,17 @@ beforeAll(async () => {
 });
 afterAll(() => query.close());
 
-describe('which numbers are filled', () => {
+describe('the numbers of an event type', () => {
   test.each([
     ['clicks', clicked(5)],
     ['leads', { ...zeros, leads: 2 }],
     ['sales', { ...zeros, sales: 2, saleAmount: 2900 }],
     ['composite', { clicks: 5, leads: 2, sales: 2, saleAmount: 2900 }],
-  ])('%s measures its own and leaves the others 0', async (event, expected) => {
+  ])('%s: the others are 0', async (event, expected) => {
     expect(await rows({ event })).toEqual(expected);
   });
 
-  test('clicks are counted when nothing is asked for, and the numbers are numbers', async () => {
+  test('clicks are counted by default, and numbers are JSON numbers', async () => {
     expect(await rows({})).toEqual(clicked(5));
     expect(await rows({ event: 'clicks', groupBy: 'count' })).toEqual(clicked(5));
   });
@@ -40,7 +40,7 @@ describe('which numbers are filled', () => {
     ]);
   });
 
-  test('nothing is zeros, and empty lists', async () => {
+  test('without events, counts are 0 and lists are empty', async () => {
     const other = await aWorkspace(query);
     for (const event of ['clicks', 'leads', 'sales', 'composite']) {
       expect((await other.analytics({ event })).body).toEqual(zeros);
@@ -52,8 +52,8 @@ describe('which numbers are filled', () => {
   });
 });
 
-describe('filters are those of GET /events', () => {
-  test('of the event and of the link', async () => {
+describe('filters work as in GET /events', () => {
+  test('on events and links', async () => {
     expect(await rows({ country: 'US' })).toEqual(clicked(2));
     expect(await rows({ country: '-US', interval: 'all' })).toEqual(clicked(4));
     expect(await rows({ trigger: 'qr,deeplink', event: 'composite' })).toEqual({
@@ -114,7 +114,7 @@ describe('filters are those of GET /events', () => {
     expect((await other.analytics({ event: 'leads', query: 'metadata[' })).status).toBe(422);
   });
 
-  test('times are given as there', async () => {
+  test('time ranges', async () => {
     expect(await rows({ start: '2026-11-20' })).toEqual(clicked(6));
     expect(await rows({ start: '2026-11-20', end: '2026-11-20' })).toEqual(clicked(1));
     expect(await rows({ start: '2026-11-21T14:26:00Z', end: '2026-11-21T14:28:00Z' })).toEqual(clicked(2));

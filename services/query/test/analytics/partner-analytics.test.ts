@@ -47,7 +47,7 @@ async function get(parameters: string) {
 }
 
 describe('GET /partners/analytics', () => {
-  it('counts everything of the partner since ever, and its earnings, which are none', async () => {
+  it('counts all events of the partner by default, with earnings of 0', async () => {
     const { status, body } = await get(`partnerId=${partner.id}`);
     expect(status).toBe(200);
     expect(body).toEqual({ clicks: 2, leads: 1, sales: 1, saleAmount: 500, earnings: 0 });
@@ -55,7 +55,7 @@ describe('GET /partners/analytics', () => {
     expect((await get('tenantId=ada&start=2026-10-01&end=2026-10-31')).body).toMatchObject({ clicks: 1, leads: 0 });
   });
 
-  it('lists every link of the partner, those without visits last', async () => {
+  it('lists all links of the partner, those without events last', async () => {
     const { body } = await get(`partnerId=${partner.id}&groupBy=top_links`);
     expect(partnerAnalyticsAnswerSchema.parse(body)).toMatchObject([
       { id: visited.id, clicks: 2, saleAmount: 500, earnings: 0 },
@@ -75,7 +75,7 @@ describe('GET /partners/analytics', () => {
     ['an unknown tenant', 'tenantId=none', 404],
     ['a grouping that partners do not have', 'tenantId=ada&groupBy=countries', 422],
     ['a range that is none', 'tenantId=ada&start=nonsense', 422],
-  ])('%s answers %i', async (_what, parameters, status) => {
+  ])('%s gives %i', async (_what, parameters, status) => {
     expect((await get(parameters)).status).toBe(status);
   });
 });

@@ -24,7 +24,7 @@ afterAll(() => query.close());
 
 const clickIds = ({ body }: Answer) => body.map((item) => ('click_id' in item ? item.click_id : ''));
 
-/** The query string of the next page, as a client takes it from the header. */
+/** The query string of the next page, from the `Link` header. */
 function next({ headers }: Answer): string | undefined {
   const link = headers.link === undefined ? undefined : /^<([^>]*)>; rel="next"$/.exec(String(headers.link));
   if (link === null) throw new Error(`not a link to a next page: ${String(headers.link)}`);
@@ -36,7 +36,7 @@ function next({ headers }: Answer): string | undefined {
 async function aWorkspaceWithClicks(count: number) {
   const fresh = await aWorkspace(query);
   const link = await fresh.aLink({ key: 'a' });
-  // Three of each minute are of one millisecond.
+  // Groups of three clicks in the same millisecond.
   const clicks = Array.from({ length: count }, (_, index) => fresh.click(link, Math.floor(index / 3)));
   await fresh.store({ clicks });
   const newestFirst = clicks
@@ -47,7 +47,7 @@ async function aWorkspaceWithClicks(count: number) {
 }
 
 describe('the Link header', () => {
-  test('leads through the whole list, from a full page to the next, and ends with it', async () => {
+  test('links each full page to the next, to the end of the list', async () => {
     const { workspace: fresh, newestFirst } = await aWorkspaceWithClicks(10);
     const first = await fresh.events({ limit: '5', city: 'Paris', timezone: 'Asia/Kolkata', page: '1' });
     expect(first.headers.link).toMatch(/^<\?.*limit=5.*cursor=[\w-]+>; rel="next"$/);
@@ -55,12 +55,12 @@ describe('the Link header', () => {
     const second = await fresh.events(next(first));
     const third = await fresh.events(next(second));
     expect([first, second].flatMap(clickIds)).toEqual(newestFirst);
-    // The second page was full, so it could not know.
+    // The second page was full, so it has a link although no events follow.
     expect(third).toMatchObject({ status: 200, body: [] });
     expect(third.headers).not.toHaveProperty('link');
   });
 
-  test('is absent on a page that is not full, and there on pages by number', async () => {
+  test('is absent on a page that is not full, and present on pages by number', async () => {
     const { workspace: fresh, newestFirst } = await aWorkspaceWithClicks(7);
     expect((await fresh.events({ limit: '8' })).headers).not.toHaveProperty('link');
     expect((await fresh.events({ limit: '3', page: '3' })).headers).not.toHaveProperty('link');
@@ -68,7 +68,7 @@ describe('the Link header', () => {
     expect(clickIds(rest)).toEqual(newestFirst.slice(6));
   });
 
-  test('carries every parameter, whatever is in it', async () => {
+  test('contains all parameters, with any characters', async () => {
     const { workspace: fresh } = await aWorkspaceWithClicks(3);
     const parameters = {
       limit: '1',
@@ -86,7 +86,7 @@ describe('the Link header', () => {
     expect((await fresh.events(next(first))).body).toHaveLength(1);
   });
 
-  test('stays short enough for every client: the cursor alone, to be added to a long request', async () => {
+  test('contains only the cursor for a request that is too long for a header', async () => {
     const { workspace: fresh, newestFirst } = await aWorkspaceWithClicks(3);
     const city = `-${'東'.repeat(5_000)}`;
     const first = await fresh.events({ limit: '1', city });
@@ -94,11 +94,11 @@ describe('the Link header', () => {
     expect([...new URLSearchParams(link).keys()]).toEqual(['cursor']);
     const second = await fresh.events({ limit: '1', city, cursor: new URLSearchParams(link).get('cursor')! });
     expect(clickIds(second)).toEqual([newestFirst[1]]);
-    // Without the filter it would be another list.
+    // Without the filter it is a different list.
     expect(await fresh.events(link)).toMatchObject({ status: 422 });
   });
 
-  test('does not disturb the SDK, which asks for pages by number', async () => {
+  test('is ignored by the SDK, which requests pages by number', async () => {
     const { workspace: fresh, newestFirst } = await aWorkspaceWithClicks(5);
     await query.app.listen({ host: '127.0.0.1', port: 0 });
     const { port } = query.app.server.address() as AddressInfo;
@@ -108,8 +108,8 @@ describe('the Link header', () => {
   });
 });
 
-describe('a list that is walked through', () => {
-  test('stays what it was, though events arrive and a day passes', async () => {
+describe('a list that is read by cursor', () => {
+  test('does not change, even if events arrive and a day passes', async () => {
     const { workspace: fresh, link, newestFirst } = await aWorkspaceWithClicks(5);
     for (const [sortOrder, expected] of [
       ['desc', newestFirst],
@@ -126,13 +126,13 @@ describe('a list that is walked through', () => {
         nowMs += DAY_MS;
         await fresh.store({ clicks: [fresh.click(link, -2 * 24 * 60)] });
       }
-      // Of the last 24 hours as they were when the walk began.
+      // The 24 hours before the first request.
       expect(seen).toEqual(expected);
     }
     nowMs = NOW;
   });
 
-  test('has its leads and sales, too', async () => {
+  test('can be a list of leads or sales', async () => {
     const fresh = await aWorkspace(query);
     const click = fresh.click(await fresh.aLink({ key: 'a' }), 60);
     const ada = await fresh.aCustomer({ externalId: 'ada' });
@@ -150,7 +150,7 @@ describe('a list that is walked through', () => {
   });
 });
 
-describe('a cursor that does not fit', () => {
+describe('an invalid cursor', () => {
   test.each([
     ['garbage', (cursor: string) => `cursor=${cursor.slice(0, -1)}!`],
     ['a short text', () => 'cursor=x'],
@@ -160,7 +160,7 @@ describe('a cursor that does not fit', () => {
     ['another range', (cursor: string) => `cursor=${cursor}&interval=30d`],
     ['another filter', (cursor: string) => `cursor=${cursor}&country=FR`],
     ['a page number', (cursor: string) => `cursor=${cursor}&page=2`],
-  ])('is refused by name: %s', async (_what, change) => {
+  ])('is refused with the name of the parameter: %s', async (_what, change) => {
     const { workspace: fresh } = await aWorkspaceWithClicks(2);
     const cursor = new URLSearchParams(next(await fresh.events({ limit: '1' }))).get('cursor')!;
     const answer = await fresh.events(change(cursor));
@@ -169,7 +169,7 @@ describe('a cursor that does not fit', () => {
     expect((await fresh.events(`cursor=${cursor}&limit=7&page=1`)).status).toBe(200);
   });
 
-  test('is the key of another workspace; every key of its own may use it', async () => {
+  test('is one of another workspace; other keys of the same workspace may use it', async () => {
     const { workspace: fresh } = await aWorkspaceWithClicks(2);
     const parameters = next(await fresh.events({ limit: '1' }))!;
     expect(await workspace.events(parameters)).toMatchObject({ status: 422 });
@@ -177,7 +177,7 @@ describe('a cursor that does not fit', () => {
     expect((await other.events(parameters)).body).toHaveLength(1);
   });
 
-  test('is not the empty text, which is none', async () => {
+  test('does not include the empty text, which is treated as absent', async () => {
     expect((await workspace.events('cursor=&page=3')).status).toBe(200);
   });
 });

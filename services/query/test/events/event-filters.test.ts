@@ -13,7 +13,7 @@ afterAll(() => query.close());
 
 const ALL = 'shop blog root bare';
 
-/** Parameters, and which events they let through. */
+/** Parameters, and the events that match. */
 const FAMILIES: Record<string, readonly (readonly [string, string])[]> = {
   country: [
     ['country=US', 'shop'],
@@ -125,7 +125,7 @@ const FAMILIES: Record<string, readonly (readonly [string, string])[]> = {
     ['event=leads&eventName=Sign up', 'shop'],
     ['event=leads&eventName=-Sign up', 'blog'],
     ['event=leads&eventName=sign up', ''],
-    // A comma always separates; the value with one cannot be asked for, and its halves are nobody's.
+    // A comma always separates values, so a value with a comma cannot be matched.
     ['event=leads&eventName=Demo, booked', ''],
     ['event=sales&eventName=Purchase', 'shop blog'],
     ['eventName=Sign up', ALL],

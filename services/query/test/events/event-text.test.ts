@@ -16,7 +16,7 @@ import { type EventPageRow, eventText, linkTexts } from '../../src/events/event-
 const TIME = '2026-11-21T14:30:00.250Z';
 const MS = Date.parse(TIME);
 
-/** Texts that look like the structure of a payload, beside any others. */
+/** Texts that look like the structure of a payload. */
 const LOOKALIKES = [
   '"click":{"id":"',
   ',"url":',
@@ -33,7 +33,7 @@ const LOOKALIKES = [
 const texts = fc.oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom(...LOOKALIKES));
 const words = fc.string({ unit: 'grapheme', maxLength: 12 });
 
-const clickFacts = fc.record({
+const clickFields = fc.record({
   clickId: fc.integer({ min: 0, max: 2 ** 41 }).map(createEventId),
   timestampMs: fc.integer({ min: 0, max: 2 ** 42 - 1 }),
   trigger: fc.constantFrom(...TRIGGERS),
@@ -54,7 +54,7 @@ const clickFacts = fc.record({
 const metadata = fc.oneof(
   fc.constant(null),
   fc.dictionary(texts, fc.jsonValue({ maxDepth: 3 }), { maxKeys: 4 }),
-  // Metadata may hold what a click looks like, as structure and not only as text.
+  // Metadata may contain an object that looks like the click.
   fc.constant({ click: { id: 'x', timestamp: 'y', url: '', region: '' }, metadata: {}, sale: { amount: 1 }, qr: true }),
 );
 
@@ -62,29 +62,29 @@ const LINK_NUMBER = '77';
 const link = { ...aLinkRecord(), password: null, tags: [], clicks: 3 } as unknown as Link;
 const CUSTOMER = deletedCustomer('cus_1');
 
-function factsOf(facts: Omit<ClickFields, 'workspaceId' | 'linkId'>): ClickFields {
-  return { workspaceId: '1', linkId: LINK_NUMBER, ...facts };
+function clickOf(fields: Omit<ClickFields, 'workspaceId' | 'linkId'>): ClickFields {
+  return { workspaceId: '1', linkId: LINK_NUMBER, ...fields };
 }
 
-/** The fields that every event has, from the facts it was recorded with. */
-function commonFields(facts: ClickFields) {
+/** The fields of the response that all kinds of events have. */
+function commonFields(fields: ClickFields) {
   const click = {
-    id: facts.clickId,
-    timestamp: new Date(facts.timestampMs).toISOString(),
-    url: facts.url,
-    country: facts.country,
-    city: facts.city,
-    region: facts.region === 'Unknown' ? 'Unknown' : `${facts.country}-${facts.region}`,
-    continent: facts.continent,
-    device: facts.device,
-    browser: facts.browser,
-    os: facts.os,
-    ua: facts.userAgent,
-    trigger: facts.trigger,
-    referer: facts.referer,
-    refererUrl: facts.refererUrl.split('?')[0],
-    qr: facts.trigger === 'qr',
-    ip: facts.ip,
+    id: fields.clickId,
+    timestamp: new Date(fields.timestampMs).toISOString(),
+    url: fields.url,
+    country: fields.country,
+    city: fields.city,
+    region: fields.region === 'Unknown' ? 'Unknown' : `${fields.country}-${fields.region}`,
+    continent: fields.continent,
+    device: fields.device,
+    browser: fields.browser,
+    os: fields.os,
+    ua: fields.userAgent,
+    trigger: fields.trigger,
+    referer: fields.referer,
+    refererUrl: fields.refererUrl.split('?')[0],
+    qr: fields.trigger === 'qr',
+    ip: fields.ip,
   };
   const { url, continent, country, city, device, browser, os, ip } = click;
   return {
@@ -104,38 +104,38 @@ function payloadOf(kind: keyof typeof EVENT_TABLES, row: EventRow): unknown {
   return row[(EVENT_TABLES[kind].columns[1] as readonly string[]).indexOf('payload')];
 }
 
-test('a click is answered with exactly what it was recorded with', () => {
+test('the item of a click has exactly the recorded fields', () => {
   fc.assert(
-    fc.property(clickFacts, (given) => {
-      const facts = factsOf(given);
-      expect(itemOf('clicks', payloadOf('click', clickRow(facts)), facts.ip)).toEqual({
+    fc.property(clickFields, (given) => {
+      const fields = clickOf(given);
+      expect(itemOf('clicks', payloadOf('click', clickRow(fields)), fields.ip)).toEqual({
         event: 'click',
         timestamp: TIME,
-        ...commonFields(facts),
+        ...commonFields(fields),
       });
     }),
   );
 });
 
-test('a lead is answered with exactly what it was recorded with', () => {
+test('the item of a lead has exactly the recorded fields', () => {
   fc.assert(
-    fc.property(clickFacts, texts, metadata, (given, eventName, meta) => {
-      const facts = factsOf(given);
+    fc.property(clickFields, texts, metadata, (given, eventName, meta) => {
+      const fields = clickOf(given);
       const lead = { eventId: 'x', eventName, timestampMs: MS, customerId: '5', metadata: meta };
-      expect(itemOf('leads', payloadOf('lead', leadRow(clickRow(facts), lead)), facts.ip, eventName)).toEqual({
+      expect(itemOf('leads', payloadOf('lead', leadRow(clickRow(fields), lead)), fields.ip, eventName)).toEqual({
         event: 'lead',
         timestamp: TIME,
         eventId: 'event000000000id',
         eventName,
         metadata: JSON.parse(JSON.stringify(meta)),
         customer: CUSTOMER,
-        ...commonFields(facts),
+        ...commonFields(fields),
       });
     }),
   );
 });
 
-test('a sale is answered with exactly what it was recorded with', () => {
+test('the item of a sale has exactly the recorded fields', () => {
   const sales = fc.record({
     amount: fc.nat(),
     invoiceId: fc.option(texts, { nil: null }),
@@ -143,11 +143,11 @@ test('a sale is answered with exactly what it was recorded with', () => {
     currency: fc.constantFrom('usd', 'eur'),
   });
   fc.assert(
-    fc.property(clickFacts, sales, texts, metadata, (given, sale, eventName, meta) => {
-      const facts = factsOf(given);
+    fc.property(clickFields, sales, texts, metadata, (given, sale, eventName, meta) => {
+      const fields = clickOf(given);
       const lead = { eventId: 'x', eventName, timestampMs: MS, customerId: '5', metadata: meta };
-      const row = saleRow(clickRow(facts), { ...lead, ...sale, saleType: 'new' });
-      expect(itemOf('sales', payloadOf('sale', row), facts.ip, eventName)).toEqual({
+      const row = saleRow(clickRow(fields), { ...lead, ...sale, saleType: 'new' });
+      expect(itemOf('sales', payloadOf('sale', row), fields.ip, eventName)).toEqual({
         event: 'sale',
         timestamp: TIME,
         eventId: 'event000000000id',
@@ -158,14 +158,14 @@ test('a sale is answered with exactly what it was recorded with', () => {
         payment_processor: sale.paymentProcessor,
         metadata: JSON.parse(JSON.stringify(meta)),
         customer: CUSTOMER,
-        ...commonFields(facts),
+        ...commonFields(fields),
       });
     }),
   );
 });
 
 test.each(['', '{}', '{"v":2,"click":{"id":"x"}}', '{"v":1,"click":{"id":"x","qr":true}}', '{"v":1,"qr":false}}'])(
-  'the payload %s is refused, not answered half',
+  'the malformed payload %s throws instead of giving a partial item',
   (payload) => {
     expect(() => splitPayload(payload)).toThrow('version 1');
   },

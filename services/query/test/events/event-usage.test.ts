@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { aWorkspace, MINUTE_MS, startQuery, type TestQuery, type TestWorkspace } from '../test-query.js';
 
 const DAY = 24 * 60;
-/** The catalog's clock is the real one: the month that counts is the one of today. */
+/** The catalog uses the real clock, so usage counts in the current month. */
 const MINUTES_INTO_MONTH = Math.floor(
   (Date.now() - Date.parse(`${new Date().toISOString().slice(0, 7)}-01`)) / MINUTE_MS,
 );
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => query.close());
 
-/** A workspace that may track `limit` events a month and has tracked so many today, each other month's event besides. */
+/** A workspace with a limit of events per month and the given number of events today, plus events in other months. */
 async function withUsage(limit: number | null, used: number): Promise<TestWorkspace> {
   const workspace = await aWorkspace(query, 'business');
   await query.catalog.workspaces.update(workspace.id, { quotas: { eventsPerMonth: limit } });
@@ -30,7 +30,7 @@ async function withUsage(limit: number | null, used: number): Promise<TestWorksp
   return workspace;
 }
 
-test('a workspace at its limit reads on; one beyond it is refused before its parameters are looked at', async () => {
+test('a workspace at its limit can read events; one over it is refused before its parameters are validated', async () => {
   const at = await withUsage(5, 5);
   expect((await at.events()).status).toBe(200);
   expect((await at.analytics()).status).toBe(200);
@@ -42,7 +42,7 @@ test('a workspace at its limit reads on; one beyond it is refused before its par
   }
 });
 
-test('what the plan includes holds where the workspace has no limit of its own, and none is none', async () => {
+test('the limit of the plan applies if the workspace has none of its own; a plan may have no limit', async () => {
   const plan = await withUsage(null, 6);
   expect((await plan.events()).status).toBe(200);
   await query.catalog.workspaces.update(plan.id, { quotas: { eventsPerMonth: 5 } });
@@ -51,7 +51,7 @@ test('what the plan includes holds where the workspace has no limit of its own, 
   expect((await plan.events()).status).toBe(200);
 });
 
-test('clicks on a domain that leads nowhere do not count', async () => {
+test('clicks on a domain without a destination do not count', async () => {
   const workspace = await withUsage(5, 5);
   const root = await query.catalog.links.findByAddress(workspace.host, '_root');
   await workspace.store({ clicks: [workspace.click(root!, 0, { timestampMs: Date.now(), url: '' })] });

@@ -20,8 +20,8 @@ afterAll(() => query.close());
 const ids = (body: readonly object[]) =>
   body.map((item) => ('eventId' in item ? item.eventId : 'click_id' in item && item.click_id));
 
-describe('what an event says', () => {
-  test('a click is what was recorded, its link what it is today', async () => {
+describe('the content of an event', () => {
+  test('a click is as recorded, its link as it is now', async () => {
     const click = workspace.click(link, 5, {
       trigger: 'qr',
       url: 'https://acme.com/?a=1',
@@ -80,7 +80,7 @@ describe('what an event says', () => {
     });
   });
 
-  test('leads and sales carry their click with its own time, their customer and metadata', async () => {
+  test('leads and sales contain their click with its own time, their customer and metadata', async () => {
     const other = await aWorkspace(query);
     const tracked = await other.aLink({ key: 'a', trackConversion: true });
     const ada = await other.aCustomer({ externalId: 'user_42', name: 'Ada', email: 'ada@example.com', country: 'FR' });
@@ -126,7 +126,7 @@ describe('what an event says', () => {
     ]);
   });
 
-  test('a customer that is gone leaves a placeholder', async () => {
+  test('a removed customer is shown as a placeholder', async () => {
     const other = await aWorkspace(query);
     const click = other.click(await other.aLink({ key: 'a' }), 30);
     const gone = { id: 'cus_0000000009Z' };
@@ -135,14 +135,14 @@ describe('what an event says', () => {
     expect(body).toMatchObject([{ customer: { id: gone.id, name: 'Deleted Customer', externalId: gone.id } }]);
   });
 
-  /** A customer as an event leaves it whose rows are not written yet. */
+  /** A customer whose row is still in the queue. */
   async function aCustomerInTheQueue(other: TestWorkspace, externalId: string, metAtMs = NOW) {
     const record = draftCustomer(other.id, { externalId, name: 'Ada' }, metAtMs);
     await addPendingCustomer(query.redis, record);
     return record;
   }
 
-  test('a customer whose row is still in the queue is shown as it will be, hours later as well', async () => {
+  test('a customer whose row is still in the queue is shown, even hours later', async () => {
     const other = await aWorkspace(query);
     const click = other.click(await other.aLink({ key: 'a' }), 90);
     const met = await aCustomerInTheQueue(other, 'new');
@@ -155,7 +155,7 @@ describe('what an event says', () => {
     ]);
   });
 
-  test('a customer that was removed is not shown from the queue, nor who has its external id now, nor anybody of another workspace', async () => {
+  test('a removed customer is not shown from the queue, nor a new one with the same external id, nor one of another workspace', async () => {
     const [other, stranger] = [await aWorkspace(query), await aWorkspace(query)];
     const click = other.click(await other.aLink({ key: 'a' }), 30);
     const removed = await aCustomerInTheQueue(other, 'removed');
@@ -170,14 +170,14 @@ describe('what an event says', () => {
   });
 });
 
-describe('which events are listed', () => {
-  test('nothing is an empty list', async () => {
+describe('the list of events', () => {
+  test('is empty without events', async () => {
     const other = await aWorkspace(query);
     expect(await other.events()).toMatchObject({ status: 200, body: [] });
     expect((await other.events({ event: 'sales', page: '9007199254740991', limit: '1000' })).body).toEqual([]);
   });
 
-  test('pages hold every event once, events of one millisecond included, in both orders', async () => {
+  test('has every event once across pages, even with equal timestamps, in both orders', async () => {
     const other = await aWorkspace(query);
     const target = await other.aLink({ key: 'a' });
     const clicks = Array.from({ length: 25 }, (_, index) => other.click(target, Math.floor(index / 10)));
@@ -198,7 +198,7 @@ describe('which events are listed', () => {
     }
   });
 
-  test('events of a removed link are not listed, and do not make pages short', async () => {
+  test('excludes events of removed links, and still fills its pages', async () => {
     const other = await aWorkspace(query);
     const [kept, removed] = [await other.aLink({ key: 'kept' }), await other.aLink({ key: 'removed' })];
     const clicks = [kept, removed, kept, removed, kept].map((target, index) => other.click(target, index));
@@ -211,13 +211,13 @@ describe('which events are listed', () => {
     expect(ids((await other.events({ domain: other.host })).body)).toHaveLength(3);
   });
 
-  test('another workspace sees nothing of it, even by id', async () => {
+  test('is not visible to another workspace, even by id', async () => {
     const other = await aWorkspace(query);
     expect((await other.events({ interval: 'all' })).body).toEqual([]);
     expect((await other.events({ interval: 'all', linkId: link.id })).body).toEqual([]);
   });
 
-  test('more than a hundred links with an attribute are found as well as a few', async () => {
+  test('finds events of more than a hundred matching links, and of a few', async () => {
     const other = await aWorkspace(query);
     const links = await Promise.all(
       Array.from({ length: 103 }, (_, index) =>
@@ -231,7 +231,7 @@ describe('which events are listed', () => {
     expect(ids((await other.events({ tenantId: '-many' })).body)).toEqual([clicks[2]![2]]);
   });
 
-  test('a customer is found by id and by external id', async () => {
+  test('can be filtered by customer id and by external id', async () => {
     const other = await aWorkspace(query);
     const target = await other.aLink({ key: 'a' });
     const [ada, ben] = [await other.aCustomer({ externalId: 'ada' }), await other.aCustomer({ externalId: 'ben' })];
@@ -245,7 +245,7 @@ describe('which events are listed', () => {
     expect((await other.events({ customerId: 'cus_nonsense' })).body).toEqual([]);
   });
 
-  test('the present is the clock given: events ahead of it are outside the last 24 hours', async () => {
+  test('uses the clock of the service: later events are outside the last 24 hours', async () => {
     const other = await aWorkspace(query);
     const target = await other.aLink({ key: 'a' });
     const clicks = [-1, 0, 24 * 60, 24 * 60 + 1].map((minutesAgo) => other.click(target, minutesAgo));
@@ -255,8 +255,8 @@ describe('which events are listed', () => {
   });
 });
 
-describe('the link that is selected', () => {
-  test('is found by address in any case, by external id, and by id', async () => {
+describe('the selected link', () => {
+  test('is found by domain and key in any case, by external id, and by id', async () => {
     const selections: Record<string, string>[] = [
       { domain: workspace.host, key: 'TRY' },
       { domain: workspace.host.toUpperCase(), key: '/try' },
@@ -272,14 +272,14 @@ describe('the link that is selected', () => {
     }
   });
 
-  test("by an external id that is nobody's in `linkId` is none", async () => {
+  test('matches nothing for an unknown external id in `linkId`', async () => {
     expect((await workspace.events({ linkId: 'ext_none' })).body).toEqual([]);
     expect((await workspace.events({ linkId: '-ext_ours/1' })).body).toEqual([]);
     const { status, body } = await workspace.analytics({ linkId: 'ext_ours/1', interval: 'all' });
     expect([status, body]).toMatchObject([200, { clicks: 1 }]);
   });
 
-  test('answers 404 when it is not there or belongs to someone else, 400 when its prefix is missing', async () => {
+  test('gives 404 if it does not exist or belongs to another workspace, 400 if the prefix is missing', async () => {
     const other = await aWorkspace(query);
     const selections: Record<string, string>[] = [
       { domain: workspace.host, key: 'none' },

@@ -3,7 +3,7 @@ import type { EventRow } from '@waymark/event-format';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { aWorkspace, NOW, startQuery, type TestQuery, type TestWorkspace } from '../test-query.js';
 
-// So many that the last pages are far ones (10,000 events before them), spread over a day: seven a minute or so.
+// Enough events, spread over a day, for pages with an offset of more than 10,000, which are read differently.
 const CLICKS = 10_040;
 const PER_MINUTE = 7.25;
 
@@ -34,7 +34,7 @@ async function pageIds(parameters: Record<string, string>): Promise<unknown[]> {
 
 const idsOf = (rows: readonly EventRow[]) => rows.map((row) => row[2]);
 
-test('a far page of everything has its events, in both orders, and the page after the last has none', async () => {
+test('a far page without filters has the right events, in both orders, and the page after the last is empty', async () => {
   expect(await pageIds({ page: '101', interval: 'all' })).toEqual(idsOf(newestFirst.slice(10_000)));
   expect(await pageIds({ page: '1005', limit: '10' })).toEqual([]);
   expect(await pageIds({ page: '1004', limit: '10' })).toEqual(idsOf(newestFirst.slice(10_030)));
@@ -44,7 +44,7 @@ test('a far page of everything has its events, in both orders, and the page afte
   );
 });
 
-test('a far page of a filtered list has its events, and none beyond them though there are others', async () => {
+test('a far page with filters has the right events, and the page after the last is empty', async () => {
   const notLyon = newestFirst.filter((row) => row[7] !== 'Lyon');
   expect(await pageIds({ city: '-Lyon', page: '1001', limit: '10' })).toEqual(idsOf(notLyon.slice(10_000)));
   expect(await pageIds({ city: '-Lyon', page: '1002', limit: '10' })).toEqual([]);
@@ -53,13 +53,13 @@ test('a far page of a filtered list has its events, and none beyond them though 
   );
 });
 
-test('the last page that can be asked for is empty, filtered or not', async () => {
+test('the last possible page is empty, filtered or not', async () => {
   const last = { page: '9007199254740991', limit: '1000' };
   expect(await pageIds(last)).toEqual([]);
   expect(await pageIds({ ...last, city: 'Lyon', sortOrder: 'asc' })).toEqual([]);
 });
 
-test('once a link was removed, its events take no places any more', async () => {
+test('events of a removed link no longer count for the offset', async () => {
   await workspace.remove(links[1]!);
   const kept = newestFirst.filter((row) => row[3] === newestFirst[0]![3]);
   expect(kept.length).toBeLessThan(CLICKS);

@@ -3,12 +3,12 @@ import type { EventRow } from '@waymark/event-format';
 import { expect } from 'vitest';
 import { aWorkspace, NOW, type TestQuery, type TestWorkspace } from '../test-query.js';
 
-/** Everything that filters speak of, once; events are called by their link: `shop`, `blog`, `root` and `bare`. */
+/** A workspace with something for each filter to match. Events are named after their link: `shop`, `blog`, `root` and `bare`. */
 export interface FilterWorld {
   readonly workspace: TestWorkspace;
-  /** Ids and hosts by name, for `{name}` in the parameters of a test. */
+  /** Ids and hosts by name; they replace `{name}` in parameters. */
   readonly names: Readonly<Record<string, string>>;
-  /** Which events an answer has, newest first; or its status and the parameter that its message names. */
+  /** Names of the listed events, newest first; or for an error its status and the name of the parameter. */
   ask(parameters: string): Promise<string>;
 }
 
@@ -139,7 +139,7 @@ export async function aFilterWorld(query: TestQuery): Promise<FilterWorld> {
   };
 }
 
-/** Fails with the parameters in the message. */
+/** Compares the events for each query string; a failure shows the query string. */
 export async function expectAnswers(
   world: FilterWorld,
   answers: readonly (readonly [string, string])[],

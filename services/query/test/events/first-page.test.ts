@@ -2,11 +2,11 @@ import { eventsQuerySchema, formatResourceId } from '@waymark/contract';
 import { bind, type CompiledQuery, parse } from '@waymark/event-query';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { EventPageRow } from '../../src/events/event-text.js';
-import { createPageEdges } from '../../src/events/page-edges.js';
+import { createFirstPageHints } from '../../src/events/first-page-hints.js';
 import { type Reads, readPage } from '../../src/index.js';
 import { type Answer, aWorkspace, NOW, startQuery, type TestQuery } from '../test-query.js';
 
-/** The first page of a list that was asked for before is looked for where it was found. */
+// The hint for the first page of a list: a repeated request first tries the time range of the earlier page.
 
 let nowMs = NOW;
 let query: TestQuery;
@@ -27,32 +27,32 @@ async function aList() {
   return { workspace, link, other, clicks, page };
 }
 
-it('is looked for where it was found, and not before it was', () => {
-  const edges = createPageEdges();
+it('has a hint only after a full first page', () => {
+  const hints = createFirstPageHints();
   const parsed = parse(eventsQuerySchema.parse({ interval: 'all', limit: '2' }), NOW, undefined);
   const bound = bind(parsed, { workspaceId: formatResourceId('workspace', 1n), programId: null });
-  const { near, remember } = edges.of(bound);
-  expect(near).toBeUndefined();
+  const { narrowed, update } = hints.find(bound);
+  expect(narrowed).toBeUndefined();
   const row = (age: number): EventPageRow => ['id', new Date(NOW - age).toISOString(), '1', '', ''];
-  remember([row(1)]);
-  expect(edges.of(bound).near).toBeUndefined();
-  remember([row(1), row(2)]);
-  expect(edges.of(bound).near).toEqual({ ...bound, fromMs: NOW - 2 });
-  // Less than a page is left: it is not looked for there again.
-  edges.of(bound).remember([row(1)]);
-  expect(edges.of(bound).near).toBeUndefined();
+  update([row(1)]);
+  expect(hints.find(bound).narrowed).toBeUndefined();
+  update([row(1), row(2)]);
+  expect(hints.find(bound).narrowed).toEqual({ ...bound, fromMs: NOW - 2 });
+  // Less than a page is left in the narrowed range: the hint is deleted.
+  hints.find(bound).update([row(1)]);
+  expect(hints.find(bound).narrowed).toBeUndefined();
 });
 
-it('of busy links is read in the order of time where it was found, too', async () => {
-  const pageEdges = createPageEdges();
+it('of busy links is read in the order of time with a hint, too', async () => {
+  const firstPageHints = createFirstPageHints();
   const linkId = [1n, 2n].map((number) => formatResourceId('link', number)).join(',');
   const parsed = parse(eventsQuerySchema.parse({ interval: 'all', limit: '1', linkId }), NOW, undefined);
   const bound = bind(parsed, { workspaceId: formatResourceId('workspace', 1n), programId: null });
-  pageEdges.of(bound).remember([['id', new Date(NOW - 1).toISOString(), '1', '', '']]);
+  firstPageHints.find(bound).update([['id', new Date(NOW - 1).toISOString(), '1', '', '']]);
   const read: CompiledQuery[] = [];
   const reads = {
     eventsExpire: false,
-    pageEdges,
+    firstPageHints,
     run: async (query: CompiledQuery) => {
       read.push(query);
       return [['id', new Date(NOW).toISOString(), '1', '', '']];
@@ -67,7 +67,7 @@ it('of busy links is read in the order of time where it was found, too', async (
   expect(read[0]?.sql).toContain('timestamp >=');
 });
 
-it('asked again it has what was stored since, wherever that lies', async () => {
+it('has new events when it is requested again, wherever they are in the list', async () => {
   const { link, clicks, page } = await aList();
   await clicks(link, [10, 20, 30, 40]);
   expect(await page()).toEqual([10, 20, 30]);
@@ -80,7 +80,7 @@ it('asked again it has what was stored since, wherever that lies', async () => {
   expect(await page({ sortOrder: 'asc' })).toEqual([90, 60, 40]);
 });
 
-it('asked again after a link was removed it is filled from what lies before', async () => {
+it('is filled from older events when a link was removed', async () => {
   const { workspace, link, other, clicks, page } = await aList();
   await clicks(link, [10, 30]);
   await clicks(other, [20, 40, 50, 60]);
@@ -90,7 +90,7 @@ it('asked again after a link was removed it is filled from what lies before', as
   expect(await page()).toEqual([20, 40, 50]);
 });
 
-it('asked again for another range it is the page of that range', async () => {
+it('is correct for another range', async () => {
   const { link, clicks, page } = await aList();
   await clicks(link, [10, 20, 30, 40, 50, 60]);
   const at = (age: number) => new Date(NOW - age * 60_000).toISOString();
@@ -102,7 +102,7 @@ it('asked again for another range it is the page of that range', async () => {
   expect(await page({ limit: '5' })).toEqual([10, 20, 30, 40, 50]);
 });
 
-it('asked again later it goes on with the clock', async () => {
+it('moves with the clock for a relative range', async () => {
   const { link, clicks, page } = await aList();
   await clicks(link, [23 * 60 + 50, 23 * 60 + 55, 23 * 60 + 58, 1]);
   expect(await page({ interval: '24h' })).toEqual([1, 23 * 60 + 50, 23 * 60 + 55]);

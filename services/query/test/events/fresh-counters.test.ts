@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { countersOf, shownOf } from '../../src/events/fresh-counters.js';
 import { aWorkspace, MINUTE_MS, NOW, startQuery, type TestQuery, type TestWorkspace } from '../test-query.js';
 
-/** Counters of one link that a read finds one higher each time. */
+/** A counter of one link that is one higher at each read. */
 function aCounter(first: number) {
   let value = first;
   const reads: string[] = [];
@@ -23,37 +23,37 @@ function page(events: number, ageMs: number) {
 }
 
 describe('counters of a page', () => {
-  test('of old events are what was read, however early', async () => {
+  test('of old events may be prefetched', async () => {
     const { reads, parts } = aCounter(3);
     expect(await countersOf(parts, page(3, 2 * MINUTE_MS))).toEqual(new Map([['link', 3]]));
     expect(reads).toEqual(['page']);
   });
 
-  test('of old events that were stored just now are read until they count what the page shows', async () => {
+  test('of old events that were just inserted are read until they include the events of the page', async () => {
     const { reads, parts } = aCounter(1);
     expect(await countersOf(parts, page(3, 2 * MINUTE_MS))).toEqual(new Map([['link', 3]]));
     expect(reads).toEqual(['page', 'again', 'again']);
   });
 
-  test('of young events are read after the rows, and again until they count what the page shows', async () => {
+  test('of young events are read after the rows, and again until they include the events of the page', async () => {
     const { reads, parts } = aCounter(1);
     expect(await countersOf(parts, page(3, 1000))).toEqual(new Map([['link', 3]]));
     expect(reads).toEqual(['page, late', 'again', 'again']);
   });
 
-  test('are waited for no longer than a second, slow reads included', async () => {
+  test('are waited for at most a second, slow reads included', async () => {
     const { reads, parts } = aCounter(1);
     const read = async (ids: readonly string[]) => {
       await delay(300);
       return parts.read(ids);
     };
     await countersOf({ ...parts, read, counts: () => false }, page(1, 0));
-    // The last of them began within the second.
+    // The last read began within the second.
     expect(reads.length - 1).toBeLessThanOrEqual(4);
   });
 });
 
-describe('GET /events while events are stored', () => {
+describe('GET /events while events are inserted', () => {
   let query: TestQuery;
   let workspace: TestWorkspace;
   beforeAll(async () => {
@@ -62,7 +62,7 @@ describe('GET /events while events are stored', () => {
   });
   afterAll(() => query.close());
 
-  test('no page shows more events of a link than the link has, nor a newer one than its last', async () => {
+  test('no page has more events of a link than the counter of the link, nor a newer one than its last click', async () => {
     const link = await workspace.aLink({ key: 'fresh' });
     for (let count = 1; count <= 30; count++) {
       const stored = workspace.store({ clicks: [workspace.click(link, 0)] });
@@ -79,7 +79,7 @@ describe('GET /events while events are stored', () => {
     }
   });
 
-  test('a link with an event of the last minute on the page has its counters of the moment, announced or not', async () => {
+  test('a link with an event of the last minute on the page has current counters, even without an invalidation', async () => {
     await waitFor(query.catalog.isSubscribed, { what: 'the catalog to hear' });
     const link = await workspace.aLink({ key: 'young' });
     const customer = await workspace.aCustomer({ externalId: 'young' });

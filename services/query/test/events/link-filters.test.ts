@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => query.close());
 
-/** Parameters, and which events they let through. */
+/** Parameters, and the events that match. */
 const FAMILIES: Record<string, readonly (readonly [string, string])[]> = {
   linkId: [
     ['linkId={shop}', 'shop'],
@@ -141,7 +141,7 @@ test.each(Object.entries(FAMILIES))('%s', async (_name, answers) => {
   await expectAnswers(world, answers);
 });
 
-test('leads and sales are filtered by their link as clicks are', async () => {
+test('leads and sales are filtered by their link, like clicks', async () => {
   await expectAnswers(world, [
     ['event=leads&groupId={silver}', 'blog'],
     ['event=leads&partnerTagId=-{video}', 'shop'],
@@ -150,7 +150,7 @@ test('leads and sales are filtered by their link as clicks are', async () => {
   ]);
 });
 
-test('it is the link as it is now that counts', async () => {
+test('filters apply to the current state of the link', async () => {
   const other = await aFilterWorld(query);
   const { workspace, names } = other;
   await query.catalog.links.update(workspace.id, names.blog!, (link) => ({ ...link, tagIds: [], tenantId: 'moved' }));
@@ -168,7 +168,7 @@ describe('a folder', () => {
     return new TestWorkspace(query, workspace.id, token, workspace.host);
   };
 
-  test('without access for members is forbidden to all but owners, kept or left out', async () => {
+  test('without access for members is forbidden to all but owners, included or excluded', async () => {
     const member = await asRole('member');
     for (const sign of ['', '-']) {
       const answer = await member.events({ folderId: `${sign}${world.names.secret}` });
@@ -177,7 +177,7 @@ describe('a folder', () => {
     }
   });
 
-  test('of another workspace is not there', async () => {
+  test('of another workspace is not found', async () => {
     const other = await aWorkspace(query);
     const folder = await query.catalog.folders.create(other.id, { name: 'Spring' });
     expect((await other.events({ folderId: folder.id })).status).toBe(200);

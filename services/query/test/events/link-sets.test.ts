@@ -10,7 +10,7 @@ import { aWorkspace, startQuery } from '../test-query.js';
 
 const QUERY = { sql: 'SELECT id FROM links WHERE tenant_id = {p0:String}', params: { p0: 'a' }, settings: {} };
 
-/** Sets whose reads find one link more each time. */
+/** Link sets whose reads find one more link each time. */
 function aCache() {
   let nowMs = 0;
   let reads = 0;
@@ -42,7 +42,7 @@ const change = (table: string, workspaceId = 'ws') => ({
   counted: [],
 });
 
-test('a set is read once, of each workspace and value its own', async () => {
+test('a set is read once, by workspace and filter value', async () => {
   const { links } = aCache();
   expect([await links(), await links()]).toEqual([1, 1]);
   expect(await links('other')).toBe(2);
@@ -50,7 +50,7 @@ test('a set is read once, of each workspace and value its own', async () => {
   expect(await links()).toBe(1);
 });
 
-test('a set that may be large is read the second time that it is needed', async () => {
+test('a set that is not eager is read at the second request', async () => {
   const { links, sets, pass } = aCache();
   const large = () => links('ws', QUERY, false);
   expect([await large(), await large(), await large()]).toEqual([undefined, 1, 1]);
@@ -72,7 +72,7 @@ test.each([LINKS_TABLE, PARTNERS_TABLE])(
   },
 );
 
-test('a set that was read from before a change is not cached', async () => {
+test('a read that began before a change is not cached', async () => {
   const { links, sets, found } = aCache();
   let answer = (_set: ReturnType<typeof found>) => {};
   const read = () => new Promise<ReturnType<typeof found>>((resolve) => (answer = resolve));
@@ -83,7 +83,7 @@ test('a set that was read from before a change is not cached', async () => {
   expect(await links()).toBe(1);
 });
 
-test('nothing is used when changes may have been missed, nor for more than ten seconds', async () => {
+test('sets are cached for ten seconds, and cleared after a gap in the changes', async () => {
   const { links, sets, pass } = aCache();
   await links();
   sets.onGap();
@@ -94,7 +94,7 @@ test('nothing is used when changes may have been missed, nor for more than ten s
   expect(await links()).toBe(3);
 });
 
-test('nothing is cached while changes are not received', async () => {
+test('nothing is cached without a subscription to changes', async () => {
   const { links, subscribe } = aCache();
   const large = () => links('ws', QUERY, false);
   await links();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { aWorkspace, MINUTE_MS, NOW, startQuery, type TestQuery, type TestWorkspace } from '../test-query.js';
 
-/** When the clicks of the test were, by name; now is Saturday, 14:30:00.250 in UTC. */
+/** Times of the clicks, by name. The current time is Saturday, 14:30:00.250 in UTC. */
 const TIMES = {
   tomorrow: '2026-11-22T00:00:00.000Z',
   evening: '2026-11-21T23:59:59.999Z',
@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => query.close());
 
-/** Names from the newest to the oldest. */
+/** Names of the listed clicks, newest first. */
 const between = (newest: keyof typeof TIMES, oldest: keyof typeof TIMES) =>
   NAMES.slice(NAMES.indexOf(newest), NAMES.indexOf(oldest) + 1).join(' ');
 
@@ -96,7 +96,7 @@ test.each([
   'start=2026-11-21&end=soon',
   'interval=2w',
   'interval=',
-])('GET /events?%s is refused by name', async (parameters) => {
+])('GET /events?%s is refused with the name of the parameter', async (parameters) => {
   const { status, body } = await workspace.events(parameters);
   const name = /end=soon/.test(parameters) ? 'end' : parameters.split('=')[0];
   expect([status, body.error.code]).toEqual([422, 'unprocessable_entity']);

@@ -36,7 +36,7 @@ test.each([
   [`city=${'a,'.repeat(1001)}`, 422],
   [`query=${encodeURIComponent("metadata['a']=='b'")}`, 422],
   [`query=${'x'.repeat(10_001)}`, 422],
-])('GET /events?%.40s answers %i and names the parameter', async (parameters, status) => {
+])('GET /events?%.40s gives %i with the name of the parameter', async (parameters, status) => {
   const answer = await workspace.events(parameters);
   const code = status === 400 ? 'bad_request' : 'unprocessable_entity';
   expect(answer).toMatchObject({ status, body: { error: { code } } });
@@ -51,26 +51,26 @@ test.each(['timezone=Nowhere/Land', 'city=', 'country=-', 'workspaceId=ws_other'
   },
 );
 
-test('a filter of 10,000 characters in any script is answered', async () => {
+test('a filter of 10,000 characters in any script is accepted', async () => {
   expect((await workspace.events({ city: '東'.repeat(10_000) })).status).toBe(200);
   expect((await workspace.events({ city: "\\'".repeat(5_000) })).status).toBe(200);
 });
 
-describe('who may ask', () => {
-  test('a plan below Business is refused before its parameters are looked at', async () => {
+describe('access', () => {
+  test('a plan below Business is refused before its parameters are validated', async () => {
     const pro = await aWorkspace(query, 'pro');
     expect(await pro.events('limit=abc')).toMatchObject({ status: 403, body: { error: { code: 'forbidden' } } });
     expect((await (await aWorkspace(query, 'business')).events()).status).toBe(200);
   });
 
-  test('a key needs analytics.read', async () => {
+  test('a key needs the scope analytics.read', async () => {
     const answer = await (await withScopes(workspace, ['links.read'])).events();
     expect(answer).toMatchObject({ status: 403, body: { error: { code: 'forbidden' } } });
     expect(answer.body.error.message).toContain('analytics.read');
     expect((await (await withScopes(workspace, ['apis.read'])).events()).status).toBe(200);
   });
 
-  test('no key is 401, and the answer of every key tells its limit', async () => {
+  test('a request without a key gives 401, and responses have rate limit headers', async () => {
     expect((await query.app.inject('/events')).statusCode).toBe(401);
     const fresh = await aWorkspace(query, 'business');
     await query.catalog.workspaces.update(fresh.id, { analyticsPerSecond: null });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { aWorkspace, NOW, startQuery } from '../test-query.js';
 
-test('where events expire, what a link ever had is not told as what there is', async () => {
+test('with retention, analytics counts the stored events and not the totals of links', async () => {
   const query = await startQuery(() => NOW, { eventsExpire: true });
   try {
     const workspace = await aWorkspace(query);

@@ -57,14 +57,14 @@ test('the dub SDK, unchanged, reads events of every kind', async () => {
   expect(sales).toMatchObject([{ event: 'sale', saleAmount: 2900, sale: { invoiceId: 'INV_1' } }]);
 });
 
-test('what the SDK always sends does not hide the order and page that its caller asks for', async () => {
+test('parameters that the SDK always sends do not override the order and page of the caller', async () => {
   const ascending = await dub.events.list({ sortOrder: 'asc', limit: 1 });
   expect(ascending).toMatchObject([{ link: { key: 'plain' } }]);
   expect(await dub.events.list({ sortOrder: 'asc', limit: 1, page: 2 })).toMatchObject([{ link: { key: 'rich' } }]);
   expect(await dub.events.list({ sortOrder: 'asc', page: 3 })).toEqual([]);
 });
 
-test('filters of the SDK arrive', async () => {
+test('filters of the SDK are applied', async () => {
   expect(await dub.events.list({ trigger: 'qr', interval: 'all', timezone: 'Asia/Kolkata' })).toHaveLength(1);
   expect(await dub.events.list({ externalId: 'ext_rich' })).toHaveLength(1);
   expect(await dub.events.list({ domain: workspace.host, key: 'plain' })).toHaveLength(1);
@@ -72,7 +72,7 @@ test('filters of the SDK arrive', async () => {
   expect(await dub.events.list({ event: 'sales', saleType: 'recurring' })).toEqual([]);
 });
 
-test('refusals are the typed errors of the SDK', async () => {
+test('error responses are the typed errors of the SDK', async () => {
   await expect(dub.events.list({ externalId: 'ext_none' })).rejects.toBeInstanceOf(errors.NotFound);
   await expect(dub.events.list({ start: 'whenever' })).rejects.toBeInstanceOf(errors.UnprocessableEntity);
   await expect(dub.events.list({ key: 'x' })).rejects.toBeInstanceOf(errors.BadRequest);

@@ -9,27 +9,27 @@ import {
   timeseriesOf,
 } from '@waymark/event-query';
 
-/** Groupings by something that has an id. */
+/** Groupings by a resource, such as links or tags. */
 type EntityGrouping = Exclude<BoundAnalytics['grouping'], EventGrouping | 'count' | 'timeseries'>;
 
-/** Where the things of a grouping come from, and what a row says of one. */
+/** How to load the resources of a grouping, and which of their fields a response row has. */
 interface Entity<Found> {
   readonly kind: ResourceKind;
   readonly getMany: (workspaceId: string, ids: readonly string[]) => Promise<ReadonlyMap<string, Found>>;
   readonly fields: (found: Found) => Readonly<Record<string, unknown>>;
 }
 
-/** What a row of `top_links` says of a link. */
+/** The fields of a link in a row of `top_links`. */
 export function linkFields(link: LinkRecord) {
   const { id, domain, key, url, title, comments, folderId, partnerId, createdAt } = link;
   const shortLink = shortLinkOf(domain, key);
   return { link: id, id, domain, key, shortLink, url, title, comments, folderId, partnerId, createdAt };
 }
 
-type Answering = (workspaceId: string, groups: readonly CountedGroup[]) => Promise<object[]>;
+type RowBuilder = (workspaceId: string, groups: readonly CountedGroup[]) => Promise<object[]>;
 
-/** What was removed since it was counted is left out. */
-function answering<Found>({ kind, getMany, fields }: Entity<Found>): Answering {
+/** Leaves out resources that were removed after the query counted them. */
+function rowBuilder<Found>({ kind, getMany, fields }: Entity<Found>): RowBuilder {
   return async (workspaceId, groups) => {
     const ids = groups.map(({ key: [number = ''] }) => formatResourceId(kind, number));
     const found = await getMany(workspaceId, ids);
@@ -40,25 +40,25 @@ function answering<Found>({ kind, getMany, fields }: Entity<Found>): Answering {
   };
 }
 
-function entities(catalog: Catalog): Readonly<Record<EntityGrouping, Answering>> {
+function rowBuilders(catalog: Catalog): Readonly<Record<EntityGrouping, RowBuilder>> {
   const { links, folders, tags, partners, groups, partnerTags } = catalog;
   return {
-    top_links: answering({
+    top_links: rowBuilder({
       kind: 'link',
       getMany: links.getMany,
       fields: linkFields,
     }),
-    top_folders: answering({
+    top_folders: rowBuilder({
       kind: 'folder',
       getMany: folders.getMany,
       fields: ({ id, name, accessLevel }) => ({ folderId: id, folder: { id, name, accessLevel } }),
     }),
-    top_link_tags: answering({
+    top_link_tags: rowBuilder({
       kind: 'tag',
       getMany: tags.getMany,
       fields: ({ id, name, color }) => ({ tagId: id, tag: { id, name, color } }),
     }),
-    top_partners: answering({
+    top_partners: rowBuilder({
       kind: 'partner',
       getMany: partners.getMany,
       fields: ({ id, name, email, image, country }) => ({
@@ -66,12 +66,12 @@ function entities(catalog: Catalog): Readonly<Record<EntityGrouping, Answering>>
         partner: { id, name, email, image, payoutsEnabledAt: null, country },
       }),
     }),
-    top_groups: answering({
+    top_groups: rowBuilder({
       kind: 'partnerGroup',
       getMany: groups.getMany,
       fields: ({ id, name, slug, color }) => ({ groupId: id, group: { id, name, slug, color } }),
     }),
-    top_partner_tags: answering({
+    top_partner_tags: rowBuilder({
       kind: 'partnerTag',
       getMany: partnerTags.getMany,
       fields: ({ id, name }) => ({ partnerTagId: id, partnerTag: { id, name } }),
@@ -79,19 +79,19 @@ function entities(catalog: Catalog): Readonly<Record<EntityGrouping, Answering>>
   };
 }
 
-/** Makes the body of an answer from its groups. */
-export type AnswerBody = (
+/** Builds the response body from the groups of the query result. */
+export type ResponseBody = (
   workspaceId: string,
   request: BoundAnalytics,
   groups: readonly CountedGroup[],
 ) => Promise<object>;
 
-export function createAnswerBody(catalog: Catalog): AnswerBody {
-  const answerOf = entities(catalog);
+export function createResponseBody(catalog: Catalog): ResponseBody {
+  const builders = rowBuilders(catalog);
   return async (workspaceId, { grouping, timeline }, groups) => {
     if (timeline !== undefined) return timeseriesOf(timeline, groups);
     if (grouping === 'count' || grouping === 'timeseries') return countOf(groups);
-    if (!(grouping in GROUP_FIELDS)) return answerOf[grouping as EntityGrouping](workspaceId, groups);
+    if (!(grouping in GROUP_FIELDS)) return builders[grouping as EntityGrouping](workspaceId, groups);
     const fieldsOf = GROUP_FIELDS[grouping as EventGrouping];
     return groups.map(({ key, numbers }) => ({ ...fieldsOf(key), ...numbers }));
   };

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => query.close());
 
-/** The service with a ClickHouse that takes queries and never answers them. */
+/** Starts the service with a ClickHouse that accepts queries and never responds. */
 async function startWithSilentClickHouse() {
   const silent = createServer();
   const redis = await startRedis();
@@ -45,14 +45,14 @@ async function startWithSilentClickHouse() {
   return { silent, port: (app.server.address() as AddressInfo).port };
 }
 
-test.each(['/events', '/analytics'])('the queries of a caller of %s that hangs up are ended', async (path) => {
+test.each(['/events', '/analytics'])('queries of %s are cancelled when the client disconnects', async (path) => {
   const workspace = await aWorkspace(query);
   const { silent, port } = await startWithSilentClickHouse();
-  const caller = connect(port, '127.0.0.1');
-  caller.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${workspace.token}\r\n\r\n`);
-  const [asked] = (await once(silent, 'request')) as [IncomingMessage];
-  const ended = once(asked.socket, 'close');
-  caller.destroy();
+  const connection = connect(port, '127.0.0.1');
+  connection.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${workspace.token}\r\n\r\n`);
+  const [received] = (await once(silent, 'request')) as [IncomingMessage];
+  const ended = once(received.socket, 'close');
+  connection.destroy();
   await ended;
-  expect(asked.socket.destroyed).toBe(true);
+  expect(received.socket.destroyed).toBe(true);
 });

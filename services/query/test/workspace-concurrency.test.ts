@@ -6,13 +6,13 @@ import { startRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventRoutes } from '../src/events/route.js';
-import { createInTurn } from '../src/in-turn.js';
 import { createPlanCache } from '../src/plan-cache.js';
+import { createRunReads } from '../src/workspace-concurrency.js';
 import { aWorkspace, DOC_BASE, startQuery, type TestQuery, type TestWorkspace } from './test-query.js';
 
-// The route of events beside one whose reads take as long as a test wants: both go through the same queue.
+// The events route next to test routes with slow queries: all share the same concurrency limits.
 
-/** Two seconds, of which the engine works not one. */
+/** Takes two seconds without using CPU. */
 const SLOW = 'SELECT sum(sleepEachRow(0.2)) FROM numbers(10) SETTINGS max_block_size = 1';
 const ENDLESS = 'SELECT sum(cityHash64(number)) FROM numbers(10000000000000)';
 
@@ -30,7 +30,7 @@ beforeAll(async () => {
   const rateLimiter = createRateLimiter(client, { instanceKey: Buffer.alloc(32) });
   const clickhouse = query.database.client;
   const now = Date.now;
-  const inTurn = createInTurn({ clickhouse, planCache: createPlanCache(now, () => true) });
+  const runReads = createRunReads({ clickhouse, planCache: createPlanCache(now, () => true) });
   app = createApp({
     logger: createLogger({ name: 'test', level: 'silent' }),
     docBase: DOC_BASE,
@@ -38,7 +38,7 @@ beforeAll(async () => {
   });
   app.register(authPlugin, { catalog: query.catalog, rateLimiter });
   app.register(async (routes) => {
-    await eventRoutes(routes as App, { catalog: query.catalog, inTurn, now });
+    await eventRoutes(routes as App, { catalog: query.catalog, runReads, now });
     for (const [path, sql] of [
       ['/slow', SLOW],
       ['/endless', ENDLESS],
@@ -47,7 +47,7 @@ beforeAll(async () => {
       const settings = { max_execution_time: 60, log_comment: 'test' };
       const onRequest = (routes as App).authenticate({ permission: 'analytics.read', bucket: 'analytics' });
       routes.get(path, { onRequest }, async (request, reply) => {
-        const rows = await inTurn(request, reply, (reads) => reads.run({ sql, params: {}, settings }));
+        const rows = await runReads(request, reply, (reads) => reads.run({ sql, params: {}, settings }));
         if (path === '/slow') slowEnded += 1;
         return rows;
       });
@@ -77,12 +77,12 @@ async function runningEndless(): Promise<number> {
   return Number(row?.[0]);
 }
 
-test('two hundred heavy reads of one workspace hold up no page of another', async () => {
+test('two hundred slow reads of one workspace do not delay pages of another', async () => {
   const answers = Array.from({ length: 200 }, () => ask('/slow', heavy));
   await waitFor(() => slowEnded > 0, { what: 'heavy reads to be under way' });
   const before = slowEnded;
   for (let page = 0; page < 5; page++) expect((await ask('/events', light)).statusCode).toBe(200);
-  // A round of heavy reads is four; the pages waited for less than one.
+  // Four slow reads run at a time; the pages waited for less than one round of them.
   expect(slowEnded - before).toBeLessThanOrEqual(4);
   const statuses = (await Promise.all(answers)).map(({ statusCode }) => statusCode);
   expect([...new Set(statuses)].sort()).toEqual([200, 429]);
@@ -91,7 +91,7 @@ test('two hundred heavy reads of one workspace hold up no page of another', asyn
   expect(refused?.json()).toMatchObject({ error: { code: 'rate_limit_exceeded' } });
 });
 
-test('reads of callers that hang up end in the engine, and their places are free again', async () => {
+test('queries of clients that disconnect are cancelled in the engine, and release their slots', async () => {
   const { port } = app.server.address() as AddressInfo;
   const callers = Array.from({ length: 12 }, () => {
     const socket = connect(port, '127.0.0.1');
@@ -105,7 +105,7 @@ test('reads of callers that hang up end in the engine, and their places are free
   expect(answers.map(({ statusCode }) => statusCode)).toEqual(Array(12).fill(200));
 });
 
-test('the logs of ClickHouse tell the endpoint and the request', async () => {
+test('the query log of ClickHouse has the endpoint and the request', async () => {
   const answer = await ask('/comment', light, { 'x-request-id': 'req-42' });
   expect(answer.json()).toEqual([[`GET /comment workspace ${light.id} request req-42 reads test`]]);
 });
