@@ -29,16 +29,19 @@ const AGGREGATES: Readonly<Record<EventKind, Partial<Record<Measure, Aggregate>>
 export interface ReadContext {
   readonly rule: GroupingRule;
   readonly measures: readonly Measure[];
+  /** Bucket starts of a time series, as a query parameter. */
   readonly starts: Value | undefined;
   readonly stats: AnalyticsStats;
 }
 
+/** The keys to group by: the bucket of a time series, or the columns of the grouping. */
 function keysOf({ rule, starts }: ReadContext, column: 'timestamp' | 'slot'): GroupKey[] {
   if (starts !== undefined) return [{ type: 'bucket', column, starts }];
   return rule.columns.map((name) => ({ type: 'column', column: name }));
 }
 
-function rawRead(context: ReadContext, bound: BoundFilters, bounds: Bounds): GroupedRead {
+/** Counts the events in the bounds from the event table. */
+function eventTableRead(context: ReadContext, bound: BoundFilters, bounds: Bounds): GroupedRead {
   const where = [...happenedWithin(bounds), ...bound.conditions, ...linkConditions(bound, context.stats)];
   return {
     read: { table: TABLES[bound.kind], isFinal: false, workspace: bound.workspace, where },
@@ -58,8 +61,8 @@ function rollUpWhere(bound: BoundFilters, rollUp: RollUp, stats: AnalyticsStats)
 }
 
 /** Reads several event kinds from a rollup at once. Their filters are the same: a rollup only supports filters that all kinds share. */
-function rollUpRead(context: ReadContext, bounds: readonly BoundFilters[], rollUp: RollUp): GroupedRead[] {
-  const [bound, ...others] = bounds;
+function rollUpRead(context: ReadContext, kinds: readonly BoundFilters[], rollUp: RollUp): GroupedRead[] {
+  const [bound, ...others] = kinds;
   if (bound === undefined) return [];
   // Rollup rows have the numbers of all kinds: exclude rows with none of this kind, which would give groups of zeros.
   const hasAny: Condition = {
@@ -70,7 +73,7 @@ function rollUpRead(context: ReadContext, bounds: readonly BoundFilters[], rollU
   };
   const needsAny = others.length === 0 && rollUp.table === 'link_totals';
   const where = [...(needsAny ? [hasAny] : []), ...rollUpWhere(bound, rollUp, context.stats)];
-  const isMeasured = (measure: Measure) => bounds.some(({ kind }) => AGGREGATES[kind][measure] !== undefined);
+  const isMeasured = (measure: Measure) => kinds.some(({ kind }) => AGGREGATES[kind][measure] !== undefined);
   return [
     {
       read: { table: rollUp.table, isFinal: false, workspace: bound.workspace, where },
@@ -87,7 +90,7 @@ function rollUpRead(context: ReadContext, bounds: readonly BoundFilters[], rollU
 function removedRead(context: ReadContext, bound: BoundFilters, bounds: Bounds): GroupedRead[] {
   const ofRemoved = isOfRemovedLinks(bound, context.stats);
   if (ofRemoved === undefined) return [];
-  const raw = rawRead(context, bound, bounds);
+  const raw = eventTableRead(context, bound, bounds);
   const where = [...happenedWithin(bounds), ofRemoved];
   // `links: 0` selects the projection by link: removed links have few of all events, or the rollup would not have been chosen.
   return [{ ...raw, read: { ...raw.read, where }, links: 0, isSubtracted: true }];
@@ -97,8 +100,8 @@ function removedRead(context: ReadContext, bound: BoundFilters, bounds: Bounds):
 function eventReads(context: ReadContext, bound: BoundFilters, coverage: Coverage): GroupedRead[] {
   const { rollUp, added, subtracted } = coverage;
   return [
-    ...added.map((bounds) => rawRead(context, bound, bounds)),
-    ...subtracted.map((bounds) => ({ ...rawRead(context, bound, bounds), isSubtracted: true })),
+    ...added.map((bounds) => eventTableRead(context, bound, bounds)),
+    ...subtracted.map((bounds) => ({ ...eventTableRead(context, bound, bounds), isSubtracted: true })),
     ...(rollUp?.table === 'workspace_slots' ? removedRead(context, bound, rollUp) : []),
   ];
 }
@@ -108,17 +111,17 @@ export function readsOf(request: BoundAnalytics, context: ReadContext): GroupedR
   const covered = request.reads
     .filter(({ isEmpty }) => !isEmpty)
     .map((bound) => ({ bound, coverage: coverageOf(request, bound, context.stats) }));
-  const rollUp = covered.flatMap(({ bound, coverage }) =>
+  const rollUps = covered.flatMap(({ bound, coverage }) =>
     coverage.rollUp === undefined ? [] : { bound, rollUp: coverage.rollUp },
   );
-  const [first] = rollUp;
-  const isShared = first !== undefined && rollUp.length === covered.length;
+  const [first] = rollUps;
+  const isShared = first !== undefined && rollUps.length === covered.length;
   const rollUpReads = isShared
     ? rollUpRead(
         context,
-        rollUp.map(({ bound }) => bound),
+        rollUps.map(({ bound }) => bound),
         first.rollUp,
       )
-    : rollUp.flatMap((one) => rollUpRead(context, [one.bound], one.rollUp));
+    : rollUps.flatMap((one) => rollUpRead(context, [one.bound], one.rollUp));
   return [...rollUpReads, ...covered.flatMap(({ bound, coverage }) => eventReads(context, bound, coverage))];
 }

@@ -6,7 +6,7 @@ import { not, notInRead } from '../sql/conditions.js';
 import type { Condition, TableRead } from '../sql/sql-nodes.js';
 import { eventFilterConditions } from './event-filters.js';
 import type { FilterConditions } from './filter-conditions.js';
-import { inNoHiddenFolder, linkFilterConditions, linkSets, removedLinks } from './link-filters.js';
+import { linkFilterConditions, linkSets, notInHiddenFolder, removedLinks } from './link-filters.js';
 import { numbersOf } from './matchers.js';
 
 /** The workspace of the request, and the ids that had to be looked up for it. */
@@ -90,12 +90,12 @@ export function bindFilters(parsed: ParsedFilters, scope: BindScope): BoundFilte
   const eventScope = { kind, workspace, customerId: scope.customerId };
   const listed = listedLinks({ ...parsed, filters }, scope.linkId);
   const among = idIn('id', listed);
-  const linkConditionsByFilter = filters.flatMap(
+  const linkFilters = filters.flatMap(
     (filter) => linkFilterConditions(filter, { workspace, ownProgramId: scope.programId }) ?? [],
   );
   const sets = linkSets(
     workspace,
-    scope.hidesFolders ? [...linkConditionsByFilter, inNoHiddenFolder(workspace)] : linkConditionsByFilter,
+    scope.hidesFolders ? [...linkFilters, notInHiddenFolder(workspace)] : linkFilters,
     among,
   );
   const conditions = [

@@ -70,7 +70,7 @@ export function linkFilterConditions(
 }
 
 /** Excludes links in folders that only owners may see. */
-export function inNoHiddenFolder(workspace: bigint): FilterConditions {
+export function notInHiddenFolder(workspace: bigint): FilterConditions {
   const isHidden: Condition = {
     type: 'compare',
     column: 'access_level',
@@ -102,11 +102,11 @@ export interface LinkSets {
  */
 export function linkSets(
   workspace: bigint,
-  demands: readonly FilterConditions[],
+  filters: readonly FilterConditions[],
   among: readonly Condition[],
 ): LinkSets {
-  const include = demands.flatMap((demand) => demand.include ?? []);
-  const exclude = anyOf(demands.flatMap((demand) => demand.exclude ?? []));
+  const include = filters.flatMap((filter) => filter.include ?? []);
+  const exclude = anyOf(filters.flatMap((filter) => filter.exclude ?? []));
   const read = (where: readonly Condition[]): TableRead => ({
     table: 'links',
     isFinal: true,
@@ -122,7 +122,7 @@ export function linkSets(
     allowed: read(exclude === undefined ? include : [...include, not(exclude)]),
     refused: undefined,
     isNone,
-    isSelective: demands.some((demand) => demand.include !== undefined && demand.isSelective === true),
+    isSelective: filters.some((filter) => filter.include !== undefined && filter.isSelective === true),
   };
 }
 

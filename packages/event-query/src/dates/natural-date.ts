@@ -26,11 +26,13 @@ function parsePeriodEdge(phrase: string, context: DateContext): ParsedDate | und
   return { type: 'instant', ms: edge === 'end' ? lastInstant(whole, context.zone) : firstInstant(whole, context.zone) };
 }
 
+/** Parses a period or a relative date. */
 function parseDays(phrase: string, context: DateContext): ParsedDate | undefined {
   const days = parsePeriod(phrase, { nearest: context.nearest, nowMs: context.zone.toLocal(context.nowMs) });
   return days === undefined ? parseRelativeDate(phrase, context) : { type: 'days', ...days };
 }
 
+/** Parses a single day with a time of day. */
 function parseTimed(phrase: string, context: DateContext): ParsedDate | undefined {
   const timed = splitTime(phrase);
   if (timed === undefined) return undefined;
@@ -42,6 +44,7 @@ function parseTimed(phrase: string, context: DateContext): ParsedDate | undefine
   return { type: 'instant', ms: usesContextZone ? context.zone.toInstant(wallMs) : wallMs - offsetMinutes * 60_000 };
 }
 
+/** Tries the forms in order, the library last. */
 function parsePhrase(phrase: string, context: DateContext): ParsedDate | undefined {
   if (phrase === 'now') return { type: 'instant', ms: context.nowMs };
   const read = parsePeriodEdge(phrase, context) ?? parseDays(phrase, context) ?? parseTimed(phrase, context);

@@ -77,7 +77,7 @@ export function planPartialSlotCount(bound: BoundRequest, stats: PlannerStats): 
  * Finds the slot in which a far page without filters begins; undefined when the page has filters or begins before the first
  * whole slot.
  *
- * @param head the result to {@link planPartialSlotCount}
+ * @param head the result of {@link planPartialSlotCount}
  */
 export function planStartSlot(bound: BoundRequest, stats: PlannerStats, head: bigint): StartSlotPlan | undefined {
   const { kind, workspace, page } = bound;

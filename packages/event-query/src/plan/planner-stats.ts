@@ -107,7 +107,7 @@ export function planEventCount(bound: BoundFilters): StatsPlan {
  * Whether a page certainly has no rows. Decides for far pages only: near the first page the count may be too low, because an
  * insert reaches the rollup slightly later than the event table.
  *
- * @param events the result to {@link planRangeCount}
+ * @param events the result of {@link planRangeCount}
  */
 export function isBeyondEnd(bound: BoundRequest, events: number): boolean {
   return isFarPage(bound) && bound.page.offset >= BigInt(events);
@@ -121,7 +121,7 @@ function mayNeedAllowedLinks({ isEmpty, allowedLinks, listedLinks }: BoundFilter
 /**
  * Lists the links that pass the filters on links, up to a limit.
  *
- * @param events the result to {@link planTotalCount}
+ * @param events the result of {@link planTotalCount}
  */
 export function planAllowedLinks(bound: BoundFilters, events: number): StatsPlan | undefined {
   const { kind, allowedLinks } = bound;
