@@ -34,10 +34,10 @@ const compose = parse(text, { merge: true }) as {
 const services = Object.entries(compose.services);
 const ours = services.filter(([, { build }]) => build !== undefined);
 
-/** The schema of the specification, with what came after the packaged one. */
+/** The schema of the Compose specification, with additions that the packaged version lacks. */
 function currentSchema() {
   const schema = JSON.parse(JSON.stringify(composeSchema));
-  // Drafts name the identifier of a schema in two ways; this one uses both, and nothing refers to either.
+  // The schema has both forms of the identifier of its draft, which the validator refuses; nothing refers to them.
   const withoutIds = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return;
     for (const name of ['id', '$schema'])
@@ -53,7 +53,7 @@ function currentSchema() {
 }
 
 describe('docker-compose.yml', () => {
-  it('fits the schema of the compose specification, which finds a misspelt key', () => {
+  it('is valid by the schema of the Compose specification, which also finds a misspelt key', () => {
     const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false });
     const validate = ajv.compile(currentSchema());
     validate(compose);
@@ -65,7 +65,7 @@ describe('docker-compose.yml', () => {
   describe('its secrets', () => {
     const required = [...new Set([...text.matchAll(REQUIRED)].map(([, name]) => name))].sort();
 
-    it('all come from variables that Compose requires, in every service', () => {
+    it('come from required variables, in every service', () => {
       expect(text.replace(REQUIRED, '').replaceAll('$$', '')).not.toMatch(/\$|change-me|0{32}/);
       expect(required).toEqual([
         'ADMIN_KEY',
@@ -82,7 +82,7 @@ describe('docker-compose.yml', () => {
       expect(compose.services.redis?.command).toContain(compose.services.redis?.environment?.REDISCLI_AUTH);
     });
 
-    it('are written by scripts/docker/secrets.sh: for the owner alone, all that are required, and kept the next time', () => {
+    it('are written by scripts/docker/secrets.sh: all of them, readable by the owner only, and kept when it runs again', () => {
       const folder = mkdtempSync(join(tmpdir(), 'waymark-secrets-'));
       const file = join(folder, '.env');
       const write = () => {
@@ -114,7 +114,7 @@ describe('docker-compose.yml', () => {
     });
   });
 
-  it('sets nothing but settings, and all together make sense', () => {
+  it('sets known settings only, and the configuration is valid', () => {
     for (const [, { environment = {} }] of ours) {
       expect(Object.keys(environment).filter((name) => !SETTING_NAMES.includes(name))).toEqual([]);
       const { shutdownDeadlineMs } = loadSettings(withSecrets(environment));
@@ -123,14 +123,14 @@ describe('docker-compose.yml', () => {
     for (const [, { stop_grace_period }] of ours) expect(stop_grace_period).toBe('30s');
   });
 
-  it('lets no container do more than its work', () => {
+  it('gives no container more privileges than it needs', () => {
     for (const [name, service] of services) {
       expect([name, service]).toEqual([
         name,
         expect.objectContaining({
           cap_drop: ['ALL'],
           security_opt: ['no-new-privileges:true'],
-          // ClickHouse's entry point writes its users.
+          // ClickHouse's entry point writes its users file.
           read_only: name !== 'clickhouse',
           mem_limit: expect.stringMatching(/^\d+[mg]$/),
           pids_limit: expect.any(Number),
@@ -139,12 +139,12 @@ describe('docker-compose.yml', () => {
         }),
       ]);
     }
-    // The others' images run as another user than root by themselves.
+    // The other images run as a non-root user by default.
     expect(compose.services.redis?.user).toBe('redis');
     expect(compose.services.clickhouse?.user).toBe('101:101');
   });
 
-  it('scrapes every service with its admin key, where the service answers', () => {
+  it('scrapes every service with the admin key, at the port of the service', () => {
     const configuration = readFileSync(join(ROOT, 'deploy/prometheus/prometheus.yml'), 'utf8');
     const { rule_files, scrape_configs } = parse(configuration) as {
       readonly rule_files: readonly string[];
@@ -165,7 +165,7 @@ describe('docker-compose.yml', () => {
     expect(scrape_configs[0]?.static_configs[0]?.targets.toSorted()).toEqual(expected.toSorted());
   });
 
-  it('mounts files that are there and volumes that are declared', () => {
+  it('mounts existing files and declared volumes', () => {
     for (const mount of services.flatMap(([, { volumes = [] }]) => volumes)) {
       const [source = ''] = mount.split(':');
       if (source.startsWith('.')) expect(existsSync(join(ROOT, source))).toBe(true);

@@ -17,24 +17,24 @@ const all = (name: string) => instructions.filter((line) => line.startsWith(`${n
 const lastStage = instructions.slice(instructions.findLastIndex((line) => line.startsWith('FROM ')));
 
 describe('scripts/docker/Dockerfile', () => {
-  it('is one without faults', () => {
+  it('has no lint errors', () => {
     expect(validate(text)).toEqual([]);
     expect(validate(text.replace('WORKDIR', 'WORKDIRR'))).not.toEqual([]);
   });
 
-  it('builds on one base of a whole version, that of .nvmrc', () => {
+  it('uses one base image, with the exact version of .nvmrc', () => {
     const [base, ...stages] = all('FROM');
     const major = readFileSync(join(ROOT, '.nvmrc'), 'utf8').trim().split('.')[0];
     expect(base).toMatch(new RegExp(`^FROM node:${major}\\.\\d+\\.\\d+-bookworm-slim AS base$`));
     expect(stages).toEqual(['FROM base AS build', 'FROM base']);
   });
 
-  it('ends as another user than root, with nothing of what only building needs', () => {
+  it('runs as a non-root user, without build tools', () => {
     expect(lastStage.filter((line) => line.startsWith('USER '))).toEqual(['USER node']);
     expect(lastStage.some((line) => /npm|apt-get|COPY (?!--from=build)/.test(line))).toBe(false);
   });
 
-  it('copies what is there, and leaves out of the context what is not needed or secret', () => {
+  it('copies existing paths, and excludes unneeded and secret files from the context', () => {
     for (const copy of lastStage.filter((line) => line.startsWith('COPY '))) {
       expect(existsSync(join(ROOT, / \/app\/(\S+)/.exec(copy)?.[1] ?? ''))).toBe(true);
     }
@@ -42,7 +42,7 @@ describe('scripts/docker/Dockerfile', () => {
     for (const name of ['**/node_modules', '**/dist', '.git', 'data', 'test', '.env']) expect(ignored).toContain(name);
   });
 
-  it('carries the folders that services read when they run', () => {
+  it('contains the folders that services read at run time', () => {
     const ignored = readFileSync(join(ROOT, '.dockerignore'), 'utf8').split('\n');
     for (const folder of ['clickhouse', 'docs/reference']) {
       expect(lastStage).toContain(`COPY --from=build /app/${folder} ${folder}`);
@@ -50,7 +50,7 @@ describe('scripts/docker/Dockerfile', () => {
     }
   });
 
-  it('keeps every service that the reference deployment starts, and nothing of the test kit', () => {
+  it('contains every service of the reference deployment, and no test tools', () => {
     const [, services = ''] = /^RUN node scripts\/keep-production\.mjs (.*)$/m.exec(text) ?? [];
     const compose = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8');
     const started = [...compose.matchAll(/services\/(\w+)\//g)].map(([, name]) => name);

@@ -11,7 +11,7 @@ import { describe, expect, it } from 'vitest';
 import { type Manifest, manifestText, ROOT, readManifests, withSecrets } from './lib/manifests.js';
 import { typeFaults } from './lib/strict-types.js';
 
-/** deploy/kubernetes against Kubernetes' own schema, and its parts against each other and the code. */
+/** Checks deploy/kubernetes against the schema of Kubernetes, its own references and the code. */
 const MODELS = {
   'apps/v1': { Deployment, StatefulSet },
   'autoscaling/v2': { HorizontalPodAutoscaler },
@@ -60,7 +60,7 @@ describe('the schema of Kubernetes', () => {
     }
   });
 
-  it('knows every field of every manifest, and a misspelt one is found', { timeout: 60_000 }, () => {
+  it('has every field of every manifest, and a misspelt field is found', { timeout: 60_000 }, () => {
     const values = manifests.map(({ file: _file, ...value }) => ({
       module: `kubernetes-models/${value.apiVersion}`,
       type: `I${value.kind}`,
@@ -92,7 +92,7 @@ describe('references', () => {
     }
   });
 
-  it('every service leads to ports that its pods have, by name and number', () => {
+  it('every service refers to existing ports of its pods, by name and number', () => {
     for (const { metadata, spec } of ofKind('Service')) {
       const found = workloads.filter((pod) => selects(spec.selector as Readonly<Record<string, string>>, pod));
       expect(found.map((pod) => pod.metadata.name)).toEqual([metadata.name]);
@@ -106,7 +106,7 @@ describe('references', () => {
     }
   });
 
-  it('every port of an ingress and of a network policy is there', () => {
+  it('every port of an ingress and of a network policy exists', () => {
     for (const { spec } of ofKind('Ingress')) {
       for (const { backend } of spec.rules.flatMap(({ http }) => http.paths)) {
         const { ports } = named('Service', backend.service.name).spec;
@@ -120,7 +120,7 @@ describe('references', () => {
     }
   });
 
-  it('what proxies ask under /internal is closed to the outside at every host of the API', () => {
+  it('paths under /internal are closed to the outside at every host of the API', () => {
     const isApi = (host: Manifest['spec']['rules'][number]) =>
       host.http.paths.some(({ backend }) => backend.service.port.name === 'api');
     const closed = ofKind('Ingress').filter(
@@ -135,7 +135,7 @@ describe('references', () => {
     for (const host of hosts) expect(closedHosts).toContain(`${host}/internal`);
   });
 
-  it('every autoscaler scales a workload that leaves the number of its pods to it', () => {
+  it('every autoscaler scales an existing workload that does not set its number of replicas', () => {
     const scaled = ofKind('HorizontalPodAutoscaler').map(
       ({ spec }) => `${spec.scaleTargetRef.kind} ${spec.scaleTargetRef.name}`,
     );
@@ -143,7 +143,7 @@ describe('references', () => {
     for (const { spec } of workloads) expect(spec).not.toHaveProperty('replicas');
   });
 
-  it('everything is in the namespace, and takes its settings from the map and the secret', () => {
+  it('everything is in the namespace, and reads its settings from the config map and the secret', () => {
     for (const { kind, metadata } of manifests) {
       if (kind !== 'Namespace') expect([kind, metadata.namespace]).toEqual([kind, 'waymark']);
     }
@@ -154,8 +154,8 @@ describe('references', () => {
   });
 });
 
-describe('what they say fits the code', () => {
-  it('every setting is one, and all together make sense', () => {
+describe('consistency with the code', () => {
+  it('every setting is known, and the configuration is valid', () => {
     const environment = { ...config, ...secret };
     expect(Object.keys(environment).filter((name) => !SETTING_NAMES.includes(name))).toEqual([]);
     const settings = loadSettings(withSecrets(environment));
@@ -169,7 +169,7 @@ describe('what they say fits the code', () => {
     }
   });
 
-  it('nothing starts as long as a placeholder of the secret stands, and each is named', () => {
+  it('no service starts with a placeholder in the secret, and each placeholder is named', () => {
     const environment = { ...config, ...secret };
     expect(Object.keys(secret).sort()).toEqual(['ADMIN_KEY', 'CLICKHOUSE_PASSWORD', 'INSTANCE_KEY', 'REDIS_URL']);
     for (const [name, value] of Object.entries(secret)) {
@@ -185,7 +185,7 @@ describe('what they say fits the code', () => {
     }
   });
 
-  it('ingest has a volume of its own for what waits in its pods, where DATA_DIR is', () => {
+  it('each pod of ingest has a volume for its spool, mounted at DATA_DIR', () => {
     const { spec } = named('StatefulSet', 'ingest');
     const [claim] = spec.volumeClaimTemplates ?? [];
     expect(spec.template.spec.containers[0]?.volumeMounts).toEqual([
@@ -194,7 +194,7 @@ describe('what they say fits the code', () => {
     expect(manifests.some(({ kind, metadata }) => kind === 'Service' && metadata.name === spec.serviceName)).toBe(true);
   });
 
-  it('every secret is marked to be changed, and is nowhere but in the secret', () => {
+  it('every secret is marked to be changed, and is in the secret only', () => {
     const unmarked = manifestText('secret.yaml')
       .split('\n')
       .filter((line) => /change-me|0{64}/.test(line) && !line.endsWith('# change me'));
@@ -204,7 +204,7 @@ describe('what they say fits the code', () => {
 });
 
 describe('pods', () => {
-  it('run as nobody in particular, on a file system that they cannot write, without any capability', () => {
+  it('run as a non-root user, with a read-only file system and without capabilities', () => {
     for (const pod of pods) {
       const { spec } = pod.spec.template;
       expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
@@ -223,7 +223,7 @@ describe('pods', () => {
     }
   });
 
-  it('are probed; those of ingest stay in service while Redis is away', () => {
+  it('have probes; those of ingest stay in service while Redis is down', () => {
     for (const { metadata, spec } of workloads) {
       const [container] = spec.template.spec.containers;
       const port = metadata.name === 'writer' ? 'health' : 'api';

@@ -18,17 +18,17 @@ const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'u
 };
 const fetched = Object.entries(packages).filter(([path, { link }]) => path.includes('node_modules/') && link !== true);
 
-/** Whether npm never takes it on the machines that Waymark is deployed on: Linux with glibc on x64. */
+/** Whether npm never installs the package on the platform of deployments, Linux x64 with glibc. */
 function isForOthers([path, { optional, os, cpu }]: readonly [string, LockedPackage]): boolean {
   const isElsewhere = os?.includes('linux') === false || cpu?.includes('x64') === false || /musl/.test(path);
   return optional === true && isElsewhere;
 }
 
-it('every package that an installation takes has its hash, in SHA-512', () => {
+it('every package that an installation uses has a SHA-512 hash', () => {
   const without = fetched.filter(([, { integrity }]) => !/^sha512-/.test(integrity ?? ''));
   expect(without.filter((entry) => !isForOthers(entry)).map(([path]) => path)).toEqual([]);
 });
 
-it('no package is fetched from an address of its own', () => {
+it('every package is fetched from the registry', () => {
   expect(fetched.filter(([, { resolved }]) => /^(git|file|http:)/.test(resolved ?? ''))).toEqual([]);
 });

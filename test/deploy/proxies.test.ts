@@ -9,9 +9,9 @@ import { freePort, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { caddyfile, hasProgram, localCaddyfile, localNginxConf } from './lib/proxies.js';
 
-/** The bundled proxies, run in front of a server that answers what reached it. */
+/** Runs the bundled proxies in front of a server that returns the request it received. */
 
-/** What a visitor may not say: only an edge or a proxy can. */
+/** Headers that only an edge or a proxy may set. */
 const FORGED = {
   forwarded: 'for=192.0.2.1',
   'x-forwarded-host': 'forged.example',
@@ -43,7 +43,7 @@ let behind: Server;
 let behindPort: number;
 const children: ChildProcess[] = [];
 
-/** With `request`, whose paths are sent as they are; `fetch` takes `..` and empty segments away. */
+/** Uses `node:http`, which sends paths unchanged; `fetch` removes `..` and empty segments. */
 function get(port: number, path: string, headers: Record<string, string> = {}): Promise<Answer> {
   return new Promise((done, failed) => {
     const sent = request({ host: '127.0.0.1', port, path, headers }, (response) => {
@@ -92,7 +92,7 @@ const INTERNAL = [
   '/./internal/domain-check?domain=a.example',
 ];
 
-/** What both proxies promise, at the ports that a test has given them. */
+/** The tests of both proxies, at the given ports. */
 function promises(ports: () => { readonly api: number; readonly links: number }): void {
   it.each(['api', 'links'] as const)('passes no forged header on at the port of %s', async (port) => {
     const { status, text } = await get(ports()[port], '/some/path?a=1', { ...FORGED, 'user-agent': 'a visitor' });
@@ -141,7 +141,7 @@ describe.skipIf(!hasProgram('caddy', 'version'))('Caddy of docs/production.md', 
     await run('caddy', ['run', '--config', file, '--adapter', 'caddyfile'], ports.api);
   });
 
-  it('takes the file as it is printed', () => {
+  it('accepts the file in the documentation', () => {
     const file = join(directory, 'Caddyfile.printed');
     writeFileSync(file, caddyfile());
     const env = environmentWith({ HOME: directory });

@@ -8,7 +8,7 @@ import { type Ledger, Traffic } from './stack/traffic.js';
 import { Judge } from './stack/verdict.js';
 import { untilDrained } from './until-drained.js';
 
-// The drill: traffic, a backup while it runs, more traffic, the loss of everything, a restore, and a look at what is there.
+// Steps: traffic, a backup during traffic, more traffic, the loss of all data, a restore, and a check of the restored data.
 
 const VISITORS = 16;
 const EVENTS_AROUND = 200;
@@ -30,7 +30,7 @@ afterAll(async () => {
 const progress = (traffic: Traffic, count: number, from = traffic.acknowledged) =>
   waitFor(() => traffic.acknowledged >= from + count, { timeoutMs: 150_000, what: `${count} more events` });
 
-/** What has been acknowledged so far, kept as it is. */
+/** A copy of the events acknowledged so far. */
 function frozen(ledger: Ledger): Ledger {
   const { clickIds, leadCustomers, saleInvoices } = ledger;
   return {
@@ -55,7 +55,7 @@ async function aWorkspace() {
 }
 
 describe('backup and restore of a running stack', () => {
-  test('after the loss of everything, what was acknowledged before the backup is there once', async () => {
+  test('after the loss of all data, every event acknowledged before the backup is restored once', async () => {
     const acme = await aWorkspace();
     const secret = { key: 'secret', url: 'https://example.com/secret', password: 'correct horse' };
     expect((await acme.create(secret)).status).toBe(200);
@@ -94,7 +94,7 @@ describe('backup and restore of a running stack', () => {
     expect(await acme.find('secret')).toMatchObject({ password: 'correct horse' });
   }, 900_000);
 
-  test('neither takes the place of what is there, nor a backup that is not whole', async () => {
+  test('a restore does not replace existing data, and an incomplete backup is refused', async () => {
     await expect(stack.waymark('backup', directory)).rejects.toThrow('is there already');
     await expect(stack.waymark('restore', join(directory, 'monday'))).rejects.toThrow('stop it first');
     const environment = { DATA_DIR: join(directory, 'elsewhere') };

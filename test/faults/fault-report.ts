@@ -5,7 +5,7 @@ import { cpus, totalmem } from 'node:os';
 export interface ReportLine {
   readonly scenario: string;
   readonly events: number;
-  /** What was done to it, such as `8 × writer`. */
+  /** The injected faults, such as `8 × writer`. */
   readonly faults: string;
   readonly lost: number;
   readonly twice: number;
@@ -29,7 +29,7 @@ function table(lines: readonly ReportLine[]): string {
   );
 }
 
-/** Replaces one section of test/faults/REPORT.md. Each test file has its own, so each may run alone. */
+/** Replaces one section of test/faults/REPORT.md. Each test file has its own section, so that it can run alone. */
 export function writeReportSection(section: string, lines: readonly ReportLine[]): void {
   const before = existsSync(FILE) ? readFileSync(FILE, 'utf8') : '';
   const sections = new Map(

@@ -8,16 +8,16 @@ import { exchange, isWholeAnswer } from './hostile/raw-socket.js';
 import { type RawRequest, rawRequests } from './hostile/requests.js';
 import { FAULTS } from './queue/fault-length.js';
 
-// The public edge under requests that no honest client sends, over raw sockets: it answers all of them, none with a fault of
-// its own, and tells nobody what belongs to somebody else.
+// Sends malformed and hostile requests to the public ports over raw sockets: all of them are answered, none with an internal
+// error, and no response contains data of another workspace.
 
 const BATCH = 1000;
 const BATCHES = FAULTS.isLong ? 1000 : 3;
-/** At the same moment. Some requests never end and hold theirs until they are cut off. */
+/** Concurrent requests. Some never end, and occupy their connection until the server closes it. */
 const CONNECTIONS = 100;
 const PROGRESS_EVERY = 50_000;
 const FUZZING_MS = FAULTS.isLong ? 3_600_000 : 180_000;
-/** Marks everything of a workspace; stands in no request. */
+/** Contained in all data of a workspace, but in no request. */
 const MARKS = { 'a.test': 'only-of-workspace-a', 'b.test': 'only-of-workspace-b' } as const;
 const SECRET = 'never-shown-without-password';
 
@@ -61,7 +61,7 @@ async function aWorkspace(host: keyof typeof MARKS): Promise<void> {
 }
 
 beforeAll(async () => {
-  // What is tested is not how fast a busy machine's ClickHouse answers.
+  // A long timeout, because the test is not about the speed of ClickHouse.
   ingest = await startIngest({}, { redirectWaitMs: 15_000 });
   for (const host of Object.keys(MARKS) as (keyof typeof MARKS)[]) await aWorkspace(host);
   const options = {
@@ -100,9 +100,9 @@ async function sendAll(requests: readonly RawRequest[]): Promise<string[]> {
   return answers;
 }
 
-/** What is wrong with an answer; undefined when nothing is. */
+/** The fault of a response; undefined if it has none. */
 function fault(request: RawRequest, answer: string): string | undefined {
-  // Nothing at all is a connection that was cut: the right answer to bytes that are no request.
+  // No response means a closed connection, which is right for bytes that are not a request.
   const status = /^HTTP\/1\.1 (?:100 Continue\r\n\r\nHTTP\/1\.1 )?(\d{3})/.exec(answer)?.[1];
   if (answer !== '' && status === undefined) return 'no status';
   if (status !== undefined && Number(status) >= 500) return status;
@@ -146,7 +146,7 @@ describe('hostile traffic', () => {
           sent += requests.length;
           if (sent % PROGRESS_EVERY === 0) console.info(`${sent} requests answered: ${JSON.stringify(statuses)}`);
         }),
-        // A batch that failed says little, and is long: the error names the one request.
+        // The error names the single failing request, not the whole batch.
         {
           numRuns: BATCHES,
           endOnFailure: true,
@@ -155,7 +155,7 @@ describe('hostile traffic', () => {
           },
         },
       );
-      // The requests are near enough to sane ones to reach every rule.
+      // Enough requests are nearly valid, so that every rule is reached.
       for (const status of ['200', '302', '400', '401', '404', '422']) expect(statuses[status] ?? 0).toBeGreaterThan(0);
       const sane = `GET /plain HTTP/1.1\r\nHost: a.test\r\nUser-Agent: ${BROWSER}\r\nConnection: close\r\n\r\n`;
       expect(await send({ port: 'links', text: sane })).toMatch(/^HTTP\/1\.1 302/);

@@ -3,8 +3,8 @@ import { waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 
 /**
- * Waits until no event waits in Redis or is being written: what is compared then is final. An insert shows its rows before its
- * views have them, and one that a kill cut short ends when its jobs are given to the next writer.
+ * Waits until no event is queued or being written, so that a comparison afterwards is final. An insert shows its rows before its
+ * views have them, and an interrupted insert is completed when the next writer takes its jobs.
  */
 export async function untilDrained(redisUrl: string, timeoutMs: number): Promise<void> {
   const redis = new Redis(redisUrl, { maxRetriesPerRequest: null });

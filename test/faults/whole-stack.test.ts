@@ -5,7 +5,7 @@ import { Traffic } from './stack/traffic.js';
 import { Judge } from './stack/verdict.js';
 import { untilDrained } from './until-drained.js';
 
-// The whole stack as `npm run up` starts it, traffic through its HTTP ports, and `kill -9` of one child after the other.
+// Starts the whole stack as `npm run up` does, sends traffic to its HTTP ports, and kills one child process after the other.
 
 const isLong = inject('faultLength') === 'long';
 const KILLS = isLong ? 5 : 1;
@@ -22,9 +22,9 @@ beforeAll(async () => {
 afterAll(() => stack?.stop(), 60_000);
 
 /**
- * Resolves when `count` more events have been acknowledged: kills fall into running traffic, not into silence.
+ * Resolves when `count` more events have been acknowledged, so that kills happen during traffic.
  *
- * @throws Error when not one more is acknowledged for a minute
+ * @throws Error when no event is acknowledged for a minute
  */
 async function progress(traffic: Traffic, count: number): Promise<void> {
   const wanted = traffic.acknowledged + count;

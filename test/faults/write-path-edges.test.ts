@@ -22,8 +22,8 @@ import { Ledger } from './queue/ledger.js';
 import { WritePath } from './queue/write-path.js';
 import { untilDrained } from './until-drained.js';
 
-// The moments that chance rarely hits: an answer lost at the worst time, a claim without its job, a spool read twice, rows
-// that no table takes.
+// Rare cases, produced on purpose: a lost answer, a claim without its job, a spool replayed several times, rows
+// that ClickHouse refuses.
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 const DAY_MS = 24 * 3_600_000;
@@ -58,7 +58,7 @@ async function aDirectory(): Promise<string> {
   return directory;
 }
 
-/** A producer of this process, behind the proxy. */
+/** A producer in this process that connects through the proxy. */
 async function aProducer(spoolDirectory: string): Promise<EventProducer> {
   const producer = createEventProducer({ redisUrl: `redis://127.0.0.1:${proxy.port}`, spoolDirectory, logger: silent });
   producers.push(producer);
@@ -83,7 +83,7 @@ function aSaleRow(workspaceId: string, facts: Parameters<typeof aSale>[0] = {}):
   return { id: eventId, row: aSale({ click, timestampMs: now, eventId, ...facts }) };
 }
 
-/** Waits until no job is left, then compares: what the ledger has must be there, once. */
+/** Waits until no job is left, then checks that every event of the ledger is stored once. */
 async function verdictOf(scenario: string, faults: string, workspaceId: string, ledger: Ledger): Promise<void> {
   await untilDrained(path.redis.url, FAULTS.settleMs);
   const verdict = await new Judge(path.client, workspaceId, ledger).judge(FAULTS.settleMs);
@@ -108,7 +108,7 @@ async function countOf(table: string, workspaceId: string): Promise<number> {
   return Number(row?.rows);
 }
 
-describe('an answer that is lost', () => {
+describe('a lost answer of Redis', () => {
   it(
     'and whose transaction is repeated after its job was completed records a sale once',
     async () => {
@@ -175,7 +175,7 @@ describe('a claim whose owner is killed before its job', () => {
       producers.push(dead);
       await waitFor(async () => dead.claims.take([name], 'killed'), { what: 'the claim' });
       expect(await producer.claims.take([name], 'repeat')).toEqual([{ state: 'pending' }]);
-      // Half a minute, which only the long form waits for.
+      // Half a minute; only the long form of the test waits for it.
       if (!FAULTS.isLong) await redis.pexpire(`{waymark}:claim:${name}`, 1);
       await waitFor(async () => (await producer.claims.read([name]))[0]?.state === 'free', {
         what: 'the claim to expire',
@@ -208,7 +208,7 @@ describe('a spool', () => {
       const copies = await copyAsOrphans(spoolDirectory, await aDirectory(), 3);
       expect(copies.length).toBeGreaterThan(0);
       proxy.pass();
-      // One copy while the first replay is under way, the others when its jobs are long completed.
+      // One copy during the first replay, the others long after its jobs are completed.
       for (const copy of copies) {
         await rename(copy.from, join(spoolDirectory, copy.name));
         await waitFor(async () => !(await readdir(spoolDirectory)).includes(copy.name), {
@@ -228,7 +228,7 @@ describe('a spool', () => {
   );
 });
 
-describe('rows that no table takes', () => {
+describe('rows that ClickHouse refuses', () => {
   it(
     'are parked one by one, and the rows beside them written once',
     async () => {
@@ -250,7 +250,7 @@ describe('rows that no table takes', () => {
           producer.recordClick(aVisit(workspaceId, `forged-${number}`, { timestampMs })),
         ),
         ...Array.from({ length: 20 }, async (_, number) => {
-          // As large as a row may be: two bytes a character.
+          // The largest row allowed, with two bytes per character.
           const visit = aVisit(workspaceId, `large-${number}`, { userAgent: 'é'.repeat(49_500) });
           ledger.clicks.add((await producer.recordClick(visit)).clickId);
         }),
@@ -269,7 +269,7 @@ interface Copy {
   readonly name: string;
 }
 
-/** Copies of every spool file, under names of a process that is dead, to be moved into the directory one by one. */
+/** Copies every spool file under the name of a dead process; the copies are then moved into the spool one by one. */
 async function copyAsOrphans(directory: string, aside: string, times: number): Promise<Copy[]> {
   const dead = spawn(process.execPath, ['-e', '']);
   await once(dead, 'exit');

@@ -5,8 +5,8 @@ import { FAULTS, SCENARIO_MS } from './queue/fault-length.js';
 import { Judge } from './queue/judge.js';
 import { Traffic, type TrafficOptions, WritePath } from './queue/write-path.js';
 
-// Producers and writers as processes, events at full speed, and something killed with `kill -9` again and again. Each event
-// whose caller was told that it is recorded must be in ClickHouse exactly once, and every view must agree.
+// Runs producers and writers as processes at full speed, and kills processes repeatedly with `kill -9`. Each acknowledged event
+// must be in ClickHouse exactly once, and every view must agree.
 
 let path: WritePath;
 const report: ReportLine[] = [];
@@ -39,7 +39,7 @@ async function judged(
     twice: verdict.twice.length,
     viewsEqual: verdict.viewsDiffer.length === 0,
   });
-  // A few names are enough to look for; thousands would bury the message.
+  // A few names are enough for the error message.
   const sample = {
     lost: verdict.lost.slice(0, 5),
     twice: verdict.twice.slice(0, 5),
@@ -50,7 +50,7 @@ async function judged(
   return traffic;
 }
 
-/** Does `kill` again and again while events go on. */
+/** Calls `kill` repeatedly during traffic. */
 async function repeatedly(traffic: Traffic, kill: (number: number) => Promise<void>): Promise<void> {
   for (let number = 0; number < FAULTS.kills; number++) {
     await kill(number);

@@ -7,8 +7,8 @@ import { FAULTS, SCENARIO_MS } from './queue/fault-length.js';
 import { Judge } from './queue/judge.js';
 import { Traffic, WritePath } from './queue/write-path.js';
 
-// A Redis that is filled by its own queue, and then to the last byte by something else. BullMQ cannot even complete a job at
-// the limit: the writers' reserve has to be enough to come back from there.
+// Redis is filled by the queue, and then completely by other keys. BullMQ cannot even complete a job at
+// the limit, so the writers' memory reserve must be enough to recover.
 
 const LIMIT_MB = FAULTS.isLong ? 64 : 32;
 const report: ReportLine[] = [];
@@ -30,7 +30,7 @@ async function usedShare(): Promise<number> {
   return Number(/^used_memory:(\d+)/m.exec(info)?.[1]) / Number(/^maxmemory:(\d+)/m.exec(info)?.[1]);
 }
 
-/** Fills what is left with keys of another application, down to the last kilobyte. */
+/** Fills the remaining memory with keys of another application, down to the last kilobyte. */
 async function fillUp(): Promise<void> {
   for (const bytes of [100_000, 10_000, 1000, 100]) {
     for (let number = 0; ; number++) {
@@ -44,7 +44,7 @@ describe('a Redis at its memory limit', () => {
   it(
     'sheds, spools and drains without losing anything, even when the last byte is taken',
     async () => {
-      // Large rows fill it: claims stay for an hour, and those of a few ten thousand small clicks would be all it can hold.
+      // Large rows, because claims stay for an hour and those of many small clicks would fill the memory instead of the queue.
       const traffic = new Traffic(path, { clicks: 100, sales: 20, padding: { every: 1, characters: 1000 } });
       await traffic.progress(500);
       await path.clickhouse.kill9();

@@ -8,7 +8,7 @@ const FOLDER = join(ROOT, 'deploy/kubernetes');
 
 type Labels = Readonly<Record<string, string>>;
 
-/** The parts of a container that the tests look at. */
+/** The fields of a container that the tests use. */
 interface Container {
   readonly name: string;
   readonly image: string;
@@ -40,7 +40,7 @@ interface PodTemplate {
   };
 }
 
-/** A document of the manifests, with what of its spec the tests look at. */
+/** A document of the manifests, with the fields of its spec that the tests use. */
 export interface Manifest {
   readonly file: string;
   readonly apiVersion: string;
@@ -89,7 +89,7 @@ export const REQUIRED = /\$\{(\w+):\?[^{}]+\}/g;
 
 const secretOf = (name: string) => createHash('sha256').update(name).digest('hex');
 
-/** An environment of a template as its reader is to leave it: every placeholder replaced, every required variable set. */
+/** Completes the environment of a template: replaces every placeholder and sets every required variable. */
 export function withSecrets(environment: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(environment).map(([name, value]) => [

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './manifests.js';
 
-/** Whether a program is on the PATH; said aloud when it is not, because its tests are then skipped. */
+/** Whether a program is on the PATH; prints a message if not, because its tests are then skipped. */
 export function hasProgram(name: string, versionFlag: string): boolean {
   try {
     execFileSync(name, [versionFlag], { stdio: 'ignore' });
@@ -45,7 +45,7 @@ export function localCaddyfile(ports: Readonly<Record<'api' | 'links' | 'apiBehi
   return `{\n\tadmin off\n\tauto_https off\n}\n${file.replace(/^\{[\s\S]*?\n\}\n/, '')}`;
 }
 
-/** The Caddyfile as docs/production.md prints it. */
+/** The Caddyfile in docs/production.md. */
 export function caddyfile(): string {
   const text = readFileSync(join(ROOT, 'docs/production.md'), 'utf8');
   const found = /```caddyfile\n([\s\S]*?)```/.exec(text)?.[1];

@@ -3,7 +3,7 @@ import ts from 'typescript';
 import { ROOT } from './manifests.js';
 
 /**
- * What the compiler says of values when they are written as literals of a type: missing fields, wrong types, and fields that the
+ * The compiler errors for values written as literals of a type: missing fields, wrong types, and fields that the
  * type does not have, at every depth. Kubernetes' own schema allows unknown fields, and its server drops them in silence.
  *
  * @param values by name of a type and the module that exports it

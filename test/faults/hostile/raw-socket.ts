@@ -6,7 +6,7 @@ const ANSWER_WITHIN_MS = 20_000;
  * Sends bytes and gives all that is answered until the connection closes, or until nothing more is owed: the answer to a
  * request may leave the connection open.
  *
- * @param isWhole whether the text received so far is all there will be
+ * @param isWhole whether the text received so far is complete
  */
 export function exchange(port: number, bytes: Buffer, isWhole: (text: string) => boolean): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -30,14 +30,14 @@ export function exchange(port: number, bytes: Buffer, isWhole: (text: string) =>
       text += chunk;
       if (isWhole(text)) finish();
     });
-    // A server that refuses early resets what is still being sent.
+    // A server that refuses a request early resets the connection.
     socket.on('error', finish);
     socket.on('close', finish);
     socket.write(bytes);
   });
 }
 
-/** Whether a text begins with a whole answer that is not just "go on". */
+/** Whether a text begins with a complete response other than `100 Continue`. */
 export function isWholeAnswer(text: string, method: string): boolean {
   const end = text.indexOf('\r\n\r\n');
   if (end < 0) return false;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** What a fuzzed request may name on purpose; everything else in it is made up. */
+/** Existing names that a generated request may contain; the rest of it is random. */
 export interface Known {
   readonly hosts: readonly string[];
   readonly keys: readonly string[];
@@ -17,7 +17,7 @@ const oneOf = <T>(...values: readonly T[]) => fc.constantFrom(...values);
 const percentEncoded = fc
   .string({ unit: 'binary', maxLength: 12 })
   .map((text) => encodeURIComponent(Buffer.from(text).toString('utf8')));
-/** Any bytes at all, now and then: most of them make a request that the parser refuses as a whole. */
+/** Sometimes random bytes: the HTTP parser refuses most such requests. */
 const bytes = fc.oneof(
   {
     arbitrary: fc.string({ unit: 'grapheme-ascii', maxLength: 20 }).map((text) => text.replace(/[\s#]/g, '')),
@@ -210,7 +210,7 @@ const trackPath = oneOf(
   ),
 );
 
-/** Content-Length says what the body is, nearly always. */
+/** Content-Length matches the body in most cases. */
 function framing(body: string, kind: number): string {
   if (kind === 0) return `Content-Length: ${body.length + 7}`;
   if (kind === 1) return 'Transfer-Encoding: chunked';
@@ -219,7 +219,7 @@ function framing(body: string, kind: number): string {
   return `Content-Length: ${body.length}`;
 }
 
-/** Requests of every kind, sane and not, most of them near to something that exists. */
+/** Valid and invalid requests of every kind, most of them similar to requests of existing routes. */
 export function rawRequests(known: Known): fc.Arbitrary<RawRequest> {
   const target = fc.oneof(
     { arbitrary: fc.tuple(paths(known.keys), queries).map(([path, query]) => path + query), weight: 12 },

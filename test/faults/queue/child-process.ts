@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { environmentWith } from '@waymark/config';
 
-/** Starts one of our processes, compiled, or one of the tests', whose source tsx runs. It dies with this one: its IPC channel closes. */
+/** Starts a compiled process of ours, or a test process run by tsx. It ends with this process, because its IPC channel closes. */
 export function forkProcess(entry: URL, args: readonly string[] = [], env: Record<string, string> = {}): ChildProcess {
   const child = fork(fileURLToPath(entry), args, {
     execArgv: entry.pathname.endsWith('.ts') ? ['--import', 'tsx'] : [],
@@ -16,7 +16,7 @@ export function forkProcess(entry: URL, args: readonly string[] = [], env: Recor
   return child;
 }
 
-/** Kills it the hard way and waits until it is gone. */
+/** Sends SIGKILL and waits for the exit. */
 export async function kill9(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = once(child, 'exit');

@@ -1,13 +1,13 @@
 import { inject } from 'vitest';
 
-/** How hard the queue is treated: a few seconds a scenario in `npm run verify`, minutes in `npm run faults`. */
+/** Length of the scenarios: a few seconds each in `npm run verify`, minutes in `npm run faults`. */
 export interface FaultLength {
   readonly isLong: boolean;
-  /** Times each process is killed. */
+  /** How often each process is killed. */
   readonly kills: number;
   /** Events acknowledged between two kills. */
   readonly eventsBetweenKills: number;
-  /** How long a store stays away. */
+  /** How long a store is down. */
   readonly awayMs: number;
   /** Longest wait for the last event to arrive. */
   readonly settleMs: number;
@@ -18,8 +18,8 @@ const LENGTHS: Readonly<Record<'short' | 'long', FaultLength>> = {
   long: { isLong: true, kills: 8, eventsBetweenKills: 8000, awayMs: 30_000, settleMs: 180_000 },
 };
 
-/** The length of this run: the one place that looks. */
+/** The length of this run; the only place that reads it. */
 export const FAULTS = LENGTHS[inject('faultLength')];
 
-/** Longest a scenario may take. */
+/** Timeout of a scenario. */
 export const SCENARIO_MS = FAULTS.isLong ? 900_000 : 300_000;

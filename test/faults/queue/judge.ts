@@ -2,7 +2,7 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { waitFor } from '@waymark/test-kit';
 import type { Ledger } from './ledger.js';
 
-/** What ClickHouse has beside what callers were told. All but the count must be empty. */
+/** Differences between ClickHouse and the acknowledged events. All but the count must be empty. */
 export interface Verdict {
   readonly acknowledged: number;
   readonly lost: readonly string[];
@@ -10,7 +10,7 @@ export interface Verdict {
   readonly viewsDiffer: readonly string[];
 }
 
-/** Aggregates of the base tables and the view that must equal them, key by key. */
+/** Aggregates over a base table, and the view that must equal them, key by key. */
 const VIEWS = [
   {
     view: 'link_totals',
@@ -58,7 +58,7 @@ export class Judge {
     private readonly ledger: Ledger,
   ) {}
 
-  /** Waits until everything that was acknowledged has arrived, or the time is up, then compares. The queues must be empty. */
+  /** Waits until all acknowledged events are in ClickHouse, or for the timeout, then compares. The queues must be empty. */
   async judge(timeoutMs: number): Promise<Verdict> {
     await waitFor(async () => (await this.lost()).length === 0, { timeoutMs, what: 'every event' }).catch(
       () => undefined,
@@ -97,7 +97,7 @@ export class Judge {
     ];
   }
 
-  /** Ids and invoices that are there more than once, acknowledged or not; two answers for one invoice count as well. */
+  /** Ids and invoices stored more than once, acknowledged or not, and invoices answered with different sales. */
   async #twice(): Promise<string[]> {
     const where = 'WHERE workspace_id = {w:UInt64}';
     const having = 'GROUP BY name HAVING count() > 1';

@@ -1,6 +1,6 @@
 import type { Acknowledged, ProducerReport } from './messages.js';
 
-/** What callers were told: every id here must be in ClickHouse exactly once. */
+/** The acknowledged events: every id here must be in ClickHouse exactly once. */
 export class Ledger {
   readonly clicks = new Set<string>();
   /** Event id of each invoice's sale, by producer and number. */

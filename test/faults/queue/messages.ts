@@ -1,14 +1,14 @@
-/** What a producer process is told to do. */
+/** The instructions for a producer process. */
 export interface ProducerTask {
   readonly redisUrl: string;
   readonly spoolDirectory: string;
   /** Decimal text, as in ClickHouse. */
   readonly workspaceId: string;
-  /** Names of invoices begin with it; a process that follows a killed one has the same. */
+  /** Prefix of the invoice ids. The successor of a killed process has the same. */
   readonly prefix: string;
   /** Number of the first invoice; those before were acknowledged. */
   readonly firstInvoice: number;
-  /** Events under way at once, by kind. */
+  /** Concurrent events, by kind. */
   readonly clicks: number;
   readonly sales: number;
   /** Characters added to every n-th click's row. */
@@ -20,11 +20,11 @@ export type Acknowledged =
   | { readonly kind: 'click'; readonly id: string; readonly recorded: boolean }
   | { readonly kind: 'sale'; readonly id: string; readonly invoice: number; readonly customerId: string };
 
-/** What a producer process tells, a few milliseconds' worth at a time. */
+/** A report of a producer process, sent every few milliseconds. */
 export interface ProducerReport {
   readonly acknowledged: readonly Acknowledged[];
   /** Errors of clicks: there must be none. */
   readonly failedClicks: readonly string[];
-  /** How often a sale had to be tried again, by status. */
+  /** How often sales were retried, by status. */
   readonly refusals: Readonly<Record<string, number>>;
 }

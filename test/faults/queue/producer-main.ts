@@ -4,7 +4,7 @@ import { clickRow, clickRowText, leadRow, saleRow } from '@waymark/event-format'
 import { clickClaim, createEventProducer, customerClaim, invoiceClaim } from '@waymark/event-queue';
 import type { Acknowledged, ProducerReport, ProducerTask } from './messages.js';
 
-// A process that makes events as fast as it can and reports those that were acknowledged. It is killed at any moment.
+// A process that records events at full speed and reports the acknowledged ones. It is killed at random times.
 
 const task = JSON.parse(process.argv[2] ?? '{}') as ProducerTask;
 const LINKS = 7;
@@ -55,7 +55,7 @@ function clickOf(number: number, timestampMs: number, userAgent: string) {
 let clicks = 0;
 let lastVisitor = '';
 
-/** Every tenth visitor comes twice: the id they get then must be that of a click which is really there. */
+/** Every tenth visitor clicks twice: the id returned the second time must be that of a stored click. */
 async function recordClick(): Promise<void> {
   const number = clicks++;
   const { padding } = task;
@@ -81,7 +81,7 @@ interface SaleAnswer {
   readonly customerId: string;
 }
 
-/** One try of a sale, as `/track/sale` does it: claims, then everything in one commit. Undefined: try again. */
+/** One attempt to record a sale as `/track/sale` does: claims, then one commit. Undefined: to be retried. */
 async function trySale(invoice: number): Promise<SaleAnswer | undefined> {
   const externalId = `${task.prefix}-customer-${invoice}`;
   const invoiceId = `${task.prefix}-${invoice}`;

@@ -21,7 +21,7 @@ export interface WritePathOptions {
   readonly writers?: number;
 }
 
-/** Redis, ClickHouse and writer processes; whatever is killed is started again. */
+/** Redis, ClickHouse and writer processes, which are restarted after a kill. */
 export class WritePath {
   readonly #writers: ChildProcess[] = [];
   #workspace = 1000;
@@ -47,7 +47,7 @@ export class WritePath {
     return path;
   }
 
-  /** Events of one scenario have a workspace of their own. */
+  /** Each scenario uses a workspace of its own. */
   nextWorkspace(): string {
     this.#workspace += 1;
     return String(this.#workspace);
@@ -105,7 +105,7 @@ interface ProducerSlot {
   child: ChildProcess;
 }
 
-/** Producer processes making events of one workspace at full speed. */
+/** Producer processes that record events of one workspace at full speed. */
 export class Traffic {
   readonly ledger = new Ledger();
   readonly workspaceId: string;
@@ -141,14 +141,14 @@ export class Traffic {
     return child;
   }
 
-  /** Callers repeat what they got no answer for: the follower of a killed process begins there. */
+  /** Callers retry requests without an answer: the successor of a killed process starts with those. */
   #firstUnknownInvoice(prefix: string): number {
     let invoice = 0;
     while (this.ledger.sales.has(`${prefix}-${invoice}`)) invoice += 1;
     return invoice;
   }
 
-  /** Resolves when so many more events were acknowledged: faults fall into running traffic, not into silence. */
+  /** Resolves when so many more events were acknowledged, so that faults happen during traffic. */
   async progress(events: number): Promise<void> {
     const goal = this.ledger.acknowledged + events;
     await waitFor(() => this.ledger.acknowledged >= goal, { what: `${events} more events`, timeoutMs: 120_000 });
@@ -162,7 +162,7 @@ export class Traffic {
   }
 
   /**
-   * Lets every producer finish what is under way and the writers write it; what a producer leaves on disk is for the next
+   * Waits until every producer has finished and the writers have written its events. Spooled clicks are left for the next
    * process to replay.
    */
   async stop(): Promise<void> {

@@ -6,7 +6,7 @@ export interface Answer {
   readonly body: string;
 }
 
-/** HTTP calls over kept-alive connections that may set `Host`, which `fetch` cannot. */
+/** HTTP requests over keep-alive connections that can set `Host`, unlike `fetch`. */
 export class HttpCaller {
   readonly #agent: Agent;
   readonly #origin: URL;

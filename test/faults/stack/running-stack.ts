@@ -28,7 +28,7 @@ export class RunningStack {
   #output = '';
 
   private constructor(environment: Record<string, string>, apiPort: number, linkPort: number, writerPort: number) {
-    // Nothing else of the environment: settings of whoever runs the tests must not reach the stack.
+    // Only these variables: settings in the environment of the test run must not affect the stack.
     const { PATH, HOME } = environmentWith({});
     this.#environment = {
       PATH,
@@ -76,7 +76,7 @@ export class RunningStack {
     return state;
   }
 
-  /** The last of what the stack printed, for messages. */
+  /** The end of the stack's output, for error messages. */
   get output(): string {
     return this.#output;
   }
@@ -95,7 +95,7 @@ export class RunningStack {
     return JSON.parse(stdout) as Record<string, unknown>;
   }
 
-  /** `kill -9` of one child; resolves when the supervisor has started the next and says so. */
+  /** `kill -9` of one child; resolves when the supervisor reports its replacement. */
   async kill(name: StackProcess): Promise<void> {
     const pid = this.state.pids[name];
     if (pid === null) throw new Error(`${name} is not a child of this stack`);
@@ -106,13 +106,13 @@ export class RunningStack {
     });
   }
 
-  /** `kill -9` of everything at once, and the disk is gone. */
+  /** `kill -9` of all processes, and loss of the data directory. */
   async lose(): Promise<void> {
     const supervisor = this.#supervisor;
     if (supervisor === undefined) return;
     const pids = Object.values(this.state.pids).filter((pid) => pid !== null);
     const ended = new Promise((done) => supervisor.once('exit', done));
-    // The supervisor first, or it would start the others again.
+    // The supervisor first, because it would restart the others.
     for (const pid of pids) process.kill(pid, 'SIGKILL');
     await ended;
     await waitFor(() => !pids.some(isRunning), { timeoutMs: 60_000, what: 'the end of every process' });

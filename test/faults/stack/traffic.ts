@@ -7,7 +7,7 @@ const BROWSER =
 const DOMAIN = 'go.faults.test';
 const LINK_COUNT = 20;
 
-/** Everything that was answered with success, by the name the store must show it under. */
+/** All events answered with success, by the name under which the store must have them. */
 export interface Ledger {
   readonly workspaceId: string;
   readonly clickIds: Set<string>;
@@ -28,7 +28,7 @@ function clickIdOf(location: string | string[] | undefined): string | undefined 
   return typeof location === 'string' ? (new URL(location).searchParams.get('dub_id') ?? undefined) : undefined;
 }
 
-/** Numbered visitors who click, sign up and buy, as fast as the stack answers, until it is told to stop. */
+/** Simulates numbered visitors who click, sign up and buy at full speed, until `stop`. */
 export class Traffic {
   readonly ledger: Ledger;
   readonly #links: HttpCaller;
@@ -101,7 +101,7 @@ export class Traffic {
     this.#stopping = true;
   }
 
-  /** Broken connections are no failed redirects while the process that answers them is being killed. */
+  /** While a process is being killed, broken connections do not count as failed redirects. */
   async whileHttpIsDown(action: () => Promise<void>): Promise<void> {
     this.#httpIsDown = true;
     this.#httpKills += 1;
@@ -159,12 +159,12 @@ export class Traffic {
       }
       return true;
     } catch {
-      // The process that answers, or a store, was killed.
+      // The serving process or a store was killed.
       return false;
     }
   }
 
-  /** Repeats a call that failed, as a customer's server would, until it is answered with success or refused for good. */
+  /** Retries a failed call, as a customer's server would, until it succeeds or is refused permanently. */
   async #track(path: string, body: unknown): Promise<boolean> {
     for (let attempt = 0; attempt < 200; attempt++) {
       try {
@@ -175,7 +175,7 @@ export class Traffic {
           return false;
         }
       } catch {
-        // The process that answered was killed: whether it recorded anything is what the repeat finds out.
+        // The serving process was killed; the retry shows whether it had recorded the event.
       }
       await scheduler.wait(100);
     }

@@ -3,7 +3,7 @@ import { parseResourceId } from '@waymark/contract';
 import { waitFor } from '@waymark/test-kit';
 import type { Ledger } from './traffic.js';
 
-/** What the store shows beside what was acknowledged. Everything but the counts must be empty or zero. */
+/** Differences between the store and the acknowledged events. Everything but the counts must be empty or zero. */
 export interface Verdict {
   readonly acknowledged: number;
   readonly lost: string[];
@@ -29,7 +29,7 @@ export class Judge {
     this.#workspace = parseResourceId('workspace', ledger.workspaceId) ?? '';
   }
 
-  /** Waits until everything acknowledged is in the store, or the time is up, then judges. The queues must be empty. */
+  /** Waits until all acknowledged events are in the store, or for the timeout, then compares. The queues must be empty. */
   async judge(timeoutMs: number): Promise<Verdict> {
     await waitFor(async () => (await this.#lost()).length === 0, { timeoutMs, what: 'every acknowledged event' }).catch(
       () => undefined,
@@ -60,7 +60,7 @@ export class Judge {
       WHERE workspace_id = {workspace:UInt64} GROUP BY name`);
   }
 
-  /** Leads by the customer's external id: one lead a customer is what the traffic reports. */
+  /** Leads by the customer's external id: the traffic reports one lead per customer. */
   #leads(): Promise<Counted[]> {
     return this.#rows(`SELECT customers.external_id AS name, toUInt32(count()) AS times FROM lead_events
       INNER JOIN (SELECT id, any(external_id) AS external_id FROM customers WHERE workspace_id = {workspace:UInt64} GROUP BY id)
