@@ -10,32 +10,32 @@ export interface StoreClick {
 }
 
 /**
- * Clicks that led to an app store, by domain and address, for an hour: at its first start the installed app looks up the link that led
- * to it. What is lost with Redis is an attribution that was a guess.
+ * Clicks that led to an app store, stored in Redis for an hour by domain and IP address, so that the installed app can look up its link
+ * on first start. Matching by address is a guess, so losing these entries with Redis is acceptable.
  */
 export interface AppOpens {
-  /** Does not wait, and never throws. */
-  remember(link: LinkRecord, address: string, clickId: string): void;
+  /** Does not block, and never throws. */
+  record(link: LinkRecord, address: string, clickId: string): void;
   find(domain: string, address: string): Promise<StoreClick | undefined>;
 }
 
 export interface AppOpensOptions {
   readonly redis: Pick<Redis, 'get' | 'set'>;
-  /** Keeps addresses out of Redis. */
+  /** Key of the HMAC that keeps plain addresses out of Redis. */
   readonly secret: Buffer;
   readonly logger: { warn(context: object, message: string): void };
 }
 
-const REMEMBERED_MS = 3_600_000;
+const TTL_MS = 3_600_000;
 
 export function createAppOpens({ redis, secret, logger }: AppOpensOptions): AppOpens {
   const keyOf = (domain: string, address: string) =>
     `waymark:app-open:${createHmac('sha256', secret).update(`${domain}\0${address}`).digest('base64url')}`;
   return {
-    remember({ id, workspaceId, domain }, address, clickId) {
+    record({ id, workspaceId, domain }, address, clickId) {
       const click: StoreClick = { clickId, workspaceId, linkId: id };
-      redis.set(keyOf(domain, address), JSON.stringify(click), 'PX', REMEMBERED_MS).catch((err: unknown) => {
-        logger.warn({ err, linkId: id }, 'a click to an app store is not remembered');
+      redis.set(keyOf(domain, address), JSON.stringify(click), 'PX', TTL_MS).catch((err: unknown) => {
+        logger.warn({ err, linkId: id }, 'a click to an app store could not be stored');
       });
     },
     async find(domain, address) {

@@ -1,17 +1,17 @@
 import { type App, authPlugin, type CreateAppOptions, createApp, domainCheckRoutes } from '@waymark/http-kit';
 import { type Operations, requestCountPlugin } from '@waymark/observability';
 import type { IngestDeps } from './ingest-deps.js';
-import { redirectRoutes, routerTarget, shortcutVisits } from './redirect/redirect-routes.js';
+import { redirectRoutes, routerTarget, serveVisitsDirectly } from './redirect/redirect-routes.js';
 import { browserRoutes } from './track/browser/browser-routes.js';
 import { trackRoutes } from './track/track-routes.js';
 
-/** Patterns of the routes of visits and of the form that opens a link. HTTPS is required of the API only. */
+/** Route patterns of short links and of their password form. HTTPS is required only for the API. */
 const VISIT_PATHS = ['/', '/*'];
 
-/** What browsers and proxies send is far below. */
+/** Far above what browsers and proxies send. */
 const VISIT_HEADER_BYTES_MAX = 16 * 1024;
 
-/** The app of the link port: every path is a short link's, except that browsers report clicks here as well. */
+/** The app of the link port. Every path may be a short link, except the track routes for browsers. */
 export function buildLinkApp(
   options: CreateAppOptions,
   deps: IngestDeps,
@@ -28,12 +28,12 @@ export function buildLinkApp(
   if (operations !== undefined) app.register(requestCountPlugin, { operations, isLinkPort: true });
   app.register(async (routes) => browserRoutes(routes as App, deps));
   app.register(async (routes) => redirectRoutes(routes, deps));
-  // Hooks of the app trace.
-  if (operations?.tracing === undefined) shortcutVisits(app, deps, operations?.requests.countVisit);
+  // Tracing needs the hooks of the app, which the shortcut bypasses.
+  if (operations?.tracing === undefined) serveVisitsDirectly(app, deps, operations?.requests.countVisit);
   return app;
 }
 
-/** The track endpoints as an app of their own. */
+/** The app with the track endpoints. */
 export function buildTrackApp(
   options: CreateAppOptions,
   deps: IngestDeps,

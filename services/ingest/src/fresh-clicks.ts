@@ -3,27 +3,27 @@ import type { EventRow } from '@waymark/event-format';
 import { createGenerations } from '@waymark/event-queue';
 
 /**
- * Clicks that this process recorded in the last minutes and whose id was given away. A lead often follows its click before
- * the writer has written it: it needs neither the writer nor ClickHouse to find the click.
+ * In-memory cache of clicks that this process recorded in the last minutes and whose id was returned to a client. A lead often follows
+ * before the writer has stored its click; with this cache it needs neither the writer nor ClickHouse.
  */
 export interface FreshClicks {
   /**
-   * Only for a click that is in the queue or the spool: one that was not acknowledged does not exist.
+   * Call it only once the click is in the queue or the spool: an unacknowledged click does not exist.
    *
-   * @param rowText its row as JSON, as the queue carries it
+   * @param rowText the click's row as JSON, as it is queued
    */
   add(clickId: string, rowText: string): void;
-  /** The click's row, as ClickHouse will have it. */
+  /** The click's row, as it will be stored in ClickHouse. */
   find(workspaceNumber: string, clickId: string): EventRow | undefined;
 }
 
 const CLICKS_PER_GENERATION = 10_000;
 const BYTES_PER_GENERATION = 16_000_000;
-/** By then the writer has written it; while it is far behind, the click is looked for as all others are. */
-const FRESH_MS = 5 * 60_000;
+/** Usually the writer has stored the click by then. Older clicks are looked up in ClickHouse. */
+const MAX_AGE_MS = 5 * 60_000;
 
 export function createFreshClicks(now: () => number): FreshClicks {
-  // Bytes of their own: the text is stitched together from headers, each of which it would keep alive.
+  // Copied to buffers, because the concatenated text would keep the request headers in memory.
   const rows = createGenerations<Buffer>({
     entriesMax: CLICKS_PER_GENERATION,
     weightMax: BYTES_PER_GENERATION,
@@ -35,7 +35,7 @@ export function createFreshClicks(now: () => number): FreshClicks {
     },
     find(workspaceNumber, clickId) {
       const bytes = rows.get(clickId);
-      if (bytes === undefined || (eventIdTime(clickId) ?? 0) + FRESH_MS < now()) return undefined;
+      if (bytes === undefined || (eventIdTime(clickId) ?? 0) + MAX_AGE_MS < now()) return undefined;
       const row = JSON.parse(bytes.toString()) as EventRow;
       return row[0] === workspaceNumber ? row : undefined;
     },

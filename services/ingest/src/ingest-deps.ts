@@ -10,17 +10,17 @@ import type { Redis } from 'ioredis';
 import { createAdmission } from './admission.js';
 import { createAppOpens } from './app-opens.js';
 import { createFreshClicks } from './fresh-clicks.js';
+import { createPasswordAttempts } from './redirect/password/password-attempts.js';
 import { createPasswordGate } from './redirect/password/password-gate.js';
-import { createPasswordTries } from './redirect/password/password-tries.js';
 import type { RedirectDeps } from './redirect/redirector.js';
 import { createCurrencyConverter } from './track/conversions/currencies.js';
 import type { TrackDeps } from './track/track-deps.js';
 
-/** What all routes of this service work on. */
+/** Dependencies of the routes of this service. */
 export interface IngestDeps
   extends Omit<RedirectDeps, 'catalog' | 'producer' | 'admission' | 'appOpens' | 'freshClicks'>,
     TrackDeps {
-  /** Stops following the files that were opened; the stores stay open. */
+  /** Stops watching the opened files; the stores stay open. */
   close(): void;
 }
 
@@ -39,19 +39,19 @@ export interface IngestDepsOptions {
   readonly catalog: Catalog;
   readonly producer: EventProducer;
   readonly clickhouse: ClickHouseClient;
-  /** Its commands must not wait for ever. */
+  /** Must have a command time-out. */
   readonly redis: Pick<Redis, 'mget' | 'get' | 'set'>;
   readonly rateLimiter: RateLimiter;
   readonly logger: Logger;
   readonly now?: () => number;
 }
 
-/** Opens what the settings name. @throws Error when one of the files cannot be read */
+/** Creates the dependencies from the settings. @throws Error when a configured file cannot be read */
 export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
   const { settings, catalog, producer, clickhouse, redis, rateLimiter, logger, now = Date.now } = options;
   const secretFor = (purpose: string) => createHmac('sha256', options.instanceKey).update(purpose).digest();
   const onReloadError = (what: string) => (err: unknown) =>
-    logger.warn({ err }, `${what} cannot be read; the one read before stays in use`);
+    logger.warn({ err }, `${what} cannot be read; the previous content stays in use`);
   const readVisit = createVisitReader({
     trustedProxies: settings.trustedProxies,
     geoDatabase: settings.geoDatabase,
@@ -65,7 +65,7 @@ export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
   if (geoDatabase === undefined && geoEdge === undefined && geoHeaders.country === undefined) {
     logger.warn(
       {},
-      'no source tells where visitors are (GEO_DATABASE, GEO_EDGE): their country is Unknown, and their addresses are not stored, as those from the EU are not',
+      'no source for the location of visitors is configured (GEO_DATABASE, GEO_EDGE): their country is Unknown, and their addresses are not stored, because they may be in the EU',
     );
   }
   const currencies = createCurrencyConverter({
@@ -73,14 +73,14 @@ export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
     onUnknown: (currency) =>
       logger.warn(
         { currency },
-        'no rate is known (CURRENCY_RATES_FILE): amounts in this currency are not converted to USD',
+        'no exchange rate is configured (CURRENCY_RATES_FILE): amounts in this currency are not converted to USD',
       ),
-    onReloadError: onReloadError('the file of currency rates'),
+    onReloadError: onReloadError('the file of exchange rates'),
   });
   const passwords = createPasswordGate({
     secret: secretFor('link passwords'),
     passwordOf: catalog.links.passwordOf,
-    tries: createPasswordTries(rateLimiter),
+    attempts: createPasswordAttempts(rateLimiter),
   });
   return {
     catalog,

@@ -2,12 +2,12 @@ import type { Catalog, LinkRecord } from '@waymark/catalog';
 import type { HostNames } from './redirect/address/short-address.js';
 
 /**
- * The link of a key on a host; undefined when there is none. Domains that are served on an unusual port may carry it in their
- * name.
+ * The link with this key on a host; undefined when there is none. The name of a domain that is served on a non-default port may
+ * include the port.
  *
- * @param key as look-ups compare it; undefined for a path that no link can have
+ * @param key normalised; undefined for a path that cannot be a key
  */
-export async function linkAt(
+export async function findLinkAt(
   links: Pick<Catalog['links'], 'findByAddress'>,
   { domain, host }: HostNames,
   key: string | undefined,
@@ -17,8 +17,8 @@ export async function linkAt(
   return link === undefined && host !== domain ? links.findByAddress(host, key) : link;
 }
 
-/** What {@link linkAt} finds without a wait, as nearly every visit does; undefined when it needs one. */
-export function freshLinkAt(
+/** Like {@link findLinkAt}, synchronously from the cache, which serves nearly every visit; undefined on a miss. */
+export function cachedLinkAt(
   links: Pick<Catalog['links'], 'freshByAddress'>,
   { domain }: HostNames,
   key: string | undefined,

@@ -12,7 +12,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const { operations } = base;
   const producer = createEventProducer({ redisUrl: base.redisUrl, spoolDirectory, logger });
   const deps = createIngestDeps({ ...base, settings, producer, logger });
-  // Without ClickHouse links are still served from Redis, and without Redis clicks are kept on disk.
+  // ClickHouse is not checked: without it links are still served from Redis. (Without Redis clicks are spooled to disk.)
   const options: CreateAppOptions = { ...base.appOptions, readiness: { redis: () => producer.ping() } };
   const trackApp = buildTrackApp(options, deps, operations);
   base.addMetrics(trackApp);

@@ -5,17 +5,17 @@ import type { Visit } from '@waymark/visit';
 import { recordedUrl } from './redirect/address/final-url.js';
 import type { PreparedLink } from './redirect/rules/prepared-link.js';
 
-/** Whether a visit is a click at all. */
+/** Whether a visit counts as a click. */
 export function isCountable(visit: Visit, isTracked: boolean): boolean {
   return isTracked && !visit.isBot && !visit.isPrefetch;
 }
 
-/** Name of the claim that lets a visitor be counted once an hour. */
+/** Name of the claim that limits a visitor to one click per link and hour. */
 export function visitClaim(prepared: PreparedLink, visit: Visit): string {
   return clickClaim(prepared.link.id, visit.identity);
 }
 
-/** What a visit's click is besides its visitor's. */
+/** The fields of a click that do not come from its visitor. */
 export interface ClickDetails {
   readonly trigger: Trigger;
   /** Destination without the click id. */
@@ -23,15 +23,15 @@ export interface ClickDetails {
   readonly nowMs: number;
 }
 
-/** A visit on its way into the queue. */
+/** A visit that is being queued as a click. */
 export interface VisitRecording {
-  /** The row of its click, as the queue carries it. */
+  /** The row of the click as it is queued. */
   readonly rowText: string;
-  /** The click that stands for the visit. Rejects with ApiError when neither Redis nor the spool could keep it. */
+  /** The click that the visit counts as. Rejects with ApiError when neither Redis nor the spool accepted it. */
   readonly click: Promise<RecordedClick>;
 }
 
-/** Records the visit as a click, unless the same visitor's was recorded within the hour. */
+/** Records the visit as a click, unless a click of the same visitor was recorded within the hour. */
 export function recordVisit(
   producer: Pick<EventProducer, 'recordClick'>,
   prepared: PreparedLink,

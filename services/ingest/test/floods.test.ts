@@ -12,7 +12,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => ingest.stop());
 
-/** How many queries `work` sends to ClickHouse; they are answered as ever. */
+/** Counts the queries that `work` sends to ClickHouse. */
 async function queriesOf(work: () => Promise<unknown>): Promise<number> {
   const query = vi.spyOn(ingest.clickhouse, 'rows');
   await work();
@@ -21,7 +21,7 @@ async function queriesOf(work: () => Promise<unknown>): Promise<number> {
   return count;
 }
 
-/** Visits a hundred at a time, as connections would bring them. */
+/** Sends visits, a hundred at a time. */
 async function flood(requests: readonly { readonly path: string; readonly host: string }[]): Promise<void> {
   for (let start = 0; start < requests.length; start += 100) {
     const answers = await Promise.all(
@@ -31,25 +31,25 @@ async function flood(requests: readonly { readonly path: string; readonly host: 
   }
 }
 
-describe('a flood of addresses that nobody has', () => {
-  it('the same key again and again reaches ClickHouse once in seconds', async () => {
+describe('a flood of visits to links that do not exist', () => {
+  it('the same unknown key reaches ClickHouse once per cache period', async () => {
     const requests = Array.from({ length: 500 }, () => ({ path: '/nobody', host: DOMAIN }));
     expect(await queriesOf(() => flood(requests))).toBeLessThanOrEqual(6);
   });
 
-  it('a thousand keys, each another, are asked for fifty at once', async () => {
+  it('a thousand different keys are looked up in batches of fifty', async () => {
     const requests = Array.from({ length: 1000 }, (_, index) => ({ path: `/scan-${index}`, host: DOMAIN }));
     expect(await queriesOf(() => flood(requests))).toBeLessThanOrEqual(100);
-    // A scanner that comes back is answered from memory.
+    // A repeated scan is answered from the cache.
     expect(await queriesOf(() => flood(requests.slice(-100)))).toBeLessThanOrEqual(6);
   });
 
-  it('a thousand hosts, each another, likewise', async () => {
+  it('a thousand different hosts are looked up in batches as well', async () => {
     const requests = Array.from({ length: 1000 }, (_, index) => ({ path: '/', host: `h${index}.example` }));
     expect(await queriesOf(() => flood(requests))).toBeLessThanOrEqual(200);
   });
 
-  it('hosts and keys that cannot exist are not asked for at all', async () => {
+  it('invalid hosts and keys cause no query', async () => {
     const impossible = [
       { path: `/${'x'.repeat(2000)}`, host: 'known-length.example' },
       { path: '/a', host: 'x'.repeat(300) },
@@ -63,7 +63,7 @@ describe('a flood of addresses that nobody has', () => {
     expect(await queriesOf(() => flood(impossible))).toBe(0);
   });
 
-  it('does not keep anybody from links that are there', async () => {
+  it('does not delay visits of existing links', async () => {
     const { key } = await ingest.link();
     const scan = Array.from({ length: 300 }, (_, index) => ({ path: `/more-${index}`, host: DOMAIN }));
     const [answer] = await Promise.all([ingest.visit(`/${key}`), flood(scan)]);
@@ -72,7 +72,7 @@ describe('a flood of addresses that nobody has', () => {
 });
 
 describe('forwarding headers', () => {
-  it('of a peer that is no configured proxy are not believed: neither address nor country', async () => {
+  it('from a peer that is not a configured proxy are ignored: neither address nor country counts', async () => {
     const link = await ingest.link({ geo: { DE: 'https://acme.de/' } });
     const answer = await ingest.visit(`/${link.key}`, { 'x-forwarded-for': '203.0.113.9', 'cf-ipcountry': 'DE' });
     expect(answer.headers.location).toBe('https://acme.com/pricing');

@@ -13,7 +13,7 @@ export const DOMAIN = 'go.acme.com';
 export const BROWSER =
   'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 Safari/537.36';
 
-/** What a process remembers that has recorded none of the clicks. */
+/** The empty click cache of a process that has recorded none of the clicks. */
 export const NO_FRESH_CLICKS: IngestDeps['freshClicks'] = { add: () => undefined, find: () => undefined };
 
 export interface TestIngest {
@@ -29,24 +29,24 @@ export interface TestIngest {
   readonly linkApp: App;
   readonly trackApp: App;
   link(fields?: Partial<NewLink>): Promise<LinkRecord>;
-  /** A visit of a browser that was never here before, unless headers say otherwise. */
+  /** Visits a link as a new visitor, unless headers override it. */
   visit(path: string, headers?: Record<string, string>, method?: 'GET' | 'HEAD'): Promise<Answer>;
-  /** Follows a link as somebody new; the id of the click. The link must track conversions. */
+  /** Visits a link as a new visitor and returns the click id. The link must track conversions. */
   click(link: LinkRecord, headers?: Record<string, string>): Promise<string>;
-  /** Calls the API with the workspace's key, unless headers say otherwise. */
+  /** Calls the API with the workspace's key, unless headers override it. */
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
   /** Rows of a table under a condition, as objects. */
   rows(table: string, condition?: string, parameters?: Record<string, unknown>): Promise<Record<string, unknown>[]>;
-  /** Waits until there are `count` rows, and gives them. */
+  /** Waits until there are `count` rows, and returns them. */
   rowsWhen(
     count: number,
     table: string,
     condition?: string,
     parameters?: Record<string, unknown>,
   ): Promise<Record<string, unknown>[]>;
-  /** Calls the API of an ingest with other dependencies, as `post` does. */
+  /** Like `post`, on an app with overridden dependencies. */
   postTo(overrides: Partial<IngestDeps>, path: string, body: unknown): Promise<Answer>;
-  /** The customer, once the writer has written its name. */
+  /** The customer, once the writer has stored its external id. */
   customer(externalId: string): Promise<CustomerRecord>;
   startWriter(): void;
   stopWriter(): Promise<void>;
@@ -55,13 +55,13 @@ export interface TestIngest {
 
 export type Answer = Awaited<ReturnType<App['inject']>>;
 
-/** Machines that run tests are busy. */
+/** Generous, because test machines are busy. */
 const ROWS_WITHIN_MS = 25_000;
 
 let links = 0;
 let visitors = 0;
 
-/** Ingest on stores of its own: a Redis, a database, and a workspace with the domain `go.acme.com`. */
+/** Starts ingest on its own Redis and database, with a workspace and the domain `go.acme.com`. */
 export async function startIngest(
   overrides: Partial<IngestDeps> = {},
   options: { readonly redirectWaitMs?: number } = {},
@@ -98,7 +98,7 @@ export async function startIngest(
     currencyRatesFile: undefined,
     defaultDomain: undefined,
   };
-  // A busy machine is not a Redis that is away.
+  // A long time-out, so that a slow machine does not look like an unavailable Redis.
   const rateLimiter = createRateLimiter(client, { instanceKey, commandTimeoutMs: 10_000 });
   const own = createIngestDeps({
     settings,

@@ -5,7 +5,7 @@ import type { FreshClicks } from '../fresh-clicks.js';
 import { isCountable, recordVisit } from '../record-visit.js';
 import type { PreparedLink } from './rules/prepared-link.js';
 
-/** A visit that may be a click. */
+/** A visit to count as a click, if it qualifies. */
 export interface CountedVisit {
   readonly prepared: PreparedLink;
   readonly visit: Visit;
@@ -22,31 +22,31 @@ export interface ClickCounterDeps {
   readonly logger: { error(context: object, message: string): void };
 }
 
-/** The click that stands for a visit. */
+/** The click that a visit counts as. */
 export interface CountedClick {
   readonly clickId: string;
-  /** False for an id that stands for nothing: a visit that does not count, or a click that could not be kept. */
-  readonly isKept: boolean;
+  /** False for an id without a recorded click: the visit does not count, or recording failed. */
+  readonly isRecorded: boolean;
 }
 
 /**
- * Counts visits of links: the visit's click id is that of the click recorded now or within the hour, else a new one. Never
- * rejects: the visitor goes on whatever happens to the click.
+ * Counts visits of links. Returns the id of the click recorded now or within the last hour, else an unused new id. Never rejects: the
+ * visitor is redirected even when recording fails.
  */
 export function createClickCounter(deps: ClickCounterDeps) {
   return async ({ prepared, visit, nowMs, isTracked, isScan, url }: CountedVisit): Promise<CountedClick> => {
-    if (!isCountable(visit, isTracked)) return { clickId: createEventId(nowMs), isKept: false };
+    if (!isCountable(visit, isTracked)) return { clickId: createEventId(nowMs), isRecorded: false };
     try {
       const trigger = isScan ? 'qr' : 'link';
       const recording = recordVisit(deps.producer, prepared, visit, { trigger, url, nowMs });
       const { clickId, recorded } = await recording.click;
-      // Who follows the other links is never told the id, and names it in no lead.
+      // Other links never pass the id on, so no lead can refer to it.
       if (recorded && prepared.passesClickId) deps.freshClicks.add(clickId, recording.rowText);
-      return { clickId, isKept: true };
+      return { clickId, isRecorded: true };
     } catch (err) {
       const { id: linkId, workspaceId } = prepared.link;
-      deps.logger.error({ err, linkId, workspaceId }, 'a click could not be kept');
-      return { clickId: createEventId(nowMs), isKept: false };
+      deps.logger.error({ err, linkId, workspaceId }, 'a click could not be recorded');
+      return { clickId: createEventId(nowMs), isRecorded: false };
     }
   };
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
-import { type LinkAnswer, pageAnswer } from './pages/answers.js';
 import { BAD_REQUEST_PAGE } from './pages/pages.js';
+import { type LinkResponse, pageResponse } from './pages/responses.js';
 import { createRedirector, type LinkRequest, type RedirectDeps, type Redirector } from './redirector.js';
 
 function isVisit({ method }: IncomingMessage): boolean {
@@ -11,16 +11,16 @@ function isVisit({ method }: IncomingMessage): boolean {
 const TRACK_PATH = '/track/';
 
 /**
- * What the router of the link port is to look for. Any path but those of browsers' reports is a short link's, so there is
- * nothing to find out; and the router would refuse paths that cannot be decoded, with an error body made for programs.
+ * The URL that the router of the link port matches. All paths except those of browser reports may be short links, so they map to `/`:
+ * the router would reject paths that cannot be decoded, with a JSON error instead of a page.
  */
 export function routerTarget(request: IncomingMessage): string {
   const { url = '/' } = request;
   return isVisit(request) || !url.startsWith(TRACK_PATH) ? '/' : url;
 }
 
-/** Two hosts: the proxy in front may have checked the other one (RFC 9112, 3.2). */
-function namesTwoHosts({ rawHeaders }: IncomingMessage): boolean {
+/** Whether the request has two Host headers; a proxy in front may have checked only the other one (RFC 9112, 3.2). */
+function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
   let hosts = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index];
@@ -34,7 +34,7 @@ function linkRequest(request: IncomingMessage, target: string): LinkRequest {
   return { method, target, headers, remoteAddress: socket.remoteAddress };
 }
 
-function send(answer: LinkAnswer, response: ServerResponse, isClosing: boolean): void {
+function send(answer: LinkResponse, response: ServerResponse, isClosing: boolean): void {
   answer.headers.push('content-length', String(Buffer.byteLength(answer.body)));
   if (isClosing) answer.headers.push('connection', 'close');
   response.writeHead(answer.status, answer.headers).end(answer.body);
@@ -47,8 +47,8 @@ async function serve(
   response: ServerResponse,
   isClosing: () => boolean,
 ): Promise<number> {
-  const answer = namesTwoHosts(request)
-    ? pageAnswer(BAD_REQUEST_PAGE, ['cache-control', 'no-store'])
+  const answer = hasTwoHosts(request)
+    ? pageResponse(BAD_REQUEST_PAGE, ['cache-control', 'no-store'])
     : await redirector.answer(linkRequest(request, target));
   send(answer, response, isClosing());
   return answer.status;
@@ -56,7 +56,7 @@ async function serve(
 
 const FORM_BYTES_MAX = 16 * 1024;
 
-/** The form of a link's password, posted to the link's own address. */
+/** Handles the password form, which is posted to the URL of the link. */
 async function formRoute(app: FastifyInstance, redirector: Redirector): Promise<void> {
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
@@ -66,15 +66,15 @@ async function formRoute(app: FastifyInstance, redirector: Redirector): Promise<
   app.post('/', async (request, reply) => {
     const { body } = request;
     const password = body instanceof URLSearchParams ? (body.get('password') ?? '') : '';
-    const answer = namesTwoHosts(request.raw)
-      ? pageAnswer(BAD_REQUEST_PAGE, ['cache-control', 'no-store'])
+    const answer = hasTwoHosts(request.raw)
+      ? pageResponse(BAD_REQUEST_PAGE, ['cache-control', 'no-store'])
       : await redirector.submit(linkRequest(request.raw, request.originalUrl), password);
     reply.hijack();
     send(answer, reply.raw, false);
   });
 }
 
-/** Short links: every path of every domain. The app must serve nothing else under GET. */
+/** Registers short links: every path of every domain. The app must not have other GET routes. */
 export async function redirectRoutes(app: FastifyInstance, deps: RedirectDeps): Promise<void> {
   const redirector = createRedirector(deps);
   for (const url of ['/', '/*']) {
@@ -91,12 +91,12 @@ export async function redirectRoutes(app: FastifyInstance, deps: RedirectDeps): 
 }
 
 /**
- * Lets visits past the framework, whose request, reply, logger and hooks cost as much as the redirect itself. The route above
- * stays for what does not come through the server's socket, and answers the same.
+ * Serves visits directly from Node's server, because Fastify's request, reply, logger and hooks cost as much as the redirect itself.
+ * The route above remains for requests that do not come through the server's socket (`inject`), with the same responses.
  *
- * @param countVisit told of each answer: its status and how long it took, in milliseconds
+ * @param countVisit called for each response with its status and duration in milliseconds
  */
-export function shortcutVisits(
+export function serveVisitsDirectly(
   app: FastifyInstance,
   deps: RedirectDeps,
   countVisit: (status: number, durationMs: number) => void = () => {},
@@ -118,7 +118,7 @@ export function shortcutVisits(
     serve(redirector, request.url ?? '/', request, response, () => isClosing).then(
       (status) => countVisit(status, performance.now() - startedMs),
       (err: unknown) => {
-        deps.logger.error({ err }, 'an answer could not be sent');
+        deps.logger.error({ err }, 'a response could not be sent');
         response.destroy();
       },
     );

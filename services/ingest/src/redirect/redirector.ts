@@ -6,18 +6,18 @@ import type { VisitReader } from '@waymark/visit';
 import type { Admission } from '../admission.js';
 import type { AppOpens } from '../app-opens.js';
 import type { FreshClicks } from '../fresh-clicks.js';
-import { freshLinkAt, linkAt } from '../link-at.js';
+import { cachedLinkAt, findLinkAt } from '../link-at.js';
 import { finalDestination, headerUrl, redirectTarget } from './address/final-url.js';
 import { visitedPath } from './address/link-path.js';
 import { queryWithout } from './address/query-pieces.js';
 import { readShortAddress, type ShortAddress } from './address/short-address.js';
 import { createClickCounter } from './click-counter.js';
-import { fileAnswer, type LinkAnswer, pageAnswer, sendAnswer } from './pages/answers.js';
 import { framePage, launchPage } from './pages/link-pages.js';
 import { NOT_FOUND_PAGE, UNAVAILABLE_PAGE } from './pages/pages.js';
+import { fileResponse, type LinkResponse, pageResponse, redirectResponse } from './pages/responses.js';
 import { secureAttribute } from './password/cookies.js';
 import type { PasswordGate } from './password/password-gate.js';
-import { arrivalOf, decidePath, NOT_FOUND, type Refusal } from './rules/decision.js';
+import { decidePath, NOT_FOUND, type Refusal, visitOutcome } from './rules/decision.js';
 import { clickCookie, preparedLink } from './rules/prepared-link.js';
 
 export interface RedirectDeps {
@@ -27,37 +27,37 @@ export interface RedirectDeps {
   };
   readonly producer: Pick<EventProducer, 'recordClick'>;
   readonly readVisit: VisitReader;
-  readonly admission: Pick<Admission, 'decide' | 'decideAtOnce'>;
+  readonly admission: Pick<Admission, 'decide' | 'decideFromCache'>;
   readonly passwords: Pick<PasswordGate, 'cookie'>;
-  readonly appOpens: Pick<AppOpens, 'remember'>;
+  readonly appOpens: Pick<AppOpens, 'record'>;
   readonly freshClicks: Pick<FreshClicks, 'add'>;
   /** Shared by all workspaces; search engines may index it. */
   readonly defaultDomain: string | undefined;
   readonly logger: { error(context: object, message: string): void };
   readonly now: () => number;
-  /** At least 0, below 1: chooses variants of tests. */
+  /** Random number in [0, 1), for choosing variants of A/B tests. */
   readonly random: () => number;
 }
 
 /** A request on the link port. */
 export interface LinkRequest {
   readonly method: string;
-  /** The request's target as it came. */
+  /** The raw request target. */
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
   readonly remoteAddress: string | undefined;
 }
 
 export interface Redirector {
-  /** Answers a visit. Never rejects: what fails is logged, and the visitor sees a page that says so. */
-  answer(request: LinkRequest): Promise<LinkAnswer>;
-  /** Answers the form of a link's password; never rejects. */
-  submit(request: LinkRequest, password: string): Promise<LinkAnswer>;
+  /** Handles a visit. Never rejects: errors are logged, and the visitor gets an error page. */
+  answer(request: LinkRequest): Promise<LinkResponse>;
+  /** Handles the password form of a link; never rejects. */
+  submit(request: LinkRequest, password: string): Promise<LinkResponse>;
 }
 
 const NO_PARAMETERS = new URLSearchParams();
 
-/** Answers visits of short links: every path of every domain. */
+/** Handles visits of short links: every path of every domain. */
 export function createRedirector(deps: RedirectDeps): Redirector {
   const { readVisit, admission, passwords, defaultDomain, logger, now, random } = deps;
   const { links, domains } = deps.catalog;
@@ -69,26 +69,31 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     return record === undefined && host !== domain ? domains.findBySlug(host) : record;
   }
 
-  async function carryOut(decision: Refusal, address: ShortAddress, headers: string[]): Promise<LinkAnswer> {
+  async function respondTo(decision: Refusal, address: ShortAddress, headers: string[]): Promise<LinkResponse> {
     switch (decision.action) {
       case 'send':
-        return sendAnswer(302, decision.to, headers);
+        return redirectResponse(302, decision.to, headers);
       case 'fall-back': {
         const to = (await findDomain(address))?.[decision.to];
-        return to ? sendAnswer(302, to, headers) : pageAnswer(decision.otherwise, headers);
+        return to ? redirectResponse(302, to, headers) : pageResponse(decision.otherwise, headers);
       }
       case 'file': {
         const text = (await findDomain(address))?.[decision.file];
-        return text ? fileAnswer(text, headers) : pageAnswer(NOT_FOUND_PAGE, headers);
+        return text ? fileResponse(text, headers) : pageResponse(NOT_FOUND_PAGE, headers);
       }
       case 'page':
-        return pageAnswer(decision.page, headers);
+        return pageResponse(decision.page, headers);
     }
   }
 
-  function refuse(refusal: Refusal, address: ShortAddress, headers: string[], retryAfterSeconds: number | undefined) {
+  function respondToRefusal(
+    refusal: Refusal,
+    address: ShortAddress,
+    headers: string[],
+    retryAfterSeconds: number | undefined,
+  ) {
     if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds));
-    return carryOut(refusal, address, headers);
+    return respondTo(refusal, address, headers);
   }
 
   async function visitLink(
@@ -96,7 +101,7 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     address: ShortAddress,
     link: LinkRecord,
     headers: string[],
-  ): Promise<LinkAnswer> {
+  ): Promise<LinkResponse> {
     const { query } = address;
     const { cookie: cookies } = request.headers;
     const prepared = preparedLink(link);
@@ -108,86 +113,88 @@ export function createRedirector(deps: RedirectDeps): Redirector {
       method: request.method,
       botParameter: parameters.get('bot') ?? undefined,
     });
-    // Nearly every visit: without a wait, which others would be answered in.
-    const { refusal, isPasswordRight, retryAfterSeconds } =
-      admission.decideAtOnce(link) ??
+    // Synchronous for nearly every visit: awaiting would let other requests run in between.
+    const { refusal, isPasswordCorrect, retryAfterSeconds } =
+      admission.decideFromCache(link) ??
       (await admission.decide(link, { cookies, given: parameters.get('pw'), address: visit.clientAddress }));
-    if (refusal !== undefined) return refuse(refusal, address, headers, retryAfterSeconds);
+    if (refusal !== undefined) return respondToRefusal(refusal, address, headers, retryAfterSeconds);
     const isUntracked = parameters.has('dub-no-track');
     const isTracked = !isUntracked && request.headers['dub-no-track'] === undefined;
     const counted = { prepared, visit, nowMs, isTracked, isScan: parameters.get('qr') === '1' };
     const path = address.rawPath === prepared.rawPath ? prepared.path : visitedPath(link, address.rawPath);
     const secure = secureAttribute(visit);
 
-    const arrival = arrivalOf(prepared, { visit, nowMs, cookies, random });
+    const arrival = visitOutcome(prepared, { visit, nowMs, cookies, random });
     if (arrival.action === 'show') {
       const { clickId } = await count({ ...counted, url: link.url });
       if (isTracked) headers.push('set-cookie', clickCookie(prepared, clickId, path, secure));
-      return pageAnswer(arrival.page, headers);
+      return pageResponse(arrival.page, headers);
     }
 
     const target = redirectTarget(arrival.target, parameters.get('redir_url'));
-    const destination = finalDestination(target, { query, via: prepared.via, isPasswordRight });
-    const { clickId, isKept } = await count({ ...counted, url: destination.recorded });
-    // Whether the visit counts or not: the cookie is never read. Visits marked `dub-no-track` get none.
+    const destination = finalDestination(target, { query, via: prepared.via, isPasswordCorrect });
+    const { clickId, isRecorded } = await count({ ...counted, url: destination.recorded });
+    // Set even when the visit does not count, because the server never reads this cookie. Visits with `dub-no-track` get none.
     if (isTracked) headers.push('set-cookie', clickCookie(prepared, clickId, path, secure));
     if (arrival.cookie !== undefined) headers.push('set-cookie', `${arrival.cookie}; Path=${path}${secure}`);
-    if (arrival.isAppStore && isKept) deps.appOpens.remember(link, visit.clientAddress, clickId);
-    // Apps would take the id for a part of the number or message.
+    if (arrival.isAppStore && isRecorded) deps.appOpens.record(link, visit.clientAddress, clickId);
+    // Apps would treat the id as part of the number or message.
     const isPassed = prepared.passesClickId && !isUntracked && arrival.manner !== 'launch';
     const url = isPassed ? destination.withClickId(clickId) : destination.url;
-    if (arrival.manner === 'redirect') return sendAnswer(prepared.status, url, headers);
+    if (arrival.manner === 'redirect') return redirectResponse(prepared.status, url, headers);
     const page = arrival.manner === 'launch' ? launchPage(headerUrl(url)) : framePage(link, headerUrl(url));
-    return pageAnswer(page, headers);
+    return pageResponse(page, headers);
   }
 
-  /** The link itself does what its visits do, once the browser holds the cookie. */
-  async function open(
+  /** Checks the submitted password, sets the cookie and redirects to the link itself, which then handles the visit. */
+  async function checkPasswordForm(
     request: LinkRequest,
     address: ShortAddress,
     link: LinkRecord,
     password: string,
     headers: string[],
-  ): Promise<LinkAnswer> {
+  ): Promise<LinkResponse> {
     const { method, headers: sent, remoteAddress } = request;
     const visit = readVisit({ remoteAddress, headers: sent, method });
     const keys = { cookies: sent.cookie, given: password, address: visit.clientAddress };
     const { refusal, retryAfterSeconds } = await admission.decide(link, keys);
-    if (refusal !== undefined) return refuse(refusal, address, headers, retryAfterSeconds);
+    if (refusal !== undefined) return respondToRefusal(refusal, address, headers, retryAfterSeconds);
     const path = visitedPath(link, address.rawPath);
     const { encryptedPassword } = link;
     if (encryptedPassword !== null) headers.push('set-cookie', passwords.cookie(link, path, secureAttribute(visit)));
     const query = queryWithout(address.query, 'pw');
-    return sendAnswer(303, path + (query === '' ? '' : `?${query}`), headers);
+    return redirectResponse(303, path + (query === '' ? '' : `?${query}`), headers);
   }
 
   async function answerWith(
     request: LinkRequest,
-    serve: (address: ShortAddress, link: LinkRecord, headers: string[]) => Promise<LinkAnswer>,
-  ): Promise<LinkAnswer> {
+    serve: (address: ShortAddress, link: LinkRecord, headers: string[]) => Promise<LinkResponse>,
+  ): Promise<LinkResponse> {
     try {
       const address = readShortAddress(request.headers.host, request.target);
       const decided = decidePath(address.path);
       const { key } = address;
       const link =
-        decided === undefined ? (freshLinkAt(links, address, key) ?? (await linkAt(links, address, key))) : undefined;
+        decided === undefined
+          ? (cachedLinkAt(links, address, key) ?? (await findLinkAt(links, address, key)))
+          : undefined;
       const headers = ['cache-control', 'no-store'];
       const isIndexed = link?.doIndex === true || address.domain === defaultDomain || address.host === defaultDomain;
       if (!isIndexed) headers.push('x-robots-tag', 'googlebot: noindex');
       if (link !== undefined) return await serve(address, link, headers);
-      return await carryOut(decided ?? NOT_FOUND, address, headers);
+      return await respondTo(decided ?? NOT_FOUND, address, headers);
     } catch (err) {
       logger.error(
         { err, requestId: requestId(request), host: request.headers.host },
         'a short link could not be opened',
       );
-      return pageAnswer(UNAVAILABLE_PAGE, ['cache-control', 'no-store', 'retry-after', '1']);
+      return pageResponse(UNAVAILABLE_PAGE, ['cache-control', 'no-store', 'retry-after', '1']);
     }
   }
 
   return {
     answer: (request) => answerWith(request, (address, link, headers) => visitLink(request, address, link, headers)),
     submit: (request, password) =>
-      answerWith(request, (address, link, headers) => open(request, address, link, password, headers)),
+      answerWith(request, (address, link, headers) => checkPasswordForm(request, address, link, password, headers)),
   };
 }

@@ -8,12 +8,12 @@ import type { AppOpens } from '../app-opens.js';
 import type { FreshClicks } from '../fresh-clicks.js';
 import type { CurrencyConverter } from './conversions/currencies.js';
 
-/** What the track endpoints work on. */
+/** Dependencies of the track endpoints. */
 export interface TrackDeps {
   readonly catalog: Catalog;
   readonly producer: EventProducer;
   readonly clickhouse: ClickHouseClient;
-  /** Values of keys that commits have set; undefined for those that are not there. */
+  /** Reads Redis keys that commits set; undefined for missing ones. */
   readonly readState: (keys: readonly string[]) => Promise<(string | undefined)[]>;
   readonly readVisit: VisitReader;
   readonly admission: Admission;

@@ -20,7 +20,7 @@ import { createTrackedCustomers } from './conversions/customers.js';
 import { createLatestLeads } from './conversions/latest-leads.js';
 import { createLeadTracker } from './conversions/lead-tracker.js';
 import { createSaleStore } from './conversions/sale-store.js';
-import { createSaleTracker, saleAsSent } from './conversions/sale-tracker.js';
+import { createSaleTracker, echoSale } from './conversions/sale-tracker.js';
 import { storableBody } from './storable-body.js';
 import type { TrackDeps } from './track-deps.js';
 
@@ -32,8 +32,8 @@ const REQUIREMENTS = {
 
 const SHED_RETRY_AFTER_SECONDS = 5;
 
-/** Refuses conversions while Redis is short of memory, before any command is sent to it. */
-function shedding(producer: Pick<EventProducer, 'load'>) {
+/** A hook that rejects conversions while Redis is short of memory, before any command is sent to it. */
+function shedLoad(producer: Pick<EventProducer, 'load'>) {
   return async (): Promise<void> => {
     if (producer.load() === 'normal') return;
     throw new ApiError('rate_limit_exceeded', 'Too many events at the moment. Retry later.', {
@@ -54,8 +54,8 @@ function createTrackers(deps: TrackDeps, clicks: ClickFinder): Trackers {
   };
 }
 
-/** Whether the caller may see the link: owners see all of them, others those that are in no hidden folder. */
-async function maySee(
+/** Whether the caller may see the link: owners see all links, others only those outside hidden folders. */
+async function canSeeLink(
   { catalog }: TrackDeps,
   { workspace, apiKey }: Pick<FastifyRequest, 'workspace' | 'apiKey'>,
   linkId: string | null,
@@ -66,12 +66,12 @@ async function maySee(
   return link !== undefined && (await catalog.hiddenFolders.seen(workspace.id, sight, [link])).length > 0;
 }
 
-/** Every `/track` route; the app must have `authPlugin`. */
+/** Registers all `/track` routes; the app must have `authPlugin`. */
 export async function trackRoutes(app: App, deps: TrackDeps): Promise<void> {
   const { clickhouse, producer, freshClicks, now } = deps;
   const clicks = createClickFinder({ clickhouse, producer, freshClicks, now });
   const trackers = createTrackers(deps, clicks);
-  const shed = shedding(producer);
+  const shed = shedLoad(producer);
   const hooks = { onRequest: app.authenticate(REQUIREMENTS), preHandler: shed };
   await browserRoutes(app, deps);
   await clientRoutes(app, deps, createClientTrackers(deps, clicks, trackers), shed);
@@ -88,9 +88,9 @@ export async function trackRoutes(app: App, deps: TrackDeps): Promise<void> {
       },
     },
     async (request) => {
-      const answer = await trackers.leads.track(request.workspace.id, storableBody<TrackLeadBody>(request.body));
-      if (answer.link === null || (await maySee(deps, request, answer.link.id))) return answer;
-      return { ...answer, link: null };
+      const response = await trackers.leads.track(request.workspace.id, storableBody<TrackLeadBody>(request.body));
+      if (response.link === null || (await canSeeLink(deps, request, response.link.id))) return response;
+      return { ...response, link: null };
     },
   );
 
@@ -107,8 +107,8 @@ export async function trackRoutes(app: App, deps: TrackDeps): Promise<void> {
     },
     async (request) => {
       const body = storableBody<TrackSaleBody>(request.body);
-      const { answer, storedFor } = await trackers.sales.track(request.workspace.id, body);
-      return storedFor === undefined || (await maySee(deps, request, storedFor)) ? answer : saleAsSent(body);
+      const { response, storedLinkId } = await trackers.sales.track(request.workspace.id, body);
+      return storedLinkId === undefined || (await canSeeLink(deps, request, storedLinkId)) ? response : echoSale(body);
     },
   );
 }

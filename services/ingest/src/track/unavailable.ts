@@ -1,6 +1,6 @@
 import { ApiError } from '@waymark/contract';
 
-/** A store did not answer, or something has to be waited for longer than a caller should; the caller may come back. */
+/** The error when a store does not respond, or a wait would take too long; the caller should retry. */
 export function unavailable(what: string, cause?: unknown): ApiError {
   return new ApiError('internal_server_error', 'The event could not be recorded. Retry later.', {
     retryAfterSeconds: 1,
@@ -9,7 +9,7 @@ export function unavailable(what: string, cause?: unknown): ApiError {
   });
 }
 
-/** `work`, its failure turned into an answer that tells the caller to come back. */
+/** Awaits `work` and converts unexpected errors into {@link unavailable}. */
 export async function orUnavailable<T>(what: string, work: Promise<T>): Promise<T> {
   try {
     return await work;

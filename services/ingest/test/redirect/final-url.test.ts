@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { finalDestination, headerUrl, recordedUrl, redirectTarget } from '../../src/redirect/address/final-url.js';
 
 const CLICK_ID = '0TzWKQkAbCdEfGh1';
-const plain = { query: '', via: undefined, isPasswordRight: false };
+const plain = { query: '', via: undefined, isPasswordCorrect: false };
 const of = (target: string, query = '', more = {}) => finalDestination(target, { ...plain, query, ...more });
 
 describe('final URL', () => {
@@ -19,7 +19,7 @@ describe('final URL', () => {
     expect(of(target, 'dub-no-track=1&redir_url=x').url).toBe(target);
   });
 
-  it('adds the click id, and leaves every other byte alone', () => {
+  it('adds the click id, and keeps every other byte', () => {
     const cases = [
       ['https://acme.com', 'https://acme.com?dub_id=ID'],
       ['https://acme.com/', 'https://acme.com/?dub_id=ID'],
@@ -35,7 +35,7 @@ describe('final URL', () => {
     }
   });
 
-  it('gives the click id as client_reference_id when the target asks for it', () => {
+  it('passes the click id as client_reference_id when the target requests it', () => {
     expect(of('https://buy.com/x?dub_client_reference_id=1&a=2').withClickId(CLICK_ID)).toBe(
       `https://buy.com/x?a=2&client_reference_id=dub_id_${CLICK_ID}`,
     );
@@ -44,7 +44,7 @@ describe('final URL', () => {
     );
   });
 
-  it('passes every incoming parameter on, over the target’s of the same name', () => {
+  it('adds every incoming parameter, which replaces the target’s of the same name', () => {
     expect(of('https://acme.com/?a=1&b=2&a=3', 'b=9&c=%20x&flag').url).toBe(
       'https://acme.com/?a=1&b=9&a=3&c=%20x&flag',
     );
@@ -53,14 +53,14 @@ describe('final URL', () => {
     expect(of('https://acme.com', 'dub_id=theirs').withClickId(CLICK_ID)).toBe('https://acme.com?dub_id=theirs');
   });
 
-  it('passes on neither what was meant for the redirect, nor the right password', () => {
+  it('drops parameters for the redirect itself, and the correct password', () => {
     const query = 'dub-no-track&redir_url=https%3A%2F%2Facme.com&qr=1&skip_deeplink_preview=1&pw=secret&x=1';
-    expect(of('https://acme.com', query, { isPasswordRight: true }).url).toBe('https://acme.com?x=1');
+    expect(of('https://acme.com', query, { isPasswordCorrect: true }).url).toBe('https://acme.com?x=1');
     expect(of('https://acme.com', query).url).toBe('https://acme.com?pw=secret&x=1');
     expect(of('https://acme.com', 'qr=2').url).toBe('https://acme.com?qr=2');
   });
 
-  it('says via for a partner link, which a visit may overwrite', () => {
+  it('adds via for a partner link, unless the visit has its own', () => {
     expect(of('https://acme.com/?via=old', '', { via: 'ada/x' }).url).toBe('https://acme.com/?via=ada%2Fx');
     expect(of('https://acme.com', 'via=bob', { via: 'ada' }).url).toBe('https://acme.com?via=bob');
     expect(of('https://acme.com', '', { via: 'ada' }).withClickId(CLICK_ID)).toBe(
@@ -85,7 +85,7 @@ describe('final URL', () => {
   const pairs = fc.array(fc.tuple(text, text), { maxLength: 5 });
   const encoded = pairs.map((list) => new URLSearchParams(list).toString());
 
-  it('means the same as the same steps on parsed parameters', () => {
+  it('has the same parameters as the same steps with URLSearchParams', () => {
     fc.assert(
       fc.property(encoded, encoded, fc.option(text, { nil: undefined }), (own, query, via) => {
         const expected = new URLSearchParams(own);
@@ -113,14 +113,14 @@ describe('final URL', () => {
     );
   });
 
-  it('is quick on a query of nothing but parameters', () => {
+  it('is fast for a query with thousands of parameters', () => {
     const query = Array.from({ length: 40_000 }, (_, index) => `${index % 3 === 0 ? 'a' : index}=1`).join('&');
     const before = process.cpuUsage();
     of(`https://acme.com?${query}`, query, { via: 'x' }).withClickId(CLICK_ID);
     expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
   });
 
-  it('never throws, keeps scheme and host of any target, and always fits a header', () => {
+  it('never throws, keeps scheme and host of any target, and is always a valid header value', () => {
     fc.assert(
       fc.property(
         fc.webUrl({ withQueryParameters: true, withFragments: true }),
@@ -145,13 +145,13 @@ describe('redir_url', () => {
     expect(redirectTarget(target, 'https://acme.com/other?x=1')).toBe('https://acme.com/other?x=1');
   });
 
-  it('does not lead from https to http, though it may lead the other way', () => {
+  it('must not downgrade https to http, but may upgrade', () => {
     expect(redirectTarget(target, 'http://acme.com/other')).toBe(target);
     expect(redirectTarget('http://acme.com/', 'http://acme.com/other')).toBe('http://acme.com/other');
     expect(redirectTarget('http://acme.com/', 'https://acme.com/other')).toBe('https://acme.com/other');
   });
 
-  it('does not lead from an app to a web site that has its name', () => {
+  it('must not lead from an app scheme to a web site of that name', () => {
     expect(redirectTarget('myapp://acme.com/open', 'https://acme.com/')).toBe('myapp://acme.com/open');
   });
 
@@ -189,7 +189,7 @@ describe('header URL', () => {
 });
 
 describe('recorded URL', () => {
-  it('is cut at a parameter when a row could not carry it', () => {
+  it('is cut off at a parameter when it is too long for a row', () => {
     const long = `https://acme.com/?a=1&b=${'é'.repeat(20_000)}&c=1`;
     expect(recordedUrl(long)).toBe('https://acme.com/?a=1');
     expect(Buffer.byteLength(recordedUrl(`https://acme.com/${'日'.repeat(20_000)}`))).toBeLessThanOrEqual(24_000);

@@ -24,7 +24,7 @@ const someone = () => {
 };
 const lead = (clickId: string, overrides: Partial<IngestDeps> = {}, fields: object = {}) =>
   ingest.postTo(overrides, '/track/lead', { clickId, eventName: 'Sign up', customerExternalId: someone(), ...fields });
-/** Clicks and leads cannot be read; whether a customer is known is asked of the catalog, which can. */
+/** Click and lead look-ups fail; customers are still found through the catalog. */
 const withoutClickHouse = () => ({ clickhouse: away });
 
 let visitors = 0;
@@ -65,7 +65,7 @@ describe('a lead right after its click', () => {
     }
   });
 
-  it('and a direct sale, and the sale after them, find it too', async () => {
+  it('a direct sale, and a sale after them, find the click too', async () => {
     await ingest.stopWriter();
     try {
       const clickId = await ingest.click(await ingest.link({ trackConversion: true }));
@@ -108,7 +108,7 @@ describe('a lead right after its click', () => {
 });
 
 describe('clicks in memory', () => {
-  it('are there once they are acknowledged, and not a moment before', async () => {
+  it('are found once they are acknowledged, and not before', async () => {
     let letGo: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
       letGo = resolve;
@@ -129,7 +129,7 @@ describe('clicks in memory', () => {
     await app.close();
   });
 
-  it('are not those that neither Redis nor the disk could keep', async () => {
+  it('do not include those that neither Redis nor the disk accepted', async () => {
     let clickId = '';
     const app = linkAppWith(async (click) => {
       clickId = click.clickId;
@@ -142,7 +142,7 @@ describe('clicks in memory', () => {
     await app.close();
   });
 
-  it('belong to their workspace alone', async () => {
+  it('are found only by their own workspace', async () => {
     const other = await ingest.catalog.workspaces.create({ name: 'Other', slug: 'other', plan: 'enterprise' });
     const clickId = await ingest.click(await ingest.link({ trackConversion: true }));
     const answer = await ingest.post(
@@ -153,7 +153,7 @@ describe('clicks in memory', () => {
     expect(answer.statusCode).toBe(404);
   });
 
-  it('are those alone whose id somebody was told, each once', async () => {
+  it('include only those whose id was returned to a client, each once', async () => {
     const add = vi.spyOn(ingest.deps.freshClicks, 'add');
     const me = { 'x-forwarded-for': '198.51.104.1' };
     const plain = await ingest.link();
@@ -164,7 +164,7 @@ describe('clicks in memory', () => {
     add.mockRestore();
   });
 
-  it('are forgotten after some minutes, and the oldest first when there are too many', () => {
+  it('expire after some minutes, and are evicted oldest first', () => {
     let nowMs = Date.now();
     const clicks = createFreshClicks(() => nowMs);
     const ids = Array.from({ length: 20_001 }, () => createEventId(nowMs));

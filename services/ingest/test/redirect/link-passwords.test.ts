@@ -8,7 +8,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => ingest.stop());
 
-/** Documentation addresses (RFC 3849), each test's in a network of its own. */
+/** A new /64 of documentation addresses (RFC 3849). */
 let networks = 0;
 const aNetwork = () => {
   networks += 1;
@@ -33,7 +33,7 @@ const cookieOf = (answer: Awaited<ReturnType<typeof submit>>) =>
   String([answer.headers['set-cookie']].flat().find((cookie) => cookie?.startsWith('dub_password_')));
 
 describe('links with a password', () => {
-  it('show a form that posts to the link itself, and nothing of the link', async () => {
+  it('show a form that posts to the link itself, and reveal nothing about the link', async () => {
     const { key } = await ingest.link({ password: 'sesame', title: 'Secret', url: 'https://secret.example/x' });
     const answer = await ingest.visit(`/${key}`);
     expect(answer.statusCode).toBe(401);
@@ -45,7 +45,7 @@ describe('links with a password', () => {
     expect(answer.headers['cache-control']).toBe('no-store');
   });
 
-  it('open with the form’s cookie, which is the link’s alone', async () => {
+  it('open with the form’s cookie, which is valid for that link only', async () => {
     const link = await ingest.link({ key: 'Deep/Locked', password: 'sésame & co', trackConversion: true });
     const opened = await submit(link, 'sésame & co', '?a=1&pw=old&b=%2F');
     expect(opened.statusCode).toBe(303);
@@ -64,13 +64,13 @@ describe('links with a password', () => {
     expect((await ingest.visit(`/${other.key}`, { cookie: forged })).statusCode).toBe(401);
   });
 
-  it('lose their cookies when the password changes', async () => {
+  it('invalidate their cookies when the password changes', async () => {
     const link = await ingest.link({ password: 'first' });
     const cookie = cookieOf(await submit(link, 'first')).split(';')[0] ?? '';
     const second = await ingest.link({ password: 'second' });
     const { encryptedPassword } = second;
     expect((await ingest.visit(`/${link.key}`, { cookie })).statusCode).toBe(302);
-    // What seals a password is bound to its link: this one cannot be read any more, and opens for nobody.
+    // The encryption is bound to the link's id: this password can no longer be decrypted and is never accepted.
     await ingest.catalog.links.update(ingest.workspaceId, link.id, (record) => ({ ...record, encryptedPassword }));
     expect((await ingest.visit(`/${link.key}`, { cookie })).statusCode).not.toBe(302);
   });
@@ -84,7 +84,7 @@ describe('links with a password', () => {
     }
   });
 
-  it('open at the address the visitor is at, in any case and script', async () => {
+  it('open under the visited path, in any case and encoding', async () => {
     const link = await ingest.link({ key: 'Locked/Caf\u00e9', password: 'x' });
     for (const visited of ['locked/caf%C3%A9', 'LOCKED/caf%c3%a9/', 'Locked/xn--caf-dma']) {
       const path = `/${visited.replace(/\/$/, '')}`;
@@ -96,14 +96,14 @@ describe('links with a password', () => {
     }
   });
 
-  it('the form of a link that lost its password leads to the link; of no link, nowhere', async () => {
+  it('the form of a link whose password was removed leads to the link; of an unknown link, to the 404 page', async () => {
     const open = await ingest.link();
     const answer = await submit(open, 'x');
     expect([answer.statusCode, answer.headers.location]).toEqual([303, `/${open.key}`]);
     expect((await submit({ ...open, key: 'nothing' }, 'x')).statusCode).toBe(404);
   });
 
-  it('never redirect to another host, however the address is written', async () => {
+  it('never redirect to another host, however the path is written', async () => {
     const link = await ingest.link({ key: 'evil.com', password: 'x' });
     for (const [written, location] of [
       ['/evil.com', '/evil.com'],
@@ -115,7 +115,7 @@ describe('links with a password', () => {
     }
   });
 
-  it('show the same form whatever they lead to, and let it lead there', async () => {
+  it('show the same form for every destination, and allow the form to lead there', async () => {
     const fields = { title: 'Secret', expiresAt: new Date(Date.now() + 60_000).toISOString(), trackConversion: true };
     const links = await Promise.all([
       ingest.link({ password: 'x', url: 'https://secret.example' }),
@@ -129,7 +129,7 @@ describe('links with a password', () => {
       }),
     );
     for (const answer of shown) expect(answer).toEqual(shown[0]);
-    // Browsers also hold redirects after the form to this directive, which cannot name every scheme.
+    // Browsers apply this directive to redirects after the form as well, and it cannot list every scheme.
     expect(shown[0]?.headers['content-security-policy']).not.toContain('form-action');
   });
 });
@@ -144,12 +144,12 @@ describe('guessing a link’s password', () => {
     return counts;
   };
 
-  it('ends for a network after thirty tries in ten minutes, by form and query together, and then for the right one as well', async () => {
+  it('is blocked per network after thirty attempts in ten minutes, by form and query together, even with the correct password', async () => {
     const link = await ingest.link({ password: 'right' });
     const network = aNetwork();
     const cookie = cookieOf(await guess(link, 'right', `${network}::1`)).split(';')[0] ?? '';
 
-    // A provider gives every customer a /64.
+    // Providers assign a /64 to every customer.
     const tries = await Promise.all(
       Array.from({ length: 40 }, (_, index) =>
         (index % 2 === 0 ? guess : visit)(link, `no${index}`, `${network}::${index}`),
@@ -167,12 +167,12 @@ describe('guessing a link’s password', () => {
       expect(Number(headers['retry-after'])).toBeGreaterThan(500);
       expect(Number(headers['retry-after'])).toBeLessThanOrEqual(600);
     }
-    // Who was let in before stays in.
+    // A visitor with a cookie is still admitted.
     const headers = { cookie, 'x-forwarded-for': `${network}::1` };
     expect((await ingest.visit(`/${link.key}`, headers)).statusCode).toBe(302);
   });
 
-  it('locks nobody else out, and the right password is never a try', async () => {
+  it('blocks no other network, and correct passwords are not counted', async () => {
     const link = await ingest.link({ password: 'right' });
     const [strangers, members] = [aNetwork(), aNetwork()];
     const rights = () => Promise.all(Array.from({ length: 100 }, () => visit(link, 'right', `${members}::1`)));
@@ -183,26 +183,26 @@ describe('guessing a link’s password', () => {
     expect(statuses(await rights())).toEqual({ 302: 100 });
   });
 
-  // Who guesses sends every guess at once: the right one must not be quicker than the counts of the wrong ones before it.
-  it('learns nothing from a hundred guesses at the same moment', async () => {
+  // An attacker may send all guesses at once: the correct one must not pass before the wrong ones are counted.
+  it('gains nothing from a hundred concurrent guesses', async () => {
     const link = await ingest.link({ password: '99' });
     const address = `${aNetwork()}::1`;
     const guesses = Array.from({ length: 100 }, (_, pin) => visit(link, String(pin), address));
     expect(statuses(await Promise.all(guesses))).toEqual({ 401: 30, 429: 70 });
   });
 
-  it('from many networks at once leaves each of them five tries a day, and never locks out the right password', async () => {
+  it('from many networks at once leaves each of them five attempts per day, and never blocks the correct password', async () => {
     const link = await ingest.link({ password: 'right' });
     const botnet = Array.from({ length: 300 }, () => aNetwork());
     const flood = () => Promise.all(botnet.map((network, index) => guess(link, `no ${index}`, `${network}::1`)));
     expect(statuses(await flood())).toEqual({ 401: 300 });
-    // Every further round is a try of each network.
+    // Every further round is one attempt per network.
     for (let round = 2; round <= 5; round++) expect(statuses(await flood())).toEqual({ 401: 300 });
     const refused = await flood();
     expect(statuses(refused)).toEqual({ 429: 300 });
     expect(Number(refused[0]?.headers['retry-after'])).toBeGreaterThan(80_000);
 
-    // The addresses of one organisation, which may have thousands of /64, are one network then.
+    // All addresses of an organisation, which may have thousands of /64s, then count as one network.
     const [first = ''] = botnet;
     expect((await guess(link, 'right', `${first}:1::1`)).statusCode).toBe(429);
     for (const address of [`${aNetwork()}::1`, '198.51.100.77']) {
@@ -212,12 +212,12 @@ describe('guessing a link’s password', () => {
       expect((await guess(link, 'typo', address)).statusCode).toBe(401);
       expect((await guess(link, 'right', address)).statusCode).toBe(429);
     }
-    // Another link of theirs is not under attack.
+    // Another link is not under attack.
     const other = await ingest.link({ password: 'right' });
     expect((await guess(other, 'right', `${first}::1`)).statusCode).toBe(303);
   });
 
-  it('leaves no address of a visitor in Redis', async () => {
+  it('stores no visitor addresses in Redis', async () => {
     const link = await ingest.link({ password: 'right' });
     await guess(link, 'wrong', '198.51.100.78');
     await guess(link, 'wrong', '2001:db8:abcd::1');

@@ -4,7 +4,7 @@ import { visitedPath } from '../../src/redirect/address/link-path.js';
 
 const LINK = { key: 'Promo' };
 
-describe('path of a link as it was visited', () => {
+describe('the visited path of a link', () => {
   it.each([
     ['promo', '/promo'],
     ['PROMO/', '/PROMO'],
@@ -17,13 +17,13 @@ describe('path of a link as it was visited', () => {
   });
 
   it.each(['promo; Domain=evil.com', 'promo\r\nx: y', '\\evil.com', 'a,b', 'a b', 'caf\u00e9', 'x'.repeat(1024)])(
-    '%j cannot stand in a cookie: the link’s own path does',
+    '%j is not valid in a cookie, so the link’s own path is used',
     (rawPath) => {
       expect(visitedPath(LINK, rawPath)).toBe('/Promo');
     },
   );
 
-  it('is one path of this host whatever was visited, and never ends an attribute or a header', () => {
+  it('is always a path of this host, and never terminates a cookie attribute or a header', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.webPath(), fc.string({ unit: 'binary' })), (rawPath) => {
         expect(visitedPath(LINK, rawPath)).toMatch(/^\/(?!\/)[\x21-\x7e]*$/);

@@ -22,7 +22,7 @@ async function visited({ key }: LinkRecord): Promise<unknown[]> {
 }
 
 describe('the link of a partner', () => {
-  it('has expired while the partner is deactivated, and works again afterwards', async () => {
+  it('is expired while the partner is deactivated, and works again afterwards', async () => {
     const partner = await aPartner();
     const link = await ingest.link({ partnerId: partner.id });
     expect(await visited(link)).toEqual([302, link.url]);
@@ -33,7 +33,7 @@ describe('the link of a partner', () => {
     expect(await visited(link)).toEqual([302, link.url]);
   });
 
-  it('then leads where expired links lead: to its own expiredUrl, else to that of its domain', async () => {
+  it('then redirects like an expired link: to its expiredUrl, else to that of its domain', async () => {
     const partner = await aPartner();
     const own = await ingest.link({ partnerId: partner.id, expiredUrl: 'https://acme.com/over' });
     const plain = await ingest.link({ partnerId: partner.id });
@@ -69,7 +69,7 @@ describe('the link of a partner', () => {
     expect(await visited(await ingest.link({ partnerId: partner.id }))).toEqual([code, undefined]);
   });
 
-  it('that cannot be read leads on', async () => {
+  it('still redirects when the partner cannot be read', async () => {
     const link = await ingest.link({ partnerId: 'pn_zzzzzzzzzzz' });
     expect(await visited(link)).toEqual([302, link.url]);
   });

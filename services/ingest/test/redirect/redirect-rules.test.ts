@@ -30,7 +30,7 @@ describe('link previews for bots', () => {
     video: 'https://cdn.acme.com/a.mp4',
   };
 
-  it('shows a bot title, description, image and video, every text escaped, and is not indexed', async () => {
+  it('shows bots title, description, image and video, with every text escaped and noindex', async () => {
     const { key } = await ingest.link(proxied);
     const answer = await visit(`/${key}`, { 'user-agent': UNFURLER });
     expect(answer.statusCode).toBe(200);
@@ -57,14 +57,14 @@ describe('link previews for bots', () => {
     expect([untracked.statusCode, untracked.headers['set-cookie']]).toEqual([200, undefined]);
   });
 
-  it('leads people on, and bots too where the link has no preview of its own', async () => {
+  it('redirects people, and bots too when the link has no custom preview', async () => {
     const own = await ingest.link(proxied);
     const plain = await ingest.link({ title: 'Not shown' });
     expect((await visit(`/${own.key}`)).statusCode).toBe(302);
     expect((await visit(`/${plain.key}`, { 'user-agent': UNFURLER })).statusCode).toBe(302);
   });
 
-  it('shows ?bot=1 the same, and never an image that is no web address', async () => {
+  it('shows the same for ?bot=1, and never an image that is not an http(s) URL', async () => {
     const { key } = await ingest.link({
       ...proxied,
       image: 'data:image/png;base64,AAAA',
@@ -75,7 +75,7 @@ describe('link previews for bots', () => {
     expect(body).not.toMatch(/og:image|og:video|javascript|base64/);
   });
 
-  it('says nothing of a link that is locked, disabled or expired', async () => {
+  it('reveals nothing about a locked, disabled or expired link', async () => {
     for (const [fields, status] of [
       [{ password: 'x' }, 401],
       [{ disabledAt: PAST }, 404],
@@ -89,9 +89,9 @@ describe('link previews for bots', () => {
   });
 });
 
-describe('destinations that are no web pages', () => {
+describe('destinations with app schemes', () => {
   it.each(['mailto:ada@acme.com', 'sms:+1555', 'tel:+1555', 'tg://resolve?domain=x', 'whatsapp://send', 'xmpp:a@b.c'])(
-    '%s is opened by a page, and the visit is a click',
+    '%s is opened by a page, and the visit counts as a click',
     async (url) => {
       const link = await ingest.link({ url, trackConversion: true });
       const answer = await visit(`/${link.key}`);
@@ -103,14 +103,14 @@ describe('destinations that are no web pages', () => {
     },
   );
 
-  it('passes the visit’s parameters on, escaped', async () => {
+  it('adds the visit’s parameters, escaped', async () => {
     const { key } = await ingest.link({ url: 'mailto:ada@acme.com?subject=Hi' });
     const { body } = await visit(`/${key}?body=%22%3E%3Cscript%3E&cc=b@c.d`);
     expect(body).toContain('0;url=mailto:ada@acme.com?subject=Hi&amp;body=%22%3E%3Cscript%3E&amp;cc=b@c.d');
     expect(body).not.toContain('<script');
   });
 
-  it('redirects to schemes of apps, which browsers follow', async () => {
+  it('redirects to other app schemes, which browsers follow', async () => {
     const { key } = await ingest.link({ url: 'myapp://open/this' });
     const answer = await visit(`/${key}`);
     expect([answer.statusCode, answer.headers.location]).toEqual([302, 'myapp://open/this']);
@@ -118,7 +118,7 @@ describe('destinations that are no web pages', () => {
 });
 
 describe('cloaking', () => {
-  it('frames the destination, parameters and click id included, and may load nothing else', async () => {
+  it('frames the destination with parameters and click id, and allows loading nothing else', async () => {
     const { key } = await ingest.link({
       url: 'https://acme.com/?q="1"&b=2',
       rewrite: true,
@@ -135,7 +135,7 @@ describe('cloaking', () => {
     expect(answer.headers['set-cookie']).toContain('dub_id_');
   });
 
-  it('never frames what could run in the short link’s name', async () => {
+  it('never frames URLs that could run with the origin of the short link', async () => {
     for (const url of ['javascript:alert(1)', 'data:text/html,<script>alert(1)</script>']) {
       const { key } = await ingest.link({ url, rewrite: true });
       const answer = await visit(`/${key}`);
@@ -157,7 +157,7 @@ describe('devices and countries', () => {
     ...(country === undefined ? {} : { 'cf-ipcountry': country }),
   });
 
-  it('iOS beats Android beats country beats the rest', async () => {
+  it('iOS takes precedence over Android, then country, then the default', async () => {
     const { key } = await ingest.link(targets);
     const to = async (headers: Record<string, string>) => (await visit(`/${key}`, headers)).headers.location;
     expect(await to(at(IPHONE, 'DE'))).toBe(targets.ios);
@@ -167,7 +167,7 @@ describe('devices and countries', () => {
     expect(await to(at(BROWSER))).toBe(targets.url);
   });
 
-  it('parameters and click id go along, and the click says where it led', async () => {
+  it('parameters and click id are passed on, and the click records its destination', async () => {
     const link = await ingest.link({ ...targets, trackConversion: true });
     const { location } = (await visit(`/${link.key}?a=1`, at(BROWSER, 'US'))).headers;
     expect(location).toMatch(/^https:\/\/acme\.com\/us\?a=1&dub_id=[0-9A-Za-z]{16}$/);
@@ -176,12 +176,12 @@ describe('devices and countries', () => {
     expect(click).toMatchObject({ url: 'https://acme.com/us?a=1', country: 'US' });
   });
 
-  it('a country named like a property of objects leads nowhere special', async () => {
+  it('a country named like an object property has no effect', async () => {
     const { key } = await ingest.link({ geo: {} });
     expect((await visit(`/${key}`, at(BROWSER, 'toString'))).headers.location).toBe('https://acme.com/pricing');
   });
 
-  it('cloaking and app schemes come before devices', async () => {
+  it('cloaking and app schemes take precedence over devices', async () => {
     const { key } = await ingest.link({ ...targets, rewrite: true });
     expect((await visit(`/${key}`, at(IPHONE))).body).toContain('<iframe src="https://acme.com/all"');
   });
@@ -214,7 +214,7 @@ describe('A/B tests', () => {
     );
   });
 
-  it('shares follow the percentages', async () => {
+  it('traffic is split by the percentages', async () => {
     const { key } = await ingest.link(testing);
     const counts: Record<string, number> = {};
     for (let step = 0; step < 100; step++) {
@@ -225,7 +225,7 @@ describe('A/B tests', () => {
     expect(Object.values(counts)).toEqual([60, 30, 10]);
   });
 
-  it('a visitor with a cookie stays on that variant; a cookie of no variant is not believed', async () => {
+  it('a visitor with a cookie stays on that variant; a cookie for an unknown variant is ignored', async () => {
     const { key } = await ingest.link(testing);
     point = 0;
     const to = async (cookie: string) => (await visit(`/${key}`, { cookie })).headers.location;
@@ -235,7 +235,7 @@ describe('A/B tests', () => {
   });
 
   it.each(['https://acme.com/b?x=1', 'https%3a%2f%2facme.com%2fb%3fx%3d1', 'https://acme.com/b%3Fx=1'])(
-    'the cookie may be written as other clients do: %s',
+    'the cookie is accepted in the encodings of other clients: %s',
     async (value) => {
       const { key } = await ingest.link(testing);
       point = 0;
@@ -244,20 +244,20 @@ describe('A/B tests', () => {
     },
   );
 
-  it('a cookie that cannot be decoded names no variant', async () => {
+  it('a cookie that cannot be decoded is ignored', async () => {
     const { key } = await ingest.link(testing);
     point = 0;
     expect((await visit(`/${key}`, { cookie: 'dub_test_url=%E0%A4%A' })).headers.location).toBe('https://acme.com/a');
   });
 
-  it('the cookie is for the path as it was visited, which is where the browser sends it', async () => {
+  it('the cookie has the visited path, so that the browser sends it back', async () => {
     await ingest.link({ ...testing, key: 'Split/Caf\u00e9' });
     for (const path of ['/split/caf%C3%A9', '/SPLIT/caf%c3%a9', '/Split/xn--caf-dma']) {
       expect(cookieOf(await visit(path))).toMatch(new RegExp(`; Path=${path}$`));
     }
   });
 
-  it('an address too long for a cookie is kept all the same', async () => {
+  it('a variant whose URL is too long for a cookie is kept as well', async () => {
     const long = `https://acme.com/${'x'.repeat(5000)}`;
     const { key } = await ingest.link({ ...testing, testVariants: [variants[0]!, { url: long, percentage: 40 }] });
     point = 0.9;
@@ -267,7 +267,7 @@ describe('A/B tests', () => {
     expect((await visit(`/${key}`, { cookie })).headers.location).toBe(long);
   });
 
-  it('devices and countries are not tested, and a test that is over or has no end does not run', async () => {
+  it('device and country targets take precedence, and a test that has ended or has no end does not run', async () => {
     point = 0.9;
     const ios = await ingest.link({ ...testing, ios: 'https://acme.com/ios' });
     expect((await visit(`/${ios.key}`, { 'user-agent': IPHONE })).headers.location).toBe('https://acme.com/ios');
@@ -279,7 +279,7 @@ describe('A/B tests', () => {
     }
   });
 
-  it('a variant is cloaked as the link is', async () => {
+  it('a variant is cloaked like the link', async () => {
     point = 0.9;
     const { key } = await ingest.link({ ...testing, rewrite: true });
     expect((await visit(`/${key}`)).body).toContain('<iframe src="https://acme.com/c"');

@@ -8,7 +8,7 @@ import { buildLinkApp } from '../../src/index.js';
 import { BROWSER, DOMAIN, startIngest, type TestIngest } from '../test-ingest.js';
 
 let ingest: TestIngest;
-/** Of its link app. */
+/** Port of the link app. */
 let port: number;
 beforeAll(async () => {
   ingest = await startIngest();
@@ -17,7 +17,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => ingest.stop());
 
-/** All that comes back for these bytes, until the server closes the connection. */
+/** Sends bytes and returns everything received until the server closes the connection. */
 async function exchange(port: number, bytes: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   socket.write(bytes);
@@ -30,7 +30,7 @@ async function exchange(port: number, bytes: string): Promise<string> {
 }
 
 describe('over a socket', () => {
-  it('says so on connections that are kept alive when the app closes', async () => {
+  it('sends Connection: close on keep-alive connections when the app closes', async () => {
     const { key } = await ingest.link();
     let letGo: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
@@ -65,7 +65,7 @@ describe('over a socket', () => {
     expect(text).toContain('connection: close');
   });
 
-  it('serves visits over plain HTTP where the API is served over HTTPS only, and refuses reports of browsers', async () => {
+  it('serves visits over plain HTTP when the API requires HTTPS, and rejects browser reports', async () => {
     const { key } = await ingest.link();
     const locked = await ingest.link({ password: 'x' });
     const app = buildLinkApp(
@@ -100,7 +100,7 @@ describe('over a socket', () => {
     await app.close();
   });
 
-  it('takes bytes no browser sends', async () => {
+  it('handles requests that no browser sends', async () => {
     const ask = (target: string) =>
       exchange(
         port,
@@ -123,12 +123,12 @@ describe('over a socket', () => {
     expect(key).toBe('raw/xn--9ca');
     expect(await ask(`http://${DOMAIN}/raw/%C3%A9`)).toContain('location: https://acme.com/raw\r\n');
     expect(await ask(`http://other.test/raw/%C3%A9`)).toMatch(/^HTTP\/1\.1 404/);
-    // Node's parser takes only ASCII in a target.
+    // Node's parser accepts only ASCII in a target.
     expect(await ask('/raw/é?q=é')).toMatch(/^HTTP\/1\.1 400/);
     expect(await ask(`/raw/%C3%A9 HTTP/1.1\r\nHost: other.test\r\nX-A: b`)).toMatch(/^HTTP\/1\.1 400/);
   });
 
-  it('a host that reads like another host’s link does not hide that link', async () => {
+  it('a host that looks like another host’s link does not replace that link in the cache', async () => {
     await ingest.link({ key: 'under/taken', url: 'https://acme.com/kept' });
     for (let time = 0; time < 2; time++) {
       expect((await ingest.visit('/taken', { host: `${DOMAIN}/under` })).statusCode).toBe(404);
@@ -143,7 +143,7 @@ describe('cookies', () => {
     { url: 'https://acme.com/b', percentage: 50 },
   ];
 
-  /** The `Set-Cookie` headers of an answer. */
+  /** The `Set-Cookie` headers of a response. */
   async function cookiesOf(head: string, proto: string | undefined, body = ''): Promise<string[]> {
     const lines = [
       `${head} HTTP/1.1`,
@@ -163,19 +163,16 @@ describe('cookies', () => {
     ['http', false],
     ['https, http', false],
     [undefined, false],
-  ])(
-    'are all Secure when the trusted proxy says that the visit came over HTTPS, else none is: %s',
-    async (proto, isSecure) => {
-      const testCompletedAt = new Date(Date.now() + 3_600_000).toISOString();
-      const { key } = await ingest.link({ password: 'x', testVariants: variants, testCompletedAt });
-      const cookies = [
-        ...(await cookiesOf(`POST /${key}`, proto, 'password=x')),
-        ...(await cookiesOf(`GET /${key}?pw=x`, proto)),
-        ...(await cookiesOf('GET /', proto)),
-      ];
-      const names = ['dub_password_link_', `dub_id_${DOMAIN}_${key}=`, 'dub_test_url=', `dub_id_${DOMAIN}__root=`];
-      expect(cookies.map((cookie, index) => cookie.startsWith(names[index]!))).toEqual(Array(4).fill(true));
-      expect(cookies.map((cookie) => cookie.split('; ').includes('Secure'))).toEqual(Array(4).fill(isSecure));
-    },
-  );
+  ])('are Secure exactly when the trusted proxy reports HTTPS: %s', async (proto, isSecure) => {
+    const testCompletedAt = new Date(Date.now() + 3_600_000).toISOString();
+    const { key } = await ingest.link({ password: 'x', testVariants: variants, testCompletedAt });
+    const cookies = [
+      ...(await cookiesOf(`POST /${key}`, proto, 'password=x')),
+      ...(await cookiesOf(`GET /${key}?pw=x`, proto)),
+      ...(await cookiesOf('GET /', proto)),
+    ];
+    const names = ['dub_password_link_', `dub_id_${DOMAIN}_${key}=`, 'dub_test_url=', `dub_id_${DOMAIN}__root=`];
+    expect(cookies.map((cookie, index) => cookie.startsWith(names[index]!))).toEqual(Array(4).fill(true));
+    expect(cookies.map((cookie) => cookie.split('; ').includes('Secure'))).toEqual(Array(4).fill(isSecure));
+  });
 });

@@ -17,7 +17,7 @@ const numberOf = (link: LinkRecord) => parseResourceId('link', link.id);
 const clickIdOf = (location: unknown) => new URL(String(location)).searchParams.get('dub_id');
 
 describe('redirect', () => {
-  it('answers 302 with the destination, not to be stored or indexed', async () => {
+  it('answers 302 with the destination, not cacheable and not indexed', async () => {
     const { key } = await ingest.link({ url: 'https://acme.com/?flag&a=%2F' });
     const answer = await visit(`/${key}`);
     expect(answer.statusCode).toBe(302);
@@ -43,7 +43,7 @@ describe('redirect', () => {
     expect((await visit(`/${encodeURI('CAFÉ/日本')}`)).headers.location).toBe('https://acme.com/jp');
   });
 
-  it('passes the click id on only where conversions are tracked, and sets the cookie either way', async () => {
+  it('passes the click id only when conversions are tracked, and sets the cookie in any case', async () => {
     const plain = await ingest.link({ key: 'plain' });
     const tracked = await ingest.link({ key: 'tracked/one', trackConversion: true });
     const plainAnswer = await visit(`/${plain.key}`);
@@ -59,7 +59,7 @@ describe('redirect', () => {
     expect(answer.headers['set-cookie']).toContain(`dub_id_go.acme.com_tracked/one=${clickId}; Path=/tracked/one;`);
   });
 
-  it('gives the same visitor the same click for an hour, and another link or visitor another one', async () => {
+  it('returns the same click for the same visitor and link for an hour', async () => {
     const first = await ingest.link({ trackConversion: true });
     const second = await ingest.link({ trackConversion: true });
     const me = { 'x-forwarded-for': '198.51.100.1' };
@@ -73,7 +73,7 @@ describe('redirect', () => {
     expect(clickIdOf((await visit(`/${first.key}`, forged)).headers.location)).not.toBe(clickId);
   });
 
-  it('says via on partner links, which pass the click id as well', async () => {
+  it('adds via on partner links, which pass the click id as well', async () => {
     const link = await ingest.link({ key: 'ada', programId: 'prog_1', partnerId: 'pn_1' });
     const location = (await visit(`/${link.key}`)).headers.location;
     expect(location).toMatch(/^https:\/\/acme\.com\/pricing\?via=ada&dub_id=[0-9A-Za-z]{16}$/);
@@ -87,7 +87,7 @@ describe('redirect', () => {
     expect(await to('https://evil.com/')).toBe('https://acme.com/pricing?x=1');
   });
 
-  it('answers 301 for a domain’s own link, which is not to be stored either', async () => {
+  it('answers 301 for the root link of a domain, also not cacheable', async () => {
     const { workspace } = await ingest.catalog.workspaces.create({
       name: 'Root',
       slug: 'root',
@@ -106,7 +106,7 @@ describe('redirect', () => {
     expect(answer.headers).toMatchObject({ location: 'https://root.com/?a=1', 'cache-control': 'no-store' });
   });
 
-  it('lets search engines index where the link says so', async () => {
+  it('lets search engines index links with doIndex', async () => {
     const { key } = await ingest.link({ doIndex: true });
     expect((await visit(`/${key}`)).headers['x-robots-tag']).toBeUndefined();
   });
@@ -118,7 +118,7 @@ describe('redirect', () => {
     ['?bot=', { bot: '1' }, {}, 'GET'],
     ['prefetching browsers', {}, { 'sec-purpose': 'prefetch' }, 'GET'],
   ] as const)(
-    'sends %s on without recording anything, with a cookie that nobody believes',
+    'redirects %s without recording a click, with a cookie that has no effect',
     async (_who, query, headers, method) => {
       const link = await ingest.link();
       const me = { 'x-forwarded-for': '198.51.100.2' };
@@ -127,7 +127,7 @@ describe('redirect', () => {
       const given = /^dub_id_go\.acme\.com_[^=]+=[0-9A-Za-z]{16}(?=; Path=)/.exec(String(answer.headers['set-cookie']));
       expect(given).not.toBeNull();
 
-      // The same visitor as a person is the first one counted.
+      // The same visitor without the bot marker is the first click.
       const second = await visit(`/${link.key}`, { ...me, cookie: String(given?.[0]) });
       const [click] = await ingest.rowsWhen(1, 'click_events', 'link_id = {link:UInt64}', { link: numberOf(link) });
       expect(second.headers['set-cookie']).toContain(`=${click?.click_id};`);
@@ -149,7 +149,7 @@ describe('redirect', () => {
     expect(cookie).toContain(`=${click?.click_id};`);
   });
 
-  it('sets its cookie for the path as it was visited, which is where the browser sends it', async () => {
+  it('sets its cookie for the visited path, so that the browser sends it back', async () => {
     await ingest.link({ key: 'Promo/café' });
     for (const [visited, path] of [
       ['/Promo/xn--caf-dma', '/Promo/xn--caf-dma'],
@@ -163,7 +163,7 @@ describe('redirect', () => {
     }
   });
 
-  it('records where the visit came from, led to and what made it', async () => {
+  it('records referer, destination and visitor of the click', async () => {
     const link = await ingest.link({ url: 'https://acme.com/?utm_source=a%20b', trackConversion: true });
     await visit(`/${link.key}?qr=1&x=y`, {
       'x-forwarded-for': '198.51.100.9',
@@ -199,7 +199,7 @@ describe('redirect', () => {
     expect(click).toMatchObject({ country: 'DE', ip: '' });
   });
 
-  it('records a click whose address is too long for a row, cut short, and leads on to the whole of it', async () => {
+  it('records a URL that is too long for a row cut off, and redirects to the complete one', async () => {
     const link = await ingest.link();
     const query = `a=1&b=${'x'.repeat(60_000)}`;
     const answer = await visit(`/${link.key}?${query}`);
@@ -208,7 +208,7 @@ describe('redirect', () => {
     expect(click?.url).toBe('https://acme.com/pricing?a=1');
   });
 
-  it('goes on while Redis is away, and every click arrives once it is back', async () => {
+  it('redirects while Redis is unavailable, and stores every click once it is back', async () => {
     const link = await ingest.link({ trackConversion: true });
     await visit(`/${link.key}`);
     await ingest.redis.kill9();
@@ -221,7 +221,7 @@ describe('redirect', () => {
   });
 });
 
-describe('visits that lead nowhere', () => {
+describe('visits without a destination', () => {
   it.each([
     '/unknown',
     '/100%',
@@ -246,7 +246,7 @@ describe('visits that lead nowhere', () => {
   it('any path and host is answered', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ maxLength: 40 }), fc.string({ maxLength: 10 }), async (path, query) => {
-        // What begins with two slashes of either kind is a host to the injector, which refuses bad ones itself.
+        // The injector parses a leading `//` as a host and rejects invalid ones itself.
         const target = `/${path.replace(/[\s\0]/g, '').replace(/^[/\\]+/, '')}?${query.replace(/[\s\0]/g, '')}`;
         const answer = await visit(/^[\x21-\x7e]*$/.test(target) ? target : '/');
         expect([200, 302, 404]).toContain(answer.statusCode);
@@ -255,7 +255,7 @@ describe('visits that lead nowhere', () => {
     );
   });
 
-  it('sends scanners to the domain, untracked', async () => {
+  it('redirects vulnerability scanners to the domain, untracked', async () => {
     for (const path of ['/.well-known/security.txt', '/wp-login.php', '/x.php7']) {
       const answer = await visit(path);
       expect(answer.statusCode).toBe(302);
@@ -263,7 +263,7 @@ describe('visits that lead nowhere', () => {
     }
   });
 
-  it('uses the domain’s own addresses and files where it has them', async () => {
+  it('uses the URLs and files that the domain has configured', async () => {
     const { workspace } = await ingest.catalog.workspaces.create({ name: 'Own', slug: 'own', plan: 'enterprise' });
     await ingest.catalog.domains.create(workspace.id, {
       slug: 'own.test',
@@ -285,7 +285,7 @@ describe('visits that lead nowhere', () => {
     expect((await on('/.well-known/apple-app-site-association')).statusCode).toBe(404);
   });
 
-  it('a link of an archived domain is not there, unless that is the default domain, which belongs to all', async () => {
+  it('a link of an archived domain answers 404, except on the default domain, which is shared', async () => {
     const { catalog } = ingest;
     const { workspace } = await catalog.workspaces.create({ name: 'Shelf', slug: 'shelf', plan: 'enterprise' });
     const { slug } = await catalog.domains.create(workspace.id, { slug: 'shelf.test', archived: true });
@@ -297,12 +297,12 @@ describe('visits that lead nowhere', () => {
     expect([await isOpen(undefined), await isOpen(slug)]).toEqual([false, true]);
   });
 
-  it('a disabled link is not there', async () => {
+  it('a disabled link answers 404', async () => {
     const { key } = await ingest.link({ disabledAt: new Date().toISOString() });
     expect((await visit(`/${key}`)).statusCode).toBe(404);
   });
 
-  it('an expired link leads to its own address for that, else nowhere', async () => {
+  it('an expired link redirects to its expiredUrl, else shows the expired page', async () => {
     const past = new Date(Date.now() - 1000).toISOString();
     const future = new Date(Date.now() + 60_000).toISOString();
     const withUrl = await ingest.link({ expiresAt: past, expiredUrl: 'https://acme.com/over' });
@@ -313,7 +313,7 @@ describe('visits that lead nowhere', () => {
     expect((await visit(`/${alive.key}`)).statusCode).toBe(302);
   });
 
-  it('a link with a password opens only with it, and does not pass it on', async () => {
+  it('a link with a password opens only with it, and does not forward it', async () => {
     const { key } = await ingest.link({ password: 'sésame' });
     for (const query of ['', '?pw=', '?pw=wrong', '?pw=s%C3%A9same2', '?dub-no-track=1']) {
       const answer = await visit(`/${key}${query}`);

@@ -23,12 +23,12 @@ describe('short address', () => {
     expect(readShortAddress(host, '/x').domain).toBe(domain);
   });
 
-  it('keeps the path as it came beside the decoded one', () => {
+  it('has both the raw and the decoded path', () => {
     expect(readShortAddress('h', '/Caf%c3%A9/?a#b')).toMatchObject({ path: 'Café/', rawPath: 'Caf%c3%A9/' });
     expect(readShortAddress('h', 'http://other.com/a%20b?c').rawPath).toBe('a%20b');
   });
 
-  it('keeps the port of domains that are named with one', () => {
+  it('keeps the port for domains that are registered with one', () => {
     expect(readShortAddress('www.Go.Test:3001', '/x')).toMatchObject({ domain: 'go.test', host: 'go.test:3001' });
     expect(readShortAddress('go.test', '/x').host).toBe('go.test');
   });
@@ -54,7 +54,7 @@ describe('short address', () => {
     expect(readShortAddress('h', target)).toMatchObject({ key, query });
   });
 
-  it('believes a target that names its host before the header', () => {
+  it('prefers the host of an absolute target to the Host header', () => {
     expect(readShortAddress('first.com', 'http://WWW.Second.com:80/a')).toMatchObject({
       domain: 'second.com',
       host: 'second.com:80',
@@ -63,19 +63,19 @@ describe('short address', () => {
     expect(readShortAddress('first.com', 'http://user@second.com/a').domain).toBe('');
   });
 
-  it('takes a path that cannot be decoded as it stands', () => {
+  it('leaves a path that cannot be decoded unchanged', () => {
     expect(readShortAddress('h', '/100%')).toMatchObject({ path: '100%', key: '100%' });
     expect(readShortAddress('h', '/%zz%41').path).toBe('%zz%41');
     expect(readShortAddress('h', '/%ff').path).toBe('%ff');
   });
 
-  it('has no key for what no link can be', () => {
+  it('has no key for a path that cannot be a key', () => {
     expect(readShortAddress('h', '/a%00b').key).toBeUndefined();
     expect(readShortAddress('h', '/%0a').key).toBeUndefined();
     expect(readShortAddress('h', `/${'x'.repeat(1025)}`).key).toBeUndefined();
   });
 
-  it('never throws, and every key is in look-up form', () => {
+  it('never throws, and every key is normalised', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.string({ unit: 'binary' })), fc.webPath(), (host, path) => {
         for (const target of [path, `/${host}`, host]) {

@@ -23,26 +23,26 @@ describe('currencies', () => {
     expect(convertToUsd({ amount, currency }, rates)).toEqual({ amount: cents, currency: 'usd' });
   });
 
-  it('leaves USD and currencies without a rate as they are', () => {
+  it('does not convert USD and currencies without a rate', () => {
     expect(convertToUsd({ amount: 5, currency: 'usd' }, new Map([['usd', 2]]))).toEqual({ amount: 5, currency: 'usd' });
     expect(convertToUsd({ amount: 5, currency: 'chf' }, rates)).toEqual({ amount: 5, currency: 'chf' });
   });
 
-  it('says once which currency it has no rate of', () => {
+  it('reports a currency without a rate once', () => {
     const onUnknown = vi.fn();
     const { toUsd } = createCurrencyConverter({ ratesFile: undefined, onUnknown, onReloadError: () => {} });
     for (const currency of ['usd', 'chf', 'eur', 'chf']) expect(toUsd({ amount: 5, currency }).currency).toBe(currency);
     expect(onUnknown.mock.calls).toEqual([['chf'], ['eur']]);
   });
 
-  it('refuses an amount that is no whole number any more in USD', () => {
+  it('rejects an amount that is not a safe integer in USD', () => {
     const tiny = new Map([['jpy', 0.001]]);
     expect(() => convertToUsd({ amount: Number.MAX_SAFE_INTEGER, currency: 'jpy' }, tiny)).toThrow(
       expect.objectContaining({ status: 422 }),
     );
   });
 
-  it('reads a file of rates, follows it, and keeps the old rates when the new ones are broken', async () => {
+  it('reads a file of rates, reloads it, and keeps the previous rates when the new file is invalid', async () => {
     const ratesFile = join(directory, 'rates.json');
     writeFileSync(ratesFile, JSON.stringify({ base: 'USD', rates: { EUR: 0.5 } }));
     const onReloadError = vi.fn();
@@ -60,7 +60,7 @@ describe('currencies', () => {
     }
   });
 
-  it('does not start with a file that cannot be read', () => {
+  it('throws for a file that cannot be read', () => {
     const open = (text: string) => {
       const ratesFile = join(directory, 'bad.json');
       writeFileSync(ratesFile, text);

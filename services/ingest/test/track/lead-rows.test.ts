@@ -7,7 +7,7 @@ import { leadRows } from '../../src/track/conversions/lead-rows.js';
 const EVENT_ID = EVENT_TABLES.lead.columns[1].indexOf('event_id');
 const customerId = formatResourceId('customer', '7');
 
-test('of the rows of one lead, alike but for their ids, webhooks are told of one', () => {
+test('the rows of one lead differ only in their ids, and webhooks receive the first', () => {
   const lead = { click: aClick(), customerId, eventName: 'Seats', metadata: { seats: 5 }, quantity: 5 };
   const rows = leadRows(lead, Date.now());
   expect(rows.map(({ isSilent = false }) => isSilent)).toEqual([false, true, true, true, true]);
@@ -15,7 +15,7 @@ test('of the rows of one lead, alike but for their ids, webhooks are told of one
   expect(new Set(rows.map(({ row }) => JSON.stringify(row.with(EVENT_ID, '')))).size).toBe(1);
 });
 
-test('a lead that counts once is told', () => {
+test('webhooks receive a lead with quantity 1', () => {
   const lead = { click: aClick(), customerId, eventName: 'Sign up', metadata: null, quantity: 1 };
   expect(leadRows(lead, Date.now()).map(({ isSilent = false }) => isSilent)).toEqual([false]);
 });

@@ -2,7 +2,7 @@ import type { LinkRecord } from '@waymark/catalog';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, BROWSER, DOMAIN, startIngest, type TestIngest } from '../test-ingest.js';
 
-/** A hundred events a day, the smallest share. */
+/** A hundred events per day, the smallest daily limit. */
 const EVENTS_PER_MONTH = 1000;
 const SHARE = 100;
 
@@ -26,9 +26,9 @@ beforeAll(async () => {
 afterAll(() => ingest.stop());
 
 let networks = 0;
-/** An IPv4 address that no other test calls from. */
+/** An IPv4 address that no other test uses. */
 const anAddress = () => `198.51.100.${++networks}`;
-/** The first half of an IPv6 address: a network of its own. */
+/** The prefix of a new IPv6 /64. */
 const aNetwork = () => `2001:db8:0:${(++networks).toString(16)}`;
 
 const agents = { count: 0 };
@@ -42,7 +42,7 @@ function call(path: string, body: object, address: string, headers: Record<strin
   });
 }
 
-/** Somebody new behind the address. */
+/** A new visitor behind the same address. */
 const anAgent = () => ({ 'user-agent': `${BROWSER} Visitor/${++agents.count}` });
 
 function fromPage(what: 'lead' | 'sale', body: object, address: string): Promise<Answer> {
@@ -63,8 +63,8 @@ function expectRefused(answer: Answer, rule: string): void {
   expect(answer.headers['access-control-allow-origin']).toBe('*');
 }
 
-describe('calls a minute', () => {
-  it('one network may make 600 reports of browsers, whatever they say; another goes on', async () => {
+describe('calls per minute', () => {
+  it('one network may send 600 browser reports of any kind; others are not affected', async () => {
     const [busy, quiet] = [anAddress(), anAddress()];
     for (const path of ['/track/click', '/track/open', '/track/visit']) {
       for (const { statusCode } of await repeated(200, () => call(path, {}, busy)))
@@ -76,7 +76,7 @@ describe('calls a minute', () => {
     expect((await call('/track/click', { domain: DOMAIN, key: link.key }, quiet)).statusCode).toBe(200);
   });
 
-  it('all addresses of a /64 are one network, and those of the next another', async () => {
+  it('all addresses of a /64 count as one network', async () => {
     const [busy, quiet] = [aNetwork(), aNetwork()];
     let host = 0;
     await repeated(600, () => call('/track/click', {}, `${busy}::${(++host).toString(16)}`));
@@ -84,7 +84,7 @@ describe('calls a minute', () => {
     expect((await call('/track/click', {}, `${quiet}::1`)).statusCode).toBe(400);
   });
 
-  it('one network may make 120 with a publishable key, and those it may not are not the key’s', async () => {
+  it('one network may make 120 with a publishable key, and rejected calls do not count against the key', async () => {
     const [busy, quiet] = [anAddress(), anAddress()];
     await repeated(120, () => fromPage('lead', {}, busy));
     for (const answer of await repeated(600, () => fromPage('sale', {}, busy))) {
@@ -94,10 +94,10 @@ describe('calls a minute', () => {
   });
 });
 
-describe('events a day', () => {
+describe('events per day', () => {
   const RULE = `one network may record ${SHARE} a day in this workspace without a secret key`;
 
-  it('one network may record its share in a workspace: strangers cannot use up its events', async () => {
+  it('one network may record a limited number in a workspace, so that it cannot exhaust the quota', async () => {
     const [busy, quiet] = [anAddress(), anAddress()];
     const body = { domain: DOMAIN, key: link.key };
     const first = await call('/track/click', body, busy);
@@ -110,13 +110,13 @@ describe('events a day', () => {
     expectRefused(await call('/track/visit', view, busy, anAgent()), RULE);
     expectRefused(await call('/track/open', open, busy, anAgent()), RULE);
     expectRefused(await fromPage('sale', { customerExternalId: 'x', amount: 1 }, busy), RULE);
-    // Who was counted before is known as ever, and a robot is not counted.
+    // A visitor with a recent click is still recognised, and a bot is not counted.
     expect((await call('/track/click', body, busy)).json()).toEqual(first.json());
     expect((await call('/track/click', body, busy, { 'user-agent': 'Googlebot' })).statusCode).toBe(200);
     expect((await call('/track/click', body, quiet)).statusCode).toBe(200);
   });
 
-  it('visitors who come again use up nothing', async () => {
+  it('returning visitors are not counted', async () => {
     const address = anAddress();
     const body = { domain: DOMAIN, key: link.key };
     for (const { statusCode } of await repeated(1, () => call('/track/click', body, address)))
@@ -127,7 +127,7 @@ describe('events a day', () => {
     expect((await call('/track/click', body, address, anAgent())).statusCode).toBe(200);
   });
 
-  it('a lead that counts for many takes as many, and a direct sale two', async () => {
+  it('a lead with a quantity counts as many, and a direct sale as two', async () => {
     const [busy, seller] = [anAddress(), anAddress()];
     const lead = {
       clickId: await ingest.click(link),
@@ -143,7 +143,7 @@ describe('events a day', () => {
     expectRefused(await fromPage('sale', sale, seller), RULE);
   });
 
-  it('a secret key is limited by no address', async () => {
+  it('a secret key is not limited by network', async () => {
     const busy = anAddress();
     const clickId = await ingest.click(link);
     for (const eventName of ['One', 'Two', 'Three']) {
@@ -152,7 +152,7 @@ describe('events a day', () => {
     }
   });
 
-  it('is a three hundredth of the month’s events where that is more, and unlimited where those are', async () => {
+  it('is a three hundredth of the monthly quota when that is more, and unlimited without a quota', async () => {
     const { workspaces } = ingest.catalog;
     const clickId = await ingest.click(link);
     const [large, unlimited] = [anAddress(), anAddress()];
@@ -169,7 +169,7 @@ describe('events a day', () => {
   });
 });
 
-it('Redis holds none of the addresses', async () => {
+it('Redis stores none of the addresses', async () => {
   await call('/track/click', { domain: DOMAIN, key: link.key }, '203.0.113.99');
   await call('/track/click', { domain: DOMAIN, key: link.key }, '2001:db8:aaaa:bbbb::1');
   const names = await ingest.redisClient.keys('waymark:limit:track-*');

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { storableBody } from '../../src/track/storable-body.js';
 
-it('changes nothing but NUL and halves of surrogate pairs', () => {
+it('replaces only NUL and unpaired surrogates', () => {
   const text = fc.string({
     unit: fc.constantFrom('a', '\\', '"', '\\ud800', '\ud800', '\udc00', '😀', '\u0000', 'u', '\n'),
   });
@@ -16,6 +16,6 @@ it('changes nothing but NUL and halves of surrogate pairs', () => {
   );
 });
 
-it('leaves no body alone', () => {
+it('accepts an absent body', () => {
   expect(storableBody(undefined)).toBeUndefined();
 });

@@ -24,7 +24,7 @@ function track(body: unknown, headers: Record<string, string> = {}, query = '') 
 }
 
 describe('POST /track/click', () => {
-  it('records a click of the link, with the page as its destination and what brought its visitor', async () => {
+  it('records a click of the link, with the page as its destination and the referrer', async () => {
     const link = await ingest.link();
     const answer = await track(
       {
@@ -49,7 +49,7 @@ describe('POST /track/click', () => {
     });
   });
 
-  it('answers on the API port as well, without a key, and takes a URL for a domain and any case of a key', async () => {
+  it('works on the API port as well, without a key, and accepts a URL as domain and any case of a key', async () => {
     const link = await ingest.link({ key: 'Some/Key' });
     const answer = await ingest.trackApp.inject({
       method: 'POST',
@@ -76,7 +76,7 @@ describe('POST /track/click', () => {
     expect((await fetch(`http://127.0.0.1:${port}/track/click`, { redirect: 'manual' })).status).toBe(404);
   });
 
-  it('remembers a visitor for an hour, together with the redirect', async () => {
+  it('returns the same click for a visitor for an hour, shared with redirects', async () => {
     const link = await ingest.link({ trackConversion: true });
     const me = { 'x-forwarded-for': '198.51.100.251' };
     const clickId = await ingest.click(link, me);
@@ -86,7 +86,7 @@ describe('POST /track/click', () => {
     await ingest.rowsWhen(2, 'click_events', 'link_id = {link:UInt64}', { link: numberOf(link) });
   });
 
-  it('gives bots and visitors who are not to be tracked an id and records nothing', async () => {
+  it('returns an id for bots and untracked visitors, and records nothing', async () => {
     const link = await ingest.link();
     const body = { domain: DOMAIN, key: link.key };
     for (const [headers, query] of [
@@ -132,12 +132,12 @@ describe('POST /track/click', () => {
     }
   });
 
-  it('does not know a disabled link', async () => {
+  it('answers 404 for a disabled link', async () => {
     const { key } = await ingest.link({ disabledAt: new Date().toISOString() });
     expect((await track({ domain: DOMAIN, key })).statusCode).toBe(404);
   });
 
-  describe('from pages that are listed', () => {
+  describe('with allowed hostnames', () => {
     beforeAll(() =>
       ingest.catalog.workspaces.update(ingest.workspaceId, {
         allowedHostnames: ['acme.com', '*.acme.org', 'localhost'],
@@ -163,7 +163,7 @@ describe('POST /track/click', () => {
       if (status === 403) expect(answer.json()).toMatchObject({ error: { code: 'forbidden' } });
     });
 
-    it('a click that is remembered is given from any page', async () => {
+    it('an already recorded click is returned on any page', async () => {
       const link = await ingest.link();
       const me = { 'x-forwarded-for': '198.51.100.252' };
       const body = { domain: DOMAIN, key: link.key };

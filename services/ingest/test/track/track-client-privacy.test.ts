@@ -4,7 +4,7 @@ import { HTTPClient } from 'dub/lib/http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, DOMAIN, startIngest, type TestIngest } from '../test-ingest.js';
 
-/** What a stranger must never read, planted wherever the workspace stores something. */
+/** Private text, stored in every field of the workspace that callers must never read. */
 const PRIVATE = 'planted-private';
 const AMOUNT = 987_654;
 const INVOICE = 'inv-known';
@@ -16,7 +16,7 @@ let publishable: string;
 let link: LinkRecord;
 
 let callers = 0;
-/** Each call comes from a network of its own: the limit of one is another test's. */
+/** Each call comes from a new network, so that rate limits do not interfere. */
 function callerHeaders(): Record<string, string> {
   callers += 1;
   return { authorization: `Bearer ${publishable}`, 'x-forwarded-for': `198.51.${callers >> 8}.${callers & 255}` };
@@ -26,12 +26,12 @@ async function post(what: 'lead' | 'sale', body: object): Promise<Answer> {
   return ingest.post(`/track/${what}/client`, body, callerHeaders());
 }
 
-/** A server's report. */
+/** A report with the secret key. */
 async function report(what: 'lead' | 'sale', body: object): Promise<void> {
   expect((await ingest.post(`/track/${what}`, body)).statusCode).toBe(200);
 }
 
-/** A customer with a lead and a sale, all reported by the workspace's server. */
+/** Creates a customer with a lead and a sale, reported with the secret key. */
 async function plant(customerExternalId: string, invoiceId: string): Promise<string> {
   const clickId = await ingest.click(link);
   const metadata = { note: PRIVATE };
@@ -43,7 +43,7 @@ async function plant(customerExternalId: string, invoiceId: string): Promise<str
   return clickId;
 }
 
-/** Two customers that the workspace knows: one whom Redis remembers, one whom ClickHouse alone has, without any lead. */
+/** Two existing customers: one with claims in Redis, one only in ClickHouse and without a lead. */
 const KNOWN = { met: 'met', imported: 'imported' } as const;
 let clickOfKnown: string;
 
@@ -67,7 +67,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => ingest.stop());
 
-/** All that a caller can see of an answer, but for what differs from one call to the next anyway. */
+/** Everything a caller can see in a response, except for what differs between calls anyway. */
 function seen({ statusCode, headers, body }: Answer, own: Readonly<Record<string, string>>) {
   const {
     'x-request-id': _id,
@@ -90,7 +90,7 @@ const freshId = (what: string) => `${what}-${++strangers}-of-nobody`;
 
 interface Guess {
   readonly what: 'lead' | 'sale';
-  /** Sent beside the customer; the click is the caller's own. */
+  /** Fields besides the customer; the click belongs to the caller. */
   readonly fields: object;
   readonly withClick: boolean;
 }
@@ -105,7 +105,7 @@ const GUESSES: readonly (readonly [string, Guess])[] = [
   ['a direct sale', { what: 'sale', withClick: true, fields: { amount: 100, metadata: { own: 1 } } }],
   ['a sale of a lead', { what: 'sale', withClick: false, fields: { amount: 100, leadEventName: LEAD_NAME } }],
   [
-    'a sale of a lead nobody has',
+    'a sale for a lead name that does not exist',
     { what: 'sale', withClick: false, fields: { amount: 100, leadEventName: 'No such' } },
   ],
   ['nothing for free', { what: 'sale', withClick: false, fields: { amount: 0 } }],
@@ -113,7 +113,7 @@ const GUESSES: readonly (readonly [string, Guess])[] = [
 const TIMES = ['fresh', 'repeated'] as const;
 const CASES = GUESSES.flatMap(([name, guess]) => TIMES.map((times) => [name, times, guess] as const));
 
-it.each(CASES)('%s, %s: the answer does not tell whether the customer is known', async (_name, times, guess) => {
+it.each(CASES)('%s, %s: the response does not reveal whether the customer exists', async (_name, times, guess) => {
   const { what, fields, withClick } = guess;
   const answers = [];
   for (const customerExternalId of [...Object.values(KNOWN), freshId('customer')]) {
@@ -129,7 +129,7 @@ it.each(CASES)('%s, %s: the answer does not tell whether the customer is known',
   for (const other of others) expect(other).toEqual(first);
 });
 
-it.each(TIMES)('an invoice, %s: the answer does not tell whether it is known', async (times) => {
+it.each(TIMES)('an invoice, %s: the response does not reveal whether it exists', async (times) => {
   const answers = [];
   for (const invoiceId of [INVOICE, freshId('invoice')]) {
     for (const customerExternalId of [KNOWN.met, freshId('customer')]) {
@@ -145,21 +145,18 @@ it.each(TIMES)('an invoice, %s: the answer does not tell whether it is known', a
   for (const other of others) expect(other).toEqual(first);
 });
 
-it.each(['lead', 'sale'] as const)(
-  'a %s of a click that is not there is 404 for a known customer too',
-  async (what) => {
-    const answers = [];
-    for (const customerExternalId of [...Object.values(KNOWN), freshId('customer')]) {
-      const body = { customerExternalId, clickId: 'nobodysclick0000', eventName: LEAD_NAME, amount: 1 };
-      answers.push(seen(await post(what, body), {}));
-    }
-    const [first, ...others] = answers;
-    expect(first?.statusCode).toBe(404);
-    for (const other of others) expect(other).toEqual(first);
-  },
-);
+it.each(['lead', 'sale'] as const)('a %s of an unknown click is 404 for an existing customer too', async (what) => {
+  const answers = [];
+  for (const customerExternalId of [...Object.values(KNOWN), freshId('customer')]) {
+    const body = { customerExternalId, clickId: 'nobodysclick0000', eventName: LEAD_NAME, amount: 1 };
+    answers.push(seen(await post(what, body), {}));
+  }
+  const [first, ...others] = answers;
+  expect(first?.statusCode).toBe(404);
+  for (const other of others) expect(other).toEqual(first);
+});
 
-it('an answer repeats what the caller sent, and of the link what everybody sees who follows it', async () => {
+it('a response contains what the caller sent, and of the link what every visitor can see', async () => {
   const clickId = await ingest.click(link);
   const own = { customerName: 'Eve', customerEmail: 'eve@example.com', customerAvatar: 'https://eve.test/a.png' };
   const lead = await post('lead', { clickId, customerExternalId: KNOWN.met, eventName: LEAD_NAME, ...own });
@@ -187,13 +184,13 @@ async function expectHidden(locked: LinkRecord, clickId: string): Promise<void> 
   expect(answer.json()).toMatchObject({ link: { url: `https://${DOMAIN}/${locked.key}` } });
 }
 
-it('the destination of a link with a password is not answered', async () => {
+it('the destination of a link with a password is not revealed', async () => {
   const locked = await ingest.link({ trackConversion: true, url: 'https://acme.com/locked', password: 'sesame' });
   const { location } = (await ingest.visit(`/${locked.key}?pw=sesame`)).headers;
   await expectHidden(locked, new URL(String(location)).searchParams.get('dub_id') ?? '');
 });
 
-it('the destination of a link that has expired since the click is not answered', async () => {
+it('the destination of a link that expired after the click is not revealed', async () => {
   const expiring = await ingest.link({ trackConversion: true, url: 'https://acme.com/expired' });
   const clickId = await ingest.click(expiring);
   const expiresAt = new Date(Date.now() - 1000).toISOString();
@@ -201,14 +198,14 @@ it('the destination of a link that has expired since the click is not answered',
   await expectHidden(expiring, clickId);
 });
 
-it('what takes less than a tenth of a second takes as long as everything else', async () => {
+it('every response takes at least a tenth of a second', async () => {
   const startedMs = performance.now();
   await post('sale', { customerExternalId: freshId('customer'), amount: 1 });
   expect(performance.now() - startedMs).toBeGreaterThanOrEqual(99);
 });
 
 describe('the published SDK', () => {
-  /** The SDK has no methods for the client routes: its calls are sent to them. */
+  /** The SDK has no methods for the client routes, so its calls are redirected to them. */
   function pageDub(): Dub {
     const fetcher = async (input: unknown): Promise<Response> => {
       const request = input as Request;
@@ -222,7 +219,7 @@ describe('the published SDK', () => {
     return new Dub({ token: publishable, serverURL: 'http://api.test', httpClient: new HTTPClient({ fetcher }) });
   }
 
-  it('parses every answer', async () => {
+  it('parses every response', async () => {
     const dub = pageDub();
     for (const customerExternalId of [KNOWN.met, freshId('customer')]) {
       const lead = { clickId: await ingest.click(link), eventName: LEAD_NAME, customerExternalId };

@@ -36,7 +36,7 @@ async function leadOf(fields: object = {}) {
 }
 
 describe('conversions reported by pages', () => {
-  it('a lead and its sale are recorded as those of a server are', async () => {
+  it('a lead and its sale are recorded like those with a secret key', async () => {
     const { link, body } = await leadOf({ customerName: 'Ada', metadata: { plan: 'pro' } });
     const lead = await post('lead', body);
     expect(lead.statusCode).toBe(200);
@@ -55,7 +55,7 @@ describe('conversions reported by pages', () => {
     }
   });
 
-  it('the click has to be named, and aliases of the customer’s id are not known', async () => {
+  it('the click id is required, and aliases of the customer’s id are not accepted', async () => {
     const { body } = await leadOf();
     const { clickId: _clickId, ...withoutClick } = body;
     const { customerExternalId, ...withoutCustomer } = body;
@@ -85,13 +85,13 @@ describe('conversions reported by pages', () => {
     expect(answer.headers['access-control-allow-origin']).toBe('*');
   });
 
-  it('a secret key is none for pages, and a publishable one none for servers', async () => {
+  it('a secret key is rejected on client routes, and a publishable one on server routes', async () => {
     const { body } = await leadOf();
     expect((await post('lead', body, { authorization: `Bearer ${ingest.token}` })).statusCode).toBe(401);
     expect((await ingest.post('/track/lead', body, { authorization: `Bearer ${publishable}` })).statusCode).toBe(401);
   });
 
-  it('an expired key, a small plan and a page that is not listed are refused', async () => {
+  it('an expired key, a small plan and a page that is not allowed are rejected', async () => {
     const { body } = await leadOf();
     const { workspaces, keys } = ingest.catalog;
     const expired = await keys.create({
@@ -115,7 +115,7 @@ describe('conversions reported by pages', () => {
     await workspaces.update(ingest.workspaceId, { plan: 'enterprise', allowedHostnames: [] });
   });
 
-  it('six hundred calls a minute', async () => {
+  it('six hundred calls per minute are allowed', async () => {
     const { token } = await ingest.catalog.keys.create({
       workspaceId: ingest.workspaceId,
       name: 'Busy',
@@ -135,7 +135,7 @@ describe('conversions reported by pages', () => {
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
   });
 
-  it('the OpenAPI document and the reference say that they need a publishable key', async () => {
+  it('the OpenAPI document and the reference state that they need a publishable key', async () => {
     const { paths } = (await ingest.trackApp.inject('/openapi.json')).json<{
       paths: Record<string, { post: { security?: unknown; description?: string; responses: object } }>;
     }>();
@@ -161,7 +161,7 @@ describe('conversions reported by pages', () => {
 });
 
 describe('GET /internal/domain-check', () => {
-  it('is on the API port of ingest, too; on the link port the path is a short link’s', async () => {
+  it('is on the API port of ingest as well; on the link port the path is a short link', async () => {
     const ask = async (domain: string) =>
       (await ingest.trackApp.inject(`/internal/domain-check?domain=${domain}`)).statusCode;
     expect([await ask(DOMAIN), await ask('nobody.example')]).toEqual([200, 404]);

@@ -20,14 +20,14 @@ const someone = () => {
   return `customer ${customers}`;
 };
 const lead = (body: unknown, headers?: Record<string, string>) => ingest.post('/track/lead', body, headers);
-/** The lead reaches another process than its click did. */
+/** Sends the lead to another process than its click. */
 const leadElsewhere = (body: unknown, overrides: Partial<IngestDeps> = {}) =>
   ingest.postTo({ freshClicks: NO_FRESH_CLICKS, ...overrides }, '/track/lead', body);
 const leadsOf = (clickId: string, count: number) =>
   ingest.rowsWhen(count, 'lead_events', 'click_id = {click:String}', { click: clickId });
 
 describe('POST /track/lead', () => {
-  it('records a lead with all that is known of its click, and makes the customer', async () => {
+  it('records a lead with the attributes of its click, and creates the customer', async () => {
     const link = await ingest.link({ trackConversion: true, externalId: 'ext-1', tenantId: 'tenant-1' });
     const clickId = await ingest.click(link, { 'cf-ipcountry': 'US', 'cf-ipcity': 'Austin' });
     const externalId = someone();
@@ -83,7 +83,7 @@ describe('POST /track/lead', () => {
     expect(parseResourceId('customer', customer.id)).toBe(row?.customer_id);
   });
 
-  it('names a customer by its email, else makes a name up', async () => {
+  it('names a customer by its email, else generates a name', async () => {
     const link = await ingest.link({ trackConversion: true });
     const byEmail = await lead({
       clickId: await ingest.click(link),
@@ -96,7 +96,7 @@ describe('POST /track/lead', () => {
     expect(made.json<{ customer: { name: string } }>().customer.name).toMatch(/^[A-Z][a-z]+ [A-Z][a-z]+$/);
   });
 
-  it('records a lead of one name once for a customer, whatever its case and spaces', async () => {
+  it('records a lead of one name once per customer, ignoring case and spaces', async () => {
     const link = await ingest.link({ trackConversion: true });
     const clickId = await ingest.click(link);
     const body = { clickId, eventName: 'Sign Up', customerExternalId: someone(), customerName: 'Ada' };
@@ -111,7 +111,7 @@ describe('POST /track/lead', () => {
     expect(rows.map((row) => row.event_name).sort()).toEqual(['Demo', 'Sign Up']);
   });
 
-  it('records one lead when many ask at once, and one customer for many leads', async () => {
+  it('records one lead for concurrent requests, and one customer for many leads', async () => {
     const link = await ingest.link({ trackConversion: true });
     const clickId = await ingest.click(link);
     const externalId = someone();
@@ -127,7 +127,7 @@ describe('POST /track/lead', () => {
     await ingest.rowsWhen(1, 'customers', 'external_id = {id:String}', { id: externalId });
   });
 
-  it('keeps the first click of a customer, and records a later lead under the click it names', async () => {
+  it('keeps the first click of a customer, and records a later lead under the click in its request', async () => {
     const [first, second] = [
       await ingest.link({ trackConversion: true }),
       await ingest.link({ trackConversion: true }),
@@ -147,7 +147,7 @@ describe('POST /track/lead', () => {
     expect(without.json()).toMatchObject({ click: { id: firstClick }, link: { id: first.id } });
   });
 
-  it('knows a customer that only ClickHouse remembers', async () => {
+  it('finds a customer that only ClickHouse has', async () => {
     const link = await ingest.link({ trackConversion: true });
     const clickId = await ingest.click(link);
     const customerExternalId = someone();
@@ -160,7 +160,7 @@ describe('POST /track/lead', () => {
     expect(new Set(rows.map((row) => row.customer_id)).size).toBe(1);
   });
 
-  it('deferred makes the customer only; a later lead without click records', async () => {
+  it('deferred only creates the customer; a later lead without a click id is recorded', async () => {
     const link = await ingest.link({ trackConversion: true });
     const clickId = await ingest.click(link);
     const customerExternalId = someone();
@@ -175,18 +175,18 @@ describe('POST /track/lead', () => {
     expect(rows[0]?.event_name).toBe('Sign up');
   });
 
-  it('records as many leads as the quantity says', async () => {
+  it('records as many leads as the quantity', async () => {
     const link = await ingest.link({ trackConversion: true });
     const clickId = await ingest.click(link);
     await lead({ clickId, eventName: 'Seats', customerExternalId: someone(), eventQuantity: 7, metadata: { a: 1 } });
     const rows = await leadsOf(clickId, 7);
     expect(new Set(rows.map((row) => row.event_id)).size).toBe(7);
-    // A view is filled a moment after its table.
+    // A materialized view is updated shortly after its table.
     const counters = async () => (await ingest.catalog.links.counters(ingest.workspaceId, [link.id])).get(link.id);
     await expect.poll(counters, { timeout: 10_000 }).toMatchObject({ clicks: 1, leads: 7 });
   });
 
-  it('stores text that ClickHouse’s JSON reader would refuse, made storable', async () => {
+  it('replaces characters that ClickHouse’s JSON parser rejects', async () => {
     const link = await ingest.link({ trackConversion: true });
     const clickId = await ingest.click(link);
     const answer = await lead({
@@ -201,7 +201,7 @@ describe('POST /track/lead', () => {
     expect(row?.metadata_kv).toEqual(['k\ufffd=v\ufffd']);
   });
 
-  it('waits for a click that is on its way', async () => {
+  it('waits for a click that is not stored yet', async () => {
     const link = await ingest.link({ trackConversion: true });
     await ingest.stopWriter();
     const clickId = await ingest.click(link);
@@ -210,7 +210,7 @@ describe('POST /track/lead', () => {
     expect((await pending).statusCode).toBe(200);
   });
 
-  it('asks to come back when the click is still queued, and records then', async () => {
+  it('answers Retry-After when the click is still queued, and records on retry', async () => {
     const link = await ingest.link({ trackConversion: true });
     await ingest.stopWriter();
     const clickId = await ingest.click(link);
@@ -223,7 +223,7 @@ describe('POST /track/lead', () => {
     expect((await leadElsewhere(body)).json()).toMatchObject({ link: { id: link.id } });
   });
 
-  it('ClickHouse away: 500 with Retry-After and nothing recorded', async () => {
+  it('ClickHouse unavailable: 500 with Retry-After and nothing recorded', async () => {
     const link = await ingest.link({ trackConversion: true });
     const clickId = await ingest.click(link);
     const away = createClickHouseClient({ url: 'http://127.0.0.1:9', database: 'none' });
@@ -236,7 +236,7 @@ describe('POST /track/lead', () => {
     expect((await lead(body)).json()).toMatchObject({ link: { id: link.id } });
   });
 
-  it('is turned away while Redis is short of memory', async () => {
+  it('is rejected while Redis is short of memory', async () => {
     const producer = { ...ingest.producer, load: () => 'shed-track' as const };
     for (const path of ['/track/lead', '/track/sale']) {
       const body = { clickId: 'x', eventName: 'a', customerExternalId: someone(), amount: 1 };
@@ -247,7 +247,7 @@ describe('POST /track/lead', () => {
     }
   });
 
-  it('a refused lead does not count as recorded', async () => {
+  it('a rejected lead does not count as recorded', async () => {
     const link = await ingest.link({ trackConversion: true });
     const body = { eventName: 'again', customerExternalId: someone() };
     expect((await lead(body)).statusCode).toBe(400);
@@ -256,7 +256,7 @@ describe('POST /track/lead', () => {
     expect((await lead({ ...body, clickId })).json()).toMatchObject({ link: { id: link.id } });
   });
 
-  it('does not find clicks that are old, forged, of another workspace, or of links that are gone', async () => {
+  it('does not find clicks that are too old, forged, of another workspace, or of deleted links', async () => {
     const other = await ingest.catalog.workspaces.create({
       name: 'Other',
       slug: `other-${Date.now()}`,
@@ -325,7 +325,7 @@ describe('POST /track/lead', () => {
     expect(answer.json()).toMatchObject({ error: { code: status === 400 ? 'bad_request' : 'unprocessable_entity' } });
   });
 
-  it('needs a key of an owner or member, the Business plan, and a scope that may write', async () => {
+  it('needs a key of an owner or member, the Business plan, and a write scope', async () => {
     const body = { clickId: 'x', eventName: 'a', customerExternalId: 'c' };
     expect((await lead(body, { authorization: '' })).statusCode).toBe(401);
     expect((await lead(body, { authorization: 'Bearer dub_unknown' })).statusCode).toBe(401);
@@ -373,7 +373,7 @@ describe('POST /track/lead', () => {
   });
 });
 
-/** Lets Redis forget a claim, as it does after some hours. */
+/** Deletes a claim, as if it had expired. */
 async function forgetClaim(name: string): Promise<number> {
   return ingest.redisClient.del(`{waymark}:claim:${name}`);
 }

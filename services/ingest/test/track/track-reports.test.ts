@@ -50,7 +50,7 @@ describe('POST /track/visit', () => {
     ]);
   });
 
-  it('counts the empty path for the domain’s own link, and a visitor once an hour', async () => {
+  it('uses the root link for the empty path, and counts a visitor once an hour', async () => {
     const root = await ingest.catalog.links.findByAddress(DOMAIN, '_root');
     const me = { 'x-forwarded-for': '198.51.101.1' };
     const body = { domain: DOMAIN, url: `https://${DOMAIN}/?a=1` };
@@ -73,7 +73,7 @@ describe('POST /track/visit', () => {
     expect(answer.headers['access-control-allow-origin']).toBe('*');
   });
 
-  it('is refused from pages that are not listed', async () => {
+  it('is rejected from pages that are not allowed', async () => {
     const link = await ingest.link();
     await ingest.catalog.workspaces.update(ingest.workspaceId, { allowedHostnames: ['acme.com'] });
     const body = { domain: DOMAIN, url: `https://${DOMAIN}/${link.key}` };
@@ -84,7 +84,7 @@ describe('POST /track/visit', () => {
 });
 
 describe('POST /track/open', () => {
-  it('records a deep link that opened an app, whatever its agent, and names the link', async () => {
+  it('records a deep link that opened an app, with any user agent, and returns the link', async () => {
     const link = await ingest.link({ key: 'app/Home', url: 'https://acme.com/home' });
     const answer = await report(
       'open',
@@ -100,7 +100,7 @@ describe('POST /track/open', () => {
     expect(await clicksOf(link, 1)).toMatchObject([{ click_id: clickId, trigger: 'deeplink' }]);
   });
 
-  it('gives a visitor the click of the last hour', async () => {
+  it('returns the visitor’s click of the last hour', async () => {
     const link = await ingest.link({ trackConversion: true });
     const me = { 'x-forwarded-for': '198.51.101.2' };
     const clickId = await ingest.click(link, me);
@@ -109,7 +109,7 @@ describe('POST /track/open', () => {
     await clicksOf(link, 1);
   });
 
-  it('finds the click that led to the app store, by domain and address, and nobody else’s', async () => {
+  it('finds the click that led to the app store, by domain and address only', async () => {
     const link = await ingest.link({ ios: 'https://apps.apple.com/app/id1', trackConversion: true });
     const me = { 'x-forwarded-for': '198.51.101.3' };
     const clickId = await ingest.click(link, { ...me, 'user-agent': IPHONE });
@@ -155,7 +155,7 @@ describe('POST /track/open', () => {
   });
 });
 
-describe('domains that carry a port', () => {
+describe('domains with a port', () => {
   const HOST = 'localhost:3001';
   let workspaceId: string;
   beforeAll(async () => {
@@ -167,7 +167,7 @@ describe('domains that carry a port', () => {
   const aLink = (key: string, fields: object = {}) =>
     ingest.catalog.links.create(workspaceId, { domain: HOST, key, url: 'https://acme.com/local', ...fields });
 
-  it('are reported under that name, as they are visited', async () => {
+  it('are found under that name by reports, as by visits', async () => {
     const link = await aLink('Ported');
     const me = { 'x-forwarded-for': '198.51.101.4' };
     const visited = await ingest.visit('/ported', { ...me, host: HOST });
@@ -184,7 +184,7 @@ describe('domains that carry a port', () => {
     expect((await report('click', { domain: 'localhost', key: 'ported' }, me)).statusCode).toBe(404);
   });
 
-  it('are asked for the click that led to an app store under that name, others without their port', async () => {
+  it('are looked up with the port for app store clicks, other domains without it', async () => {
     await aLink('store', { ios: 'https://apps.apple.com/app/id2', trackConversion: true });
     const plain = await ingest.link({ ios: 'https://apps.apple.com/app/id3', trackConversion: true });
     for (const [host, key, address, dubDomain] of [
@@ -202,7 +202,7 @@ describe('domains that carry a port', () => {
 });
 
 describe('clicks on links of partners', () => {
-  it('say who the partner is', async () => {
+  it('include the partner', async () => {
     const { catalog, workspaceId } = ingest;
     const programId = createResourceId('program', Date.now());
     const partner = await catalog.partners.create(workspaceId, {

@@ -37,7 +37,7 @@ const leadsOf = (link: LinkRecord, count: number) =>
   ingest.rowsWhen(count, 'lead_events', 'link_id = {link:UInt64}', { link: number('link', link.id) });
 const NOTHING = { customer: null, sale: null };
 
-/** A link, and a customer with a lead on it. */
+/** Creates a link, and a customer with a lead on it. */
 async function aCustomer(eventName = 'Sign up') {
   const link = await ingest.link({ trackConversion: true });
   const clickId = await ingest.click(link);
@@ -46,7 +46,7 @@ async function aCustomer(eventName = 'Sign up') {
   return { link, clickId, customerExternalId };
 }
 
-/** Lets Redis forget claims and leads, as it does after some hours. */
+/** Deletes claims and lead entries, as if they had expired. */
 async function forget(...names: string[]): Promise<void> {
   await ingest.redisClient.del(...names.map((name) => `{waymark}:claim:${name}`));
   const leads = await ingest.redisClient.keys('{waymark}:state:lead:*');
@@ -92,7 +92,7 @@ describe('POST /track/sale', () => {
     });
   });
 
-  it('counts an invoice once, and answers a repeat like the first time', async () => {
+  it('counts an invoice once, and answers a repeat like the first request', async () => {
     const { link, customerExternalId } = await aCustomer();
     const other = await aCustomer();
     const invoiceId = anInvoice();
@@ -109,7 +109,7 @@ describe('POST /track/sale', () => {
     await salesOf(other.link, 0);
   });
 
-  it('counts an invoice once when many ask at once', async () => {
+  it('counts an invoice once for concurrent requests', async () => {
     const { link, customerExternalId } = await aCustomer();
     const invoiceId = anInvoice();
     const answers = await Promise.all(
@@ -122,7 +122,7 @@ describe('POST /track/sale', () => {
     await salesOf(link, 2);
   });
 
-  it('answers a repeat from ClickHouse when Redis has forgotten the invoice', async () => {
+  it('answers a repeat from ClickHouse when the claim in Redis has expired', async () => {
     const { link, customerExternalId } = await aCustomer();
     const invoiceId = anInvoice();
     const body = {
@@ -142,7 +142,7 @@ describe('POST /track/sale', () => {
     await salesOf(link, 1);
   });
 
-  it('calls the first sale of a customer on a link new, whatever comes at once or later', async () => {
+  it('marks only the first sale of a customer on a link as new, also for concurrent sales', async () => {
     const { link, customerExternalId } = await aCustomer();
     await Promise.all(Array.from({ length: 10 }, (_, index) => sale({ customerExternalId, amount: 100 + index })));
     const rows = await salesOf(link, 10);
@@ -155,7 +155,7 @@ describe('POST /track/sale', () => {
     expect(later.filter((row) => row.sale_type === 'new')).toHaveLength(1);
   });
 
-  it('belongs to the customer’s latest lead, or to the latest of the name it gives', async () => {
+  it('is attributed to the customer’s latest lead, or to the latest with leadEventName', async () => {
     const { link, clickId, customerExternalId } = await aCustomer('First');
     const second = await ingest.link({ trackConversion: true });
     const secondClick = await ingest.click(second);
@@ -183,7 +183,7 @@ describe('POST /track/sale', () => {
     expect(onFirst.map((row) => row.amount).sort()).toEqual(['2', '5']);
   });
 
-  it('finds the lead in ClickHouse when Redis says of it only what older versions noted', async () => {
+  it('finds the lead in ClickHouse when Redis has only an entry of an older version', async () => {
     const { link, clickId, customerExternalId } = await aCustomer();
     await leadsOf(link, 1);
     for (const name of await ingest.redisClient.keys('{waymark}:state:lead:*')) {
@@ -193,7 +193,7 @@ describe('POST /track/sale', () => {
     expect((await salesOf(link, 1))[0]).toMatchObject({ click_id: clickId });
   });
 
-  it('makes a customer and a lead of a direct sale', async () => {
+  it('creates a customer and a lead for a direct sale', async () => {
     const link = await ingest.link({ trackConversion: true });
     const clickId = await ingest.click(link);
     const customerExternalId = someone();
@@ -214,7 +214,7 @@ describe('POST /track/sale', () => {
     expect((await salesOf(link, 2)).find((row) => row.amount === '1')?.sale_type).toBe('recurring');
   });
 
-  it('makes one customer and one lead of direct sales that come at once', async () => {
+  it('creates one customer and one lead for concurrent direct sales', async () => {
     const link = await ingest.link({ trackConversion: true });
     const clickId = await ingest.click(link);
     const customerExternalId = someone();
@@ -226,7 +226,7 @@ describe('POST /track/sale', () => {
     expect(new Set(rows.map((row) => row.customer_id)).size).toBe(1);
   });
 
-  it('an empty name is none: the sale is a purchase', async () => {
+  it('a sale with an empty name is named Purchase', async () => {
     const { link, customerExternalId } = await aCustomer();
     expect((await sale({ customerExternalId, amount: 100, eventName: '' })).json()).toMatchObject({
       eventName: 'Purchase',
@@ -235,7 +235,7 @@ describe('POST /track/sale', () => {
     expect((await salesOf(link, 1))[0]).toMatchObject({ event_name: 'Purchase' });
   });
 
-  it('records nothing for somebody unknown without a click, and the same invoice later', async () => {
+  it('records nothing for an unknown customer without a click, and accepts the same invoice later', async () => {
     const customerExternalId = someone();
     const invoiceId = anInvoice();
     const early = await sale({ customerExternalId, amount: 100, invoiceId });
@@ -248,7 +248,7 @@ describe('POST /track/sale', () => {
     await salesOf(link, 1);
   });
 
-  it('records no sale of nothing, but the lead of a direct one', async () => {
+  it('records no sale with amount 0, but the lead of a direct one', async () => {
     const { link, customerExternalId } = await aCustomer();
     const invoiceId = anInvoice();
     const free = await sale({ customerExternalId, amount: 0, invoiceId });
@@ -292,7 +292,7 @@ describe('POST /track/sale', () => {
     expect(JSON.parse(String(row?.payload))).toMatchObject({ sale: stored });
   });
 
-  it('is refused for links that are gone and clicks that are not there, and can be repeated', async () => {
+  it('is rejected for deleted links and unknown clicks, and can be retried', async () => {
     const { link, customerExternalId } = await aCustomer();
     const invoiceId = anInvoice();
     const setDisabled = (disabledAt: string | null) =>
@@ -307,13 +307,13 @@ describe('POST /track/sale', () => {
     expect((await sale(unknown)).statusCode).toBe(404);
   });
 
-  it('keeps the books of links and customers', async () => {
+  it('updates the totals of links and customers', async () => {
     const { link, customerExternalId } = await aCustomer();
     await sale({ customerExternalId, amount: 100, invoiceId: anInvoice() });
     await sale({ customerExternalId, amount: 250 });
     await salesOf(link, 2);
     const customer = await ingest.customer(customerExternalId);
-    // Views are filled a moment after their table.
+    // Materialized views are updated shortly after their table.
     const ofLink = async () => (await ingest.catalog.links.counters(ingest.workspaceId, [link.id])).get(link.id);
     await expect
       .poll(ofLink, { timeout: 10_000 })
@@ -343,8 +343,8 @@ describe('POST /track/sale', () => {
   });
 });
 
-describe('requests that die', () => {
-  it('a claim whose owner died is waited for, and taken when it expires', async () => {
+describe('interrupted requests', () => {
+  it('a claim whose owner crashed is waited for, and taken when it expires', async () => {
     const { link, customerExternalId } = await aCustomer();
     const invoiceId = anInvoice();
     const name = invoiceClaim(ingest.workspaceId, invoiceId);
@@ -359,7 +359,7 @@ describe('requests that die', () => {
     await salesOf(link, 1);
   });
 
-  it('Redis away: 500 with Retry-After and nothing recorded', async () => {
+  it('Redis unavailable: 500 with Retry-After and nothing recorded', async () => {
     const { link, customerExternalId } = await aCustomer();
     const invoiceId = anInvoice();
     await ingest.redis.kill9();

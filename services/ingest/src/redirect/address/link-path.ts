@@ -1,22 +1,22 @@
 import type { LinkRecord } from '@waymark/catalog';
 import { ROOT_KEY, trimCharacter } from '@waymark/contract';
 
-/** Path of a link's own address. */
+/** Path of a short link. */
 export function linkPath({ key }: Pick<LinkRecord, 'key'>): string {
   return key === ROOT_KEY ? '/' : encodeURI(`/${key}`);
 }
 
-/** What may stand in a path and in a header, and ends no attribute of a cookie. */
+/** Characters that are safe in a path, in a header and in a cookie attribute. */
 const PLAIN_PATH = /^[\w.~!$&'()*+:@%/-]*$/;
 /** Browsers ignore longer attributes of cookies. */
 const PATH_CHARS_MAX = 1024;
 
 /**
- * Path of a link as it was visited, for its cookies and for redirects to itself. Browsers compare paths letter by letter,
- * and a link is found in any case and script: under its own path its cookies would not come back. Never starts with two
- * slashes, which would lead to another host.
+ * Path under which a link was visited, for its cookies and for redirects to itself. Links match in any case and encoding, but browsers
+ * compare cookie paths byte by byte, so cookies with the link's canonical path might not be sent back. Never starts with two slashes,
+ * which would lead to another host.
  *
- * @param rawPath of the visit, without its first slash
+ * @param rawPath of the visit, without the leading slash
  */
 export function visitedPath(link: Pick<LinkRecord, 'key'>, rawPath: string): string {
   if (rawPath.length >= PATH_CHARS_MAX || !PLAIN_PATH.test(rawPath)) return linkPath(link);

@@ -1,13 +1,13 @@
 /**
- * Query strings as lists of raw pieces (`name=value`). Parameters nobody touches keep their bytes: a signed destination
- * would not survive being parsed and written again.
+ * Query strings as lists of raw pieces (`name=value`). Unaffected parameters keep their exact bytes, because parsing and serializing
+ * would invalidate signed URLs.
  */
 
 export interface SplitUrl {
   /** Everything before the query. */
   readonly base: string;
   readonly pieces: readonly string[];
-  /** From `#` on. */
+  /** Starts with `#`, or is empty. */
   readonly fragment: string;
 }
 
@@ -31,7 +31,7 @@ export function joinUrl({ base, pieces, fragment }: SplitUrl): string {
   return pieces.length === 0 ? base + fragment : `${base}?${pieces.join('&')}${fragment}`;
 }
 
-/** Name and value of a piece, decoded the way every form parser does. */
+/** Name and value of a piece, decoded as form data. */
 export function readPiece(piece: string): readonly [name: string, value: string] {
   if (piece.includes('%') || piece.includes('+')) {
     for (const pair of new URLSearchParams(piece)) return pair;
@@ -56,7 +56,7 @@ export function writePiece(name: string, value: string): string {
   return `${name}=${encodeURIComponent(value)}`;
 }
 
-/** The pieces with `piece` as the only one of its name, in the place of the first of them. */
+/** Replaces all pieces of the same name with `piece`, at the position of the first one. */
 export function setPiece(pieces: readonly string[], piece: string): string[] {
   const name = pieceName(piece);
   const first = pieces.findIndex((other) => pieceName(other) === name);

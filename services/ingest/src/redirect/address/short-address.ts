@@ -1,38 +1,38 @@
 import { normaliseKey } from '@waymark/catalog';
 import { withoutWww } from '@waymark/visit';
 
-/** Names of the domain that a host may be. */
+/** The names under which the domain of a host may be registered. */
 export interface HostNames {
-  /** Lower case, without `www.` and port; `''` for a request that names no host. */
+  /** Lower case, without `www.` and port; `''` for a request without a host. */
   readonly domain: string;
   /** The same with its port, if it has one. */
   readonly host: string;
 }
 
-/** What the address of a request says: domain, key and query of a short link. */
+/** Domain, key and query of a short link, parsed from a request. */
 export interface ShortAddress extends HostNames {
-  /** The path without its first slash, decoded; as it stands when it cannot be. */
+  /** The path without the leading slash, decoded; unchanged when it cannot be decoded. */
   readonly path: string;
-  /** The same as it came: still encoded. */
+  /** The same, still encoded. */
   readonly rawPath: string;
-  /** The key as look-ups compare it; undefined for a path that no link can have. */
+  /** The normalised key; undefined for a path that cannot be a key. */
   readonly key: string | undefined;
   /** Raw, without `?`. */
   readonly query: string;
 }
 
-/** Keys are up to 190 characters; a label in punycode is longer. */
+/** Keys are up to 190 characters, but longer when encoded in punycode. */
 const PATH_CHARS_MAX = 1024;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it detects control characters
 const CONTROL = /[\x00-\x1f\x7f]/;
 
-/** The longest host name there is, and a port. */
+/** The longest host name, plus a port. */
 const HOST_CHARS_MAX = 253 + 6;
 const NO_NAMES = { domain: '', host: '' } as const;
-/** Anything else is no name of a host; a slash in one would make it read like another host's link in the caches. */
+/** Valid characters of a host. A slash, for example, could collide with another host's link in cache keys. */
 const HOST = /^[\w.:[\]-]+$/;
 
-/** Names of a Host header: lower case, without `www.` and the dot of a full name; the domain also without port. */
+/** Parses a Host header: lower case, without `www.` and a trailing dot; the domain also without port. */
 export function readHost(header: string | undefined): HostNames {
   if (header === undefined || header.length > HOST_CHARS_MAX || !HOST.test(header)) return NO_NAMES;
   const colon = header.lastIndexOf(':');
@@ -51,11 +51,11 @@ function decodePath(path: string): string {
   }
 }
 
-/** What proxies send: `GET http://host/path`. Its host beats the header (RFC 9112, 3.2.2). */
+/** Request target in absolute form, as proxies send it: `GET http://host/path`. Its host replaces the header (RFC 9112, 3.2.2). */
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)/i;
 
 function splitTarget(hostHeader: string | undefined, target: string): readonly [string | undefined, string] {
-  // Nearly every target is a path.
+  // The common case.
   if (target.startsWith('/')) return [hostHeader, target];
   const absolute = ABSOLUTE_FORM.exec(target);
   return absolute === null ? [hostHeader, target] : [absolute[1], target.slice(absolute[0].length)];
@@ -65,7 +65,7 @@ function lookupKey(path: string): string | undefined {
   return path.length > PATH_CHARS_MAX || CONTROL.test(path) ? undefined : normaliseKey(path);
 }
 
-/** Reads `Host` and request target. Never throws, whatever they hold. */
+/** Parses the `Host` header and the request target. Never throws, for any input. */
 export function readShortAddress(hostHeader: string | undefined, requestTarget: string): ShortAddress {
   const [hostText, target] = splitTarget(hostHeader, requestTarget);
   const hash = target.indexOf('#');

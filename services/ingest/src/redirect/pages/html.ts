@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { escapeHtml } from '@waymark/http-kit';
 
-/** A page of our own. */
+/** An HTML page of the link port. */
 export interface Page {
   readonly status: number;
   readonly html: string;
@@ -18,19 +18,19 @@ const STYLE =
 
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 
-/** What a page needs beyond its one style sheet. */
-export interface PageNeeds {
-  /** Sources of frames. */
+/** What the content security policy must allow besides the style sheet. */
+export interface PageOptions {
+  /** Allowed sources of frames. */
   readonly frames?: string;
   /**
-   * The page has a form. Browsers hold the redirects after a form to `form-action`, too, which would have to name the scheme
-   * of wherever they lead; a page whose markup is fixed does without the directive.
+   * The page has a form. Browsers apply `form-action` also to redirects after the form is submitted, and those may lead anywhere, so
+   * pages with a form (whose markup is fixed) omit the directive.
    */
   readonly hasForm?: boolean;
 }
 
-/** Nothing is loaded, run or framed that is not named here; the style is allowed by its hash. */
-function policyOf({ frames = "'none'", hasForm = false }: PageNeeds): string {
+/** A policy that forbids loading, running or framing anything else; the style sheet is allowed by its hash. */
+function policyOf({ frames = "'none'", hasForm = false }: PageOptions): string {
   const forms = hasForm ? '' : "form-action 'none'; ";
   return (
     `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; frame-src ${frames}; ${forms}` +
@@ -38,11 +38,11 @@ function policyOf({ frames = "'none'", hasForm = false }: PageNeeds): string {
   );
 }
 
-/** @param head and body markup whose texts are escaped already; `title` is escaped here */
+/** Builds a page. `head` and `body` must be escaped markup; `title` is escaped here. */
 export function htmlPage(
   status: number,
   { title, head = '', body }: { readonly title: string; readonly head?: string; readonly body: string },
-  needs: PageNeeds = {},
+  needs: PageOptions = {},
 ): Page {
   return {
     status,
@@ -53,7 +53,7 @@ export function htmlPage(
   };
 }
 
-/** A page that says one thing. */
+/** A page with a single message. */
 export function messagePage(status: number, title: string, text: string): Page {
   const body = `<main><h1>${escapeHtml(title)}</h1><p>${escapeHtml(text)}</p></main>`;
   return htmlPage(status, { title, body });

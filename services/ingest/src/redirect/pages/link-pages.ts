@@ -3,7 +3,7 @@ import { escapeHtml } from '@waymark/http-kit';
 import { isWebUrl } from '../rules/targets.js';
 import { htmlPage, type Page } from './html.js';
 
-/** Pages that show texts of a link. Every one of them is escaped: they are whatever the link's owner wrote. */
+/** Pages that show texts of a link. All of them are escaped, because the link's owner may write anything. */
 
 const NO_INDEX = '<meta name="robots" content="noindex">';
 
@@ -15,7 +15,7 @@ function webUrl(url: string | null): string | null {
   return url !== null && isWebUrl(url) ? url : null;
 }
 
-/** What link previews are made of. */
+/** Meta tags for link previews. */
 function previewTags(link: LinkRecord): string {
   const { title, description } = link;
   const image = webUrl(link.image);
@@ -36,14 +36,14 @@ function previewTags(link: LinkRecord): string {
   ].join('');
 }
 
-/** Row 8: what a bot shows people instead of the destination. */
+/** Row 8: the preview that bots get instead of the destination. */
 export function previewPage(link: LinkRecord): Page {
   const title = link.title ?? link.domain;
   const body = `<main><h1>${escapeHtml(title)}</h1><p>${escapeHtml(link.description ?? '')}</p></main>`;
   return htmlPage(200, { title, head: NO_INDEX + previewTags(link), body });
 }
 
-/** Row 9: browsers hand such an address over to an app, but do not follow a redirect to it. */
+/** Row 9: opens a URL in an app. Browsers do so from a page, but do not follow a redirect to such a URL. */
 export function launchPage(url: string): Page {
   const address = escapeHtml(url);
   return htmlPage(200, {
@@ -53,7 +53,7 @@ export function launchPage(url: string): Page {
   });
 }
 
-/** Row 10: the destination under the short link's own address. */
+/** Row 10: shows the destination in a frame, under the URL of the short link. */
 export function framePage(link: LinkRecord, url: string): Page {
   const title = link.title ?? link.domain;
   const body = `<iframe src="${escapeHtml(url)}" title="${escapeHtml(title)}" allow="fullscreen"></iframe>`;

@@ -1,6 +1,6 @@
 import { messagePage } from './html.js';
 
-/** Pages for visits that lead nowhere. Texts are fixed: nothing of a request is ever written into one. */
+/** Pages for visits without a destination. Their texts are fixed and contain nothing from the request. */
 
 export const NOT_FOUND_PAGE = messagePage(404, 'Link not found', 'There is no link at this address.');
 export const EXPIRED_PAGE = messagePage(410, 'Link expired', 'This link has expired and leads nowhere any more.');

@@ -1,6 +1,6 @@
 import { htmlPage, type Page } from './html.js';
 
-/** How a visit stands before a link with a password. */
+/** State of a visit to a link with a password. */
 export type LockState = 'open' | 'closed' | 'wrong' | 'blocked';
 
 const STATUS = { closed: 401, wrong: 401, blocked: 429 } as const;
@@ -24,7 +24,7 @@ function passwordPage(state: Exclude<LockState, 'open'>): Page {
   );
 }
 
-/** The forms for a link's password: the same for every link, so that they show nothing of it. */
+/** The password pages; identical for every link, so that they reveal nothing about it. */
 export const PASSWORD_PAGES: Readonly<Record<Exclude<LockState, 'open'>, Page>> = {
   closed: passwordPage('closed'),
   wrong: passwordPage('wrong'),

@@ -1,12 +1,11 @@
 /**
- * The attribute that keeps a cookie from plain HTTP, to be put last; nothing for a visit over plain HTTP, whose browser would
- * not keep such a cookie.
+ * The `Secure` attribute, to append to a cookie; empty for a visit over plain HTTP, whose browser would reject such a cookie.
  */
 export function secureAttribute({ isSecure }: { readonly isSecure: boolean }): string {
   return isSecure ? '; Secure' : '';
 }
 
-/** Value of a cookie in a `Cookie` header as it stands there; undefined when there is none of that name. */
+/** The raw value of a cookie in a `Cookie` header; undefined when there is no cookie of that name. */
 export function readCookie(header: string | undefined, name: string): string | undefined {
   if (header === undefined) return undefined;
   const wanted = `${name}=`;

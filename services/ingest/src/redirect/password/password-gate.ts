@@ -2,52 +2,52 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { LinkRecord } from '@waymark/catalog';
 import type { LockState } from '../pages/password-page.js';
 import { readCookie } from './cookies.js';
-import type { PasswordTries } from './password-tries.js';
+import type { PasswordAttempts } from './password-attempts.js';
 
-/** What of a visit may open a link. */
-export interface Keys {
+/** The parts of a visit that can unlock a link with a password. */
+export interface PasswordCredentials {
   /** `Cookie` header. */
   readonly cookies: string | undefined;
-  /** A password, as `pw` in the query or from the form; `''` counts as none. */
+  /** The password, from `pw` in the query or from the form; `''` counts as none. */
   readonly given: string | null;
-  /** The visitor's address, whose tries are counted. */
+  /** The visitor's address, for counting wrong passwords. */
   readonly address: string;
 }
 
-export interface Unlocking {
+export interface UnlockResult {
   readonly lock: LockState;
-  /** The password given is the link's. */
-  readonly isPasswordRight: boolean;
+  /** The visitor sent the correct password. */
+  readonly isPasswordCorrect: boolean;
   /** When a blocked visitor may try again. */
   readonly retryAfterSeconds?: number;
 }
 
-/** Guards links that have a password. */
+/** Checks the passwords of links. */
 export interface PasswordGate {
-  /** A wrong password counts as a try. */
-  unlock(link: LinkRecord, keys: Keys): Promise<Unlocking>;
+  /** Checks cookie and password. A wrong password counts as an attempt. */
+  unlock(link: LinkRecord, keys: PasswordCredentials): Promise<UnlockResult>;
   /**
-   * `Set-Cookie` that opens the link from now on, as long as it keeps its password.
+   * The `Set-Cookie` value that unlocks the link until its password changes.
    *
-   * @param path where the browser shall send it
-   * @param secure as `secureAttribute` gives it
+   * @param path the cookie's path
+   * @param secure the result of `secureAttribute`
    */
   cookie(link: LinkRecord, path: string, secure: string): string;
 }
 
 export interface PasswordGateOptions {
-  /** Secret of the installation: what cookies hold says nothing about passwords without it. */
+  /** Secret of the installation. Without it, cookies reveal nothing about passwords. */
   readonly secret: Buffer;
   readonly passwordOf: (link: LinkRecord) => string | null;
-  readonly tries: PasswordTries;
+  readonly attempts: PasswordAttempts;
 }
 
 const COOKIE_SECONDS = 7 * 24 * 3600;
 
 const cookieName = (link: LinkRecord) => `dub_password_${link.id}`;
 
-export function createPasswordGate({ secret, passwordOf, tries }: PasswordGateOptions): PasswordGate {
-  // The password itself is not kept: a record lives in memory much longer than a request.
+export function createPasswordGate({ secret, passwordOf, attempts }: PasswordGateOptions): PasswordGate {
+  // Caches the token rather than the password, because a record stays in memory much longer than a request.
   const tokens = new WeakMap<LinkRecord, string>();
 
   const tokenFor = (link: LinkRecord, password: string): string =>
@@ -70,24 +70,24 @@ export function createPasswordGate({ secret, passwordOf, tries }: PasswordGateOp
   }
 
   /**
-   * Only wrong passwords are counted; right ones use up no tries. Of guesses at the same moment the
-   * right one opens nothing either once too many wrong ones of its network came before it.
+   * Only wrong passwords are counted. Among concurrent guesses, a correct one fails too when too many wrong ones of its network came
+   * before it.
    */
-  async function tryPassword(link: LinkRecord, given: string, address: string): Promise<Unlocking> {
-    const isRight = isToken(link, tokenFor(link, given));
-    const retryAfterSeconds = await tries.take(link.id, address, isRight);
-    if (retryAfterSeconds !== undefined) return { lock: 'blocked', isPasswordRight: false, retryAfterSeconds };
-    return { lock: isRight ? 'open' : 'wrong', isPasswordRight: isRight };
+  async function tryPassword(link: LinkRecord, password: string, address: string): Promise<UnlockResult> {
+    const isCorrect = isToken(link, tokenFor(link, password));
+    const retryAfterSeconds = await attempts.take(link.id, address, isCorrect);
+    if (retryAfterSeconds !== undefined) return { lock: 'blocked', isPasswordCorrect: false, retryAfterSeconds };
+    return { lock: isCorrect ? 'open' : 'wrong', isPasswordCorrect: isCorrect };
   }
 
   return {
     async unlock(link, { cookies, given, address }) {
       const cookie = readCookie(cookies, cookieName(link));
       if (cookie !== undefined && isToken(link, cookie)) {
-        const isPasswordRight = given !== null && given !== '' && isToken(link, tokenFor(link, given));
-        return { lock: 'open', isPasswordRight };
+        const isPasswordCorrect = given !== null && given !== '' && isToken(link, tokenFor(link, given));
+        return { lock: 'open', isPasswordCorrect };
       }
-      if (given === null || given === '') return { lock: 'closed', isPasswordRight: false };
+      if (given === null || given === '') return { lock: 'closed', isPasswordCorrect: false };
       return tryPassword(link, given, address);
     },
 

@@ -5,38 +5,38 @@ import type { LockState } from '../pages/password-page.js';
 import type { Follow } from './targets.js';
 import type { VariantVisit } from './variants.js';
 
-/** What a visitor gets that is not let through to a link; never a click (rows 1 to 6 of docs/reference/redirects.md). */
+/** What a visitor gets who is not admitted to a link; never counts as a click (rows 1 to 6 of docs/reference/redirects.md). */
 export type Refusal =
-  /** A fixed address. */
+  /** Redirect to a fixed URL. */
   | { readonly action: 'send'; readonly to: string }
-  /** The address the domain has for such cases, else the page. */
+  /** Redirect to the URL that the domain has configured for this case, else the page. */
   | { readonly action: 'fall-back'; readonly to: 'notFoundUrl' | 'expiredUrl'; readonly otherwise: Page }
-  /** The domain's file of that name. */
+  /** The file of that name from the domain. */
   | { readonly action: 'file'; readonly file: 'appleAppSiteAssociation' | 'assetLinks' }
   | { readonly action: 'page'; readonly page: Page };
 
-/** What a visitor gets that is let through; a click, unless it is a bot's (rows 7 to 14). */
-export type Arrival =
+/** What an admitted visitor gets; counts as a click unless the visitor is a bot (rows 7 to 14). */
+export type VisitOutcome =
   | Follow
-  /** The link's own page (rows 7 and 8). */
+  /** A page of the link (rows 7 and 8). */
   | { readonly action: 'show'; readonly page: Page };
 
-/** What decides whether a visit is let through. */
-export interface Entry {
+/** The input of the entry rules. */
+export interface EntryContext {
   readonly nowMs: number;
-  /** Of a link without password it is `open`. */
+  /** `open` for a link without password. */
   readonly lock: LockState;
 }
 
-/** A visit that is let through. */
+/** An admitted visit. */
 export interface LinkVisit extends VariantVisit {
   readonly visit: Visit;
 }
 
-/** Refuses a visit, or leaves it to the next rule. */
-export type EntryRule = (entry: Entry) => Refusal | undefined;
-/** Says where a visit leads, or leaves it to the next rule. */
-export type LinkRule = (visit: LinkVisit) => Arrival | undefined;
+/** Refuses a visit, or returns undefined to continue with the next rule. */
+export type EntryRule = (entry: EntryContext) => Refusal | undefined;
+/** Decides the outcome of a visit, or returns undefined to continue with the next rule. */
+export type LinkRule = (visit: LinkVisit) => VisitOutcome | undefined;
 type PathRule = (path: string) => Refusal | undefined;
 
 const DOMAIN_FILES: Readonly<Record<string, Refusal>> = {
@@ -44,27 +44,27 @@ const DOMAIN_FILES: Readonly<Record<string, Refusal>> = {
   '.well-known/assetlinks.json': { action: 'file', file: 'assetLinks' },
 };
 
-/** Row 1: what app stores ask every domain for. */
+/** Row 1: files that mobile operating systems request from every domain. */
 const domainFile: PathRule = (path) => (Object.hasOwn(DOMAIN_FILES, path) ? DOMAIN_FILES[path] : undefined);
 
-/** Row 2: addresses that scanners try, and no link can have. */
+/** Row 2: paths that vulnerability scanners try; links cannot have them. */
 const scannedPath: PathRule = (path) => {
   const isScanned = path.startsWith('.well-known') || /\.php7?$/.test(path);
   return isScanned ? { action: 'send', to: '/?dub-no-track=1' } : undefined;
 };
 
-/** Rows 1 and 2: what the path alone decides. */
+/** Rows 1 and 2: decided by the path alone. */
 export function decidePath(path: string): Refusal | undefined {
   return domainFile(path) ?? scannedPath(path);
 }
 
-/** Rows 3 and 5: no link has this address. */
+/** Rows 3 and 5: there is no such link, or it is disabled. */
 export const NOT_FOUND: Refusal = { action: 'fall-back', to: 'notFoundUrl', otherwise: NOT_FOUND_PAGE };
 
-/** Rows 4 to 6: the first rule that refuses, does. Undefined = the visit is let through. */
+/** Rows 4 to 6: the refusal of the first rule that applies; undefined = the visit is admitted. */
 export function refusalOf(
   { entryRules }: { readonly entryRules: readonly EntryRule[] },
-  entry: Entry,
+  entry: EntryContext,
 ): Refusal | undefined {
   for (const rule of entryRules) {
     const refusal = rule(entry);
@@ -73,11 +73,11 @@ export function refusalOf(
   return undefined;
 }
 
-/** Rows 7 to 14, for a visit that is let through: the first rule that decides, does. */
-export function arrivalOf(
-  { rules, otherwise }: { readonly rules: readonly LinkRule[]; readonly otherwise: Arrival },
+/** Rows 7 to 14 for an admitted visit: the outcome of the first rule that applies. */
+export function visitOutcome(
+  { rules, otherwise }: { readonly rules: readonly LinkRule[]; readonly otherwise: VisitOutcome },
   visit: LinkVisit,
-): Arrival {
+): VisitOutcome {
   for (const rule of rules) {
     const arrival = rule(visit);
     if (arrival !== undefined) return arrival;

@@ -2,33 +2,33 @@ import type { LinkRecord } from '@waymark/catalog';
 import { previewPage } from '../pages/link-pages.js';
 import { EXPIRED_PAGE, PLACEHOLDER_PAGE } from '../pages/pages.js';
 import { PASSWORD_PAGES } from '../pages/password-page.js';
-import { type Arrival, type EntryRule, type LinkRule, NOT_FOUND, type Refusal } from './decision.js';
-import { leadTo, redirectTo } from './targets.js';
+import { type EntryRule, type LinkRule, NOT_FOUND, type Refusal, type VisitOutcome } from './decision.js';
+import { destinationFor, redirectTo } from './targets.js';
 import { variantChooser } from './variants.js';
 
-/** The rules of docs/reference/redirects.md that a link has use for, in their order. */
+/** The rules of docs/reference/redirects.md that can apply to a link, in order. */
 export interface LinkRules {
-  /** Who is let through; everybody when there are none. */
+  /** Rules that can refuse a visit; without any, every visit is admitted. */
   readonly entryRules: readonly EntryRule[];
-  /** Where those lead who are let through, and what happens when none decides. */
+  /** Rules for the outcome of admitted visits, and the outcome when none of them applies. */
   readonly rules: readonly LinkRule[];
-  readonly otherwise: Arrival;
+  readonly otherwise: VisitOutcome;
 }
 
-/** Makes a link's rule; undefined when the link has nothing that it could decide. */
-type RuleMaker<Rule> = (link: LinkRecord) => Rule | undefined;
+/** Creates a rule for a link; undefined when it can never apply to that link. */
+type RuleFactory<Rule> = (link: LinkRecord) => Rule | undefined;
 
-/** Row 4. A link with a password never leads on without it. */
-const locked: RuleMaker<EntryRule> = (link) =>
+/** Row 4: the link has a password. */
+const locked: RuleFactory<EntryRule> = (link) =>
   link.encryptedPassword === null
     ? undefined
     : ({ lock }) => (lock === 'open' ? undefined : { action: 'page', page: PASSWORD_PAGES[lock] });
 
-/** Row 5. */
-const disabled: RuleMaker<EntryRule> = ({ disabledAt }) => (disabledAt === null ? undefined : () => NOT_FOUND);
+/** Row 5: the link is disabled. */
+const disabled: RuleFactory<EntryRule> = ({ disabledAt }) => (disabledAt === null ? undefined : () => NOT_FOUND);
 
-/** Row 6. */
-const expired: RuleMaker<EntryRule> = ({ expiresAt, expiredUrl }) => {
+/** Row 6: the link has expired. */
+const expired: RuleFactory<EntryRule> = ({ expiresAt, expiredUrl }) => {
   if (expiresAt === null) return undefined;
   const expiresAtMs = Date.parse(expiresAt);
   const refusal: Refusal = expiredUrl
@@ -37,21 +37,21 @@ const expired: RuleMaker<EntryRule> = ({ expiresAt, expiredUrl }) => {
   return ({ nowMs }) => (expiresAtMs > nowMs ? undefined : refusal);
 };
 
-/** Row 7. */
-const withoutDestination: RuleMaker<LinkRule> = ({ url }) =>
+/** Row 7: the link has no destination. */
+const withoutDestination: RuleFactory<LinkRule> = ({ url }) =>
   url === '' ? () => ({ action: 'show', page: PLACEHOLDER_PAGE }) : undefined;
 
-/** Row 8. */
-const previewed: RuleMaker<LinkRule> = (link) => {
+/** Row 8: bots get a preview page. */
+const previewed: RuleFactory<LinkRule> = (link) => {
   if (!link.proxy) return undefined;
-  const preview: Arrival = { action: 'show', page: previewPage(link) };
+  const preview: VisitOutcome = { action: 'show', page: previewPage(link) };
   return ({ visit }) => (visit.isBot ? preview : undefined);
 };
 
-/** Rows 9, 10 and 14, where a test may lead to a variant, and between them 11 to 13, which lead away from a redirect only. */
-const elsewhere: RuleMaker<LinkRule> = (link) => {
+/** Rows 9 to 14: the destination or a variant of an A/B test; a plain redirect may be replaced by a device or country target. */
+const destination: RuleFactory<LinkRule> = (link) => {
   const choose = variantChooser(link);
-  const plain = leadTo(link.url, link.rewrite);
+  const plain = destinationFor(link.url, link.rewrite);
   const ios = link.ios ? redirectTo(link.ios) : undefined;
   const android = link.android ? redirectTo(link.android) : undefined;
   const geo = new Map(Object.entries(link.geo ?? {}).map(([country, url]) => [country, redirectTo(url)]));
@@ -65,18 +65,18 @@ const elsewhere: RuleMaker<LinkRule> = (link) => {
   };
 };
 
-const ENTRY_RULE_MAKERS = [locked, disabled, expired];
-const RULE_MAKERS = [withoutDestination, previewed, elsewhere];
+const ENTRY_RULE_FACTORIES = [locked, disabled, expired];
+const RULE_FACTORIES = [withoutDestination, previewed, destination];
 
-function rulesOf<Rule>(makers: readonly RuleMaker<Rule>[], link: LinkRecord): Rule[] {
+function rulesOf<Rule>(makers: readonly RuleFactory<Rule>[], link: LinkRecord): Rule[] {
   return makers.map((make) => make(link)).filter((rule) => rule !== undefined);
 }
 
-/** A plain link has no rules at all. */
+/** The rules of a link; empty for a plain link. */
 export function linkRules(link: LinkRecord): LinkRules {
   return {
-    entryRules: rulesOf(ENTRY_RULE_MAKERS, link),
-    rules: rulesOf(RULE_MAKERS, link),
-    otherwise: leadTo(link.url, link.rewrite),
+    entryRules: rulesOf(ENTRY_RULE_FACTORIES, link),
+    rules: rulesOf(RULE_FACTORIES, link),
+    otherwise: destinationFor(link.url, link.rewrite),
   };
 }

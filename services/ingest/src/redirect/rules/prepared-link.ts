@@ -3,20 +3,20 @@ import { parseResourceId, ROOT_KEY } from '@waymark/contract';
 import { linkPath } from '../address/link-path.js';
 import { type LinkRules, linkRules } from './link-rules.js';
 
-/** What every visit of a link needs and no visit changes. */
+/** Precomputed data of a link that is the same for every visit. */
 export interface PreparedLink extends LinkRules {
   readonly link: LinkRecord;
   /** `UInt64` as text. */
   readonly workspaceNumber: string;
   readonly linkNumber: string;
-  /** The link's own path, and as most visits write it: without its first slash. */
+  /** The link's path, with and without the leading slash. */
   readonly path: string;
   readonly rawPath: string;
-  /** `Set-Cookie` up to the click id, and after it for visits of the link's own path. */
+  /** The parts of `Set-Cookie` before and after the click id, for visits under the link's own path. */
   readonly cookieHead: string;
   readonly cookieTail: string;
   readonly status: 301 | 302;
-  /** Key that partner links pass on. */
+  /** The key, for partner links, which pass it on as `via`. */
   readonly via: string | undefined;
   /** Whether the click id is added to the destination. */
   readonly passesClickId: boolean;
@@ -28,7 +28,7 @@ function cookieTailAt(path: string): string {
   return `; Path=${path}; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Lax`;
 }
 
-/** `Set-Cookie` with the click that stands for a visit of the path. @param secure as `secureAttribute` gives it */
+/** `Set-Cookie` with the click id of a visit. @param secure the result of `secureAttribute` */
 export function clickCookie(prepared: PreparedLink, clickId: string, path: string, secure: string): string {
   return prepared.cookieHead + clickId + (path === prepared.path ? prepared.cookieTail : cookieTailAt(path)) + secure;
 }
@@ -60,12 +60,12 @@ function prepare(link: LinkRecord): PreparedLink {
 
 const prepared = new WeakMap<LinkRecord, PreparedLink>();
 
-/** The link's fixed part, worked out once for each copy the catalog keeps. */
+/** The precomputed data of a link, cached per record of the catalog. */
 export function preparedLink(link: LinkRecord): PreparedLink {
-  let known = prepared.get(link);
-  if (known === undefined) {
-    known = prepare(link);
-    prepared.set(link, known);
+  let cached = prepared.get(link);
+  if (cached === undefined) {
+    cached = prepare(link);
+    prepared.set(link, cached);
   }
-  return known;
+  return cached;
 }

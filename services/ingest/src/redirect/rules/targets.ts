@@ -1,16 +1,16 @@
-/** To a destination, with the visit's parameters; a click. */
+/** The visitor follows the link to a destination, with the parameters of the visit; counts as a click. */
 export interface Follow {
   readonly action: 'follow';
   readonly target: string;
-  /** By redirect, by a page that hands the address to an app (row 9), or in a frame (row 10). */
+  /** By redirect, by a page that opens an app (row 9), or in a frame (row 10). */
   readonly manner: 'redirect' | 'launch' | 'frame';
-  /** `Set-Cookie`, but for its path, that keeps the visitor on this variant of a test. */
+  /** `Set-Cookie`, without its path, that assigns the visitor to this variant of an A/B test. */
   readonly cookie: string | undefined;
-  /** `POST /track/open` answers the click at the app's first start. */
+  /** The target is an app store: `POST /track/open` looks up this click on the app's first start. */
   readonly isAppStore: boolean;
 }
 
-const LAUNCHED = /^(?:mailto|sms|tel|tg|whatsapp|xmpp):/i;
+const APP_SCHEMES = /^(?:mailto|sms|tel|tg|whatsapp|xmpp):/i;
 const WEB = /^https?:\/\//i;
 const APP_STORE =
   /^https?:\/\/(?:apps\.apple\.com|itunes\.apple\.com|play\.google\.com)(?:[/?#:]|$)|^(?:itms-apps|market):/i;
@@ -25,10 +25,10 @@ export function redirectTo(url: string): Follow {
 }
 
 /**
- * The link's own destination or a variant of it (rows 9, 10 and 14). Only web pages are framed: another scheme in a frame
- * could run in the short link's name.
+ * Leads to the link's destination or a variant of it (rows 9, 10 and 14). Only http(s) URLs are framed, because other schemes in a
+ * frame could run with the origin of the short link.
  */
-export function leadTo(url: string, isCloaked: boolean, cookie?: string): Follow {
-  const manner = LAUNCHED.test(url) ? 'launch' : isCloaked && isWebUrl(url) ? 'frame' : 'redirect';
+export function destinationFor(url: string, isCloaked: boolean, cookie?: string): Follow {
+  const manner = APP_SCHEMES.test(url) ? 'launch' : isCloaked && isWebUrl(url) ? 'frame' : 'redirect';
   return { ...redirectTo(url), manner, cookie };
 }

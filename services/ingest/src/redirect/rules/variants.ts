@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { LinkRecord } from '@waymark/catalog';
 import { readCookie } from '../password/cookies.js';
-import { type Follow, leadTo } from './targets.js';
+import { destinationFor, type Follow } from './targets.js';
 
 const COOKIE = 'dub_test_url';
 const COOKIE_SECONDS = 7 * 24 * 3600;
-/** Browsers drop cookies beyond 4 kB: longer addresses are named by their digest. */
+/** Browsers reject cookies beyond 4 kB, so longer URLs are stored as a digest. */
 const COOKIE_CHARS_MAX = 2000;
 
 interface Variant {
@@ -20,11 +20,11 @@ export interface VariantVisit {
   readonly nowMs: number;
   /** `Cookie` header. */
   readonly cookies: string | undefined;
-  /** At least 0, below 1. */
+  /** Random number in [0, 1). */
   readonly random: () => number;
 }
 
-/** Chooses a visitor's variant; undefined while the test does not run. */
+/** Chooses a visitor's variant; returns undefined when the test is not running. */
 export type VariantChooser = (visit: VariantVisit) => Follow | undefined;
 
 function cookieValueOf(url: string): string {
@@ -32,7 +32,7 @@ function cookieValueOf(url: string): string {
   return text.length <= COOKIE_CHARS_MAX ? text : createHash('sha256').update(url).digest('base64url');
 }
 
-/** The value as other clients write it: unencoded, or with escapes of their own. Undefined when it cannot be decoded. */
+/** The decoded value, as clients may encode cookies differently; undefined when it cannot be decoded. */
 function decodedValue(value: string): string | undefined {
   try {
     return decodeURIComponent(value);
@@ -41,14 +41,14 @@ function decodedValue(value: string): string | undefined {
   }
 }
 
-function variantOf(kept: string, variants: readonly Variant[]): Variant | undefined {
-  const exact = variants.find(({ cookieValue, url }) => cookieValue === kept || url === kept);
+function assignedVariant(value: string, variants: readonly Variant[]): Variant | undefined {
+  const exact = variants.find(({ cookieValue, url }) => cookieValue === value || url === value);
   if (exact !== undefined) return exact;
-  const decoded = decodedValue(kept);
+  const decoded = decodedValue(value);
   return decoded === undefined ? undefined : variants.find(({ url }) => url === decoded);
 }
 
-/** The link's A/B test, undefined when it has none that can run. */
+/** The variant chooser of the link's A/B test; undefined when it has no valid test. */
 export function variantChooser(link: LinkRecord): VariantChooser | undefined {
   const { testVariants, testCompletedAt } = link;
   if (testVariants === null || testVariants.length < 2 || testVariants.length > 4) return undefined;
@@ -60,14 +60,14 @@ export function variantChooser(link: LinkRecord): VariantChooser | undefined {
     sum += percentage;
     const cookieValue = cookieValueOf(url);
     const cookie = `${COOKIE}=${cookieValue}; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Lax`;
-    return { url, cookieValue, upTo: sum, follow: leadTo(url, link.rewrite, cookie) };
+    return { url, cookieValue, upTo: sum, follow: destinationFor(url, link.rewrite, cookie) };
   });
 
   return ({ nowMs, cookies, random }) => {
     if (nowMs >= endsAtMs) return undefined;
-    const kept = readCookie(cookies, COOKIE);
-    const known = kept === undefined ? undefined : variantOf(kept, variants);
-    if (known !== undefined) return known.follow;
+    const value = readCookie(cookies, COOKIE);
+    const assigned = value === undefined ? undefined : assignedVariant(value, variants);
+    if (assigned !== undefined) return assigned.follow;
     const point = random() * sum;
     return (variants.find(({ upTo }) => point < upTo) ?? variants[0])?.follow;
   };

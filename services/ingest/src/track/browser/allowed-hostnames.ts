@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError, parseUrl } from '@waymark/contract';
 import { withoutWww } from '@waymark/visit';
 
-/** Host of the page that calls: of `Referer`, else of `Origin`, without `www.`. */
+/** Host of the calling page, from `Referer`, else `Origin`, without `www.`. */
 function sourceHost(headers: IncomingHttpHeaders): string | undefined {
   for (const header of [headers.referer, headers.origin]) {
     const host = withoutWww(parseUrl(header ?? '')?.hostname ?? '');
@@ -17,7 +17,7 @@ function isAllowed(host: string, entry: string): boolean {
 }
 
 /**
- * Refuses a browser's call from a page that the workspace has not listed. An empty list allows everything.
+ * Rejects calls from pages whose host is not in the workspace's list. An empty list allows all.
  *
  * @throws ApiError forbidden
  */

@@ -14,7 +14,7 @@ import {
 } from '@waymark/contract';
 import type { Visit } from '@waymark/visit';
 import type { StoreClick } from '../../app-opens.js';
-import { linkAt } from '../../link-at.js';
+import { findLinkAt } from '../../link-at.js';
 import { isCountable, recordVisit, visitClaim } from '../../record-visit.js';
 import { finalDestination } from '../../redirect/address/final-url.js';
 import { type HostNames, readHost, readShortAddress } from '../../redirect/address/short-address.js';
@@ -24,16 +24,16 @@ import { orUnavailable } from '../unavailable.js';
 import { checkHostname } from './allowed-hostnames.js';
 import type { NetworkLimits } from './network-limits.js';
 
-/** What of a request a reported click is read from. */
+/** The parts of a request that a reported click is derived from. */
 export interface ReportRequest {
   readonly remoteAddress: string | undefined;
   readonly headers: IncomingHttpHeaders;
-  /** Whether the caller did not ask for `dub-no-track`. */
+  /** False when the request has `dub-no-track`. */
   readonly isTracked: boolean;
   readonly botParameter: string | undefined;
 }
 
-/** What browsers and apps report themselves. Each throws ApiError. */
+/** Events that browsers and apps report directly. All methods throw ApiError. */
 export interface BrowserReports {
   /** `POST /track/click`. */
   click(body: TrackClickBody, request: ReportRequest): Promise<TrackClickResponse>;
@@ -46,49 +46,49 @@ export interface BrowserReports {
 interface Report {
   readonly link: LinkRecord;
   readonly trigger: Trigger;
-  /** Destination to record. */
+  /** Destination URL to record. */
   readonly url: string;
   readonly referrer?: string | null | undefined;
-  /** Only pages have a host that can be checked, and only browsers an agent by which bots are detected. */
+  /** Apps have no page whose host could be checked, and no browser user agent for bot detection. */
   readonly isFromApp?: boolean;
 }
 
 const linkNotFound = () => new ApiError('not_found', 'Link not found.');
 
-/** The address in a report. @throws ApiError not_found for what is none: no link is there */
+/** Parses a URL from a report. @throws ApiError not_found for an invalid URL, as no link can have it */
 function parsedAddress(address: string): URL {
   const url = parseUrl(address);
   if (url === undefined) throw linkNotFound();
   return url;
 }
 
-/** The key in an address: that of a page, too, where a site's own domain is a short domain. */
-function keyIn({ pathname }: URL): string | undefined {
+/** The key in a URL. It may be a page's URL, when the site's own domain is also a short domain. */
+function keyOf({ pathname }: URL): string | undefined {
   return readShortAddress(undefined, pathname.startsWith('/') ? pathname : `/${pathname}`).key;
 }
 
-/** A domain as scripts give it: a host, or any URL on it. */
+/** The host names of a domain as scripts send it: a host, or any URL on it. */
 function hostNames(domain: string): HostNames {
   const text = domain.includes('://') ? domain : `https://${domain}`;
   return readHost(parseUrl(text)?.host);
 }
 
-/** Without the click id of an earlier visit, which a page's own address may carry. */
+/** Removes the click id of an earlier visit from a page's URL. */
 function withoutClickId(url: string): string {
-  return finalDestination(url, { query: '', via: undefined, isPasswordRight: false }).recorded;
+  return finalDestination(url, { query: '', via: undefined, isPasswordCorrect: false }).recorded;
 }
 
-export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits, 'takeShare'>): BrowserReports {
+export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits, 'takeDailyEvents'>): BrowserReports {
   const { catalog, producer, admission, freshClicks, readVisit, now } = deps;
 
-  /** A link that a visit with this password would not be let through to is not found. */
+  /** Finds a link to which a visit with this password would be admitted. @throws ApiError not_found otherwise */
   async function findLink(
     names: HostNames,
     key: string | undefined,
     request: ReportRequest,
     password: string | null = null,
   ): Promise<LinkRecord> {
-    const link = await orUnavailable('link look-up', linkAt(catalog.links, names, key));
+    const link = await orUnavailable('link look-up', findLinkAt(catalog.links, names, key));
     if (link === undefined) throw linkNotFound();
     const address = link.encryptedPassword === null ? '' : readReport(request, undefined).clientAddress;
     const { refusal } = await admission.decide(link, { cookies: undefined, given: password, address });
@@ -106,15 +106,19 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
     });
   }
 
-  /** Refuses a report that the workspace does not take from this page or, for today, this network. */
-  async function mayRecord({ link, isFromApp = false }: Report, request: ReportRequest, visit: Visit): Promise<void> {
+  /** Checks that the workspace accepts reports from this page, and the daily limit of the network. */
+  async function checkAllowed(
+    { link, isFromApp = false }: Report,
+    request: ReportRequest,
+    visit: Visit,
+  ): Promise<void> {
     const workspace = await orUnavailable('workspace look-up', catalog.workspaces.get(link.workspaceId));
     if (workspace === undefined) throw linkNotFound();
     if (!isFromApp) checkHostname(workspace.allowedHostnames, request.headers);
-    await limits.takeShare(workspace, visit.clientAddress, 1);
+    await limits.takeDailyEvents(workspace, visit.clientAddress, 1);
   }
 
-  /** The id of the click that stands for the report. */
+  /** Records the report as a click and returns its id. */
   async function record(report: Report, request: ReportRequest): Promise<string> {
     const { link, trigger, isFromApp = false } = report;
     const nowMs = now();
@@ -122,10 +126,10 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
     const visit = isFromApp ? { ...read, isBot: false } : read;
     if (!isCountable(visit, request.isTracked)) return createEventId(nowMs);
     const prepared = preparedLink(link);
-    // While Redis is away the click is kept on disk, as that of a new visitor.
-    const remembered = await producer.findRecentClick(visitClaim(prepared, visit)).catch(() => undefined);
-    if (remembered !== undefined) return remembered;
-    await mayRecord(report, request, visit);
+    // While Redis is unavailable the click is spooled to disk, as if the visitor were new.
+    const recent = await producer.findRecentClick(visitClaim(prepared, visit)).catch(() => undefined);
+    if (recent !== undefined) return recent;
+    await checkAllowed(report, request, visit);
     const details = { trigger, url: withoutClickId(report.url), nowMs };
     const recording = recordVisit(producer, prepared, visit, details);
     const { clickId, recorded } = await recording.click;
@@ -133,7 +137,7 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
     return clickId;
   }
 
-  /** What a page shows of the partner whose link brought the visitor. */
+  /** The partner whose link brought the visitor, for display on the page. */
   async function partnerOf({
     workspaceId,
     programId,
@@ -147,7 +151,7 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
     return { partner: { id, name, image, ...optional }, discount: null };
   }
 
-  /** The click to an app store from a link of the host, under whichever of its names the link has. */
+  /** The recent app store click of this address on the domain, registered with or without its port. */
   async function storeClick({ domain, host }: HostNames, address: string): Promise<StoreClick | undefined> {
     const click = await deps.appOpens.find(domain, address);
     return click === undefined && host !== domain ? deps.appOpens.find(host, address) : click;
@@ -157,7 +161,7 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
     const { clientAddress } = readReport(request, undefined);
     const click = await orUnavailable('click to an app store', storeClick(names, clientAddress));
     const link = click && (await orUnavailable('link look-up', catalog.links.get(click.workspaceId, click.linkId)));
-    // It may have been locked, disabled or expired since the click.
+    // The link may have been locked, disabled or expired since the click.
     const isOpen = link !== undefined && (await admission.isOpen(link));
     return click !== undefined && isOpen
       ? { clickId: click.clickId, link: openedLink(link) }
@@ -178,13 +182,13 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
     async open({ deepLink, dubDomain }, request) {
       if (!deepLink) return firstOpen(hostNames(dubDomain ?? ''), request);
       const opened = parsedAddress(deepLink);
-      const link = await findLink(hostNames(deepLink), keyIn(opened), request, opened.searchParams.get('pw'));
+      const link = await findLink(hostNames(deepLink), keyOf(opened), request, opened.searchParams.get('pw'));
       const clickId = await record({ link, trigger: 'deeplink', url: link.url, isFromApp: true }, request);
       return { clickId, link: openedLink(link) };
     },
 
     async visit({ domain, url, referrer }, request) {
-      const link = await findLink(hostNames(domain), keyIn(parsedAddress(url)), request);
+      const link = await findLink(hostNames(domain), keyOf(parsedAddress(url)), request);
       return { clickId: await record({ link, trigger: 'pageview', url, referrer }, request) };
     },
   };

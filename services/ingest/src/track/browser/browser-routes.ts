@@ -12,9 +12,9 @@ import { storableBody } from '../storable-body.js';
 import type { TrackDeps } from '../track-deps.js';
 import { createBrowserReports, type ReportRequest } from './browser-reports.js';
 import { createNetworkLimits } from './network-limits.js';
-import { answerPreflights, FROM_PAGES } from './preflights.js';
+import { answerPreflights, CROSS_ORIGIN } from './preflights.js';
 
-/** A browser's report is small; the longest field is a URL. */
+/** Browser reports are small; their longest field is a URL. */
 const BODY_BYTES_MAX = 128 * 1024;
 
 function lastText(value: unknown): string | undefined {
@@ -36,7 +36,7 @@ function reportRequest(request: Pick<FastifyRequest, 'raw' | 'headers' | 'query'
 export async function browserRoutes(app: App, deps: TrackDeps): Promise<void> {
   const limits = createNetworkLimits(deps);
   const reports = createBrowserReports(deps, limits);
-  const shared = { ...FROM_PAGES, bodyLimit: BODY_BYTES_MAX, onRequest: limits.countBrowserCall };
+  const shared = { ...CROSS_ORIGIN, bodyLimit: BODY_BYTES_MAX, onRequest: limits.countBrowserCall };
   answerPreflights(app, ['/track/click', '/track/open', '/track/visit']);
   app.post(
     '/track/click',

@@ -12,13 +12,13 @@ import { storableBody } from '../storable-body.js';
 import type { TrackDeps } from '../track-deps.js';
 import type { Trackers } from './client-trackers.js';
 import { callerAddress, createNetworkLimits } from './network-limits.js';
-import { answerPreflights, FROM_PAGES } from './preflights.js';
+import { answerPreflights, CROSS_ORIGIN } from './preflights.js';
 import { authenticatePublishable } from './publishable-key.js';
 
 /**
  * `POST /track/lead/client` and `/track/sale/client`: conversions from a page, with a publishable key.
  *
- * @param shed turns calls away while the service is short of memory
+ * @param shed rejects calls while Redis is short of memory
  */
 export async function clientRoutes(
   app: App,
@@ -28,11 +28,11 @@ export async function clientRoutes(
 ): Promise<void> {
   answerPreflights(app, ['/track/lead/client', '/track/sale/client']);
   const limits = createNetworkLimits(deps);
-  // The network first: what it may not call does not count against the key of everybody.
+  // The network limit comes first, so that rejected calls do not count against the shared publishable key.
   const onRequest = [limits.countClientCall, authenticatePublishable(deps)];
-  const shared = { ...FROM_PAGES, onRequest, preHandler: shed };
-  const takeShare = (request: FastifyRequest, events: number) =>
-    limits.takeShare(request.workspace, callerAddress(deps.readVisit, request), events);
+  const shared = { ...CROSS_ORIGIN, onRequest, preHandler: shed };
+  const takeDailyEvents = (request: FastifyRequest, events: number) =>
+    limits.takeDailyEvents(request.workspace, callerAddress(deps.readVisit, request), events);
 
   app.post(
     '/track/lead/client',
@@ -46,7 +46,7 @@ export async function clientRoutes(
       },
     },
     async (request) => {
-      await takeShare(request, request.body.eventQuantity ?? 1);
+      await takeDailyEvents(request, request.body.eventQuantity ?? 1);
       return leads.track(request.workspace.id, storableBody<TrackLeadBody>(request.body));
     },
   );
@@ -63,9 +63,9 @@ export async function clientRoutes(
     },
     async (request) => {
       // A direct sale may record its lead as well.
-      await takeShare(request, request.body.clickId ? 2 : 1);
-      const { answer } = await sales.track(request.workspace.id, storableBody<TrackSaleBody>(request.body));
-      return answer;
+      await takeDailyEvents(request, request.body.clickId ? 2 : 1);
+      const { response } = await sales.track(request.workspace.id, storableBody<TrackSaleBody>(request.body));
+      return response;
     },
   );
 }

@@ -6,19 +6,19 @@ import type { VisitReader } from '@waymark/visit';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /**
- * Limits of callers without a secret key: whoever reads a page can send what it sends. They are counted by network, so
- * that no caller uses up the events of a workspace.
+ * Limits for callers without a secret key: everybody who can read a page can send the same requests. They are counted by network, so
+ * that no single caller can exhaust the event quota of a workspace.
  */
 export interface NetworkLimits {
-  /** Counts a call; for `onRequest`, before anything is done for it. @throws ApiError rate_limit_exceeded */
+  /** Counts a call; an `onRequest` hook. @throws ApiError rate_limit_exceeded */
   readonly countBrowserCall: CallCounter;
   readonly countClientCall: CallCounter;
   /**
-   * Takes events from what one network may record in a workspace a day.
+   * Counts events against the number that one network may record per workspace and day.
    *
    * @throws ApiError rate_limit_exceeded
    */
-  takeShare(workspace: WorkspaceRecord, address: string, events: number): Promise<void>;
+  takeDailyEvents(workspace: WorkspaceRecord, address: string, events: number): Promise<void>;
 }
 
 type CallCounter = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
@@ -29,24 +29,26 @@ export interface NetworkLimitsOptions {
   readonly now: () => number;
 }
 
-/** Many people share an address: an office, a mobile network. */
+/** High, because many people share an address in an office or a mobile network. */
 const BROWSER_CALLS = { bucket: 'track-network', limit: 600, windowSeconds: 60, subject: 'from one network' };
-/** A fifth of what the publishable key allows for all networks together. */
+/** A fifth of the limit of a publishable key over all networks. */
 const CLIENT_CALLS = { bucket: 'track-client-network', limit: 120, windowSeconds: 60, subject: 'from one network' };
 
-const SHARE_BUCKET = 'track-share';
+const DAILY_EVENTS_BUCKET = 'track-share';
 const DAY_SECONDS = 24 * 3600;
-/** A tenth of what the workspace may track on a day of an even month. */
-const SHARES_OF_MONTH = 300;
-const SHARE_MIN = 100;
+/** A tenth of an average day: a month's quota divided by 30 days and 10. */
+const MONTHLY_QUOTA_DIVISOR = 300;
+const DAILY_EVENTS_MIN = 100;
 
-/** Events that one network may record in the workspace a day; undefined = as many as it likes. */
-function dailyShare(workspace: WorkspaceRecord): number | undefined {
+/** Events that one network may record per day in the workspace; undefined = unlimited. */
+function dailyEventLimit(workspace: WorkspaceRecord): number | undefined {
   const { eventsPerMonth } = workspaceLimits(workspace).quotas;
-  return eventsPerMonth === null ? undefined : Math.max(SHARE_MIN, Math.floor(eventsPerMonth / SHARES_OF_MONTH));
+  return eventsPerMonth === null
+    ? undefined
+    : Math.max(DAILY_EVENTS_MIN, Math.floor(eventsPerMonth / MONTHLY_QUOTA_DIVISOR));
 }
 
-/** The address of a request's visitor, as visits are read. */
+/** The visitor's address of a request, determined as for visits. */
 export function callerAddress(readVisit: VisitReader, request: FastifyRequest): string {
   const { method, headers } = request;
   return readVisit({ remoteAddress: request.raw.socket.remoteAddress, headers, method }).clientAddress;
@@ -62,11 +64,11 @@ export function createNetworkLimits({ rateLimiter, readVisit, now }: NetworkLimi
     countBrowserCall: counter(BROWSER_CALLS),
     countClientCall: counter(CLIENT_CALLS),
 
-    async takeShare(workspace, address, events) {
-      const limit = dailyShare(workspace);
+    async takeDailyEvents(workspace, address, events) {
+      const limit = dailyEventLimit(workspace);
       if (limit === undefined) return;
       const key = `${workspace.id} ${limitedNetwork(address)}`;
-      const counted = await rateLimiter.take(key, SHARE_BUCKET, limit, DAY_SECONDS, events);
+      const counted = await rateLimiter.take(key, DAILY_EVENTS_BUCKET, limit, DAY_SECONDS, events);
       if (counted.allowed) return;
       const { retryAfterSeconds } = counted;
       const message = `Too many events: one network may record ${limit} a day in this workspace without a secret key. Retry in ${retryAfterSeconds} s.`;

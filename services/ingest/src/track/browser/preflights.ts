@@ -4,8 +4,8 @@ import type { FastifyInstance, FastifyReply, FastifySchema } from 'fastify';
 /** Keeps a route out of the OpenAPI document. */
 const HIDDEN = { hide: true } as FastifySchema;
 
-/** For the options of a route that pages of any site call, and of its preflight. */
-export const FROM_PAGES: { readonly config: { readonly crossOrigin: CrossOrigin } } = {
+/** Options of routes that pages of any origin may call, and of their preflights. */
+export const CROSS_ORIGIN: { readonly config: { readonly crossOrigin: CrossOrigin } } = {
   config: { crossOrigin: 'scripts' },
 };
 
@@ -14,7 +14,7 @@ export function answerPreflights(scope: FastifyInstance, paths: readonly string[
   for (const path of paths) {
     scope.options(
       path,
-      { ...FROM_PAGES, schema: HIDDEN },
+      { ...CROSS_ORIGIN, schema: HIDDEN },
       async (_request, reply): Promise<FastifyReply> => reply.code(204).send(),
     );
   }

@@ -10,7 +10,7 @@ export interface PublishableKeyDeps {
   readonly now: () => number;
 }
 
-/** Forms of a key that may stand in a page. */
+/** Format of a publishable key in the Authorization header. */
 const AUTHORIZATION = /^Bearer (dub_pk_[A-Za-z0-9_-]{16,64})$/;
 const REQUIREMENTS = { keyKind: 'publishable', minimumPlan: 'business' } as const satisfies RouteRequirements;
 const LIMIT = { bucket: 'publishable', limit: 600, windowSeconds: 60 } as const;

@@ -3,18 +3,18 @@ import { QUEUE_TABLES, type QueueKind } from '@waymark/event-format';
 import type { EventProducer } from '@waymark/event-queue';
 import { orUnavailable, unavailable } from '../unavailable.js';
 
-/** Tells whether the queue holds events from so long ago that Redis no longer remembers what they claimed. */
+/** Detects a queue so far behind that claims of queued events may have expired in Redis. */
 export interface Backlog {
   /**
-   * Call before ClickHouse is believed when it says that something does not exist.
+   * Call it before concluding from ClickHouse that something does not exist.
    *
-   * @param ageMs how long Redis remembers what is asked for
-   * @throws ApiError 500 with `Retry-After` when the queue is further behind than that
+   * @param ageMs TTL of the relevant claims in Redis
+   * @throws ApiError 500 with `Retry-After` when the queue is further behind than that TTL
    */
   check(kind: QueueKind, ageMs: number): Promise<void>;
 }
 
-/** A backlog of hours does not come or go within seconds. */
+/** A backlog of hours does not change within seconds. */
 const TTL_MS = 5000;
 /** A claim that expires this soon counts as expired. */
 const MARGIN_MS = 600_000;

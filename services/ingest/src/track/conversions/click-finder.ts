@@ -10,13 +10,13 @@ import { orUnavailable, unavailable } from '../unavailable.js';
 import { CLICK_SELECTION, clickRowOf } from './click-rows.js';
 import { readRows } from './read-rows.js';
 
-/** Finds the rows of clicks that callers name. */
+/** Finds the rows of clicks by the click ids in requests. */
 export interface ClickFinder {
   /**
-   * The click's row: from memory when this process has recorded or found the click lately, else from ClickHouse, where one
-   * younger than a minute may not have arrived yet, and is waited for.
+   * The click's row: from memory when this process recorded or found it recently, else from ClickHouse. A click younger than a minute may
+   * not be stored yet and is waited for.
    *
-   * @throws ApiError not_found; 500 with `Retry-After` when that cannot be known yet
+   * @throws ApiError not_found; 500 with `Retry-After` when the click may still be queued
    */
   find(workspaceId: string, clickId: string): Promise<EventRow>;
 }
@@ -26,7 +26,7 @@ export interface ClickFinderOptions {
   readonly producer: Pick<EventProducer, 'oldestQueuedMs'>;
   readonly freshClicks: Pick<FreshClicks, 'find'>;
   readonly now: () => number;
-  readonly patienceMs?: number;
+  readonly maxWaitMs?: number;
 }
 
 interface ClickKey {
@@ -35,16 +35,16 @@ interface ClickKey {
   readonly clickId: string;
 }
 
-const YOUNG_MS = 60_000;
-const PATIENCE_MS = 2000;
+const RECENT_MS = 60_000;
+const MAX_WAIT_MS = 2000;
 const POLL_FIRST_MS = 20;
 const POLL_MAX_MS = 200;
-/** From a click's id to its job: a batch's delay, and all that a busy process may add. */
+/** Longest time from creating a click id to queueing the click: the delay of a batch plus that of a busy process. */
 const QUEUED_WITHIN_MS = 5000;
 const CLICKS_PER_READ = 100;
 const READS_MAX = 2;
-const KEPT_MAX = 10_000;
-const KEPT_CHARS_MAX = 16_000_000;
+const CACHED_ROWS_MAX = 10_000;
+const CACHED_CHARS_MAX = 16_000_000;
 
 const QUERY = `SELECT ${CLICK_SELECTION} FROM click_events
 WHERE workspace_id = {workspace:UInt64} AND timestamp IN {times:Array(DateTime64(3, 'UTC'))} AND click_id IN {ids:Array(String)}`;
@@ -58,17 +58,17 @@ function notFound(clickId: string): ApiError {
 }
 
 export function createClickFinder(options: ClickFinderOptions): ClickFinder {
-  const { clickhouse, producer, freshClicks, now, patienceMs = PATIENCE_MS } = options;
-  // Rows of clicks never change; a sale often follows its lead within the hour.
-  const kept = new LRUCache<string, EventRow>({
-    max: KEPT_MAX,
-    maxSize: KEPT_CHARS_MAX,
+  const { clickhouse, producer, freshClicks, now, maxWaitMs = MAX_WAIT_MS } = options;
+  // Rows of clicks never change, and a sale often follows its lead within the hour.
+  const rowCache = new LRUCache<string, EventRow>({
+    max: CACHED_ROWS_MAX,
+    maxSize: CACHED_CHARS_MAX,
     sizeCalculation: (row) => row.reduce<number>((sum, value) => sum + 8 + String(value).length, 0),
   });
 
   const keyText = ({ workspaceNumber, clickId }: ClickKey) => `${workspaceNumber}/${clickId}`;
 
-  const look = createDataLoader<ClickKey, EventRow>({
+  const loadClick = createDataLoader<ClickKey, EventRow>({
     identify: keyText,
     group: ({ workspaceNumber }) => workspaceNumber,
     batchSizeMax: CLICKS_PER_READ,
@@ -84,14 +84,14 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
   });
 
   async function waitFor(key: ClickKey): Promise<EventRow> {
-    const patience = now() - key.timeMs < YOUNG_MS ? patienceMs : 0;
+    const waitMs = now() - key.timeMs < RECENT_MS ? maxWaitMs : 0;
     const startedMs = performance.now();
     for (let delayMs = POLL_FIRST_MS; ; delayMs = Math.min(delayMs * 2, POLL_MAX_MS)) {
-      const leftMs = patience - (performance.now() - startedMs);
-      // Asked before ClickHouse: a click that leaves the queue in between is found by the read that follows.
+      const leftMs = waitMs - (performance.now() - startedMs);
+      // Read before ClickHouse, so that a click that leaves the queue in between is found by the read that follows.
       const oldestMs =
         leftMs > 0 ? undefined : await orUnavailable('age of the queue', producer.oldestQueuedMs('click'));
-      const row = await orUnavailable('click look-up', look(key));
+      const row = await orUnavailable('click look-up', loadClick(key));
       if (row !== undefined) return row;
       if (leftMs <= 0) {
         const mayBeQueued = oldestMs !== undefined && oldestMs <= key.timeMs + QUEUED_WITHIN_MS;
@@ -107,10 +107,10 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
       const workspaceNumber = parseResourceId('workspace', workspaceId);
       if (timeMs === undefined || workspaceNumber === undefined) throw notFound(clickId);
       const key = { workspaceNumber, timeMs, clickId };
-      const known = kept.get(keyText(key));
-      if (known !== undefined) return known;
+      const cached = rowCache.get(keyText(key));
+      if (cached !== undefined) return cached;
       const row = freshClicks.find(workspaceNumber, clickId) ?? (await waitFor(key));
-      kept.set(keyText(key), row);
+      rowCache.set(keyText(key), row);
       return row;
     },
   };

@@ -5,7 +5,7 @@ import { orUnavailable } from '../unavailable.js';
 import type { ClickFinder } from './click-finder.js';
 import { readClick } from './click-rows.js';
 
-/** The link that was clicked, as conversions need it: there, of this workspace, and not disabled. @throws ApiError not_found */
+/** The link of a click. @throws ApiError not_found unless it exists in this workspace and is not disabled */
 export async function linkOfClick(catalog: Catalog, workspaceId: string, click: EventRow): Promise<LinkRecord> {
   const linkId = formatResourceId('link', readClick(click).linkNumber);
   const link = await orUnavailable('link look-up', catalog.links.get(workspaceId, linkId));
@@ -15,8 +15,8 @@ export async function linkOfClick(catalog: Catalog, workspaceId: string, click: 
   return link;
 }
 
-/** The click that a caller names, and its link. @throws ApiError not_found */
-export async function clickedLink(
+/** The click with this id, and its link. @throws ApiError not_found */
+export async function findClickAndLink(
   catalog: Catalog,
   clicks: ClickFinder,
   workspaceId: string,

@@ -4,7 +4,7 @@ const ATTRIBUTES = CLICK_ATTRIBUTE_COLUMNS.join(', ');
 
 /** Columns of `click_events` in the order of a click row. */
 export const CLICK_SELECTION = `workspace_id, toUnixTimestamp64Milli(timestamp), click_id, link_id, ${ATTRIBUTES}, payload, ip`;
-/** The same from `lead_events`, whose rows carry their click. */
+/** The same from `lead_events`, whose rows contain their click. */
 export const LEAD_CLICK_SELECTION = `workspace_id, toUnixTimestamp64Milli(click_timestamp), click_id, link_id, ${ATTRIBUTES}, payload, ip`;
 
 const COLUMNS = EVENT_TABLES.click.columns[1];
@@ -14,22 +14,22 @@ const CLICK_ID = COLUMNS.indexOf('click_id');
 const LINK_ID = COLUMNS.indexOf('link_id');
 const COUNTRY = COLUMNS.indexOf('country');
 
-/** A click row from what ClickHouse answered: 64-bit numbers arrive as text. */
-export function clickRowOf(answer: readonly string[]): EventRow {
-  return answer.map((value, position) => (position === TIMESTAMP ? Number(value) : value));
+/** A click row from a ClickHouse result, in which 64-bit numbers are text. */
+export function clickRowOf(columns: readonly string[]): EventRow {
+  return columns.map((value, position) => (position === TIMESTAMP ? Number(value) : value));
 }
 
-/** A click row from the row of a lead: the lead's payload ends with its click's. */
-export function leadClickRowOf(answer: readonly string[]): EventRow {
-  const { click } = JSON.parse(answer[PAYLOAD] ?? '{}') as { readonly click: unknown };
+/** A click row from the row of a lead, whose payload contains its click. */
+export function leadClickRowOf(columns: readonly string[]): EventRow {
+  const { click } = JSON.parse(columns[PAYLOAD] ?? '{}') as { readonly click: unknown };
   return clickRowOf(
-    answer.map((value, position) =>
+    columns.map((value, position) =>
       position === PAYLOAD ? `${PAYLOAD_HEAD}"click":${JSON.stringify(click)}}` : value,
     ),
   );
 }
 
-/** What track calls read from a click row. */
+/** The fields of a click row that track calls use. */
 export interface ClickReference {
   readonly clickId: string;
   readonly timestampMs: number;

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { fieldError } from '@waymark/contract';
 import { z } from 'zod';
 
-/** An amount in minor units of its currency; in whole units where the currency has no smaller ones. */
+/** An amount in minor units of its currency, or in whole units for a currency without minor units. */
 export interface Money {
   readonly amount: number;
   /** Lower case. */
@@ -10,7 +10,7 @@ export interface Money {
 }
 
 export interface CurrencyConverter {
-  /** The amount in cents of USD; as given when no rate is known. */
+  /** The amount in cents of USD; unchanged when there is no rate for the currency. */
   toUsd(money: Money): Money;
   close(): void;
 }
@@ -20,7 +20,7 @@ const ZERO_DECIMAL: ReadonlySet<string> = new Set(
   'bif clp djf gnf jpy kmf krw mga pyg rwf ugx vnd vuv xaf xof xpf'.split(' '),
 );
 
-/** Units of each currency that one US dollar buys, by code; or the same inside `rates`, as rate services answer. */
+/** Units per US dollar by currency code; or the same inside `rates`, the format of rate services. */
 const ratesSchema = z.record(z.string(), z.number().positive());
 const fileSchema = z.union([z.object({ rates: ratesSchema }).transform(({ rates }) => rates), ratesSchema]);
 
@@ -44,11 +44,11 @@ export function convertToUsd({ amount, currency }: Money, rates: Rates): Money {
 }
 
 export interface CurrencyOptions {
-  /** JSON; without one every amount stays as it is. */
+  /** JSON file; without it amounts are not converted. */
   readonly ratesFile: string | undefined;
-  /** Called once for each currency without a rate: its amounts are kept as they were given. */
+  /** Called once for each currency without a rate, whose amounts are not converted. */
   readonly onUnknown?: (currency: string) => void;
-  /** Called when a changed file cannot be read; the rates read before stay in use. */
+  /** Called when a changed file cannot be read; the previous rates stay in use. */
   readonly onReloadError: (err: unknown) => void;
   readonly checkIntervalMs?: number;
 }
@@ -56,13 +56,13 @@ export interface CurrencyOptions {
 const CHECK_INTERVAL_MS = 60_000;
 
 /**
- * Reads the table of rates and follows its changes, so that a daily job may replace the file.
+ * Reads the file of exchange rates and reloads it when it changes, so that a daily job can replace it.
  *
  * @throws Error when the file cannot be read at the start
  */
 export function createCurrencyConverter(options: CurrencyOptions): CurrencyConverter {
   const { ratesFile: file, onUnknown } = options;
-  // Three letters: there are not many.
+  // Bounded: currency codes have three letters.
   const unknown = new Set<string>();
   const convert = (money: Money, rates: Rates): Money => {
     const { currency } = money;
@@ -78,7 +78,7 @@ export function createCurrencyConverter(options: CurrencyOptions): CurrencyConve
     const { size, mtimeMs, ino } = statSync(file);
     return `${size} ${mtimeMs} ${ino}`;
   };
-  // The stamp is older than what is read, so a change in between is seen at the next look.
+  // The stamp is taken before the content is read, so that a change in between is detected at the next check.
   let stamp = stampOf();
   let rates = readRates(file);
   const timer = setInterval(() => {

@@ -17,13 +17,13 @@ import {
 } from '@waymark/event-queue';
 import { orUnavailable } from '../unavailable.js';
 import type { Backlog } from './backlog.js';
-import type { ClaimHold } from './claim-hold.js';
 import { readClick } from './click-rows.js';
+import type { HeldClaims } from './held-claims.js';
 
 const FIRST_VERSION = 1;
 const UNKNOWN_COUNTRY = 'Unknown';
 
-/** What a caller says about a customer it names. */
+/** Customer fields of a request. */
 export interface CustomerDetails {
   readonly customerExternalId: string;
   readonly customerName?: string | null | undefined;
@@ -32,19 +32,19 @@ export interface CustomerDetails {
 }
 
 export interface TrackedCustomers {
-  /** Whether ClickHouse has no such customer. Redis may have it: the commit that takes its claim checks that. */
+  /** Whether ClickHouse has no such customer. Redis may have it, which the commit checks when it takes the claim. */
   isNew(workspaceId: string, externalId: string): Promise<boolean>;
   /** The customer of that external id. Its claim must be held. */
-  find(hold: ClaimHold, workspaceId: string, externalId: string): Promise<CustomerRecord | undefined>;
-  /** A customer met for the first time, brought by a click. */
+  find(hold: HeldClaims, workspaceId: string, externalId: string): Promise<CustomerRecord | undefined>;
+  /** The record of a new customer, attributed to a click. */
   draft(workspaceId: string, details: CustomerDetails, click: EventRow, link: LinkRecord): CustomerRecord;
-  /** What a commit has to make final, so that the next request finds the customer in Redis. */
-  finals(hold: ClaimHold, record: CustomerRecord): FinalClaim[];
-  /** The same of a new customer whose claim the commit takes. */
-  taken(record: CustomerRecord): FinalClaim;
+  /** Claims that a commit must make final, so that the next request finds the customer in Redis. */
+  finalClaims(hold: HeldClaims, record: CustomerRecord): FinalClaim[];
+  /** The same for a new customer whose claim is taken by the commit itself. */
+  newClaim(record: CustomerRecord): FinalClaim;
 }
 
-/** What a commit records of a new customer: its row for ClickHouse, and the same for reads until that is written. */
+/** The parts of a commit for a new customer: its row for ClickHouse, and Redis state that serves reads until the row is stored. */
 export function newCustomer(record: CustomerRecord): {
   readonly row: QueuedRow;
   readonly state: readonly StateValue[];
@@ -53,7 +53,7 @@ export function newCustomer(record: CustomerRecord): {
   return { row: { kind: 'customer', row }, state: pendingCustomer(row) };
 }
 
-/** Customers as the track endpoints find them: first through their claim in Redis, then through the catalog. */
+/** Looks customers up for the track endpoints: first through their claim in Redis, then in the catalog. */
 export function createTrackedCustomers(catalog: Catalog, backlog: Backlog, now: () => number): TrackedCustomers {
   return {
     async isNew(workspaceId, externalId) {
@@ -89,12 +89,12 @@ export function createTrackedCustomers(catalog: Catalog, backlog: Backlog, now: 
       return { ...record, name: customerName(record) };
     },
 
-    finals(hold, record) {
+    finalClaims(hold, record) {
       const name = customerClaim(record.workspaceId, record.externalId);
       return hold.isMine(name) ? [hold.toFinal(name, JSON.stringify(record), CUSTOMER_CLAIM_MS)] : [];
     },
 
-    taken(record) {
+    newClaim(record) {
       const name = customerClaim(record.workspaceId, record.externalId);
       return { name, owner: undefined, value: JSON.stringify(record), ttlMs: CUSTOMER_CLAIM_MS };
     },

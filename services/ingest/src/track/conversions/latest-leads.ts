@@ -10,24 +10,24 @@ import type { ClickFinder } from './click-finder.js';
 import { LEAD_CLICK_SELECTION, leadClickRowOf, readClick } from './click-rows.js';
 import { readRows } from './read-rows.js';
 
-/** Longer than a lead takes to reach ClickHouse; after that it is found there. */
-const REMEMBERED_MS = 2 * 3_600_000;
+/** Longer than a lead takes to reach ClickHouse, where it is found afterwards. */
+const STATE_TTL_MS = 2 * 3_600_000;
 
-/** The click that a customer's latest lead belongs to. */
+/** Finds the click of a customer's latest lead. */
 export interface LatestLeads {
   /**
-   * Starts reading what Redis remembers, before it is known whether the customer exists.
+   * Reads the Redis entry of the latest lead; can be started before it is clear whether the customer exists.
    *
-   * @param eventName only leads of that name; undefined = any
+   * @param eventName only leads with that name; undefined = any
    */
-  remembered(workspaceId: string, externalId: string, eventName: string | undefined): Promise<string | undefined>;
+  readRecent(workspaceId: string, externalId: string, eventName: string | undefined): Promise<string | undefined>;
   /** The row of the lead's click; undefined when the customer has no such lead. */
   find(
     customer: CustomerRecord,
     eventName: string | undefined,
-    remembered: Promise<string | undefined>,
+    recentLead: Promise<string | undefined>,
   ): Promise<EventRow | undefined>;
-  /** What the commit of a lead has to set, so that a sale right after it finds the lead. */
+  /** Redis state that the commit of a lead must set, so that a sale right after it finds the lead. */
   state(customer: CustomerRecord, eventName: string, click: EventRow): StateValue[];
 }
 
@@ -38,23 +38,22 @@ export interface LatestLeadsOptions {
   readonly backlog: Backlog;
 }
 
-/** Customers and events are hashed: their texts are free, and none of Redis' business. */
+/** Hashes the texts, which are free-form and should not be readable in Redis. */
 function leadKey(workspaceId: string, externalId: string, eventName: string | undefined): string {
   const parts = JSON.stringify(eventName === undefined ? [externalId] : [externalId, eventName]);
   return stateKey(`lead:${workspaceId}:${createHash('sha256').update(parts).digest('base64url').slice(0, 22)}`);
 }
 
 /**
- * What Redis notes under a key: whose lead it was, too, since an external id may belong to another customer by the time the
- * note is read.
+ * The value in Redis. It includes the customer's id, because the external id may belong to another customer by the time it is read.
  */
-function noteOf(customer: CustomerRecord, clickId: string): string {
+function encodeState(customer: CustomerRecord, clickId: string): string {
   return `${customer.id} ${clickId}`;
 }
 
-/** The click of the customer's own lead; undefined for a note about another one, or of a version that did not say whose. */
-function notedClick(customer: CustomerRecord, note: string | undefined): string | undefined {
-  const [customerId, clickId] = note?.split(' ') ?? [];
+/** The click id in a value; undefined for a value of another customer, or of an old version without the customer's id. */
+function decodeState(customer: CustomerRecord, value: string | undefined): string | undefined {
+  const [customerId, clickId] = value?.split(' ') ?? [];
   return customerId === customer.id ? clickId : undefined;
 }
 
@@ -74,31 +73,31 @@ export function createLatestLeads({ clickhouse, readState, clicks, backlog }: La
     return row === undefined ? undefined : leadClickRowOf(row);
   }
 
-  const remember: LatestLeads['remembered'] = async (workspaceId, externalId, eventName) => {
-    const [note] = await readState([leadKey(workspaceId, externalId, eventName)]);
-    return note;
+  const readFromRedis: LatestLeads['readRecent'] = async (workspaceId, externalId, eventName) => {
+    const [value] = await readState([leadKey(workspaceId, externalId, eventName)]);
+    return value;
   };
 
   return {
-    remembered: remember,
+    readRecent: readFromRedis,
 
-    async find(customer, eventName, remembered) {
-      const look = async () =>
-        // A lead may have been committed after the first look, while its customer was waited for.
-        notedClick(customer, await remembered) ??
-        notedClick(customer, await remember(customer.workspaceId, customer.externalId, eventName));
-      const clickId = await orUnavailable('latest lead in Redis', look());
+    async find(customer, eventName, recentLead) {
+      const readClickId = async () =>
+        // Read again, because a lead may have been committed while this request waited for the claim of its customer.
+        decodeState(customer, await recentLead) ??
+        decodeState(customer, await readFromRedis(customer.workspaceId, customer.externalId, eventName));
+      const clickId = await orUnavailable('latest lead in Redis', readClickId());
       if (clickId !== undefined) return clicks.find(customer.workspaceId, clickId);
-      await backlog.check('lead', REMEMBERED_MS);
+      await backlog.check('lead', STATE_TTL_MS);
       return orUnavailable('latest lead', findWritten(customer, eventName));
     },
 
     state(customer, eventName, click) {
-      const value = noteOf(customer, readClick(click).clickId);
+      const value = encodeState(customer, readClick(click).clickId);
       return [undefined, eventName].map((name) => ({
         key: leadKey(customer.workspaceId, customer.externalId, name),
         value,
-        ttlMs: REMEMBERED_MS,
+        ttlMs: STATE_TTL_MS,
       }));
     },
   };

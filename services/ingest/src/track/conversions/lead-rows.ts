@@ -9,11 +9,11 @@ export interface LeadToRecord {
   readonly customerId: string;
   readonly eventName: string;
   readonly metadata: Readonly<Record<string, unknown>> | null;
-  /** How many leads it counts for, each a row of its own. */
+  /** The number of leads to record, one row each. */
   readonly quantity: number;
 }
 
-/** The rows of a lead. Webhooks are sent the first of a call alone. */
+/** The rows of a lead. Webhooks receive only the first. */
 export function leadRows(lead: LeadToRecord, nowMs: number): QueuedRow[] {
   const first = leadRow(lead.click, {
     eventId: createEventId(nowMs),
@@ -22,7 +22,7 @@ export function leadRows(lead: LeadToRecord, nowMs: number): QueuedRow[] {
     customerId: parseResourceId('customer', lead.customerId) ?? '0',
     metadata: lead.metadata,
   });
-  // The others differ by their id alone, and metadata is not cheap to lay out.
+  // The others differ only in their id; copying avoids serializing the metadata again.
   const others = Array.from({ length: lead.quantity - 1 }, () => first.with(EVENT_ID, createEventId(nowMs)));
   return [{ kind: 'lead', row: first }, ...others.map((row) => ({ kind: 'lead' as const, row, isSilent: true }))];
 }

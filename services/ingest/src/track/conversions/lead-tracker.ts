@@ -3,22 +3,22 @@ import { ApiError, fieldError, type TrackLeadBody, type TrackLeadResponse } from
 import type { EventRow } from '@waymark/event-format';
 import { ClaimHeldError, customerClaim, leadClaim } from '@waymark/event-queue';
 import type { TrackDeps } from '../track-deps.js';
-import { withClaims } from './claim-hold.js';
 import type { ClickFinder } from './click-finder.js';
-import { clickedLink } from './click-link.js';
+import { findClickAndLink } from './click-link.js';
 import { newCustomer, type TrackedCustomers } from './customers.js';
+import { withClaims } from './held-claims.js';
 import type { LatestLeads } from './latest-leads.js';
 import { leadRows } from './lead-rows.js';
 
-/** A lead of one name counts once for a customer; the public system allows a repeat after a week, Waymark a day later. */
-const REMEMBERED_MS = 8 * 24 * 3_600_000;
+/** A customer's lead of one name counts once in this time; the public system allows a repeat after a week, Waymark a day later. */
+const DEDUPLICATION_MS = 8 * 24 * 3_600_000;
 
 export interface LeadTracker {
   /** @throws ApiError */
   track(workspaceId: string, body: TrackLeadBody): Promise<TrackLeadResponse>;
 }
 
-export interface LeadTrackerParts {
+export interface LeadTrackerDeps {
   readonly deps: TrackDeps;
   readonly customers: TrackedCustomers;
   readonly clicks: ClickFinder;
@@ -32,7 +32,7 @@ function trackedLink(link: LinkRecord): TrackedLink {
   return { id, domain, key, shortLink: shortLinkOf(domain, key), url, partnerId, programId, tenantId, externalId };
 }
 
-function answerOf(clickId: string, link: LinkRecord, customer: CustomerRecord): TrackLeadResponse {
+function responseFor(clickId: string, link: LinkRecord, customer: CustomerRecord): TrackLeadResponse {
   const { email, avatar, externalId } = customer;
   return {
     click: { id: clickId },
@@ -41,17 +41,17 @@ function answerOf(clickId: string, link: LinkRecord, customer: CustomerRecord): 
   };
 }
 
-/** The answer to a repeat: the first answer without its link. Nothing else is stored of it. */
-function storedAnswer(answer: TrackLeadResponse): string {
-  return JSON.stringify({ ...answer, link: null });
+/** The stored response for duplicates: the first response without its link. */
+function repeatResponse(response: TrackLeadResponse): string {
+  return JSON.stringify({ ...response, link: null });
 }
 
 /** `POST /track/lead`. */
-export function createLeadTracker({ deps, customers, clicks, leads }: LeadTrackerParts): LeadTracker {
+export function createLeadTracker({ deps, customers, clicks, leads }: LeadTrackerDeps): LeadTracker {
   const { catalog, producer, now } = deps;
 
-  /** What is recorded of a lead besides its claims. */
-  function toRecord(body: TrackLeadBody, customer: CustomerRecord, isNew: boolean, click: EventRow) {
+  /** The rows and Redis state of a lead, for the commit. */
+  function rowsAndState(body: TrackLeadBody, customer: CustomerRecord, isNew: boolean, click: EventRow) {
     const { eventName, metadata = null, eventQuantity } = body;
     const isDeferred = body.mode === 'deferred';
     const lead = { click, customerId: customer.id, eventName, metadata, quantity: eventQuantity ?? 1 };
@@ -63,27 +63,27 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
   }
 
   /**
-   * Most leads bring a new customer. Such a one takes its claims in the transaction that records it: one wait for Redis instead
-   * of two. Undefined = there is something to be found out under the claims first.
+   * The fast path for new customers, which are most leads: the claims are taken in the transaction that records the lead, which saves one
+   * round trip to Redis. Returns undefined when the lead must be tracked with claims held.
    */
   async function trackNew(workspaceId: string, body: TrackLeadBody): Promise<TrackLeadResponse | undefined> {
     if (!body.clickId) return undefined;
-    const finding = clickedLink(catalog, clicks, workspaceId, body.clickId);
+    const finding = findClickAndLink(catalog, clicks, workspaceId, body.clickId);
     finding.catch(() => undefined);
     if (!(await customers.isNew(workspaceId, body.customerExternalId))) return undefined;
     const leadName = leadClaim(workspaceId, body.customerExternalId, body.eventName);
     try {
       const { click, link } = await finding;
       const customer = customers.draft(workspaceId, body, click, link);
-      const answer = answerOf(body.clickId, link, customer);
-      const taken = { name: leadName, owner: undefined, value: storedAnswer(answer), ttlMs: REMEMBERED_MS };
-      const finals = [customers.taken(customer), ...(body.mode === 'deferred' ? [] : [taken])];
-      await producer.commit({ ...toRecord(body, customer, true, click), finals });
-      return answer;
+      const response = responseFor(body.clickId, link, customer);
+      const taken = { name: leadName, owner: undefined, value: repeatResponse(response), ttlMs: DEDUPLICATION_MS };
+      const finals = [customers.newClaim(customer), ...(body.mode === 'deferred' ? [] : [taken])];
+      await producer.commit({ ...rowsAndState(body, customer, true, click), finals });
+      return response;
     } catch (err) {
       if (err instanceof ClaimHeldError) return undefined;
       if (!(err instanceof ApiError) || err.code !== 'not_found') throw err;
-      // A repeat is answered whatever has become of its click.
+      // A duplicate is answered even if its click no longer exists.
       const states = await producer.claims.read([customerClaim(workspaceId, body.customerExternalId), leadName]);
       if (states.every(({ state }) => state === 'free')) throw err;
       return undefined;
@@ -105,18 +105,18 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
       const first = hold.finalValue(leadName);
       if (first !== undefined) return JSON.parse(first) as TrackLeadResponse;
 
-      const { click, link } = await clickedLink(catalog, clicks, workspaceId, clickId);
+      const { click, link } = await findClickAndLink(catalog, clicks, workspaceId, clickId);
       const customer = known ?? customers.draft(workspaceId, body, click, link);
-      const answer = answerOf(clickId, link, customer);
-      const { rows, state } = toRecord(body, customer, known === undefined, click);
-      // A deferred lead of a known customer says nothing new.
-      if (rows.length === 0) return answer;
+      const response = responseFor(clickId, link, customer);
+      const { rows, state } = rowsAndState(body, customer, known === undefined, click);
+      // A deferred lead of an existing customer records nothing.
+      if (rows.length === 0) return response;
       const finals = [
-        ...customers.finals(hold, customer),
-        ...(isDeferred ? [] : [hold.toFinal(leadName, storedAnswer(answer), REMEMBERED_MS)]),
+        ...customers.finalClaims(hold, customer),
+        ...(isDeferred ? [] : [hold.toFinal(leadName, repeatResponse(response), DEDUPLICATION_MS)]),
       ];
       await producer.commit({ rows, finals, state });
-      return answer;
+      return response;
     });
   }
 

@@ -1,11 +1,11 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
 
-/** A caller must not wait for a store that hangs: its claims would grow too old to commit. */
+/** Limits the wait for a store that hangs: the claims of the request would expire before its commit. */
 const READ_MS_MAX = 5000;
 const SETTINGS = { max_execution_time: READ_MS_MAX / 1000, optimize_use_projections: 0 } as const;
 
-/** Rows found by key, the number of the workspace among the parameters, each as the texts of its columns. */
+/** Reads rows by key, each as the texts of its columns. `parameters.workspace` must be the number of the workspace. */
 export function readRows(
   clickhouse: ClickHouseClient,
   query: string,

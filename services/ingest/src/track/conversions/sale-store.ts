@@ -6,17 +6,17 @@ import { readRows } from './read-rows.js';
 
 type SaleDetails = NonNullable<TrackSaleResponse['sale']>;
 
-/** The parts of a sale in ClickHouse that an answer holds. */
-export interface WrittenSale {
+/** The fields of a stored sale that are part of a response. */
+export interface StoredSale {
   readonly eventName: string;
   readonly customerId: string;
   readonly linkId: string;
   readonly sale: SaleDetails;
 }
 
-/** Sales whose claims in Redis have expired. */
+/** Reads sales from ClickHouse, for claims that have expired in Redis. */
 export interface SaleStore {
-  findByInvoice(workspaceId: string, invoiceId: string): Promise<WrittenSale | undefined>;
+  findByInvoice(workspaceId: string, invoiceId: string): Promise<StoredSale | undefined>;
   hasSale(workspaceId: string, customerId: string, linkId: string): Promise<boolean>;
 }
 
@@ -53,13 +53,13 @@ interface BuyerKey {
   readonly link: string;
 }
 
-function writtenSale([
+function storedSale([
   eventName = '',
   customerNumber = '0',
   payload = '{}',
   ,
   linkNumber = '0',
-]: readonly string[]): WrittenSale {
+]: readonly string[]): StoredSale {
   const { sale, metadata } = JSON.parse(payload) as SalePayload;
   const { amount, currency, paymentProcessor, invoiceId } = sale;
   return {
@@ -70,24 +70,24 @@ function writtenSale([
   };
 }
 
-/** Sales looked for at the same moment share a read. */
+/** Concurrent look-ups share one read. */
 export function createSaleStore(clickhouse: ClickHouseClient): SaleStore {
   const common = {
     group: ({ workspace }: { readonly workspace: string }) => workspace,
     batchSizeMax: KEYS_PER_READ,
     concurrentReadsMax: READS_MAX,
   };
-  const lookForInvoice = createDataLoader<InvoiceKey, WrittenSale>({
+  const loadByInvoice = createDataLoader<InvoiceKey, StoredSale>({
     ...common,
     identify: ({ workspace, invoiceId }) => `${workspace}/${invoiceId}`,
     async load(keys) {
       const workspace = keys[0]?.workspace ?? '';
       const invoices = keys.map(({ invoiceId }) => invoiceId);
       const rows = await readRows(clickhouse, BY_INVOICE, { workspace, invoices });
-      return new Map(rows.map((row) => [`${workspace}/${row[3]}`, writtenSale(row)]));
+      return new Map(rows.map((row) => [`${workspace}/${row[3]}`, storedSale(row)]));
     },
   });
-  const lookForBuyer = createDataLoader<BuyerKey, true>({
+  const loadByBuyer = createDataLoader<BuyerKey, true>({
     ...common,
     identify: ({ workspace, customer, link }) => `${workspace}/${customer}/${link}`,
     async load(keys) {
@@ -102,7 +102,7 @@ export function createSaleStore(clickhouse: ClickHouseClient): SaleStore {
   return {
     async findByInvoice(workspaceId, invoiceId) {
       const workspace = parseResourceId('workspace', workspaceId) ?? '0';
-      return orUnavailable('look-up of sales', lookForInvoice({ workspace, invoiceId }));
+      return orUnavailable('look-up of sales', loadByInvoice({ workspace, invoiceId }));
     },
 
     async hasSale(workspaceId, customerId, linkId) {
@@ -111,7 +111,7 @@ export function createSaleStore(clickhouse: ClickHouseClient): SaleStore {
         customer: parseResourceId('customer', customerId) ?? '0',
         link: parseResourceId('link', linkId) ?? '0',
       };
-      return (await orUnavailable('look-up of sales', lookForBuyer(key))) === true;
+      return (await orUnavailable('look-up of sales', loadByBuyer(key))) === true;
     },
   };
 }

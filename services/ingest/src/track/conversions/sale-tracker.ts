@@ -11,23 +11,23 @@ import { type EventRow, saleRow } from '@waymark/event-format';
 import { customerClaim, firstSaleClaim, invoiceClaim, type QueuedRow, type StateValue } from '@waymark/event-queue';
 import type { TrackDeps } from '../track-deps.js';
 import type { Backlog } from './backlog.js';
-import { type ClaimHold, withClaims } from './claim-hold.js';
 import type { ClickFinder } from './click-finder.js';
-import { clickedLink, linkOfClick } from './click-link.js';
+import { findClickAndLink, linkOfClick } from './click-link.js';
 import { newCustomer, type TrackedCustomers } from './customers.js';
+import { type HeldClaims, withClaims } from './held-claims.js';
 import type { LatestLeads } from './latest-leads.js';
 import { leadRows } from './lead-rows.js';
 import type { SaleStore } from './sale-store.js';
 
-/** Longer than a sale takes to reach ClickHouse; after that invoices and first sales are looked up there. */
-const REMEMBERED_MS = 24 * 3_600_000;
+/** Longer than a sale takes to reach ClickHouse, where invoices and first sales are looked up afterwards. */
+const CLAIM_TTL_MS = 24 * 3_600_000;
 const DIRECT_LEAD_NAME = 'Direct sale tracking lead event';
 
-/** The answer to a sale. A repeated invoice is answered with the sale that was stored first. */
+/** The response to a sale. A repeated invoice is answered with the sale that was stored first. */
 export interface TrackedSale {
-  readonly answer: TrackSaleResponse;
-  /** Set for a repeat: the link of the stored sale, `null` where it was stored without one. */
-  readonly storedFor?: string | null;
+  readonly response: TrackSaleResponse;
+  /** Set for a repeated invoice: the link of the stored sale, `null` when it was stored without one. */
+  readonly storedLinkId?: string | null;
 }
 
 export interface SaleTracker {
@@ -35,11 +35,11 @@ export interface SaleTracker {
   track(workspaceId: string, body: TrackSaleBody): Promise<TrackedSale>;
 }
 
-/** An answer that holds what the request said and nothing of what is stored. */
-export function saleAsSent(body: TrackSaleBody): TrackSaleResponse {
+/** A response that contains only data from the request, nothing that is stored. */
+export function echoSale(body: TrackSaleBody): TrackSaleResponse {
   const { eventName, amount, currency, paymentProcessor, metadata = null } = body;
   const invoiceId = body.invoiceId || null;
-  // A customer always has an id, which the caller may not have.
+  // A customer object needs an id, which the caller must not see.
   return {
     eventName,
     customer: null,
@@ -47,7 +47,7 @@ export function saleAsSent(body: TrackSaleBody): TrackSaleResponse {
   };
 }
 
-export interface SaleTrackerParts {
+export interface SaleTrackerDeps {
   readonly deps: TrackDeps;
   readonly customers: TrackedCustomers;
   readonly clicks: ClickFinder;
@@ -56,18 +56,18 @@ export interface SaleTrackerParts {
   readonly backlog: Backlog;
 }
 
-/** Whom and what a sale belongs to. */
+/** The customer, click and link that a sale is attributed to. */
 interface Attribution {
   readonly customer: CustomerRecord;
   readonly click: EventRow;
   readonly link: LinkRecord;
-  /** What a direct sale records before itself. */
+  /** Rows that a direct sale records before its own: a customer and a lead. */
   readonly rows: readonly QueuedRow[];
   readonly state: readonly StateValue[];
   readonly isNewCustomer: boolean;
 }
 
-function answeredCustomer(record: Pick<CustomerRecord, 'id' | 'name' | 'email' | 'avatar' | 'externalId'>) {
+function responseCustomer(record: Pick<CustomerRecord, 'id' | 'name' | 'email' | 'avatar' | 'externalId'>) {
   return {
     id: record.id,
     name: customerName(record),
@@ -78,37 +78,37 @@ function answeredCustomer(record: Pick<CustomerRecord, 'id' | 'name' | 'email' |
 }
 
 /** `POST /track/sale`. */
-export function createSaleTracker(parts: SaleTrackerParts): SaleTracker {
+export function createSaleTracker(parts: SaleTrackerDeps): SaleTracker {
   const { customers, clicks, leads, sales, backlog } = parts;
   const { catalog, producer, currencies, now } = parts.deps;
 
-  /** The answer to the invoice's first request, when there was one. */
-  async function firstAnswer(
-    hold: ClaimHold,
+  /** The response to the first request with this invoice; undefined when there was none. */
+  async function firstResponse(
+    hold: HeldClaims,
     workspaceId: string,
     invoiceId: string,
   ): Promise<TrackedSale | undefined> {
     const stored = hold.finalValue(invoiceClaim(workspaceId, invoiceId));
     if (stored !== undefined) {
-      const { linkId = null, ...answer } = JSON.parse(stored) as TrackSaleResponse & { readonly linkId?: string };
-      return { answer, storedFor: linkId };
+      const { linkId = null, ...response } = JSON.parse(stored) as TrackSaleResponse & { readonly linkId?: string };
+      return { response, storedLinkId: linkId };
     }
-    await backlog.check('sale', REMEMBERED_MS);
+    await backlog.check('sale', CLAIM_TTL_MS);
     const written = await sales.findByInvoice(workspaceId, invoiceId);
     if (written === undefined) return undefined;
     const { eventName, customerId, linkId, sale } = written;
     const record = await catalog.customers.get(workspaceId, customerId);
-    const answer = { eventName, customer: answeredCustomer(record ?? deletedCustomer(customerId)), sale };
-    return { answer, storedFor: linkId };
+    const response = { eventName, customer: responseCustomer(record ?? deletedCustomer(customerId)), sale };
+    return { response, storedLinkId: linkId };
   }
 
   async function attributeKnown(
     customer: CustomerRecord,
     body: TrackSaleBody,
-    remembered: Promise<string | undefined>,
+    recentLead: Promise<string | undefined>,
   ): Promise<Attribution> {
     const leadName = body.leadEventName || undefined;
-    const click = await leads.find(customer, leadName, remembered);
+    const click = await leads.find(customer, leadName, recentLead);
     if (click === undefined) {
       const which = leadName === undefined ? 'lead' : `lead "${leadName}"`;
       throw new ApiError('not_found', `No ${which} found for the customer "${customer.externalId}".`);
@@ -117,9 +117,9 @@ export function createSaleTracker(parts: SaleTrackerParts): SaleTracker {
     return { customer, click, link, rows: [], state: [], isNewCustomer: false };
   }
 
-  /** Direct sale tracking: the click brings the customer, and a lead is recorded first. */
+  /** Direct sale tracking: creates the customer from the click, and records a lead first. */
   async function attributeNew(workspaceId: string, body: TrackSaleBody, clickId: string): Promise<Attribution> {
-    const { click, link } = await clickedLink(catalog, clicks, workspaceId, clickId);
+    const { click, link } = await findClickAndLink(catalog, clicks, workspaceId, clickId);
     const customer = customers.draft(workspaceId, body, click, link);
     const eventName = body.leadEventName || DIRECT_LEAD_NAME;
     const lead = { click, customerId: customer.id, eventName, metadata: body.metadata ?? null, quantity: 1 };
@@ -134,24 +134,28 @@ export function createSaleTracker(parts: SaleTrackerParts): SaleTracker {
     };
   }
 
-  /** `new` for the first accepted sale of the customer on the link; the claim is then ours. */
-  async function decideSaleType(hold: ClaimHold, name: string, attribution: Attribution): Promise<'new' | 'recurring'> {
+  /** `new` for the customer's first sale on the link, whose claim this request then holds. */
+  async function decideSaleType(
+    hold: HeldClaims,
+    name: string,
+    attribution: Attribution,
+  ): Promise<'new' | 'recurring'> {
     await hold.take([name]);
     if (!hold.isMine(name)) return 'recurring';
     if (attribution.isNewCustomer) return 'new';
     const { customer, link } = attribution;
-    await backlog.check('sale', REMEMBERED_MS);
+    await backlog.check('sale', CLAIM_TTL_MS);
     return (await sales.hasSale(customer.workspaceId, customer.id, link.id)) ? 'recurring' : 'new';
   }
 
-  async function record(hold: ClaimHold, body: TrackSaleBody, attribution: Attribution): Promise<TrackSaleResponse> {
+  async function record(hold: HeldClaims, body: TrackSaleBody, attribution: Attribution): Promise<TrackSaleResponse> {
     const { customer, click, link } = attribution;
     const { eventName, paymentProcessor, metadata = null } = body;
     const invoiceId = body.invoiceId || null;
     const { amount, currency } = currencies.toUsd({ amount: body.amount, currency: body.currency });
-    const answer: TrackSaleResponse = {
+    const response: TrackSaleResponse = {
       eventName,
-      customer: answeredCustomer(customer),
+      customer: responseCustomer(customer),
       sale: { amount, currency, paymentProcessor, invoiceId, metadata },
     };
 
@@ -174,49 +178,49 @@ export function createSaleTracker(parts: SaleTrackerParts): SaleTracker {
     await producer.commit({
       rows: [...attribution.rows, { kind: 'sale', row }],
       finals: [
-        ...customers.finals(hold, customer),
+        ...customers.finalClaims(hold, customer),
         ...(invoice === undefined
           ? []
-          : [hold.toFinal(invoice, JSON.stringify({ ...answer, linkId: link.id }), REMEMBERED_MS)]),
-        ...(hold.isMine(firstSale) ? [hold.toFinal(firstSale, '1', REMEMBERED_MS)] : []),
+          : [hold.toFinal(invoice, JSON.stringify({ ...response, linkId: link.id }), CLAIM_TTL_MS)]),
+        ...(hold.isMine(firstSale) ? [hold.toFinal(firstSale, '1', CLAIM_TTL_MS)] : []),
       ],
       state: attribution.state,
     });
-    return answer;
+    return response;
   }
 
   return {
     track(workspaceId, body) {
       const { customerExternalId, eventName } = body;
       const invoiceId = body.invoiceId || undefined;
-      const nothing: TrackSaleResponse = { eventName, customer: null, sale: null };
+      const emptyResponse: TrackSaleResponse = { eventName, customer: null, sale: null };
       const names = [
         customerClaim(workspaceId, customerExternalId),
         ...(invoiceId === undefined ? [] : [invoiceClaim(workspaceId, invoiceId)]),
       ];
 
       return withClaims(producer.claims, now, async (hold) => {
-        const remembered = leads.remembered(workspaceId, customerExternalId, body.leadEventName || undefined);
-        // It may fail before anyone waits for it.
-        remembered.catch(() => undefined);
+        const recentLead = leads.readRecent(workspaceId, customerExternalId, body.leadEventName || undefined);
+        // Prevents an unhandled rejection when it fails before it is awaited.
+        recentLead.catch(() => undefined);
         await hold.take(names);
         const [first, known] = await Promise.all([
-          invoiceId === undefined ? undefined : firstAnswer(hold, workspaceId, invoiceId),
+          invoiceId === undefined ? undefined : firstResponse(hold, workspaceId, invoiceId),
           customers.find(hold, workspaceId, customerExternalId),
         ]);
         if (first !== undefined) return first;
-        if (known === undefined && !body.clickId) return { answer: nothing };
+        if (known === undefined && !body.clickId) return { response: emptyResponse };
 
         const attribution =
           known === undefined
             ? await attributeNew(workspaceId, body, body.clickId ?? '')
-            : await attributeKnown(known, body, remembered);
-        if (body.amount > 0) return { answer: await record(hold, body, attribution) };
+            : await attributeKnown(known, body, recentLead);
+        if (body.amount > 0) return { response: await record(hold, body, attribution) };
         if (attribution.isNewCustomer) {
           const { rows, state, customer } = attribution;
-          await producer.commit({ rows, finals: customers.finals(hold, customer), state });
+          await producer.commit({ rows, finals: customers.finalClaims(hold, customer), state });
         }
-        return { answer: nothing };
+        return { response: emptyResponse };
       });
     },
   };

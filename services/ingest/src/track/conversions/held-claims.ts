@@ -3,18 +3,18 @@ import { createEventId } from '@waymark/contract';
 import type { ClaimState, Claims, FinalClaim } from '@waymark/event-queue';
 import { unavailable } from '../unavailable.js';
 
-/** The claims of one request, while it works. */
-export interface ClaimHold {
+/** The claims held by one request while it is processed. */
+export interface HeldClaims {
   /**
-   * Takes claims, waiting while others work under them. After it each is `mine` or `final`.
+   * Takes claims, waiting while other requests hold them. Afterwards each is `mine` or `final`.
    *
    * @throws ApiError 500 with `Retry-After` when they stay pending
    */
   take(names: readonly string[]): Promise<void>;
   isMine(name: string): boolean;
-  /** What an earlier request recorded under the claim. */
+  /** The value that an earlier request stored under the claim. */
   finalValue(name: string): string | undefined;
-  /** The claim as the commit shall set it; only of one that is mine. */
+  /** The final form of a held claim, to be set by the commit. */
   toFinal(name: string, value: string, ttlMs: number): FinalClaim;
 }
 
@@ -24,7 +24,7 @@ const POLL_MAX_MS = 100;
 
 type HeldState = Extract<ClaimState, { state: 'mine' | 'final' }>;
 
-async function untilNonePending(claims: Claims, names: readonly string[], deadlineMs: number): Promise<void> {
+async function waitUntilNonePending(claims: Claims, names: readonly string[], deadlineMs: number): Promise<void> {
   for (let delayMs = POLL_FIRST_MS; ; delayMs = Math.min(delayMs * 2, POLL_MAX_MS)) {
     if (performance.now() >= deadlineMs) throw unavailable('another request works on the same event');
     await pause(delayMs);
@@ -34,13 +34,13 @@ async function untilNonePending(claims: Claims, names: readonly string[], deadli
 }
 
 /**
- * Works under claims: whatever the work does not commit is released when it ends, well or not. Releasing after a failed
- * commit is safe: a commit that was carried out after all has made its claims final, and those stay.
+ * Runs `work` with claims and releases those that it has not committed, whether it succeeds or throws. Releasing after a failed commit
+ * is safe: if the commit took effect after all, its claims are final and stay.
  */
 export async function withClaims<T>(
   claims: Claims,
   now: () => number,
-  work: (hold: ClaimHold) => Promise<T>,
+  work: (hold: HeldClaims) => Promise<T>,
 ): Promise<T> {
   const owner = createEventId(now());
   const held = new Map<string, HeldState>();
@@ -50,7 +50,7 @@ export async function withClaims<T>(
     const deadlineMs = performance.now() + PENDING_WAIT_MS;
     for (;;) {
       const states = await claims.take(names, owner).catch((err: unknown) => {
-        // The call may have been carried out, though its answer was lost.
+        // The call may have taken effect although its reply was lost.
         void claims.release(names, owner).catch(() => undefined);
         throw err;
       });
@@ -60,13 +60,13 @@ export async function withClaims<T>(
         for (const [index, name] of names.entries()) held.set(name, states[index] as HeldState);
         return;
       }
-      // Whoever waits holds nothing that others may be waiting for.
+      // Release while waiting, so that requests cannot deadlock.
       if (mine.length > 0) await claims.release(mine, owner);
-      await untilNonePending(claims, pending, deadlineMs);
+      await waitUntilNonePending(claims, pending, deadlineMs);
     }
   }
 
-  const hold: ClaimHold = {
+  const hold: HeldClaims = {
     take,
     isMine: (name) => held.get(name)?.state === 'mine',
     finalValue(name) {
@@ -87,7 +87,7 @@ export async function withClaims<T>(
     return result;
   } finally {
     const left = [...held].filter(([name, { state }]) => state === 'mine' && !(isDone && committed.has(name)));
-    // A claim that cannot be released expires by itself.
+    // A claim that cannot be released expires.
     if (left.length > 0)
       await claims
         .release(

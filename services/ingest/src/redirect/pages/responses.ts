@@ -1,15 +1,15 @@
 import { headerUrl } from '../address/final-url.js';
 import type { Page } from './html.js';
 
-/** An answer on the link port. */
-export interface LinkAnswer {
+/** A response on the link port. */
+export interface LinkResponse {
   readonly status: number;
-  /** Names and values in turn, as Node takes them. */
+  /** Alternating names and values, as Node's `writeHead` accepts them. */
   readonly headers: string[];
   readonly body: string;
 }
 
-export function pageAnswer(page: Page, headers: readonly string[]): LinkAnswer {
+export function pageResponse(page: Page, headers: readonly string[]): LinkResponse {
   return {
     status: page.status,
     headers: [
@@ -27,13 +27,13 @@ export function pageAnswer(page: Page, headers: readonly string[]): LinkAnswer {
   };
 }
 
-export function sendAnswer(status: number, to: string, headers: string[]): LinkAnswer {
+export function redirectResponse(status: number, to: string, headers: string[]): LinkResponse {
   headers.push('location', headerUrl(to));
   return { status, headers, body: '' };
 }
 
-/** A file of the domain's owner, read by app stores. */
-export function fileAnswer(json: string, headers: readonly string[]): LinkAnswer {
+/** A file of the domain's owner, read by mobile operating systems. */
+export function fileResponse(json: string, headers: readonly string[]): LinkResponse {
   const all = [...headers, 'content-type', 'application/json', 'x-content-type-options', 'nosniff'];
   return { status: 200, headers: all, body: json };
 }
