@@ -21,22 +21,22 @@ import { utmRoutes } from './utm/route.js';
 import { webhookRoutes } from './webhooks/route.js';
 import { workspaceRoutes } from './workspaces/route.js';
 
-/** What the routes of this service work on. */
+/** Dependencies of the routes of this service. */
 export interface ManagementDeps {
   readonly catalog: Catalog;
-  /** What the endpoints of `/track` store in Redis. */
+  /** Claims that the `/track` endpoints store in Redis. */
   readonly claims: ClaimAdmin;
-  /** Connections to addresses that callers name. */
+  /** HTTP client for URLs that callers supply. */
   readonly outbound: Outbound;
   readonly rateLimiter: RateLimiter;
-  /** Tells webhooks of changes. */
+  /** Queues webhook events for changes. */
   readonly notifier: WebhookNotifier;
   /** The domain that every workspace may create links on. */
   readonly defaultDomain: string | undefined;
   readonly now: () => number;
 }
 
-/** Every route of this service; the app must have `authPlugin`. */
+/** Registers all routes of this service; the app must have `authPlugin`. */
 export async function managementRoutes(app: App, deps: ManagementDeps): Promise<void> {
   await linkRoutes(app, deps);
   await domainRoutes(app, deps);
@@ -56,7 +56,7 @@ export async function managementRoutes(app: App, deps: ManagementDeps): Promise<
   await domainCheckRoutes(app, deps);
 }
 
-/** The service as an app of its own. */
+/** The app of the service. */
 export function buildApp(
   options: CreateAppOptions,
   deps: ManagementDeps,

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
-/** Longer parts of a path lead nowhere. */
+/** Longest path parameter; the router answers 404 for longer ones. */
 export const PARAM_CHARS_MAX = 4096;
 
-/** Path of one resource. */
+/** Path parameters of a single resource. */
 export const idParamsSchema = z.object({ id: z.string().max(PARAM_CHARS_MAX) });
 
-/** What a deletion answers. */
+/** Response of a deletion. */
 export const idAnswerSchema = z.strictObject({ id: z.string() });

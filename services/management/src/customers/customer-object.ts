@@ -1,7 +1,7 @@
 import { type Catalog, type CustomerRecord, shortLinkOf } from '@waymark/catalog';
 import type { Customer, ExpandedCustomer } from '@waymark/contract';
-import type { LinkCaller } from '../links/link-parts.js';
-import { seenLinks } from '../links/read/find-link.js';
+import type { LinkCaller } from '../links/link-deps.js';
+import { visibleLinks } from '../links/read/find-link.js';
 
 /** The customer objects of a response, with their totals. */
 export async function customerObjects(
@@ -16,7 +16,7 @@ export async function customerObjects(
 
 const present = (ids: readonly (string | null)[]) => ids.filter((id) => id !== null);
 
-/** As {@link customerObjects}, with links, programs and partners. */
+/** Like {@link customerObjects}, with links, programs and partners. */
 export async function expandedCustomers(
   catalog: Catalog,
   caller: LinkCaller,
@@ -28,7 +28,7 @@ export async function expandedCustomers(
     catalog.links.getMany(workspaceId, present(records.map(({ linkId }) => linkId))),
     catalog.partners.getMany(workspaceId, present(records.map(({ partnerId }) => partnerId))),
   ]);
-  const seen = await seenLinks(catalog, caller, [...found.values()]);
+  const seen = await visibleLinks(catalog, caller, [...found.values()]);
   const links = new Map(seen.map((link) => [link.id, link]));
   return customers.map((customer, index) => {
     const { linkId = null, partnerId = null, programId = null } = records[index] ?? {};

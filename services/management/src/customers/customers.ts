@@ -3,16 +3,16 @@ import type { Catalog, CustomerRecord } from '@waymark/catalog';
 import { ApiError, type CreateCustomerBody, EXTERNAL_ID_PREFIX, type UpdateCustomerBody } from '@waymark/contract';
 import { type ClaimAdmin, CUSTOMER_CLAIM_MS, customerClaim, invoiceClaim, leadClaim } from '@waymark/event-queue';
 
-/** When the writer is well, what came with a customer is written by then. */
-const WRITTEN = { withinMs: 2000, everyMs: 50 };
+/** How long to wait for the writer to store the events that created a customer. */
+const STORED_WITHIN = { withinMs: 2000, everyMs: 50 };
 
-export interface CustomerParts {
+export interface CustomerDeps {
   readonly catalog: Catalog;
-  /** What the endpoints of `/track` store of customers and of their answers. */
+  /** Claims of the `/track` endpoints, which contain copies of customers and stored responses. */
   readonly claims: ClaimAdmin;
 }
 
-/** By `cus_…` id or `ext_…` external id. @throws ApiError not_found */
+/** Finds a customer by `cus_…` id or `ext_…` external id. @throws ApiError not_found */
 export async function findCustomer(catalog: Catalog, workspaceId: string, id: string): Promise<CustomerRecord> {
   if (!id.startsWith(EXTERNAL_ID_PREFIX)) return catalog.customers.require(workspaceId, id);
   const found = await catalog.customers.findByExternalId(workspaceId, id.slice(EXTERNAL_ID_PREFIX.length));
@@ -22,26 +22,26 @@ export async function findCustomer(catalog: Catalog, workspaceId: string, id: st
 
 /** @throws ApiError conflict when the external id is taken */
 export async function createCustomer(
-  { catalog, claims }: CustomerParts,
+  { catalog, claims }: CustomerDeps,
   workspaceId: string,
   body: CreateCustomerBody,
 ): Promise<CustomerRecord> {
   const { externalId, email = null, name = null, avatar = null, stripeCustomerId = null, country } = body;
   const create = () =>
     catalog.customers.create(workspaceId, { externalId, email, name, avatar, stripeCustomerId, country });
-  // Under the claim of the external id, as leads and sales make customers.
+  // Holds the claim of the external id, because leads and sales create customers too.
   const created = await claims.runOnce(customerClaim(workspaceId, externalId), CUSTOMER_CLAIM_MS, create);
-  if (created === undefined) throw taken(externalId);
+  if (created === undefined) throw externalIdTaken(externalId);
   return created;
 }
 
-function taken(externalId: string): ApiError {
+function externalIdTaken(externalId: string): ApiError {
   return new ApiError('conflict', `A customer "${externalId}" exists already.`);
 }
 
 /** @throws ApiError not_found, conflict when the external id is taken */
 export async function updateCustomer(
-  parts: CustomerParts,
+  parts: CustomerDeps,
   workspaceId: string,
   id: string,
   body: UpdateCustomerBody,
@@ -59,42 +59,41 @@ export async function updateCustomer(
       country: body.country === undefined ? customer.country : body.country,
     }));
   const isRenamed = externalId !== before.externalId;
-  // Killed in between, a copy of before would keep the old id from everybody, and events that name it with this customer.
+  // Delete the old claim first: after a crash in between, it would block the old external id and attribute its events to this customer.
   if (isRenamed) await claims.remove([customerClaim(workspaceId, before.externalId)]);
   const updated = isRenamed
     ? await claims.runOnce(customerClaim(workspaceId, externalId), CUSTOMER_CLAIM_MS, update)
     : await update();
-  if (updated === undefined) throw taken(externalId);
-  // Copies for events that follow at once are of before, but for the one that was just recorded.
+  if (updated === undefined) throw externalIdTaken(externalId);
+  // Other cached copies of the customer, used for events that follow immediately, are out of date now.
   const names = new Set(isRenamed ? [before.externalId] : [before.externalId, updated.externalId]);
   await claims.remove([...names].map((name) => customerClaim(workspaceId, name)));
   return updated;
 }
 
 /**
- * Removes the customer, its copy for events that follow at once, and stored answers that mention it. Its events
- * stay, without a customer.
+ * Deletes the customer, its copy in Redis and the stored responses that contain it. Its events stay, shown with a deleted customer.
  *
  * @returns its internal id; @throws ApiError not_found
  */
-export async function deleteCustomer(parts: CustomerParts, workspaceId: string, id: string): Promise<string> {
+export async function deleteCustomer(parts: CustomerDeps, workspaceId: string, id: string): Promise<string> {
   const { catalog, claims } = parts;
   const customer = await findCustomer(catalog, workspaceId, id);
-  // The names of stored answers that mention it are made from the events that created it.
-  const isWritten = async () => !(await catalog.customers.isPending(workspaceId, customer.id));
-  if (!(await isWritten())) await pollUntil(isWritten, WRITTEN);
+  // The keys of the stored responses are derived from the customer's events, which must be stored first.
+  const isStored = async () => !(await catalog.customers.isPending(workspaceId, customer.id));
+  if (!(await isStored())) await pollUntil(isStored, STORED_WITHIN);
   const { eventNames, invoiceIds } = await catalog.customers.traces(workspaceId, customer.id);
-  const forget = (externalId: string) =>
+  const deleteClaims = (externalId: string) =>
     claims.remove([
       customerClaim(workspaceId, externalId),
       ...eventNames.map((name) => leadClaim(workspaceId, externalId, name)),
       ...invoiceIds.map((invoiceId) => invoiceClaim(workspaceId, invoiceId)),
     ]);
-  // Killed in between, stored answers would outlive the customer; afterwards, as an event may have stored one anew.
-  await forget(customer.externalId);
+  // Delete claims before and after: before, so that a crash leaves no stored responses; after, because an event may have added one.
+  await deleteClaims(customer.externalId);
   const removed = await catalog.customers.remove(workspaceId, customer.id);
-  await forget(customer.externalId);
-  // Somebody may have changed its external id since it was found.
-  if (removed.externalId !== customer.externalId) await forget(removed.externalId);
+  await deleteClaims(customer.externalId);
+  // Another request may have changed the external id in the meantime.
+  if (removed.externalId !== customer.externalId) await deleteClaims(removed.externalId);
   return customer.id;
 }

@@ -1,9 +1,9 @@
 import type { Catalog, CustomerRecord } from '@waymark/catalog';
 import { CUSTOMER_PAGES_MAX, fieldError, type ListCustomersQuery, RESOURCE_PREFIX } from '@waymark/contract';
-import type { LinkCaller } from '../links/link-parts.js';
-import { seenLinks } from '../links/read/find-link.js';
+import type { LinkCaller } from '../links/link-deps.js';
+import { visibleLinks } from '../links/read/find-link.js';
 
-/** @throws ApiError unprocessable_entity for a customer that is not there */
+/** @throws ApiError unprocessable_entity when the customer does not exist */
 async function checkCursor(catalog: Catalog, workspaceId: string, parameter: string, id: string): Promise<void> {
   if ((await catalog.customers.get(workspaceId, id)) !== undefined) return;
   throw fieldError('invalid_value', parameter, 'must be the id of a customer');
@@ -11,12 +11,12 @@ async function checkCursor(catalog: Catalog, workspaceId: string, parameter: str
 
 function filtersOf(query: ListCustomersQuery) {
   const { email, linkId, programId, partnerId } = query;
-  // An exact email takes precedence over every other filter that names a customer.
+  // An exact email takes precedence over other filters that identify a customer.
   const { externalId, search } = email === undefined ? query : {};
   return { email, externalId, search, country: query.country?.toUpperCase(), linkId, programId, partnerId };
 }
 
-/** A page from a cursor on: always the newest first, whatever page is asked for as well. */
+/** A page after or before a cursor: always newest first; `page` is ignored. */
 async function pageByCursor(catalog: Catalog, workspaceId: string, query: ListCustomersQuery) {
   const { startingAfter, endingBefore, sortBy = 'createdAt', pageSize } = query;
   if (startingAfter !== undefined && endingBefore !== undefined) {
@@ -34,19 +34,19 @@ async function pageByCursor(catalog: Catalog, workspaceId: string, query: ListCu
 }
 
 /**
- * The id of the link that a query names. Of one that is gone, too: customers came by it.
+ * The id of the link in a query. It may be a deleted link, through which customers came.
  *
- * @returns undefined when no customer can have come by it, as far as the caller may see
+ * @returns undefined when the caller can see no customers of such a link
  */
 async function linkIdOf(catalog: Catalog, caller: LinkCaller, reference: string): Promise<string | undefined> {
   const link = await catalog.links.find(caller.workspace.id, reference);
   if (link === undefined) return reference.startsWith(RESOURCE_PREFIX.link) ? reference : undefined;
-  // Who came by a link that the caller must not see is part of it.
-  const [seen] = await seenLinks(catalog, caller, [link]);
+  // The customers of a link are as confidential as the link.
+  const [seen] = await visibleLinks(catalog, caller, [link]);
   return seen?.id;
 }
 
-/** @throws ApiError unprocessable_entity for cursors that cannot be, and for a page further on than pages are counted */
+/** Lists customers. @throws ApiError unprocessable_entity for invalid cursors and for page numbers that are too high */
 export async function listCustomers(
   catalog: Catalog,
   caller: LinkCaller,
@@ -59,7 +59,7 @@ export async function listCustomers(
   const { startingAfter, endingBefore, sortBy = 'createdAt', sortOrder = 'desc', page, pageSize } = query;
   if (startingAfter !== undefined || endingBefore !== undefined) return pageByCursor(catalog, workspaceId, query);
   if (page > CUSTOMER_PAGES_MAX) {
-    throw fieldError('too_big', 'page', `must be at most ${CUSTOMER_PAGES_MAX}; go on by cursor`);
+    throw fieldError('too_big', 'page', `must be at most ${CUSTOMER_PAGES_MAX}; use a cursor to go further`);
   }
   return catalog.customers.list(workspaceId, { filters: filtersOf(query), sortBy, sortOrder, page, pageSize });
 }

@@ -11,22 +11,22 @@ import {
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
 import { idAnswerSchema, idParamsSchema } from '../id-params.js';
-import type { LinkCaller } from '../links/link-parts.js';
+import type { LinkCaller } from '../links/link-deps.js';
 import { customerObjects, expandedCustomers } from './customer-object.js';
-import { type CustomerParts, createCustomer, deleteCustomer, findCustomer, updateCustomer } from './customers.js';
+import { type CustomerDeps, createCustomer, deleteCustomer, findCustomer, updateCustomer } from './customers.js';
 import { listCustomers } from './list-customers.js';
 
 const tags = ['Customers'];
 
 /** `GET|POST /customers`, `GET|PATCH|DELETE /customers/{id}`. */
-export async function customerRoutes(app: App, parts: CustomerParts): Promise<void> {
+export async function customerRoutes(app: App, parts: CustomerDeps): Promise<void> {
   const { catalog } = parts;
   const access = { roles: ['owner', 'member'], minimumPlan: 'business' } as const;
   const mayRead = app.authenticate(access);
   const mayWrite = app.authenticate({ ...access, permission: 'conversions.write' });
   const params = idParamsSchema;
 
-  /** The only customer object of one record. */
+  /** The customer object of one record. */
   async function oneCustomer(
     caller: LinkCaller,
     record: CustomerRecord,
@@ -35,7 +35,7 @@ export async function customerRoutes(app: App, parts: CustomerParts): Promise<vo
     const [customer] = isExpanded
       ? await expandedCustomers(catalog, caller, [record])
       : await customerObjects(catalog, record.workspaceId, [record]);
-    if (customer === undefined) throw new TypeError('an object a record');
+    if (customer === undefined) throw new TypeError('no customer object for the record');
     return customer;
   }
 

@@ -4,20 +4,20 @@ import { ApiError, fieldError, type Plan, planAtLeast, type UpdateDomainBody } f
 
 const SLUG = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?:[a-z]{2,63}|xn--[a-z0-9-]{1,59})$/;
 const DATA_URL = /^data:image\/(?:png|jpe?g|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/;
-/** A logo inside the domain is part of every copy of it in every cache. */
+/** A logo as data URL is part of the domain record, and so of every cached copy of it. */
 const DATA_URL_CHARS_MAX = 100_000;
 
 const GATED_FIELDS = ['logo', 'expiredUrl', 'notFoundUrl', 'assetLinks', 'appleAppSiteAssociation'] as const;
 
 type DomainFields = Partial<Pick<DomainRecord, (typeof GATED_FIELDS)[number] | 'slug' | 'placeholder' | 'archived'>>;
 
-/** Longer ones are no domain names, however they are spelt. */
-const GIVEN_CHARS_MAX = 1024;
+/** Longer than any domain name in any encoding. */
+const INPUT_CHARS_MAX = 1024;
 
-/** Lower case, in punycode. @throws ApiError unprocessable_entity */
+/** Normalises a domain name to lower case and punycode. @throws ApiError unprocessable_entity */
 export function domainSlug(given: string): string {
-  // Converting an international name takes quadratic time.
-  const slug = given.length > GIVEN_CHARS_MAX ? '' : domainToASCII(given.trim().toLowerCase());
+  // Converting an international name takes quadratic time, hence the limit.
+  const slug = given.length > INPUT_CHARS_MAX ? '' : domainToASCII(given.trim().toLowerCase());
   if (!SLUG.test(slug) || slug.length > 190)
     throw fieldError('invalid_format', 'slug', 'must be a domain name, such as go.example.com');
   if (slug.startsWith('www.'))
@@ -60,7 +60,7 @@ function checkPlan(plan: Plan, body: UpdateDomainBody): void {
   if (field !== undefined) throw new ApiError('forbidden', `"${field}" needs the plan pro or higher.`);
 }
 
-/** What a body asks for, field by field; those it leaves out are left out. @throws ApiError forbidden, 422 */
+/** The validated and normalised fields that are present in a body. @throws ApiError forbidden, 422 */
 export function domainFields(plan: Plan, body: UpdateDomainBody): DomainFields {
   checkPlan(plan, body);
   const { slug, expiredUrl, notFoundUrl, placeholder, archived, logo, assetLinks, appleAppSiteAssociation } = body;

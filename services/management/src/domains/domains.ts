@@ -3,18 +3,18 @@ import { ApiError, type UpdateDomainBody } from '@waymark/contract';
 import { domainFields } from './domain-fields.js';
 import { domainName } from './domain-name.js';
 
-export interface DomainParts {
+export interface DomainDeps {
   readonly catalog: Catalog;
   /** The domain that every workspace may use and none owns. */
   readonly defaultDomain: string | undefined;
 }
 
-function checkNotShared({ defaultDomain }: DomainParts, slug: string | undefined): void {
+function checkNotShared({ defaultDomain }: DomainDeps, slug: string | undefined): void {
   if (slug === undefined || slug !== defaultDomain) return;
   throw new ApiError('conflict', `The domain "${slug}" is already in use.`);
 }
 
-/** The workspace's domain of that slug. @throws ApiError not_found, forbidden when it is another workspace's */
+/** The workspace's domain with that slug. @throws ApiError not_found, forbidden when it belongs to another workspace */
 export async function ownDomain(catalog: Catalog, workspaceId: string, slug: string): Promise<DomainRecord> {
   const domain = await catalog.domains.findBySlug(domainName(slug), API_READ);
   if (domain === undefined) throw new ApiError('not_found', 'Domain not found.');
@@ -22,8 +22,8 @@ export async function ownDomain(catalog: Catalog, workspaceId: string, slug: str
   throw new ApiError('forbidden', `The domain "${slug}" does not belong to this workspace.`);
 }
 
-/** As {@link ownDomain}, but a read does not show whether others have the domain. @throws ApiError not_found */
-export async function seenDomain(catalog: Catalog, workspaceId: string, slug: string): Promise<DomainRecord> {
+/** Like {@link ownDomain} for reads, which must not reveal whether another workspace has the domain. @throws ApiError not_found */
+export async function visibleDomain(catalog: Catalog, workspaceId: string, slug: string): Promise<DomainRecord> {
   const domain = await catalog.domains.findBySlug(domainName(slug), API_READ);
   if (domain?.workspaceId !== workspaceId) throw new ApiError('not_found', 'Domain not found.');
   return domain;
@@ -31,7 +31,7 @@ export async function seenDomain(catalog: Catalog, workspaceId: string, slug: st
 
 /** @throws ApiError forbidden (plan, quota), unprocessable_entity, conflict */
 export function createDomain(
-  parts: DomainParts,
+  parts: DomainDeps,
   workspace: WorkspaceRecord,
   body: UpdateDomainBody & { readonly slug: string },
 ): Promise<DomainRecord> {
@@ -43,7 +43,7 @@ export function createDomain(
 
 /** @throws ApiError not_found, forbidden (foreign, plan), unprocessable_entity, conflict */
 export async function updateDomain(
-  parts: DomainParts,
+  parts: DomainDeps,
   workspace: WorkspaceRecord,
   slug: string,
   body: UpdateDomainBody,
@@ -54,15 +54,15 @@ export async function updateDomain(
   return parts.catalog.domains.update(workspace.id, id, fields);
 }
 
-/** Whether links of partners are made on it, or are on it already. */
+/** Whether the partner program creates links on the domain, or has links there. */
 async function isProgramDomain(catalog: Catalog, workspace: WorkspaceRecord, domain: DomainRecord): Promise<boolean> {
   const program = await catalog.programs.get(workspace.id, workspace.defaultProgramId ?? '');
   return program?.domainId === domain.id || catalog.partners.hasLinksOn(workspace.id, domain.slug);
 }
 
-/** @throws ApiError not_found, forbidden when it is another workspace's or the partner program uses it */
+/** @throws ApiError not_found, forbidden when it belongs to another workspace or the partner program uses it */
 export async function deleteDomain(
-  { catalog }: DomainParts,
+  { catalog }: DomainDeps,
   workspace: WorkspaceRecord,
   slug: string,
 ): Promise<DomainRecord> {

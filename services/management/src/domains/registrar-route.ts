@@ -1,11 +1,11 @@
 import { ApiError } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
 
-function refuse(): never {
+function rejectRequest(): never {
   throw new ApiError('forbidden', 'Domains cannot be registered through this service.');
 }
 
-/** `POST /domains/register` and `GET /domains/status`: there is no registrar behind a self-hosted service. */
+/** `POST /domains/register` and `GET /domains/status`: a self-hosted service has no registrar, so both answer 403. */
 export async function registrarRoutes(app: App): Promise<void> {
   app.post(
     '/domains/register',
@@ -13,7 +13,7 @@ export async function registrarRoutes(app: App): Promise<void> {
       onRequest: app.authenticate({ permission: 'domains.write', minimumPlan: 'enterprise' }),
       schema: { hide: true },
     },
-    refuse,
+    rejectRequest,
   );
   app.get(
     '/domains/status',
@@ -21,6 +21,6 @@ export async function registrarRoutes(app: App): Promise<void> {
       onRequest: app.authenticate({ permission: 'domains.read', minimumPlan: 'enterprise' }),
       schema: { hide: true },
     },
-    refuse,
+    rejectRequest,
   );
 }

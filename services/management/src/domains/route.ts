@@ -8,13 +8,13 @@ import {
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
 import { PARAM_CHARS_MAX } from '../id-params.js';
-import { createDomain, type DomainParts, deleteDomain, ownDomain, seenDomain, updateDomain } from './domains.js';
+import { createDomain, type DomainDeps, deleteDomain, ownDomain, updateDomain, visibleDomain } from './domains.js';
 
 const tags = ['Domains'];
 const slugParamsSchema = z.object({ slug: z.string().max(PARAM_CHARS_MAX) });
 
 /** `GET|POST /domains`, `GET|PATCH|DELETE /domains/{slug}`, `POST /domains/{slug}/primary`. */
-export async function domainRoutes(app: App, parts: DomainParts): Promise<void> {
+export async function domainRoutes(app: App, parts: DomainDeps): Promise<void> {
   const { domains } = parts.catalog;
   const mayRead = app.authenticate({ permission: 'domains.read' });
   const mayWrite = app.authenticate({ permission: 'domains.write' });
@@ -61,7 +61,7 @@ export async function domainRoutes(app: App, parts: DomainParts): Promise<void> 
       onRequest: mayRead,
       schema: { summary: 'Retrieve a domain', tags, params: slugParamsSchema, response: { 200: domainSchema } },
     },
-    async ({ params, workspace }) => domains.toDomain(await seenDomain(parts.catalog, workspace.id, params.slug)),
+    async ({ params, workspace }) => domains.toDomain(await visibleDomain(parts.catalog, workspace.id, params.slug)),
   );
 
   app.patch(

@@ -15,37 +15,37 @@ export function folderObject(record: FolderRecord): Folder {
   return { id, name, description, type, accessLevel, createdAt, updatedAt };
 }
 
-/** Folders that not every member may write to need the plan business. */
+/** Access levels other than `write` need the plan business. */
 function checkAccessLevel(workspace: WorkspaceRecord, accessLevel: FolderRecord['accessLevel'] | undefined): void {
   if (accessLevel === undefined || accessLevel === 'write' || planAtLeast(workspace.plan, 'business')) return;
   throw new ApiError('forbidden', 'An accessLevel other than "write" needs the plan business or higher.');
 }
 
-function checkSeen(apiKey: ApiKeyRecord, folder: FolderRecord): void {
+function checkVisible(apiKey: ApiKeyRecord, folder: FolderRecord): void {
   if (isFolderHidden(linkSight(apiKey), folder)) throw new ApiError('not_found', 'Folder not found.');
 }
 
-/** Owners may change any folder, others those that they may write to. A folder they must not see is not there. */
+/** Owners may change any folder, others only those with write access. A hidden folder counts as not found. */
 function checkMayChange(apiKey: ApiKeyRecord, folder: FolderRecord): void {
   if (apiKey.role === 'owner' || folder.accessLevel === 'write') return;
-  checkSeen(apiKey, folder);
+  checkVisible(apiKey, folder);
   throw new ApiError('forbidden', 'You are not allowed to change this folder.');
 }
 
-/** Whose request it is. */
+/** The workspace and API key of a request. */
 export interface FolderCaller {
   readonly workspace: WorkspaceRecord;
   readonly apiKey: ApiKeyRecord;
 }
 
-/** @throws ApiError not_found, also for a folder that the caller must not see */
-export async function seenFolder(
+/** Finds a folder. @throws ApiError not_found, also for a folder that is hidden from the caller */
+export async function visibleFolder(
   catalog: Catalog,
   { workspace, apiKey }: FolderCaller,
   id: string,
 ): Promise<FolderRecord> {
   const folder = await catalog.folders.require(workspace.id, id);
-  checkSeen(apiKey, folder);
+  checkVisible(apiKey, folder);
   return folder;
 }
 

@@ -9,7 +9,7 @@ import {
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
 import { idAnswerSchema, idParamsSchema } from '../id-params.js';
-import { createFolder, deleteFolder, folderObject, seenFolder, updateFolder } from './folders.js';
+import { createFolder, deleteFolder, folderObject, updateFolder, visibleFolder } from './folders.js';
 
 const tags = ['Folders'];
 
@@ -53,7 +53,7 @@ export async function folderRoutes(app: App, { catalog }: { readonly catalog: Ca
       onRequest: mayRead,
       schema: { summary: 'Retrieve a folder', tags, params: idParamsSchema, response: { 200: folderSchema } },
     },
-    async (request) => folderObject(await seenFolder(catalog, request, request.params.id)),
+    async (request) => folderObject(await visibleFolder(catalog, request, request.params.id)),
   );
 
   app.patch(

@@ -1,17 +1,17 @@
 import type { ApiKeyRecord, Catalog, WorkspaceRecord } from '@waymark/catalog';
 import type { WebhookNotifier } from '@waymark/webhooks';
 
-/** What the operations on links work on. */
-export interface LinkParts {
+/** Dependencies of the operations on links. */
+export interface LinkDeps {
   readonly catalog: Catalog;
-  /** The domain every workspace may use. */
+  /** The domain that every workspace may use. */
   readonly defaultDomain: string | undefined;
-  /** Notified of single links that were created, changed or removed; bulk requests send no webhooks. */
+  /** Queues webhook events for links that are created, updated or deleted one at a time; bulk requests send no webhooks. */
   readonly notifier: WebhookNotifier;
   readonly now: () => number;
 }
 
-/** Whose request it is. */
+/** The workspace and API key of a request. */
 export interface LinkCaller {
   readonly workspace: WorkspaceRecord;
   readonly apiKey: ApiKeyRecord;

@@ -7,28 +7,28 @@ import {
 } from '@waymark/contract';
 import { Parser } from 'htmlparser2';
 
-/** What of a page is parsed at once: the rest of it is left alone once the head has ended. */
+/** Chunk size for parsing: parsing stops after the chunk in which the head ends. */
 const STEP_CHARS = 16_384;
-const KEPT_CHARS_MAX = URL_CHARS_MAX;
-/** The first half of a character of two, at the end. */
-const HALF_A_CHARACTER = /[\ud800-\udbff]$/;
+const TEXT_CHARS_MAX = URL_CHARS_MAX;
+/** A high surrogate at the end, without its low surrogate. */
+const UNPAIRED_SURROGATE_AT_END = /[\ud800-\udbff]$/;
 
-/** Names of the elements that each text comes from, the best first. */
+/** The elements that each text is read from, in order of preference. */
 const SOURCES = {
   title: ['og:title', 'twitter:title', '<title>'],
   description: ['og:description', 'description', 'twitter:description'],
   image: ['og:image', 'og:image:url', 'twitter:image', 'twitter:image:src', 'image_src'],
 } as const;
-const KNOWN: ReadonlySet<string> = new Set(Object.values(SOURCES).flat());
+const SOURCE_NAMES: ReadonlySet<string> = new Set(Object.values(SOURCES).flat());
 
-/** What the head of a page says, by the names of its elements: the first of each that says anything. */
+/** Texts of the relevant elements in the head of a page, by element name; the first non-empty one of each. */
 function readHead(html: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   let isOver = false;
   let title: string | undefined;
   const keep = (name: string, value: string | undefined) => {
-    const text = value?.slice(0, KEPT_CHARS_MAX).trim();
-    if (KNOWN.has(name) && text && !found.has(name)) found.set(name, text);
+    const text = value?.slice(0, TEXT_CHARS_MAX).trim();
+    if (SOURCE_NAMES.has(name) && text && !found.has(name)) found.set(name, text);
   };
   const parser = new Parser({
     onopentag(name, { property, name: named, content, rel, href }) {
@@ -39,7 +39,7 @@ function readHead(html: string): ReadonlyMap<string, string> {
       if (name === 'title') title = '';
     },
     ontext(text) {
-      if (title !== undefined && title.length < KEPT_CHARS_MAX) title += text;
+      if (title !== undefined && title.length < TEXT_CHARS_MAX) title += text;
     },
     onclosetag(name) {
       if (name === 'head') isOver = true;
@@ -53,26 +53,26 @@ function readHead(html: string): ReadonlyMap<string, string> {
   return found;
 }
 
-/** The text on one line, cut off after so many characters but not inside of one. */
-function line(text: string | undefined, charsMax: number): string | null {
+/** The text on one line, cut off after `charsMax` characters without splitting a surrogate pair. */
+function singleLine(text: string | undefined, charsMax: number): string | null {
   const words = text?.split(/\s/).filter(Boolean).join(' ') ?? '';
-  return words.slice(0, charsMax).replace(HALF_A_CHARACTER, '').trim() || null;
+  return words.slice(0, charsMax).replace(UNPAIRED_SURROGATE_AT_END, '').trim() || null;
 }
 
-/** Where an image is; null for what is no web address. */
+/** The absolute URL of an image; null unless it is an http(s) URL. */
 function imageUrl(text: string | undefined, pageUrl: string): string | null {
   const url = text === undefined ? undefined : parseUrl(text, pageUrl);
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.href.length > URL_CHARS_MAX) return null;
   return url.href;
 }
 
-/** What a page says of itself. @param pageUrl where it is, for addresses that are relative to it */
+/** Reads the preview texts and image of a page. @param pageUrl base of relative URLs */
 export function pageTags(html: string, pageUrl: string): Metatags {
   const head = readHead(html);
   const first = (names: readonly string[]) => names.map((name) => head.get(name)).find((text) => text !== undefined);
   return {
-    title: line(first(SOURCES.title), META_TITLE_CHARS_MAX),
-    description: line(first(SOURCES.description), META_DESCRIPTION_CHARS_MAX),
+    title: singleLine(first(SOURCES.title), META_TITLE_CHARS_MAX),
+    description: singleLine(first(SOURCES.description), META_DESCRIPTION_CHARS_MAX),
     image: imageUrl(first(SOURCES.image), pageUrl),
   };
 }

@@ -4,16 +4,16 @@ import type { Outbound, OutboundResponse } from '@waymark/outbound';
 const PAGE_MS_MAX = 3_000;
 const PAGE_BYTES_MAX = 512 * 1024;
 const REDIRECTS_MAX = 3;
-/** Named as a bot: a short link of ours counts no click for it. */
+/** Contains "Bot", so that our own short links do not count a click. */
 const USER_AGENT = 'Mozilla/5.0 (compatible; WaymarkBot/1.0; link preview)';
 const HTML = /^(?:text\/html|application\/xhtml\+xml)/i;
 const CHARSET = /charset=["']?([\w-]{1,40})/i;
-/** Where a page says its encoding, if its header does not. */
+/** The encoding may be declared in this part of a page instead of its header. */
 const CHARSET_BYTES = 1024;
 
-/** A page as it was found. */
+/** A fetched page. */
 export interface Page {
-  /** After redirects. */
+  /** The final URL, after redirects. */
   readonly url: string;
   readonly html: string;
 }
@@ -29,8 +29,8 @@ function decoded({ body, contentType = '' }: OutboundResponse): string {
 }
 
 /**
- * The page at a public address, or the beginning of it. Every redirect is looked at like the first address. Undefined for
- * whatever kept it from being read: the answer must show nothing of addresses that the caller cannot reach.
+ * Fetches a page, or its beginning, from a public URL. Every redirect target is checked like the first URL. Undefined for any failure,
+ * so that the response reveals nothing about addresses that the caller cannot reach.
  */
 export async function readPage(outbound: Outbound, address: string): Promise<Page | undefined> {
   const endMs = performance.now() + PAGE_MS_MAX;
@@ -50,7 +50,7 @@ export async function readPage(outbound: Outbound, address: string): Promise<Pag
       return isPage ? { url, html: decoded(answer) } : undefined;
     }
   } catch {
-    // Refused, unknown, timed out or not an address: the caller gets the same answer.
+    // All failures look the same to the caller.
   }
   return undefined;
 }

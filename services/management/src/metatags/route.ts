@@ -6,11 +6,11 @@ import type { RateLimiter } from '@waymark/rate-limit';
 import { pageTags } from './page-tags.js';
 import { readPage } from './read-page.js';
 
-/** Of a workspace, whatever its keys may call besides: each request is one to a server of somebody else. */
+/** Per workspace, because each request causes one to a third-party server. */
 const LIMIT = { bucket: 'metatags', limit: 60, windowSeconds: 60 };
 const NOTHING: Metatags = { title: null, description: null, image: null };
 
-export interface MetatagsParts {
+export interface MetatagsDeps {
   readonly outbound: Outbound;
   readonly rateLimiter: RateLimiter;
   readonly now: () => number;
@@ -24,7 +24,7 @@ function webUrl(given: string): string {
 }
 
 /** `GET /links/metatags`: title, description and image of a page, for previews. */
-export async function metatagsRoutes(app: App, { outbound, rateLimiter, now }: MetatagsParts): Promise<void> {
+export async function metatagsRoutes(app: App, { outbound, rateLimiter, now }: MetatagsDeps): Promise<void> {
   app.get(
     '/links/metatags',
     {

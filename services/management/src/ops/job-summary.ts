@@ -1,5 +1,5 @@
-/** Fields whose values say nothing of visitors or customers. */
-const SHOWN = new Set([
+/** Fields whose values contain no data about visitors or customers. */
+const SHOWN_FIELDS = new Set([
   'v',
   'kind',
   'version',
@@ -14,25 +14,25 @@ const SHOWN = new Set([
 
 function summaryOf(name: string, value: unknown): unknown {
   if (Array.isArray(value)) return `${value.length} entries, not shown`;
-  if (SHOWN.has(name) && (typeof value === 'number' || typeof value === 'string')) return value;
+  if (SHOWN_FIELDS.has(name) && (typeof value === 'number' || typeof value === 'string')) return value;
   return typeof value === 'string' ? `${value.length} characters, not shown` : 'not shown';
 }
 
-/** A job's data without what people wrote, who they are and where they were. */
+/** The data of a job without personal data. */
 export function jobSummary(data: unknown): unknown {
   if (typeof data !== 'object' || data === null) return 'not shown';
   return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, summaryOf(name, value)]));
 }
 
-/** Messages of errors quote what was wrong. */
-const HIDDEN = new Set(['failedReason', 'stacktrace', 'deferredFailure', 'returnValue', 'returnvalue']);
+/** Error messages may quote personal data. */
+const HIDDEN_FIELDS = new Set(['failedReason', 'stacktrace', 'deferredFailure', 'returnValue', 'returnvalue']);
 
-/** An answer of the queue page without messages of errors. */
-export function withoutMessages(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutMessages);
+/** Removes error messages from a response of the queue page. */
+export function removeErrorMessages(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(removeErrorMessages);
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).map(([name, inner]): [string, unknown] => {
-    if (!HIDDEN.has(name)) return [name, withoutMessages(inner)];
+    if (!HIDDEN_FIELDS.has(name)) return [name, removeErrorMessages(inner)];
     return [name, Array.isArray(inner) ? [] : inner && 'not shown'];
   });
   return Object.fromEntries(entries);

@@ -20,7 +20,7 @@ function readAsset(name: string, file: URL): Asset {
   return { body, type: TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream', etag };
 }
 
-/** Files of the page by name, read from disk when they are asked for first. */
+/** Returns the files of the page by name; each is read from disk on its first request and cached. */
 export function createPageAssets(): (name: string) => Asset | undefined {
   const assets = new Map<string, Asset>();
   return (name) => {

@@ -6,7 +6,7 @@ import type { OpsPanel, PlotPanel, TablePanel } from './panels.js';
 import { OPS_RANGES, type OpsRange } from './range.js';
 
 function plotHtml({ id, title, empty }: PlotPanel): Html {
-  return html`<figure class="figure" aria-label="${title}"><div class="plot" tabindex="0" role="img" aria-label="Plot: ${title}. The table below has its values; arrow keys go through them." aria-describedby="${id}-legend"></div>
+  return html`<figure class="figure" aria-label="${title}"><div class="plot" tabindex="0" role="img" aria-label="Plot: ${title}. The table below has its values; use the arrow keys to move through them." aria-describedby="${id}-legend"></div>
 <table class="legend" id="${id}-legend"><thead><tr><th scope="col" class="visually-hidden">Series</th><th scope="col" class="legend-moment" aria-live="off">now</th><th scope="col">peak</th></tr></thead><tbody class="legend-body"></tbody></table></figure>
 <p class="empty" hidden>${empty}</p>`;
 }
@@ -26,7 +26,7 @@ ${panel.kind === 'plot' ? plotHtml(panel) : tableHtml(panel)}<p class="note" hid
 const rangeLink = ({ id, label }: OpsRange, range: OpsRange) =>
   html`<a href="/ops?range=${id}" data-range="${id}" aria-current="${String(id === range.id)}">${label}</a>`;
 
-/** The whole page. It stands without its panels, which the browser asks for. */
+/** The page without the content of its panels, which the browser loads from `/ops/data`. */
 export function pageHtml(range: OpsRange, statuses: readonly ComponentStatus[]): string {
   const components = componentsHtml(statuses);
   const head = html`<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>Waymark operations</title>

@@ -3,9 +3,9 @@ import { REQUEST_PANELS } from './request-panels.js';
 import { STORE_PANELS } from './store-panels.js';
 import { WRITE_PATH_PANELS } from './write-path-panels.js';
 
-/** Everything on the page below the components, in its order. */
+/** The panels of the page below the components, in order. */
 export const PANEL_GROUPS: readonly PanelGroup[] = [
-  { title: 'Events on their way', width: 'plots', panels: WRITE_PATH_PANELS },
+  { title: 'Write path', width: 'plots', panels: WRITE_PATH_PANELS },
   { title: 'Requests and memory', width: 'plots', panels: REQUEST_PANELS },
   { title: 'Queries, workspaces and storage', width: 'tables', panels: STORE_PANELS },
 ];

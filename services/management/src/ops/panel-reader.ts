@@ -6,28 +6,28 @@ import { type PlotRow, plotPoints } from './plot-points.js';
 import { type OpsRange, pointsOf } from './range.js';
 import { type TableRow, tableHtml } from './table-html.js';
 
-/** What the panels show, as far as it could be read. */
+/** The content of the panels, and errors of those that could not be read. */
 export type PanelAnswers = Pick<OpsAnswer, 'plots' | 'tables' | 'failures'>;
 
-/** Everything has to be read within this time, so that a store that hangs does not hold the strip of components up. */
+/** Time limit for reading all panels, so that a store that hangs does not delay the list of components. */
 const READ_MS_MAX = 3000;
-/** An answer this old is given again: several people who look on cost as much as one. */
-const KEPT_MS = 3000;
-/** Queries at a time. Operators must not take the turns of the API. */
-const LANES = 2;
+/** How long a result is cached, so that several viewers cost as much as one. */
+const CACHE_MS = 3000;
+/** Concurrent queries; low, so that this page does not slow down the API. */
+const CONCURRENT_QUERIES_MAX = 2;
 
 const PANELS = PANEL_GROUPS.flatMap(({ panels }) => panels);
-const AWAY = 'ClickHouse does not answer.';
-const UNREADABLE = 'This could not be read; the log of the service says why.';
+const CLICKHOUSE_DOWN = 'ClickHouse does not answer.';
+const UNREADABLE = 'This panel could not be read; the reason is in the log of the service.';
 
-const ALL_AWAY: PanelAnswers = {
+const ALL_DOWN: PanelAnswers = {
   plots: {},
   tables: {},
-  failures: Object.fromEntries(PANELS.map(({ id }) => [id, AWAY])),
+  failures: Object.fromEntries(PANELS.map(({ id }) => [id, CLICKHOUSE_DOWN])),
 };
 
-/** Whether ClickHouse refused a query, by a number of its own, rather than did not answer. */
-function isAnswer(err: unknown): boolean {
+/** Whether ClickHouse rejected the query with an error code, rather than being unreachable. */
+function isClickHouseError(err: unknown): boolean {
   return err instanceof Error && 'code' in err && /^\d+$/.test(String(err.code));
 }
 
@@ -39,9 +39,9 @@ export interface PanelReaderDeps {
 
 export interface PanelReader {
   /**
-   * Never rejects: what cannot be read is among `failures`.
+   * Never rejects: panels that cannot be read are listed in `failures`.
    *
-   * @param isAway ClickHouse is known not to answer, and is not asked
+   * @param isAway ClickHouse is known to be down, and is not queried
    */
   read(range: OpsRange, isAway: boolean): Promise<PanelAnswers>;
 }
@@ -51,8 +51,8 @@ interface Reading {
   readonly answers: Promise<PanelAnswers>;
 }
 
-/** Each panel at its own grain. */
-function grainOf(panel: PlotPanel, range: OpsRange): Pick<OpsRange, 'seconds' | 'step'> {
+/** The resolution of a panel in a range. */
+function resolutionOf(panel: PlotPanel, range: OpsRange): Pick<OpsRange, 'seconds' | 'step'> {
   return { seconds: range.seconds, step: Math.max(range.step, panel.stepMin) };
 }
 
@@ -85,7 +85,7 @@ export function createPanelReader({ clickhouse, logger, now }: PanelReaderDeps):
       const params = { from: to - range.seconds, to, step: range.step };
       return tableHtml(panel, await rowsOf<TableRow>(panel, params, signal));
     }
-    const grain = grainOf(panel, range);
+    const grain = resolutionOf(panel, range);
     const times = pointsOf(grain, nowMs);
     const from = times[0] ?? 0;
     const params = { from, to: from + times.length * grain.step, step: grain.step };
@@ -98,28 +98,28 @@ export function createPanelReader({ clickhouse, logger, now }: PanelReaderDeps):
     const failures: Record<string, string> = {};
     const signal = AbortSignal.timeout(READ_MS_MAX);
     const waiting = [...PANELS];
-    const lane = async () => {
+    const worker = async () => {
       for (let panel = waiting.shift(); panel !== undefined; panel = waiting.shift()) {
         try {
           const answer = await readPanel(panel, range, signal);
           if (typeof answer === 'string') tables[panel.id] = answer;
           else plots[panel.id] = answer;
         } catch (err) {
-          logger.warn({ err, panel: panel.id }, 'a panel of the operators could not be read');
-          failures[panel.id] = isAnswer(err) ? UNREADABLE : AWAY;
+          logger.warn({ err, panel: panel.id }, 'a panel of /ops could not be read');
+          failures[panel.id] = isClickHouseError(err) ? UNREADABLE : CLICKHOUSE_DOWN;
         }
       }
     };
-    await Promise.all(Array.from({ length: LANES }, lane));
+    await Promise.all(Array.from({ length: CONCURRENT_QUERIES_MAX }, worker));
     return { plots, tables, failures };
   }
 
   return {
     read(range, isAway) {
-      if (isAway) return Promise.resolve(ALL_AWAY);
+      if (isAway) return Promise.resolve(ALL_DOWN);
       const nowMs = now();
       const kept = readings.get(range.id);
-      if (kept !== undefined && nowMs - kept.startedAtMs < KEPT_MS) return kept.answers;
+      if (kept !== undefined && nowMs - kept.startedAtMs < CACHE_MS) return kept.answers;
       const answers = readAll(range);
       readings.set(range.id, { startedAtMs: nowMs, answers });
       return answers;

@@ -1,16 +1,16 @@
 import type { Tone, Unit } from '@waymark/ops-page';
 
 interface PanelText {
-  /** In addresses, markup and answers. */
+  /** Used in URLs, markup and responses. */
   readonly id: string;
   readonly title: string;
-  /** One sentence: what is shown. */
+  /** A one-sentence description. */
   readonly about: string;
-  /** Shown instead of nothing. */
+  /** Shown when there is no data. */
   readonly empty: string;
   /**
-   * Read with the parameters `from`, `to` and `step`, in seconds since 1970 and seconds. Workspaces are not filtered: these are
-   * the operator's numbers, and tables of operators hold nothing of visitors.
+   * The query, with the parameters `from` and `to` (Unix seconds) and `step` (seconds). It is not filtered by workspace: these numbers are
+   * for operators, and the `ops_` tables contain no data about visitors.
    */
   readonly sql: string;
 }
@@ -18,13 +18,13 @@ interface PanelText {
 export interface PlotPanel extends PanelText {
   readonly kind: 'plot';
   readonly unit: Unit;
-  /** What is counted, beside the title, for numbers that do not say it themselves. */
+  /** What is counted, shown beside the title when the unit does not make it clear. */
   readonly counted?: string;
-  /** Series by the names that rows give, in the order of the legend. */
+  /** Series by their names in the rows, in the order of the legend. */
   readonly series: readonly { readonly name: string; readonly tone: Tone }[];
-  /** What a point has for which there is no row: nothing happened then, or nothing is known. */
+  /** Value of a point without a row: 0 when nothing happened, null when the value is unknown. */
   readonly missing: 0 | null;
-  /** Seconds between two points at least: rows of a table by minute fill no shorter steps. */
+  /** Shortest step in seconds: tables with one row per minute cannot fill shorter ones. */
   readonly stepMin: number;
 }
 
@@ -32,7 +32,7 @@ export type CellKind = 'text' | 'time' | 'bar' | Unit;
 
 export interface TablePanel extends PanelText {
   readonly kind: 'table';
-  /** One a value of a row; `bar` takes the same value as the column before and draws it. */
+  /** One column per value of a row; `bar` draws a share from 0 to 1 with its percentage. */
   readonly columns: readonly { readonly title: string; readonly cell: CellKind }[];
 }
 
@@ -40,15 +40,15 @@ export type OpsPanel = PlotPanel | TablePanel;
 
 export interface PanelGroup {
   readonly title: string;
-  /** How wide its panels have to be. */
+  /** Layout of its panels. */
   readonly width: 'plots' | 'tables';
   readonly panels: readonly OpsPanel[];
 }
 
-/** Beginning of the step that a column of times lies in. */
+/** SQL for the start of the step that contains a time column. */
 export const stepOf = (column: string) =>
   `toUInt32(intDiv(toUInt32(toUnixTimestamp(${column})), {step:UInt32}) * {step:UInt32})`;
 
-/** Keeps a column of times within the range, in the type of the column, so that its index serves. */
+/** SQL condition for a time column within the range, in the type of the column, so that its index is used. */
 export const within = (column: string) =>
   `${column} >= toDateTime({from:UInt32}, 'UTC') AND ${column} < toDateTime({to:UInt32}, 'UTC')`;

@@ -1,10 +1,10 @@
 import type { PlotAnswer } from '@waymark/ops-page';
 import type { PlotPanel } from './panels.js';
 
-/** Beginning of a step in seconds since 1970, name of a series, value. */
+/** Start of a step in Unix seconds, name of a series, value. */
 export type PlotRow = readonly [at: number, name: string, value: number];
 
-/** Rows as series over the same times. Series that no row names are left out; without any row nothing is known. */
+/** Converts rows to series over common times. Series without rows are left out. */
 export function plotPoints(panel: PlotPanel, times: readonly number[], rows: readonly PlotRow[]): PlotAnswer {
   if (rows.length === 0) return { times, series: [] };
   const indexes = new Map(times.map((at, index) => [at, index]));

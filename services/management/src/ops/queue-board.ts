@@ -6,21 +6,21 @@ import { DEAD_LETTER_QUEUE, QUEUE_KINDS, QUEUE_PREFIX, WEBHOOK_QUEUE } from '@wa
 import { Queue } from 'bullmq';
 import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
-import { jobSummary, withoutMessages } from './job-summary.js';
+import { jobSummary, removeErrorMessages } from './job-summary.js';
 
 export const QUEUE_BOARD_PATH = '/ops/queues';
 
-/** The page of the package has a few styles inline, and asks another site for its fonts, which it does without. */
+/** The page of the package has inline styles, and loads fonts from another site, which this policy blocks. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'none'";
 const LINK = /<link[^<>]*>/g;
-const withoutLinksElsewhere = (html: string) => html.replace(LINK, (link) => (/href="https?:/.test(link) ? '' : link));
+const removeExternalLinks = (html: string) => html.replace(LINK, (link) => (/href="https?:/.test(link) ? '' : link));
 
 const QUEUES = [...QUEUE_KINDS, WEBHOOK_QUEUE, DEAD_LETTER_QUEUE];
 
 /**
- * The queues of BullMQ as pages, to look at only: there is no command that could lose or repeat an event, and no content of a
- * job. Register it behind the admin key.
+ * Read-only pages of the BullMQ queues: without commands that could lose or repeat an event, and without the content of jobs. Register
+ * it behind the admin key.
  */
 export async function queueBoard(scope: FastifyInstance, { redis }: { readonly redis: Redis }): Promise<void> {
   const names = new Set(QUEUES);
@@ -28,7 +28,7 @@ export async function queueBoard(scope: FastifyInstance, { redis }: { readonly r
     (name) =>
       new Queue(name, { connection: redis, prefix: QUEUE_PREFIX, skipMetasUpdate: true, skipVersionCheck: true }),
   );
-  // Requests while Redis is away answer with that error.
+  // Requests report the errors themselves.
   for (const queue of queues) queue.on('error', () => undefined);
   scope.addHook('onClose', async () => {
     await Promise.all(queues.map((queue) => queue.close()));
@@ -39,7 +39,7 @@ export async function queueBoard(scope: FastifyInstance, { redis }: { readonly r
       throw new ApiError('forbidden', 'Queues cannot be changed here.');
     }
   });
-  scope.addHook('preSerialization', async (_request, _reply, payload) => withoutMessages(payload));
+  scope.addHook('preSerialization', async (_request, _reply, payload) => removeErrorMessages(payload));
   scope.addHook('onSend', async (_request, reply, payload) => {
     reply.headers({
       'cache-control': 'no-store',
@@ -48,7 +48,7 @@ export async function queueBoard(scope: FastifyInstance, { redis }: { readonly r
     });
     if (!String(reply.getHeader('content-type')).startsWith('text/html')) return payload;
     reply.header('content-security-policy', POLICY);
-    return typeof payload === 'string' ? withoutLinksElsewhere(payload) : payload;
+    return typeof payload === 'string' ? removeExternalLinks(payload) : payload;
   });
 
   const server = new FastifyAdapter();
@@ -64,7 +64,7 @@ export async function queueBoard(scope: FastifyInstance, { redis }: { readonly r
   });
   const plugin = server.registerPlugin();
   await scope.register(
-    // Its own handler would make a 500 of every error, a missing key included: ours answers as everywhere.
+    // The package's error handler would turn every error into a 500, even a missing admin key; ours stays in place.
     (board, options, done) => plugin(Object.create(board, { setErrorHandler: { value: () => board } }), options, done),
     { prefix: QUEUE_BOARD_PATH },
   );

@@ -1,4 +1,4 @@
-/** A stretch of time up to now that the page shows. */
+/** A time range up to now that the page can show. */
 export interface OpsRange {
   readonly id: '1h' | '6h' | '24h' | '7d';
   readonly label: string;
@@ -14,12 +14,12 @@ export const OPS_RANGES: readonly [OpsRange, ...OpsRange[]] = [
   { id: '7d', label: '7 days', seconds: 604_800, step: 3600 },
 ];
 
-/** Services hand their numbers over a few seconds late: a point younger than this is not complete. */
-const LATE_SECONDS = 6;
+/** Services report their numbers with a delay of a few seconds: more recent points are incomplete. */
+const INCOMPLETE_SECONDS = 6;
 
-/** The points of a plot: beginnings of complete steps, in seconds since 1970, ascending. */
+/** The points of a plot: starts of complete steps, in Unix seconds, ascending. */
 export function pointsOf({ seconds, step }: Pick<OpsRange, 'seconds' | 'step'>, nowMs: number): number[] {
-  const end = Math.floor((nowMs / 1000 - LATE_SECONDS) / step) * step;
+  const end = Math.floor((nowMs / 1000 - INCOMPLETE_SECONDS) / step) * step;
   const count = Math.floor(seconds / step);
   return Array.from({ length: count }, (_, index) => end - (count - index) * step);
 }

@@ -1,17 +1,17 @@
 import { type OpsPanel, stepOf, within } from './panels.js';
 
-/** Upper ends of the places of `ops_requests.duration_ms`; the last has none. */
+/** Upper bounds of the buckets in `ops_requests.duration_ms`; the last bucket is unbounded. */
 const BUCKET_ENDS = '[1., 2., 5., 10., 25., 50., 100., 250., 500., 1000., 2500., 5000., 10000., 10000.]';
 const quantileOf = (share: number) =>
   `arrayElement(${BUCKET_ENDS}, arrayFirstIndex(c -> c >= ${share} * sum(requests), arrayCumSum(sumForEach(duration_ms))))`;
 
-/** What the services answered, and the memory that they answer from. */
+/** Panels about requests and the memory of Redis. */
 export const REQUEST_PANELS: readonly OpsPanel[] = [
   {
     kind: 'plot',
     id: 'requests',
     title: 'Requests',
-    about: 'Answers per minute by class of status.',
+    about: 'Responses per minute by status class.',
     empty: 'No requests were answered in this range.',
     unit: 'per-minute',
     counted: 'per minute',
@@ -30,8 +30,8 @@ export const REQUEST_PANELS: readonly OpsPanel[] = [
   {
     kind: 'plot',
     id: 'durations',
-    title: 'Answer time',
-    about: 'How long requests took over all routes: half of them, and nineteen of twenty.',
+    title: 'Response time',
+    about: 'Response time over all routes (median, p95).',
     empty: 'No requests were answered in this range.',
     unit: 'milliseconds',
     series: [
@@ -48,8 +48,8 @@ export const REQUEST_PANELS: readonly OpsPanel[] = [
   {
     kind: 'plot',
     id: 'limited',
-    title: 'Limited requests',
-    about: 'Requests per minute that were over a rate limit, by plan.',
+    title: 'Rate-limited requests',
+    about: 'Requests per minute that exceeded a rate limit, by plan.',
     empty: 'No requests were answered in this range.',
     unit: 'per-minute',
     counted: 'per minute',
@@ -70,7 +70,8 @@ export const REQUEST_PANELS: readonly OpsPanel[] = [
     kind: 'plot',
     id: 'redis-memory',
     title: 'Redis memory',
-    about: 'Memory in use against its limit; at 70 % of it /track is shed, at 85 % clicks are spooled.',
+    about:
+      'Memory in use and its limit. Above 70 % conversions on /track are rejected with 429, above 85 % clicks are spooled to disk.',
     empty: 'The memory of Redis has not been measured in this range.',
     unit: 'bytes',
     series: [

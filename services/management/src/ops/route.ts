@@ -14,18 +14,18 @@ import { queueBoard } from './queue-board.js';
 import { OPS_RANGES, type OpsRange } from './range.js';
 
 export interface OpsDeps {
-  /** Undefined = nobody may see the page. */
+  /** Undefined = the page is closed to everyone. */
   readonly adminKey: string | undefined;
   readonly rateLimiter: Pick<RateLimiter, 'take'>;
   readonly clickhouse: Pick<ClickHouseClient, 'rows'>;
-  /** Of the queue. */
+  /** Connection for the queues. */
   readonly redis: Redis;
-  /** What runs, known whatever is away. */
+  /** State of the components, available even when stores are down. */
   readonly componentStatus: () => readonly ComponentStatus[];
   readonly now: () => number;
 }
 
-/** Nothing from elsewhere, nothing inline: uPlot sets its styles through the object model, which policies allow. */
+/** Forbids external and inline resources; uPlot sets styles through the DOM, which the policy allows. */
 const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy':
@@ -42,7 +42,7 @@ function rangeOf(query: unknown): OpsRange {
   return OPS_RANGES.find(({ id }) => id === range) ?? OPS_RANGES[0];
 }
 
-/** `GET /ops`, the operators' page, with its data, its files and the page of the queues, behind the admin key. */
+/** `GET /ops`, the operations page, with its data, its assets and the queue pages, behind the admin key. */
 export async function opsRoutes(app: App, deps: OpsDeps): Promise<void> {
   const { componentStatus, now } = deps;
   const panels = createPanelReader({ clickhouse: deps.clickhouse, logger: app.log, now });

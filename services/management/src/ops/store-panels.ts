@@ -1,6 +1,6 @@
 import { type OpsPanel, within } from './panels.js';
 
-/** Tables: queries, workspaces, and what ClickHouse holds. */
+/** Panels about queries, workspaces and storage. */
 export const STORE_PANELS: readonly OpsPanel[] = [
   {
     kind: 'table',
@@ -25,7 +25,7 @@ export const STORE_PANELS: readonly OpsPanel[] = [
     kind: 'table',
     id: 'workspaces',
     title: 'Top workspaces',
-    about: 'Workspaces by the events stored for them.',
+    about: 'Workspaces with the most events stored in the range.',
     empty: 'No workspace has events in this range.',
     columns: [
       { title: 'Workspace', cell: 'text' },
@@ -48,14 +48,14 @@ export const STORE_PANELS: readonly OpsPanel[] = [
     kind: 'table',
     id: 'tables',
     title: 'Tables',
-    about: 'The largest tables now, and what they gained in the range.',
+    about: 'The largest tables now, and their growth in the range.',
     empty: 'There are no rows in any table.',
     columns: [
       { title: 'Table', cell: 'text' },
       { title: 'Rows', cell: 'count' },
       { title: 'Parts', cell: 'count' },
       { title: 'On disk', cell: 'bytes' },
-      { title: 'Gained', cell: 'bytes' },
+      { title: 'Growth', cell: 'bytes' },
     ],
     sql: `SELECT table, rows, parts, bytes, greatest(toInt64(bytes) - toInt64(bytes_before), 0) AS gained
       FROM (SELECT table, rows, parts, bytes FROM ops_parts WHERE database = currentDatabase()) AS present
@@ -69,7 +69,7 @@ export const STORE_PANELS: readonly OpsPanel[] = [
     id: 'disks',
     title: 'Disks',
     about: 'Disks of the ClickHouse servers.',
-    empty: 'No disk is known.',
+    empty: 'ClickHouse reports no disks.',
     columns: [
       { title: 'Server', cell: 'text' },
       { title: 'Disk', cell: 'text' },

@@ -2,12 +2,12 @@ import { type Html, html } from '@waymark/http-kit';
 import { amountText } from '@waymark/ops-page';
 import type { CellKind, TablePanel } from './panels.js';
 
-/** Values as ClickHouse gives them: 64-bit integers are text. */
+/** A row from ClickHouse, with 64-bit integers as numbers or text. */
 export type TableRow = readonly (string | number | null)[];
 
 const BAR_WIDTH_PX = 72;
 
-/** The bar says in colour and length what the number beside it says. */
+/** A bar with the percentage beside it. */
 function barCell(share: number): Html {
   const width = Math.round(Math.min(1, Math.max(0, share)) * BAR_WIDTH_PX);
   return html`<td class="number"><svg class="bar" width="${BAR_WIDTH_PX}" height="8" aria-hidden="true"><rect width="${BAR_WIDTH_PX}" height="8" rx="2"/><rect class="filled" width="${width}" height="8" rx="2"/></svg> <span class="percent">${Math.round(share * 100)} %</span></td>`;

@@ -7,13 +7,13 @@ const KINDS = [
 ] as const;
 const QUEUES = [...KINDS, { name: 'customers', tone: 'fourth' }, { name: 'webhooks', tone: 'fifth' }] as const;
 
-/** What is on its way from an answered request to the tables. */
+/** Panels about events between their request and ClickHouse. */
 export const WRITE_PATH_PANELS: readonly OpsPanel[] = [
   {
     kind: 'plot',
     id: 'events',
     title: 'Events stored',
-    about: 'Events that became visible, per minute, by kind.',
+    about: 'Events stored and visible to queries, per minute, by kind.',
     empty: 'No events were stored in this range.',
     unit: 'per-minute',
     counted: 'per minute',
@@ -26,8 +26,8 @@ export const WRITE_PATH_PANELS: readonly OpsPanel[] = [
   {
     kind: 'plot',
     id: 'lag',
-    title: 'Lag to visible',
-    about: 'Time from an event to its being listed by /events.',
+    title: 'Ingestion lag',
+    about: 'Time from an event until /events lists it.',
     empty: 'No events were stored in this range.',
     unit: 'milliseconds',
     series: [
@@ -48,7 +48,7 @@ export const WRITE_PATH_PANELS: readonly OpsPanel[] = [
     kind: 'plot',
     id: 'queue',
     title: 'Queue depth',
-    about: 'Jobs that the writer has to store, and deliveries to webhooks.',
+    about: 'Jobs waiting to be stored, and pending webhook deliveries.',
     empty: 'The queues have not been measured in this range.',
     unit: 'count',
     counted: 'jobs',
@@ -64,8 +64,8 @@ export const WRITE_PATH_PANELS: readonly OpsPanel[] = [
   {
     kind: 'plot',
     id: 'age',
-    title: 'Oldest in the queue',
-    about: 'How long the oldest waiting job has waited.',
+    title: 'Oldest queued job',
+    about: 'Waiting time of the oldest job.',
     empty: 'The queues have not been measured in this range.',
     unit: 'milliseconds',
     series: QUEUES,
@@ -78,7 +78,7 @@ export const WRITE_PATH_PANELS: readonly OpsPanel[] = [
     kind: 'plot',
     id: 'batches',
     title: 'Batch size',
-    about: 'Rows that the writer inserted at a time.',
+    about: 'Rows per insert of the writer.',
     empty: 'The writer inserted nothing in this range.',
     unit: 'count',
     counted: 'rows',
@@ -96,7 +96,7 @@ export const WRITE_PATH_PANELS: readonly OpsPanel[] = [
     kind: 'plot',
     id: 'inserts',
     title: 'Insert time',
-    about: 'From the first attempt to the last answer of ClickHouse.',
+    about: 'Time from the first attempt until ClickHouse acknowledged the insert.',
     empty: 'The writer inserted nothing in this range.',
     unit: 'milliseconds',
     series: [
@@ -114,7 +114,7 @@ export const WRITE_PATH_PANELS: readonly OpsPanel[] = [
     kind: 'plot',
     id: 'dead-letters',
     title: 'Dead letters',
-    about: 'Rows that ClickHouse refused and that wait for npx waymark dead-letters.',
+    about: 'Rows rejected by ClickHouse. See npx waymark dead-letters.',
     empty: 'Dead letters have not been counted in this range.',
     unit: 'count',
     counted: 'rows',
@@ -128,7 +128,7 @@ export const WRITE_PATH_PANELS: readonly OpsPanel[] = [
     kind: 'plot',
     id: 'deliveries',
     title: 'Webhook deliveries',
-    about: 'Attempts per minute: delivered, or answered otherwise or not at all.',
+    about: 'Delivery attempts per minute, by outcome.',
     empty: 'Nothing was delivered to webhooks in this range.',
     unit: 'per-minute',
     counted: 'per minute',

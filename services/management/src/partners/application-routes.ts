@@ -7,7 +7,7 @@ import {
 } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
-import type { LinkParts } from '../links/link-parts.js';
+import type { LinkDeps } from '../links/link-deps.js';
 import { partnerCaller } from './partner-caller.js';
 import { applicationObject, approveApplication, rejectApplication } from './partner-status.js';
 import { countriesOf, PARTNER_ACCESS } from './route.js';
@@ -15,7 +15,7 @@ import { countriesOf, PARTNER_ACCESS } from './route.js';
 const tags = ['Partners'];
 
 /** `GET /partners/applications`, `POST /partners/applications/approve|reject`. */
-export async function applicationRoutes(app: App, parts: LinkParts): Promise<void> {
+export async function applicationRoutes(app: App, parts: LinkDeps): Promise<void> {
   const { catalog } = parts;
   const mayWrite = app.authenticate({ ...PARTNER_ACCESS, permission: 'conversions.write' });
   const response = { 200: partnerIdAnswerSchema };

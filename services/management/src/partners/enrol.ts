@@ -9,10 +9,10 @@ import {
   ROOT_KEY,
   trimCharacter,
 } from '@waymark/contract';
-import { contextOf } from '../links/create/create-link.js';
+import { linkContext } from '../links/create/create-link.js';
 import { completeLink, draftLink } from '../links/create/draft-link.js';
-import { checkUsage } from '../links/create/usage.js';
-import type { LinkParts } from '../links/link-parts.js';
+import { checkLinkQuota } from '../links/create/link-quota.js';
+import type { LinkDeps } from '../links/link-deps.js';
 import { type PartnerCaller, partnersScope } from './partner-caller.js';
 import {
   assertExternalIdFree,
@@ -20,34 +20,34 @@ import {
   firstKey,
   lacksFirstLink,
   linkBody,
-  placeInProps,
+  requestField,
   suffixedKey,
 } from './partner-links.js';
 import { type PartnersScope, partnerObjects } from './partner-object.js';
 
-const ENROL_TRIES = 3;
+const ENROL_ATTEMPTS = 3;
 
-/** The one partner object of a record. */
-async function partnerIn({ catalog }: LinkParts, scope: PartnersScope, record: PartnerRecord): Promise<Partner> {
+/** The partner object of a record. */
+async function partnerObjectIn({ catalog }: LinkDeps, scope: PartnersScope, record: PartnerRecord): Promise<Partner> {
   const [partner] = await partnerObjects(catalog, scope, [record]);
-  if (partner === undefined) throw new TypeError('an object a record');
+  if (partner === undefined) throw new TypeError('no partner object for the record');
   return partner;
 }
 
-/** Tells webhooks of a new partner: all of it, whoever enrolled it. */
-export async function tellEnrolled(parts: LinkParts, caller: PartnerCaller, record: PartnerRecord): Promise<void> {
+/** Queues the webhook event for a new partner, including links in folders that are hidden from the caller. */
+export async function notifyEnrolled(parts: LinkDeps, caller: PartnerCaller, record: PartnerRecord): Promise<void> {
   const scope = { workspaceId: caller.workspace.id, programId: caller.program.id, hidesFolders: false };
-  await parts.notifier.partnerEnrolled(caller.workspace.id, await partnerIn(parts, scope, record));
+  await parts.notifier.partnerEnrolled(caller.workspace.id, await partnerObjectIn(parts, scope, record));
 }
 
-/** The partner object of a record as the caller may see it. */
-export async function onePartner(parts: LinkParts, caller: PartnerCaller, record: PartnerRecord): Promise<Partner> {
-  return partnerIn(parts, await partnersScope(parts, caller), record);
+/** The partner object of a record, without what is hidden from the caller. */
+export async function visiblePartner(parts: LinkDeps, caller: PartnerCaller, record: PartnerRecord): Promise<Partner> {
+  return partnerObjectIn(parts, await partnersScope(parts, caller), record);
 }
 
-/** The partner with the tenantId asked for, its links as well. @throws ApiError conflict when another has it */
+/** Sets the tenantId of the partner and its links. @throws ApiError conflict when another partner has it */
 async function withTenant(
-  { catalog }: LinkParts,
+  { catalog }: LinkDeps,
   partner: PartnerRecord,
   tenantId: string | undefined,
 ): Promise<PartnerRecord> {
@@ -57,7 +57,7 @@ async function withTenant(
   return updated;
 }
 
-/** What identifies a partner; the email in any case. */
+/** What identifies a partner. The email is always present. */
 interface Identity {
   readonly email: string;
   readonly tenantId: string | undefined;
@@ -68,9 +68,9 @@ const identityOf = ({ email, tenantId }: CreatePartnerBody): Identity => ({
   tenantId: tenantId || undefined,
 });
 
-/** Somebody who is enrolled already, by email or by tenantId; undefined when there is none. */
+/** An existing partner with that email or tenantId; undefined when there is none. */
 async function findEnrolled(
-  { catalog: { partners } }: LinkParts,
+  { catalog: { partners } }: LinkDeps,
   workspaceId: string,
   { email, tenantId }: Identity,
 ): Promise<PartnerRecord | undefined> {
@@ -78,7 +78,7 @@ async function findEnrolled(
   return byEmail ?? (tenantId === undefined ? undefined : partners.findByTenantId(workspaceId, tenantId));
 }
 
-/** The key of a partner's link is never that of a domain itself. @throws ApiError 422 or 403 */
+/** Validates a username, which becomes the key of a link and must not be the root key. @throws ApiError 422 or 403 */
 function checkUsername(username: string): void {
   checkKey(username, 'username');
   if (normaliseKey(username) !== ROOT_KEY) return;
@@ -86,12 +86,12 @@ function checkUsername(username: string): void {
 }
 
 /**
- * The first link that an enrolment is to make, checked before the partner exists; undefined when it makes none.
+ * The body of the first link of a new partner, validated before the partner is created; undefined when no link is needed.
  *
  * @throws ApiError 400, 403, 404, 409 or 422
  */
-async function wantedLink(
-  parts: LinkParts,
+async function firstLinkBody(
+  parts: LinkDeps,
   caller: PartnerCaller,
   { username, linkProps, ...body }: CreatePartnerBody,
 ): Promise<CreateLinkBody | undefined> {
@@ -99,14 +99,14 @@ async function wantedLink(
   const enrolled = await findEnrolled(parts, caller.workspace.id, identity);
   if (enrolled !== undefined && !(await lacksFirstLink(parts.catalog, enrolled))) return undefined;
   const link = await linkBody(parts, caller, { props: linkProps });
-  await checkUsage(parts, caller.workspace);
+  await checkLinkQuota(parts, caller.workspace);
   if (username) checkUsername(username);
   const key = firstKey(enrolled ?? newPartner(caller, { username, ...body }, identity), link.prefix);
-  // A key that cannot be had gets a suffix.
+  // A key that is taken will get a suffix, so validate it with one.
   const keyed = key === undefined ? link : { ...link, key: suffixedKey(key) };
-  // What is derived from a name is a key: only the prefix can make it none.
-  return mapErrorFields(placeInProps(linkProps, 'linkProps.prefix'), async () => {
-    const context = await contextOf(parts, caller, [link]);
+  // Keys derived from a name are valid, so only the prefix can make the key invalid.
+  return mapErrorFields(requestField(linkProps, 'linkProps.prefix'), async () => {
+    const context = await linkContext(parts, caller, [link]);
     completeLink(context, keyed, draftLink(context, keyed));
     await assertExternalIdFree(parts, caller, link);
     return link;
@@ -134,8 +134,8 @@ interface Enrolment {
   readonly isNew: boolean;
 }
 
-/** Of many enrolments of one email or tenantId at once a single one creates; the others find it. */
-async function enrolOnce(parts: LinkParts, caller: PartnerCaller, body: CreatePartnerBody): Promise<Enrolment> {
+/** Of concurrent enrolments with the same email or tenantId only one creates the partner; the others find it. */
+async function enrolOnce(parts: LinkDeps, caller: PartnerCaller, body: CreatePartnerBody): Promise<Enrolment> {
   const { workspace } = caller;
   const identity = identityOf(body);
   const { partners: countMax } = workspaceLimits(workspace).quotas;
@@ -146,18 +146,18 @@ async function enrolOnce(parts: LinkParts, caller: PartnerCaller, body: CreatePa
       const wanted = newPartner(caller, body, identity);
       return { partner: await parts.catalog.partners.create(workspace.id, wanted, countMax), isNew: true };
     } catch (err) {
-      if (!(err instanceof ApiError && err.code === 'conflict') || tries === ENROL_TRIES) throw err;
+      if (!(err instanceof ApiError && err.code === 'conflict') || tries === ENROL_ATTEMPTS) throw err;
     }
   }
 }
 
-/** `POST /partners`: enrols somebody, or answers the enrolment that there is. @throws ApiError 400, 403, 404, 409 or 422 */
-export async function enrolPartner(parts: LinkParts, caller: PartnerCaller, body: CreatePartnerBody): Promise<Partner> {
+/** `POST /partners`: enrols a partner, or returns the existing one. @throws ApiError 400, 403, 404, 409 or 422 */
+export async function enrolPartner(parts: LinkDeps, caller: PartnerCaller, body: CreatePartnerBody): Promise<Partner> {
   const { catalog } = parts;
   if (body.groupId) await catalog.groups.require(caller.workspace.id, body.groupId);
-  const link = await wantedLink(parts, caller, body);
+  const link = await firstLinkBody(parts, caller, body);
   const { partner, isNew } = await enrolOnce(parts, caller, body);
   if (link !== undefined) await ensureFirstLink(parts, caller, partner, link);
-  if (isNew) await tellEnrolled(parts, caller, partner);
-  return onePartner(parts, caller, partner);
+  if (isNew) await notifyEnrolled(parts, caller, partner);
+  return visiblePartner(parts, caller, partner);
 }

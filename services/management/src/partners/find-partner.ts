@@ -1,7 +1,7 @@
 import type { Catalog, PartnerRecord } from '@waymark/catalog';
 import { ApiError, EXTERNAL_ID_PREFIX, fieldError } from '@waymark/contract';
 
-/** How a request names a partner; `partnerId` wins. */
+/** How a request selects a partner; `partnerId` takes precedence. */
 export interface PartnerReference {
   readonly partnerId?: string | null | undefined;
   readonly tenantId?: string | null | undefined;
@@ -18,7 +18,7 @@ export async function findPartner(
   return findByTenant(catalog, workspaceId, tenantId);
 }
 
-/** By `pn_…` id or, with `ext_` in front, by tenantId. @throws ApiError not_found */
+/** Finds a partner by `pn_…` id or, with the prefix `ext_`, by tenantId. @throws ApiError not_found */
 export function findPartnerAt(catalog: Catalog, workspaceId: string, reference: string): Promise<PartnerRecord> {
   if (!reference.startsWith(EXTERNAL_ID_PREFIX)) return catalog.partners.require(workspaceId, reference);
   return findByTenant(catalog, workspaceId, reference.slice(EXTERNAL_ID_PREFIX.length));

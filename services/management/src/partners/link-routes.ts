@@ -8,7 +8,7 @@ import {
 } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
-import type { LinkParts } from '../links/link-parts.js';
+import type { LinkDeps } from '../links/link-deps.js';
 import { findPartner } from './find-partner.js';
 import { partnerCaller } from './partner-caller.js';
 import { createPartnerLink, upsertPartnerLink } from './partner-links.js';
@@ -19,7 +19,7 @@ const tags = ['Partners'];
 const LINKS_MAX = 1000;
 
 /** `GET|POST /partners/links`, `PUT /partners/links/upsert`. */
-export async function partnerLinkRoutes(app: App, parts: LinkParts): Promise<void> {
+export async function partnerLinkRoutes(app: App, parts: LinkDeps): Promise<void> {
   const { catalog } = parts;
   const mayWrite = app.authenticate({ ...PARTNER_ACCESS, permission: 'conversions.write' });
 

@@ -1,19 +1,19 @@
 import { linkSight, type ProgramRecord } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
-import type { LinkCaller, LinkParts } from '../links/link-parts.js';
+import type { LinkCaller, LinkDeps } from '../links/link-deps.js';
 import type { PartnersScope } from './partner-object.js';
 
-/** Whose request it is, and the program it is about. */
+/** The workspace and API key of a request, and the workspace's program. */
 export interface PartnerCaller extends LinkCaller {
   readonly program: ProgramRecord;
 }
 
 /**
- * The caller with the program of its workspace; a workspace of before there were programs gets one.
+ * The caller with the program of its workspace. A workspace that is older than programs gets one.
  *
  * @throws ApiError not_found
  */
-export async function partnerCaller({ catalog }: LinkParts, caller: LinkCaller): Promise<PartnerCaller> {
+export async function partnerCaller({ catalog }: LinkDeps, caller: LinkCaller): Promise<PartnerCaller> {
   const { apiKey } = caller;
   const isOlder = caller.workspace.defaultProgramId === null;
   const workspace = isOlder ? await catalog.workspaces.withProgram(caller.workspace.id) : caller.workspace;
@@ -22,9 +22,9 @@ export async function partnerCaller({ catalog }: LinkParts, caller: LinkCaller):
   return { workspace, apiKey, program };
 }
 
-/** Whose partners the caller sees, and how much of them. */
+/** The partners that the caller may see, and whether links in hidden folders are left out. */
 export async function partnersScope(
-  { catalog }: LinkParts,
+  { catalog }: LinkDeps,
   { workspace, apiKey, program }: PartnerCaller,
 ): Promise<PartnersScope> {
   const hidesFolders = await catalog.hiddenFolders.anyFor(workspace.id, linkSight(apiKey));

@@ -10,19 +10,19 @@ import {
   parseUrl,
   randomUInt32,
 } from '@waymark/contract';
-import { updateFound } from '../links/change/update-link.js';
+import { updateFoundLink } from '../links/change/update-link.js';
 import { createLink } from '../links/create/create-link.js';
-import type { LinkParts } from '../links/link-parts.js';
+import type { LinkDeps } from '../links/link-deps.js';
 import { findPartner } from './find-partner.js';
 import type { PartnerCaller } from './partner-caller.js';
 
-const KEY_TRIES = 8;
+const KEY_ATTEMPTS = 8;
 const SUFFIX_CHARS = 4;
-/** Compatibility characters come to several letters each. */
+/** Limit after normalisation, which can expand one character to several. */
 const DERIVED_KEY_CHARS_MAX = 100;
 
-/** Domain and destination of links that name none. */
-async function defaultsOf({ catalog, defaultDomain }: LinkParts, { workspace, program }: PartnerCaller) {
+/** Default domain and destination of partner links. */
+async function defaultsOf({ catalog, defaultDomain }: LinkDeps, { workspace, program }: PartnerCaller) {
   const own = program.domainId === null ? undefined : await catalog.domains.get(workspace.id, program.domainId);
   const domain = (own ?? (await catalog.domains.primary(workspace.id)))?.slug ?? defaultDomain;
   return { domain, url: program.url ?? (domain === undefined ? undefined : `https://${domain}`) };
@@ -30,7 +30,7 @@ async function defaultsOf({ catalog, defaultDomain }: LinkParts, { workspace, pr
 
 const bareHost = (url: string) => parseUrl(url)?.hostname.replace(/^www\./, '') ?? '';
 
-/** Partners send visitors to the program's site, when it says which that is. @throws ApiError bad_request, 422 */
+/** Validates a destination, which must be on the program's site if it has one. @throws ApiError bad_request, 422 */
 function destinationOf({ program }: PartnerCaller, given: string): string {
   const url = normaliseUrl(given);
   if (url === undefined) throw fieldError('invalid_format', 'url', 'must be a URL');
@@ -41,11 +41,11 @@ function destinationOf({ program }: PartnerCaller, given: string): string {
 }
 
 /**
- * Where the caller wrote what a link's field says.
+ * Maps a field of the link body to the field of the request that it came from.
  *
- * @param keyPlace where the key is wrong that stands behind the prefix of the props
+ * @param keyPlace the request field to report for an invalid key
  */
-export function placeInProps(props: PartnerLinkProps | null | undefined, keyPlace = 'key'): (field: string) => string {
+export function requestField(props: PartnerLinkProps | null | undefined, keyPlace = 'key'): (field: string) => string {
   const given = new Set(Object.keys(props ?? {}));
   return (field) => {
     if (field === 'key') return keyPlace;
@@ -54,7 +54,7 @@ export function placeInProps(props: PartnerLinkProps | null | undefined, keyPlac
   };
 }
 
-/** What makes a link a partner's. */
+/** The fields that assign a link to a partner. */
 const ownership = (partner: PartnerRecord, { program }: PartnerCaller) => ({
   partnerId: partner.id,
   programId: partner.programId ?? program.id,
@@ -62,9 +62,9 @@ const ownership = (partner: PartnerRecord, { program }: PartnerCaller) => ({
   trackConversion: true,
 });
 
-/** The body of a partner's link. @throws ApiError bad_request without a destination or with one of another site */
+/** The body of a partner link. @throws ApiError bad_request without a destination, or with one on another site */
 export async function linkBody(
-  parts: LinkParts,
+  parts: LinkDeps,
   caller: PartnerCaller,
   given: { readonly url?: string | null | undefined; readonly props: PartnerLinkProps | null | undefined },
 ): Promise<CreateLinkBody> {
@@ -75,7 +75,7 @@ export async function linkBody(
   return { ...given.props, domain, url: destinationOf(caller, wanted), programId, trackConversion: true };
 }
 
-/** Letters and digits of any script that keys may have, the rest as single hyphens between them. */
+/** Derives a key from a text: letters and digits of any script, with everything else replaced by single hyphens. */
 function keyOf(text: string): string {
   const words = text
     .normalize('NFKD')
@@ -86,7 +86,7 @@ function keyOf(text: string): string {
   return (words ?? []).join('-').slice(0, DERIVED_KEY_CHARS_MAX);
 }
 
-/** The key of a partner's first link, behind the prefix of its props; undefined = a random one. */
+/** The key of a partner's first link, including the prefix; undefined = a random one. */
 export function firstKey(
   { username, name, email }: Pick<PartnerRecord, 'username' | 'name' | 'email'>,
   prefix: string | null | undefined,
@@ -96,24 +96,24 @@ export function firstKey(
   return key ? prefixedKey(prefix, key) : undefined;
 }
 
-/** The key of a link whose wished one is taken. */
+/** The key with a random suffix, for when the key itself is taken. */
 export function suffixedKey(key: string): string {
   const suffix = (randomUInt32() % 36 ** SUFFIX_CHARS).toString(36).padStart(SUFFIX_CHARS, '0');
   return `${key}-${suffix}`;
 }
 
-/** @throws ApiError conflict when another link has the external id that the body wishes: no other key helps */
+/** @throws ApiError conflict when another link has the external id of the body, in which case another key would not help */
 export function assertExternalIdFree(
-  { catalog }: LinkParts,
+  { catalog }: LinkDeps,
   { workspace }: PartnerCaller,
   { domain, externalId }: CreateLinkBody,
 ): Promise<void> {
   return catalog.links.assertFree(workspace.id, { domain: domain ?? '', externalId: externalId ?? null });
 }
 
-/** The partner's link with the wished key or, if that is taken, with the key and a suffix. */
+/** Creates the partner's first link with the key or, if that is taken, with a suffix. */
 async function createFirstLink(
-  parts: LinkParts,
+  parts: LinkDeps,
   caller: PartnerCaller,
   body: CreateLinkBody,
   key: string | undefined,
@@ -124,13 +124,13 @@ async function createFirstLink(
       return;
     } catch (err) {
       const isTaken = err instanceof ApiError && err.code === 'conflict';
-      if (!isTaken || key === undefined || tries === KEY_TRIES) throw err;
+      if (!isTaken || key === undefined || tries === KEY_ATTEMPTS) throw err;
       await assertExternalIdFree(parts, caller, body);
     }
   }
 }
 
-/** Whether a partner has no link yet and is to have one. Its creation may have been killed right before it had. */
+/** Whether an approved partner has no link, because it is new or its creation was interrupted. */
 export async function lacksFirstLink(
   { partners }: Catalog,
   { workspaceId, id, status }: PartnerRecord,
@@ -138,16 +138,16 @@ export async function lacksFirstLink(
   return status === 'approved' && (await partners.links(workspaceId, id, 1)).length === 0;
 }
 
-/** Makes sure that an enrolled partner has a link. */
+/** Creates the first link of an enrolled partner unless it has one. */
 export async function ensureFirstLink(
-  parts: LinkParts,
+  parts: LinkDeps,
   caller: PartnerCaller,
   partner: PartnerRecord,
   body: CreateLinkBody,
 ): Promise<void> {
   const { catalog } = parts;
   const { workspaceId, id } = partner;
-  // Of many enrolments at once a single one makes it.
+  // The lock lets only one of concurrent enrolments create the link.
   await catalog.links.whileUrlsHeld(workspaceId, [`first link of ${id}`], async () => {
     if (!(await lacksFirstLink(catalog, partner))) return;
     await createFirstLink(parts, caller, { ...body, ...ownership(partner, caller) }, firstKey(partner, body.prefix));
@@ -155,7 +155,7 @@ export async function ensureFirstLink(
 }
 
 async function bodyFor(
-  parts: LinkParts,
+  parts: LinkDeps,
   caller: PartnerCaller,
   partner: PartnerRecord,
   { url, key, comments, linkProps }: CreatePartnerLinkBody,
@@ -171,18 +171,18 @@ async function bodyFor(
 
 /** `POST /partners/links`. @throws ApiError 400, 403, 404, 409 or 422 */
 export async function createPartnerLink(
-  parts: LinkParts,
+  parts: LinkDeps,
   caller: PartnerCaller,
   body: CreatePartnerLinkBody,
 ): Promise<Link> {
   const partner = await findPartner(parts.catalog, caller.workspace.id, body);
   const wanted = await bodyFor(parts, caller, partner, body);
-  return mapErrorFields(placeInProps(body.linkProps), () => createLink(parts, caller, wanted));
+  return mapErrorFields(requestField(body.linkProps), () => createLink(parts, caller, wanted));
 }
 
-/** `PUT /partners/links/upsert`: changes the partner's link with that very destination, or creates one. */
+/** `PUT /partners/links/upsert`: updates the partner's link with exactly that destination, or creates one. */
 export async function upsertPartnerLink(
-  parts: LinkParts,
+  parts: LinkDeps,
   caller: PartnerCaller,
   body: CreatePartnerLinkBody & { readonly url: string },
 ): Promise<Link> {
@@ -192,9 +192,9 @@ export async function upsertPartnerLink(
   const wanted = await bodyFor(parts, caller, partner, body);
   const upsert = async () => {
     const found = await catalog.partners.linkByUrl(workspaceId, partner.id, wanted.url, linkSight(caller.apiKey));
-    return found === undefined ? createLink(parts, caller, wanted) : updateFound(parts, caller, found, wanted);
+    return found === undefined ? createLink(parts, caller, wanted) : updateFoundLink(parts, caller, found, wanted);
   };
-  return mapErrorFields(placeInProps(body.linkProps), () =>
+  return mapErrorFields(requestField(body.linkProps), () =>
     catalog.links.whileUrlsHeld(workspaceId, [`${partner.id} ${wanted.url}`], upsert),
   );
 }

@@ -10,7 +10,7 @@ import {
 } from '@waymark/catalog';
 import { BAN_REASONS, type Partner, type PartnerLink } from '@waymark/contract';
 
-/** Links that a partner object shows. */
+/** Most links in a partner object. */
 const LINKS_SHOWN = 100;
 
 function linkObject(link: LinkRecord, counters: LinkCounters = NO_LINK_COUNTERS): PartnerLink {
@@ -19,7 +19,7 @@ function linkObject(link: LinkRecord, counters: LinkCounters = NO_LINK_COUNTERS)
   return { id, domain, key, shortLink: shortLinkOf(domain, key), url, clicks, leads, conversions, sales, saleAmount };
 }
 
-/** Links as `/partners` shows them. */
+/** Links in the format of `/partners`. */
 export async function partnerLinks(
   catalog: Catalog,
   workspaceId: string,
@@ -32,7 +32,7 @@ export async function partnerLinks(
 
 const ratio = (part: number, whole: number) => (whole === 0 ? 0 : part / whole);
 
-/** Nobody earns commissions here: all that sales bring in is the program's. */
+/** The totals of a partner object. Commissions do not exist, so all revenue goes to the program. */
 function totalsFields({ clicks, leads, conversions, sales, saleAmount }: PartnerTotals) {
   return {
     totalClicks: clicks,
@@ -88,7 +88,7 @@ function partnerObject(record: PartnerRecord, { programId, links, totals, tags }
   };
 }
 
-/** Whose partners they are, and whether some of their links, and what these came to, are left out. */
+/** The workspace and program of the partners, and whether links in hidden folders and their totals are left out. */
 export interface PartnersScope {
   readonly workspaceId: string;
   readonly programId: string;

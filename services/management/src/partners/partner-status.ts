@@ -1,27 +1,27 @@
 import type { PartnerRecord } from '@waymark/catalog';
 import { ApiError, fieldError, type PartnerApplication, type RejectApplicationBody } from '@waymark/contract';
-import { contextOf } from '../links/create/create-link.js';
+import { linkContext } from '../links/create/create-link.js';
 import { completeLink, draftLink } from '../links/create/draft-link.js';
-import type { LinkParts } from '../links/link-parts.js';
-import { tellEnrolled } from './enrol.js';
+import type { LinkDeps } from '../links/link-deps.js';
+import { notifyEnrolled } from './enrol.js';
 import { findPartner, type PartnerReference } from './find-partner.js';
 import type { PartnerCaller } from './partner-caller.js';
 import { ensureFirstLink, linkBody } from './partner-links.js';
 
-const isoNow = ({ now }: LinkParts) => new Date(now()).toISOString();
+const isoNow = ({ now }: LinkDeps) => new Date(now()).toISOString();
 
 type Status = PartnerRecord['status'];
 
-/** @throws ApiError bad_request for a partner whose status does not lead to what is asked for */
+/** @throws ApiError bad_request when the partner's status does not allow the change */
 function checkStatus({ status }: PartnerRecord, from: readonly Status[], what: string): void {
   if (!from.includes(status)) throw new ApiError('bad_request', `A partner that is ${status} cannot be ${what}.`);
 }
 
-const BACK = { status: 'approved', bannedAt: null, bannedReason: null } as const;
+const APPROVED = { status: 'approved', bannedAt: null, bannedReason: null } as const;
 
-/** `POST /partners/ban`. Banning again completes a ban that was killed on the way. @throws ApiError 400 or 404 */
+/** `POST /partners/ban`. Banning again completes a ban that was interrupted. @throws ApiError 400 or 404 */
 export async function banPartner(
-  parts: LinkParts,
+  parts: LinkDeps,
   { workspace }: PartnerCaller,
   body: PartnerReference & { readonly reason: string },
 ): Promise<string> {
@@ -30,30 +30,30 @@ export async function banPartner(
   await partners.update(workspace.id, id, ({ status }) =>
     status === 'banned' ? {} : { status: 'banned', bannedAt: isoNow(parts), bannedReason: body.reason },
   );
-  // Its links are disabled from here on; written into them, they are where the partner cannot be read as well.
+  // The links count as disabled from here on. It is also written to the links, for reads that cannot load the partner.
   await partners.banToLinks(workspace.id, id);
   return id;
 }
 
 /** `POST /partners/unban`. @throws ApiError bad_request from another status, not_found */
 export async function unbanPartner(
-  { catalog }: LinkParts,
+  { catalog }: LinkDeps,
   { workspace }: PartnerCaller,
   reference: PartnerReference,
 ): Promise<string> {
   const { id } = await findPartner(catalog, workspace.id, reference);
   const unban = catalog.partners.update(workspace.id, id, (partner) => {
     checkStatus(partner, ['banned'], 'unbanned');
-    return BACK;
+    return APPROVED;
   });
-  // Also of a partner that is not banned any more: an earlier call may have been killed before its last link.
+  // Also when the partner is not banned any more, because an earlier call may have been interrupted before the last link.
   await unban.finally(() => catalog.partners.banToLinks(workspace.id, id));
   return id;
 }
 
-/** `POST /partners/deactivate`. Its links have expired from here on. @throws ApiError bad_request from another status, not_found */
+/** `POST /partners/deactivate`. From then on its links count as expired. @throws ApiError bad_request from another status, not_found */
 export async function deactivatePartner(
-  parts: LinkParts,
+  parts: LinkDeps,
   { workspace }: PartnerCaller,
   reference: PartnerReference,
 ): Promise<string> {
@@ -67,19 +67,19 @@ export async function deactivatePartner(
 
 /** `POST /partners/reactivate`. @throws ApiError bad_request from another status, not_found */
 export async function reactivatePartner(
-  { catalog }: LinkParts,
+  { catalog }: LinkDeps,
   { workspace }: PartnerCaller,
   reference: PartnerReference,
 ): Promise<string> {
   const { id } = await findPartner(catalog, workspace.id, reference);
   await catalog.partners.update(workspace.id, id, (partner) => {
     checkStatus(partner, ['deactivated'], 'reactivated');
-    return BACK;
+    return APPROVED;
   });
   return id;
 }
 
-/** An application as it is listed: the partner to be. */
+/** The application object of a pending partner. */
 export function applicationObject(record: PartnerRecord): PartnerApplication {
   const { id, name, companyName, email, image, description, country, groupId, status, createdAt } = record;
   const partner = { id, name, companyName, email, image, description, country, groupId, status };
@@ -90,9 +90,9 @@ function checkPending({ status }: PartnerRecord): void {
   if (status !== 'pending') throw new ApiError('bad_request', `The application is ${status}, not pending.`);
 }
 
-/** `POST /partners/applications/approve`: the applicant is a partner, with a first link. @throws ApiError 400 or 404 */
+/** `POST /partners/applications/approve`: makes the applicant a partner with a first link. @throws ApiError 400 or 404 */
 export async function approveApplication(
-  parts: LinkParts,
+  parts: LinkDeps,
   caller: PartnerCaller,
   body: { readonly partnerId: string; readonly groupId?: string | null | undefined },
 ): Promise<string> {
@@ -100,7 +100,7 @@ export async function approveApplication(
   const { workspace, program } = caller;
   if (body.groupId) await catalog.groups.require(workspace.id, body.groupId);
   const link = await linkBody(parts, caller, { props: undefined });
-  const context = await contextOf(parts, caller, [link]);
+  const context = await linkContext(parts, caller, [link]);
   completeLink(context, link, draftLink(context, link));
   const partner = await catalog.partners.update(workspace.id, body.partnerId, (record) => {
     checkPending(record);
@@ -108,13 +108,13 @@ export async function approveApplication(
     return { status: 'approved', groupId, programId: program.id, rejection: null };
   });
   await ensureFirstLink(parts, caller, partner, link);
-  await tellEnrolled(parts, caller, partner);
+  await notifyEnrolled(parts, caller, partner);
   return partner.id;
 }
 
 /** `POST /partners/applications/reject`. @throws ApiError 400, 404 or 422 */
 export async function rejectApplication(
-  parts: LinkParts,
+  parts: LinkDeps,
   { workspace }: PartnerCaller,
   body: RejectApplicationBody,
 ): Promise<string> {

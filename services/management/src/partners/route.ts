@@ -11,8 +11,8 @@ import { parseMultiValue, type ValueLists } from '@waymark/event-query';
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
 import { idParamsSchema } from '../id-params.js';
-import type { LinkParts } from '../links/link-parts.js';
-import { enrolPartner, onePartner } from './enrol.js';
+import type { LinkDeps } from '../links/link-deps.js';
+import { enrolPartner, visiblePartner } from './enrol.js';
 import { findPartnerAt } from './find-partner.js';
 import { partnerCaller, partnersScope } from './partner-caller.js';
 import { partnerObjects } from './partner-object.js';
@@ -20,10 +20,10 @@ import { banPartner, deactivatePartner, reactivatePartner, unbanPartner } from '
 
 const tags = ['Partners'];
 
-/** What every route of partners asks of a key. */
+/** Requirements of all partner routes. */
 export const PARTNER_ACCESS = { roles: ['owner', 'member'], minimumPlan: 'business' } as const;
 
-/** Countries to keep and to leave out, in upper case. */
+/** Parses the filter `country`: countries to include or exclude, in upper case. */
 export function countriesOf(text: string | undefined): ValueLists | undefined {
   return parseMultiValue('country', text?.toUpperCase());
 }
@@ -37,7 +37,7 @@ function pageOf(query: ListPartnersQuery) {
   };
 }
 
-/** Routes whose body names a partner and nothing else. */
+/** Routes whose body only selects a partner. */
 const STATUS_CHANGES = [
   { path: '/partners/unban', summary: 'Lift a ban: the links work again', change: unbanPartner },
   { path: '/partners/deactivate', summary: 'Deactivate a partner: its links expire', change: deactivatePartner },
@@ -45,7 +45,7 @@ const STATUS_CHANGES = [
 ] as const;
 
 /** `GET|POST /partners`, `GET /partners/{id}`, `POST /partners/ban|unban|deactivate|reactivate`. */
-export async function partnerRoutes(app: App, parts: LinkParts): Promise<void> {
+export async function partnerRoutes(app: App, parts: LinkDeps): Promise<void> {
   const { catalog } = parts;
   const mayWrite = app.authenticate({ ...PARTNER_ACCESS, permission: 'conversions.write' });
 
@@ -80,7 +80,7 @@ export async function partnerRoutes(app: App, parts: LinkParts): Promise<void> {
     },
     async (request) => {
       const caller = await partnerCaller(parts, request);
-      return onePartner(parts, caller, await findPartnerAt(catalog, caller.workspace.id, request.params.id));
+      return visiblePartner(parts, caller, await findPartnerAt(catalog, caller.workspace.id, request.params.id));
     },
   );
 

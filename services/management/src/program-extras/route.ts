@@ -3,7 +3,7 @@ import type { App } from '@waymark/http-kit';
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-/** What a program has beyond its partners: there is none of it here, which is answered with an error that the SDK has a type for. */
+/** Routes of features that Waymark does not have. They answer 404, an error for which the SDK has a type. */
 const ROUTES: readonly (readonly [Method, string])[] = [
   ['GET', '/commissions'],
   ['POST', '/commissions'],

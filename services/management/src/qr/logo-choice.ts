@@ -3,14 +3,14 @@ import { parseUrl, planAtLeast, type QrQuery } from '@waymark/contract';
 
 const HTTP_URL = /^https?:\/\//i;
 
-/** Which image goes into a code. */
+/** The image to draw into a QR code. */
 export interface LogoChoice {
   readonly source: string;
-  /** The caller named it: the request is refused when it cannot be used. */
-  readonly isAsked: boolean;
+  /** The logo comes from the request, which fails if the image cannot be used; otherwise the code is drawn without a logo. */
+  readonly isRequested: boolean;
 }
 
-/** Plan and domain of the short link that the URL, its query apart, is the address of. */
+/** The short link at the URL, ignoring its query, and its workspace. */
 async function findLink(catalog: Catalog, url: string) {
   const parsed = parseUrl(url);
   if (parsed === undefined) return undefined;
@@ -26,12 +26,12 @@ async function findLink(catalog: Catalog, url: string) {
   return link && { link, workspace: await catalog.workspaces.get(link.workspaceId) };
 }
 
-/** The logo of a code: none but for short links of workspaces on a paid plan. */
+/** The logo of a QR code; only short links of workspaces on a paid plan have one. */
 export async function chooseLogo(catalog: Catalog, query: QrQuery, url: string): Promise<LogoChoice | undefined> {
   if (query.hideLogo === true) return undefined;
   const found = await findLink(catalog, url);
   if (found?.workspace === undefined || !planAtLeast(found.workspace.plan, 'pro')) return undefined;
-  if (query.logo !== undefined && HTTP_URL.test(query.logo)) return { source: query.logo, isAsked: true };
+  if (query.logo !== undefined && HTTP_URL.test(query.logo)) return { source: query.logo, isRequested: true };
   const domain = await catalog.domains.findBySlug(found.link.domain, API_READ);
-  return domain?.logo ? { source: domain.logo, isAsked: false } : undefined;
+  return domain?.logo ? { source: domain.logo, isRequested: false } : undefined;
 }

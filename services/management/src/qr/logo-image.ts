@@ -6,13 +6,13 @@ import type { Color } from './png.js';
 const FETCH_MS_MAX = 3_000;
 const IMAGE_BYTES_MAX = 512 * 1024;
 const SIDE_PIXELS_MAX = 1024;
-/** With 16 bits a channel, which take four times as long to unpack: the largest that a logo is drawn. */
+/** Limit for 16 bits per channel, which take four times as long to decode. Logos are never drawn larger than this. */
 const DEEP_SIDE_PIXELS_MAX = 512;
 const DATA_URL = /^data:image\/png;base64,([A-Za-z0-9+/]+={0,2})$/;
-/** Where the first chunk of a PNG says its width, height, bits a channel and whether it is interlaced. */
-const HEADER_AT = { width: 16, height: 20, depth: 24, interlace: 28, end: 33 } as const;
+/** Byte offsets of fields in the first chunk of a PNG. */
+const HEADER_OFFSETS = { width: 16, height: 20, depth: 24, interlace: 28, end: 33 } as const;
 
-/** An image to put into a code. */
+/** A decoded image. */
 export interface LogoImage {
   readonly width: number;
   readonly height: number;
@@ -23,18 +23,19 @@ function invalid(rule: string, cause?: unknown): ApiError {
   return fieldError('invalid_value', 'logo', rule, 'unprocessable_entity', cause === undefined ? {} : { cause });
 }
 
-/** Read before anything is unpacked: a few bytes can claim to be an image of gigabytes. */
+/** Validates the size before decoding: a few bytes can decode to gigabytes. */
 function checkHeader(bytes: Buffer): void {
-  if (bytes.length < HEADER_AT.end || bytes.toString('latin1', 1, 4) !== 'PNG') throw invalid('must be a PNG image');
-  const [width, height] = [bytes.readUInt32BE(HEADER_AT.width), bytes.readUInt32BE(HEADER_AT.height)];
-  const isDeep = bytes[HEADER_AT.depth] === 16;
+  if (bytes.length < HEADER_OFFSETS.end || bytes.toString('latin1', 1, 4) !== 'PNG')
+    throw invalid('must be a PNG image');
+  const [width, height] = [bytes.readUInt32BE(HEADER_OFFSETS.width), bytes.readUInt32BE(HEADER_OFFSETS.height)];
+  const isDeep = bytes[HEADER_OFFSETS.depth] === 16;
   const sideMax = isDeep ? DEEP_SIDE_PIXELS_MAX : SIDE_PIXELS_MAX;
   if (width === 0 || height === 0 || width > sideMax || height > sideMax) {
     const bits = isDeep ? ' with 16 bits a channel' : '';
     throw fieldError('too_big', 'logo', `must be at most ${sideMax} pixels wide and high${bits}`);
   }
-  // Only of images that are not interlaced the unpacked size is known beforehand.
-  if (bytes[HEADER_AT.interlace] !== 0) throw invalid('must not be interlaced');
+  // The decoded size of interlaced images is not known in advance.
+  if (bytes[HEADER_OFFSETS.interlace] !== 0) throw invalid('must not be interlaced');
 }
 
 function decode(bytes: Buffer): LogoImage {
@@ -52,9 +53,9 @@ function decode(bytes: Buffer): LogoImage {
 }
 
 /**
- * The PNG image of a `data:` URL or of a public address.
+ * Loads a PNG image from a `data:` URL or a public URL.
  *
- * @throws ApiError unprocessable_entity for anything else; it does not say whether an address exists
+ * @throws ApiError unprocessable_entity for any failure; it does not reveal whether a URL exists
  */
 export async function loadLogo(outbound: Outbound, source: string): Promise<LogoImage> {
   const inline = DATA_URL.exec(source)?.[1];

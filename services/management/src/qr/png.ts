@@ -27,7 +27,7 @@ function header(size: number, bitDepth: number, colorType: number): Buffer {
   return chunk('IHDR', data);
 }
 
-/** A square of two colors. @param rows a bit a pixel, 1 for the second color, each row after a byte 0 */
+/** Encodes a square image with two colors. @param rows one bit per pixel, 1 for the second color; each row starts with a 0 byte */
 export async function twoColorPng(size: number, rows: Buffer, colors: readonly [Color, Color]): Promise<Buffer> {
   const palette = Buffer.from(colors.flatMap((color) => color.slice(0, 3)));
   const opacity = Buffer.from(colors.map(([, , , alpha]) => alpha));
@@ -41,7 +41,7 @@ export async function twoColorPng(size: number, rows: Buffer, colors: readonly [
   ]);
 }
 
-/** A square of any colors. @param rows four bytes a pixel, each row after a byte 0 */
+/** Encodes a square RGBA image. @param rows four bytes per pixel; each row starts with a 0 byte */
 export async function rgbaPng(size: number, rows: Buffer): Promise<Buffer> {
   return Buffer.concat([
     SIGNATURE,

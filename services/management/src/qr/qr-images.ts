@@ -8,30 +8,30 @@ import { loadLogo } from './logo-image.js';
 import { parseColor, renderQr } from './render-qr.js';
 
 const CACHE_BYTES_MAX = 32 * 1024 * 1024;
-/** A logo may change behind its address. */
-const LOGO_MS_MAX = 600_000;
+/** TTL of drawn codes, because a logo may change under the same URL. */
+const CACHE_TTL_MS = 600_000;
 
-export interface QrParts {
+export interface QrDeps {
   readonly catalog: Catalog;
   readonly outbound: Outbound;
 }
 
-interface Wanted {
+interface QrRequest {
   readonly query: QrQuery;
   readonly url: string;
   readonly logo: LogoChoice | undefined;
 }
 
-/** Draws codes, each once as long as it is cached, also for concurrent requests. */
-export function createQrImages({ catalog, outbound }: QrParts) {
-  async function draw({ query, url, logo }: Wanted): Promise<Buffer> {
+/** Draws QR codes and caches them; concurrent requests for the same code share one drawing. */
+export function createQrImages({ catalog, outbound }: QrDeps) {
+  async function draw({ query, url, logo }: QrRequest): Promise<Buffer> {
     const load = (choice: LogoChoice) =>
       loadLogo(outbound, choice.source).catch((err: unknown) => {
-        if (choice.isAsked) throw err;
+        if (choice.isRequested) throw err;
         return undefined;
       });
     const image = logo && (await load(logo));
-    // Unpacking a logo and drawing the code are two turns: others are answered between them.
+    // Decoding a logo and drawing the code both block; let other requests run in between.
     if (image !== undefined) await nextTurn();
     return renderQr({
       text: url,
@@ -44,10 +44,10 @@ export function createQrImages({ catalog, outbound }: QrParts) {
     });
   }
 
-  const images = new LRUCache<string, Buffer, Wanted>({
+  const images = new LRUCache<string, Buffer, QrRequest>({
     maxSize: CACHE_BYTES_MAX,
     sizeCalculation: (image, key) => image.length + key.length,
-    ttl: LOGO_MS_MAX,
+    ttl: CACHE_TTL_MS,
     fetchMethod: (_key, _stale, { context }) => draw(context),
   });
 

@@ -6,11 +6,11 @@ import { darkShares } from './scaled-down.js';
 
 const LEVELS = { L: 'low', M: 'medium', Q: 'quartile', H: 'high' } as const;
 const BYTES_PER_PIXEL = 4;
-/** Part of the code's width that a logo takes. */
-const LOGO_SHARE = 4;
+/** A logo takes a quarter of the image's width. */
+const LOGO_WIDTH_DIVISOR = 4;
 
 export interface QrDrawing {
-  /** What a reader of the code gets to see. */
+  /** The content of the code. */
   readonly text: string;
   readonly size: number;
   readonly level: QrLevel;
@@ -31,13 +31,13 @@ export function parseColor(text: string): Color {
   return [red, green, blue, alpha];
 }
 
-/** Rows of modules, true where they are dark. */
+/** The modules of a code by row; true = dark. */
 type Modules = readonly (readonly boolean[])[];
 
-/** @throws ApiError unprocessable_entity for a text that no code can hold */
+/** @throws ApiError unprocessable_entity for a text that is too long for a QR code */
 function modulesOf(text: string, level: QrLevel): Modules {
   try {
-    // The library draws at least one module of quiet zone.
+    // The library adds at least one module of quiet zone, which is removed here.
     const rows = encodeQr(text, 'raw', { ecc: LEVELS[level], encoding: 'byte', border: 1 });
     return rows.slice(1, -1).map((row) => row.slice(1, -1));
   } catch (cause) {
@@ -48,14 +48,14 @@ function modulesOf(text: string, level: QrLevel): Modules {
 
 interface PixelRows {
   readonly size: number;
-  /** Pixels of a module's side. */
+  /** Width of a module in pixels. */
   readonly scale: number;
-  /** One row of pixels where no module is dark, after its byte 0. */
+  /** A row of background pixels, starting with a 0 byte. */
   readonly lightRow: Buffer;
   readonly darken: (rows: Buffer, rowAt: number, x: number) => void;
 }
 
-/** All rows, for modules of whole pixels; what is left over of `size` widens the margin. A module's rows are drawn once. */
+/** All pixel rows, with modules of whole pixels; the rest of `size` widens the margin. Each module row is drawn once and copied. */
 function pixelRows(modules: Modules, { size, scale, lightRow, darken }: PixelRows): Buffer {
   const rowBytes = lightRow.length;
   const rows = Buffer.alloc(size * rowBytes, lightRow);
@@ -105,8 +105,8 @@ function rgbaRows(modules: Modules, scale: number, { size, foreground, backgroun
   });
 }
 
-/** Two colors, each with its weight, at that opacity. */
-function weighed(one: Color, weight: number, other: Color, rest: number, alpha: number): Color {
+/** The weighted average of two colors, with the given opacity. */
+function weightedColor(one: Color, weight: number, other: Color, rest: number, alpha: number): Color {
   const all = weight + rest || 1;
   return [
     Math.round((one[0] * weight + other[0] * rest) / all),
@@ -116,29 +116,29 @@ function weighed(one: Color, weight: number, other: Color, rest: number, alpha: 
   ];
 }
 
-/** A pixel of which a share has the one color and the rest the other. */
-function mixed(one: Color, share: number, other: Color): Color {
+/** The color of a pixel that is covered by two colors, the first for `share` of its area. */
+function mixColors(one: Color, share: number, other: Color): Color {
   const [weight, rest] = [one[3] * share, other[3] * (1 - share)];
-  return weighed(one, weight, other, rest, weight + rest);
+  return weightedColor(one, weight, other, rest, weight + rest);
 }
 
-/** Rows for fewer pixels than there are modules, quiet zone included. */
+/** Pixel rows for an image with fewer pixels than modules, including the quiet zone. */
 function scaledDownRows(modules: Modules, { size, margin, foreground, background }: QrDrawing): Buffer {
   const shareAt = darkShares(size, modules.length + 2 * margin, (x, y) => modules[y - margin]?.[x - margin] ?? false);
   const rows = Buffer.alloc(size * rgbaRowBytes(size));
   for (let y = 0; y < size; y++) {
-    for (let x = 0; x < size; x++) paint(rows, rgbaAt(size, x, y), mixed(foreground, shareAt(x, y), background));
+    for (let x = 0; x < size; x++) paint(rows, rgbaAt(size, x, y), mixColors(foreground, shareAt(x, y), background));
   }
   return rows;
 }
 
 function blend(over: Color, under: Color): Color {
-  return weighed(over, over[3], under, 255 - over[3], Math.max(over[3], under[3]));
+  return weightedColor(over, over[3], under, 255 - over[3], Math.max(over[3], under[3]));
 }
 
-/** Puts the logo into the middle; the background is cleared behind it. */
+/** Draws the logo in the middle, on the background color. */
 function paintLogo(rows: Buffer, { size, background }: QrDrawing, logo: LogoImage): void {
-  const box = Math.floor(size / LOGO_SHARE);
+  const box = Math.floor(size / LOGO_WIDTH_DIVISOR);
   const scale = box / Math.max(logo.width, logo.height);
   const [width, height] = [Math.max(1, Math.round(logo.width * scale)), Math.max(1, Math.round(logo.height * scale))];
   const [left, top] = [Math.floor((size - width) / 2), Math.floor((size - height) / 2)];
@@ -151,7 +151,7 @@ function paintLogo(rows: Buffer, { size, background }: QrDrawing, logo: LogoImag
   }
 }
 
-/** The code as PNG, drawn small when it has more modules than pixels. @throws ApiError unprocessable_entity for its text */
+/** Draws the code as PNG, scaled down when it has more modules than pixels. @throws ApiError unprocessable_entity when the text is too long */
 export async function renderQr(drawing: QrDrawing): Promise<Buffer> {
   const { text, level, size, margin, logo, foreground, background } = drawing;
   const modules = modulesOf(text, level);

@@ -1,22 +1,22 @@
 import { qrQuerySchema } from '@waymark/contract';
 import { type App, applyRateLimit } from '@waymark/http-kit';
 import { limitedNetwork, type RateLimiter } from '@waymark/rate-limit';
-import { createQrImages, type QrParts } from './qr-images.js';
+import { createQrImages, type QrDeps } from './qr-images.js';
 
 const LIMIT = { bucket: 'qr', limit: 10, windowSeconds: 10 };
-/** Browsers and CDNs may keep a code this long: its colors and logo may change, its text cannot. */
+/** Browsers and CDNs may cache a code for an hour; only its logo can change. */
 const CACHE_CONTROL = 'public, max-age=3600';
 
-/** Pages of any site may draw codes. */
+/** Pages of any origin may embed codes. */
 const FROM_PAGES = { config: { crossOrigin: 'images' } } as const;
 
-export interface QrRouteParts extends QrParts {
+export interface QrRouteDeps extends QrDeps {
   readonly rateLimiter: RateLimiter;
   readonly now: () => number;
 }
 
-/** `GET /qr`: public, limited by the caller's address. */
-export async function qrRoutes(app: App, parts: QrRouteParts): Promise<void> {
+/** `GET /qr`: public, with a rate limit per network. */
+export async function qrRoutes(app: App, parts: QrRouteDeps): Promise<void> {
   const { rateLimiter, now } = parts;
   const images = createQrImages(parts);
 

@@ -1,11 +1,11 @@
-interface Cover {
+interface Coverage {
   readonly cell: number;
-  /** Share of the pixel. */
+  /** Share of the pixel that the cell covers. */
   readonly share: number;
 }
 
-/** The cells of a row or column that each of `size` pixels covers, more or less. */
-function coversOf(size: number, cells: number): readonly (readonly Cover[])[] {
+/** For each of `size` pixels in a row or column, the cells that it overlaps. */
+function coverageOf(size: number, cells: number): readonly (readonly Coverage[])[] {
   const ratio = cells / size;
   return Array.from({ length: size }, (_, pixel) => {
     const [from, to] = [pixel * ratio, (pixel + 1) * ratio];
@@ -17,13 +17,13 @@ function coversOf(size: number, cells: number): readonly (readonly Cover[])[] {
   });
 }
 
-/** A square of `cells` by `cells` on fewer pixels: how much of each pixel is dark, 0 to 1. */
+/** Scales a square of `cells` by `cells` down to fewer pixels: returns the dark share of each pixel, 0 to 1. */
 export function darkShares(
   size: number,
   cells: number,
   isDark: (x: number, y: number) => boolean,
 ): (x: number, y: number) => number {
-  const covers = coversOf(size, cells);
+  const covers = coverageOf(size, cells);
   return (x, y) => {
     let dark = 0;
     for (const row of covers[y] ?? []) {

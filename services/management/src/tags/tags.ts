@@ -2,11 +2,11 @@ import type { Catalog, TagRecord, WorkspaceRecord } from '@waymark/catalog';
 import { workspaceLimits } from '@waymark/catalog';
 import { fieldError, randomUInt32, TAG_COLORS, type Tag, type TagBody } from '@waymark/contract';
 
-/** Colors that tags get by chance. */
-const CHANCE_COLORS = TAG_COLORS.filter((color) => color !== 'pink');
+/** Colors for tags that are created without one. */
+const RANDOM_COLORS = TAG_COLORS.filter((color) => color !== 'pink');
 
-function chanceColor(): TagRecord['color'] {
-  return CHANCE_COLORS[randomUInt32() % CHANCE_COLORS.length] ?? 'blue';
+function randomColor(): TagRecord['color'] {
+  return RANDOM_COLORS[randomUInt32() % RANDOM_COLORS.length] ?? 'blue';
 }
 
 /** The tag object of every response. */
@@ -19,7 +19,7 @@ export function createTag(catalog: Catalog, workspace: WorkspaceRecord, body: Ta
   const name = body.tag ?? body.name;
   if (name === undefined) throw fieldError('required', 'name', 'is required');
   const { tags } = workspaceLimits(workspace).quotas;
-  return catalog.tags.create(workspace.id, { name, color: body.color ?? chanceColor() }, tags);
+  return catalog.tags.create(workspace.id, { name, color: body.color ?? randomColor() }, tags);
 }
 
 /** @throws ApiError not_found, conflict */

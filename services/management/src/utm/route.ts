@@ -13,7 +13,7 @@ import { utmFields, utmTemplateObject } from './utm.js';
 
 const tags = ['UTM templates'];
 
-/** `GET|POST /utm`, `GET|PATCH|DELETE /utm/{id}`: they are read and written by who reads and writes links. */
+/** `GET|POST /utm`, `GET|PATCH|DELETE /utm/{id}`; they need the permissions of links. */
 export async function utmRoutes(app: App, { catalog }: { readonly catalog: Catalog }): Promise<void> {
   const { utmTemplates } = catalog;
   const mayRead = app.authenticate({ permission: 'links.read' });

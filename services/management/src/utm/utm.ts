@@ -9,7 +9,7 @@ export function utmTemplateObject(record: UtmTemplateRecord): UtmTemplate {
   return { id, name, utm_source, utm_medium, utm_campaign, utm_term, utm_content, ref, createdAt, updatedAt };
 }
 
-/** The values in a body; blank ones are none. */
+/** The UTM values in a body; blank ones become null. */
 export function utmFields(body: UpdateUtmTemplateBody): Partial<UtmFields> {
   const given = UTM_TEMPLATE_FIELDS.filter((field) => body[field] !== undefined);
   return Object.fromEntries(given.map((field) => [field, body[field] || null]));

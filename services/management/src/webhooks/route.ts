@@ -12,13 +12,13 @@ import { createWebhook, updateWebhook, webhookObject } from './webhooks.js';
 
 const tags = ['Webhooks'];
 
-export interface WebhookParts {
+export interface WebhookDeps {
   readonly catalog: Catalog;
   readonly now: () => number;
 }
 
 /** `GET|POST /webhooks`, `GET|PATCH|DELETE /webhooks/{id}`. */
-export async function webhookRoutes(app: App, { catalog, now }: WebhookParts): Promise<void> {
+export async function webhookRoutes(app: App, { catalog, now }: WebhookDeps): Promise<void> {
   const mayRead = app.authenticate({ permission: 'webhooks.read', minimumPlan: 'business' });
   const mayWrite = app.authenticate({ permission: 'webhooks.write', minimumPlan: 'business' });
   const params = idParamsSchema;

@@ -11,7 +11,7 @@ import {
 } from '@waymark/contract';
 
 /**
- * The webhook object of every response. Whoever has the secret can sign deliveries, so that only keys that may change webhooks see it
+ * The webhook object of every response. Only keys that may change webhooks see the secret, because it can be used to sign deliveries
  * (docs/reference/access.md).
  */
 export function webhookObject(
@@ -33,37 +33,39 @@ export function webhookObject(
 }
 
 type Scoped = Pick<WebhookRecord, 'triggers' | 'linkScope' | 'folderIds'> & {
-  /** That are to be attached; the links store it. */
+  /** Links to attach; the attachment is stored in the links. */
   readonly linkIds: readonly string[];
 };
 
-function clash(field: string, rule: string): ApiError {
+function invalidCombination(field: string, rule: string): ApiError {
   return fieldError('invalid_combination', field, rule);
 }
 
-/** What the fields must say together. @throws ApiError unprocessable_entity */
+/** Validates the combination of triggers and scope. @throws ApiError unprocessable_entity */
 function checkScope({ triggers, linkScope, linkIds, folderIds }: Scoped): void {
-  const isToldClicks = triggers.includes('link.clicked');
-  if (isToldClicks && linkScope === null)
-    throw clash('linkScope', 'must be given together with the trigger link.clicked');
-  if (!isToldClicks && linkScope !== null)
-    throw clash('linkScope', 'can be used together with the trigger link.clicked only');
+  const receivesClicks = triggers.includes('link.clicked');
+  if (receivesClicks && linkScope === null)
+    throw invalidCombination('linkScope', 'must be given together with the trigger link.clicked');
+  if (!receivesClicks && linkScope !== null)
+    throw invalidCombination('linkScope', 'can be used together with the trigger link.clicked only');
   if (linkIds.length > 0 && linkScope !== 'links')
-    throw clash('linkIds', 'can be used together with the linkScope "links" only');
+    throw invalidCombination('linkIds', 'can be used together with the linkScope "links" only');
   if (folderIds.length > 0 && linkScope !== 'folders')
-    throw clash('folderIds', 'can be used together with the linkScope "folders" only');
+    throw invalidCombination('folderIds', 'can be used together with the linkScope "folders" only');
 }
 
-function unknownFault(field: string, what: string, ids: readonly string[]): ApiError {
+function unknownReferences(field: string, what: string, ids: readonly string[]): ApiError {
   return fieldError('invalid_value', field, `unknown ${what}: ${ids.join(', ')}`, 'bad_request');
 }
 
 /**
- * @param linkIds ids of ours, and those of the caller with `ext_` in front
- * @returns the ids of the links
- * @throws ApiError bad_request for links and folders that the workspace does not have
+ * Looks up the links and folders of a webhook.
+ *
+ * @param linkIds `link_…` ids, or the caller's own ids with the prefix `ext_`
+ * @returns the `link_…` ids of the links
+ * @throws ApiError bad_request for links and folders that do not exist in the workspace
  */
-async function findKnown(
+async function resolveReferences(
   catalog: Catalog,
   workspaceId: string,
   { linkIds, folderIds }: Pick<Scoped, 'linkIds' | 'folderIds'>,
@@ -76,9 +78,9 @@ async function findKnown(
     links.flatMap(({ id, externalId }) => (externalId === null ? [id] : [id, EXTERNAL_ID_PREFIX + externalId])),
   );
   const unknownLinks = linkIds.filter((reference) => !names.has(reference));
-  if (unknownLinks.length > 0) throw unknownFault('linkIds', 'links', unknownLinks);
+  if (unknownLinks.length > 0) throw unknownReferences('linkIds', 'links', unknownLinks);
   const unknownFolders = folderIds.filter((id) => !folders.has(id));
-  if (unknownFolders.length > 0) throw unknownFault('folderIds', 'folders', unknownFolders);
+  if (unknownFolders.length > 0) throw unknownReferences('folderIds', 'folders', unknownFolders);
   return links.map(({ id }) => id);
 }
 
@@ -94,14 +96,14 @@ export async function createWebhook(
   const fields = { triggers: [...new Set(body.triggers)], linkScope, folderIds: distinct(body.folderIds) };
   const named = { ...fields, linkIds: distinct(body.linkIds) };
   checkScope(named);
-  const linkIds = await findKnown(catalog, workspaceId, named);
+  const linkIds = await resolveReferences(catalog, workspaceId, named);
   const webhook = await catalog.webhooks.create(workspaceId, { name, url, ...fields });
   if (linkIds.length > 0) await catalog.webhooks.attachLinks(workspaceId, webhook.id, linkIds);
   return webhook;
 }
 
-/** The webhook as a body changes it; folders that its scope does not have any more are dropped. */
-function changed(webhook: WebhookRecord, body: UpdateWebhookBody, nowMs: number): WebhookRecord {
+/** Applies a body to a webhook; a changed scope clears the folders. */
+function applyChanges(webhook: WebhookRecord, body: UpdateWebhookBody, nowMs: number): WebhookRecord {
   const linkScope = body.linkScope === undefined ? webhook.linkScope : body.linkScope;
   const isSame = linkScope === webhook.linkScope;
   const next = {
@@ -129,10 +131,10 @@ export async function updateWebhook(
   let linkIds: readonly string[] = [];
   let isListEnded = false;
   const webhook = await catalog.webhooks.update(workspaceId, id, async (record) => {
-    const next = changed(record, body, nowMs);
+    const next = applyChanges(record, body, nowMs);
     checkScope({ ...next, linkIds: named.linkIds });
-    // Folders that were known before may have been removed since.
-    linkIds = await findKnown(catalog, workspaceId, named);
+    // Checked inside the update, because folders may have been deleted in the meantime.
+    linkIds = await resolveReferences(catalog, workspaceId, named);
     isListEnded = record.linkScope === 'links' && next.linkScope !== 'links';
     return next;
   });

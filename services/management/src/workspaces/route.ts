@@ -3,11 +3,11 @@ import { ApiError, type Workspace, workspaceSchema } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
 import { PARAM_CHARS_MAX } from '../id-params.js';
-import { linksThisMonth } from '../links/create/usage.js';
-import type { LinkParts } from '../links/link-parts.js';
+import { linksThisMonth } from '../links/create/link-quota.js';
+import type { LinkDeps } from '../links/link-deps.js';
 
 /** The workspace object of a response. */
-async function workspaceObject(parts: LinkParts, workspace: WorkspaceRecord): Promise<Workspace> {
+async function workspaceObject(parts: LinkDeps, workspace: WorkspaceRecord): Promise<Workspace> {
   const { id, name, slug, plan, allowedHostnames, defaultProgramId, createdAt, updatedAt } = workspace;
   const { quotas, requestsPerMinute, analyticsPerSecond } = workspaceLimits(workspace);
   const [usage, linksUsage] = await Promise.all([parts.catalog.eventUsage.thisMonth(id), linksThisMonth(parts, id)]);
@@ -24,8 +24,8 @@ async function workspaceObject(parts: LinkParts, workspace: WorkspaceRecord): Pr
   };
 }
 
-/** `GET /workspaces/{idOrSlug}`: a key sees its own workspace only; nothing is looked up for any other name. */
-export async function workspaceRoutes(app: App, parts: LinkParts): Promise<void> {
+/** `GET /workspaces/{idOrSlug}`: a key can read only its own workspace; other names answer 404 without a look-up. */
+export async function workspaceRoutes(app: App, parts: LinkDeps): Promise<void> {
   app.get(
     '/workspaces/:idOrSlug',
     {

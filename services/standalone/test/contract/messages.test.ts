@@ -220,14 +220,14 @@ it.each<[string, ExampleRequest['route'], Partial<ExampleRequest>, number, strin
     'GET /links',
     { query: { page: '1001' } },
     422,
-    'too_big: page: must be at most 1000; go on by cursor',
+    'too_big: page: must be at most 1000; use a cursor to go further',
   ],
   [
     'a page of customers',
     'GET /customers',
     { query: { page: '1001' } },
     422,
-    'too_big: page: must be at most 1000; go on by cursor',
+    'too_big: page: must be at most 1000; use a cursor to go further',
   ],
   [
     'a cursor of links',

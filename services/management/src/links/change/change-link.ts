@@ -5,18 +5,18 @@ import { domainOf } from '../create/draft-link.js';
 import { checkChosenKey } from '../create/key-rules.js';
 import { checkPlan, type GatedLink } from '../create/plan-gates.js';
 import { checkPassword, destinationOf, plainFields, variantsOf } from './link-fields.js';
-import { checkFolderAccess, type LinkContext, namedFields } from './named-fields.js';
+import { checkFolderAccess, type LinkContext, referencingFields } from './referencing-fields.js';
 import { dateFields } from './request-date.js';
 
 type Passwords = Pick<Catalog['links'], 'passwordOf' | 'sealPassword'>;
 
-/** What the link would ask of the plan. */
+/** The updated link, for checking which features need a higher plan. */
 function gatedLink(record: LinkRecord, body: UpdateLinkBody, url: string): GatedLink {
   const given = Object.fromEntries(Object.entries(body).filter(([_field, value]) => value !== undefined));
   return { ...record, password: record.encryptedPassword, ...given, isRoot: record.key === ROOT_KEY, url };
 }
 
-/** Domain and key; a root link keeps both. */
+/** The new domain and key; those of a root link cannot change. */
 function addressOf({ references, workspace }: LinkContext, record: LinkRecord, body: UpdateLinkBody) {
   const { domain, key } = record;
   if (key === ROOT_KEY || (!body.domain && typeof body.key !== 'string')) return { domain, key };
@@ -39,7 +39,7 @@ function encryptedPasswordOf(
   return given ? passwords.sealPassword(given, record.id) : null;
 }
 
-/** Dates of the body. An expiry that is only shown, because the partner is deactivated, is not taken for the link's own. */
+/** Dates of the body. Links of a deactivated partner show an expiry of their own; when it is sent back, it is not stored. */
 function datesOf({ references, nowMs }: LinkContext, record: LinkRecord, body: UpdateLinkBody) {
   const dates = dateFields(body, nowMs);
   const shown = linkInState(record, references.partners.get(record.partnerId ?? ''));
@@ -47,7 +47,7 @@ function datesOf({ references, nowMs }: LinkContext, record: LinkRecord, body: U
 }
 
 /**
- * The link as the body changes it: what is absent stays, null clears. The very record when nothing changes.
+ * Applies a body to a link: absent fields stay unchanged, null clears. Returns the same object when nothing changes.
  *
  * @param utm whether a new `url` without UTM parameters keeps the stored ones or replaces them: docs/reference/links.md
  * @throws ApiError 400, 403, 404, 409 or 422
@@ -66,7 +66,7 @@ export function changedLink(
   checkPlan(context.workspace.plan, gatedLink(record, body, url));
   const isConversionTracked = plain.trackConversion ?? record.trackConversion;
   const variants = body.testVariants === undefined ? record.testVariants : body.testVariants;
-  const named = { partnerId: record.partnerId, ...namedFields(context, body) };
+  const named = { partnerId: record.partnerId, ...referencingFields(context, body) };
   const next: LinkRecord = {
     ...record,
     ...plain,
@@ -77,7 +77,7 @@ export function changedLink(
     externalId: body.externalId === undefined ? record.externalId : body.externalId,
     encryptedPassword: encryptedPasswordOf(passwords, record, body.password),
     ...named,
-    // A ban is of the partner: it does not go along with a link.
+    // A ban belongs to the partner: a link that moves to another partner is not disabled any more.
     disabledAt: (named.partnerId ?? null) === record.partnerId ? record.disabledAt : null,
     ...datesOf(context, record, body),
   };

@@ -4,7 +4,7 @@ import { fieldError, HIDDEN_PASSWORD, parseUrl, type UpdateLinkBody, URL_CHARS_M
 
 const TITLE_CHARS_MAX = 120;
 const DESCRIPTION_CHARS_MAX = 240;
-/** An image inside the link is part of every copy of it in every cache. */
+/** An image as data URL is part of the link record, and so of every cached copy of it. */
 const DATA_URL_CHARS_MAX = 100_000;
 const DATA_URL = /^data:image\/(?:png|jpe?g|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/;
 const COUNTRY = /^[A-Z]{2}$/;
@@ -19,9 +19,9 @@ function urlOf(field: string, text: string): string {
 /**
  * A link's destination with its UTM parameters; empty for a root link without one.
  *
- * @param url as given, or as stored when the body names none
- * @param kept values of UTM parameters that neither the URL nor the body names
- * @throws ApiError bad_request when it is missing, unprocessable_entity when it is no URL
+ * @param url from the body, or the stored one when the body has none
+ * @param kept stored UTM values, used for parameters that neither the URL nor the body sets
+ * @throws ApiError bad_request when it is missing, unprocessable_entity when it is not a URL
  */
 export function destinationOf(url: string, body: UpdateLinkBody, isRoot: boolean, kept?: UtmValues): string {
   if (url.trim() !== '') {
@@ -35,7 +35,7 @@ export function destinationOf(url: string, body: UpdateLinkBody, isRoot: boolean
   throw fieldError('required', 'url', 'is required');
 }
 
-/** @throws ApiError unprocessable_entity for the text that stands for a hidden password: it would be set by accident */
+/** @throws ApiError unprocessable_entity for the placeholder of hidden passwords, which would be set by accident */
 export function checkPassword(password: string | null | undefined): void {
   if (password !== HIDDEN_PASSWORD) return;
   throw fieldError(
@@ -45,7 +45,7 @@ export function checkPassword(password: string | null | undefined): void {
   );
 }
 
-/** A further URL of a link: null for none. */
+/** Normalises an optional URL of a link; null for none. */
 function optionalUrl(field: string, text: string | null | undefined): string | null {
   return text ? urlOf(field, text) : null;
 }
@@ -62,7 +62,7 @@ function geoTargets(geo: UpdateLinkBody['geo']): Record<string, string> | null {
 }
 
 /**
- * Variants of an A/B test as stored: adding up to the whole.
+ * Validates the variants of an A/B test, whose percentages must add up to 100.
  *
  * @throws ApiError unprocessable_entity, also when the link does not track conversions
  */
@@ -86,7 +86,7 @@ function shortened(text: string | null | undefined, charsMax: number): string | 
   return text.length > charsMax ? `${text.slice(0, charsMax - 3)}...` : text;
 }
 
-/** A preview image: an http(s) URL or a small data URL; any other text counts as none. */
+/** A preview image: an http(s) URL or a small data URL; any other text becomes null. */
 function imageOf(image: string | null | undefined): string | null {
   if (!image) return null;
   if (DATA_URL.test(image)) {
@@ -103,7 +103,7 @@ function imageOf(image: string | null | undefined): string | null {
   return urlOf('image', image);
 }
 
-/** Fields that are stored as they are given, or nearly, and are judged alone. */
+/** Fields that are validated independently of others and stored almost unchanged. */
 const PLAIN_FIELDS = {
   expiredUrl: (body) => optionalUrl('expiredUrl', body.expiredUrl),
   ios: (body) => optionalUrl('ios', body.ios),
@@ -124,13 +124,13 @@ const PLAIN_FIELDS = {
 } satisfies { [Field in keyof LinkRecord]?: (body: UpdateLinkBody) => LinkRecord[Field] };
 type PlainFields = Pick<LinkRecord, keyof typeof PLAIN_FIELDS>;
 
-/** The plain fields that are in the body, as they are stored. @throws ApiError unprocessable_entity */
+/** The stored form of the plain fields in the body. @throws ApiError unprocessable_entity */
 export function plainFields(body: UpdateLinkBody): Partial<PlainFields> {
   const given = Object.entries(PLAIN_FIELDS).filter(([field]) => body[field as keyof PlainFields] !== undefined);
   return Object.fromEntries(given.map(([field, read]) => [field, read(body)]));
 }
 
-/** Whether the image is part of the link itself. */
+/** Whether the image is a data URL, and so stored in the link itself. */
 export function isDataUrl(image: string | null | undefined): boolean {
   return image?.startsWith('data:') === true;
 }

@@ -1,19 +1,19 @@
 import { API_READ, type Catalog, type FolderRecord, type PartnerRecord, type WorkspaceRecord } from '@waymark/catalog';
 import { csvItems, type UpdateLinkBody } from '@waymark/contract';
 import { domainName } from '../../domains/domain-name.js';
-import type { LinkParts } from '../link-parts.js';
+import type { LinkDeps } from '../link-deps.js';
 
-/** Fields of a body that name something else. */
-type Naming = Pick<
+/** Fields of a body that refer to other resources. */
+type ReferenceFields = Pick<
   UpdateLinkBody,
   'domain' | 'tagIds' | 'tagNames' | 'tagId' | 'folderId' | 'programId' | 'partnerId' | 'tenantId' | 'webhookIds'
 >;
 
-/** All that bodies name, looked up at once: what was not found is absent. */
+/** All resources that bodies refer to, looked up together; missing ones are absent. */
 export interface LinkReferences {
-  /** Where links are made that name no domain. */
-  readonly usualDomain: string | undefined;
-  /** Domains of the workspace among those named. */
+  /** The domain for links whose body has none. */
+  readonly fallbackDomain: string | undefined;
+  /** The referenced domains that belong to the workspace. */
   readonly ownDomains: ReadonlySet<string>;
   readonly defaultDomain: string | undefined;
   readonly tagIds: ReadonlySet<string>;
@@ -22,30 +22,34 @@ export interface LinkReferences {
   readonly partners: ReadonlyMap<string, PartnerRecord>;
   readonly partnerByTenant: ReadonlyMap<string, PartnerRecord>;
   readonly webhookIds: ReadonlySet<string>;
-  /** Where the program puts links of partners that name no folder. Looked up when a body names a program or a partner. */
+  /** The program's folder for partner links without a folder. Looked up only when a body refers to a program or a partner. */
   readonly partnerFolder: FolderRecord | undefined;
 }
 
-type Words = string | readonly string[] | null | undefined;
+type CsvOrList = string | readonly string[] | null | undefined;
 
-/** Items of a list that is given as csv or as an array; blank ones are none. */
-function itemsOf(words: Words): string[] {
+/** Items of a list in CSV or array form, without blank ones. */
+function itemsOf(words: CsvOrList): string[] {
   if (typeof words === 'string') return csvItems(words);
-  // Names of tags may contain commas.
+  // Items of an array may contain commas, as tag names do.
   return (words ?? []).map((item) => item.trim()).filter((item) => item !== '');
 }
 
 /**
- * The tags that a body names: those of `tagIds` and those of `tagNames`; the deprecated `tagId` counts in the absence of
- * `tagIds`. Undefined = it says nothing of tags.
+ * The tags in a body: `tagIds` and `tagNames`, and the deprecated `tagId` when `tagIds` is absent. Undefined = the body has none of
+ * these fields.
  */
-export function wantedTags({ tagIds, tagNames, tagId }: Naming): { ids: string[]; names: string[] } | undefined {
+export function requestedTags({
+  tagIds,
+  tagNames,
+  tagId,
+}: ReferenceFields): { ids: string[]; names: string[] } | undefined {
   if (tagIds === undefined && tagNames === undefined && tagId === undefined) return undefined;
   const ids = itemsOf(tagIds ?? (tagId ? [tagId] : []));
   return { ids: [...new Set(ids)], names: [...new Set(itemsOf(tagNames))] };
 }
 
-/** What `find` finds of each different item. */
+/** Calls `find` once for each distinct item; missing results are left out. */
 async function findEach<T>(
   items: readonly (string | null | undefined)[],
   find: (item: string) => Promise<T | undefined>,
@@ -55,7 +59,7 @@ async function findEach<T>(
   return new Map(found.filter((pair): pair is [string, Awaited<T>] => pair[1] !== undefined));
 }
 
-/** The folder of the workspace's program; none when it says none, or one that was removed since. */
+/** The default folder of the workspace's program; undefined when there is none, or it was deleted. */
 async function programFolder(
   { programs, folders }: Catalog,
   { id, defaultProgramId }: WorkspaceRecord,
@@ -64,14 +68,14 @@ async function programFolder(
   return program?.defaultFolderId ? folders.get(id, program.defaultFolderId) : undefined;
 }
 
-/** Looks up everything that the bodies name, each thing once: as many round trips for a hundred bodies as for one. */
+/** Looks up every resource that the bodies refer to, each once: a hundred bodies need as many round trips as one. */
 export async function readReferences(
-  { catalog, defaultDomain }: LinkParts,
+  { catalog, defaultDomain }: LinkDeps,
   workspace: WorkspaceRecord,
-  bodies: readonly Naming[],
+  bodies: readonly ReferenceFields[],
 ): Promise<LinkReferences> {
   const workspaceId = workspace.id;
-  const tags = bodies.map((body) => wantedTags(body) ?? { ids: [], names: [] });
+  const tags = bodies.map((body) => requestedTags(body) ?? { ids: [], names: [] });
   const isPartners = bodies.some(({ programId, partnerId, tenantId }) => programId || partnerId || tenantId);
   const [primary, domains, tagsById, tagsByName, folders, partners, partnerByTenant, webhooks, partnerFolder] =
     await Promise.all([
@@ -102,7 +106,7 @@ export async function readReferences(
     ]);
   const own = [...domains].filter(([_slug, domain]) => domain.workspaceId === workspaceId).map(([slug]) => slug);
   return {
-    usualDomain: primary?.slug ?? defaultDomain,
+    fallbackDomain: primary?.slug ?? defaultDomain,
     ownDomains: new Set(primary === undefined ? own : [...own, primary.slug]),
     defaultDomain,
     tagIds: new Set(tagsById.keys()),

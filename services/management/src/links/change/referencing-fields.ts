@@ -7,9 +7,9 @@ import {
   type WorkspaceRecord,
 } from '@waymark/catalog';
 import { ApiError, fieldError, type UpdateLinkBody } from '@waymark/contract';
-import { type LinkReferences, wantedTags } from './link-references.js';
+import { type LinkReferences, requestedTags } from './link-references.js';
 
-/** What a request is judged by. */
+/** Everything needed to validate a request about links. */
 export interface LinkContext {
   readonly workspace: WorkspaceRecord;
   readonly apiKey: ApiKeyRecord;
@@ -17,25 +17,25 @@ export interface LinkContext {
   readonly nowMs: number;
 }
 
-/** Fields of a link that name other resources; those that are not in the body are absent. */
-type NamedFields = Partial<Pick<LinkRecord, 'tagIds' | 'folderId' | 'programId' | 'partnerId' | 'webhookIds'>>;
+/** Fields of a link that refer to other resources; those that are not in the body are absent. */
+type ReferencingFields = Partial<Pick<LinkRecord, 'tagIds' | 'folderId' | 'programId' | 'partnerId' | 'webhookIds'>>;
 
-function unknownFault(field: string, what: string, names: readonly string[]): ApiError {
+function unknownReferences(field: string, what: string, names: readonly string[]): ApiError {
   return fieldError('invalid_value', field, `unknown ${what}: ${names.join(', ')}`);
 }
 
-function tagsOf({ references }: LinkContext, body: UpdateLinkBody): NamedFields {
-  const wanted = wantedTags(body);
+function tagsOf({ references }: LinkContext, body: UpdateLinkBody): ReferencingFields {
+  const wanted = requestedTags(body);
   if (wanted === undefined) return {};
   const { ids, names } = wanted;
   const unknownIds = ids.filter((id) => !references.tagIds.has(id));
-  if (unknownIds.length > 0) throw unknownFault(body.tagIds == null ? 'tagId' : 'tagIds', 'tags', unknownIds);
+  if (unknownIds.length > 0) throw unknownReferences(body.tagIds == null ? 'tagId' : 'tagIds', 'tags', unknownIds);
   const unknownNames = names.filter((name) => !references.tagIdByName.has(name));
-  if (unknownNames.length > 0) throw unknownFault('tagNames', 'tags', unknownNames);
+  if (unknownNames.length > 0) throw unknownReferences('tagNames', 'tags', unknownNames);
   return { tagIds: [...new Set([...ids, ...names.flatMap((name) => references.tagIdByName.get(name) ?? [])])] };
 }
 
-/** Why the caller may not change the links of a folder; undefined = they may. */
+/** The error when the caller may not change links of a folder; undefined = allowed. */
 export function folderRefusal(
   { apiKey }: Pick<LinkContext, 'apiKey'>,
   folder: FolderRecord | undefined,
@@ -45,13 +45,13 @@ export function folderRefusal(
   return new ApiError('forbidden', `You are not allowed to change links of the folder${name}.`);
 }
 
-/** @throws ApiError forbidden for a folder that the caller may not change the links of */
+/** @throws ApiError forbidden when the caller may not change links of the folder */
 export function checkFolderAccess(caller: Pick<LinkContext, 'apiKey'>, folder: FolderRecord | undefined): void {
   const refusal = folderRefusal(caller, folder);
   if (refusal !== undefined) throw refusal;
 }
 
-function folderOf(context: LinkContext, { folderId }: UpdateLinkBody): NamedFields {
+function folderOf(context: LinkContext, { folderId }: UpdateLinkBody): ReferencingFields {
   if (folderId === undefined) return {};
   if (!folderId) return { folderId: null };
   const folder = context.references.folders.get(folderId);
@@ -60,7 +60,7 @@ function folderOf(context: LinkContext, { folderId }: UpdateLinkBody): NamedFiel
   return { folderId };
 }
 
-function programOf({ references, workspace }: LinkContext, body: UpdateLinkBody): NamedFields {
+function programOf({ references, workspace }: LinkContext, body: UpdateLinkBody): ReferencingFields {
   const { programId, partnerId, tenantId } = body;
   if (programId && programId !== workspace.defaultProgramId) throw new ApiError('not_found', 'Program not found.');
   const isPartnerOpen = partnerId === undefined && Boolean(tenantId);
@@ -77,20 +77,20 @@ function programOf({ references, workspace }: LinkContext, body: UpdateLinkBody)
   };
 }
 
-function webhooksOf({ references }: LinkContext, { webhookIds }: UpdateLinkBody): NamedFields {
+function webhooksOf({ references }: LinkContext, { webhookIds }: UpdateLinkBody): ReferencingFields {
   if (webhookIds === undefined) return {};
   const ids = [...new Set(webhookIds ?? [])];
   const unknown = ids.filter((id) => !references.webhookIds.has(id));
-  if (unknown.length > 0) throw unknownFault('webhookIds', 'webhooks', unknown);
+  if (unknown.length > 0) throw unknownReferences('webhookIds', 'webhooks', unknown);
   return { webhookIds: ids };
 }
 
 /**
- * What the body says of tags, folder, program, partner and webhooks, checked in that order.
+ * Validates and resolves tags, folder, program, partner and webhooks of the body, in that order.
  *
- * @throws ApiError 422 for unknown tags and webhooks, 404 for folder, program and partner, 403 for a folder to be left alone
+ * @throws ApiError 422 for unknown tags and webhooks, 404 for folder, program and partner, 403 for a folder without write access
  */
-export function namedFields(context: LinkContext, body: UpdateLinkBody): NamedFields {
+export function referencingFields(context: LinkContext, body: UpdateLinkBody): ReferencingFields {
   return {
     ...tagsOf(context, body),
     ...folderOf(context, body),

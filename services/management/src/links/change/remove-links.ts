@@ -8,16 +8,16 @@ import {
   ROOT_KEY,
   type UndeletedLink,
 } from '@waymark/contract';
-import type { LinkCaller, LinkParts } from '../link-parts.js';
+import type { LinkCaller, LinkDeps } from '../link-deps.js';
 import { findLinks } from '../read/find-link.js';
 import { bulkError } from '../routes/bulk-error.js';
-import { folderRefusal } from './named-fields.js';
+import { folderRefusal } from './referencing-fields.js';
 
 const isRoot = ({ key }: LinkRecord) => key === ROOT_KEY;
 
-/** Removes links that were found. @param refuse gets those in folders that the caller may not write; if it throws, none goes */
-async function remove(
-  { catalog }: LinkParts,
+/** Deletes records. @param refuse called for links in folders without write access; if it throws, nothing is deleted */
+async function removeRecords(
+  { catalog }: LinkDeps,
   caller: LinkCaller,
   found: readonly LinkRecord[],
   refuse: (record: LinkRecord, refusal: ApiError) => void,
@@ -38,10 +38,10 @@ async function remove(
   );
 }
 
-/** `DELETE /links/{linkId}` for a link that was found. @throws ApiError forbidden for root links, not_found */
-export async function removeFound(parts: LinkParts, caller: LinkCaller, found: LinkRecord): Promise<{ id: string }> {
+/** `DELETE /links/{linkId}`, after the link was found. @throws ApiError forbidden for root links, not_found */
+export async function removeFoundLink(parts: LinkDeps, caller: LinkCaller, found: LinkRecord): Promise<{ id: string }> {
   if (isRoot(found)) throw new ApiError('forbidden', 'The link of a domain itself goes with its domain only.');
-  const [removed] = await remove(parts, caller, [found], (_record, refusal) => {
+  const [removed] = await removeRecords(parts, caller, [found], (_record, refusal) => {
     throw refusal;
   });
   if (removed === undefined) throw new ApiError('not_found', 'Link not found.');
@@ -49,9 +49,9 @@ export async function removeFound(parts: LinkParts, caller: LinkCaller, found: L
   return { id: removed.id };
 }
 
-/** `DELETE /links/bulk`: unknown, hidden and root links are passed over. @throws ApiError bad_request, 422 */
+/** `DELETE /links/bulk`: unknown, hidden and root links are skipped. @throws ApiError bad_request, 422 */
 export async function removeLinks(
-  parts: LinkParts,
+  parts: LinkDeps,
   caller: LinkCaller,
   linkIds: string | undefined,
 ): Promise<BulkDeleteAnswer> {
@@ -62,7 +62,7 @@ export async function removeLinks(
   }
   const found = await findLinks(parts.catalog, caller, references);
   const errors: UndeletedLink[] = [];
-  const removed = await remove(
+  const removed = await removeRecords(
     parts,
     caller,
     found.filter((link) => !isRoot(link)),

@@ -5,9 +5,9 @@ import { parseInstant } from '@waymark/event-query';
 const DATE_FIELDS = ['expiresAt', 'testStartedAt', 'testCompletedAt'] as const;
 
 /**
- * The dates of a body as they are stored: ISO-8601 UTC with milliseconds; null for none. Those it does not speak of are absent.
+ * The dates of a body in stored form: ISO 8601 UTC with milliseconds, null for none. Dates that are not in the body are absent.
  *
- * @throws ApiError unprocessable_entity for what is no date
+ * @throws ApiError unprocessable_entity for an invalid date
  */
 export function dateFields(
   body: UpdateLinkBody,

@@ -9,25 +9,25 @@ import {
   type UnchangedLink,
   type UpdateLinkBody,
 } from '@waymark/contract';
-import { contextOf, oneObject } from '../create/create-link.js';
-import type { LinkCaller, LinkParts } from '../link-parts.js';
+import { linkContext, linkObject } from '../create/create-link.js';
+import type { LinkCaller, LinkDeps } from '../link-deps.js';
 import { findLinks } from '../read/find-link.js';
 import { bulkError } from '../routes/bulk-error.js';
 import { changedLink } from './change-link.js';
-import { folderRefusal, type LinkContext } from './named-fields.js';
+import { folderRefusal, type LinkContext } from './referencing-fields.js';
 
-/** Changes links that were found: all or, when `changeOne` throws, none. @returns those that still exist */
-async function change(
-  parts: LinkParts,
+/** Updates records: all of them or, when `changeOne` throws, none. @returns those that still exist */
+async function updateRecords(
+  parts: LinkDeps,
   caller: LinkCaller,
   found: readonly LinkRecord[],
   body: UpdateLinkBody,
   changeOne: (context: LinkContext, record: LinkRecord) => LinkRecord,
 ): Promise<LinkRecord[]> {
   const { links } = parts.catalog;
-  // The folders and partners of the links count as well, and a link that names no domain keeps its own.
+  // Also look up the links' current folders and partners, and the current domain in case the body has none.
   const current = found.map(({ folderId, domain, partnerId }) => ({ folderId, domain, partnerId }));
-  const context = await contextOf(parts, caller, [{ domain: found[0]?.domain, ...body }, ...current]);
+  const context = await linkContext(parts, caller, [{ domain: found[0]?.domain, ...body }, ...current]);
   return links.updateMany(
     caller.workspace.id,
     found.map(({ id }) => id),
@@ -35,25 +35,25 @@ async function change(
   );
 }
 
-/** `PATCH /links/{linkId}` for a link that was found. @throws ApiError 400, 403, 404, 409 or 422 */
-export async function updateFound(
-  parts: LinkParts,
+/** `PATCH /links/{linkId}`, after the link was found. @throws ApiError 400, 403, 404, 409 or 422 */
+export async function updateFoundLink(
+  parts: LinkDeps,
   caller: LinkCaller,
   found: LinkRecord,
   body: UpdateLinkBody,
 ): Promise<Link> {
   const { links } = parts.catalog;
-  const [updated] = await change(parts, caller, [found], body, (context, record) =>
+  const [updated] = await updateRecords(parts, caller, [found], body, (context, record) =>
     changedLink(context, links, record, body, 'keep'),
   );
   if (updated === undefined) throw new ApiError('not_found', 'Link not found.');
   if (updated.updatedAt !== found.updatedAt) await parts.notifier.linkChanged('link.updated', updated);
-  return oneObject(parts, caller, updated);
+  return linkObject(parts, caller, updated);
 }
 
-/** The links that a bulk request names. @throws ApiError bad_request when it names none, not_found when none exists */
-function namedLinks(
-  { catalog }: LinkParts,
+/** The links that a bulk request selects. @throws ApiError bad_request when it has neither list */
+function selectLinks(
+  { catalog }: LinkDeps,
   caller: LinkCaller,
   { linkIds = [], externalIds = [] }: Omit<BulkUpdateLinksBody, 'data'>,
 ): Promise<LinkRecord[]> {
@@ -69,19 +69,18 @@ function namedLinks(
 }
 
 /**
- * `PATCH /links/bulk`: the same change of up to a hundred links, in one insert.
+ * `PATCH /links/bulk`: applies one change to up to a hundred links, in one insert.
  *
- * @returns the links that were changed, in the order given, then those in folders that the caller may not write; unknown and
- *   hidden ones are left out
- * @throws ApiError 400, 403, 404 or 422: then no link was changed
+ * @returns the updated links in the order given, then those in folders without write access; unknown and hidden ones are left out
+ * @throws ApiError 400, 403, 404 or 422, in which case no link was changed
  */
 export async function updateLinks(
-  parts: LinkParts,
+  parts: LinkDeps,
   caller: LinkCaller,
   { data, ...names }: BulkUpdateLinksBody,
 ): Promise<(Link | UnchangedLink)[]> {
   const { links } = parts.catalog;
-  const found = await namedLinks(parts, caller, names);
+  const found = await selectLinks(parts, caller, names);
   const refusals = new Map<string, ApiError>();
   const changeOne = (context: LinkContext, record: LinkRecord) => {
     const refusal = folderRefusal(context, context.references.folders.get(record.folderId ?? ''));
@@ -91,7 +90,7 @@ export async function updateLinks(
   };
   const records = await mapErrorFields(
     (field) => `data.${field}`,
-    async () => (found.length === 0 ? [] : change(parts, caller, found, data, changeOne)),
+    async () => (found.length === 0 ? [] : updateRecords(parts, caller, found, data, changeOne)),
   );
   if (records.length === 0) throw new ApiError('not_found', 'None of the links was found.');
   const objects = await links.objects(caller.workspace.id, records, linkSight(caller.apiKey));

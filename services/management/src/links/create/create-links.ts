@@ -1,26 +1,26 @@
 import { linkSight, type NewLink, normaliseKey } from '@waymark/catalog';
 import { ApiError, type CreateLinkBody, fieldError, type Link, type LinkError } from '@waymark/contract';
 import { domainName } from '../../domains/domain-name.js';
-import type { LinkContext } from '../change/named-fields.js';
-import type { LinkCaller, LinkParts } from '../link-parts.js';
-import { contextOf, newLink } from './create-link.js';
+import type { LinkContext } from '../change/referencing-fields.js';
+import type { LinkCaller, LinkDeps } from '../link-deps.js';
+import { linkContext, newLink } from './create-link.js';
 import { checkBulkImage } from './draft-link.js';
-import { withinUsage } from './usage.js';
+import { withinLinkQuota } from './link-quota.js';
 
-/** @throws ApiError bad_request for two links that ask for one address */
+/** @throws ApiError bad_request when two links have the same domain and key */
 function checkDistinct(bodies: readonly CreateLinkBody[], usualDomain: string | undefined): void {
   const addresses = new Set<string>();
   for (const [index, { domain, key }] of bodies.entries()) {
     if (typeof key !== 'string') continue;
     const address = `${domain ? domainName(domain) : usualDomain}/${normaliseKey(key)}`;
     if (addresses.has(address))
-      throw fieldError('invalid_combination', `[${index}].key`, `${address} is asked for twice`, 'bad_request');
+      throw fieldError('invalid_combination', `[${index}].key`, `${address} is used twice`, 'bad_request');
     addresses.add(address);
   }
 }
 
-/** What is to be created, or why it cannot be. */
-async function linkOrFault(parts: LinkParts, context: LinkContext, body: CreateLinkBody): Promise<NewLink | ApiError> {
+/** The link to create, or the error that prevents it. */
+async function linkOrError(parts: LinkDeps, context: LinkContext, body: CreateLinkBody): Promise<NewLink | ApiError> {
   try {
     checkBulkImage(body);
     return await newLink(parts, context, body);
@@ -31,28 +31,30 @@ async function linkOrFault(parts: LinkParts, context: LinkContext, body: CreateL
 }
 
 /**
- * `POST /links/bulk`: up to a hundred links in one insert.
+ * `POST /links/bulk`: creates up to a hundred links in one insert.
  *
- * @returns the links in the order of the bodies, then what became of the others
- * @throws ApiError forbidden when they are more than the month has room for, bad_request for two of one address
+ * @returns the created links in the order of the bodies, then the errors of the others
+ * @throws ApiError forbidden when they exceed the monthly quota, bad_request when two have the same domain and key
  */
 export async function createLinks(
-  parts: LinkParts,
+  parts: LinkDeps,
   caller: LinkCaller,
   bodies: readonly CreateLinkBody[],
 ): Promise<(Link | LinkError)[]> {
   const { links } = parts.catalog;
   const workspaceId = caller.workspace.id;
-  const context = await contextOf(parts, caller, bodies);
-  checkDistinct(bodies, context.references.usualDomain);
-  const results = await Promise.all(bodies.map((body) => linkOrFault(parts, context, body)));
+  const context = await linkContext(parts, caller, bodies);
+  checkDistinct(bodies, context.references.fallbackDomain);
+  const results = await Promise.all(bodies.map((body) => linkOrError(parts, context, body)));
   const drafts = results.filter((result): result is NewLink => !(result instanceof ApiError));
-  const made = await withinUsage(parts, caller.workspace, bodies.length, () => links.createMany(workspaceId, drafts));
-  const records = made.flatMap((result) => (result instanceof ApiError ? [] : [result]));
-  const madeFrom = new Map(drafts.map((draft, index) => [draft, made[index]]));
+  const created = await withinLinkQuota(parts, caller.workspace, bodies.length, () =>
+    links.createMany(workspaceId, drafts),
+  );
+  const records = created.flatMap((result) => (result instanceof ApiError ? [] : [result]));
+  const createdFrom = new Map(drafts.map((draft, index) => [draft, created[index]]));
   const errors = bodies.flatMap((link, index): LinkError[] => {
     const result = results[index];
-    const fault = result instanceof ApiError ? result : result && madeFrom.get(result);
+    const fault = result instanceof ApiError ? result : result && createdFrom.get(result);
     return fault instanceof ApiError ? [{ link, error: fault.message, code: fault.code }] : [];
   });
   return [...(await links.objects(workspaceId, records, linkSight(caller.apiKey), true)), ...errors];

@@ -3,21 +3,21 @@ import { ApiError, type CreateLinkBody, fieldError, ROOT_KEY } from '@waymark/co
 import { domainName } from '../../domains/domain-name.js';
 import { checkPassword, destinationOf, isDataUrl, plainFields, variantsOf } from '../change/link-fields.js';
 import type { LinkReferences } from '../change/link-references.js';
-import { checkFolderAccess, type LinkContext, namedFields } from '../change/named-fields.js';
+import { checkFolderAccess, type LinkContext, referencingFields } from '../change/referencing-fields.js';
 import { dateFields } from '../change/request-date.js';
 import { checkChosenKey } from './key-rules.js';
 import { checkPlan } from './plan-gates.js';
 
 /**
- * The domain that a body names, or the one where links are made that name none, and whether all workspaces share it.
+ * The domain in a body, else the fallback domain, and whether all workspaces share it.
  *
- * @throws ApiError forbidden for a domain of somebody else, unprocessable_entity when there is none
+ * @throws ApiError forbidden for a domain of another workspace, unprocessable_entity when there is none
  */
 export function domainOf(
   references: LinkReferences,
   given: string | null | undefined,
 ): { readonly slug: string; readonly isShared: boolean } {
-  const slug = given ? domainName(given) : references.usualDomain;
+  const slug = given ? domainName(given) : references.fallbackDomain;
   if (slug === undefined) {
     throw fieldError('invalid_value', 'domain', 'this workspace has no domain to create links on');
   }
@@ -27,8 +27,8 @@ export function domainOf(
 }
 
 /**
- * What a body says of a new link, checked up to the key. That the key is taken takes precedence over what {@link completeLink}
- * finds wrong.
+ * Validates the fields of a new link up to the key. A separate step from {@link completeLink}, because a taken key takes precedence
+ * over the errors found there.
  *
  * @throws ApiError 400, 403, 409 or 422
  */
@@ -56,7 +56,7 @@ export function draftLink(context: LinkContext, body: CreateLinkBody): NewLink {
   };
 }
 
-/** The folder of a partner's link that names none. @throws ApiError forbidden when the caller may not change links there */
+/** The default folder of a partner link without a folder. @throws ApiError forbidden when the caller may not change links there */
 function partnerFolder(context: LinkContext, body: CreateLinkBody, programId: string | null | undefined) {
   const folder = context.references.partnerFolder;
   if (body.folderId !== undefined || !programId || folder === undefined) return {};
@@ -64,19 +64,19 @@ function partnerFolder(context: LinkContext, body: CreateLinkBody, programId: st
   return { folderId: folder.id };
 }
 
-/** The whole link: what the body says of other resources and of dates is added. @throws ApiError 403, 404 or 422 */
+/** Adds references to other resources and dates to a draft. @throws ApiError 403, 404 or 422 */
 export function completeLink(context: LinkContext, body: CreateLinkBody, draft: NewLink): NewLink {
-  const named = namedFields(context, body);
+  const named = referencingFields(context, body);
   const folder = partnerFolder(context, body, named.programId);
   return { ...draft, ...named, ...folder, ...dateFields(body, context.nowMs) };
 }
 
-/** Bulk requests take no images inside links: they are part of every copy of a link. @throws ApiError unprocessable_entity */
+/** Rejects data URL images in bulk requests, because they enlarge every cached copy of a link. @throws ApiError unprocessable_entity */
 export function checkBulkImage({ image, proxy }: CreateLinkBody): void {
   if (proxy !== true || !isDataUrl(image)) return;
   throw fieldError(
     'invalid_combination',
     'image',
-    'must be a URL of the web for links with proxy that are created in bulk',
+    'must be an http or https URL for links with proxy that are created in bulk',
   );
 }

@@ -11,8 +11,8 @@ const SERVICE_ROUTES: ReadonlySet<string> = new Set(
 const SHORT_KEY_CHARS = 3;
 
 /**
- * Refuses a key the caller chose, by form and, on a domain shared by all workspaces, by its rules. Whether it is
- * taken shows when it is created.
+ * Validates a key that the caller chose: its format and, on a domain shared by all workspaces, the rules of that domain. Whether it is
+ * taken is checked when the link is created.
  *
  * @throws ApiError 422, 403 or 409
  */

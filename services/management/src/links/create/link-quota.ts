@@ -1,41 +1,41 @@
 import { type WorkspaceRecord, workspaceLimits } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
-import type { LinkParts } from '../link-parts.js';
+import type { LinkDeps } from '../link-deps.js';
 
 function monthStart(nowMs: number): number {
   const today = new Date(nowMs);
   return Date.UTC(today.getUTCFullYear(), today.getUTCMonth());
 }
 
-/** Links that the workspace made in this month, removed ones included. */
-export function linksThisMonth({ catalog, now }: LinkParts, workspaceId: string): Promise<number> {
+/** Links that the workspace created this month, including deleted ones. */
+export function linksThisMonth({ catalog, now }: LinkDeps, workspaceId: string): Promise<number> {
   return catalog.links.createdSince(workspaceId, monthStart(now()));
 }
 
 const limitOf = (workspace: WorkspaceRecord) => workspaceLimits(workspace).quotas.linksPerMonth;
 
-function refusal(workspace: WorkspaceRecord): ApiError {
+function quotaExceeded(workspace: WorkspaceRecord): ApiError {
   return new ApiError('forbidden', `This workspace may create ${limitOf(workspace)} links a month.`);
 }
 
 /**
- * Refuses a workspace that has used up its links of the month, before anything else is looked at.
+ * Rejects a workspace whose monthly quota of links is used up, before the request is validated.
  *
  * @throws ApiError forbidden
  */
-export async function checkUsage(parts: LinkParts, workspace: WorkspaceRecord): Promise<void> {
+export async function checkLinkQuota(parts: LinkDeps, workspace: WorkspaceRecord): Promise<void> {
   const limit = limitOf(workspace);
   if (limit === null || (await linksThisMonth(parts, workspace.id)) < limit) return;
-  throw refusal(workspace);
+  throw quotaExceeded(workspace);
 }
 
 /**
- * Creates within the plan's number of links a month, whatever is created at the same time.
+ * Creates links within the monthly quota, safely for concurrent requests.
  *
  * @throws ApiError forbidden
  */
-export function withinUsage<T>(
-  { catalog, now }: LinkParts,
+export function withinLinkQuota<T>(
+  { catalog, now }: LinkDeps,
   workspace: WorkspaceRecord,
   amount: number,
   create: () => Promise<T>,
@@ -45,7 +45,7 @@ export function withinUsage<T>(
     {
       ...{ workspaceId: workspace.id, what: 'links', amount, limit: limitOf(workspace) },
       used: () => catalog.links.createdSince(workspace.id, sinceMs),
-      refusal: () => refusal(workspace),
+      refusal: () => quotaExceeded(workspace),
     },
     create,
   );

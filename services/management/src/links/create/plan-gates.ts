@@ -1,6 +1,6 @@
 import { ApiError, type Plan, planAtLeast } from '@waymark/contract';
 
-/** Features of a link and the smallest plan that has them, in the order in which they are named to the caller. */
+/** Link fields and the smallest plan that includes them. The first missing one is reported. */
 const GATED_FIELDS = {
   proxy: 'pro',
   password: 'pro',
@@ -16,14 +16,14 @@ const GATED_FIELDS = {
   webhookIds: 'business',
 } as const satisfies Record<string, Plan>;
 
-/** What a link has or is to have, given or stored. */
+/** A link, from a request or stored, whose features are checked against the plan. */
 export type GatedLink = Readonly<Partial<Record<keyof typeof GATED_FIELDS, unknown>>> & {
   readonly isRoot: boolean;
   readonly url: string;
 };
 
-/** Whether something is asked for: `null`, `false`, `''`, `[]` and `{}` ask for nothing. */
-function isGiven(value: unknown): boolean {
+/** Whether a field has a value: `null`, `false`, `''`, `[]` and `{}` do not count. */
+function isRequested(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
   return Boolean(value);
 }
@@ -31,7 +31,7 @@ function isGiven(value: unknown): boolean {
 /** @throws ApiError forbidden for the first feature that the plan lacks */
 export function checkPlan(plan: Plan, link: GatedLink): void {
   for (const [field, minimum] of Object.entries(GATED_FIELDS)) {
-    if (!isGiven(link[field as keyof typeof GATED_FIELDS]) || planAtLeast(plan, minimum)) continue;
+    if (!isRequested(link[field as keyof typeof GATED_FIELDS]) || planAtLeast(plan, minimum)) continue;
     throw new ApiError('forbidden', `"${field}" needs the plan ${minimum} or higher.`);
   }
   if (link.isRoot && link.url !== '' && !planAtLeast(plan, 'pro')) {

@@ -1,15 +1,15 @@
 import { linkSight, mergeUtm, normaliseUrl } from '@waymark/catalog';
 import type { CreateLinkBody, Link } from '@waymark/contract';
-import { updateFound } from '../change/update-link.js';
-import type { LinkCaller, LinkParts } from '../link-parts.js';
+import { updateFoundLink } from '../change/update-link.js';
+import type { LinkCaller, LinkDeps } from '../link-deps.js';
 import { createLink } from './create-link.js';
 
 /**
- * `PUT /links/upsert`: changes the oldest link with that destination, or creates one. Of many at once for one destination a
- * single one creates. A link that leads to the destination with the UTM values of the body comes before one that leads to it
- * without them: a repetition finds the link that it made or changed the first time.
+ * `PUT /links/upsert`: updates the oldest link with that destination, or creates one. Of concurrent requests for one destination only
+ * one creates a link. A link to the destination including the UTM values of the body is preferred to one without them, so that a
+ * repeated request finds the link that it created or updated the first time.
  */
-export async function upsertLink(parts: LinkParts, caller: LinkCaller, body: CreateLinkBody): Promise<Link> {
+export async function upsertLink(parts: LinkDeps, caller: LinkCaller, body: CreateLinkBody): Promise<Link> {
   const { links } = parts.catalog;
   const workspaceId = caller.workspace.id;
   const url = normaliseUrl(body.url);
@@ -18,7 +18,7 @@ export async function upsertLink(parts: LinkParts, caller: LinkCaller, body: Cre
   return links.whileUrlsHeld(workspaceId, urls, async () => {
     for (const one of urls) {
       const found = await links.findByUrl(workspaceId, one, linkSight(caller.apiKey));
-      if (found !== undefined) return updateFound(parts, caller, found, body);
+      if (found !== undefined) return updateFoundLink(parts, caller, found, body);
     }
     return createLink(parts, caller, body);
   });

@@ -1,9 +1,9 @@
 import { API_READ, type Catalog, type LinkRecord, linkSight, normaliseKey } from '@waymark/catalog';
 import { ApiError, fieldError, type LinkInfoQuery, parseExternalIdParameter, ROOT_KEY } from '@waymark/contract';
 import { domainName } from '../../domains/domain-name.js';
-import type { LinkCaller } from '../link-parts.js';
+import type { LinkCaller } from '../link-deps.js';
 
-/** Another workspace's link counts as not found. */
+/** Finds a link of the workspace by domain and key. */
 async function findByAddress(
   catalog: Catalog,
   workspaceId: string,
@@ -24,19 +24,19 @@ async function find(catalog: Catalog, workspaceId: string, query: LinkInfoQuery)
 }
 
 /**
- * The link a query names.
+ * The link that a query selects.
  *
- * @throws ApiError bad_request when it names none, not_found also for one in a folder that the caller must not see
+ * @throws ApiError bad_request when the query has no selector, not_found also for a link in a folder hidden from the caller
  */
 export async function requireLink(catalog: Catalog, caller: LinkCaller, query: LinkInfoQuery): Promise<LinkRecord> {
   const found = await find(catalog, caller.workspace.id, query);
-  const [link] = found === undefined ? [] : await seenLinks(catalog, caller, [found]);
+  const [link] = found === undefined ? [] : await visibleLinks(catalog, caller, [found]);
   if (link === undefined) throw new ApiError('not_found', 'Link not found.');
   return link;
 }
 
-/** Those of the links that the caller may see, in the order given. */
-export function seenLinks(
+/** The links that the caller may see, in the order given. */
+export function visibleLinks(
   { hiddenFolders }: Pick<Catalog, 'hiddenFolders'>,
   { workspace, apiKey }: LinkCaller,
   links: readonly LinkRecord[],
@@ -44,11 +44,11 @@ export function seenLinks(
   return hiddenFolders.seen(workspace.id, linkSight(apiKey), links);
 }
 
-/** Those of the links that `link_…` and `ext_…` ids name that are there for the caller, each once, in the order given. */
+/** The visible links with these `link_…` and `ext_…` ids, each once, in the order given. */
 export async function findLinks(
   catalog: Catalog,
   caller: LinkCaller,
   references: readonly string[],
 ): Promise<LinkRecord[]> {
-  return seenLinks(catalog, caller, await catalog.links.findMany(caller.workspace.id, references));
+  return visibleLinks(catalog, caller, await catalog.links.findMany(caller.workspace.id, references));
 }

@@ -11,10 +11,10 @@ import {
   parseResourceId,
 } from '@waymark/contract';
 import { domainName } from '../../domains/domain-name.js';
-import type { LinkCaller, LinkParts } from '../link-parts.js';
-import { seenLinks } from './find-link.js';
+import type { LinkCaller, LinkDeps } from '../link-deps.js';
+import { visibleLinks } from './find-link.js';
 
-async function checkDomain({ catalog, defaultDomain }: LinkParts, workspaceId: string, slug: string): Promise<void> {
+async function checkDomain({ catalog, defaultDomain }: LinkDeps, workspaceId: string, slug: string): Promise<void> {
   if (slug === defaultDomain) return;
   const domain = await catalog.domains.findBySlug(slug, API_READ);
   if (domain === undefined) throw new ApiError('not_found', 'Domain not found.');
@@ -22,14 +22,14 @@ async function checkDomain({ catalog, defaultDomain }: LinkParts, workspaceId: s
   throw new ApiError('forbidden', `The domain "${slug}" does not belong to this workspace.`);
 }
 
-async function checkFolder({ catalog }: LinkParts, { workspace, apiKey }: LinkCaller, folderId: string): Promise<void> {
+async function checkFolder({ catalog }: LinkDeps, { workspace, apiKey }: LinkCaller, folderId: string): Promise<void> {
   const folder = await catalog.folders.require(workspace.id, folderId);
   if (!isFolderHidden(linkSight(apiKey), folder)) return;
   throw new ApiError('forbidden', 'You are not allowed to see this folder.');
 }
 
-/** Ids of the tags that a query names in any way; undefined when it names none. Unknown names stand for no tag. */
-async function tagIdsOf({ catalog }: LinkParts, workspaceId: string, query: LinkFilterQuery) {
+/** Ids of the tags in all tag parameters of a query; undefined when it has none. Unknown tag names are skipped. */
+async function tagIdsOf({ catalog }: LinkDeps, workspaceId: string, query: LinkFilterQuery) {
   const { tagId, tagIds, tagNames } = query;
   if (tagId === undefined && tagIds === undefined && tagNames === undefined) return undefined;
   const names = csvItems(tagNames ?? '');
@@ -37,13 +37,13 @@ async function tagIdsOf({ catalog }: LinkParts, workspaceId: string, query: Link
   return [...csvItems(tagIds ?? ''), ...(tagId ? [tagId] : []), ...named.flatMap((tag) => tag?.id ?? [])];
 }
 
-async function linkIdsOf({ catalog }: LinkParts, workspaceId: string, linkIds: string | undefined) {
+async function linkIdsOf({ catalog }: LinkDeps, workspaceId: string, linkIds: string | undefined) {
   if (linkIds === undefined) return undefined;
   return (await catalog.links.findMany(workspaceId, csvItems(linkIds))).map(({ id }) => id);
 }
 
-/** What a query asks for. @throws ApiError 404 for an unknown domain or folder, 403 for those of others */
-async function filtersOf(parts: LinkParts, caller: LinkCaller, query: LinkFilterQuery): Promise<LinkFilters> {
+/** The filters of a query. @throws ApiError 404 for an unknown domain or folder, 403 for one without access */
+async function filtersOf(parts: LinkDeps, caller: LinkCaller, query: LinkFilterQuery): Promise<LinkFilters> {
   const workspaceId = caller.workspace.id;
   const { search, userId, tenantId, partnerId } = query;
   const domain = query.domain && domainName(query.domain);
@@ -59,15 +59,15 @@ async function filtersOf(parts: LinkParts, caller: LinkCaller, query: LinkFilter
   return { ...named, hasTags: query.withTags, hidesFolders, showArchived: query.showArchived ?? false };
 }
 
-/** Whether the caller sees a link of that id, or one was removed: pages go on while links are removed. */
-async function isOrWasLink(catalog: Catalog, caller: LinkCaller, id: string): Promise<boolean> {
+/** Whether the id is of a visible or a deleted link: paging must continue when the link at the cursor is deleted. */
+async function linkExistsOrExisted(catalog: Catalog, caller: LinkCaller, id: string): Promise<boolean> {
   const link = await catalog.links.find(caller.workspace.id, id);
   if (link === undefined) return catalog.links.everExisted(caller.workspace.id, id);
-  return (await seenLinks(catalog, caller, [link])).length > 0;
+  return (await visibleLinks(catalog, caller, [link])).length > 0;
 }
 
-/** The cursor of a query, undefined when it asks for a page by its number. @throws ApiError 422 */
-async function cursorOf({ catalog }: LinkParts, caller: LinkCaller, query: ListLinksQuery) {
+/** The cursor of a query; undefined when it pages by number. @throws ApiError 422 */
+async function cursorOf({ catalog }: LinkDeps, caller: LinkCaller, query: ListLinksQuery) {
   const { startingAfter, endingBefore, sortBy = 'createdAt' } = query;
   if (startingAfter !== undefined && endingBefore !== undefined) {
     throw fieldError('invalid_combination', 'endingBefore', 'cannot be used together with startingAfter');
@@ -76,19 +76,19 @@ async function cursorOf({ catalog }: LinkParts, caller: LinkCaller, query: ListL
   if (id === undefined) return undefined;
   const parameter = startingAfter === undefined ? 'endingBefore' : 'startingAfter';
   if (sortBy !== 'createdAt') throw fieldError('invalid_combination', parameter, 'cannot be used together with sortBy');
-  const isKnown = parseResourceId('link', id) !== undefined && (await isOrWasLink(catalog, caller, id));
+  const isKnown = parseResourceId('link', id) !== undefined && (await linkExistsOrExisted(catalog, caller, id));
   if (!isKnown) throw fieldError('invalid_value', parameter, 'must be the id of a link');
   return { id, side: startingAfter === undefined ? ('before' as const) : ('after' as const) };
 }
 
 /** `GET /links`. @throws ApiError 403, 404 or 422 */
-export async function listLinks(parts: LinkParts, caller: LinkCaller, query: ListLinksQuery): Promise<Link[]> {
+export async function listLinks(parts: LinkDeps, caller: LinkCaller, query: ListLinksQuery): Promise<Link[]> {
   const { links } = parts.catalog;
   const workspaceId = caller.workspace.id;
   const { sortBy = 'createdAt', sortOrder = 'desc', page, pageSize } = query;
   const cursor = await cursorOf(parts, caller, query);
   if (cursor === undefined && page > LINK_PAGES_MAX) {
-    throw fieldError('too_big', 'page', `must be at most ${LINK_PAGES_MAX}; go on by cursor`);
+    throw fieldError('too_big', 'page', `must be at most ${LINK_PAGES_MAX}; use a cursor to go further`);
   }
   const filters = await filtersOf(parts, caller, query);
   const shape = { filters, sortOrder, limit: pageSize };
@@ -99,9 +99,9 @@ export async function listLinks(parts: LinkParts, caller: LinkCaller, query: Lis
   return links.objects(workspaceId, records, linkSight(caller.apiKey));
 }
 
-/** `GET /links/count`: a number or, grouped, one a value, highest first. @throws ApiError 403 or 404 */
+/** `GET /links/count`: a number or, when grouped, one number per value, highest first. @throws ApiError 403 or 404 */
 export async function countLinks(
-  parts: LinkParts,
+  parts: LinkDeps,
   caller: LinkCaller,
   query: LinkFilterQuery & { readonly groupBy?: LinkGroup | undefined },
 ) {

@@ -1,6 +1,6 @@
 import type { ApiError, UndeletedLink } from '@waymark/contract';
 
-/** What the answer of a bulk request says of a link that it left as it was. */
+/** The entry in the response of a bulk request for a link that was skipped. */
 export function bulkError(id: string, { message, code }: ApiError): UndeletedLink {
   return { link: { id }, error: message, code };
 }

@@ -12,14 +12,14 @@ import { z } from 'zod';
 import { removeLinks } from '../change/remove-links.js';
 import { updateLinks } from '../change/update-link.js';
 import { createLinks } from '../create/create-links.js';
-import { checkUsage } from '../create/usage.js';
-import type { LinkParts } from '../link-parts.js';
+import { checkLinkQuota } from '../create/link-quota.js';
+import type { LinkDeps } from '../link-deps.js';
 
-/** A hundred links with the longest addresses, or with small images inside. */
+/** Enough for a hundred links with the longest URLs, or with small data URL images. */
 const BODY_BYTES_MAX = 12 * 1024 * 1024;
 
 /** `POST|PATCH|DELETE /links/bulk`. */
-export async function bulkRoutes(app: App, parts: LinkParts): Promise<void> {
+export async function bulkRoutes(app: App, parts: LinkDeps): Promise<void> {
   const onRequest = app.authenticate({ permission: 'links.write' });
   const tags = ['Links'];
 
@@ -28,7 +28,7 @@ export async function bulkRoutes(app: App, parts: LinkParts): Promise<void> {
     {
       onRequest,
       bodyLimit: BODY_BYTES_MAX,
-      preValidation: (request) => checkUsage(parts, request.workspace),
+      preValidation: (request) => checkLinkQuota(parts, request.workspace),
       schema: {
         summary: 'Create up to 100 links',
         tags,

@@ -1,17 +1,17 @@
 import { createLinkBodySchema, linkSchema, noQuerySchema, updateLinkBodySchema } from '@waymark/contract';
 import type { App } from '@waymark/http-kit';
 import { idAnswerSchema } from '../../id-params.js';
-import { removeFound } from '../change/remove-links.js';
-import { updateFound } from '../change/update-link.js';
+import { removeFoundLink } from '../change/remove-links.js';
+import { updateFoundLink } from '../change/update-link.js';
 import { createLink } from '../create/create-link.js';
+import { checkLinkQuota } from '../create/link-quota.js';
 import { upsertLink } from '../create/upsert-link.js';
-import { checkUsage } from '../create/usage.js';
-import type { LinkParts } from '../link-parts.js';
+import type { LinkDeps } from '../link-deps.js';
 import { requireLink } from '../read/find-link.js';
 import { linkParamsSchema } from './read-routes.js';
 
 /** `POST /links`, `PUT /links/upsert`, `PATCH|PUT|DELETE /links/{linkId}`. */
-export async function changeRoutes(app: App, parts: LinkParts): Promise<void> {
+export async function changeRoutes(app: App, parts: LinkDeps): Promise<void> {
   const { catalog } = parts;
   const onRequest = app.authenticate({ permission: 'links.write' });
   const tags = ['Links'];
@@ -20,7 +20,7 @@ export async function changeRoutes(app: App, parts: LinkParts): Promise<void> {
     '/links',
     {
       onRequest,
-      preValidation: (request) => checkUsage(parts, request.workspace),
+      preValidation: (request) => checkLinkQuota(parts, request.workspace),
       schema: { summary: 'Create a link', tags, body: createLinkBodySchema, response: { 200: linkSchema } },
     },
     (request) => createLink(parts, request, request.body),
@@ -55,7 +55,7 @@ export async function changeRoutes(app: App, parts: LinkParts): Promise<void> {
         hide: method === 'PUT',
       },
       handler: async (request) =>
-        updateFound(parts, request, await requireLink(catalog, request, request.params), request.body),
+        updateFoundLink(parts, request, await requireLink(catalog, request, request.params), request.body),
     });
   }
 
@@ -65,6 +65,6 @@ export async function changeRoutes(app: App, parts: LinkParts): Promise<void> {
       onRequest,
       schema: { summary: 'Delete a link', tags, params: linkParamsSchema, response: { 200: idAnswerSchema } },
     },
-    async (request) => removeFound(parts, request, await requireLink(catalog, request, request.params)),
+    async (request) => removeFoundLink(parts, request, await requireLink(catalog, request, request.params)),
   );
 }

@@ -9,20 +9,20 @@ import {
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
 import { PARAM_CHARS_MAX } from '../../id-params.js';
-import { oneObject } from '../create/create-link.js';
-import type { LinkCaller, LinkParts } from '../link-parts.js';
+import { linkObject } from '../create/create-link.js';
+import type { LinkCaller, LinkDeps } from '../link-deps.js';
 import { requireLink } from '../read/find-link.js';
 import { countLinks, listLinks } from '../read/list-links.js';
 
 export const linkParamsSchema = z.object({ linkId: z.string().max(PARAM_CHARS_MAX) });
 
 /** `GET /links`, `GET /links/count`, `GET /links/info`, `GET /links/{linkId}`. */
-export async function readRoutes(app: App, parts: LinkParts): Promise<void> {
+export async function readRoutes(app: App, parts: LinkDeps): Promise<void> {
   const onRequest = app.authenticate({ permission: 'links.read' });
   const tags = ['Links'];
 
   const linkInfo = async (caller: LinkCaller, query: LinkInfoQuery) =>
-    oneObject(parts, caller, await requireLink(parts.catalog, caller, query));
+    linkObject(parts, caller, await requireLink(parts.catalog, caller, query));
 
   app.get(
     '/links',
