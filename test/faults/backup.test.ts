@@ -94,11 +94,11 @@ describe('backup and restore of a running stack', () => {
     expect(await acme.find('secret')).toMatchObject({ password: 'correct horse' });
   }, 900_000);
 
-  test('a restore does not replace existing data, and an incomplete backup is refused', async () => {
-    await expect(stack.waymark('backup', directory)).rejects.toThrow('is there already');
+  test('backup and restore never overwrite data, and restore rejects an incomplete backup', async () => {
+    await expect(stack.waymark('backup', directory)).rejects.toThrow('already exists');
     await expect(stack.waymark('restore', join(directory, 'monday'))).rejects.toThrow('stop it first');
     const environment = { DATA_DIR: join(directory, 'elsewhere') };
-    await expect(stack.waymarkWith(environment, 'restore', directory)).rejects.toThrow('no whole backup');
+    await expect(stack.waymarkWith(environment, 'restore', directory)).rejects.toThrow('not a complete backup');
     await expect(stack.waymarkWith(environment, 'backup', join(directory, 'none'))).rejects.toThrow(
       'nothing to back up',
     );

@@ -91,15 +91,15 @@ describe('every parser of a text and more is fast', () => {
     // What the link port takes, and what a stored destination may have.
     [
       'finalDestination',
-      (text) => finalDestination(text.slice(0, URL_CHARS_MAX), { query: '', via: '', isPasswordRight: true }),
+      (text) => finalDestination(text.slice(0, URL_CHARS_MAX), { query: '', via: '', isPasswordCorrect: true }),
     ],
     [
       'finalDestination of a query',
-      (text) => finalDestination(PAGE, { query: text.slice(0, VISIT_BYTES_MAX), via: '', isPasswordRight: true }),
+      (text) => finalDestination(PAGE, { query: text.slice(0, VISIT_BYTES_MAX), via: '', isPasswordCorrect: true }),
     ],
     [
       'finalDestination of a way in',
-      (text) => finalDestination(PAGE, { query: '', via: text.slice(0, VISIT_BYTES_MAX), isPasswordRight: true }),
+      (text) => finalDestination(PAGE, { query: '', via: text.slice(0, VISIT_BYTES_MAX), isPasswordCorrect: true }),
     ],
     ['redirectTarget', (text) => redirectTarget(text, text)],
     ['pageTags', (text) => pageTags(text, PAGE)],

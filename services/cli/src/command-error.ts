@@ -1,4 +1,4 @@
-/** The command cannot be carried out as given; the message is for the person who typed it. */
+/** A user error; the message is printed without a stack trace. */
 export class CommandError extends Error {
   constructor(message: string) {
     super(message);

@@ -14,8 +14,8 @@ import { optionTexts } from './option-texts.js';
 import { type CommandResult, printResult } from './output.js';
 
 const PLAN_OPTION = 'free, pro, business, advanced or enterprise';
-const WORKSPACE_OPTION = 'Its id or slug';
-const PROGRAM_URL_OPTION = 'The site that links of partners lead to';
+const WORKSPACE_OPTION = 'Id or slug of the workspace';
+const PROGRAM_URL_OPTION = 'Destination site of partner links';
 
 interface GlobalOptions {
   readonly json?: boolean;
@@ -33,22 +33,22 @@ const cli = cac('waymark');
 cli.option('--json', 'Print JSON');
 
 cli
-  .command('workspace create', 'Make a workspace with its keys and, if named, its first domain')
-  .option('--name <name>', 'Its name; the slug if none')
-  .option('--slug <slug>', 'Its short name: lower-case letters, digits, hyphens')
-  .option('--plan <plan>', `${PLAN_OPTION}; enterprise if none`)
-  .option('--domain <host>', 'Where its short links live, such as go.acme.com')
+  .command('workspace create', 'Create a workspace with keys and, with --domain, its first domain')
+  .option('--name <name>', 'Display name; default: the slug')
+  .option('--slug <slug>', 'Short name: lower-case letters, digits, hyphens')
+  .option('--plan <plan>', `${PLAN_OPTION}; default: enterprise`)
+  .option('--domain <host>', 'Domain of its short links, such as go.acme.com')
   .option('--program-url <url>', PROGRAM_URL_OPTION)
   .action(printing(createWorkspace));
 cli
   .command('workspace update [workspace]', 'Change a workspace')
   .option('--workspace <workspace>', WORKSPACE_OPTION)
-  .option('--name <name>', 'Its name')
-  .option('--slug <slug>', 'Its short name')
+  .option('--name <name>', 'Display name')
+  .option('--slug <slug>', 'Short name')
   .option('--plan <plan>', PLAN_OPTION)
   .option('--program-url <url>', `${PROGRAM_URL_OPTION}; "" allows any site`)
-  .option('--program-folder <folder>', 'Folder of links that are made for partners, by its id; "" for none')
-  .option('--allowed-hostnames <hosts>', 'Hosts that may call the browser endpoints, comma separated; "" allows all')
+  .option('--program-folder <folder>', 'Id of the folder for new partner links; "" for none')
+  .option('--allowed-hostnames <hosts>', 'Comma-separated hosts that may call the browser endpoints; "" allows all')
   .option('--requests-per-minute <number>', 'Rate limit of a key, or "plan"')
   .option('--analytics-per-second <number>', 'Rate limit of a key on /events and /analytics, or "plan"')
   .option('--quotas <quotas>', 'Such as linksPerMonth=1000,domains=unlimited,tags=plan')
@@ -56,81 +56,81 @@ cli
 cli.command('workspace list', 'List all workspaces').action(printing(listWorkspaces));
 
 cli
-  .command('key create', 'Make an API key')
+  .command('key create', 'Create an API key')
   .option('--workspace <workspace>', WORKSPACE_OPTION)
-  .option('--scopes <scopes>', 'Comma separated, such as links.read,analytics.read; all if none')
-  .option('--name <name>', 'A name to recognise it by')
+  .option('--scopes <scopes>', 'Comma-separated, such as links.read,analytics.read; default: all')
+  .option('--name <name>', 'Name of the key')
   .option('--role <role>', 'owner, member, viewer or billing', { default: 'owner' })
-  .option('--expires <time>', 'When it ends, ISO 8601')
-  .option('--publishable', 'A key for pages, which opens the two client routes of /track alone')
+  .option('--expires <time>', 'Expiry time, ISO 8601')
+  .option('--publishable', 'Create a publishable key for web pages, limited to the two client routes of /track')
   .action(printing(createKey));
 cli.command('key list', 'List API keys').option('--workspace <workspace>', WORKSPACE_OPTION).action(printing(listKeys));
 cli
-  .command('key revoke <key>', 'Revoke an API key, named by its id or by itself')
+  .command('key revoke <key>', 'Revoke an API key by its id or the key itself')
   .option('--workspace <workspace>', WORKSPACE_OPTION)
   .action(printing(revokeKey));
 
-cli.command('migrate up', 'Bring the tables up to date').action(printing(migrateUp));
+cli.command('migrate up', 'Apply all pending migrations').action(printing(migrateUp));
 cli
   .command('migrate wait', 'Wait until all migrations are applied')
-  .option('--seconds <number>', 'How long', { default: 600 })
+  .option('--seconds <number>', 'Time limit', { default: 600 })
   .action(printing(awaitMigrations));
 cli.command('migrate status', 'Show which migrations are applied').action(printing(showMigrations));
 
 cli
-  .command('dead-letters list', 'List rows that ClickHouse refused, oldest first')
-  .option('--limit <number>', 'How many', { default: 100 })
+  .command('dead-letters list', 'List rows that ClickHouse rejected, oldest first')
+  .option('--limit <number>', 'Maximum number of rows', { default: 100 })
   .action(printing(showDeadLetters));
 cli
-  .command('dead-letters replay [...ids]', 'Put them back into the queue: all, or those named')
+  .command('dead-letters replay [...ids]', 'Requeue all dead letters, or those with the given ids')
   .action(printing(replayLetters));
 
 cli
-  .command('webhooks deliveries', 'List attempts to deliver to webhooks, newest first')
+  .command('webhooks deliveries', 'List webhook delivery attempts, newest first')
   .option('--workspace <workspace>', WORKSPACE_OPTION)
-  .option('--webhook <webhook>', 'Of one webhook, by its id')
-  .option('--failed', 'Of events that no attempt delivered')
-  .option('--limit <number>', 'How many', { default: 100 })
+  .option('--webhook <webhook>', 'Only of the webhook with this id')
+  .option('--failed', 'Only of events that were never delivered')
+  .option('--limit <number>', 'Maximum number of rows', { default: 100 })
   .action(printing(showDeliveries));
 cli
   .command(
     'webhooks replay [...events]',
-    'Deliver events again: those named by their evt_ ids, or with --failed all such',
+    'Deliver events again: those with the given evt_ ids, or with --failed all undelivered ones',
   )
   .option('--workspace <workspace>', WORKSPACE_OPTION)
-  .option('--webhook <webhook>', 'To one webhook, by its id')
-  .option('--failed', 'Events that no attempt delivered')
+  .option('--webhook <webhook>', 'Only to the webhook with this id')
+  .option('--failed', 'All events that were never delivered')
   .action(printing(replayWebhookDeliveries));
 
-cli.command('backup [directory]', 'Copy what must survive of DATA_DIR, while the stack runs').action(printing(backUp));
-cli.command('restore [directory]', 'Make an empty DATA_DIR what it was at a backup').action(printing(restore));
+cli.command('backup [directory]', 'Back up DATA_DIR; the stack may be running').action(printing(backUp));
+cli.command('restore [directory]', 'Restore a backup into an empty DATA_DIR').action(printing(restore));
 
 cli
-  .command('capacity', 'Say what a load takes: memory, disk, cores, processes')
-  .option('--events-per-second <number>', 'Clicks, leads and sales, on average')
-  .option('--queries-per-second <number>', 'Of /events and /analytics, on average')
-  .option('--retention-days <number>', 'How long events stay')
-  .option('--lead-share <number>', 'Share of leads among events; 0.02 if none')
-  .option('--sale-share <number>', 'Share of sales among events; 0.005 if none')
-  .option('--peak-factor <number>', 'The busiest minute beside the average; 3 if none')
-  .option('--outage-minutes <number>', 'How long ClickHouse may be away; 15 if none')
-  .option('--replicas <number>', 'Copies of the data; 1 if none')
+  .command('capacity', 'Estimate memory, disk, cores and processes for a load')
+  .option('--events-per-second <number>', 'Average rate of clicks, leads and sales')
+  .option('--queries-per-second <number>', 'Average rate of requests to /events and /analytics')
+  .option('--retention-days <number>', 'How long events are kept')
+  .option('--lead-share <number>', 'Share of leads among events; default: 0.02')
+  .option('--sale-share <number>', 'Share of sales among events; default: 0.005')
+  .option('--peak-factor <number>', 'Busiest minute as a multiple of the average; default: 3')
+  .option('--outage-minutes <number>', 'Longest ClickHouse outage to survive; default: 15')
+  .option('--replicas <number>', 'Copies of the data; default: 1')
   .action(printing(showCapacity));
 
-cli.command('status', 'Show what runs and what is queued').action(printing(showStatus));
+cli.command('status', 'Show the health of components and the queue depths').action(printing(showStatus));
 cli
-  .command('demo', 'Send realistic traffic through the HTTP endpoints, from countries with GEO_EDGE=vercel')
-  .option('--seconds <number>', 'How long', { default: 10 })
+  .command('demo', 'Send realistic traffic through the HTTP endpoints; with GEO_EDGE=vercel from many countries')
+  .option('--seconds <number>', 'Duration', { default: 10 })
   .option('--rate <number>', 'Clicks per second', { default: 40 })
   .option('--workspace <workspace>', WORKSPACE_OPTION, { default: 'default' })
-  .option('--api <url>', 'The API, if no stack runs here')
-  .option('--links <url>', 'Where short links answer, if no stack runs here')
+  .option('--api <url>', 'URL of the API; default: the local stack')
+  .option('--links <url>', 'URL of short links; default: the local stack')
   .action(printing(runDemo));
 
 cli.help();
 cli.version('0.1.0');
 
-/** The parser supports commands of one word: `workspace create` is handed to it as one argument. */
+/** The parser supports only one-word commands, so `workspace create` is passed to it as one argument. */
 function joinCommandWords(argv: readonly string[]): string[] {
   const [node = '', script = '', first, second, ...rest] = argv;
   const joined = `${first} ${second}`;
@@ -149,7 +149,9 @@ async function run(): Promise<void> {
   if (cli.options.help || cli.options.version) return;
   if (cli.matchedCommand === undefined) {
     cli.outputHelp();
-    throw new CommandError(cli.args.length === 0 ? 'which command?' : `there is no command "${cli.args.join(' ')}"`);
+    throw new CommandError(
+      cli.args.length === 0 ? 'the command is missing' : `there is no command "${cli.args.join(' ')}"`,
+    );
   }
   cli.options = optionTexts(cli.options, process.argv);
   await cli.runMatchedCommand();

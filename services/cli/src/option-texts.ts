@@ -9,8 +9,8 @@ function typedText(flag: string, argv: readonly string[]): string | undefined {
 }
 
 /**
- * Options as they were typed. The parser makes a number of whatever looks like one (`007` becomes 7, an empty text 0), which
- * is wrong for names and slugs.
+ * Restores options as they were typed. The parser converts texts that look like numbers (`007` becomes 7, an empty text 0), which is
+ * wrong for names and slugs.
  */
 export function optionTexts(
   options: Readonly<Record<string, unknown>>,

@@ -1,8 +1,8 @@
-/** What a command found or did: `data` for machines, `lines` for people. */
+/** The result of a command: `data` for `--json`, `lines` for people. */
 export interface CommandResult {
   readonly data: unknown;
   readonly lines: readonly string[];
-  /** The command did its work, and what it found is not well. */
+  /** The command succeeded, but found a problem: exit with an error. */
   readonly failed?: boolean;
 }
 
@@ -12,7 +12,7 @@ export function printResult({ data, lines, failed }: CommandResult, asJson: bool
   else for (const line of lines) console.log(line);
 }
 
-/** Rows in columns, the first row being the heading. */
+/** Aligns rows in columns; the first row is the heading. */
 export function table(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows.map((row) =>

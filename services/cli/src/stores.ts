@@ -4,14 +4,14 @@ import { loadSettings, type RunState, readInstanceKey, readRunState, type Settin
 import { Redis } from 'ioredis';
 import { CommandError } from './command-error.js';
 
-/** Where a command finds what it works on. */
+/** The installation that a command works on. */
 export interface Target {
   readonly settings: Settings;
-  /** The stack that runs on DATA_DIR, if one does. */
+  /** The running stack on DATA_DIR, if any. */
   readonly stack: RunState | undefined;
 }
 
-/** A supervisor that was killed leaves its file behind: nothing answers where that points to. */
+/** Whether the supervisor is alive; one that was killed leaves its run state file behind. */
 function isUp({ pids }: RunState): boolean {
   try {
     process.kill(pids.supervisor, 0);
@@ -36,11 +36,11 @@ function storeUrl(
   const url = configured ?? running;
   if (url !== undefined) return url;
   throw new CommandError(
-    `no stack runs on ${target.settings.dataDir}: start it with \`npm run up\`, set DATA_DIR, or set ${variable}`,
+    `no stack is running on ${target.settings.dataDir}: start it with \`npm run up\`, set DATA_DIR, or set ${variable}`,
   );
 }
 
-/** What was configured wins over the running stack: production has no run file, and a test may have both. */
+/** The configured URL takes precedence over the running stack: production has no run state, and a test may have both. */
 export function redisUrl(target: Target): string {
   return storeUrl(target.settings.redisUrl, target.stack?.redis, 'REDIS_URL', target);
 }
@@ -55,7 +55,7 @@ export function connectRedis(target: Target): Redis {
     retryStrategy: () => null,
     connectTimeout: 5_000,
   });
-  // The command that is under way fails with the reason; this only keeps the process from ending first.
+  // The pending command reports the error; this listener only prevents an uncaught exception.
   redis.on('error', () => undefined);
   return redis;
 }
@@ -65,7 +65,7 @@ export function connectClickHouse(target: Target): ClickHouseClient {
   return createClickHouseClient({ url: clickhouseUrl(target), user, password, database });
 }
 
-/** Opens the catalog, runs `work` and closes everything again. */
+/** Opens the catalog, runs `work` and closes everything. */
 export async function withCatalog<T>(work: (catalog: Catalog) => Promise<T>): Promise<T> {
   const target = findTarget();
   const redis = connectRedis(target);

@@ -7,7 +7,7 @@ import { type CapacityRequest, planCapacity } from '../src/capacity/plan-capacit
 import { type CapacityOptions, showCapacity } from '../src/commands/capacity.js';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/capacity.md'), 'utf8');
-/** Commands of the page, each with the output printed below it. */
+/** The commands on the page, with the output shown below each. */
 const EXAMPLES = [...PAGE.matchAll(/```sh\nnpx waymark capacity (.*)\n```\n\n```text\n([\s\S]*?)```/g)];
 
 function optionsOf(words: string): CapacityOptions {
@@ -30,26 +30,26 @@ const request: fc.Arbitrary<CapacityRequest> = fc.record({
 });
 
 describe('docs/capacity.md', () => {
-  it('has worked examples at 100, 10,000 and 1,000,000 events a second', () => {
+  it('has worked examples at 100, 10,000 and 1,000,000 events per second', () => {
     const rates = EXAMPLES.map(([, words = '']) => Number(optionsOf(words).eventsPerSecond));
     expect(rates).toEqual([100, 10_000, 1_000_000]);
   });
 
   it.each(EXAMPLES.map(([, words = '', output = '']) => [words, output] as const))(
-    'prints what the command prints: %s',
+    'shows the actual output of the command: %s',
     async (words, output) => {
       const { lines } = await showCapacity(optionsOf(words));
       expect(output).toBe(`${lines.join('\n')}\n`);
     },
   );
 
-  it('shows the costs that the model computes with', () => {
+  it('shows the costs that the model uses', () => {
     const row = (label: string, pick: (cost: (typeof EVENT_COSTS)[keyof typeof EVENT_COSTS]) => string) =>
       expect(PAGE).toContain(`| ${label} | ${Object.values(EVENT_COSTS).map(pick).join(' | ')} |`);
     row('Redis, bytes while it waits to be written', (cost) => cost.queuedBytes.toLocaleString('en-US'));
     row(
       'Redis, memory at one event a second, for claims and answers that `/track` stores',
-      (cost) => `${cost.keptByteSeconds / 1e6} MB`,
+      (cost) => `${cost.retainedByteSeconds / 1e6} MB`,
     );
     row('ingest, µs of a core', (cost) => String(cost.ingestMicros));
     row('Redis, µs of its one core', (cost) => String(cost.redisMicros));
@@ -59,7 +59,7 @@ describe('docs/capacity.md', () => {
 });
 
 describe('the model', () => {
-  it('gives finite, whole numbers of things, and never loads a core beyond its use', () => {
+  it('returns finite whole numbers, and never loads a core beyond its target', () => {
     fc.assert(
       fc.property(request, (given) => {
         const { installations, redis, clickhouse, processes } = planCapacity(given);
@@ -72,7 +72,7 @@ describe('the model', () => {
     );
   });
 
-  it('never asks less for more events, more queries, or a longer time', () => {
+  it('never needs less for more events, more queries or longer retention', () => {
     fc.assert(
       fc.property(
         request,
@@ -90,7 +90,7 @@ describe('the model', () => {
     );
   });
 
-  it('refuses what is no number, or none that makes sense', async () => {
+  it('rejects invalid and out-of-range numbers', async () => {
     const good = { eventsPerSecond: '1', queriesPerSecond: '1', retentionDays: '1' };
     for (const bad of [
       { eventsPerSecond: 'many' },

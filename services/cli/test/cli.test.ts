@@ -42,7 +42,7 @@ describe('waymark', { timeout: 120_000 }, () => {
     return JSON.parse(stdout) as T;
   }
 
-  /** Whose a key is, in a process of its own caches. */
+  /** Authenticates a token with a separate catalog, so with empty caches. */
   async function authenticate(token: string) {
     const client = new Redis(redis.url);
     const catalog = createCatalog({
@@ -68,7 +68,7 @@ describe('waymark', { timeout: 120_000 }, () => {
     publishableKey: string;
   }
 
-  it('makes a workspace whose key works, with its domain, and says the key once', async () => {
+  it('creates a workspace with a domain and a working key, which is shown only once', async () => {
     const created = await json<Created>(
       ...['workspace', 'create', '--name', 'Acme Inc', '--slug', 'acme', '--plan', 'pro', '--domain', 'go.acme.com'],
     );
@@ -83,57 +83,57 @@ describe('waymark', { timeout: 120_000 }, () => {
     expect(JSON.stringify(everything)).not.toContain(created.apiKey);
   });
 
-  it('keeps names as they were typed, also those that look like numbers', async () => {
+  it('keeps names as typed, also those that look like numbers', async () => {
     const { workspace } = await json<Created>('workspace', 'create', '--slug', '007', '--name=1e3');
     expect(workspace).toMatchObject({ slug: '007', name: '1e3' });
   });
 
-  it('refuses a slug that is taken, and a plan that does not exist', async () => {
+  it('rejects a slug that is taken, and an unknown plan', async () => {
     await json('workspace', 'create', '--slug', 'taken');
     const again = await waymark('workspace', 'create', '--slug', 'taken');
     expect(again).toMatchObject({ code: 1, stdout: '' });
     expect(again.stderr).toContain('already in use');
     expect((await waymark('workspace', 'create', '--slug', 'x', '--plan', 'gold')).stderr).toContain(
-      '--plan is one of',
+      '--plan must be one of',
     );
   });
 
-  it('takes the larger business plans of the public system for business', async () => {
+  it('accepts the larger business plans of the public system as business', async () => {
     for (const size of ['plus', 'max', 'extra']) {
       const { workspace } = await json<Created>('workspace', 'create', '--slug', size, '--plan', `business ${size}`);
       expect(workspace).toMatchObject({ plan: 'business', requestsPerMinute: 1200 });
     }
     const unknown = await waymark('workspace', 'create', '--slug', 'huge', '--plan', 'business huge');
-    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('--plan is one of')]);
+    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('--plan must be one of')]);
   });
 
-  it('keeps a domain in lower case and punycode, as the API does, and refuses what is no host name', async () => {
+  it('stores a domain in lower case and punycode, as the API does, and rejects invalid host names', async () => {
     const { domain } = await json<Created>('workspace', 'create', '--slug', 'idn', '--domain', 'Go.München.de');
     expect(domain).toMatchObject({ slug: 'go.xn--mnchen-3ya.de' });
     for (const wrong of ['http://go.acme.com/', 'a..b', 'go acme.com', 'go.acme.com:port']) {
       const refused = await waymark('workspace', 'create', '--slug', 'none', '--domain', wrong);
       expect(refused).toMatchObject({ code: 1, stdout: '' });
-      expect(refused.stderr).toContain('--domain is a host name');
+      expect(refused.stderr).toContain('--domain must be a host name');
     }
   });
 
-  it('sets the site of the partner program, and knows what is none', async () => {
+  it('sets the site of the partner program, and rejects an invalid URL', async () => {
     const site = ['--program-url', 'https://acme.com'];
     await json('workspace', 'create', '--slug', 'program', ...site);
     await json('workspace', 'update', 'program', '--program-url', 'https://shop.acme.com');
     await json('workspace', 'update', 'program', '--program-url', '');
     const wrong = await waymark('workspace', 'update', 'program', '--program-url', 'nonsense');
-    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('--program-url is a URL')]);
+    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('--program-url must be a URL')]);
   });
 
-  it('sets the folder of the partner program, and knows what is none', async () => {
+  it('sets the folder of the partner program, and rejects an unknown one', async () => {
     await json('workspace', 'create', '--slug', 'folders');
     const unknown = await waymark('workspace', 'update', 'folders', '--program-folder', 'fold_00000000000');
     expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('Folder not found')]);
     await json('workspace', 'update', 'folders', '--program-folder', '');
   });
 
-  it('changes plan, hostnames, limits and quotas, and goes back to those of the plan', async () => {
+  it('changes plan, hostnames, limits and quotas, and resets them to those of the plan', async () => {
     const { workspace } = await json<Created>('workspace', 'create', '--slug', 'limits', '--plan', 'free');
     const changed = await json<{ workspace: Record<string, unknown> }>(
       ...['workspace', 'update', 'limits', '--plan', 'business', '--allowed-hostnames', 'acme.com,*.acme.com'],
@@ -158,7 +158,7 @@ describe('waymark', { timeout: 120_000 }, () => {
     });
   });
 
-  it('makes a key with scopes, and a revoked key no longer works', async () => {
+  it('creates a key with scopes, and a revoked key stops working', async () => {
     await json('workspace', 'create', '--slug', 'keys');
     const { key, apiKey } = await json<{ key: { id: string; scopes: string[] }; apiKey: string }>(
       ...['key', 'create', '--workspace', 'keys', '--scopes', 'links.read,analytics.read'],
@@ -169,11 +169,11 @@ describe('waymark', { timeout: 120_000 }, () => {
     expect(await authenticate(apiKey)).toBeUndefined();
     expect((await waymark('key', 'revoke', key.id)).code).toBe(1);
     expect((await waymark('key', 'create', '--workspace', 'keys', '--scopes', 'everything')).stderr).toContain(
-      'no scope',
+      'is not a scope',
     );
   });
 
-  it('makes a publishable key, so that one that is abused can be replaced and revoked', async () => {
+  it('creates a publishable key, so that an abused one can be replaced and revoked', async () => {
     const created = await json<Created>('workspace', 'create', '--slug', 'pages');
     const { apiKey } = await json<{ apiKey: string }>('key', 'create', '--workspace', 'pages', '--publishable');
     expect(apiKey).toMatch(/^dub_pk_/);
@@ -181,10 +181,10 @@ describe('waymark', { timeout: 120_000 }, () => {
     await json('key', 'revoke', created.publishableKey);
     expect(await authenticate(created.publishableKey)).toBeUndefined();
     const scoped = await waymark('key', 'create', '--workspace', 'pages', '--publishable', '--scopes', 'links.read');
-    expect([scoped.code, scoped.stderr]).toEqual([1, expect.stringContaining('a publishable key has no scopes')]);
+    expect([scoped.code, scoped.stderr]).toEqual([1, expect.stringContaining('a publishable key cannot have scopes')]);
   });
 
-  it('brings an empty database up to date once', async () => {
+  it('applies all migrations to an empty database once', async () => {
     const fresh = { ...env, CLICKHOUSE_DATABASE: `${database.database}_fresh` };
     const hurried = await runCli(fresh, 'migrate', 'wait', '--seconds', '0.1');
     const waiting = runCli(fresh, 'migrate', 'wait', '--seconds', '60', '--json');
@@ -201,7 +201,7 @@ describe('waymark', { timeout: 120_000 }, () => {
     expect(new Set(migrations.map(({ state }) => state))).toEqual(new Set(['applied']));
   });
 
-  it('says what to do when no stack runs, when a command is wrong, and never ends well then', async () => {
+  it('fails with instructions when no stack is running or a command is wrong', async () => {
     const { code, stderr } = await runCli({ DATA_DIR: dataDir, REDIS_URL: '' }, 'workspace', 'list');
     expect(code).toBe(1);
     expect(stderr).toContain('npm run up');

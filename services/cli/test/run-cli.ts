@@ -10,7 +10,7 @@ export interface CliRun {
   readonly stderr: string;
 }
 
-/** Runs the built command line as a person would. */
+/** Runs the built command line program. */
 export function runCli(env: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<CliRun> {
   return new Promise((resolve) => {
     execFile(process.execPath, [BIN, ...args], { env: environmentWith(env) }, (err, stdout, stderr) => {

@@ -92,7 +92,7 @@ describe('waymark webhooks', { timeout: 120_000 }, () => {
     rmSync(dataDir, { recursive: true });
   });
 
-  it('deliveries lists attempts, the failed ones alone when asked', async () => {
+  it('deliveries lists attempts, with --failed only failed ones', async () => {
     const all = await waymark('webhooks', 'deliveries', '--workspace', 'acme');
     expect(all).toMatchObject({ code: 0, stderr: '' });
     expect(all.stdout).toContain(FAILED);
@@ -101,24 +101,24 @@ describe('waymark webhooks', { timeout: 120_000 }, () => {
     expect(JSON.parse(failed.stdout)).toMatchObject({ deliveries: [{ eventId: FAILED, webhookId, status: 500 }] });
   });
 
-  it('replay puts them into the queue again, by name or all that failed', async () => {
+  it('replay queues events again, by id or all that failed', async () => {
     const named = await waymark('webhooks', 'replay', DELIVERED, '--workspace', 'acme', '--json');
     expect(JSON.parse(named.stdout)).toEqual({ replayed: 1 });
     const failed = await waymark('webhooks', 'replay', '--failed', '--webhook', webhookId, '--workspace', 'acme');
-    expect(failed.stdout).toBe('1 put into the queue\n');
+    expect(failed.stdout).toBe('1 queued\n');
     expect((await queueDepths(client)).webhook.waiting).toBe(2);
   });
 
-  it('replay refuses what would do nothing', async () => {
+  it('replay fails when there is nothing to replay', async () => {
     const refusals = await Promise.all([
       waymark('webhooks', 'replay', '--workspace', 'acme'),
       waymark('webhooks', 'replay', `evt_${'c'.repeat(25)}`, '--workspace', 'acme'),
       waymark('webhooks', 'deliveries', '--workspace', 'acme', '--webhook', 'wh_none'),
     ]);
     expect(refusals.map(({ code, stderr }) => [code, stderr])).toEqual([
-      [1, 'waymark: name events, or give --failed\n'],
-      [1, 'waymark: no such event was delivered lately: waymark webhooks deliveries\n'],
-      [1, 'waymark: the workspace has no webhook wh_none\n'],
+      [1, 'waymark: give the ids of events, or --failed\n'],
+      [1, 'waymark: no such event was delivered recently; see: waymark webhooks deliveries\n'],
+      [1, 'waymark: the workspace has no webhook with the id wh_none\n'],
     ]);
   });
 });

@@ -15,19 +15,19 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-/** What of DATA_DIR must survive; logs and the files of running processes need not. */
-export const KEPT_ENTRIES = ['instance.key', 'admin.key', 'clickhouse', 'redis', 'spool'] as const;
+/** The parts of DATA_DIR that a backup contains; logs and files of running processes are left out. */
+export const BACKUP_ENTRIES = ['instance.key', 'admin.key', 'clickhouse', 'redis', 'spool'] as const;
 
-/** Rewritten in place while the engine runs, and of no use afterwards; half-written rewrites of Redis' log. */
+/** ClickHouse's status and temporary files, which change in place and are useless later, and unfinished rewrites of the Redis log. */
 const SKIPPED = /^clickhouse\/(?:status$|tmp\/)|^redis\/temp-/;
 
-/** A file, directory or symbolic link below DATA_DIR, as it was when it was listed. */
+/** A file, directory or symbolic link below DATA_DIR at the time of listing. */
 export type DataEntry =
   | { readonly type: 'directory'; readonly path: string; readonly mode: number }
   | { readonly type: 'link'; readonly path: string; readonly target: string }
   | { readonly type: 'file'; readonly path: string; readonly bytes: number };
 
-/** Everything that is kept of `directory`, each directory before what it holds. */
+/** Lists everything to back up, each directory before its content. */
 export function listData(directory: string): DataEntry[] {
   const entries: DataEntry[] = [];
   const add = (path: string): void => {
@@ -41,13 +41,13 @@ export function listData(directory: string): DataEntry[] {
       for (const name of readdirSync(absolute)) add(`${path}/${name}`);
     }
   };
-  for (const name of KEPT_ENTRIES) add(name);
+  for (const name of BACKUP_ENTRIES) add(name);
   return entries;
 }
 
 /**
- * A second name for every file, in no time: `to` must be on the same file system. The stores never change what they have
- * written, they append, or replace a file as a whole; so the first `bytes` of each stay what they were.
+ * Hard-links every file, which takes almost no time; `to` must be on the same file system. The stores only append to files or replace
+ * them, so that the first `bytes` of each linked file never change.
  */
 export function linkData(from: string, to: string): readonly DataEntry[] {
   mkdirSync(to, { recursive: true, mode: 0o700 });
@@ -74,7 +74,7 @@ function copyFile(source: string, target: string, bytes: number): void {
   syncPath(target);
 }
 
-/** Copies what was listed, onto the disk. @returns bytes copied */
+/** Copies the listed entries and flushes them to disk. @returns bytes copied */
 export function copyData(entries: readonly DataEntry[], from: string, to: string): number {
   mkdirSync(to, { recursive: true, mode: 0o700 });
   let bytes = 0;
@@ -92,7 +92,7 @@ export function copyData(entries: readonly DataEntry[], from: string, to: string
   return bytes;
 }
 
-/** Whether `directory` holds any of it. */
+/** Whether `directory` contains any entry of a backup. */
 export function hasData(directory: string): boolean {
-  return KEPT_ENTRIES.some((name) => existsSync(join(directory, name)));
+  return BACKUP_ENTRIES.some((name) => existsSync(join(directory, name)));
 }

@@ -3,17 +3,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CommandError } from '../command-error.js';
 
-/** Beyond this the processes are let go, and what was done meanwhile does not count. */
+/** After this time the processes are resumed and the work is discarded. */
 const PAUSE_MS_MAX = 10_000;
 const STOP_CHECK_MS = 2;
 
 function stateInProc(path: string): string {
   const stat = readFileSync(path, 'utf8');
-  // The command, in parentheses, may hold spaces and parentheses of its own.
+  // The command name, in parentheses, may contain spaces and parentheses.
   return stat[stat.lastIndexOf(')') + 2] ?? '';
 }
 
-/** Whether every thread stands still. A system call that a thread is in ends first. */
+/** Whether every thread is stopped; a thread finishes its system call first. */
 function isStopped(pid: number): boolean {
   if (process.platform !== 'linux') {
     return execFileSync('ps', ['-o', 'state=', '-p', String(pid)], { encoding: 'utf8' })
@@ -31,8 +31,8 @@ async function stop(pid: number, deadlineMs: number): Promise<void> {
   }
 }
 
-/** Lets the processes go should this one be killed while they stand. */
-function startWatchdog(pids: readonly number[]): ChildProcess {
+/** Resumes the processes in case this one is killed while they are stopped. */
+function startResumeWatchdog(pids: readonly number[]): ChildProcess {
   const script = `sleep ${(PAUSE_MS_MAX / 1000) * 1.5}; kill -CONT "$@"`;
   const watchdog = spawn('sh', ['-c', script, 'sh', ...pids.map(String)], { detached: true, stdio: 'ignore' });
   watchdog.unref();
@@ -40,10 +40,10 @@ function startWatchdog(pids: readonly number[]): ChildProcess {
 }
 
 /**
- * Does `work` while processes stand still (SIGSTOP), stopped in their order and let go in the reverse one: what they have on
- * disk is then what a `kill -9` of all of them would leave.
+ * Runs `work` while processes are stopped (SIGSTOP), in the given order, and resumes them in reverse order. Meanwhile their files on
+ * disk are in the state that a `kill -9` of all of them would leave.
  *
- * @returns what `work` returned, and how long the pause was
+ * @returns the result of `work`, and the length of the pause
  */
 export async function whilePaused<T>(
   pids: readonly number[],
@@ -51,7 +51,7 @@ export async function whilePaused<T>(
 ): Promise<{ readonly result: T; readonly pausedMs: number }> {
   const startedMs = performance.now();
   const deadlineMs = startedMs + PAUSE_MS_MAX;
-  const watchdog = startWatchdog(pids);
+  const watchdog = startResumeWatchdog(pids);
   let result: T;
   try {
     for (const pid of pids) await stop(pid, deadlineMs);

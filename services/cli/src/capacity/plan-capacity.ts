@@ -1,6 +1,6 @@
 import { EVENT_COSTS, INSERT_MICROS, QUERY_SERVICE_MICROS, QUERY_STORE_MICROS, ROW_MICROS } from './constants.js';
 
-/** What is asked for. Rates are averages of a day. */
+/** The expected load. Rates are daily averages. */
 export interface CapacityRequest {
   readonly eventsPerSecond: number;
   readonly queriesPerSecond: number;
@@ -8,33 +8,33 @@ export interface CapacityRequest {
   /** Shares of leads and sales among events; the rest are clicks. */
   readonly leadShare: number;
   readonly saleShare: number;
-  /** The busiest minute beside the average. */
+  /** The busiest minute, as a multiple of the average. */
   readonly peakFactor: number;
-  /** How long ClickHouse may be away while nothing is refused. */
+  /** Longest outage of ClickHouse during which no event is rejected. */
   readonly outageMinutes: number;
   /** Copies of the data in ClickHouse. */
   readonly replicas: number;
 }
 
-/** What it takes at the peak. Cores are those in use; processes have room beside. */
+/** The resources needed at the peak. Cores are those in use; process counts include headroom. */
 export interface CapacityPlan {
   readonly peakEventsPerSecond: number;
-  /** Installations to spread the workspaces over, as each has one Redis for its queue. All below is of all of them together. */
+  /** Number of installations to spread workspaces over, as each has one Redis for its queue. The other numbers are totals over all. */
   readonly installations: number;
   readonly redis: {
-    /** `maxmemory` of each. */
+    /** `maxmemory` of each Redis. */
     readonly memoryBytes: number;
-    /** Of the one core that each can use. */
+    /** Use of the one core that each Redis can use. */
     readonly coreShare: number;
   };
   readonly clickhouse: {
     readonly bytesPerDay: number;
-    /** All copies, with room for merges. */
+    /** All replicas, with room for merges. */
     readonly diskBytes: number;
     readonly insertsPerSecond: number;
     readonly insertCores: number;
     readonly queryCores: number;
-    /** Servers of at most 32 cores and 10 TB each, copies included. */
+    /** Servers of at most 32 cores and 10 TB each, including replicas. */
     readonly servers: number;
   };
   readonly processes: {
@@ -43,30 +43,30 @@ export interface CapacityPlan {
     readonly query: number;
     readonly management: number;
   };
-  /** Whether one machine with the embedded stores is enough. */
+  /** Whether a single machine with the embedded stores is enough. */
   readonly fitsOneMachine: boolean;
-  /** What reaches its limit first when the rates grow. */
+  /** The resource that reaches its limit first when the load grows. */
   readonly breaksFirst: 'clickhouse cores' | 'clickhouse disk' | 'redis core' | 'redis memory';
 }
 
 const DAY_SECONDS = 24 * 3600;
 const MICROS = 1_000_000;
-/** A process or Redis is used up to this share of its core, so that bursts and restarts have room. */
+/** Target CPU use of a process or Redis, which leaves headroom for bursts and restarts. */
 const CORE_USE_MAX = 0.6;
-/** `/track` is shed above this share of Redis' memory (docs/production.md). */
+/** Above this share of Redis' memory, `/track` rejects conversions (docs/production.md). */
 const REDIS_USE_MAX = 0.7;
-/** Caches, connections and scripts. */
+/** Memory of Redis for caches, connections and scripts. */
 const REDIS_BASE_BYTES = 64 * 1024 ** 2;
-/** Merges write the new part before they drop the old ones. */
+/** Leaves room for merges, which write the new part before they delete the old ones. */
 const DISK_USE_MAX = 0.7;
-/** Groups a writer inserts a second, of each kind, while none of them is full. */
+/** Inserts per second of a writer for each kind of event, while batches are not full. */
 const GROUPS_PER_SECOND = 10;
 const GROUP_ROWS_MAX = 20_000;
 const SERVER_CORES = 32;
 const SERVER_DISK_BYTES = 10e12;
 const REDIS_MEMORY_MAX = 64 * 1024 ** 3;
 const ONE_MACHINE = { redisMemoryBytes: 4 * 1024 ** 3, cores: 4, diskBytes: 2e12 };
-/** One goes, one stays. */
+/** Two, so that one can fail. */
 const PROCESSES_MIN = 2;
 
 type Kind = keyof typeof EVENT_COSTS;
@@ -83,11 +83,11 @@ function insertsPerSecond(rates: Readonly<Record<Kind, number>>, writers: number
   }, 0);
 }
 
-/** Redis bytes in all: what is kept of events at their average rate, and the queue of an outage at the peak. */
+/** Redis bytes in total: retained data at the average rate, and the queue of an outage at the peak rate. */
 function redisBytes({ outageMinutes, peakFactor }: CapacityRequest, rates: Readonly<Record<Kind, number>>): number {
   return KINDS.reduce((sum, kind) => {
-    const { queuedBytes, keptByteSeconds } = EVENT_COSTS[kind];
-    return sum + rates[kind] * (keptByteSeconds + peakFactor * outageMinutes * 60 * queuedBytes);
+    const { queuedBytes, retainedByteSeconds } = EVENT_COSTS[kind];
+    return sum + rates[kind] * (retainedByteSeconds + peakFactor * outageMinutes * 60 * queuedBytes);
   }, 0);
 }
 
@@ -116,7 +116,7 @@ export function planCapacity(request: CapacityRequest): CapacityPlan {
   const diskBytes = (bytesPerDay * retentionDays * replicas) / DISK_USE_MAX;
   const inserts = insertsPerSecond(peak, writer);
   const rows = peak.click + peak.lead + peak.sale;
-  // Every copy takes part in each insert.
+  // Every replica executes each insert.
   const insertCores = ((inserts * INSERT_MICROS + rows * ROW_MICROS) / MICROS) * replicas;
   const queryCores = (peakQueries * QUERY_STORE_MICROS) / MICROS;
   const cores = (insertCores + queryCores) / CORE_USE_MAX;

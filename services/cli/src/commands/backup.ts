@@ -2,32 +2,32 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { dirname, join, resolve } from 'node:path';
 import type { RunState } from '@waymark/config';
 import { z } from 'zod';
-import { copyData, type DataEntry, hasData, KEPT_ENTRIES, linkData, listData } from '../backup/data-files.js';
+import { BACKUP_ENTRIES, copyData, type DataEntry, hasData, linkData, listData } from '../backup/data-files.js';
 import { whilePaused } from '../backup/while-paused.js';
 import { CommandError } from '../command-error.js';
 import { optionalText, type RawOption } from '../option-values.js';
 import type { CommandResult } from '../output.js';
 import { findTarget, type Target } from '../stores.js';
 
-/** Written last: a directory without it is no whole backup. */
-const NOTE = 'backup.json';
-const noteSchema = z.object({ version: z.literal(1), startedAt: z.iso.datetime() });
+/** Written last: a directory without it is an incomplete backup. */
+const MANIFEST = 'backup.json';
+const manifestSchema = z.object({ version: z.literal(1), startedAt: z.iso.datetime() });
 
 function directoryArgument(value: RawOption): string {
   const text = optionalText('directory', value);
-  if (text === undefined) throw new CommandError('which directory?');
+  if (text === undefined) throw new CommandError('the directory is missing');
   return resolve(text);
 }
 
-function refuseForeignStores({ settings }: Target): void {
+function rejectExternalStores({ settings }: Target): void {
   if (settings.redisUrl === undefined && settings.clickhouseUrl === undefined) return;
   throw new CommandError(
-    'REDIS_URL or CLICKHOUSE_URL is set: this copies the stores of one machine; for servers see docs/production.md',
+    'REDIS_URL or CLICKHOUSE_URL is set, but this command copies only embedded stores; for servers see docs/production.md',
   );
 }
 
-/** The supervisor of a stack that starts has no run file yet. */
-function refuseStarting(dataDir: string): void {
+/** Rejects a stack that is starting: its supervisor has a lock file, but no run state yet. */
+function rejectStartingStack(dataDir: string): void {
   const file = join(dataDir, 'run', 'supervisor.lock');
   if (!existsSync(file)) return;
   const { supervisor } = z
@@ -41,14 +41,14 @@ function refuseStarting(dataDir: string): void {
   throw new CommandError(`a stack on ${dataDir} is starting or stopping (process ${supervisor.pid}): try again`);
 }
 
-/** The stores stop last, so that whatever was acknowledged is in them. */
+/** The processes in the order in which to stop them: the stores last, so that they contain everything that was acknowledged. */
 function pidsOf({ pids }: RunState): number[] {
   return [pids.http, pids.writer, pids.redis, pids.clickhouse].filter((pid) => pid !== null);
 }
 
 interface Copied {
   readonly bytes: number;
-  /** Undefined when nothing ran. */
+  /** Undefined when no stack was running. */
   readonly pausedMs: number | undefined;
 }
 
@@ -63,21 +63,21 @@ async function copyRunning(dataDir: string, stack: RunState, to: string): Promis
 }
 
 function copyStopped(dataDir: string, to: string): Copied {
-  refuseStarting(dataDir);
+  rejectStartingStack(dataDir);
   const entries: DataEntry[] = listData(dataDir);
   const bytes = copyData(entries, dataDir, to);
-  refuseStarting(dataDir);
+  rejectStartingStack(dataDir);
   return { bytes, pausedMs: undefined };
 }
 
-/** Copies what must survive of DATA_DIR, from a stack that runs or one that does not. */
+/** Backs up DATA_DIR, whether its stack is running or not. */
 export async function backUp(directory: RawOption): Promise<CommandResult> {
   const target = findTarget();
   const { dataDir, instanceKey } = target.settings;
   const to = directoryArgument(directory);
-  refuseForeignStores(target);
-  if (existsSync(to)) throw new CommandError(`${to} is there already`);
-  if (!hasData(dataDir)) throw new CommandError(`${dataDir} holds nothing to back up`);
+  rejectExternalStores(target);
+  if (existsSync(to)) throw new CommandError(`${to} already exists`);
+  if (!hasData(dataDir)) throw new CommandError(`${dataDir} contains nothing to back up`);
 
   const startedAt = new Date().toISOString();
   const draft = `${to}.partial-${process.pid}`;
@@ -85,8 +85,8 @@ export async function backUp(directory: RawOption): Promise<CommandResult> {
   try {
     mkdirSync(dirname(to), { recursive: true });
     copied = target.stack === undefined ? copyStopped(dataDir, draft) : await copyRunning(dataDir, target.stack, draft);
-    const note = JSON.stringify({ version: 1, startedAt } satisfies z.infer<typeof noteSchema>);
-    writeFileSync(join(draft, NOTE), `${note}\n`, { mode: 0o600, flush: true });
+    const note = JSON.stringify({ version: 1, startedAt } satisfies z.infer<typeof manifestSchema>);
+    writeFileSync(join(draft, MANIFEST), `${note}\n`, { mode: 0o600, flush: true });
     renameSync(draft, to);
   } finally {
     rmSync(draft, { recursive: true, force: true });
@@ -97,28 +97,30 @@ export async function backUp(directory: RawOption): Promise<CommandResult> {
     data: { directory: to, startedAt, bytes, pausedMs: pausedMs ?? null },
     lines: [
       `${to}: ${(bytes / 1_000_000).toFixed(1)} MB; ${pause}`,
-      ...(instanceKey === undefined ? [] : ['INSTANCE_KEY is set and is no part of it: keep it beside the backup']),
+      ...(instanceKey === undefined ? [] : ['INSTANCE_KEY is set and not part of the backup: store it separately']),
     ],
   };
 }
 
-/** Makes DATA_DIR what it was at a backup. It must hold no data. */
+/** Restores a backup into DATA_DIR, which must not contain data. */
 export async function restore(directory: RawOption): Promise<CommandResult> {
   const target = findTarget();
   const { dataDir } = target.settings;
   const from = directoryArgument(directory);
-  refuseForeignStores(target);
-  if (target.stack !== undefined) throw new CommandError(`a stack runs on ${dataDir}: stop it first`);
-  refuseStarting(dataDir);
-  if (hasData(dataDir)) throw new CommandError(`${dataDir} holds data: move it away, or set another DATA_DIR`);
-  if (!existsSync(join(from, NOTE))) throw new CommandError(`${from} is no whole backup: it has no ${NOTE}`);
-  const { startedAt } = noteSchema.parse(JSON.parse(readFileSync(join(from, NOTE), 'utf8')));
+  rejectExternalStores(target);
+  if (target.stack !== undefined) throw new CommandError(`a stack is running on ${dataDir}: stop it first`);
+  rejectStartingStack(dataDir);
+  if (hasData(dataDir))
+    throw new CommandError(`${dataDir} already contains data: move it away, or set another DATA_DIR`);
+  if (!existsSync(join(from, MANIFEST)))
+    throw new CommandError(`${from} is not a complete backup: ${MANIFEST} is missing`);
+  const { startedAt } = manifestSchema.parse(JSON.parse(readFileSync(join(from, MANIFEST), 'utf8')));
 
   const draft = join(dataDir, `restoring-${process.pid}`);
   let bytes: number;
   try {
     bytes = copyData(listData(from), from, draft);
-    for (const name of KEPT_ENTRIES) {
+    for (const name of BACKUP_ENTRIES) {
       if (existsSync(join(draft, name))) renameSync(join(draft, name), join(dataDir, name));
     }
   } finally {
@@ -126,6 +128,6 @@ export async function restore(directory: RawOption): Promise<CommandResult> {
   }
   return {
     data: { dataDir, startedAt, bytes },
-    lines: [`${dataDir}: as of ${startedAt}; start it with npm run up`],
+    lines: [`${dataDir} restored to ${startedAt}; start it with npm run up`],
   };
 }

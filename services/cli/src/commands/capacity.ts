@@ -6,12 +6,12 @@ import { type CommandResult, table } from '../output.js';
 function numberOption(name: string, text: string, minimum: number, maximum: number): number {
   const number = Number(text);
   if (text.trim() !== '' && number >= minimum && number <= maximum) return number;
-  throw new CommandError(`--${name} is a number from ${minimum} to ${maximum}`);
+  throw new CommandError(`--${name} must be a number from ${minimum} to ${maximum}`);
 }
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'] as const;
 
-/** Three digits and a unit. */
+/** Formats bytes with three digits and a unit. */
 function bytesText(bytes: number): string {
   const power = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(bytes) / 3)));
   return `${Number((bytes / 1000 ** power).toPrecision(3))} ${UNITS[power]}`;
@@ -53,7 +53,7 @@ export interface CapacityOptions {
   readonly replicas?: RawOption;
 }
 
-/** What a load takes: memory, disk, cores, processes, and what breaks first. Asks nothing of any store. */
+/** Estimates memory, disk, cores and processes for a load, and the first bottleneck. Does not access any store. */
 export async function showCapacity(options: CapacityOptions): Promise<CommandResult> {
   const required = (name: string, value: RawOption, maximum: number) =>
     numberOption(name, requiredText(name, value), 0, maximum);

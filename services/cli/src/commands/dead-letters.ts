@@ -24,7 +24,7 @@ export interface ListOptions {
 export function showDeadLetters(options: ListOptions): Promise<CommandResult> {
   const limit = Number(optionalText('limit', options.limit) ?? LIMIT_DEFAULT);
   if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-    throw new CommandError(`--limit is a whole number up to ${LIMIT_MAX}`);
+    throw new CommandError(`--limit must be a whole number up to ${LIMIT_MAX}`);
   }
   return withRedis(async (redis) => {
     const { total, letters } = await listDeadLetters(redis, { limit });
@@ -50,12 +50,11 @@ export function showDeadLetters(options: ListOptions): Promise<CommandResult> {
   });
 }
 
-/** All of them, or those named. */
+/** Requeues all dead letters, or those with the given ids. */
 export function replayLetters(ids: readonly string[]): Promise<CommandResult> {
   return withRedis(async (redis) => {
     const replayed = await replayDeadLetters(redis, ids.length === 0 ? {} : { ids });
-    if (ids.length > 0 && replayed === 0)
-      throw new CommandError('there is no such dead letter: waymark dead-letters list');
+    if (ids.length > 0 && replayed === 0) throw new CommandError('no such dead letter; see: waymark dead-letters list');
     return { data: { replayed }, lines: [`${replayed} put back into the queue`] };
   });
 }

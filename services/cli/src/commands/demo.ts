@@ -17,14 +17,14 @@ export interface DemoOptions {
 }
 
 const SECONDS_MAX = 3600;
-/** More, and the leads and sales would run into the API's own rate limit. */
+/** At a higher rate, leads and sales would exceed the API's rate limit. */
 const RATE_MAX = 300;
 const CONNECTIONS_MAX = 32;
 
 function numberOption(name: string, value: RawOption, maximum: number): number {
   const number = Number(optionalText(name, value));
   if (number > 0 && number <= maximum) return number;
-  throw new CommandError(`--${name} is a number up to ${maximum}`);
+  throw new CommandError(`--${name} must be a number up to ${maximum}`);
 }
 
 function addresses(options: DemoOptions): { readonly api: string; readonly links: string } {
@@ -33,7 +33,7 @@ function addresses(options: DemoOptions): { readonly api: string; readonly links
   const links = optionalText('links', options.links) ?? stack?.links;
   if (api !== undefined && links !== undefined) return { api, links };
   throw new CommandError(
-    `no stack runs on ${settings.dataDir}: start it with \`npm run up\`, or give --api and --links`,
+    `no stack is running on ${settings.dataDir}: start it with \`npm run up\`, or set --api and --links`,
   );
 }
 
@@ -41,11 +41,11 @@ function summary(totals: TrafficTotals, seconds: number): string[] {
   const { links, clicks, leads, sales, saleAmount, refused, firstRefusal } = totals;
   return [
     `${clicks} clicks on ${links} links, ${leads} leads, ${sales} sales worth $${(saleAmount / 100).toFixed(2)} in ${seconds.toFixed(1)} s`,
-    ...(refused === 0 ? [] : [`${refused} requests were refused; the first: ${firstRefusal}`]),
+    ...(refused === 0 ? [] : [`${refused} requests failed; the first: ${firstRefusal}`]),
   ];
 }
 
-/** Realistic traffic through the HTTP endpoints, with a key made for it and revoked after it. */
+/** Sends realistic traffic through the HTTP endpoints, with a temporary API key. */
 export async function runDemo(options: DemoOptions): Promise<CommandResult> {
   const seconds = numberOption('seconds', options.seconds, SECONDS_MAX);
   const clicksPerSecond = numberOption('rate', options.rate, RATE_MAX);
@@ -58,7 +58,7 @@ export async function runDemo(options: DemoOptions): Promise<CommandResult> {
     return await withCatalog(async (catalog) => {
       const { id: workspaceId } = await findWorkspace(catalog, wanted);
       const domain = (await catalog.domains.primary(workspaceId))?.slug;
-      if (domain === undefined) throw new CommandError(`workspace "${wanted}" has no domain to make links on`);
+      if (domain === undefined) throw new CommandError(`workspace "${wanted}" has no domain for links`);
       const name = `Demo ${randomBytes(3).toString('hex')}`;
       const key = await catalog.keys.create({ workspaceId, kind: 'secret', name, role: 'owner', scopes: [] });
       const http = createHttpClient(CONNECTIONS_MAX);

@@ -13,7 +13,7 @@ function describeKey({ id, workspaceId, name, partialKey, kind, role, scopes, ex
 function roleOption(value: RawOption): Role {
   const text = optionalText('role', value) ?? 'owner';
   const role = ROLES.find((known) => known === text);
-  if (role === undefined) throw new CommandError(`--role is one of ${ROLES.join(', ')}`);
+  if (role === undefined) throw new CommandError(`--role must be one of ${ROLES.join(', ')}`);
   return role;
 }
 
@@ -21,7 +21,7 @@ function expiryOption(value: RawOption): string | null {
   const text = optionalText('expires', value);
   if (text === undefined) return null;
   const time = new Date(text);
-  if (Number.isNaN(time.getTime())) throw new CommandError('--expires is a time such as 2027-01-31T00:00:00Z');
+  if (Number.isNaN(time.getTime())) throw new CommandError('--expires must be a time such as 2027-01-31T00:00:00Z');
   return time.toISOString();
 }
 
@@ -37,7 +37,7 @@ export interface CreateKeyOptions {
 export function createKey(options: CreateKeyOptions): Promise<CommandResult> {
   const workspace = requiredText('workspace', options.workspace);
   const isPublishable = options.publishable === true;
-  if (isPublishable && options.scopes !== undefined) throw new CommandError('a publishable key has no scopes');
+  if (isPublishable && options.scopes !== undefined) throw new CommandError('a publishable key cannot have scopes');
   const input = {
     kind: isPublishable ? ('publishable' as const) : ('secret' as const),
     name: optionalText('name', options.name) ?? 'Command line key',
@@ -50,12 +50,12 @@ export function createKey(options: CreateKeyOptions): Promise<CommandResult> {
     const { record, token } = await catalog.keys.create({ workspaceId, ...input });
     return {
       data: { key: describeKey(record), apiKey: token },
-      lines: [`key      ${record.id}`, `API key  ${token}`, 'The key is shown this once.'],
+      lines: [`key      ${record.id}`, `API key  ${token}`, 'Store the key now: it is not shown again.'],
     };
   });
 }
 
-/** The workspaces to look for a key in: the one named, or all. */
+/** The workspaces to search for a key: the given one, or all. */
 async function workspaceIds(catalog: Catalog, workspace: string | undefined): Promise<string[]> {
   if (workspace !== undefined) return [(await findWorkspace(catalog, workspace)).id];
   return (await catalog.workspaces.list()).map(({ id }) => id);
@@ -82,7 +82,7 @@ export function listKeys(options: KeyOptions): Promise<CommandResult> {
   });
 }
 
-/** By the key's id, or by the key itself. */
+/** Revokes a key by its id, or by the key itself. */
 export function revokeKey(idOrToken: string, options: KeyOptions): Promise<CommandResult> {
   const workspace = optionalText('workspace', options.workspace);
   return withCatalog(async (catalog) => {
@@ -94,6 +94,6 @@ export function revokeKey(idOrToken: string, options: KeyOptions): Promise<Comma
       await catalog.keys.revoke(workspaceId, id);
       return { data: { id, workspaceId, revoked: true }, lines: [`revoked ${id}`] };
     }
-    throw new CommandError('there is no such key: waymark key list');
+    throw new CommandError('no such key; see: waymark key list');
   });
 }

@@ -29,7 +29,7 @@ export async function migrateUp(): Promise<CommandResult> {
       data: { ...report, retention },
       lines: [
         ...report.applied.map((name) => `applied ${name}`),
-        `${report.applied.length} applied, ${report.alreadyApplied} applied before`,
+        `${report.applied.length} applied, ${report.alreadyApplied} already applied`,
         ...retention,
       ],
     };
@@ -50,10 +50,10 @@ export async function showMigrations(): Promise<CommandResult> {
   }
 }
 
-/** Waits until another process has brought the tables up to date: what containers do before they serve. */
+/** Waits until another process has applied all migrations. Containers run this before they start. */
 export async function awaitMigrations({ seconds }: { readonly seconds: RawOption }): Promise<CommandResult> {
   const limitSeconds = Number(seconds);
-  if (!(limitSeconds > 0)) throw new CommandError('--seconds is a number above 0');
+  if (!(limitSeconds > 0)) throw new CommandError('--seconds must be a number above 0');
   const target = findTarget();
   const clickhouse = connectClickHouse(target);
   const deadlineMs = performance.now() + limitSeconds * 1000;
@@ -69,7 +69,7 @@ export async function awaitMigrations({ seconds }: { readonly seconds: RawOption
   }
 }
 
-/** What is missing, in words; a server that does not answer may still be starting. */
+/** Describes what is missing, or `none`. A server that is unreachable may still be starting. */
 async function missingMigrations(clickhouse: ClickHouseClient, cluster: string | undefined): Promise<string> {
   try {
     const migrations = await migrationStatus(clickhouse, { cluster });

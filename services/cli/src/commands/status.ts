@@ -51,7 +51,7 @@ function checkClickHouse(target: Target) {
       const migrations = await migrationStatus(clickhouse, { cluster: target.settings.clickhouseCluster });
       const notApplied = migrations.filter(({ state }) => state !== 'applied');
       if (notApplied.length > 0)
-        throw new Error(`${notApplied.length} migrations are not applied: waymark migrate status`);
+        throw new Error(`${notApplied.length} migrations are not applied; see: waymark migrate status`);
       return { migrations: migrations.length };
     } finally {
       await clickhouse.close();
@@ -59,28 +59,28 @@ function checkClickHouse(target: Target) {
   });
 }
 
-function word(result: { readonly ok: boolean; readonly error?: string }, detail: string): string {
-  return result.ok ? detail : `not well: ${result.error}`;
+function statusText(result: { readonly ok: boolean; readonly error?: string }, detail: string): string {
+  return result.ok ? detail : `failed: ${result.error}`;
 }
 
-/** Where the stack is, without what opens its stores: this is printed. */
-function masked(stack: RunState | undefined): RunState | null {
+/** The run state without the passwords of the stores, because it is printed. */
+function maskStack(stack: RunState | undefined): RunState | null {
   return stack === undefined ? null : { ...stack, redis: maskUrl(stack.redis), clickhouse: maskUrl(stack.clickhouse) };
 }
 
-/** Whether everything runs, and what waits in the queue. Fails when something does not. */
+/** Shows the health of all components and the queue depths. Exits with an error when a component fails. */
 export async function showStatus(): Promise<CommandResult> {
   const target = findTarget();
   const [api, redis, clickhouse] = await Promise.all([checkApi(target), checkRedis(target), checkClickHouse(target)]);
   const queue: Readonly<Record<string, QueueDepth>> = redis.ok ? redis.queue : {};
   const megabytes = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MB`;
   return {
-    data: { stack: masked(target.stack), api, redis, clickhouse },
+    data: { stack: maskStack(target.stack), api, redis, clickhouse },
     failed: !(api.ok && redis.ok && clickhouse.ok),
     lines: [
-      `api         ${word(api, api.ok ? api.url : '')}`,
-      `redis       ${word(redis, redis.ok ? `${megabytes(redis.usedMemoryBytes)} of ${megabytes(redis.maxMemoryBytes)}` : '')}`,
-      `clickhouse  ${word(clickhouse, clickhouse.ok ? `${clickhouse.migrations} migrations applied` : '')}`,
+      `api         ${statusText(api, api.ok ? api.url : '')}`,
+      `redis       ${statusText(redis, redis.ok ? `${megabytes(redis.usedMemoryBytes)} of ${megabytes(redis.maxMemoryBytes)}` : '')}`,
+      `clickhouse  ${statusText(clickhouse, clickhouse.ok ? `${clickhouse.migrations} migrations applied` : '')}`,
       '',
       ...table([
         ['QUEUE', 'WAITING', 'ACTIVE', 'DELAYED'],

@@ -18,7 +18,7 @@ export interface DeliveriesOptions {
 
 async function findWebhook(catalog: Catalog, workspaceId: string, id: string): Promise<WebhookRecord> {
   const webhook = await catalog.webhooks.get(workspaceId, id);
-  if (webhook === undefined) throw new CommandError(`the workspace has no webhook ${id}`);
+  if (webhook === undefined) throw new CommandError(`the workspace has no webhook with the id ${id}`);
   return webhook;
 }
 
@@ -27,7 +27,7 @@ function selectionOf(options: DeliveriesOptions): Promise<DeliverySelection> {
   const id = optionalText('webhook', options.webhook);
   const limit = Number(optionalText('limit', options.limit) ?? LIMIT_DEFAULT);
   if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-    throw new CommandError(`--limit is a whole number up to ${LIMIT_MAX}`);
+    throw new CommandError(`--limit must be a whole number up to ${LIMIT_MAX}`);
   }
   return withCatalog(async (catalog) => {
     const { id: workspaceId } = await findWorkspace(catalog, workspace);
@@ -61,12 +61,12 @@ export async function showDeliveries(options: DeliveriesOptions): Promise<Comman
   }
 }
 
-/** @throws CommandError when a webhook that is named would not be told because it is disabled */
+/** @throws CommandError when the selected webhook is disabled and would not receive the events */
 export async function replayWebhookDeliveries(
   eventIds: readonly string[],
   options: DeliveriesOptions,
 ): Promise<CommandResult> {
-  if (eventIds.length === 0 && options.failed !== true) throw new CommandError('name events, or give --failed');
+  if (eventIds.length === 0 && options.failed !== true) throw new CommandError('give the ids of events, or --failed');
   const selection = await selectionOf({ ...options, limit: String(LIMIT_MAX) });
   const { workspaceId, webhookId } = selection;
   if (webhookId !== undefined) {
@@ -80,9 +80,9 @@ export async function replayWebhookDeliveries(
     const named = eventIds.length === 0 ? undefined : eventIds;
     const replayed = await replayDeliveries(clickhouse, redis, { ...selection, eventIds: named });
     if (named !== undefined && replayed === 0) {
-      throw new CommandError('no such event was delivered lately: waymark webhooks deliveries');
+      throw new CommandError('no such event was delivered recently; see: waymark webhooks deliveries');
     }
-    return { data: { replayed }, lines: [`${replayed} put into the queue`] };
+    return { data: { replayed }, lines: [`${replayed} queued`] };
   } finally {
     redis.disconnect();
     await clickhouse.close();

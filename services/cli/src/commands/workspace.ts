@@ -15,16 +15,16 @@ import {
 import { type CommandResult, table } from '../output.js';
 import { withCatalog } from '../stores.js';
 
-/** By id or by slug. */
+/** Finds a workspace by id or slug. */
 export async function findWorkspace(catalog: Catalog, idOrSlug: string): Promise<WorkspaceRecord> {
   const found =
     (await catalog.workspaces.findBySlug(idOrSlug)) ??
     (idOrSlug.startsWith('ws_') ? await catalog.workspaces.get(idOrSlug) : undefined);
-  if (found === undefined) throw new CommandError(`there is no workspace "${idOrSlug}": waymark workspace list`);
+  if (found === undefined) throw new CommandError(`there is no workspace "${idOrSlug}"; see: waymark workspace list`);
   return found;
 }
 
-/** What an operator sees of a workspace, its limits as they apply. */
+/** The fields of a workspace that are printed, with its effective limits. */
 function describeWorkspace(workspace: WorkspaceRecord) {
   const { id, name, slug, plan, allowedHostnames, createdAt, updatedAt } = workspace;
   return { id, name, slug, plan, allowedHostnames, ...workspaceLimits(workspace), createdAt, updatedAt };
@@ -60,17 +60,17 @@ export function createWorkspace(options: CreateOptions): Promise<CommandResult> 
         `domain           ${created.domain?.slug ?? 'none'}`,
         `API key          ${apiKey}`,
         `publishable key  ${publishableKey}`,
-        'The keys are shown this once.',
+        'Store the keys now: they are not shown again.',
       ],
     };
   });
 }
 
-/** What of a workspace's program an operator may change. */
+/** Fields of a workspace's partner program that an operator can change. */
 interface ProgramPatch {
-  /** Where links of partners lead that name no destination, and the only site that they may lead to; null = any. */
+  /** Default destination of partner links, and the only site they may lead to; null = any site. */
   readonly url?: string | null;
-  /** Where links of partners are put that name no folder. */
+  /** Folder of partner links that are created without one. */
   readonly defaultFolderId?: string | null;
 }
 
@@ -124,7 +124,7 @@ export function updateWorkspace(idOrSlug: string | undefined, options: UpdateOpt
     const [patch, ofProgram] = [workspacePatch(options, current), programPatch(options)];
     const isProgramChanged = Object.keys(ofProgram).length > 0;
     if (Object.keys(patch).length === 0 && !isProgramChanged) {
-      throw new CommandError('nothing to change: waymark workspace update --help');
+      throw new CommandError('nothing to change; see: waymark workspace update --help');
     }
     if (isProgramChanged) await updateProgram(catalog, current, ofProgram);
     const workspace = describeWorkspace(await catalog.workspaces.update(current.id, patch));

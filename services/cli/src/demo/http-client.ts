@@ -4,7 +4,7 @@ import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 export interface HttpAnswer {
   readonly status: number;
   readonly location: string | undefined;
-  /** Seconds after which the service asks to be asked again. */
+  /** Seconds from the Retry-After header. */
   readonly retryAfter: number | undefined;
   readonly body: string;
 }
@@ -18,7 +18,7 @@ export interface HttpRequest {
 
 const TIMEOUT_MS = 10_000;
 
-/** Plain requests over kept connections: unlike `fetch` it may say which Host it means, and follows no redirect. */
+/** An HTTP client with keep-alive connections. Unlike `fetch` it can set the Host header, and it does not follow redirects. */
 export function createHttpClient(connectionsMax: number) {
   const agents = {
     'http:': new Agent({ keepAlive: true, maxSockets: connectionsMax }),

@@ -3,7 +3,7 @@ import { clearLine, cursorTo } from 'node:readline';
 const WIDTH = 32;
 const EVERY_MS = 200;
 
-/** A bar on standard error, so that standard output stays the command's result. Off a terminal it stays silent. */
+/** A progress bar on standard error, because standard output is for the result. Prints nothing unless it is a terminal. */
 export function startProgressBar(read: () => { readonly share: number; readonly text: string }) {
   const out = process.stderr;
   if (!out.isTTY) return { stop() {} };

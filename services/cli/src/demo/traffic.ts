@@ -5,7 +5,7 @@ import { newVisitor, skewed, visitorHeaders } from './visitors.js';
 export interface TrafficOptions {
   readonly http: HttpClient;
   readonly api: string;
-  /** Where the links answer, whatever their domain. */
+  /** Base URL for short links of any domain. */
   readonly links: string;
   readonly domain: string;
   readonly apiKey: string;
@@ -14,7 +14,7 @@ export interface TrafficOptions {
   readonly now: () => number;
 }
 
-/** What happened so far; counts only what was answered with success. */
+/** Totals so far; they count only successful requests. */
 export interface TrafficTotals {
   links: number;
   clicks: number;
@@ -49,7 +49,7 @@ export function createTraffic(options: TrafficOptions) {
     firstRefusal: undefined,
   };
 
-  function refuse(what: string, answer: HttpAnswer | Error): void {
+  function countFailure(what: string, answer: HttpAnswer | Error): void {
     totals.refused += 1;
     const why = answer instanceof Error ? answer.message : `${answer.status} ${answer.body.slice(0, 200)}`;
     totals.firstRefusal ??= `${what}: ${why}`;
@@ -60,7 +60,7 @@ export function createTraffic(options: TrafficOptions) {
     return http.send({ method: 'POST', url: new URL(`${api}${path}`), headers, body });
   }
 
-  /** A good client asks again when it is told to: a lead may come before its click is stored. */
+  /** Sends a request and retries it after `Retry-After`: a lead may arrive before its click is stored. */
   async function call(path: string, body: object): Promise<HttpAnswer> {
     const text = JSON.stringify(body);
     let answer = await send(path, text);
@@ -71,8 +71,8 @@ export function createTraffic(options: TrafficOptions) {
     return answer;
   }
 
-  /** Counts a call that went well; tells of the first that did not. */
-  async function succeeded(
+  /** Returns a successful response; counts a failed one and records the first failure. */
+  async function countSuccess(
     what: string,
     sent: Promise<HttpAnswer>,
     statusBelow: number,
@@ -80,9 +80,9 @@ export function createTraffic(options: TrafficOptions) {
     try {
       const answer = await sent;
       if (answer.status < statusBelow) return answer;
-      refuse(what, answer);
+      countFailure(what, answer);
     } catch (err) {
-      refuse(what, err as Error);
+      countFailure(what, err as Error);
     }
     return undefined;
   }
@@ -90,7 +90,7 @@ export function createTraffic(options: TrafficOptions) {
   async function createLink(number: number): Promise<string | undefined> {
     const campaign = CAMPAIGNS[number % CAMPAIGNS.length];
     const url = `https://example.com/${campaign}?utm_source=demo&utm_medium=link&utm_campaign=${campaign}`;
-    const answer = await succeeded('POST /links', call('/links', { url, domain, trackConversion: true }), 300);
+    const answer = await countSuccess('POST /links', call('/links', { url, domain, trackConversion: true }), 300);
     if (answer === undefined) return undefined;
     totals.links += 1;
     return (JSON.parse(answer.body) as { key: string }).key;
@@ -100,7 +100,7 @@ export function createTraffic(options: TrafficOptions) {
   async function visit(key: string): Promise<void> {
     const url = new URL(`${links}/${key}${Math.random() < 0.1 ? '?qr=1' : ''}`);
     const headers = { host: domain, ...visitorHeaders(newVisitor()) };
-    const click = await succeeded('GET short link', http.send({ method: 'GET', url, headers }), 400);
+    const click = await countSuccess('GET short link', http.send({ method: 'GET', url, headers }), 400);
     const clickId = click?.location === undefined ? null : new URL(click.location).searchParams.get('dub_id');
     if (clickId === null) return;
     totals.clicks += 1;
@@ -115,13 +115,13 @@ export function createTraffic(options: TrafficOptions) {
       customerName: `Visitor ${clickId.slice(-4)}`,
       metadata,
     };
-    if ((await succeeded('POST /track/lead', call('/track/lead', lead), 300)) === undefined) return;
+    if ((await countSuccess('POST /track/lead', call('/track/lead', lead), 300)) === undefined) return;
     totals.leads += 1;
     if (Math.random() >= SALE_SHARE) return;
 
     const amount = PRICES[skewed(PRICES.length)] ?? 900;
     const sale = { customerExternalId, amount, currency: 'usd', invoiceId: `demo-${clickId}`, metadata };
-    if ((await succeeded('POST /track/sale', call('/track/sale', sale), 300)) === undefined) return;
+    if ((await countSuccess('POST /track/sale', call('/track/sale', sale), 300)) === undefined) return;
     totals.sales += 1;
     totals.saleAmount += amount;
   }
@@ -133,25 +133,25 @@ export function createTraffic(options: TrafficOptions) {
     /** From 0 to 1. */
     share: () => Math.min(1, elapsedSeconds() / options.seconds),
 
-    /** Runs for the seconds asked for, or until `signal`, never with more requests under way than the limit. */
+    /** Runs for the configured time, or until `signal`, with a limited number of concurrent requests. */
     async run(signal: AbortSignal): Promise<void> {
       const keys = (await Promise.all(Array.from({ length: LINK_COUNT }, (_, number) => createLink(number)))).filter(
         (key) => key !== undefined,
       );
       if (keys.length === 0) return;
-      const underWay = new Set<Promise<void>>();
+      const inFlight = new Set<Promise<void>>();
       let started = 0;
       while (!signal.aborted && elapsedSeconds() < options.seconds) {
         const due = Math.floor(elapsedSeconds() * options.clicksPerSecond);
-        for (; started < due && underWay.size < IN_FLIGHT_MAX; started += 1) {
-          const visiting = visit(keys[skewed(keys.length)] as string).finally(() => underWay.delete(visiting));
-          underWay.add(visiting);
+        for (; started < due && inFlight.size < IN_FLIGHT_MAX; started += 1) {
+          const visiting = visit(keys[skewed(keys.length)] as string).finally(() => inFlight.delete(visiting));
+          inFlight.add(visiting);
         }
-        // What the service could not keep up with is not made up for: the pace is a pace, not a debt.
+        // Skips visits that the service could not keep up with, instead of sending them later in a burst.
         started = Math.max(started, due);
         await sleep(TICK_MS);
       }
-      await Promise.all(underWay);
+      await Promise.all(inFlight);
     },
   };
 }

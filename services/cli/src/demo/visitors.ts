@@ -1,4 +1,4 @@
-/** Who visits: a browser, an address and where the edge in front says it is. */
+/** A simulated visitor: user agent, address, and location as reported by a CDN edge. */
 export interface Visitor {
   readonly userAgent: string;
   readonly ip: string;
@@ -43,26 +43,26 @@ const REFERERS = [
   'https://mail.example.com/inbox',
 ];
 
-/** A number below `count`, the small ones much more often: few links, places and browsers get most of the traffic. */
+/** A random number below `count`, skewed towards small ones, so that few links, places and browsers get most of the traffic. */
 export function skewed(count: number): number {
   return Math.floor(count * Math.random() ** 2.5);
 }
 
-function anyOf<T>(values: readonly [T, ...T[]] | readonly T[]): T {
+function pickSkewed<T>(values: readonly [T, ...T[]] | readonly T[]): T {
   return values[skewed(values.length)] as T;
 }
 
-/** Addresses from 100.64.0.0/10, which are not public. */
+/** A random address from 100.64.0.0/10, which is not public. */
 function address(): string {
   const part = (from: number, count: number) => from + Math.floor(Math.random() * count);
   return `100.${part(64, 64)}.${part(0, 256)}.${part(1, 254)}`;
 }
 
 export function newVisitor(): Visitor {
-  return { userAgent: anyOf(BROWSERS), ip: address(), referer: anyOf(REFERERS), ...anyOf(PLACES) };
+  return { userAgent: pickSkewed(BROWSERS), ip: address(), referer: pickSkewed(REFERERS), ...pickSkewed(PLACES) };
 }
 
-/** The headers such a visitor sends, and those that Vercel's edge in front would add: read with `GEO_EDGE=vercel` only. */
+/** Request headers of the visitor, including those that Vercel's edge would add; they are read only with `GEO_EDGE=vercel`. */
 export function visitorHeaders(visitor: Visitor): Record<string, string> {
   return {
     'user-agent': visitor.userAgent,
