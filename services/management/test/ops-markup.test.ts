@@ -17,7 +17,7 @@ const writer = {
 } as const;
 
 describe('components', () => {
-  test('say what happened with ages that the page can keep up to date', () => {
+  test('show details with times that the page updates as ages', () => {
     expect(componentsHtml([writer])).toContain(
       'vm:7 was killed <time datetime="2026-11-21T10:00:00.000Z">10:00:00</time> ago; ' +
         'last work <time datetime="2026-11-21T10:00:05.000Z">10:00:05</time> ago',
@@ -30,22 +30,22 @@ describe('components', () => {
     expect(componentsHtml([missing])).toContain('vm:7 for <time ');
   });
 
-  test('show nothing as markup that was a text', () => {
+  test('escape all texts', () => {
     expect(componentsHtml([{ ...writer, component: '"<b>', detail: '<script>' }])).not.toMatch(/<b>|<script>/);
   });
 
-  test('are summed up in a line that names what is not up', () => {
+  test('are summarised in a line that names those that are not up', () => {
     expect(componentsSummary([{ ...writer, state: 'up' }])).toBe('All components are up.');
     expect(componentsSummary([writer])).toMatch(/^writer restarted: vm:7 was killed at /);
   });
 });
 
 describe('panels', () => {
-  test('have ids that differ', () => {
+  test('have unique ids', () => {
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
   });
 
-  test.each(OPS_RANGES)('have points that are complete and even over $label', (range) => {
+  test.each(OPS_RANGES)('have complete, evenly spaced points over $label', (range) => {
     const now = Date.parse('2026-11-21T10:00:04Z');
     const points = pointsOf(range, now);
     expect(points).toHaveLength(range.seconds / range.step);
@@ -55,7 +55,7 @@ describe('panels', () => {
 
   const plot = panels.find(({ id }) => id === 'deliveries') as PlotPanel;
 
-  test('show nothing of what is not known, and nought of what did not happen', () => {
+  test('show gaps for unknown values, and 0 for events that did not happen', () => {
     expect(plotPoints(plot, [60, 120], [])).toEqual({ times: [60, 120], series: [] });
     expect(plotPoints(plot, [60, 120], [[120, 'delivered', 4]])).toEqual({
       times: [60, 120],
@@ -63,7 +63,7 @@ describe('panels', () => {
     });
   });
 
-  test('leave out rows between the points, and names that nobody has asked for', () => {
+  test('ignore rows between the points, and unknown series', () => {
     const rows = [
       [61, 'delivered', 1],
       [60, 'lost', 1],
@@ -71,7 +71,7 @@ describe('panels', () => {
     expect(plotPoints(plot, [60], rows).series).toEqual([]);
   });
 
-  test('say in words that a table is empty, and escape what it shows', () => {
+  test('show a text for an empty table, and escape values', () => {
     const table = panels.find(({ kind }) => kind === 'table');
     if (table?.kind !== 'table') throw new Error('there is no table');
     expect(tableHtml(table, [])).toBe(`<p class="empty">${table.empty}</p>`);

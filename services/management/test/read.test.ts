@@ -48,7 +48,7 @@ describe('GET /links/info', () => {
     expect(codeOf(await acme.get(`/links/info?${query}`))).toEqual([status, code]);
   });
 
-  it("another workspace's link is not found, however it is named", async () => {
+  it("another workspace's link is not found, by any selector", async () => {
     for (const query of [`linkId=${link.id}`, 'externalId=ext_x%2F1', `domain=${acme.host}&key=a%2Fb%C3%A9`]) {
       expect(codeOf(await stranger.get(`/links/info?${query}`))).toEqual([404, 'not_found']);
     }
@@ -63,7 +63,7 @@ describe('GET /links/{linkId}', () => {
     expect(codeOf(await stranger.get(`/links/${link.id}`))).toEqual([404, 'not_found']);
   });
 
-  it('shows the counters of the moment', async () => {
+  it('shows the current counters', async () => {
     const workspaceId = parseResourceId('workspace', acme.workspaceId) ?? '';
     const linkId = parseResourceId('link', link.id) ?? '';
     await insertClicks(management.database.client, [
@@ -77,7 +77,7 @@ describe('GET /links/{linkId}', () => {
 });
 
 describe('GET /domains', () => {
-  it('lists those of the workspace; archived ones, a search and pages on request', async () => {
+  it('lists those of the workspace; supports archived ones, search and pages', async () => {
     const caller = await aCaller(management);
     await management.catalog.domains.create(caller.workspaceId, { slug: `old.${caller.host}`, archived: true });
     const slugs = async (query: string) => {

@@ -7,7 +7,7 @@ import { aCaller, type Caller, startManagement, type TestManagement, withKey } f
 let management: TestManagement;
 let acme: Caller;
 let stranger: Caller;
-/** The path of each, and what the list that it is in shows of it. */
+/** The path of each resource, and its item in the list. */
 const made = new Map<string, { readonly path: string; readonly list: string }>();
 
 beforeAll(async () => {
@@ -29,7 +29,7 @@ const KINDS = ['tag', 'folder', 'domain', 'partner', 'partner of a tenant', 'UTM
 const of = (kind: string) => made.get(kind) ?? expect.fail(kind);
 
 describe('one resource', () => {
-  it.each(KINDS)('is answered as its list shows it: %s', async (kind) => {
+  it.each(KINDS)('is the same as in its list: %s', async (kind) => {
     const { path, list } = of(kind);
     const { status, body } = await acme.get<unknown>(path);
     expect([status, [body]]).toEqual([200, (await acme.get<unknown>(list)).body]);
@@ -41,7 +41,7 @@ describe('one resource', () => {
   });
 
   it.each(['/tags', '/folders', '/domains', '/partners', '/utm', '/workspaces'])(
-    'that nobody has is not found, however odd its name: %s',
+    'that does not exist is not found, however odd its name: %s',
     async (list) => {
       const names = [
         'x',
@@ -72,7 +72,7 @@ describe('one resource', () => {
     expect((await (await withKey(management, acme, 'viewer', [other])).get(path)).status).toBe(403);
   });
 
-  it('of partners is for owners and members', async () => {
+  it('of partners is visible to owners and members', async () => {
     const { path } = of('partner');
     expect((await (await withKey(management, acme, 'member')).get(path)).status).toBe(200);
     expect((await (await withKey(management, acme, 'viewer')).get(path)).status).toBe(403);
@@ -97,7 +97,7 @@ describe('GET /workspaces/{idOrSlug}', () => {
     );
   });
 
-  it('counts links as they are made, and shows limits of the workspace itself at once', async () => {
+  it('counts links as they are created, and shows changed limits of the workspace at once', async () => {
     const caller = await aCaller(management, 'pro');
     await caller.post({ url: 'https://acme.com' });
     await management.catalog.workspaces.update(caller.workspaceId, { quotas: { tags: 7 }, requestsPerMinute: 99 });
@@ -105,7 +105,7 @@ describe('GET /workspaces/{idOrSlug}', () => {
     expect(body).toMatchObject({ linksUsage: 1, tagsLimit: 7, foldersLimit: 3, requestsPerMinute: 99 });
   });
 
-  it('knows nothing of other workspaces, and needs workspaces.read', async () => {
+  it('reveals nothing about other workspaces, and needs workspaces.read', async () => {
     const other = (await stranger.get<Workspace>(`/workspaces/${stranger.workspaceId}`)).body;
     for (const name of [other.id, other.slug]) expect((await acme.get(`/workspaces/${name}`)).status).toBe(404);
     const path = `/workspaces/${acme.workspaceId}`;

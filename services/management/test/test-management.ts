@@ -17,7 +17,7 @@ export interface TestManagement {
   readonly catalog: Catalog;
   readonly database: TestDatabase;
   readonly redis: Redis;
-  /** A catalog on the same stores, as alone as in a process of its own. */
+  /** A separate catalog on the same stores, like that of another process. */
   anotherCatalog(): Catalog;
   close(): Promise<void>;
 }
@@ -29,19 +29,19 @@ export interface Caller {
   readonly host: string;
   post(body: unknown): Promise<Answer>;
   get<Body = Link & ErrorBody>(path: string): Promise<Answer<Body>>;
-  /** Any request; the answer's body is what the test says it is. */
+  /** Sends any request; the type of the response body is up to the test. */
   call<Body = ErrorBody>(method: Method, path: string, body?: unknown): Promise<Answer<Body & ErrorBody>>;
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** What came back: a link or an error, unless a test asks for something else. */
+/** A response: a link or an error, unless a test specifies another type. */
 export interface Answer<Body = Link & ErrorBody> {
   readonly status: number;
   readonly body: Body;
 }
 
-/** The service on real stores, without a port. */
+/** Starts the service on real stores, without a port. */
 export async function startManagement(now: () => number = Date.now): Promise<TestManagement> {
   const [database, redis] = await Promise.all([createTestDatabase(), startRedis()]);
   const client = new Redis(redis.url);
@@ -94,7 +94,7 @@ export async function startManagement(now: () => number = Date.now): Promise<Tes
   };
 }
 
-/** Calls with a key of a new workspace on that plan. */
+/** A caller with the key of a new workspace on that plan. */
 export async function aCaller(management: TestManagement, plan: Plan = 'enterprise', domain = true): Promise<Caller> {
   const mark = randomUUID().slice(0, 8);
   const host = `go.${mark}.example`;
@@ -135,7 +135,7 @@ export async function withKey(
   return callerWith(management, workspaceId, token, host);
 }
 
-/** What `count` requests at once came to: how many answers of each status. */
+/** Sends `count` concurrent requests and counts the responses by status. */
 export async function statusesOf(count: number, request: () => Promise<{ readonly status: number }>) {
   const answers = await Promise.all(Array.from({ length: count }, request));
   const counts: Record<number, number> = {};

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deleteCustomer, updateCustomer } from '../../src/customers/customers.js';
 import { aCaller, type Caller, startManagement, type TestManagement } from '../test-management.js';
 
-/** What is remembered of an external id must not outlive whoever had it, nor keep it from who asks next. */
+/** Claims of an external id must not outlive the customer that had it, nor block the next one. */
 
 let management: TestManagement;
 let acme: Caller;
@@ -22,7 +22,7 @@ async function remember(name: string, value: string, ms = 60_000): Promise<void>
   await management.redis.set(keyOf(name), value, 'PX', ms);
 }
 
-/** The catalog of a process that is killed right after its customer was written. */
+/** A catalog whose process crashes right after writing the customer. */
 function killedAfter(what: 'update' | 'remove') {
   const { catalog } = management;
   const work = async (...request: never[]) => {
@@ -33,8 +33,8 @@ function killedAfter(what: 'update' | 'remove') {
   return { catalog: { ...catalog, customers }, claims: createClaimAdmin(management.redis) };
 }
 
-describe('killed between the customer and what is remembered of it', () => {
-  it('a renamed customer does not keep its old external id', async () => {
+describe('a crash between writing the customer and deleting its claims', () => {
+  it('a renamed customer does not block its old external id', async () => {
     await create('before');
     const { workspaceId } = acme;
     await remember(customerClaim(workspaceId, 'before'), 'f:{}');
@@ -44,7 +44,7 @@ describe('killed between the customer and what is remembered of it', () => {
     expect((await create('before')).status).toBe(201);
   });
 
-  it('a removed customer does not keep its external id', async () => {
+  it('a deleted customer does not block its external id', async () => {
     await create('leaving');
     const { workspaceId } = acme;
     await remember(customerClaim(workspaceId, 'leaving'), 'f:{}');
@@ -53,13 +53,13 @@ describe('killed between the customer and what is remembered of it', () => {
   });
 });
 
-describe('an external id that somebody works on', () => {
-  it('is waited for, and free when nothing came of it', async () => {
+describe('an external id with a pending claim', () => {
+  it('is waited for, and available when the claim is released', async () => {
     await remember(customerClaim(acme.workspaceId, 'waited-for'), 'p:someone', 300);
     expect((await create('waited-for')).status).toBe(201);
   });
 
-  it('is refused as taken once something did', async () => {
+  it('is rejected as taken when the claim becomes final', async () => {
     const key = keyOf(customerClaim(acme.workspaceId, 'made'));
     await management.redis.set(key, 'p:someone', 'PX', 60_000);
     const creating = create('made');
@@ -67,7 +67,7 @@ describe('an external id that somebody works on', () => {
     expect((await creating).status).toBe(409);
   });
 
-  it('is neither taken nor free while who was killed holds it: the request is worth repeating', async () => {
+  it('answers Retry-After while a crashed process holds the claim', async () => {
     await remember(customerClaim(acme.workspaceId, 'held'), 'p:someone');
     const { status, body } = await create('held');
     expect([status, body.error?.code]).toEqual([500, 'internal_server_error']);

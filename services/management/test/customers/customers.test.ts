@@ -41,7 +41,7 @@ const codeOf = ({ status, body }: Answer<{ error?: { code: string } }>) => [stat
 const create = (caller: Caller, body: object) =>
   caller.call<Customer>('POST', '/customers', { country: 'FR', ...body });
 
-/** A claim as an event recorded it. */
+/** Stores a claim as an event does. */
 async function remember(name: string, value: string): Promise<string> {
   const key = `${QUEUE_PREFIX}:claim:${name}`;
   await management.redis.set(key, value, 'PX', 60_000);
@@ -49,7 +49,7 @@ async function remember(name: string, value: string): Promise<string> {
 }
 
 describe('POST /customers', () => {
-  it('answers 201 with the customer, its external id as given', async () => {
+  it('answers 201 with the customer, with the external id unchanged', async () => {
     const { status, body } = await create(acme, {
       externalId: 'ext_u1',
       email: 'ada@acme.com',
@@ -76,16 +76,16 @@ describe('POST /customers', () => {
     expect((await create(acme, body)).status).toBe(status);
   });
 
-  it('names the field of an external id that no row can have', async () => {
+  it('names the field for an external id that cannot be stored', async () => {
     const { status, body } = await create(acme, { externalId: 'a\0b' });
     expect([status, body]).toMatchObject([422, { error: { message: expect.stringContaining('externalId') } }]);
   });
 
-  it('of one external id 60 times at once succeeds once', async () => {
+  it('succeeds once of 60 concurrent requests with one external id', async () => {
     expect(await statusesOf(60, () => create(acme, { externalId: 'once' }))).toEqual({ 201: 1, 409: 59 });
   });
 
-  it('conflicts with a customer that an event has just brought and nobody has written yet', async () => {
+  it('conflicts with a customer of a recent event that is not stored yet', async () => {
     await remember(customerClaim(acme.workspaceId, 'queued'), 'f:{}');
     expect(codeOf(await create(acme, { externalId: 'queued' }))).toEqual([409, 'conflict']);
   });
@@ -122,7 +122,7 @@ describe('GET /customers', () => {
   };
   const names = async (query: string) => (await list(query)).map(({ externalId }) => externalId);
 
-  it('lists the newest first, with totals', async () => {
+  it('lists newest first, with totals', async () => {
     const customers = await list('');
     expect(customers.map(({ externalId, sales, saleAmount }) => [externalId, sales, saleAmount])).toEqual([
       ['c3', 0, 0],
@@ -155,7 +155,7 @@ describe('GET /customers', () => {
     expect(await names(query)).toEqual(expected);
   });
 
-  it('pages by cursor in both directions; a cursor wins over a page, and past the end there is nothing', async () => {
+  it('pages by cursor in both directions; a cursor takes precedence over a page, and past the end the list is empty', async () => {
     expect(await names(`?startingAfter=${ids[2]}&pageSize=1&page=7`)).toEqual(['b2']);
     expect(await names(`?startingAfter=${ids[2]}&pageSize=1&page=1001`)).toEqual(['b2']);
     expect(await names(`?startingAfter=${ids[0]}`)).toEqual([]);
@@ -172,7 +172,7 @@ describe('GET /customers', () => {
     expect((await caller.call('GET', `/customers?${query()}`)).status).toBe(422);
   });
 
-  it('says where customers came from when asked', async () => {
+  it('includes link, partner and program with includeExpandedFields', async () => {
     const link = await management.catalog.links.create(caller.workspaceId, {
       domain: caller.host,
       key: 'in',
@@ -197,7 +197,7 @@ describe('GET /customers', () => {
 });
 
 describe('GET, PATCH and DELETE /customers/{id}', () => {
-  it('find by id and by external id; of strangers and unknown ones nothing', async () => {
+  it('find by id and by external id, but not unknown ones or those of other workspaces', async () => {
     const { body: customer } = await create(acme, { externalId: 'a/b' });
     const stranger = await aCaller(management);
     expect((await acme.call('GET', `/customers/${customer.id}`)).body).toEqual(customer);
@@ -209,7 +209,7 @@ describe('GET, PATCH and DELETE /customers/{id}', () => {
     }
   });
 
-  it('a change is whole, clears what is null, and is not undone by what events remember', async () => {
+  it('an update is atomic, clears fields that are null, and is not undone by claims of events', async () => {
     const { body: customer } = await create(acme, { externalId: 'old', email: 'old@acme.com', name: 'Old' });
     const key = await remember(customerClaim(acme.workspaceId, 'old'), 'f:{"email":"old@acme.com"}');
     const { status, body } = await acme.call<Customer>('PATCH', '/customers/ext_old', {
@@ -223,13 +223,13 @@ describe('GET, PATCH and DELETE /customers/{id}', () => {
     expect((await acme.call('GET', '/customers/ext_old')).status).toBe(404);
     await create(acme, { externalId: 'taken' });
     expect(codeOf(await acme.call('PATCH', '/customers/ext_new', { externalId: 'taken' }))).toEqual([409, 'conflict']);
-    // Events that follow at once find the change, and the name it gave up is free again.
+    // Events that follow at once see the change, and the old external id is available again.
     expect((await acme.call('PATCH', '/customers/ext_new', { externalId: 'old', name: 'Old again' })).status).toBe(200);
     expect(await management.redis.get(key)).toContain('Old again');
     expect((await create(acme, { externalId: 'new' })).status).toBe(201);
   });
 
-  it('a new external id conflicts with a customer that an event has just brought and nobody has written yet', async () => {
+  it('a new external id conflicts with a customer of a recent event that is not stored yet', async () => {
     await create(acme, { externalId: 'renamed' });
     await remember(customerClaim(acme.workspaceId, 'just-brought'), 'f:{}');
     const change = { externalId: 'just-brought', name: 'Other' };
@@ -237,11 +237,11 @@ describe('GET, PATCH and DELETE /customers/{id}', () => {
     expect((await acme.call<Customer>('GET', '/customers/ext_renamed')).body.name).not.toBe('Other');
   });
 
-  it('waits for a request that may be recording the customer as it was', async () => {
+  it('waits for a request that may be storing a copy of the old customer', async () => {
     await create(acme, { externalId: 'busy' });
     const key = await remember(customerClaim(acme.workspaceId, 'busy'), 'p:someone');
     const patch = acme.call('PATCH', '/customers/ext_busy', { name: 'Calm' });
-    // What is changed is stored, and its copy waits for the request.
+    // The change is stored; deleting the copy waits for the request.
     await waitFor(async () => (await acme.call<Customer>('GET', '/customers/ext_busy')).body.name === 'Calm', {
       what: 'the change',
     });
@@ -250,7 +250,7 @@ describe('GET, PATCH and DELETE /customers/{id}', () => {
     expect(await management.redis.exists(key)).toBe(0);
   });
 
-  it('a new external id and a removal at once leave the id free', async () => {
+  it('a new external id and a concurrent deletion leave the id available', async () => {
     for (let round = 0; round < 5; round++) {
       const { body: customer } = await create(acme, { externalId: `racing-${round}` });
       const externalId = `raced-${round}`;
@@ -263,7 +263,7 @@ describe('GET, PATCH and DELETE /customers/{id}', () => {
     }
   });
 
-  it('find one that an event has just brought and nobody has written yet', async () => {
+  it('find a customer of a recent event that is not stored yet', async () => {
     const brought = draftCustomer(acme.workspaceId, { externalId: 'on-its-way', name: 'Ada' }, Date.now());
     await addPendingCustomer(management.redis, brought);
     const key = await remember(customerClaim(acme.workspaceId, 'on-its-way'), `f:${JSON.stringify(brought)}`);
@@ -285,7 +285,7 @@ describe('GET, PATCH and DELETE /customers/{id}', () => {
     }
   });
 
-  it('a deletion waits for the events that brought the customer, which say what else is kept of it', async () => {
+  it('a deletion waits for the customer’s events, from which the keys of stored responses are derived', async () => {
     const brought = draftCustomer(acme.workspaceId, { externalId: 'with-lead' }, Date.now());
     await addPendingCustomer(management.redis, brought);
     const key = await remember(leadClaim(acme.workspaceId, 'with-lead', 'Sign up'), 'f:secret@acme.com');
@@ -302,7 +302,7 @@ describe('GET, PATCH and DELETE /customers/{id}', () => {
     expect(await management.redis.exists(key)).toBe(0);
   });
 
-  it('deleting leaves nothing personal that can be read', async () => {
+  it('deleting leaves no personal data that can be read', async () => {
     const { workspaceId } = acme;
     const { body: customer } = await create(acme, {
       externalId: 'secret-id',
@@ -334,8 +334,8 @@ describe('GET, PATCH and DELETE /customers/{id}', () => {
   });
 });
 
-describe('who may', () => {
-  it('needs business; viewers nothing, members all, a key that only reads no changes', async () => {
+describe('permissions', () => {
+  it('need the plan business; viewers have no access, members full access, read-only keys cannot write', async () => {
     const pro = await aCaller(management, 'pro');
     expect(codeOf(await pro.call('GET', '/customers'))).toEqual([403, 'forbidden']);
     const [viewer, member, reader] = await Promise.all([

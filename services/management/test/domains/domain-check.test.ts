@@ -17,7 +17,7 @@ afterAll(() => management.close());
 const check = (query: string) => fetch(`${origin}/internal/domain-check${query}`);
 const statusOf = async (domain: string) => (await check(`?domain=${encodeURIComponent(domain)}`)).status;
 
-/** How many statements ClickHouse has begun. */
+/** Number of statements that ClickHouse has started. */
 async function statementCount(): Promise<number> {
   const result = await management.database.client.query({
     query: "SELECT value FROM system.events WHERE event = 'SelectQuery'",
@@ -28,25 +28,25 @@ async function statementCount(): Promise<number> {
 }
 
 describe('GET /internal/domain-check', () => {
-  it('answers 200 for a domain of any workspace, in any spelling, and for the one that all share', async () => {
+  it('answers 200 for a domain of any workspace, in any case and encoding, and for the shared one', async () => {
     for (const domain of [acme.host, acme.host.toUpperCase(), `${acme.host}.`, `www.${acme.host}`, DEFAULT_DOMAIN]) {
       expect([domain, await statusOf(domain)]).toEqual([domain, 200]);
     }
   });
 
-  it('knows names by their punycode', async () => {
+  it('finds international names by their punycode', async () => {
     const { status } = await acme.call('POST', '/domains', { slug: `grüße.${acme.host}` });
     expect(status).toBe(201);
     expect(await statusOf(`grüße.${acme.host}`)).toBe(200);
     expect(await statusOf(`xn--gre-6ka8l.${acme.host}`)).toBe(200);
   });
 
-  it('says nothing of whose the domain is', async () => {
+  it('reveals nothing about the owner of the domain', async () => {
     const answer = await check(`?domain=${acme.host}`);
     expect(await answer.json()).toEqual({ registered: true });
   });
 
-  it('answers 404 for names nobody has, also below or above one that somebody has', async () => {
+  it('answers 404 for unknown names, also for sub- and parent domains of registered ones', async () => {
     for (const domain of ['nobody.example', `a.${acme.host}`, 'example', '127.0.0.1']) {
       expect([domain, await statusOf(domain)]).toEqual([domain, 404]);
     }
@@ -66,7 +66,7 @@ describe('GET /internal/domain-check', () => {
     expect([400, 422]).toContain((await check(query)).status);
   });
 
-  it('a domain is known as soon as its creation was answered, though it was asked for before', async () => {
+  it('a domain is found as soon as its creation was answered, even if it was looked up before', async () => {
     for (let round = 0; round < 5; round++) {
       const slug = `new-${round}.${acme.host}`;
       expect(await statusOf(slug)).toBe(404);
@@ -75,7 +75,7 @@ describe('GET /internal/domain-check', () => {
     }
   });
 
-  it('an archived domain is refused at once, and a removed one', async () => {
+  it('an archived or deleted domain is rejected at once', async () => {
     for (const [method, body] of [['PATCH', { archived: true }], ['DELETE']] as const) {
       const slug = `${method.toLowerCase()}.${acme.host}`;
       await acme.call('POST', '/domains', { slug });
@@ -85,7 +85,7 @@ describe('GET /internal/domain-check', () => {
     }
   });
 
-  it('a flood of made-up names reaches ClickHouse a bounded number of times, and known domains go on', async () => {
+  it('a flood of made-up names causes a bounded number of queries, and registered domains still work', async () => {
     const before = await statementCount();
     const names = Array.from({ length: 400 }, (_, index) => `flood-${index}.example`);
     const statuses = await Promise.all(names.map((name) => statusOf(name)));
@@ -96,12 +96,12 @@ describe('GET /internal/domain-check', () => {
     expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true]);
   });
 
-  it('registered names pass, however many and however often, while made-up ones are refused', async () => {
+  it('registered names are accepted at any rate while made-up ones are rejected', async () => {
     const slugs = Array.from({ length: 15 }, (_, index) => `known-${index}.${acme.host}`);
     for (const slug of slugs) expect((await acme.call('POST', '/domains', { slug })).status).toBe(201);
     const madeUp = await Promise.all(Array.from({ length: 300 }, (_, index) => statusOf(`made-up-${index}.example`)));
     expect(madeUp).toContain(429);
-    // Without cached answers each counts as the first request for its name.
+    // Without cached results each counts as the first request for its name.
     const keys = await management.redis.keys('waymark:cache:*');
     await management.redis.del(keys);
     const checks = Array.from({ length: 300 }, (_, index) => slugs[index % slugs.length] ?? '');

@@ -30,7 +30,7 @@ const findLink = (caller: Caller, domain: string, key = '_root') =>
   caller.call<Link>('GET', `/links/info?domain=${domain}&key=${key}`);
 
 describe('POST /domains', () => {
-  it('answers 201 with the domain in lower case, and makes its root link', async () => {
+  it('answers 201 with the domain in lower case, and creates its root link', async () => {
     const slug = aSlug();
     const { status, body } = await create(acme, { slug: ` ${slug.toUpperCase()}`, placeholder: null });
     expect(status).toBe(201);
@@ -38,7 +38,7 @@ describe('POST /domains', () => {
     expect((await findLink(acme, slug)).body).toMatchObject({ domain: slug, key: '_root', url: '' });
   });
 
-  it('keeps what is given, empty texts as none', async () => {
+  it('stores all fields, empty texts as null', async () => {
     const files = { assetLinks: '[{"a":1}]', appleAppSiteAssociation: '{}' };
     const urls = { expiredUrl: 'acme.com/expired', notFoundUrl: '', placeholder: 'https://acme.com' };
     const logo = 'data:image/png;base64,iVBORw0KGgo=';
@@ -67,27 +67,27 @@ describe('POST /domains', () => {
     expect((await create(acme, body)).status).toBe(status);
   });
 
-  it('in use anywhere, or shared by all, conflicts', async () => {
+  it('conflicts with a slug that is in use anywhere, or shared by all', async () => {
     const stranger = await aCaller(management);
     expect(codeOf(await create(acme, { slug: stranger.host }))).toEqual([409, 'conflict']);
     expect(codeOf(await create(acme, { slug: DEFAULT_DOMAIN }))).toEqual([409, 'conflict']);
   });
 
-  it('of one name by two workspaces 60 times at once succeeds once', async () => {
+  it('succeeds once of 60 concurrent requests of two workspaces for one name', async () => {
     const stranger = await aCaller(management);
     const slug = aSlug();
     let turn = 0;
     expect(await statusesOf(60, () => create(turn++ % 2 ? acme : stranger, { slug }))).toEqual({ 201: 1, 409: 59 });
   });
 
-  it('one of many first ones at once is primary', async () => {
+  it('makes one of several concurrently created first domains primary', async () => {
     const caller = await aCaller(management, 'enterprise', false);
     await Promise.all(Array.from({ length: 4 }, () => create(caller, { slug: aSlug() })));
     const { body } = await caller.call<Domain[]>('GET', '/domains');
     expect(body.map(({ primary }) => primary).sort()).toEqual([false, false, false, true]);
   });
 
-  it('keeps to the plan: its number, and its features from pro on', async () => {
+  it('enforces the plan: the number of domains, and features from pro on', async () => {
     const free = await aCaller(management, 'free');
     expect(codeOf(await create(free, { slug: aSlug(), notFoundUrl: 'https://acme.com' }))).toEqual([403, 'forbidden']);
     expect(await statusesOf(4, () => create(free, { slug: aSlug() }))).toEqual({ 201: 2, 403: 2 });
@@ -95,7 +95,7 @@ describe('POST /domains', () => {
 });
 
 describe('PATCH /domains/{slug}', () => {
-  it('changes what is given and clears what is null', async () => {
+  it('changes given fields and clears those that are null', async () => {
     const slug = aSlug();
     const { body: made } = await create(acme, {
       slug,
@@ -109,7 +109,7 @@ describe('PATCH /domains/{slug}', () => {
     expect(body).toEqual({ ...made, expiredUrl: null, archived: true, updatedAt: body.updatedAt });
   });
 
-  it('to another slug moves every link, and frees the old one', async () => {
+  it('with another slug moves every link, and releases the old slug', async () => {
     const [from, to] = [aSlug(), aSlug()];
     await create(acme, { slug: from });
     const link = { domain: from, key: 'Moved', url: 'https://acme.com', externalId: 'moved-1' };
@@ -125,7 +125,7 @@ describe('PATCH /domains/{slug}', () => {
     expect((await findLink(stranger, from)).status).toBe(200);
   });
 
-  it('to a slug in use answers 409 and moves nothing; unknown 404, foreign 403', async () => {
+  it('with a slug in use answers 409 and moves nothing; an unknown domain 404, another workspace’s 403', async () => {
     const slug = aSlug();
     await create(acme, { slug });
     const stranger = await aCaller(management);
@@ -137,7 +137,7 @@ describe('PATCH /domains/{slug}', () => {
 });
 
 describe('POST /domains/{slug}/primary', () => {
-  it('leaves one primary domain, whoever asks at once', async () => {
+  it('leaves exactly one primary domain after concurrent requests', async () => {
     const caller = await aCaller(management);
     const slugs = [aSlug(), aSlug(), aSlug()];
     for (const slug of slugs) await create(caller, { slug });
@@ -149,8 +149,8 @@ describe('POST /domains/{slug}/primary', () => {
   });
 });
 
-describe('a domain of another script', () => {
-  it('is named in its own letters, in any case, wherever a domain is named', async () => {
+describe('an international domain', () => {
+  it('is accepted in its own script and any case wherever a domain is expected', async () => {
     const name = `Bücher${next++}.${acme.host}`;
     const { body: made } = await create(acme, { slug: name });
     expect(made.slug).toMatch(/^xn--/);
@@ -173,8 +173,8 @@ describe('a domain of another script', () => {
   });
 });
 
-describe('links that name no domain', () => {
-  it('are made on the primary one as the last answered request left it', async () => {
+describe('links without a domain', () => {
+  it('are created on the current primary domain', async () => {
     const caller = await aCaller(management);
     const [second, renamed] = [aSlug(), aSlug()];
     await create(caller, { slug: second });
@@ -188,7 +188,7 @@ describe('links that name no domain', () => {
     expect(await domainOfNext()).toBe(caller.host);
   });
 
-  it('pass over an archived domain, which cannot be made the primary one', async () => {
+  it('skip an archived domain, which cannot become the primary one', async () => {
     const caller = await aCaller(management);
     const second = aSlug();
     await create(caller, { slug: second });
@@ -203,7 +203,7 @@ describe('links that name no domain', () => {
 });
 
 describe('DELETE /domains/{slug}', () => {
-  it('removes the domain with its links, and frees slug, keys and external ids', async () => {
+  it('deletes the domain with its links, and releases slug, keys and external ids', async () => {
     const slug = aSlug();
     await create(acme, { slug });
     const link = { domain: slug, key: 'gone', url: 'https://acme.com', externalId: 'gone-1' };
@@ -219,7 +219,7 @@ describe('DELETE /domains/{slug}', () => {
     expect(await links.create(acme.workspaceId, { ...link, domain: acme.host })).toMatchObject({ key: 'gone' });
   });
 
-  it('of the primary one makes the oldest of the others primary; of a stranger answers 403', async () => {
+  it('makes the oldest other domain primary when the primary one is deleted; another workspace’s answers 403', async () => {
     const caller = await aCaller(management);
     const [second, third] = [aSlug(), aSlug()];
     for (const slug of [second, third]) await create(caller, { slug });
@@ -234,7 +234,7 @@ describe('DELETE /domains/{slug}', () => {
     expect(await slugsOf(caller)).toEqual([caller.host, second]);
   });
 
-  it('of the one that the partner program makes its links on answers 403, before there is any', async () => {
+  it('answers 403 for the domain of the partner program, even before it has links', async () => {
     const caller = await aCaller(management);
     expect(codeOf(await caller.call('DELETE', `/domains/${caller.host}`))).toEqual([403, 'forbidden']);
     expect(await slugsOf(caller)).toEqual([caller.host]);
@@ -244,8 +244,8 @@ describe('DELETE /domains/{slug}', () => {
   });
 });
 
-describe('who may', () => {
-  it('members list and do not write; the registrar refuses everybody', async () => {
+describe('permissions', () => {
+  it('members can list but not write; the registrar routes reject everyone', async () => {
     const member = await withKey(management, acme, 'member');
     expect((await member.call('GET', '/domains')).status).toBe(200);
     expect(codeOf(await create(member, { slug: aSlug() }))).toEqual([403, 'forbidden']);

@@ -22,7 +22,7 @@ const codeOf = ({ status, body }: { status: number; body: { error?: { code: stri
   typeof body.error === 'object' ? body.error.code : undefined,
 ];
 
-/** Parts of the table that inserts made so far. */
+/** Number of table parts that inserts have created so far. */
 async function partsEver(table: string): Promise<number> {
   const rows = await management.database.client.query({
     query: `SELECT max(max_block_number) FROM system.parts WHERE database = {database:String} AND table = {table:String}`,
@@ -40,7 +40,7 @@ async function aLink(fields: object = {}): Promise<Link> {
 }
 
 describe('POST /links/bulk', () => {
-  it('creates a hundred links in the order given, in one insert', async () => {
+  it('creates a hundred links in the given order, in one insert', async () => {
     await bulkPost([{ url: URL_A }]);
     const before = [await partsEver('links'), await partsEver('names')];
     const bodies = Array.from({ length: 100 }, (_, index) => ({
@@ -62,7 +62,7 @@ describe('POST /links/bulk', () => {
     expect((await acme.get(`/links/info?domain=${acme.host}&key=BULK-42`)).body.url).toBe(`${URL_A}/42`);
   });
 
-  it('tells what became of the others after the links that were made', async () => {
+  it('lists the errors of failed links after the created ones', async () => {
     await aLink({ key: 'there', externalId: 'there' });
     const bodies = [
       { url: 'nonsense' },
@@ -95,7 +95,7 @@ describe('POST /links/bulk', () => {
     ]);
   });
 
-  it('of several faults of a link tells the one that creating it alone would tell', async () => {
+  it('reports the same error for a link as creating it alone', async () => {
     await aLink({ key: 'one-taken', externalId: 'one-taken' });
     const later = { tagNames: ['unknown'], folderId: 'fold_x', expiresAt: 'never' };
     const bodies = [
@@ -119,7 +119,7 @@ describe('POST /links/bulk', () => {
     ['a link without url', [{ url: URL_A }, {}], 400, 'bad_request'],
     ['a link with too long a key', [{ url: URL_A }, { url: URL_A, key: 'x'.repeat(191) }], 422, 'unprocessable_entity'],
     [
-      'two links of one address',
+      'two links with one domain and key',
       [
         { url: URL_A, key: 'same' },
         { url: URL_A, key: '/SAME' },
@@ -131,7 +131,7 @@ describe('POST /links/bulk', () => {
     expect(codeOf(await bulkPost(body))).toEqual([status, code]);
   });
 
-  it('one key on two domains is no conflict', async () => {
+  it('accepts one key on two domains', async () => {
     const { body } = await bulkPost([
       { url: URL_A, key: 'both' },
       { url: URL_A, key: 'both', domain: 'shared.example' },
@@ -139,7 +139,7 @@ describe('POST /links/bulk', () => {
     expect(linkSchema.array().parse(body)).toHaveLength(2);
   });
 
-  it('more links than the month has room for are refused as a whole, and told before faults of the body', async () => {
+  it('rejects all links beyond the monthly quota, before other errors of the body', async () => {
     const caller = await aCaller(management, 'business');
     await management.catalog.workspaces.update(caller.workspaceId, { quotas: { linksPerMonth: 2 } });
     const three = Array.from({ length: 3 }, () => ({ url: URL_A }));
@@ -148,7 +148,7 @@ describe('POST /links/bulk', () => {
     expect(codeOf(await bulkPost([], caller))).toEqual([403, 'forbidden']);
   });
 
-  it('takes a hundred of the longest destinations', async () => {
+  it('accepts a hundred of the longest destinations', async () => {
     const url = `https://acme.com/${'x'.repeat(31_000)}`;
     const { status, body } = await bulkPost(Array.from({ length: 100 }, () => ({ url })));
     expect([status, body.length]).toEqual([200, 100]);
@@ -167,7 +167,7 @@ describe('POST /links/bulk', () => {
 });
 
 describe('PATCH /links/bulk', () => {
-  it('changes links by id or external id, in the order given, each once, in one insert; unknown ones are left out', async () => {
+  it('updates links by id or external id, in the given order, each once, in one insert; unknown ones are skipped', async () => {
     const links = await Promise.all([1, 2, 3].map((mark) => aLink({ externalId: `patch-${mark}`, title: `${mark}` })));
     const [one, two, three] = links.map(({ id }) => id);
     const before = await partsEver('links');
@@ -192,7 +192,7 @@ describe('PATCH /links/bulk', () => {
     ]);
   });
 
-  it('cannot change what only one link can have', async () => {
+  it('ignores fields that must be unique per link', async () => {
     const link = await aLink({ key: 'stays', externalId: 'stays' });
     const data = { key: 'x', domain: 'shared.example', externalId: 'y', title: 'Title' };
     const { body } = await bulkPatch({ linkIds: [link.id], data });
@@ -209,7 +209,7 @@ describe('PATCH /links/bulk', () => {
     expect(codeOf(await bulkPatch(body))).toEqual([status, code]);
   });
 
-  it('changes none when one of them cannot be changed', async () => {
+  it('changes no link when one of them is invalid', async () => {
     const links = [await aLink(), await aLink({ trackConversion: true })];
     const testVariants = [50, 50].map((percentage) => ({ url: 'https://a.com', percentage }));
     const linkIds = links.map(({ id }) => id);
@@ -218,7 +218,7 @@ describe('PATCH /links/bulk', () => {
     for (const link of links) expect((await acme.get(`/links/${link.id}`)).body).toEqual(link);
   });
 
-  it('and single changes at once lose no field', async () => {
+  it('loses no field when concurrent with single updates', async () => {
     const links = await Promise.all(Array.from({ length: 5 }, () => aLink()));
     const linkIds = links.map(({ id }) => id);
     await Promise.all([
@@ -233,7 +233,7 @@ describe('PATCH /links/bulk', () => {
   });
 });
 
-describe('links in folders that the caller may not write', () => {
+describe('links in folders without write access', () => {
   let member: Caller;
   let folderId: string;
   beforeAll(async () => {
@@ -247,7 +247,7 @@ describe('links in folders that the caller may not write', () => {
     code: 'forbidden',
   });
 
-  it('are told in the answer of a bulk update, each as it is, after the others, which are changed', async () => {
+  it('are listed unchanged in the response of a bulk update, after the updated ones', async () => {
     const [closed, open, other] = [await aLink({ folderId }), await aLink(), await aLink({ folderId })];
     const linkIds = [closed, open, other].map(({ id }) => id);
     const { status, body } = await bulkPatch({ linkIds, data: { comments: 'all' } }, member);
@@ -262,13 +262,13 @@ describe('links in folders that the caller may not write', () => {
     expect(none).toEqual({ status: 200, body: [{ ...closed, ...fault(closed) }] });
   });
 
-  it('refuse a bulk update that would move links into one', async () => {
+  it('reject a bulk update that would move links into one', async () => {
     const open = await aLink();
     expect(codeOf(await bulkPatch({ linkIds: [open.id], data: { folderId } }, member))).toEqual([403, 'forbidden']);
     expect((await acme.get(`/links/${open.id}`)).body).toEqual(open);
   });
 
-  it('stay, and are told in the answer of a bulk deletion; the others go', async () => {
+  it('stay, and are listed in the response of a bulk deletion; the others are deleted', async () => {
     const [closed, open] = [await aLink({ folderId }), await aLink()];
     const query = `?linkIds=${closed.id},${open.id},link_zzzzzzzzzzz`;
     expect(await bulkDelete(query, member)).toEqual({
@@ -282,7 +282,7 @@ describe('links in folders that the caller may not write', () => {
 });
 
 describe('DELETE /links/bulk', () => {
-  it('removes links by id and external id, passes over unknown and root links, and counts', async () => {
+  it('deletes links by id and external id, skips unknown and root links, and returns the count', async () => {
     const [one, two, kept] = [await aLink(), await aLink({ externalId: 'bulk,1' }), await aLink()];
     await aLink({ externalId: 'bulk-two' });
     const { body: root } = await acme.get(`/links/info?domain=${acme.host}`);

@@ -33,7 +33,7 @@ describe('POST /links', () => {
     expect(Date.parse(link.createdAt)).toBeGreaterThan(Date.now() - 60_000);
   });
 
-  it('keeps every field it was given', async () => {
+  it('stores every field', async () => {
     const body = {
       url: 'acme.com/deal?utm_medium=old',
       domain: acme.host.toUpperCase(),
@@ -105,7 +105,7 @@ describe('POST /links', () => {
     expect((await acme.get(`/links/${link.id}`)).body).toEqual(link);
   });
 
-  it('takes null for every optional field that may be null', async () => {
+  it('accepts null for every nullable field', async () => {
     const fields =
       'domain key externalId tenantId comments expiresAt expiredUrl password title description image video ios android geo utm_source ref testVariants testStartedAt tagIds tagId folderId programId partnerId webhookIds';
     const nulls = Object.fromEntries(fields.split(' ').map((field) => [field, null]));
@@ -132,7 +132,7 @@ describe('POST /links', () => {
     ['a long utm', { url: URL_A, utm_source: 'x'.repeat(256) }, 422, 'unprocessable_entity'],
     ['words that are no date', { url: URL_A, expiresAt: 'some time' }, 422, 'unprocessable_entity'],
     ['a date that is none', { url: URL_A, expiresAt: '2026-02-31T99:00:00Z' }, 422, 'unprocessable_entity'],
-    ['a country that is none', { url: URL_A, geo: { fr: 'https://a.com' } }, 422, 'unprocessable_entity'],
+    ['an invalid country', { url: URL_A, geo: { fr: 'https://a.com' } }, 422, 'unprocessable_entity'],
     ['a geo url that is none', { url: URL_A, geo: { FR: 'nonsense' } }, 422, 'unprocessable_entity'],
     ['an image on localhost', { url: URL_A, image: 'http://localhost/a.png' }, 422, 'unprocessable_entity'],
     ['an image on an address', { url: URL_A, image: 'http://[::1]/a.png' }, 422, 'unprocessable_entity'],
@@ -148,7 +148,7 @@ describe('POST /links', () => {
     expect(codeOf(await acme.post(body))).toEqual([status, code]);
   });
 
-  it('dates may be words; a day without a time is its noon', async () => {
+  it('accepts dates in words; a day without a time means noon', async () => {
     const words = { expiresAt: 'in 2 weeks', testStartedAt: 'yesterday', testCompletedAt: '2 hours from now' };
     const { body } = await acme.post({ url: URL_A, ...words });
     const inDays = (text: string | null) => (Date.parse(text ?? '') - Date.now()) / 86_400_000;
@@ -167,13 +167,13 @@ describe('POST /links', () => {
     expect((await create(variants(33.3, 33.3, 33.4))).status).toBe(200);
   });
 
-  it('an image that is neither URL nor data URL counts as none; a small data URL is kept', async () => {
+  it('an image that is neither a URL nor a data URL is ignored; a small data URL is stored', async () => {
     expect((await acme.post({ url: URL_A, image: 'cat.png' })).body.image).toBeNull();
     const image = 'data:image/png;base64,iVBORw0KGgo=';
     expect((await acme.post({ url: URL_A, image })).body.image).toBe(image);
   });
 
-  it('a taken key conflicts in any case, a taken externalId too, before later faults are told', async () => {
+  it('a taken key in any case, or externalId, conflicts before later errors are reported', async () => {
     await acme.post({ url: URL_A, key: 'Taken', externalId: 'taken' });
     expect(codeOf(await acme.post({ url: URL_A, key: 'tAKEN' }))).toEqual([409, 'conflict']);
     expect(codeOf(await acme.post({ url: URL_A, externalId: 'taken' }))).toEqual([409, 'conflict']);
@@ -184,13 +184,13 @@ describe('POST /links', () => {
     ]);
   });
 
-  it('the root of a domain exists with it', async () => {
+  it('the root link of a domain is created with it', async () => {
     for (const key of ['_root', '', '/']) {
       expect(codeOf(await acme.post({ url: URL_A, key }))).toEqual([409, 'conflict']);
     }
   });
 
-  it('keyLength and prefix shape a random key and are ignored beside a chosen one', async () => {
+  it('keyLength and prefix apply to random keys and are ignored with a chosen one', async () => {
     expect((await acme.post({ url: URL_A, keyLength: 12, prefix: '/c/' })).body.key).toMatch(/^c\/[0-9A-Za-z]{12}$/);
     expect((await acme.post({ url: URL_A, keyLength: 12, prefix: 'c', key: 'mine' })).body.key).toBe('mine');
   });
@@ -244,7 +244,7 @@ describe('plans', () => {
     expect(codeOf(await pro.post({ url: 'nonsense', [field]: value }))).toEqual([422, 'unprocessable_entity']);
   });
 
-  it('asking for none of it is free', async () => {
+  it('empty values of such fields are accepted on the free plan', async () => {
     const free = await aCaller(management, 'free');
     const none = { proxy: false, password: '', expiresAt: null, geo: {}, trackConversion: false, webhookIds: [] };
     expect((await free.post({ url: URL_A, ...none })).status).toBe(200);
@@ -255,7 +255,7 @@ describe('plans', () => {
     for (const key of ['_root', '']) expect(codeOf(await free.post({ url: URL_A, key }))).toEqual([403, 'forbidden']);
   });
 
-  it.each(PLANS)('%s: the links of a month are counted before the body is looked at', async (plan) => {
+  it.each(PLANS)('%s: the monthly quota is checked before the body', async (plan) => {
     const caller = await aCaller(management, plan);
     await management.catalog.workspaces.update(caller.workspaceId, { quotas: { linksPerMonth: 2 } });
     expect((await caller.post({ url: URL_A })).status).toBe(200);
@@ -267,19 +267,19 @@ describe('plans', () => {
   });
 });
 
-describe('many creations at once', () => {
-  it('of one key make one link and 99 conflicts', async () => {
+describe('concurrent creations', () => {
+  it('with one key create one link and 99 conflicts', async () => {
     let index = 0;
     const create = () => acme.post({ url: `${URL_A}/${index++}`, key: index % 2 ? 'Race' : 'race' });
     expect(await statusesOf(100, create)).toEqual({ 200: 1, 409: 99 });
   });
 
-  it('of one externalId make one link and 99 conflicts', async () => {
+  it('with one externalId create one link and 99 conflicts', async () => {
     const create = () => acme.post({ url: URL_A, externalId: 'race' });
     expect(await statusesOf(100, create)).toEqual({ 200: 1, 409: 99 });
   });
 
-  it('do not exceed the links of the month together', async () => {
+  it('do not exceed the monthly quota together', async () => {
     const caller = await aCaller(management, 'business');
     await management.catalog.workspaces.update(caller.workspaceId, { quotas: { linksPerMonth: 7 } });
     expect(await statusesOf(30, () => caller.post({ url: URL_A }))).toEqual({ 200: 7, 403: 23 });
@@ -287,7 +287,7 @@ describe('many creations at once', () => {
 });
 
 describe('the shared domain', () => {
-  it('serves workspaces without a domain of their own, short keys from pro on, and never as a service route', async () => {
+  it('serves workspaces without their own domain, allows short keys from pro on, and never keys of service routes', async () => {
     const free = await aCaller(management, 'free', false);
     const { status, body } = await free.post({ url: URL_A });
     expect([status, body.domain]).toEqual([200, DEFAULT_DOMAIN]);
@@ -296,7 +296,7 @@ describe('the shared domain', () => {
     expect((await acme.post({ url: URL_A, key: 'abc', domain: DEFAULT_DOMAIN })).status).toBe(200);
   });
 
-  it('has a root that is no workspace’s to take, by a new link or by an old one', async () => {
+  it('has a root that no workspace can take, with a new link or an update', async () => {
     for (const key of ['_root', '_ROOT', '', '/']) {
       expect(codeOf(await acme.post({ url: URL_A, key, domain: DEFAULT_DOMAIN }))).toEqual([409, 'conflict']);
     }

@@ -21,7 +21,7 @@ async function aLink(fields: object = {}): Promise<Link> {
 }
 
 describe('DELETE /links/{linkId}', () => {
-  it('removes a link by id or external id and answers its id', async () => {
+  it('deletes a link by id or external id and returns its id', async () => {
     const [one, two] = [await aLink(), await aLink({ externalId: 'a/b' })];
     expect(await remove(one.id)).toEqual({ status: 200, body: { id: one.id } });
     expect(await remove('ext_a%2Fb')).toEqual({ status: 200, body: { id: two.id } });
@@ -29,7 +29,7 @@ describe('DELETE /links/{linkId}', () => {
     expect((await acme.get(`/links/${one.id}`)).status).toBe(404);
   });
 
-  it('ends the redirect on every process at once, and frees key and external id', async () => {
+  it('stops the redirect in every process at once, and releases key and external id', async () => {
     const link = await aLink({ key: 'gone', externalId: 'gone' });
     const other = management.anotherCatalog();
     expect((await other.links.findByAddress(acme.host, 'gone'))?.id).toBe(link.id);
@@ -41,7 +41,7 @@ describe('DELETE /links/{linkId}', () => {
     expect((await acme.get('/links/ext_gone')).body.id).toBe(next.id);
   });
 
-  it('keeps its row, marked and without data: that is how its events are known to be of a removed link', async () => {
+  it('keeps a row marked as deleted and without data, so that its events are recognised as those of a deleted link', async () => {
     const link = await aLink();
     await remove(link.id);
     const rows = await management.database.client.query({
@@ -52,12 +52,12 @@ describe('DELETE /links/{linkId}', () => {
     expect(await rows.json()).toEqual([[acme.host, link.key, '']]);
   });
 
-  it('the link of a domain itself stays', async () => {
+  it('the root link of a domain cannot be deleted', async () => {
     const { body: root } = await acme.get(`/links/info?domain=${acme.host}`);
     expect(codeOf(await remove(root.id))).toEqual([403, 'forbidden']);
   });
 
-  it("another workspace's link is not found, and so is what is no id", async () => {
+  it("another workspace's link and an invalid id are not found", async () => {
     const stranger = await aCaller(management);
     const link = await aLink({ externalId: 'mine' });
     for (const id of [link.id, 'ext_mine', 'nonsense']) {
@@ -66,12 +66,12 @@ describe('DELETE /links/{linkId}', () => {
     expect((await acme.get(`/links/${link.id}`)).status).toBe(200);
   });
 
-  it('many times at once succeeds once', async () => {
+  it('succeeds once of concurrent requests', async () => {
     const link = await aLink();
     expect(await statusesOf(10, () => remove(link.id))).toEqual({ 200: 1, 404: 9 });
   });
 
-  it('a removed link still counts against the links of the month', async () => {
+  it('a deleted link still counts against the monthly quota', async () => {
     const caller = await aCaller(management, 'business');
     await management.catalog.workspaces.update(caller.workspaceId, { quotas: { linksPerMonth: 1 } });
     const { body } = await caller.post({ url: URL_A });

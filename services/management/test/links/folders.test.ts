@@ -54,11 +54,11 @@ describe('POST /folders', () => {
     expect((await create(acme, body)).status).toBe(status);
   });
 
-  it('of one name 100 times at once succeeds once', async () => {
+  it('succeeds once of 100 concurrent requests with one name', async () => {
     expect(await statusesOf(100, () => create(acme, { name: 'once' }))).toEqual({ 201: 1, 409: 99 });
   });
 
-  it('needs pro, and business for an access level other than write; pro has three', async () => {
+  it('needs pro, and business for an access level other than write; pro allows three folders', async () => {
     const [free, pro] = await Promise.all([aCaller(management, 'free'), aCaller(management, 'pro')]);
     expect(codeOf(await create(free, { name: 'x' }))).toEqual([403, 'forbidden']);
     expect(await names(free)).toEqual([]);
@@ -69,7 +69,7 @@ describe('POST /folders', () => {
 });
 
 describe('GET /folders', () => {
-  it('lists the oldest first; other orders, a search and pages on request', async () => {
+  it('lists oldest first; supports other orders, search and pages', async () => {
     const caller = await aCaller(management);
     for (const name of ['beta', 'Alpha', 'gamma']) await create(caller, { name });
     expect(await names(caller)).toEqual(['beta', 'Alpha', 'gamma']);
@@ -79,7 +79,7 @@ describe('GET /folders', () => {
     expect(await names(caller, '?page=3&pageSize=1')).toEqual(['gamma']);
   });
 
-  it('shows a folder that is for owners only to owners', async () => {
+  it('shows a folder without an access level only to owners', async () => {
     const caller = await aCaller(management);
     const { body: secret } = await create(caller, { name: 'secret', accessLevel: null });
     const { body: shown } = await create(caller, { name: 'shown', accessLevel: 'read' });
@@ -96,7 +96,7 @@ describe('GET /folders', () => {
 });
 
 describe('PATCH /folders/{id}', () => {
-  it('changes what is given and clears what is null', async () => {
+  it('changes given fields and clears those that are null', async () => {
     const { body: folder } = await create(acme, { name: 'before', description: 'words' });
     const update = (body: unknown) => acme.call<Folder>('PATCH', `/folders/${folder.id}`, body);
     expect((await update({ name: 'after' })).body).toMatchObject({ name: 'after', description: 'words' });
@@ -105,7 +105,7 @@ describe('PATCH /folders/{id}', () => {
     expect(Date.parse(body.updatedAt)).toBeGreaterThanOrEqual(Date.parse(folder.updatedAt));
   });
 
-  it('to a name that is taken answers 409; of strangers 404', async () => {
+  it('to a name that is taken answers 409; a folder of another workspace 404', async () => {
     const { body: folder } = await create(acme, { name: 'mine' });
     await create(acme, { name: 'yours' });
     const stranger = await aCaller(management);
@@ -115,7 +115,7 @@ describe('PATCH /folders/{id}', () => {
 });
 
 describe('DELETE /folders/{id}', () => {
-  it('answers the id and frees the name', async () => {
+  it('returns the id and releases the name', async () => {
     const { body: folder } = await create(acme, { name: 'gone' });
     expect(await acme.call('DELETE', `/folders/${folder.id}`)).toEqual({ status: 200, body: { id: folder.id } });
     expect(codeOf(await acme.call('DELETE', `/folders/${folder.id}`))).toEqual([404, 'not_found']);

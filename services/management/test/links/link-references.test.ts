@@ -51,7 +51,7 @@ describe('tags of a link', () => {
     expect(tagsOf(await acme.post({ url: URL_A, ...fields() }))).toEqual(names);
   });
 
-  it('are given by ids and names together on every way to write a link', async () => {
+  it('can be set by ids and names together on every route that writes links', async () => {
     const both = { tagIds: [news], tagNames: 'sale' };
     const { body: link } = await acme.post({ url: 'https://acme.com/tagged' });
     const other = { url: URL_A, tagIds: [], tagNames: null };
@@ -70,7 +70,7 @@ describe('tags of a link', () => {
     }
   });
 
-  it('that do not exist are named in the refusal', async () => {
+  it('that do not exist are listed in the error', async () => {
     const unknown = [{ tagIds: ['tag_x', sale] }, { tagNames: 'tag_x' }, { tagId: 'tag_x' }];
     for (const fields of [...unknown, { tagIds: [sale], tagNames: ['tag_x'] }]) {
       const answer = await acme.post({ url: URL_A, ...fields });
@@ -80,7 +80,7 @@ describe('tags of a link', () => {
     expect(codeOf(await stranger.post({ url: URL_A, tagIds: [sale] }))).toEqual([422, 'unprocessable_entity']);
   });
 
-  it('are shown with the deprecated tagId of the first', async () => {
+  it('include the first one as the deprecated tagId', async () => {
     const { body } = await acme.post({ url: URL_A, tagIds: [sale, news] });
     expect(body.tags).toEqual([
       { id: sale, name: 'Sale', color: 'red' },
@@ -100,7 +100,7 @@ describe('the folder of a link', () => {
     expect(codeOf(await stranger.post({ url: URL_A, folderId: folder.id }))).toEqual([404, 'not_found']);
   });
 
-  it.each(['read', null] as const)('with access level %s is for owners to change', async (accessLevel) => {
+  it.each(['read', null] as const)('with access level %s can be changed only by owners', async (accessLevel) => {
     const { catalog } = management;
     const folder = await catalog.folders.create(acme.workspaceId, { name: `Closed ${accessLevel}`, accessLevel });
     const member = await withKey(management, acme, 'member');
@@ -111,7 +111,7 @@ describe('the folder of a link', () => {
       403,
       'forbidden',
     ]);
-    // A link in a folder that one must not see is not there.
+    // A link in a hidden folder is not found.
     const refusal = accessLevel === null ? [404, 'not_found'] : [403, 'forbidden'];
     expect(codeOf(await member.call('PATCH', `/links/${link.id}`, { title: 'x' }))).toEqual(refusal);
     expect(codeOf(await member.call('DELETE', `/links/${link.id}`))).toEqual(refusal);
@@ -120,7 +120,7 @@ describe('the folder of a link', () => {
 });
 
 describe('the partner of a link', () => {
-  it('is the one named, or the approved one of the tenant; the program is the workspace’s', async () => {
+  it('is that of partnerId, or the approved one of the tenant; the program is the workspace’s', async () => {
     const { catalog } = management;
     const { workspaceId } = acme;
     const programId = 'prog_00000000001';
@@ -150,7 +150,7 @@ describe('webhooks of a link', () => {
   });
 });
 
-it('faults are told in the order of the checks', async () => {
+it('errors are reported in the order of the checks', async () => {
   const wrong: [string, object, number][] = [
     ['expiresAt', { expiresAt: 'never' }, 422],
     ['webhookIds', { webhookIds: ['wh_x'] }, 422],

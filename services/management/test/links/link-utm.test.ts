@@ -40,7 +40,7 @@ describe('PATCH /links/{linkId} with a url', () => {
     });
   });
 
-  it('lets the values of the url itself and of the body win', async () => {
+  it('gives precedence to values of the url and of the body', async () => {
     const link = await aLink({
       url: 'https://old.com',
       utm_source: 'a',
@@ -55,7 +55,7 @@ describe('PATCH /links/{linkId} with a url', () => {
     });
   });
 
-  it('refuses a url that is too long with its UTM values', async () => {
+  it('rejects a url that is too long with its UTM values', async () => {
     const url = `https://a.com/${'b'.repeat(31_980)}`;
     const link = await aLink({ url, title: 'x' });
     const tagged = await aLink({ url: 'https://a.com', utm_source: 'x' });
@@ -69,14 +69,14 @@ describe('PATCH /links/{linkId} with a url', () => {
     }
   });
 
-  it('leaves a url that says every stored value as it is written', async () => {
+  it('keeps a url unchanged that contains every stored value', async () => {
     const link = await aLink({ url: 'https://a.com/?utm_source=x&flag' });
     expect((await patched(link, { url: 'https://b.com/?flag&utm_source=y' })).url).toBe(
       'https://b.com/?flag&utm_source=y',
     );
   });
 
-  it('keeps a value with a plus sign as it is', async () => {
+  it('keeps a value with a plus sign', async () => {
     const link = await aLink({ url: 'https://a.com/?utm_source=a%2Bb' });
     expect((await patched(link, { url: 'https://b.com' })).utm_source).toBe('a+b');
   });
@@ -103,7 +103,7 @@ describe('other changes of a url', () => {
     });
   });
 
-  it('PUT /links/upsert changes the values that it names and keeps the others', async () => {
+  it('PUT /links/upsert changes the given values and keeps the others', async () => {
     const url = 'https://upsert.com/?utm_source=news';
     const link = await aLink({ url });
     const { body } = await acme.call<Link>('PUT', '/links/upsert', { url, utm_term: 'shoes' });
@@ -125,7 +125,7 @@ describe('the utm fields of a link', () => {
   const inUrl = (url: string, field: Field) => new URL(url).searchParams.get(field) || null;
   const valuesOf = (url: string) => Object.fromEntries(FIELDS.map((field) => [field, inUrl(url, field)]));
 
-  /** What a link that led to `before` is to say after a change. */
+  /** The expected UTM values of a link to `before` after a change. */
   function expected(before: string, [how, url = before, values]: [string, string | undefined, Values]) {
     const { searchParams } = new URL(url);
     const isKept = how === 'patch' && url.includes('://');
@@ -143,7 +143,7 @@ describe('the utm fields of a link', () => {
     ...values,
   });
 
-  it('are what the change says, else what the url says, else what they were', () => {
+  it('come from the change, else from the url, else stay unchanged', () => {
     const property = fc.property(aUrl, aChange, (before, change) => {
       const [how, url = before, values] = change;
       const body = createLinkBodySchema.parse({ url, ...values });
@@ -153,7 +153,7 @@ describe('the utm fields of a link', () => {
     fc.assert(property, { numRuns: 2000 });
   });
 
-  it('are always what the url of the link says', async () => {
+  it('always match the url of the link', async () => {
     const property = fc.asyncProperty(aUrl, fc.array(aChange, { minLength: 1, maxLength: 3 }), async (url, changes) => {
       let link = await aLink({ url });
       for (const change of changes) {

@@ -48,7 +48,7 @@ it('updates, upserts and deletes a link', async () => {
   await expect(dub.links.get({ linkId: link.id })).rejects.toBeInstanceOf(errors.NotFound);
 });
 
-it('creates, updates and deletes many, with a word for each that cannot be', async () => {
+it('creates, updates and deletes many, with an error for each that fails', async () => {
   const [made, error] = await dub.links.createMany([{ url: 'nonsense' }, { url: 'https://d.com', key: 'd' }]);
   expect(made).toMatchObject({ key: 'd' });
   expect(error).toMatchObject({ code: 'unprocessable_entity', link: { url: 'nonsense' } });
@@ -58,7 +58,7 @@ it('creates, updates and deletes many, with a word for each that cannot be', asy
   expect(await dub.links.deleteMany({ linkIds: [id, 'ext_none'] })).toEqual({ deletedCount: 1 });
 });
 
-it('changes and deletes many although some are in a folder that the caller may not write', async () => {
+it('updates and deletes many although some are in a folder without write access', async () => {
   const folder = await management.catalog.folders.create(caller.workspaceId, { name: 'Read', accessLevel: 'read' });
   const closed = await dub.links.create({ url: 'https://f.com', folderId: folder.id });
   const open = await dub.links.create({ url: 'https://f.com' });

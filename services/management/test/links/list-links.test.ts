@@ -12,7 +12,7 @@ import {
 
 let management: TestManagement;
 let acme: Caller;
-/** In the order of creation, the root link of the domain before them. */
+/** Links in the order of creation, starting with the root link of the domain. */
 let links: Link[];
 let tags: { sale: string; news: string };
 let folderId: string;
@@ -26,7 +26,7 @@ async function aLink(fields: object): Promise<Link> {
   return body;
 }
 
-/** As many clicks on the link, the last one so many days after the first day. */
+/** Stores `count` clicks on the link, the last one `lastDay` days after the first day. */
 async function click(link: Link | undefined, count: number, lastDay: number, sales: readonly number[] = []) {
   const workspaceId = parseResourceId('workspace', acme.workspaceId) ?? '';
   const linkId = parseResourceId('link', link?.id ?? '') ?? '';
@@ -79,12 +79,12 @@ const refusal = async (query: string, caller = acme) => {
 };
 
 describe('GET /links', () => {
-  it('lists the newest first, the root link included, archived ones left out', async () => {
+  it('lists newest first, including the root link, without archived ones', async () => {
     expect(await keys()).toEqual(['five', 'three', 'two', 'one', '_root']);
     expect(await keys('?showArchived=true')).toEqual(['five', 'four', 'three', 'two', 'one', '_root']);
   });
 
-  it('shows links as they are retrieved, with counters and tags', async () => {
+  it('shows links as single retrieval does, with counters and tags', async () => {
     const [, , two] = await list();
     expect(two).toMatchObject({ clicks: 5, sales: 1, saleAmount: 500, tags: [{ name: 'News' }, { name: 'Sale' }] });
     expect((await acme.get(`/links/${two?.id}`)).body).toEqual(two);
@@ -134,18 +134,14 @@ describe('GET /links', () => {
     ['links with tags', () => 'withTags=true', ['two', 'one']],
     ['archived links with a tag', () => `withTags=true&showArchived=true&tagId=${tags.news}`, ['four', 'two']],
     ['several at once', () => `tagIds=${tags.sale}&search=acme&folderId=${folderId}`, ['two']],
-    [
-      'empty filters, which are none',
-      () => 'domain=&tagIds=&search=&tenantId=',
-      ['five', 'three', 'two', 'one', '_root'],
-    ],
+    ['empty filters', () => 'domain=&tagIds=&search=&tenantId=', ['five', 'three', 'two', 'one', '_root']],
   ])('filters by %s', async (_what, query, expected) => {
     expect(await keys(`?${query()}`)).toEqual(expected);
     const { body } = await acme.get<number>(`/links/count?${query()}`);
     expect(body).toBe(expected.length);
   });
 
-  it('goes on after a link or before it, in both directions, also when the link is gone', async () => {
+  it('pages after and before a link, even when that link was deleted', async () => {
     const caller = await aCaller(management);
     const made: Link[] = [];
     for (const key of ['a', 'b', 'c', 'd', 'e']) made.push((await caller.post({ url: 'https://a.com', key })).body);
@@ -162,7 +158,7 @@ describe('GET /links', () => {
     expect(await keys(`?startingAfter=${root.id}`, caller)).toEqual([]);
   });
 
-  it('a page beyond the end is empty', async () => {
+  it('returns an empty page beyond the end', async () => {
     expect(await keys('?page=2')).toEqual([]);
     expect(await keys('?page=1000&sortBy=clicks')).toEqual([]);
   });
@@ -195,13 +191,13 @@ describe('GET /links', () => {
     expect((await refusal(`?${query}`))[0]).toBe(status);
   });
 
-  it('two cursors, or a cursor in another order, are refused', async () => {
+  it('rejects two cursors, and a cursor with another order', async () => {
     const id = links[1]?.id;
     expect(await refusal(`?startingAfter=${id}&endingBefore=${id}`)).toEqual([422, 'unprocessable_entity']);
     expect(await refusal(`?startingAfter=${id}&sortBy=clicks`)).toEqual([422, 'unprocessable_entity']);
   });
 
-  it('a foreign domain is forbidden, and so is a folder that the caller must not see', async () => {
+  it('a domain of another workspace and a hidden folder are forbidden', async () => {
     const stranger = await aCaller(management);
     expect(await refusal(`?domain=${acme.host}`, stranger)).toEqual([403, 'forbidden']);
     expect(await refusal(`?startingAfter=${links[0]?.id}`, stranger)).toEqual([422, 'unprocessable_entity']);

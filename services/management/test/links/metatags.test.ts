@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   asked = [];
-  // The limit is of a workspace.
+  // The rate limit is per workspace.
   acme = await aCaller(management);
 });
 afterAll(async () => {
@@ -60,7 +60,7 @@ describe('GET /links/metatags', () => {
       { title: 'y', description: 'y', image: null },
     ],
     [
-      'what is for Twitter',
+      'Twitter tags',
       '<meta name="twitter:title" content="t"><meta name="twitter:image" content="https://i.example/x.png">',
       { title: 't', description: null, image: 'https://i.example/x.png' },
     ],
@@ -69,7 +69,7 @@ describe('GET /links/metatags', () => {
     ['no image that is no web address', '<meta property="og:image" content="javascript:alert(1)">', NOTHING],
     ['nothing of scripts', '<script>"<title>x</title>"</script><!-- <title>y</title> -->', NOTHING],
     [
-      'as much as has a place',
+      'as much text as fits',
       `<title>${'x'.repeat(499)}😀😀</title>`,
       { title: 'x'.repeat(499), description: null, image: null },
     ],
@@ -88,7 +88,7 @@ describe('GET /links/metatags', () => {
     expect((await tagsOf(here())).title).toBe('café');
   });
 
-  it('follows a few redirects, and an image is relative to where they lead', async () => {
+  it('follows a few redirects, and resolves the image against the final URL', async () => {
     const hop = (response: ServerResponse, path: string) => {
       if (path === '/end/') return page('<title>end</title><meta property="og:image" content="i.png">')(response);
       return void response.writeHead(302, { location: path === '/2' ? '/end/' : '/2' }).end();
@@ -101,7 +101,7 @@ describe('GET /links/metatags', () => {
     expect(asked).toHaveLength(4);
   });
 
-  it('reaches no private network, neither at once nor by a redirect, and does not tell it from any other failure', async () => {
+  it('reaches no private network, directly or by a redirect, and answers as for any other failure', async () => {
     respond = page('<title>secret</title>');
     for (const url of [`http://127.0.0.2:${port}/`, `http://[::1]:${port}/`, `http://2130706434:${port}/`]) {
       expect(await tagsOf(url), url).toEqual(NOTHING);
@@ -140,7 +140,7 @@ describe('GET /links/metatags', () => {
     expect([400, 422, 431]).toContain(status);
   });
 
-  it('is not held up by addresses that a page or a redirect names, however long', async () => {
+  it('is not slowed down by very long URLs in a page or a redirect', async () => {
     const ideographs = Array.from({ length: 31_000 }, (_, index) => String.fromCharCode(0x4e00 + (index % 8_000))).join(
       '',
     );

@@ -58,7 +58,7 @@ afterAll(async () => {
   await management.close();
 });
 
-/** Each test comes from an address of its own. */
+/** Each test uses a new address. */
 async function getQr(query: Record<string, string>, remoteAddress = `10.0.0.${address}`) {
   const response = await management.app.inject({ method: 'GET', url: '/qr', query, remoteAddress });
   return { status: response.statusCode, headers: response.headers, image: response.rawPayload };
@@ -74,7 +74,7 @@ async function drawn(query: Record<string, string>) {
 }
 
 describe('GET /qr', () => {
-  it('draws a code that reads as the URL, of 600 pixels, black on white, open to every site', async () => {
+  it('draws a code that decodes to the URL, of 600 pixels, black on white, embeddable on every site', async () => {
     const { headers } = await getQr({ url: `${shortLink}?qr=1` });
     expect(headers).toMatchObject({ 'content-type': 'image/png', 'access-control-allow-origin': '*' });
     expect(headers['cache-control']).toContain('max-age');
@@ -83,12 +83,12 @@ describe('GET /qr', () => {
     expect(pixel(0, 0)).toEqual([255, 255, 255, 255]);
   });
 
-  it.each(['L', 'M', 'Q', 'H'])('level %s at 300 pixels reads as well, whatever the script', async (level) => {
+  it.each(['L', 'M', 'Q', 'H'])('level %s at 300 pixels can be decoded, in any script', async (level) => {
     const url = 'https://acme.com/привет?q=日本';
     expect((await drawn({ url, level, size: '300' })).text).toBe(url);
   });
 
-  it('takes colors of 3, 6 and 8 digits, and a margin', async () => {
+  it('accepts colors of 3, 6 and 8 digits, and a margin', async () => {
     // The smallest code has 21 modules: without a margin the corner is its first.
     const query = { url: 'acme.com', fgColor: '#00f', bgColor: 'FFFF0080', margin: '0', size: '84' };
     const { pixel } = await drawn(query);
@@ -97,7 +97,7 @@ describe('GET /qr', () => {
     expect(wide.pixel(0, 0)).toEqual([255, 255, 0, 128]);
   });
 
-  it('of more modules than pixels is as dark, part by part, in the colors asked for', async () => {
+  it('with more modules than pixels averages the colors of each pixel', async () => {
     const query = { url: 'acme.com', margin: '0', fgColor: '00f', bgColor: 'FF000080' };
     const [small, whole] = [await drawn({ ...query, size: '16' }), await drawn({ ...query, size: '84' })];
     expect([small.png.width, small.png.height]).toEqual([16, 16]);
@@ -111,7 +111,7 @@ describe('GET /qr', () => {
     expect(meanOpacity(small)).toBeCloseTo(meanOpacity(whole), 0);
   });
 
-  it('is drawn at every size with every margin, with its logo', async () => {
+  it('is drawn with its logo at every size with every margin', async () => {
     const url = `https://acme.com/${'x'.repeat(2900)}`;
     expect((await drawn({ url, size: '16', margin: '32' })).png.width).toBe(16);
     const query = { url: shortLink, logo: `${imagesUrl}/logo.png`, size: '60', margin: '32' };
@@ -125,7 +125,7 @@ describe('GET /qr', () => {
   it.each([
     ['no url', {}, 400],
     ['a url that is none', { url: 'no url' }, 422],
-    ['a url no code can hold', { url: `https://acme.com/${'x'.repeat(3000)}` }, 422],
+    ['a url that is too long for a code', { url: `https://acme.com/${'x'.repeat(3000)}` }, 422],
     ['size 15', { url: 'acme.com', size: '15' }, 422],
     ['size 2049', { url: 'acme.com', size: '2049' }, 422],
     ['a size that is no number', { url: 'acme.com', size: 'x' }, 400],
@@ -143,7 +143,7 @@ describe('GET /qr', () => {
     expect([response.statusCode, response.headers['access-control-allow-methods']]).toEqual([204, 'GET, OPTIONS']);
   });
 
-  it('allows ten codes in ten seconds an address', async () => {
+  it('allows ten codes in ten seconds per address', async () => {
     const statuses: number[] = [];
     for (let count = 0; count < 11; count++) statuses.push((await getQr({ url: 'acme.com' }, '10.9.9.9')).status);
     expect(statuses).toEqual([...Array(10).fill(200), 429]);
@@ -164,7 +164,7 @@ describe('a logo', () => {
   const centre = async (query: Record<string, string>) => (await drawn(query)).pixel(300, 300);
   const isRed = (pixel: number[]) => expect(pixel).toEqual([255, 0, 0, 255]);
 
-  it('is drawn into codes of short links, which still read; fetched once for equal codes', async () => {
+  it('is drawn into codes of short links, which can still be decoded, and fetched once for equal codes', async () => {
     const query = { url: `${shortLink}?qr=1`, logo: `${imagesUrl}/logo.png`, level: 'H' };
     const { text, pixel } = await drawn(query);
     expect(text).toBe(query.url);
@@ -173,7 +173,7 @@ describe('a logo', () => {
     expect(fetched).toEqual(['/logo.png']);
   });
 
-  it('is left out for other addresses, on the free plan, when it is hidden or no http address', async () => {
+  it('is left out for other URLs, on the free plan, when it is hidden or not an http URL', async () => {
     const free = await aCaller(management, 'free');
     await management.catalog.links.create(free.workspaceId, { domain: free.host, key: 'x', url: 'https://acme.com' });
     const logo = `${imagesUrl}/logo.png`;
@@ -184,7 +184,7 @@ describe('a logo', () => {
     expect(fetched).toEqual([]);
   });
 
-  it('of the domain is used when none is asked for, and left out when it cannot be', async () => {
+  it('of the domain is used when the request has none, and left out when it cannot be loaded', async () => {
     const caller = await aCaller(management);
     const domain = await management.catalog.domains.findBySlug(caller.host);
     const setLogo = (logo: string) => management.catalog.domains.update(caller.workspaceId, domain?.id ?? '', { logo });
@@ -204,7 +204,7 @@ describe('a logo', () => {
     expect((await getQr({ url: shortLink, logo: `${imagesUrl}${path}` })).status).toBe(422);
   });
 
-  it('with 16 bits a channel that is too large says so', async () => {
+  it('with 16 bits per channel has a lower size limit', async () => {
     const { image } = await getQr({ url: shortLink, logo: `${imagesUrl}/deep.png` });
     expect(JSON.parse(image.toString()).error.message).toBe(
       'too_big: logo: must be at most 512 pixels wide and high with 16 bits a channel',

@@ -23,12 +23,12 @@ const codeOf = ({ status, body }: Answer<{ error?: { code: string } }>) => [stat
 const create = (caller: Caller, body: unknown) => caller.call<Tag>('POST', '/tags', body);
 
 describe('POST /tags', () => {
-  it('answers 201 with the tag, trimmed and with the color asked for', async () => {
+  it('answers 201 with the tag, with trimmed name and the given color', async () => {
     const { status, body } = await create(acme, { name: '  Spring ', color: 'pink' });
     expect([status, tagSchema.parse(body)]).toEqual([201, { id: body.id, name: 'Spring', color: 'pink' }]);
   });
 
-  it('takes the deprecated `tag` before `name`, and a color by chance', async () => {
+  it('prefers the deprecated `tag` to `name`, and picks a random color', async () => {
     const { body } = await create(acme, { tag: 'by alias', name: 'by name' });
     expect(tagSchema.parse(body).name).toBe('by alias');
     expect(body.color).not.toBe('pink');
@@ -44,17 +44,17 @@ describe('POST /tags', () => {
     expect(codeOf(await create(acme, body))).toEqual([status, code]);
   });
 
-  it('a name that is taken, in any case, conflicts; in another workspace it is free', async () => {
+  it('a name that is taken, in any case, conflicts; in another workspace it is available', async () => {
     await create(acme, { name: 'Été' });
     expect(codeOf(await create(acme, { name: 'ÉTÉ' }))).toEqual([409, 'conflict']);
     expect((await create(await aCaller(management), { name: 'été' })).status).toBe(201);
   });
 
-  it('of one name 100 times at once succeeds once', async () => {
+  it('succeeds once of 100 concurrent requests with one name', async () => {
     expect(await statusesOf(100, () => create(acme, { name: 'once' }))).toEqual({ 201: 1, 409: 99 });
   });
 
-  it("stops at the plan's number, also with many at once, and at the workspace's own", async () => {
+  it("enforces the plan's quota, also for concurrent requests, and the workspace's own", async () => {
     const free = await aCaller(management, 'free');
     let next = 0;
     expect(await statusesOf(12, () => create(free, { name: `tag ${next++}` }))).toEqual({ 201: 5, 403: 7 });
@@ -65,7 +65,7 @@ describe('POST /tags', () => {
 });
 
 describe('GET /tags', () => {
-  it('lists by name, ascending; by creation, a search, ids and pages on request', async () => {
+  it('lists by name, ascending; supports order by creation, search, ids and pages', async () => {
     const caller = await aCaller(management);
     const made: Tag[] = [];
     for (const name of ['beta', 'Alpha', 'gamma']) made.push((await create(caller, { name })).body);
@@ -107,7 +107,7 @@ describe('PATCH and PUT /tags/{id}', () => {
     expect((await create(acme, { name: 'first' })).status).toBe(201);
   });
 
-  it('of different fields at once keep both', async () => {
+  it('concurrent updates of different fields keep both', async () => {
     const { body: tag } = await create(acme, { name: 'both', color: 'red' });
     const path = `/tags/${tag.id}`;
     await Promise.all([acme.call('PATCH', path, { name: 'both!' }), acme.call('PATCH', path, { color: 'blue' })]);
@@ -115,7 +115,7 @@ describe('PATCH and PUT /tags/{id}', () => {
     expect(body).toEqual([{ id: tag.id, name: 'both!', color: 'blue' }]);
   });
 
-  it('to a name that is taken answers 409; of what is not there or of strangers 404', async () => {
+  it('a name that is taken answers 409; an unknown tag or one of another workspace 404', async () => {
     const { body: tag } = await create(acme, { name: 'mine' });
     await create(acme, { name: 'yours' });
     const stranger = await aCaller(management);
@@ -126,7 +126,7 @@ describe('PATCH and PUT /tags/{id}', () => {
 });
 
 describe('DELETE /tags/{id}', () => {
-  it('answers the id and frees the name', async () => {
+  it('returns the id and releases the name', async () => {
     const { body: tag } = await create(acme, { name: 'gone' });
     expect(await acme.call('DELETE', `/tags/${tag.id}`)).toEqual({ status: 200, body: { id: tag.id } });
     expect(codeOf(await acme.call('DELETE', `/tags/${tag.id}`))).toEqual([404, 'not_found']);
@@ -135,7 +135,7 @@ describe('DELETE /tags/{id}', () => {
 });
 
 describe('scopes', () => {
-  it('tags.read may list and not write; tags.write may both; links.write neither', async () => {
+  it('tags.read can list but not write; tags.write can do both; links.write neither', async () => {
     const [reader, writer, other] = await Promise.all([
       withKey(management, acme, 'member', ['tags.read']),
       withKey(management, acme, 'member', ['tags.write']),

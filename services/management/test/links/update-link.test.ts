@@ -31,7 +31,7 @@ async function aLink(fields: object = {}, caller = acme): Promise<Link> {
 }
 
 describe('PATCH /links/{linkId}', () => {
-  it('changes what is given and nothing else, by id, by external id and by PUT as well', async () => {
+  it('changes only given fields, by id, by external id and also by PUT', async () => {
     const link = await aLink({ externalId: 'ref-1', title: 'Title', password: 'secret', comments: 'old' });
     for (const [method, path, comments] of [
       ['PATCH', link.id, 'one'],
@@ -45,7 +45,7 @@ describe('PATCH /links/{linkId}', () => {
     }
   });
 
-  it('null clears, absent fields stay', async () => {
+  it('null clears a field, absent fields stay unchanged', async () => {
     const fields = {
       externalId: 'clear-me',
       title: 'Title',
@@ -70,7 +70,7 @@ describe('PATCH /links/{linkId}', () => {
     expect((await acme.get('/links/ext_clear-me')).status).toBe(404);
   });
 
-  it('utm fields set and remove parameters of the destination; others of it stay', async () => {
+  it('utm fields set and remove parameters of the destination; its other parameters stay', async () => {
     const link = await aLink({ url: 'https://acme.com/?utm_source=a&utm_medium=b&x=1' });
     const { body } = await patch(link, { utm_source: 'new', utm_medium: null, ref: 'friend' });
     expect(body).toMatchObject({
@@ -82,13 +82,13 @@ describe('PATCH /links/{linkId}', () => {
     expect(next).toMatchObject({ utm_source: 'new', utm_campaign: 'c' });
   });
 
-  it('a change that changes nothing leaves the link as it was', async () => {
+  it('an update without changes does not touch the link', async () => {
     const link = await aLink({ password: 'secret', title: 'Title' });
     expect((await patch(link, { password: 'secret', title: 'Title', url: URL_A })).body).toEqual(link);
     expect((await patch(link, {})).body).toEqual(link);
   });
 
-  it('moves the link to another key and domain, on every process at once, and frees the old one', async () => {
+  it('moves the link to another key and domain, in every process at once, and releases the old ones', async () => {
     const link = await aLink({ key: 'old' });
     const other = management.anotherCatalog();
     expect((await other.links.findByAddress(acme.host, 'old'))?.url).toBe(URL_A);
@@ -99,7 +99,7 @@ describe('PATCH /links/{linkId}', () => {
     expect((await aLink({ key: 'OLD' })).key).toBe('OLD');
   });
 
-  it('the same key in another case is no conflict', async () => {
+  it('the same key in another case is not a conflict', async () => {
     const link = await aLink({ key: 'case' });
     expect((await patch(link, { key: 'CaSe' })).body.key).toBe('CaSe');
   });
@@ -135,7 +135,7 @@ describe('PATCH /links/{linkId}', () => {
     expect((await acme.get(`/links/${link.id}`)).body).toEqual(link);
   });
 
-  it('what is not there, or belongs to others, is not found', async () => {
+  it('an unknown link and one of another workspace are not found', async () => {
     const link = await aLink({ externalId: 'mine' });
     const stranger = await aCaller(management);
     for (const id of [link.id, 'ext_mine']) {
@@ -151,14 +151,14 @@ describe('PATCH /links/{linkId}', () => {
     expect(codeOf(await patch(await aLink(), {}, reader))).toEqual([403, 'forbidden']);
   });
 
-  it('the link of a domain itself keeps domain and key, and may have a destination or none', async () => {
+  it('a root link keeps domain and key, and may have a destination or none', async () => {
     const { body: root } = await acme.get(`/links/info?domain=${acme.host}`);
     const { body } = await patch(root, { key: 'x', domain: DEFAULT_DOMAIN, url: URL_A });
     expect(body).toMatchObject({ key: '_root', domain: acme.host, url: URL_A });
     expect((await patch(root, { url: '' })).body.url).toBe('');
   });
 
-  it('the plan judges the whole link, not the change alone', async () => {
+  it('the plan is checked for the whole link, not only for the changed fields', async () => {
     const caller = await aCaller(management, 'pro');
     const link = await aLink({ password: 'secret' }, caller);
     await management.catalog.workspaces.update(caller.workspaceId, { plan: 'free' });
@@ -167,7 +167,7 @@ describe('PATCH /links/{linkId}', () => {
     expect(codeOf(await patch(link, { trackConversion: true }, caller))).toEqual([403, 'forbidden']);
   });
 
-  it('a link with variants goes on tracking conversions', async () => {
+  it('a link with variants cannot stop tracking conversions', async () => {
     const testVariants = [50, 50].map((percentage) => ({ url: 'https://a.com', percentage }));
     const link = await aLink({ trackConversion: true, testVariants });
     expect((await patch(link, { trackConversion: false })).status).toBe(422);
@@ -175,8 +175,8 @@ describe('PATCH /links/{linkId}', () => {
   });
 });
 
-describe('many changes at once', () => {
-  it('of different fields of one link lose none', async () => {
+describe('concurrent updates', () => {
+  it('of different fields of one link lose no field', async () => {
     const link = await aLink();
     const changes = { title: 't', description: 'd', comments: 'c', externalId: 'x', ios: 'https://a.com', proxy: true };
     const entries = Object.entries(changes);
@@ -185,7 +185,7 @@ describe('many changes at once', () => {
     expect((await acme.get(`/links/${link.id}`)).body).toMatchObject(changes);
   });
 
-  it('of many links to one key succeed once', async () => {
+  it('of several links to one key succeed once', async () => {
     const links = await Promise.all(Array.from({ length: 20 }, () => aLink()));
     let next = 0;
     const claim = () => patch(links[next++] ?? { id: '' }, { key: 'goal' });

@@ -17,7 +17,7 @@ const codeOf = ({ status, body }: Awaited<ReturnType<typeof upsert>>) => [status
 const count = async () => (await acme.get<number>('/links/count')).body;
 
 describe('PUT /links/upsert', () => {
-  it('creates a link for a destination that has none, changes the one that has, and leaves it when nothing changes', async () => {
+  it('creates a link for a new destination, updates an existing one, and does not touch it when nothing changes', async () => {
     const { status, body: created } = await upsert({ url: 'https://acme.com/one', key: 'one' });
     expect(status).toBe(200);
     expect(linkSchema.parse(created)).toMatchObject({ url: 'https://acme.com/one', key: 'one' });
@@ -41,7 +41,7 @@ describe('PUT /links/upsert', () => {
     '/#top',
   );
 
-  it('repeated with the same body answers the same and changes nothing', async () => {
+  it('returns the same link for a repeated body and changes nothing', async () => {
     let number = 0;
     const property = fc.asyncProperty(aDestination, aUtm, fc.boolean(), async (rest, utm, isThere) => {
       const url = `https://upsert${number++}.com${rest}`;
@@ -57,7 +57,7 @@ describe('PUT /links/upsert', () => {
     await fc.assert(property, { numRuns: 40 });
   }, 120_000);
 
-  it('with UTM values takes the link that has them before the one that has none', async () => {
+  it('prefers a link with the UTM values to one without them', async () => {
     const url = 'https://acme.com/utm';
     const [plain, tagged] = [await acme.post({ url }), await acme.post({ url, utm_source: 'news' })];
     expect((await upsert({ url, utm_source: 'news' })).body).toEqual(tagged.body);
@@ -65,7 +65,7 @@ describe('PUT /links/upsert', () => {
     expect((await upsert({ url, utm_source: 'other' })).body.id).toBe(plain.body.id);
   });
 
-  it('of many at once with the same UTM values, written either way, one creates', async () => {
+  it('one of concurrent requests with the same UTM values, in either form, creates a link', async () => {
     const [apart, within] = [
       { url: 'https://acme.com/at?x=1', utm_source: 'n' },
       { url: 'https://acme.com/at?x=1&utm_source=n' },
@@ -74,13 +74,13 @@ describe('PUT /links/upsert', () => {
     expect(new Set(answers.map(({ status, body }) => `${status} ${body.id}`)).size).toBe(1);
   });
 
-  it('takes the oldest of several, whatever domain or key is asked for', async () => {
+  it('updates the oldest of several links, whatever domain or key the body has', async () => {
     const url = 'https://acme.com/several';
     const [oldest] = [await acme.post({ url }), await acme.post({ url })];
     expect((await upsert({ url, key: 'moved' })).body).toMatchObject({ id: oldest.body.id, key: 'moved' });
   });
 
-  it('looks among the links of the workspace, and not among removed ones', async () => {
+  it('searches only links of the workspace that are not deleted', async () => {
     const url = 'https://acme.com/alone';
     const { body: first } = await upsert({ url });
     const stranger = await aCaller(management);
@@ -89,12 +89,12 @@ describe('PUT /links/upsert', () => {
     expect((await upsert({ url })).body.id).not.toBe(first.id);
   });
 
-  it('of many at once for one destination one creates', async () => {
+  it('one of concurrent requests for one destination creates a link', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => upsert({ url: 'https://acme.com/race' })));
     expect(new Set(answers.map(({ status, body }) => `${status} ${body.id}`)).size).toBe(1);
   });
 
-  it('creates no more links than the month has room for, and still changes', async () => {
+  it('creates no links beyond the monthly quota, but still updates', async () => {
     const caller = await aCaller(management, 'business');
     await management.catalog.workspaces.update(caller.workspaceId, { quotas: { linksPerMonth: 1 } });
     expect((await upsert({ url: 'https://acme.com/a' }, caller)).status).toBe(200);

@@ -33,7 +33,7 @@ const VALUES = {
   ref: 'acme',
 };
 
-it('a template keeps its name and six values, trimmed; what is blank or absent is none', async () => {
+it('a template stores its name and six values, trimmed; blank or absent values become null', async () => {
   const { status, body } = await create(acme, { name: ' Mail ', ...VALUES, utm_source: ' news ' });
   const { id, createdAt, updatedAt } = utmTemplateSchema.parse(body);
   expect([status, body]).toEqual([201, { id, name: 'Mail', ...VALUES, createdAt, updatedAt }]);
@@ -42,7 +42,7 @@ it('a template keeps its name and six values, trimmed; what is blank or absent i
   expect(UTM_TEMPLATE_FIELDS.map((field) => bare[field])).toEqual([null, null, null, null, null, null]);
 });
 
-it('a change keeps what it does not speak of, and null clears', async () => {
+it('an update keeps absent fields, and null clears', async () => {
   const { body: template } = await create(acme, { name: 'Before', ...VALUES });
   const path = `/utm/${template.id}`;
   const { body } = await acme.call<UtmTemplate>('PATCH', path, { name: 'After', ref: null, utm_term: 'boots' });
@@ -54,7 +54,7 @@ it('a change keeps what it does not speak of, and null clears', async () => {
   }
 });
 
-it('a list is in the order of names, and searched and paged as others are', async () => {
+it('a list is sorted by name, and supports search and pages', async () => {
   const caller = await aCaller(management);
   for (const name of ['beta', 'Alpha', 'gamma']) await create(caller, { name });
   expect(await names(caller)).toEqual(['Alpha', 'beta', 'gamma']);
@@ -63,7 +63,7 @@ it('a list is in the order of names, and searched and paged as others are', asyn
   expect(await names(caller, '?pageSize=2&page=2')).toEqual(['gamma']);
 });
 
-it('a name belongs to one template of a workspace, in any case and whoever comes first', async () => {
+it('a name is unique per workspace, in any case and for concurrent requests', async () => {
   expect(await statusesOf(20, () => create(acme, { name: 'Once' }))).toEqual({ 201: 1, 409: 19 });
   expect(codeOf(await create(acme, { name: 'ONCE' }))).toEqual([409, 'conflict']);
   const { body: other } = await create(acme, { name: 'Other' });
@@ -84,7 +84,7 @@ it.each([
   expect([answered, answer.error.message]).toEqual([status, expect.any(String)]);
 });
 
-it('a template is nobody else’s, and written by those who write links', async () => {
+it('a template is visible only to its workspace, and needs links.write to change', async () => {
   const { body: template } = await create(acme, { name: 'Ours', ...VALUES });
   const path = `/utm/${template.id}`;
   const stranger = await aCaller(management);

@@ -33,7 +33,7 @@ beforeEach(() => setFolder(acme, folder.id));
 afterAll(() => management.close());
 
 describe('the folder of the program', () => {
-  it('is where links of partners are put, whatever makes them', async () => {
+  it('is the folder of new partner links, whichever route creates them', async () => {
     const { body: partner } = await enrol(acme, 'ada');
     expect(await folderOfFirst(partner)).toBe(folder.id);
     for (const [method, path] of [
@@ -53,7 +53,7 @@ describe('the folder of the program', () => {
     expect(await folderOfFirst((await acme.get<Partner>(`/partners/${id}`)).body)).toBe(folder.id);
   });
 
-  it('gives way to a folder, or none, that a body names, and is not for other links', async () => {
+  it('is overridden by a folder, or null, in the body, and does not apply to other links', async () => {
     const other = await management.catalog.folders.create(acme.workspaceId, { name: 'Other' });
     expect((await acme.post({ url: url(), partnerId, folderId: other.id })).body.folderId).toBe(other.id);
     expect((await acme.post({ url: url(), partnerId, folderId: null })).body.folderId).toBeNull();
@@ -61,7 +61,7 @@ describe('the folder of the program', () => {
     expect((await acme.post({ url: url(), tenantId: 'nobody' })).body.folderId).toBeNull();
   });
 
-  it('moves no link that exists', async () => {
+  it('does not move existing links', async () => {
     await setFolder(acme, null);
     const { body: link } = await acme.call<Link>('POST', '/partners/links', { partnerId, url: url() });
     await setFolder(acme, folder.id);
@@ -72,7 +72,7 @@ describe('the folder of the program', () => {
     expect((await acme.get(`/links/${link.id}`)).body.folderId).toBeNull();
   });
 
-  it('counts as none once it is removed', async () => {
+  it('is ignored once it is deleted', async () => {
     const gone = await management.catalog.folders.create(acme.workspaceId, { name: 'Gone' });
     await setFolder(acme, gone.id);
     await management.catalog.folders.remove(acme.workspaceId, gone.id);
@@ -81,7 +81,7 @@ describe('the folder of the program', () => {
   });
 
   it.each(['read', null] as const)(
-    'with access level %s refuses members, before anything is made',
+    'with access level %s rejects members, before anything is created',
     async (accessLevel) => {
       const closed = await management.catalog.folders.create(acme.workspaceId, {
         name: `Closed ${accessLevel}`,

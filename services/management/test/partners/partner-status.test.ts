@@ -29,7 +29,7 @@ async function aPartner(): Promise<Partner> {
   return body;
 }
 
-/** A link, of a partner or of nobody. */
+/** Creates a link, with or without a partner. */
 async function aLink(fields: object = {}): Promise<Link> {
   const { status, body } = await acme.post({ url: 'https://acme.com/a', ...fields });
   expect(status).toBe(200);
@@ -42,8 +42,8 @@ const patched = async ({ id }: Pick<Link, 'id'>, body: object) =>
 const hasExpired = ({ expiresAt }: Pick<Link, 'expiresAt'>) =>
   expiresAt !== null && Date.parse(expiresAt) <= Date.now();
 
-describe('a tenant whose partner is out', () => {
-  it.each(['deactivate', 'ban'] as const)('gets no link that works: %s', async (change) => {
+describe('a tenant whose partner is not active', () => {
+  it.each(['deactivate', 'ban'] as const)('gets no working link: %s', async (change) => {
     const tenantId = `tenant-${change}`;
     const { body: partner } = await acme.call<Partner>('POST', '/partners', {
       email: `${change}@example.com`,
@@ -61,7 +61,7 @@ describe('a tenant whose partner is out', () => {
 });
 
 describe('POST /partners/deactivate and reactivate', () => {
-  it('expire the links and give them back as they were', async () => {
+  it('expire the links and restore them unchanged', async () => {
     const partner = await aPartner();
     const partnerId = partner.id;
     const links = [await aLink({ partnerId }), await aLink({ partnerId, expiresAt: '2040-01-01' })];
@@ -77,7 +77,7 @@ describe('POST /partners/deactivate and reactivate', () => {
     for (const link of [...links, past]) expect(await linkOf(link)).toEqual(link);
   });
 
-  it('are followed at once by processes that had the link and the partner in their caches', async () => {
+  it('take effect at once in processes that had the link and the partner in their caches', async () => {
     const partner = await aPartner();
     const link = await aLink({ partnerId: partner.id });
     const other = management.anotherCatalog();
@@ -89,7 +89,7 @@ describe('POST /partners/deactivate and reactivate', () => {
     }
   });
 
-  it('hold for links that come to the partner in the meantime, and no longer for those that leave', async () => {
+  it('apply to links that are assigned to the partner in the meantime, and no longer to those that are removed', async () => {
     const [partner, other] = [await aPartner(), await aPartner()];
     const partnerId = partner.id;
     await become('deactivate', partner);
@@ -104,7 +104,7 @@ describe('POST /partners/deactivate and reactivate', () => {
     expect((await linkOf(came[2] as Link)).expiresAt).toBeNull();
   });
 
-  it('keep an expiry that is set in between, and do not take the one that is shown for one', async () => {
+  it('keep an expiry that is set in between, and do not store the one that is only shown', async () => {
     const partner = await aPartner();
     const [shown, set, cleared] = [
       await aLink({ partnerId: partner.id, expiresAt: '2040-01-01' }),
@@ -122,7 +122,7 @@ describe('POST /partners/deactivate and reactivate', () => {
     expect((await linkOf(cleared)).expiresAt).toBeNull();
   });
 
-  it('go from approved and from deactivated only; enrolling again reactivates nobody', async () => {
+  it('are allowed only from approved and deactivated; enrolling again does not reactivate', async () => {
     const partner = await aPartner();
     expect(codeOf(await send('reactivate', partner))).toEqual([400, 'bad_request']);
     await become('deactivate', partner);
@@ -138,7 +138,7 @@ describe('POST /partners/deactivate and reactivate', () => {
 });
 
 describe('POST /partners/ban and unban', () => {
-  it('disable the links, those that come later too, and enable them again', async () => {
+  it('disable the links, also later ones, and enable them again', async () => {
     const partner = await aPartner();
     const before = await aLink({ partnerId: partner.id });
     await become('ban', partner);
@@ -155,7 +155,7 @@ describe('POST /partners/ban and unban', () => {
     expect(codeOf(await send('unban', partner))).toEqual([400, 'bad_request']);
   });
 
-  it('have no hold on a link that leaves the partner', async () => {
+  it('do not affect a link that is removed from the partner', async () => {
     const partner = await aPartner();
     const link = await aLink({ partnerId: partner.id });
     await become('ban', partner);
@@ -163,7 +163,7 @@ describe('POST /partners/ban and unban', () => {
     expect((await patched(link, { partnerId: null })).disabledAt).toBeNull();
   });
 
-  it('lift a ban whose lifting was killed before the last link', async () => {
+  it('complete an unban that was interrupted before the last link', async () => {
     const partner = await aPartner();
     const link = await aLink({ partnerId: partner.id });
     await become('ban', partner);
@@ -177,7 +177,7 @@ describe('POST /partners/ban and unban', () => {
   });
 });
 
-describe('whatever happens to partners and their links', () => {
+describe('any sequence of changes to partners and links', () => {
   const ANSWERS: Record<Change, { from: string[]; to: string }> = {
     deactivate: { from: ['approved'], to: 'deactivated' },
     reactivate: { from: ['deactivated'], to: 'approved' },
@@ -191,7 +191,7 @@ describe('whatever happens to partners and their links', () => {
     fc.record({ owner: fc.constantFrom(0, 1, null), link: fc.nat(2) }),
   );
 
-  it('a link has expired or is disabled by its own expiry or its partner’s status, and by nothing else', async () => {
+  it('a link is expired or disabled exactly by its own expiry and its partner’s status', async () => {
     const property = fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 8 }), async (steps) => {
       const partners = [await aPartner(), await aPartner()];
       const statuses = ['approved', 'approved'];

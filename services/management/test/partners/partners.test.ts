@@ -54,7 +54,7 @@ describe('POST /partners', () => {
     expect(link).toMatchObject({ trackConversion: true, partnerId: body.id, programId: program.id });
   });
 
-  it('takes the username for the key, a suffix when it is taken, else the name, else the email', async () => {
+  it('derives the key from the username, else the name, else the email, with a suffix when it is taken', async () => {
     const keyOf = async (body: object) => (await enrol(acme, body)).body.links?.[0]?.key;
     expect(await keyOf({ username: 'Wished', name: 'Other' })).toBe('Wished');
     expect(await keyOf({ username: 'wished' })).toMatch(/^wished-[a-z0-9]{4}$/);
@@ -68,7 +68,7 @@ describe('POST /partners', () => {
     expect(await keyOf({ name: '\ufdfa'.repeat(100) })).toMatch(/^xn--/);
   });
 
-  it('puts linkProps.prefix in front of the key of the first link', async () => {
+  it('prepends linkProps.prefix to the key of the first link', async () => {
     const keyOf = async (body: object) => (await enrol(acme, body)).body.links?.[0]?.key;
     expect(await keyOf({ name: 'Prefixed', linkProps: { prefix: '/c/' } })).toBe('c/prefixed');
     expect(await keyOf({ username: 'Prefixed', linkProps: { prefix: 'c' } })).toMatch(/^c\/Prefixed-[a-z0-9]{4}$/);
@@ -76,7 +76,7 @@ describe('POST /partners', () => {
     expect(await keyOf({ name: '!', email: '+@example.com', linkProps: { prefix: 'c' } })).toMatch(/^c\/\w{7}$/);
   });
 
-  it('keeps an email as it is written and compares it in any case', async () => {
+  it('stores an email as written and compares it case-insensitively', async () => {
     const { body: first } = await enrol(acme, { email: 'Grace.Hopper@Example.com' });
     expect(first.email).toBe('Grace.Hopper@Example.com');
     expect(await enrol(acme, { email: 'grace.hopper@EXAMPLE.com' })).toEqual({ status: 201, body: first });
@@ -84,13 +84,13 @@ describe('POST /partners', () => {
     expect(listed).toEqual([first]);
   });
 
-  it('gives the first link what linkProps say', async () => {
+  it('applies linkProps to the first link', async () => {
     const { body } = await enrol(acme, { tenantId: 'props', linkProps: { comments: 'VIP', archived: true } });
     const link = await management.catalog.links.get(acme.workspaceId, body.links?.[0]?.id ?? '');
     expect(link).toMatchObject({ comments: 'VIP', archived: true, tenantId: 'props' });
   });
 
-  it('of somebody who is enrolled answers the enrolment, and replaces its tenantId', async () => {
+  it('returns an existing partner, and replaces its tenantId', async () => {
     const email = anEmail();
     const { body: first } = await enrol(acme, { email, tenantId: 'tenant-a' });
     expect(await enrol(acme, { email })).toEqual({ status: 201, body: first });
@@ -104,7 +104,7 @@ describe('POST /partners', () => {
     expect(codeOf(await enrol(acme, { email, tenantId: 'tenant-c' }))).toEqual([409, 'conflict']);
   });
 
-  it('of one email 20 times at once enrols one partner with one link', async () => {
+  it('enrols one partner with one link for 20 concurrent requests with one email', async () => {
     const caller = await aCaller(management);
     const email = anEmail();
     expect(await statusesOf(20, () => enrol(caller, { email, name: 'Once' }))).toEqual({ 201: 20 });
@@ -112,14 +112,14 @@ describe('POST /partners', () => {
     expect(body.map((partner) => partner.links?.length)).toEqual([1]);
   });
 
-  it('a partner whose creation was killed before its link gets it when it is enrolled again', async () => {
+  it('a partner whose creation was interrupted before its link gets it when enrolled again', async () => {
     const email = anEmail();
     const { id } = await management.catalog.partners.create(acme.workspaceId, { name: 'Half', email });
     const { body } = await enrol(acme, { email });
     expect([body.id, body.links?.map(({ key }) => key)]).toEqual([id, ['half']]);
   });
 
-  it('of somebody who is enrolled answers the enrolment, whatever another link could not have', async () => {
+  it('returns an existing partner even when its first link could not be created now', async () => {
     const caller = await aCaller(management, 'business');
     const body = { email: anEmail(), linkProps: { externalId: 'their-own' } };
     const { body: first } = await enrol(caller, body);
@@ -131,7 +131,7 @@ describe('POST /partners', () => {
     expect(await enrol(caller, props)).toEqual({ status: 201, body: first });
   });
 
-  it('with the external id of another link, or a key that takes no suffix, enrols nobody', async () => {
+  it('enrols nobody with the external id of another link, or a key that is too long for a suffix', async () => {
     const caller = await aCaller(management);
     await caller.post({ url: 'https://acme.com', externalId: 'used' });
     expect(codeOf(await enrol(caller, { linkProps: { externalId: 'used' } }))).toEqual([409, 'conflict']);
@@ -162,7 +162,7 @@ describe('POST /partners', () => {
 });
 
 describe('GET /partners', () => {
-  it('lists by sales, with totals and links; other sorts and filters on request', async () => {
+  it('lists by sales, with totals and links; supports other orders and filters', async () => {
     const caller = await aCaller(management);
     const workspaceId = parseResourceId('workspace', caller.workspaceId) ?? '';
     const partners: Partner[] = [];
@@ -235,7 +235,7 @@ describe('links of partners', () => {
     expect(codeOf(await acme.call('POST', '/partners/links', wanted))).toEqual([409, 'conflict']);
   });
 
-  it('are found by their very destination, or created, by many at once a single one', async () => {
+  it('are found by their exact destination, or created, only once for concurrent requests', async () => {
     const { body: partner } = await enrol(acme);
     const upsert = (body: object) =>
       acme.call<Link>('PUT', '/partners/links/upsert', { partnerId: partner.id, url: 'https://acme.com/up', ...body });
@@ -247,7 +247,7 @@ describe('links of partners', () => {
     expect((await acme.call('PUT', '/partners/links/upsert', { partnerId: partner.id })).status).toBe(400);
   });
 
-  it('lead to the site of the program, when it says which that is', async () => {
+  it('must lead to the site of the program, if it has one', async () => {
     const caller = await aCaller(management);
     const { id } = await programOf(caller);
     await management.catalog.programs.update(caller.workspaceId, id, () => ({ url: 'https://www.shop.com/start' }));
@@ -258,7 +258,7 @@ describe('links of partners', () => {
     expect(codeOf(await create('https://evil-shop.com'))).toEqual([400, 'bad_request']);
   });
 
-  it('of nobody, of unknown partners and of strangers are refused', async () => {
+  it('without a partner, of unknown partners and of other workspaces are rejected', async () => {
     const { body: partner } = await enrol(acme);
     const stranger = await aCaller(management);
     expect(codeOf(await acme.call('GET', '/partners/links'))).toEqual([400, 'bad_request']);
@@ -275,7 +275,7 @@ describe('status', () => {
     expect((await acme.call('POST', '/partners/ban', { partnerId: partner.id })).status).toBe(400);
   });
 
-  it('applications wait, and are approved or rejected once', async () => {
+  it('applications are pending, and can be approved or rejected once', async () => {
     const apply = (name: string) =>
       management.catalog.partners.create(acme.workspaceId, {
         ...{ name, email: anEmail(), status: 'pending' as const },
@@ -297,7 +297,7 @@ describe('status', () => {
   });
 });
 
-describe('who may', () => {
+describe('permissions', () => {
   it('needs business, and owners or members', async () => {
     const pro = await aCaller(management, 'pro');
     expect(codeOf(await pro.call('GET', '/partners'))).toEqual([403, 'forbidden']);
@@ -305,7 +305,7 @@ describe('who may', () => {
     expect(codeOf(await viewer.call('GET', '/partners'))).toEqual([403, 'forbidden']);
   });
 
-  it.each(['nothing of one', 'a half-made one'])(
+  it.each(['no program', 'an incomplete program'])(
     'a workspace with %s gets one program when it is needed',
     async (what) => {
       const { catalog } = management;
@@ -313,7 +313,7 @@ describe('who may', () => {
       const program = await programOf({ workspaceId, ...caller });
       if (what === 'nothing of one') await catalog.groups.remove(workspaceId, program.defaultGroupId);
       await catalog.programs.remove(workspaceId, program.id);
-      // Half-made is what was never written, and not what was removed.
+      // Incomplete means partly written, not deleted.
       await management.database.client.command({
         query: 'DELETE FROM programs WHERE workspace_id = {workspace:UInt64}',
         query_params: { workspace: parseResourceId('workspace', workspaceId) },
@@ -329,14 +329,14 @@ describe('who may', () => {
   it('a domain with links of partners cannot be deleted', async () => {
     const caller = await aCaller(management);
     await enrol(caller);
-    // Links stay where they are when the program goes on elsewhere.
+    // Existing links stay on their domain when the program moves to another.
     const { id } = await programOf(caller);
     await management.catalog.programs.update(caller.workspaceId, id, () => ({ domainId: null }));
     expect(codeOf(await caller.call('DELETE', `/domains/${caller.host}`))).toEqual([403, 'forbidden']);
   });
 });
 
-describe('what a program has beyond its partners', () => {
+describe('routes of features that do not exist', () => {
   let callers: Caller[];
   beforeAll(async () => {
     const free = await aCaller(management, 'free');

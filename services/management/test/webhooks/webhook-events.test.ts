@@ -17,7 +17,7 @@ beforeAll(async () => {
 beforeEach(() => management.redis.del(`${QUEUE_PREFIX}:${WEBHOOK_QUEUE}:wait`));
 afterAll(() => management.close());
 
-/** The events that webhooks will be told, oldest first. */
+/** The queued webhook events, oldest first. */
 async function told(): Promise<{ event: string; id: unknown }[]> {
   const ids = await management.redis.lrange(`${QUEUE_PREFIX}:${WEBHOOK_QUEUE}:wait`, 0, -1);
   const texts = await Promise.all(
@@ -32,8 +32,8 @@ async function told(): Promise<{ event: string; id: unknown }[]> {
 
 const aLink = () => ({ url: 'https://acme.com/', domain: caller.host });
 
-describe('webhooks are told', () => {
-  it('of a link that is created, changed and deleted', async () => {
+describe('webhooks receive events', () => {
+  it('for a link that is created, updated and deleted', async () => {
     const { body: link } = await caller.post(aLink());
     await caller.call('PATCH', `/links/${link.id}`, { comments: 'changed' });
     await caller.call('PATCH', `/links/${link.id}`, { comments: 'changed' });
@@ -43,14 +43,14 @@ describe('webhooks are told', () => {
     );
   });
 
-  it('of both that an upsert may do', async () => {
+  it('for both outcomes of an upsert', async () => {
     const url = 'https://acme.com/upserted';
     await caller.call('PUT', '/links/upsert', { ...aLink(), url });
     await caller.call('PUT', '/links/upsert', { ...aLink(), url, comments: 'changed' });
     expect((await told()).map(({ event }) => event)).toEqual(['link.created', 'link.updated']);
   });
 
-  it('nothing of bulk requests, nor of what was refused', async () => {
+  it('but not for bulk requests, nor for rejected ones', async () => {
     await caller.call('POST', '/links/bulk', [aLink(), aLink()]);
     await caller.post({ ...aLink(), domain: 'of-another.example' });
     expect(await told()).toEqual([]);

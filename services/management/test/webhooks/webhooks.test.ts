@@ -61,7 +61,7 @@ describe('POST /webhooks', () => {
     expect((await create(acme, aBody(fields))).status).toBe(status);
   });
 
-  it('of one URL 60 times at once succeeds once; another workspace may have it, too', async () => {
+  it('succeeds once of 60 concurrent requests with one URL; another workspace may use it as well', async () => {
     const body = aBody();
     expect(await statusesOf(60, () => create(acme, body))).toEqual({ 201: 1, 409: 59 });
     expect((await create(await aCaller(management), body)).status).toBe(201);
@@ -69,7 +69,7 @@ describe('POST /webhooks', () => {
 });
 
 describe('links of a webhook', () => {
-  it('say that they are listed, for as long as they are', async () => {
+  it('show the webhook in webhookIds exactly while they are attached', async () => {
     const [one, two] = [await aLink(), await aLink()];
     const scope = { triggers: ['link.clicked'], linkScope: 'links' };
     const { body: webhook } = await create(acme, aBody({ ...scope, linkIds: [one, one] }));
@@ -82,7 +82,7 @@ describe('links of a webhook', () => {
 });
 
 describe('GET, PATCH and DELETE', () => {
-  it('lists the newest first; other orders and a search on request', async () => {
+  it('lists newest first; supports other orders and search', async () => {
     const caller = await aCaller(management);
     for (const name of ['beta', 'Alpha']) await create(caller, aBody({ name }));
     const names = async (query: string) =>
@@ -93,7 +93,7 @@ describe('GET, PATCH and DELETE', () => {
     expect(await names('?search=ALPH')).toEqual(['Alpha']);
   });
 
-  it('a change keeps the secret and what it does not name; another scope drops links and folders', async () => {
+  it('an update keeps the secret and absent fields; another scope clears links and folders', async () => {
     const { body: folder } = await acme.call<Folder>('POST', '/folders', { name: 'Told' });
     const fields = { triggers: ['link.clicked'], linkScope: 'folders', folderIds: [folder.id] };
     const { body: webhook } = await create(acme, aBody(fields));
@@ -108,7 +108,7 @@ describe('GET, PATCH and DELETE', () => {
     expect((await update({ disabled: false })).body.disabledAt).toBeNull();
   });
 
-  it('to a URL in use answers 409; strangers find nothing', async () => {
+  it('a URL in use answers 409; other workspaces find nothing', async () => {
     const [{ body: one }, { body: two }] = [await create(acme, aBody()), await create(acme, aBody())];
     expect(codeOf(await acme.call('PATCH', `/webhooks/${one.id}`, { url: two.url }))).toEqual([409, 'conflict']);
     const stranger = await aCaller(management);
@@ -119,8 +119,8 @@ describe('GET, PATCH and DELETE', () => {
   });
 });
 
-describe('who may', () => {
-  it('needs business and the permission, which apis.all does not give; members only read', async () => {
+describe('permissions', () => {
+  it('need the plan business and the permission, which apis.all does not include; members can only read', async () => {
     const pro = await aCaller(management, 'pro');
     expect(codeOf(await pro.call('GET', '/webhooks'))).toEqual([403, 'forbidden']);
     const [all, member] = await Promise.all([
