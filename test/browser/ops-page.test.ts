@@ -11,15 +11,15 @@ import { writeOpsHistory } from './lib/ops-history.js';
 
 const ADMIN_KEY = 'an-admin-key-of-at-least-32-characters';
 const PLOTS = 12;
-/** The page asks every five seconds. */
+/** The page refreshes every five seconds. */
 const REFRESHED_WITHIN_MS = 15_000;
 
-/** Whether something is drawn on every canvas that is shown. */
+/** Whether something is drawn on every visible canvas. */
 const ALL_ARE_DRAWN = `[...document.querySelectorAll('.plot canvas')].every((canvas) =>
   canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some((byte) => byte !== 0))`;
 const OVERFLOW_PX = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
 
-describe.skipIf(!hasChromium)('the page of the operators', { timeout: 60_000 }, () => {
+describe.skipIf(!hasChromium)('the operations page', { timeout: 60_000 }, () => {
   const logger = createLogger({ name: 'ops', level: 'silent' });
   let database: TestDatabase;
   let redis: TestRedis;
@@ -77,7 +77,7 @@ describe.skipIf(!hasChromium)('the page of the operators', { timeout: 60_000 }, 
     page.locator(`#${panel}`).getByRole('row', { name: series }).getByRole('cell').first();
 
   it.each(['/ops', '/ops/data', '/ops/assets/main.js', '/ops/queues', '/ops/queues/api/queues'])(
-    'shows nobody %s without the admin key',
+    'does not show %s without the admin key',
     async (path) => {
       const answer = await fetch(`${url}${path}`);
       expect(answer.status).toBe(401);
@@ -85,7 +85,7 @@ describe.skipIf(!hasChromium)('the page of the operators', { timeout: 60_000 }, 
     },
   );
 
-  it('says in words that there is nothing yet, and draws what comes by itself', async () => {
+  it('shows a text while there is no data, and draws new data without a reload', async () => {
     const page = await open();
     const events = page.locator('#events');
     await events.getByText('No events were stored in this range.').waitFor();
@@ -125,7 +125,7 @@ describe.skipIf(!hasChromium)('the page of the operators', { timeout: 60_000 }, 
     await page.locator('#tables').getByRole('cell', { name: 'ops_samples' }).waitFor();
   });
 
-  it('goes to another range without being loaded again', async () => {
+  it('changes the range without a reload', async () => {
     const page = await open();
     const moment = page.locator('#events .legend-moment');
     await page.locator('#events .plot').focus();
@@ -137,7 +137,7 @@ describe.skipIf(!hasChromium)('the page of the operators', { timeout: 60_000 }, 
     await page.getByRole('link', { name: '24 hours', exact: true }).and(page.locator('[aria-current=true]')).waitFor();
   });
 
-  it('can be read with the keyboard and without eyes', async () => {
+  it('is accessible by keyboard and screen reader', async () => {
     const page = await open();
     const plot = page.getByRole('img', { name: /^Plot: Events stored/ });
     const moment = page.locator('#events .legend-moment');
@@ -148,7 +148,7 @@ describe.skipIf(!hasChromium)('the page of the operators', { timeout: 60_000 }, 
     await page.getByRole('status').getByText('All components are up.').waitFor({ state: 'attached' });
   });
 
-  it('keeps what it shows when the API does not answer, and says since when', async () => {
+  it('keeps the last values when the API does not answer, with their time', async () => {
     const page = await open({}, [/ops\/data/]);
     const shown = await latest(page, 'requests', '3xx').textContent();
     await page.route('**/ops/data*', (route) => route.abort());
@@ -158,7 +158,7 @@ describe.skipIf(!hasChromium)('the page of the operators', { timeout: 60_000 }, 
     await page.getByText(/^Updated/).waitFor();
   });
 
-  it('asks nothing while nobody looks, and at once when somebody does', async () => {
+  it('stops refreshing while hidden, and refreshes at once when visible', async () => {
     const page = await open();
     const setHidden = (isHidden: boolean) =>
       page.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${isHidden} });
@@ -168,7 +168,7 @@ describe.skipIf(!hasChromium)('the page of the operators', { timeout: 60_000 }, 
     page.on('request', () => {
       asked += 1;
     });
-    // Another page, opened later, asks a second time meanwhile.
+    // Another page, opened later, refreshes in the meantime.
     const other = await open();
     await other.waitForResponse(/\/ops\/data/);
     expect(asked).toBe(0);
@@ -176,7 +176,7 @@ describe.skipIf(!hasChromium)('the page of the operators', { timeout: 60_000 }, 
     await waitFor(() => asked === 1, { what: 'a request' });
   });
 
-  it('leads to the queues, which show jobs without what is in them and take no commands', async () => {
+  it('links to the queues, which show jobs without their content and accept no commands', async () => {
     const row = ['secret-visitor', '203.0.113.77'];
     const job = { name: 'click', data: JSON.stringify({ v: 1, rows: [row] }), opts: '{}', timestamp: Date.now() };
     await connection.hset('{waymark}:click:a-job', { ...job, failedReason: `not a number: ${row}` });
@@ -193,7 +193,7 @@ describe.skipIf(!hasChromium)('the page of the operators', { timeout: 60_000 }, 
     expect((await fetch(`${api}/click/a-job/clean`, { method: 'PUT', headers })).status).toBe(403);
   });
 
-  it('opens while Redis is away, and names it', async () => {
+  it('opens while Redis is down, and shows it as down', async () => {
     await redis.kill9();
     const page = await open();
     await page.locator('#components [data-component="redis"][data-state="down"]').waitFor();
@@ -207,7 +207,7 @@ describe.skipIf(!hasChromium)('the page of the operators', { timeout: 60_000 }, 
     await page.locator('#components [data-component="redis"]:not([data-state="down"])').waitFor();
   });
 
-  it('names a panel that cannot be read, and shows the others', async () => {
+  it('shows an error for a panel that cannot be read, and the other panels', async () => {
     const page = await open();
     await database.client.command({ query: 'DROP VIEW ops_disk' });
     await page

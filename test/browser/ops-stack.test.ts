@@ -16,10 +16,10 @@ import {
 import { hasChromium, newVisitor, startChromium, type Visitor } from './lib/chromium.js';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** What an operator may wait to be told. */
+/** Longest time until the page shows a change. */
 const TOLD_WITHIN_MS = 15_000;
 
-describe.skipIf(!hasChromium)('the page of the operators on a stack that is up', { timeout: 120_000 }, () => {
+describe.skipIf(!hasChromium)('the operations page of a running stack', { timeout: 120_000 }, () => {
   let up: Up;
   let state: RunState;
   let browser: Browser;
@@ -43,18 +43,18 @@ describe.skipIf(!hasChromium)('the page of the operators on a stack that is up',
   }, 60_000);
   afterEach(() => expect(visitor.faults).toEqual([]));
 
-  /** Waits until the strip says of a component that it is in this state, and gives what it says. */
+  /** Waits until the page shows a component in this state, and returns its text. */
   async function told(component: string, wanted: string): Promise<string> {
     const card = page.locator(`#components [data-component="${component}"][data-state="${wanted}"]`);
     await card.waitFor({ timeout: TOLD_WITHIN_MS });
     return (await card.textContent()) ?? '';
   }
 
-  it('has every component up', async () => {
+  it('shows every component as up', async () => {
     for (const component of ['redis', 'clickhouse', 'http', 'writer']) await told(component, 'up');
   });
 
-  it('has living plots of the demo', async () => {
+  it('shows live plots of the demo', async () => {
     const env = environmentWith({ DATA_DIR: up.dataDir });
     const waymark = join(ROOT, 'services/cli/bin/waymark.mjs');
     await promisify(execFile)(process.execPath, [waymark, 'demo', '--seconds', '8', '--rate', '30'], { env });
@@ -66,7 +66,7 @@ describe.skipIf(!hasChromium)('the page of the operators on a stack that is up',
     expect(await page.locator('.note:visible').allTextContents()).toEqual([]);
   });
 
-  it('names a writer that was killed, and that it is back', async () => {
+  it('shows that a writer was killed, and that it is back', async () => {
     process.kill(state.pids.writer, 'SIGKILL');
     expect(await told('writer', 'restarted')).toMatch(new RegExp(`:${state.pids.writer} was killed .* ago`));
     await page
@@ -75,7 +75,7 @@ describe.skipIf(!hasChromium)('the page of the operators on a stack that is up',
       .waitFor({ state: 'attached' });
   });
 
-  it('names a ClickHouse that hangs, keeps what it shows, and recovers', async () => {
+  it('shows that ClickHouse hangs, keeps the last values, and recovers', async () => {
     const pid = up.state()?.pids.clickhouse ?? 0;
     const events = page.locator('#events');
     process.kill(pid, 'SIGSTOP');

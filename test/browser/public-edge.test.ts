@@ -18,9 +18,9 @@ import { type Site, startSite } from './lib/site.js';
 
 const ROOT = join(import.meta.dirname, '../..');
 const LISTED_WITHIN_MS = 15_000;
-/** Every name under `localhost` is this machine to a browser, and trusted with cookies that are `Secure`. */
+/** Browsers resolve every name under `localhost` to this machine, and accept `Secure` cookies for it. */
 const DOMAIN = 'go.localhost';
-/** A site whose own domain is a short domain, so that its page views are clicks. */
+/** A site whose domain is also a short domain, so that its page views are clicks. */
 const SITE_DOMAIN = 'shop.localhost';
 const UNFURLER = 'Mozilla/5.0 (compatible; Slackbot-LinkExpanding 1.0; +https://api.slack.com/robots)';
 
@@ -37,7 +37,7 @@ describe.skipIf(!hasChromium)('a real browser', { timeout: 120_000 }, () => {
   let api: string;
   let workspace: Workspace;
   const visitors: Visitor[] = [];
-  /** The short link at the port of this stack. */
+  /** URL of a short link on the port of this stack. */
   let shortLink: (key: string) => string;
 
   beforeAll(async () => {
@@ -77,7 +77,7 @@ describe.skipIf(!hasChromium)('a real browser', { timeout: 120_000 }, () => {
     return visitor.page;
   }
 
-  /** The one event of its kind that a link has, once it is listed. */
+  /** Waits for the single event of its kind on a link. */
   function listed(event: 'clicks' | 'leads' | 'sales', linkId: string) {
     return waitFor(
       async () => {
@@ -89,7 +89,7 @@ describe.skipIf(!hasChromium)('a real browser', { timeout: 120_000 }, () => {
     );
   }
 
-  it('is watched: what a page is refused by its policy counts as a fault', async () => {
+  it('reports policy violations of a page as faults', async () => {
     const { page, faults, close } = await newVisitor(browser);
     await page.goto(site.url('shop'));
     await page.evaluate('fetch("http://other.localhost:1/").catch(() => {})');
@@ -107,7 +107,7 @@ describe.skipIf(!hasChromium)('a real browser', { timeout: 120_000 }, () => {
     });
   });
 
-  it('opens a link with its password only, and is not asked again', async () => {
+  it('opens a link only with its password, and stays unlocked', async () => {
     const url = site.url('shop', '/members');
     await dub.links.create({ url, domain: DOMAIN, key: 'members', password: 'open sesame' });
     const page = await visit({}, [/^error at .*\/members: .* status of 401/]);
@@ -129,7 +129,7 @@ describe.skipIf(!hasChromium)('a real browser', { timeout: 120_000 }, () => {
     await stranger.getByText('This link opens only with its password.').waitFor();
   });
 
-  it('sees the destination of a cloaked link under the address of the link', async () => {
+  it('shows the destination of a cloaked link under the URL of the link', async () => {
     const url = site.url('shop', '/behind');
     const link = await dub.links.create({ url, domain: DOMAIN, key: 'cloaked', rewrite: true, title: 'The <shop>' });
     const page = await visit();
@@ -142,7 +142,7 @@ describe.skipIf(!hasChromium)('a real browser', { timeout: 120_000 }, () => {
     await listed('clicks', link.id);
   });
 
-  it('shows a preview page to what makes previews, and leads people on', async () => {
+  it('shows a preview page to preview bots, and redirects people', async () => {
     await dub.links.create({
       url: site.url('shop', '/offer'),
       domain: DOMAIN,
@@ -177,7 +177,7 @@ describe.skipIf(!hasChromium)('a real browser', { timeout: 120_000 }, () => {
       return answer.body;
     }
 
-    it('reports what becomes of the click that led to it', async () => {
+    it('reports conversions of the click that led to it', async () => {
       const url = site.url('shop', '/pricing');
       const link = await dub.links.create({ url, domain: DOMAIN, key: 'pricing', trackConversion: true });
       const page = await visit();

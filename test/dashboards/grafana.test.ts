@@ -18,17 +18,17 @@ import { writeOpsHistory } from '../browser/lib/ops-history.js';
 import { type DashboardPanel, expandSql, readDashboards } from './lib/dashboards.js';
 
 const HOUR_MS = 3_600_000;
-/** What the embedded ClickHouse has no tables for is parsed; a server runs it. */
+/** Queries on tables that the embedded ClickHouse lacks are only parsed; with a server they are executed. */
 const NEEDS_A_LOG = /\bops_query_log\b|\bsystem\.(?:query|part)_log\b/;
 
 const dashboards = readDashboards();
 const range = { from: Date.now() - 3 * HOUR_MS, to: Date.now() + 60_000, intervalSeconds: 60 };
 
-describe('the dashboards of Grafana', () => {
+describe('the Grafana dashboards', () => {
   let database: TestDatabase;
   let hasLog: boolean;
 
-  /** Four workspaces with nothing and one with 60 clicks, 6 leads and 2 sales, all of the last hour. */
+  /** Writes four empty workspaces and one with 60 clicks, 6 leads and 2 sales in the last hour. */
   async function writeEvents(): Promise<void> {
     const clicks = Array.from({ length: 60 }, (_, minute) => {
       const timestampMs = Date.now() - minute * 60_000;
@@ -59,7 +59,7 @@ describe('the dashboards of Grafana', () => {
   }
   const expand = (sql: string) => expandSql(sql, range, { workspace: ['1', '2', '3', '4', '5'] });
 
-  it('are found by the files that provision them, with the data source that they name', () => {
+  it('are referenced by the provisioning files, with the data source that they use', () => {
     const folder = join(import.meta.dirname, '../../clickhouse/dashboards/provisioning');
     const read = (file: string) => parse(readFileSync(join(folder, file), 'utf8'));
     const [source] = read('datasources/waymark.yaml').datasources;
@@ -80,18 +80,18 @@ describe('the dashboards of Grafana', () => {
     }
   });
 
-  it('are read-only for ClickHouse, whoever edits a panel', async () => {
+  it('have read-only access to ClickHouse, even if a panel is edited', async () => {
     const query = 'INSERT INTO ops_samples (metric) VALUES (1)';
     await expect(database.client.command({ query, clickhouse_settings: { readonly: '2' } })).rejects.toThrow(
       /readonly/i,
     );
   });
 
-  it('are two, with names that differ', () => {
+  it('are two, with different names', () => {
     expect(dashboards.map(({ uid }) => uid)).toEqual(['waymark-operations', 'waymark-product']);
   });
 
-  it('offer every workspace that is there', async () => {
+  it('offer every workspace for selection', async () => {
     const [variable] = dashboards.flatMap(({ templating }) => templating.list);
     expect(variable?.name).toBe('workspace');
     expect(await rows(variable?.query ?? '')).toContainEqual({ __value: '1', __text: 'acme' });
@@ -101,7 +101,7 @@ describe('the dashboards of Grafana', () => {
     const drawn = panels.filter(({ type }) => type !== 'row') as (DashboardPanel &
       Required<Pick<DashboardPanel, 'targets'>>)[];
 
-    it('has panels that say what they show and lie beside each other', () => {
+    it('has panels with descriptions that do not overlap', () => {
       expect(drawn.filter(({ description = '' }) => !description.endsWith('.'))).toEqual([]);
       expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
       const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
@@ -120,19 +120,19 @@ describe('the dashboards of Grafana', () => {
           continue;
         }
         const found = await rows(sql);
-        // A server writes its log some seconds late.
+        // A server writes its query log with a delay of some seconds.
         if (!NEEDS_A_LOG.test(sql)) expect(found.length).toBeGreaterThan(0);
         if (type === 'timeseries') {
           expect(queryType).toBe('timeseries');
           expect(found[0]).toHaveProperty('time', expect.stringMatching(/^\d{4}-\d\d-\d\dT/));
-          // What a series may be called: a plot without names would show the name of the query.
+          // Every series needs a name: otherwise a plot would show the name of the query.
           expect(rawSql.includes('AS series')).toBe(Object.hasOwn(found[0] as object, 'series'));
         }
       }
     });
   });
 
-  it('count what there is', async () => {
+  it('count the stored events', async () => {
     const product = dashboards.find(({ uid }) => uid === 'waymark-product');
     const value = async (title: string) => {
       const panel = product?.panels.find((one) => one.title === title);

@@ -33,7 +33,7 @@ describe('waymark beside a running stack', { timeout: 120_000 }, () => {
     return JSON.parse(stdout) as T;
   }
 
-  it('finds the stack by its DATA_DIR and says that it is well, without what opens its stores', async () => {
+  it('finds the stack by its DATA_DIR and reports its health, without passwords of the stores', async () => {
     const { code, stdout } = await waymark('status', '--json');
     expect(code).toBe(0);
     const state = up.state();
@@ -47,7 +47,7 @@ describe('waymark beside a running stack', { timeout: 120_000 }, () => {
     });
   });
 
-  it('sends traffic through the HTTP endpoints, all of it accepted, and takes its key away again', async () => {
+  it('sends traffic through the HTTP endpoints, all of it accepted, and revokes its key', async () => {
     const totals = await json<Record<string, number>>('demo', '--seconds', '2', '--rate', '30');
     expect(totals).toMatchObject({ links: 12, refused: 0 });
     expect(totals.clicks).toBeGreaterThan(20);
@@ -55,7 +55,7 @@ describe('waymark beside a running stack', { timeout: 120_000 }, () => {
     expect(keys.filter(({ name }) => name.startsWith('Demo'))).toEqual([]);
   });
 
-  it('lists a row that could not be written with its reason, and puts it back on demand', async () => {
+  it('lists a row that could not be stored with the reason, and requeues it on request', async () => {
     const logger = quiet;
     const redisUrl = up.state()?.redis ?? '';
     const producer = createEventProducer({ redisUrl, spoolDirectory: join(up.dataDir, 'other-spool'), logger });

@@ -22,7 +22,7 @@ import { hasProgram, localNginxConf } from '../deploy/lib/proxies.js';
 import { visit } from './lib/visit.js';
 
 /**
- * docker-compose.yml as far as it goes without a Docker engine: its services run as plain processes with the commands,
+ * Tests docker-compose.yml without a Docker engine: its services run as plain processes with the commands,
  * settings and health checks of the file, behind nginx with the configuration of the file where nginx is installed.
  */
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -60,7 +60,7 @@ describe('docker-compose.yml', () => {
     expect(ports).toHaveLength(5);
   });
 
-  it('starts nothing before what it needs is healthy', () => {
+  it('starts services only after their dependencies are healthy', () => {
     for (const name of SERVICES) {
       expect(serviceOf(name).depends_on).toMatchObject({
         redis: { condition: 'service_healthy' },
@@ -71,7 +71,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('has a Redis that loses nothing it acknowledged and evicts nothing', () => {
+  it('configures Redis to lose no acknowledged write and to evict nothing', () => {
     const command = serviceOf('redis').command.join(' ');
     expect(command).toContain('--appendonly yes --appendfsync always');
     expect(command).toContain('--maxmemory-policy noeviction');
@@ -107,7 +107,7 @@ describe('the services of docker-compose.yml', { timeout: 120_000 }, () => {
     };
   }
 
-  /** What Docker would run: the command inside the container, here with the local port. */
+  /** Runs the health check of the file, with the local port. */
   async function isHealthy(name: ServiceName): Promise<boolean> {
     const [, program = '', ...args] = serviceOf(name).healthcheck.test;
     const local = args.map((arg) =>
@@ -163,7 +163,7 @@ describe('the services of docker-compose.yml', { timeout: 120_000 }, () => {
     await waitFor(() => isHealthy(name), { what: `${name} to be healthy; it said:\n${output}`, timeoutMs: 25_000 });
   });
 
-  it('tell the operators at /ops of management that all of them are up', async () => {
+  it('are all shown as up on /ops of management', async () => {
     const { ADMIN_KEY = '' } = settingsOf('management');
     const headers = { authorization: `Bearer ${ADMIN_KEY}` };
     await waitFor(

@@ -31,7 +31,7 @@ async function shell(line: string): Promise<string> {
   return (await promisify(execFile)('bash', ['-c', line])).stdout;
 }
 
-/** Commands without what differs between two installations: addresses, and the key or the variable that holds it. */
+/** Normalises commands: replaces addresses and API keys, which differ between installations. */
 function withoutPlace(command: string): string {
   return command
     .trim()
@@ -40,7 +40,7 @@ function withoutPlace(command: string): string {
     .replaceAll(/Bearer [^"]+/g, 'Bearer');
 }
 
-/** A click that a busy machine has not stored after two seconds makes its lead a 500 with `Retry-After`. */
+/** Retries on `Retry-After`: on a busy machine a lead may arrive before its click is stored. */
 function patiently<T>(call: () => Promise<T>) {
   return waitFor(call, { what: 'the lead to be accepted', timeoutMs: 15_000 });
 }
@@ -64,13 +64,13 @@ describe('the first five minutes', { timeout: 120_000 }, () => {
     await removeUp(up);
   }, 60_000);
 
-  it('are the same in the README as on the terminal', () => {
+  it('show the same commands in the README as in the terminal', () => {
     const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
     const documented = readme.split('\n').filter((line) => line.startsWith('   curl '));
     expect(documented.map(withoutPlace)).toEqual(printed.map(withoutPlace));
   });
 
-  it('begin at an address that leads a browser to the documentation and the operators’ page', async () => {
+  it('start at a URL that leads a browser to the documentation and the operations page', async () => {
     const browser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
     const page = await fetch(state.api, { headers: browser });
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
@@ -85,7 +85,7 @@ describe('the first five minutes', { timeout: 120_000 }, () => {
       documentation: `${state.api}/docs`,
       openapi: `${state.api}/openapi.json`,
     });
-    // On the link port the same path is the domain's own link: an unknown host has none.
+    // On the link port the same path is the root link of the domain; an unknown host has none.
     expect((await fetch(state.links, { headers: browser })).status).toBe(404);
   });
 
@@ -159,7 +159,7 @@ describe('the first five minutes', { timeout: 120_000 }, () => {
       });
     expect(await listed('clicks', (found) => found)).toMatchObject({
       event: 'click',
-      // No edge is configured: its headers are ignored.
+      // No edge is configured, so geo headers are ignored.
       click: { id: clickId, country: 'Unknown', device: 'Mobile' },
       link: { id: link.id, clicks: 1 },
     });

@@ -2,8 +2,8 @@ import { describe, expect, it, vi } from 'vitest';
 import { slowAttack } from './lib/cpu-cost.js';
 import { expressionsOf, sourceFiles } from './lib/expressions.js';
 
-// Regular expressions run on the thread that serves everybody: one that backtracks for a second stops the service for a second.
-// All expressions are tried with long texts, not only those that are applied to requests today.
+// Regular expressions run on the main thread: one that backtracks for a second blocks the service for a second.
+// All expressions are tested with long texts, not only those that are applied to requests today.
 
 const CPU_MS_MAX = 50;
 vi.setConfig({ testTimeout: 120_000 });
@@ -29,7 +29,7 @@ describe('the attacks', () => {
   });
 
   it.each([/^\s+/, /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/, /[^\p{Letter}]+/gu])(
-    '%s is fast, and found to be',
+    '%s is fast, and recognised as fast',
     (expression) => {
       expect(slowAttack(expression, CPU_MS_MAX)).toBeUndefined();
     },

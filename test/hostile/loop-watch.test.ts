@@ -14,7 +14,7 @@ function work(ms: number): void {
   while (!hasWorked());
 }
 
-it('a busy thread is seen, in one piece and between two looks', async () => {
+it('detects a busy thread, in one piece and between two samples', async () => {
   loop.reset();
   work(200);
   expect(loop.longestMs()).toBeGreaterThan(100);
@@ -25,13 +25,13 @@ it('a busy thread is seen, in one piece and between two looks', async () => {
   expect(loop.longestMs()).toBeGreaterThan(100);
 });
 
-it('neither much work in small pieces nor a thread that sleeps is one', async () => {
+it('ignores work in small pieces and a sleeping thread', async () => {
   loop.reset();
   for (let piece = 0; piece < 20; piece++) {
     work(10);
     await delay(10);
   }
-  // As a thread stands that the machine gives no processor to.
+  // Like a thread that gets no CPU from the machine.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 150);
   await delay(10);
   expect(loop.longestMs()).toBeLessThan(100);

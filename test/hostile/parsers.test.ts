@@ -10,13 +10,13 @@ import { cpuMsOf } from './lib/cpu-cost.js';
 import { HOSTILE_TEXTS } from './lib/hostile-texts.js';
 import { textParsers } from './lib/text-parsers.js';
 
-// Parsers run on the thread that serves everybody. All are tried with texts of 100,000 characters, also those that are called
-// after a check of the length. New ones are found through their exports.
+// Parsers run on the main thread. All are tested with texts of 100,000 characters, also those that are called
+// after a length check. New ones are found through their exports.
 
 const CPU_MS_MAX = 50;
 vi.setConfig({ testTimeout: 120_000 });
 
-/** Functions of one text that open, write or watch what it names on this machine: no text from outside gets there. */
+/** Functions whose text is a path or name on this machine; no text from a request reaches them. */
 const NAMES_OF_THIS_MACHINE: ReadonlySet<string> = new Set([
   'packages/clickhouse-embedded/src/access.ts writeAccess',
   'packages/clickhouse-embedded/src/engine/deduplication-log.ts repairDeduplicationLogs',
@@ -37,37 +37,37 @@ const NAMES_OF_THIS_MACHINE: ReadonlySet<string> = new Set([
   'services/standalone/src/ports.ts stablePort',
 ]);
 
-/** Texts that a parser takes longer for, each of which it also takes again and again. */
+/** The texts for which a parser is slow, in every repeated run. */
 function slowTexts(
   parse: (text: string) => unknown,
   texts: readonly string[] = HOSTILE_TEXTS,
 ): { readonly text: string; readonly cpuMs: number }[] {
   const run = (text: string) => {
     try {
-      // Some answer later: what they wait for is not theirs.
+      // Some are asynchronous; their waiting time does not count.
       if (parse(text) instanceof Promise) return;
     } catch {
-      // It may refuse the text.
+      // It may reject the text.
     }
   };
   return texts.flatMap((text) => {
     const startedMs = performance.now();
     run(text);
-    // A run that was fast by the clock was fast; of others the processor's time counts.
+    // A run that was fast by the clock is fast; for others the CPU time counts.
     if (performance.now() - startedMs <= CPU_MS_MAX) return [];
     const cpuMs = cpuMsOf(() => run(text), CPU_MS_MAX);
     return cpuMs > CPU_MS_MAX ? [{ text: text.slice(0, 30), cpuMs }] : [];
   });
 }
 
-describe('every exported function of one text is fast', () => {
+describe('every exported function with one text parameter is fast', () => {
   const parsers = textParsers();
 
   it.each(parsers.filter(({ name }) => !NAMES_OF_THIS_MACHINE.has(name)))('$name', async ({ load }) => {
     expect(slowTexts(await load())).toEqual([]);
   });
 
-  it('those left out exist', () => {
+  it('the exceptions exist', () => {
     const names = new Set(parsers.map(({ name }) => name));
     expect([...NAMES_OF_THIS_MACHINE].filter((name) => !names.has(name))).toEqual([]);
   });
@@ -77,7 +77,7 @@ const NO_UTM = { utm_source: null, utm_medium: null, utm_campaign: null, utm_ter
 const PAGE = 'https://a.test/';
 const VISIT_BYTES_MAX = 16 * 1024;
 
-describe('every parser of a text and more is fast', () => {
+describe('every parser with further parameters is fast', () => {
   it.each<readonly [string, (text: string) => unknown]>([
     ['mergeUtm', (text) => mergeUtm(text, { utm_source: 'x' })],
     ['keepUtm', (text) => keepUtm(text, { ...NO_UTM, utm_source: 'x' })],
@@ -88,7 +88,7 @@ describe('every parser of a text and more is fast', () => {
     ['parseMultiValue', (text) => parseMultiValue('country', text)],
     ['readCookie', (text) => readCookie(text, 'dub_id')],
     ['readShortAddress', (text) => readShortAddress(text, `/${text}`)],
-    // What the link port takes, and what a stored destination may have.
+    // The longest query on the link port, and the longest stored destination.
     [
       'finalDestination',
       (text) => finalDestination(text.slice(0, URL_CHARS_MAX), { query: '', via: '', isPasswordCorrect: true }),
@@ -98,7 +98,7 @@ describe('every parser of a text and more is fast', () => {
       (text) => finalDestination(PAGE, { query: text.slice(0, VISIT_BYTES_MAX), via: '', isPasswordCorrect: true }),
     ],
     [
-      'finalDestination of a way in',
+      'finalDestination of an incoming query',
       (text) => finalDestination(PAGE, { query: '', via: text.slice(0, VISIT_BYTES_MAX), isPasswordCorrect: true }),
     ],
     ['redirectTarget', (text) => redirectTarget(text, text)],
@@ -110,7 +110,7 @@ describe('every parser of a text and more is fast', () => {
   });
 });
 
-it('a parser that takes quadratic time is found out', () => {
+it('a parser that takes quadratic time is detected', () => {
   const countPairs = (text: string) => {
     let pairs = 0;
     for (let first = 0; first < 20_000; first++) {

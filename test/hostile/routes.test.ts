@@ -12,13 +12,13 @@ import { HOSTILE_TEXTS, textUpTo } from './lib/hostile-texts.js';
 import { watchLoop } from './lib/loop-watch.js';
 import { plainPng } from './lib/plain-png.js';
 
-// One thread serves everybody: a request that keeps it busy for a tenth of a second stops all others for as long. Whatever a
-// request holds, and wherever, it is answered without that, and never by a fault of ours.
+// A request that blocks the main thread for a tenth of a second delays all others for as long. Whatever a
+// request contains, and wherever, it must be answered without such a pause, and never with a 500.
 
 const DELAY_MS_MAX = 100;
 const TRIES = 5;
 const TEXTS_A_PLACE = FAULTS.isLong ? HOSTILE_TEXTS.length : 2;
-/** Of a request line with its headers; a longer one is refused before any route sees it. */
+/** Longest request line with headers; longer ones are rejected before any route. */
 const QUERY_CHARS_MAX = 60_000;
 const HEADER_CHARS_MAX = 14_000;
 vi.setConfig({ testTimeout: FAULTS.isLong ? 3_600_000 : 300_000 });
@@ -36,16 +36,16 @@ afterAll(async () => {
 
 type Ask = () => Promise<{ readonly status: number }>;
 
-/** The longest that the event loop was held up while that is asked. The services run in this thread. */
+/** The longest pause of the event loop during a request. The services run in this thread. */
 async function pauseMs(ask: () => Promise<unknown>): Promise<number> {
-  // What the collector has to do of earlier requests is not this one's.
+  // Garbage of earlier requests must not count for this one.
   await new Promise((resolve) => setImmediate(resolve));
   loop.reset();
   await ask();
   return loop.longestMs();
 }
 
-/** Texts of this list that are answered too late, or by a fault. */
+/** The texts that cause a long pause or a 500. */
 async function faultsOf(place: string, asks: readonly (readonly [string, Ask])[]): Promise<unknown[]> {
   const failed: unknown[] = [];
   const askAll = () =>
@@ -56,7 +56,7 @@ async function faultsOf(place: string, asks: readonly (readonly [string, Ask])[]
       }),
     );
   if ((await pauseMs(askAll)) <= DELAY_MS_MAX) return failed;
-  // Together they may come to as much: which of them does so alone, and each time?
+  // The pause may come from several requests together, so repeat each of them alone.
   for (const [text, ask] of asks) {
     let shortestMs = Number.POSITIVE_INFINITY;
     for (let tries = 0; tries < TRIES && shortestMs > DELAY_MS_MAX; tries++) {
@@ -72,7 +72,7 @@ function resolved(schema: JsonSchema = {}): JsonSchema {
   return $ref === undefined ? schema : resolved(documented.schemas[$ref.slice($ref.lastIndexOf('/') + 1)]);
 }
 
-/** What a schema takes where it takes the text in some place. */
+/** Values that match a schema and contain the text somewhere. */
 function shapesOf(schema: JsonSchema | undefined, text: string, levels = 3): unknown[] {
   const { type, anyOf, oneOf, allOf, items, properties, additionalProperties, maxLength } = resolved(schema);
   if (levels === 0) return [];
@@ -92,7 +92,7 @@ function shapesOf(schema: JsonSchema | undefined, text: string, levels = 3): unk
 }
 
 let turn = 0;
-/** Each place gets some of the texts, and each text comes to many places: all of them everywhere take a quarter of an hour (`npm run faults`). */
+/** Each place gets some of the texts, and each text is used in many places: all texts in all places take a quarter of an hour (`npm run faults`). */
 function nextTexts(): readonly string[] {
   const from = turn;
   turn += TEXTS_A_PLACE;
@@ -102,7 +102,7 @@ function nextTexts(): readonly string[] {
   );
 }
 
-/** The place's asks: each text as long as the schema lets it be, and one that is longer. */
+/** The requests for a place: each text with the maximum length of the schema, and one that is longer. */
 function asksOf(
   schema: JsonSchema | undefined,
   send: (value: unknown) => Promise<Answer>,
@@ -125,7 +125,7 @@ function boundedText(value: unknown, charsMax: number): unknown {
   return textUpTo(value, Math.floor(charsMax / ratio));
 }
 
-/** Ways of putting a text into a request of that route. */
+/** The places of a route's request that can contain a text. */
 function placesOf({ name: route, example, parameters, body }: DocumentedRoute) {
   const asText = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
   const inUrl = [...parameters, { name: 'unknown', in: 'query' as const, schema: {} }].map(
@@ -149,7 +149,7 @@ function placesOf({ name: route, example, parameters, body }: DocumentedRoute) {
   return [...inUrl, ...inBody];
 }
 
-it('no route of the document is held up by a long text in any of its places, or fails', async () => {
+it('no documented route blocks or fails for a long text in any place', async () => {
   const faults: unknown[] = [];
   for (const route of documented.routes) {
     for (const [place, asks] of placesOf(route)) faults.push(...(await faultsOf(place, asks)));
@@ -157,10 +157,10 @@ it('no route of the document is held up by a long text in any of its places, or 
   expect(faults).toEqual([]);
 });
 
-/** Longest texts that a code of each level holds, in bytes. */
+/** Longest text of a code for each level, in bytes. */
 const QR_BYTES = { L: 2953, M: 2331, Q: 1663, H: 1273 } as const;
 
-/** An ask for a code of so many bytes, each time another: codes that were drawn are kept. */
+/** A request for a code of so many bytes; each is different, because drawn codes are cached. */
 function drawing(bytes: number, query: Readonly<Record<string, string>>): Ask {
   let asked = 0;
   return () => {
@@ -170,7 +170,7 @@ function drawing(bytes: number, query: Readonly<Record<string, string>>): Ask {
   };
 }
 
-it('no code is drawn that holds up others: of the longest texts, in every size, with and without a logo', async () => {
+it('drawing a code never blocks: for the longest texts, in every size, with and without a logo', async () => {
   const { api, workspaceId } = documented;
   await api.catalog.links.create(workspaceId, { domain: DOMAIN, key: 'qr', url: 'https://acme.com' });
   const domain = await api.catalog.domains.findBySlug(DOMAIN);
@@ -209,7 +209,7 @@ const HEADERS = [
   'host',
 ];
 
-/** A header's value: Latin letters and signs. */
+/** A valid header value: Latin-1 characters only. */
 const headerText = (text: string) => text.slice(0, HEADER_CHARS_MAX).replace(/[^\x20-\x7e]/g, '\u00e9');
 
 const visit =
@@ -219,7 +219,7 @@ const visit =
     return { status: statusCode };
   };
 
-it.each(HEADERS)('no visit is held up by a long %s header, or fails', async (name) => {
+it.each(HEADERS)('no visit blocks or fails for a long %s header', async (name) => {
   const asks = HOSTILE_TEXTS.map((text) => [text.slice(0, 40), visit('/none', { [name]: headerText(text) })] as const);
   expect(await faultsOf(name, asks)).toEqual([]);
 });

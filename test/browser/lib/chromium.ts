@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
-/** Headless Chromium names itself so, which counts as a bot. */
+/** A normal user agent, because that of headless Chromium counts as a bot. */
 export const VISITOR =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
 
@@ -22,21 +22,21 @@ function findChromium(): string | undefined {
 const executablePath = findChromium();
 export const hasChromium = executablePath !== undefined;
 
-/** Root may not use Chromium's sandbox, and containers have a small `/dev/shm`. */
+/** Without the sandbox, which does not work for root, and without `/dev/shm`, which is small in containers. */
 export function startChromium(): Promise<Browser> {
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'] });
 }
 
-/** A browser profile of its own and everything that went wrong in it. */
+/** A separate browser profile, with everything that went wrong in it. */
 export interface Visitor {
   readonly context: BrowserContext;
   readonly page: Page;
-  /** Console errors and warnings, uncaught errors, failed requests and violations of content policies, in words. */
+  /** Console errors and warnings, uncaught errors, failed requests and content policy violations, as texts. */
   readonly faults: readonly string[];
   close(): Promise<void>;
 }
 
-/** @param expected faults that belong to what the test does, such as the console's line about a page with status 401 */
+/** @param expected faults that the test causes on purpose, such as the console line for a page with status 401 */
 export async function newVisitor(
   browser: Browser,
   options: BrowserContextOptions = {},
@@ -47,7 +47,7 @@ export async function newVisitor(
   const note = (fault: string) => {
     if (!expected.some((pattern) => pattern.test(fault))) faults.push(fault);
   };
-  // Most violations reach the console by themselves; those of a policy that only reports do not.
+  // Most violations appear in the console; those of a report-only policy do not.
   await context.addInitScript({ content: TELL_VIOLATIONS });
   context.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') {

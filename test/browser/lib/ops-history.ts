@@ -2,14 +2,14 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 
 const KINDS = "['click', 'lead', 'sale', 'customer']";
 
-/** A number from 0 to 1 that is the same whenever it is asked for. */
+/** A deterministic pseudo-random number from 0 to 1. */
 const noise = (salt: string) => `(cityHash64('${salt}', number) % 1000) / 1000`;
-/** How busy it is, from 0.4 to 1.6: a slow wave with ripples. */
+/** The traffic level, from 0.4 to 1.6: a slow wave with ripples. */
 const traffic = `(1 + 0.45 * sin(number / 41) + 0.15 * sin(number / 7))`;
 
 const moment = (everySeconds: number) => `now64(3) - toIntervalSecond(number * ${everySeconds} + 3)`;
 
-/** What the services of a busy installation wrote for operators during the last `seconds`. */
+/** Statements that insert the metrics of a busy installation for the last `seconds`. */
 function statements(seconds: number): string[] {
   const every10s = `FROM numbers(${Math.floor(seconds / 10)})`;
   const everyMinute = `FROM numbers(${Math.floor(seconds / 60)})`;
@@ -55,7 +55,7 @@ function statements(seconds: number): string[] {
   ];
 }
 
-/** Fills the tables of operators as if an installation had been busy for the last `seconds`. */
+/** Fills the `ops_` tables as if an installation had been busy for the last `seconds`. */
 export async function writeOpsHistory(client: ClickHouseClient, seconds: number): Promise<void> {
   for (const query of statements(seconds)) await client.command({ query });
 }

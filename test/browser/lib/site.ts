@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A customer's site, on `http://<any name>.localhost:<port>`: such names are the machine itself to every browser. */
+/** A customer's site on `http://<any name>.localhost:<port>`; browsers resolve such names to this machine. */
 export interface Site {
   url(name: string, path?: string): string;
   close(): Promise<void>;
 }
 
-/** What the browser package does in a page: JSON posted to the API, with the publishable key for leads and sales. */
+/** The script that does what the browser package does: posts JSON to the API, with the publishable key for leads and sales. */
 const TRACKING_SCRIPT = `
   window.report = async (api, path, body, publishableKey) => {
     const response = await fetch(api + path, {
@@ -27,7 +27,7 @@ const page = (path: string) =>
   `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Shop</title>` +
   `<link rel="icon" href="data:,"><script src="/tracking.js"></script></head><body><h1>Shop ${path}</h1></body></html>`;
 
-/** @param api what the pages may call: their own policy forbids everything else */
+/** @param api the origin that the pages may call; their content policy forbids everything else */
 export async function startSite(api: string): Promise<Site> {
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? '/', 'http://site').pathname;

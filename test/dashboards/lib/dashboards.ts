@@ -9,7 +9,7 @@ export interface Target {
   readonly queryType: string;
 }
 
-/** As much of a panel as the tests need. */
+/** The parts of a panel that the tests use. */
 export interface DashboardPanel {
   readonly id: number;
   readonly type: 'row' | 'timeseries' | 'table' | 'stat' | 'bargauge';
@@ -17,7 +17,7 @@ export interface DashboardPanel {
   readonly description?: string;
   readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
   readonly datasource?: Target['datasource'];
-  /** Rows have none. */
+  /** Absent in rows. */
   readonly targets?: readonly Target[];
 }
 
@@ -34,17 +34,17 @@ export function readDashboards(): Dashboard[] {
 }
 
 export interface TimeRange {
-  /** Milliseconds since 1970. */
+  /** Milliseconds since the epoch. */
   readonly from: number;
   readonly to: number;
-  /** Seconds that Grafana would have between two points. */
+  /** Interval between two points, as Grafana would choose it. */
   readonly intervalSeconds: number;
 }
 
 const seconds = (at: number) => `toDateTime(${Math.floor(at / 1000)})`;
 const day = (at: number) => `toDate('${new Date(at).toISOString().slice(0, 10)}')`;
 
-/** SQL of a panel as Grafana and its ClickHouse plugin send it. Throws for a macro or variable that it does not know. */
+/** Expands the SQL of a panel like Grafana's ClickHouse plugin. Throws for an unknown macro or variable. */
 export function expandSql(
   sql: string,
   range: TimeRange,

@@ -3,11 +3,11 @@ import { request } from 'node:http';
 export interface Visited {
   readonly status: number;
   readonly location: string;
-  /** What the redirect passed on; empty when the visit is not tracked. */
+  /** The click id in the destination; empty when the visit is not tracked. */
   readonly clickId: string;
 }
 
-/** Follows a short link without following its redirect. Unlike `fetch` it may say which host it means. */
+/** Requests a short link without following its redirect. Unlike `fetch` it can set the Host header. */
 export function visit(url: string, headers: Readonly<Record<string, string>>): Promise<Visited> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { headers }, (response) => {

@@ -1,4 +1,4 @@
-/** A text that makes an expression backtrack: `pump`, repeated, behind `prefix` and before `suffix`. */
+/** A text that makes an expression backtrack: `prefix`, then `pump` repeated, then `suffix`. */
 export interface Attack {
   readonly prefix: string;
   readonly pump: string;
@@ -8,16 +8,16 @@ export interface Attack {
 /** The tokens of an expression. */
 const TOKEN =
   /\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|c[A-Za-z]|k<[^>]*>|[\s\S])|\[(?:\\[\s\S]|[^\\\]])*\]|\(\?(?:<?[=!]|:|<[^>]*>)|\{\d+(?:,\d*)?\}|[\s\S]/gu;
-/** Tokens that match no character themselves: groups, repetition, assertions and references. */
+/** Tokens that do not match a character themselves: groups, repetition, assertions and references. */
 const SYNTAX = /^(?:\(.*|[)|*+?^$]|\{\d.*\}|\\[bB]|\\[1-9]|\\k<.*)$/su;
-/** Without one of them, an expression looks no further than it is long. */
+/** Repetition tokens. Without one of them, an expression matches at most its own length. */
 const REPEATING = /^(?:[*+]|\{.*)$/;
 const CODE_POINT = /\\u\{([0-9a-f]+)\}|\\u([0-9a-f]{4})|\\x([0-9a-f]{2})/giu;
 
-/** Characters of every sort, some of which differ in their case only. */
+/** Characters of every category, some of which differ only in case. */
 const SAMPLES = '\0\t\n !"#$%&\'()*+,-./09:;<=>?@AEZ[\\]^_`aefz{|}~\x7f\x80©ßéſ\u212a中\ud800\ufffd\uffff😀🇦🏽';
 const CODE_POINT_MAX = 0x10ffff;
-/** All planes that have characters, for classes whose bounds do not stand in the expression. */
+/** Covers all planes with characters, for classes whose bounds are not written in the expression. */
 const PROPERTIES_LOOKED_UP_TO = 0x30000;
 const RUN_TOKENS_MAX = 12;
 const STARTS_MAX = 40;
@@ -33,9 +33,9 @@ function charactersFor(tokens: readonly string[]): Set<string> {
 }
 
 interface Alphabet {
-  /** One character for each set of tokens that a character can match: the expression cannot tell others from them. */
+  /** One character for each set of tokens that match it: the expression treats other characters alike. */
   readonly letters: readonly string[];
-  /** For each token a character that it matches. */
+  /** A matching character for each token. */
   readonly samples: readonly string[];
 }
 
@@ -54,9 +54,9 @@ function alphabetOf(tokens: readonly string[], flags: string): Alphabet {
 }
 
 /**
- * Attacks on an expression, made from its own tokens: every character, every two characters and every run of its tokens
- * repeated, at the beginning of a text and further in, and behind everything that the expression may begin with. They prove
- * nothing; but expressions that take quadratic time or worse are slowed down by one of them.
+ * Attacks on an expression, built from its own tokens: every character, every pair of characters and every run of its tokens
+ * repeated, at the start of a text and later in it, and after everything that the expression may start with. They prove
+ * nothing, but in practice one of them slows down every expression that takes quadratic time or worse.
  */
 export function attacksOn({ source, flags }: RegExp): Attack[] {
   const all = [...source.matchAll(TOKEN)].map(([token]) => token);
@@ -82,7 +82,7 @@ export function attacksOn({ source, flags }: RegExp): Attack[] {
   return [...attacks.values()];
 }
 
-/** An attack of about so many characters. */
+/** Builds an attack of about `chars` characters. */
 export function attackText({ prefix, pump, suffix }: Attack, chars: number): string {
   return prefix + pump.repeat(Math.ceil(chars / pump.length)) + suffix;
 }

@@ -1,7 +1,7 @@
 import vm from 'node:vm';
 import { type Attack, attacksOn, attackText } from './attack-strings.js';
 
-/** What an attack took. */
+/** The cost of an attack. */
 export interface Cost {
   readonly attack: Attack;
   /** CPU time of this process; the limit of a run when it was stopped. */
@@ -9,18 +9,18 @@ export interface Cost {
 }
 
 const WHOLE_CHARS = 100_000;
-/** Enough to tell quadratic from linear time in a moment: 3,000 repetitions are 5 million steps or a few thousand. */
+/** Enough to distinguish quadratic from linear time quickly: 3,000 repetitions take 5 million steps or a few thousand. */
 const SCREENED_REPETITIONS = 3_000;
 const SCREENED_CHARS_MAX = 48_000;
 const SUSPICIOUS_MS = 1;
 const RUN_MS_MAX = 2_000;
-/** Garbage collection and compilation count as well: what repeats is the expression's. */
+/** Several runs, because single ones include garbage collection and compilation. */
 const RUNS_MAX = 10;
 
-/** Expressions that are stopped in time can only be run in here. */
+/** Only code run through `vm` can be stopped by a time-out. */
 const script = new vm.Script('run()');
 
-/** Runs it, and stops it after a time. @returns whether it ended by itself */
+/** Runs a function with a time-out. @returns whether it ended before the time-out */
 function ends(run: () => void, limitMs: number): boolean {
   try {
     script.runInContext(vm.createContext({ run }), { timeout: limitMs });
@@ -31,14 +31,14 @@ function ends(run: () => void, limitMs: number): boolean {
   }
 }
 
-/** As `replace` and `matchAll` do with a global expression, and `test` and `exec` with others. */
+/** Applies an expression like `replace` and `matchAll` if it is global, else like `test` and `exec`. */
 function match(expression: RegExp, text: string): void {
   expression.lastIndex = 0;
   if (expression.global) text.replace(expression, '');
   else expression.exec(text);
 }
 
-/** The first attack from that place on that is worth a run of full length; undefined when none is. */
+/** The first attack, from `start` on, that needs a run of full length; undefined when none does. */
 function suspiciousFrom(expression: RegExp, attacks: readonly Attack[], start: number): number | undefined {
   let next = start;
   let isFound = false;
@@ -51,19 +51,19 @@ function suspiciousFrom(expression: RegExp, attacks: readonly Attack[], start: n
         match(expression, text);
         return performance.now() - startedMs > SUSPICIOUS_MS;
       };
-      // Another process may have had the processor the first time.
+      // Retry, because another process may have used the CPU the first time.
       isFound = isSlow() && isSlow();
       if (isFound) return;
     }
   };
-  // Thousands of attacks take their time even when none is slow.
+  // Thousands of attacks take a while even when none is slow.
   const isStopped = !ends(screen, RUN_MS_MAX + attacks.length);
   return isFound || isStopped ? next : undefined;
 }
 
 /**
- * CPU time of the cheapest of several runs, in milliseconds. One that takes no more than `enoughMs` is the last: what slows a
- * run down for once, as a collection of garbage or a neighbour in the processor's caches does, does not slow down all of them.
+ * CPU time of the fastest of several runs, in milliseconds. Stops at the first run within `enoughMs`. The minimum excludes what slows
+ * down single runs, such as garbage collection or other processes.
  */
 export function cpuMsOf(run: () => void, enoughMs: number): number {
   let cheapestMs = RUN_MS_MAX;
@@ -74,13 +74,13 @@ export function cpuMsOf(run: () => void, enoughMs: number): number {
     const { user, system } = process.cpuUsage(before);
     const cpuMs = (user + system) / 1000;
     spentMs += cpuMs;
-    // One that was stopped says nothing but what it took until then: others may have had the processor.
+    // A run that was stopped only gives a lower bound.
     if (hasEnded) cheapestMs = Math.min(cheapestMs, cpuMs);
   }
   return cheapestMs;
 }
 
-/** The first attack of 100,000 characters on an expression that takes longer than that; undefined when none does. */
+/** The first attack of 100,000 characters on an expression that takes more than `cpuMsMax`; undefined when none does. */
 export function slowAttack(expression: RegExp, cpuMsMax: number): Cost | undefined {
   const attacks = attacksOn(expression);
   let next = suspiciousFrom(expression, attacks, 0);

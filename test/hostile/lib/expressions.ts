@@ -7,13 +7,13 @@ import ts from 'typescript';
 
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** An expression of the sources. */
+/** A regular expression in a source file. */
 export interface SourceExpression {
   readonly line: number;
   readonly expression: RegExp;
 }
 
-/** Every source of every room. */
+/** Every source file of every package and service. */
 export function sourceFiles(): string[] {
   const patterns = ['packages/*/src/*.ts', 'services/*/src/*.ts'];
   const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', ...patterns], {
@@ -34,7 +34,7 @@ function isMadeExpression(node: ts.Node): node is ts.NewExpression | ts.CallExpr
   return (ts.isNewExpression(node) || ts.isCallExpression(node)) && node.expression.getText() === 'RegExp';
 }
 
-/** Names of the parameters of the functions around a node: they stand for words, as far as an expression goes. */
+/** Parameter names of the enclosing functions; when an expression is evaluated, each is replaced by a word. */
 function parametersAround(node: ts.Node): string[] {
   const names: string[] = [];
   for (let outer = node.parent; outer !== undefined; outer = outer.parent) {
@@ -43,7 +43,7 @@ function parametersAround(node: ts.Node): string[] {
   return names.filter((name) => /^\w+$/.test(name));
 }
 
-/** Takes the place of whatever a module imports. */
+/** A stub for everything that a module imports. */
 const nothing: unknown = new Proxy(() => undefined, {
   get: (_target, name) => (name === Symbol.toPrimitive ? () => 'word' : nothing),
   apply: () => nothing,
@@ -51,8 +51,8 @@ const nothing: unknown = new Proxy(() => undefined, {
 });
 
 /**
- * The expressions that a source makes with `new RegExp`: those made while the module is loaded, and of those made by functions
- * what they make of words.
+ * The expressions that a source file creates with `new RegExp`: those created while the module is loaded, and those created in functions,
+ * evaluated with words as arguments.
  */
 function madeExpressions(
   source: ts.SourceFile,
@@ -93,7 +93,7 @@ function madeExpressions(
   });
 }
 
-/** Every expression of a source, however it is written. @throws Error for one that cannot be found out */
+/** Every regular expression of a source file, however it is written. @throws Error for one that cannot be evaluated */
 export function expressionsOf(file: string): SourceExpression[] {
   const source = parseSource(file);
   const literals: SourceExpression[] = [];

@@ -1,11 +1,11 @@
 const CHARS = 100_000;
 
-/** No two neighbours alike: encoders of international names take the longer, the more characters differ. */
+/** All different, because encoding an international name takes longer the more distinct characters it has. */
 const IDEOGRAPHS = Array.from({ length: 20_000 }, (_, index) => String.fromCharCode(0x4e00 + index)).join('');
 
 const many = (text: string) => text.repeat(Math.ceil(CHARS / text.length));
 
-/** Texts of about 100,000 characters, each of which some parser does not expect. */
+/** Texts of about 100,000 characters, each the worst case of some parser. */
 export const HOSTILE_TEXTS: readonly string[] = [
   `a${many('/')}x`,
   many(IDEOGRAPHS),
@@ -27,7 +27,7 @@ export const HOSTILE_TEXTS: readonly string[] = [
   many("metadata['a']:x AND ("),
 ];
 
-/** The text in so many characters, with its end, which is what many expressions fail at. */
+/** Shortens a text in the middle: many expressions fail only at its end. */
 export function textUpTo(text: string, charsMax = CHARS): string {
   return text.length <= charsMax ? text : text.slice(0, Math.max(0, charsMax - 1)) + text.slice(-1);
 }

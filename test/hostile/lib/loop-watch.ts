@@ -1,13 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 
-/** Short beside what is looked for, long enough to cost nothing. */
+/** Short compared to the pauses to detect, long enough to cost nothing. */
 const LOOK_MS = 5;
 
-/** Linux counts for each thread what it has had of the processors, in nanoseconds. */
+/** Linux reports the CPU time of each thread in nanoseconds. */
 const OF_THIS_THREAD = '/proc/thread-self/schedstat';
 const isCounted = existsSync(OF_THIS_THREAD);
 
-/** What this thread has had of the processors so far; elsewhere that of the process, whose other threads collect and compress. */
+/** CPU time of this thread; on other systems that of the process, including garbage collection and compression threads. */
 function usedMs(): number {
   if (isCounted) return Number.parseInt(readFileSync(OF_THIS_THREAD, 'utf8'), 10) / 1e6;
   const { user, system } = process.cpuUsage();
@@ -15,9 +15,9 @@ function usedMs(): number {
 }
 
 /**
- * Watches the event loop of this thread from now on. Between two looks it was held up for as long as they are apart, but no
- * longer than the thread was itself busy between just these two: a machine that is busy with other things lets every thread
- * wait, and that is not taken for a busy one.
+ * Measures pauses of this thread's event loop. A pause is the time between two samples, but at most the CPU time that this thread used
+ * between them: on a machine that is busy with other processes every thread waits, which
+ * does not count as a busy thread.
  */
 export function watchLoop() {
   let lookedAtMs = performance.now();
@@ -32,13 +32,13 @@ export function watchLoop() {
 
   const timer = setInterval(look, LOOK_MS);
   return {
-    /** Forgets what was seen so far. */
+    /** Resets the measurement. */
     reset(): void {
       look();
       longestMs = 0;
     },
 
-    /** The longest since the last reset, in milliseconds. */
+    /** The longest pause since the last reset, in milliseconds. */
     longestMs(): number {
       look();
       return longestMs;

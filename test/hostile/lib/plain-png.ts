@@ -1,7 +1,7 @@
 import { crc32, deflateSync } from 'node:zlib';
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-/** Each row is written as the difference from its neighbours, which takes the longest to read. */
+/** The filter that is slowest to decode: each row as the difference from its neighbours. */
 const PAETH = 4;
 const RGBA = 6;
 
@@ -14,7 +14,7 @@ function chunk(type: string, data: Buffer): Buffer {
   return framed;
 }
 
-/** A square PNG image of one color: few bytes, and much to unpack. */
+/** A square PNG image of one color: few bytes that decode to many. */
 export function plainPng(side: number, bitsAChannel: 8 | 16): Buffer {
   const row = Buffer.alloc(1 + (side * 4 * bitsAChannel) / 8);
   row[0] = PAETH;

@@ -3,14 +3,14 @@ import { pathToFileURL } from 'node:url';
 import ts from 'typescript';
 import { parseSource, ROOT, sourceFiles } from './expressions.js';
 
-/** A function that a source exports, and that takes a text and nothing else. */
+/** An exported function whose only parameter is a text. */
 export interface TextParser {
-  /** File and function, as in `packages/contract/src/values/parse-url.ts parseUrl`. */
+  /** File and function: `packages/contract/src/values/parse-url.ts parseUrl`. */
   readonly name: string;
   load(): Promise<(text: string) => unknown>;
 }
 
-/** The types of values that may be a text from outside. */
+/** Parameter types that may be a text from a request. */
 const TEXT = /^(?:string|unknown)(?: \| (?:string|undefined|null))*$/;
 
 function isExported(statement: ts.Statement): boolean {
@@ -18,7 +18,7 @@ function isExported(statement: ts.Statement): boolean {
   return modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) ?? false;
 }
 
-/** The functions of a statement by their names. */
+/** The functions that a statement declares, with their names. */
 function functionsOf(statement: ts.Statement): (readonly [string, ts.SignatureDeclaration])[] {
   if (ts.isFunctionDeclaration(statement)) return [[statement.name?.text ?? 'default', statement]];
   if (!ts.isVariableStatement(statement)) return [];
@@ -36,7 +36,7 @@ function takesText({ parameters: [first, ...rest] }: ts.SignatureDeclaration): b
   return isAlone && TEXT.test(first?.type?.getText() ?? '');
 }
 
-/** Every one that there is. */
+/** Lists all such functions of the repository. */
 export function textParsers(): TextParser[] {
   return sourceFiles().flatMap((file) =>
     parseSource(file)
