@@ -1,3 +1,4 @@
+export { dateTimeText } from '@waymark/event-query';
 export { type ClickHouseClient, type ClickHouseOptions, createClickHouseClient } from './client.js';
 export { isInfrastructureError } from './infrastructure-error.js';
 export {

@@ -35,4 +35,5 @@ export {
 } from './plan/planner-stats.js';
 export { type CompiledQuery, print, printStats } from './print/print.js';
 export { printCount, printStartSlot } from './print/print-far-page.js';
+export { dateTimeText } from './sql/date-time-text.js';
 export type { QuerySettings } from './sql/read-limits.js';

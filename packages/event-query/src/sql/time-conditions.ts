@@ -1,4 +1,5 @@
 import type { Position } from '../parse/page.js';
+import { dateTimeText } from './date-time-text.js';
 import type { ColumnName, Condition, Value } from './sql-nodes.js';
 
 /** Length of a time slot in the rollup `workspace_slots`: 15 minutes. */
@@ -13,18 +14,13 @@ export interface Bounds {
   readonly toMs: number;
 }
 
-/** A date in an array or with a trailing `Z` would be misread; this form is exact. */
-function textOf(ms: number): string {
-  return new Date(ms).toISOString().replace('T', ' ').replace('Z', '');
-}
-
 function instant(ms: number): Value {
-  return { type: "DateTime64(3, 'UTC')", value: textOf(ms) };
+  return { type: "DateTime64(3, 'UTC')", value: dateTimeText(ms) };
 }
 
 function slot(ms: number): Value {
   const seconds = Math.min(Math.floor(ms / SLOT_MS) * (SLOT_MS / 1000), SECONDS_MAX);
-  return { type: "DateTime('UTC')", value: textOf(seconds * 1000).slice(0, 19) };
+  return { type: "DateTime('UTC')", value: dateTimeText(seconds * 1000).slice(0, 19) };
 }
 
 function within(column: ColumnName, { fromMs, toMs }: Bounds, toValue: (ms: number) => Value): Condition[] {

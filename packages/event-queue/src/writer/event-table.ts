@@ -1,4 +1,4 @@
-import { type ClickHouseClient, insertLines } from '@waymark/clickhouse';
+import { type ClickHouseClient, dateTimeText, insertLines } from '@waymark/clickhouse';
 import { EVENT_TABLES, type EventTableKind, type RowKey, rowKey } from '@waymark/event-format';
 import { joinRows } from '../queue/job-rows.js';
 
@@ -20,11 +20,6 @@ function columnsOf(kind: EventTableKind, version: number): readonly string[] | u
   return lists[version];
 }
 
-/** Formats a DateTime64(3, 'UTC') parameter: ClickHouse refuses numbers and a trailing Z. */
-function dateTime(milliseconds: number): string {
-  return new Date(milliseconds).toISOString().slice(0, -1).replace('T', ' ');
-}
-
 /** Creates the access to the table of `kind`. */
 export function createEventTable(client: ClickHouseClient, kind: EventTableKind): EventTable {
   const { table, idColumn } = EVENT_TABLES[kind];
@@ -40,8 +35,8 @@ export function createEventTable(client: ClickHouseClient, kind: EventTableKind)
       parameters: {
         // Strings would be sent in quotes, which ClickHouse refuses in an array of numbers.
         workspaces: [...new Set(keys.map(({ workspaceId }) => workspaceId))].map(BigInt),
-        from: dateTime(Math.min(...times)),
-        to: dateTime(Math.max(...times)),
+        from: dateTimeText(Math.min(...times)),
+        to: dateTimeText(Math.max(...times)),
         ids: keys.map(({ eventId }) => eventId),
       },
     });

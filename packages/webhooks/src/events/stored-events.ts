@@ -1,4 +1,4 @@
-import type { ClickHouseClient } from '@waymark/clickhouse';
+import { type ClickHouseClient, dateTimeText } from '@waymark/clickhouse';
 import { eventIdTime, formatResourceId, parseResourceId } from '@waymark/contract';
 import { EVENT_TABLES, type EventPayload, type EventTableKind, parsePayload } from '@waymark/event-format';
 
@@ -16,11 +16,6 @@ export interface StoredEvent {
 
 const READ_SECONDS_MAX = 10;
 const CONVERSION_COLUMNS = ', event_name, toString(customer_id)';
-
-/** Formats a DateTime64(3, 'UTC') parameter: ClickHouse refuses numbers and a trailing Z. */
-function dateTime(milliseconds: number): string {
-  return new Date(milliseconds).toISOString().slice(0, -1).replace('T', ' ');
-}
 
 type Row = readonly [id: string, link: string, payload: string, ip: string, eventName?: string, customer?: string];
 
@@ -55,8 +50,8 @@ WHERE workspace_id = {workspace:UInt64}
   AND ${idColumn} IN {ids:Array(String)}`,
     parameters: {
       workspace: parseResourceId('workspace', workspaceId),
-      from: dateTime(Math.min(...times)),
-      to: dateTime(Math.max(...times)),
+      from: dateTimeText(Math.min(...times)),
+      to: dateTimeText(Math.max(...times)),
       ids,
     },
     settings: { max_execution_time: READ_SECONDS_MAX, log_comment: 'webhooks' },

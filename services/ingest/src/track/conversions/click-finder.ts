@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { createDataLoader } from '@waymark/cache';
-import type { ClickHouseClient } from '@waymark/clickhouse';
+import { type ClickHouseClient, dateTimeText } from '@waymark/clickhouse';
 import { ApiError, parseResourceId, trustedEventIdTime } from '@waymark/contract';
 import type { EventRow } from '@waymark/event-format';
 import type { EventProducer } from '@waymark/event-queue';
@@ -49,10 +49,6 @@ const CACHED_CHARS_MAX = 16_000_000;
 const QUERY = `SELECT ${CLICK_SELECTION} FROM click_events
 WHERE workspace_id = {workspace:UInt64} AND timestamp IN {times:Array(DateTime64(3, 'UTC'))} AND click_id IN {ids:Array(String)}`;
 
-function sqlTime(timeMs: number): string {
-  return new Date(timeMs).toISOString().replace('T', ' ').slice(0, -1);
-}
-
 function notFound(clickId: string): ApiError {
   return new ApiError('not_found', `Click not found for the clickId "${clickId.slice(0, 64)}".`);
 }
@@ -76,7 +72,7 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
     async load(keys) {
       const rows = await readRows(clickhouse, QUERY, {
         workspace: keys[0]?.workspaceNumber,
-        times: keys.map(({ timeMs }) => sqlTime(timeMs)),
+        times: keys.map(({ timeMs }) => dateTimeText(timeMs)),
         ids: keys.map(({ clickId }) => clickId),
       });
       return new Map(rows.map(clickRowOf).map((row) => [`${row[0]}/${row[2]}`, row]));
