@@ -10,21 +10,21 @@ import { createHiddenFolders } from './links/link-visibility.js';
 import { createLinks } from './links/links.js';
 import { NAMES_TABLE } from './model/entity-type.js';
 import {
-  apiKeyKind,
-  customerKind,
+  apiKeyType,
+  customerType,
   domainHost,
-  domainKind,
-  folderKind,
-  groupKind,
+  domainType,
+  folderType,
+  groupType,
   isRootLink,
-  linkKind,
-  partnerKind,
-  partnerTagKind,
-  programKind,
-  tagKind,
-  utmTemplateKind,
-  webhookKind,
-  workspaceKind,
+  linkType,
+  partnerTagType,
+  partnerType,
+  programType,
+  tagType,
+  utmTemplateType,
+  webhookType,
+  workspaceType,
 } from './model/entity-types.js';
 import type { CatalogLogger } from './model/errors.js';
 import type { DomainRecord } from './model/record-schemas.js';
@@ -44,16 +44,10 @@ import {
   TAG_RULES,
   UTM_TEMPLATE_RULES,
 } from './resources/named-resources.js';
-import { createResources, type ResourceParts } from './resources/resource.js';
+import { createResources, type ResourceDeps } from './resources/resource.js';
 import { createLocalNames } from './store/local-cache.js';
 import type { ReadOptions } from './store/record-reader.js';
-import {
-  createRecordStore,
-  createTableCommit,
-  REPLICATED,
-  SINGLE_NODE,
-  type StoreParts,
-} from './store/record-store.js';
+import { createRecordStore, createTableCommit, REPLICATED, SINGLE_NODE, type StoreDeps } from './store/record-store.js';
 import { createNamesTable } from './store/unique-names.js';
 import { affectedTotalsOf } from './totals/affected-totals.js';
 import { createCounters } from './totals/counters.js';
@@ -64,7 +58,7 @@ import { createEventUsage } from './workspaces/event-usage.js';
 import { createWorkspaces } from './workspaces/workspaces.js';
 
 export interface CatalogOptions {
-  /** Says where Redis is: the catalog opens connections of its own, with limits of their own. */
+  /** Only its settings are used: the catalog opens connections of its own, with their own time limits. */
   readonly redis: Redis;
   readonly clickhouse: ClickHouseClient;
   /** 32 bytes; encrypts link passwords. */
@@ -86,7 +80,7 @@ const PARTNERS_KEPT = 50_000;
 const OTHERS_KEPT = 10_000;
 const NAMES_KEPT = 100_000;
 
-/** Workspaces and all they have but events: rows in ClickHouse, cached and locked through Redis. */
+/** All records of workspaces, that is everything except events. Rows are in ClickHouse, caches and locks in Redis. */
 export function createCatalog(options: CatalogOptions) {
   const { clickhouse, now } = options;
   let isClosed = false;
@@ -112,7 +106,7 @@ export function createCatalog(options: CatalogOptions) {
     },
     onGap: localNames.expireAll,
   });
-  const parts: StoreParts = {
+  const parts: StoreDeps = {
     clickhouse,
     namesTable,
     settings,
@@ -126,29 +120,29 @@ export function createCatalog(options: CatalogOptions) {
     now,
   };
 
-  const workspaceStore = createRecordStore(workspaceKind, parts, { entriesMax: OTHERS_KEPT });
+  const workspaceStore = createRecordStore(workspaceType, parts, { entriesMax: OTHERS_KEPT });
   const isOrphanDomain = async ({ workspaceId }: DomainRecord) =>
     (await workspaceStore.table.get(workspaceId, workspaceId)) === undefined;
-  const apiKeyStore = createRecordStore(apiKeyKind, parts, { entriesMax: OTHERS_KEPT });
-  const domainStore = createRecordStore(domainKind, parts, { entriesMax: OTHERS_KEPT, isOrphan: isOrphanDomain });
-  const linkStore = createRecordStore(linkKind, parts, {
+  const apiKeyStore = createRecordStore(apiKeyType, parts, { entriesMax: OTHERS_KEPT });
+  const domainStore = createRecordStore(domainType, parts, { entriesMax: OTHERS_KEPT, isOrphan: isOrphanDomain });
+  const linkStore = createRecordStore(linkType, parts, {
     entriesMax: LINKS_KEPT,
     async isOrphan(link) {
       if (!isRootLink(link)) return false;
-      const domain = await domainStore.ownerInTables(domainHost(link.domain));
+      const domain = await domainStore.findOwnerUncached(domainHost(link.domain));
       return domain === undefined || isOrphanDomain(domain.record);
     },
   });
   const pendingCustomers = createPendingCustomers(redis, now);
-  const customerStore = createRecordStore(customerKind, parts, { entriesMax: OTHERS_KEPT, pending: pendingCustomers });
-  const tagStore = createRecordStore(tagKind, parts, { entriesMax: OTHERS_KEPT });
-  const folderStore = createRecordStore(folderKind, parts, { entriesMax: OTHERS_KEPT });
-  const groupStore = createRecordStore(groupKind, parts, { entriesMax: OTHERS_KEPT });
-  const partnerTagStore = createRecordStore(partnerTagKind, parts, { entriesMax: OTHERS_KEPT });
-  const partnerStore = createRecordStore(partnerKind, parts, { entriesMax: PARTNERS_KEPT });
-  const programStore = createRecordStore(programKind, parts, { entriesMax: OTHERS_KEPT });
-  const utmTemplateStore = createRecordStore(utmTemplateKind, parts, { entriesMax: OTHERS_KEPT });
-  const webhookStore = createRecordStore(webhookKind, parts, { entriesMax: OTHERS_KEPT });
+  const customerStore = createRecordStore(customerType, parts, { entriesMax: OTHERS_KEPT, pending: pendingCustomers });
+  const tagStore = createRecordStore(tagType, parts, { entriesMax: OTHERS_KEPT });
+  const folderStore = createRecordStore(folderType, parts, { entriesMax: OTHERS_KEPT });
+  const groupStore = createRecordStore(groupType, parts, { entriesMax: OTHERS_KEPT });
+  const partnerTagStore = createRecordStore(partnerTagType, parts, { entriesMax: OTHERS_KEPT });
+  const partnerStore = createRecordStore(partnerType, parts, { entriesMax: PARTNERS_KEPT });
+  const programStore = createRecordStore(programType, parts, { entriesMax: OTHERS_KEPT });
+  const utmTemplateStore = createRecordStore(utmTemplateType, parts, { entriesMax: OTHERS_KEPT });
+  const webhookStore = createRecordStore(webhookType, parts, { entriesMax: OTHERS_KEPT });
   const stores = [
     ...[workspaceStore, apiKeyStore, domainStore, linkStore, customerStore],
     ...[tagStore, folderStore, groupStore, partnerTagStore, partnerStore, programStore, utmTemplateStore, webhookStore],
@@ -158,7 +152,7 @@ export function createCatalog(options: CatalogOptions) {
 
   const secrets = createSecretBox(options.instanceKey);
   const quotas = createQuotas(redis, now);
-  const resourceParts: ResourceParts = { ...parts, quotas };
+  const resourceDeps: ResourceDeps = { ...parts, quotas };
   const workspaces = createWorkspaces(
     {
       workspaces: workspaceStore,
@@ -174,7 +168,7 @@ export function createCatalog(options: CatalogOptions) {
   return {
     workspaces,
     keys: createKeys(apiKeyStore, workspaces, now),
-    domains: createDomains({ domains: domainStore, links: linkStore }, resourceParts, hotRead),
+    domains: createDomains({ domains: domainStore, links: linkStore }, resourceDeps, hotRead),
     quotas,
     links: createLinks({
       store: linkStore,
@@ -190,15 +184,15 @@ export function createCatalog(options: CatalogOptions) {
       now,
     }),
     customers: createCustomers(customerStore, { ...parts, quotas, counters, pending: pendingCustomers }),
-    tags: createResources(tagStore, TAG_RULES, resourceParts, { detach: tagDetacher(linkStore) }),
-    folders: createResources(folderStore, FOLDER_RULES, resourceParts, { detach: folderDetacher(linkStore) }),
+    tags: createResources(tagStore, TAG_RULES, resourceDeps, { detach: tagDetacher(linkStore) }),
+    folders: createResources(folderStore, FOLDER_RULES, resourceDeps, { detach: folderDetacher(linkStore) }),
     hiddenFolders: createHiddenFolders(folderStore),
-    groups: createResources(groupStore, GROUP_RULES, resourceParts),
-    partnerTags: createResources(partnerTagStore, PARTNER_TAG_RULES, resourceParts),
+    groups: createResources(groupStore, GROUP_RULES, resourceDeps),
+    partnerTags: createResources(partnerTagStore, PARTNER_TAG_RULES, resourceDeps),
     partners: createPartners({ partners: partnerStore, links: linkStore }, { ...parts, quotas }),
-    programs: createResources(programStore, PROGRAM_RULES, resourceParts),
-    utmTemplates: createResources(utmTemplateStore, UTM_TEMPLATE_RULES, resourceParts),
-    webhooks: createWebhooks(webhookStore, activeWebhooks, webhookLinks(linkStore), secrets, resourceParts),
+    programs: createResources(programStore, PROGRAM_RULES, resourceDeps),
+    utmTemplates: createResources(utmTemplateStore, UTM_TEMPLATE_RULES, resourceDeps),
+    webhooks: createWebhooks(webhookStore, activeWebhooks, webhookLinks(linkStore), secrets, resourceDeps),
 
     linkTests: createLinkTests({
       clickhouse,

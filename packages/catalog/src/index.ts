@@ -6,7 +6,7 @@ export type { LinkFilters } from './links/link-filters.js';
 export type { LinkGroup } from './links/link-list.js';
 export { shortLinkOf } from './links/link-object.js';
 export { keepUtm, mergeUtm, normaliseUrl, readUtm, type UtmValues } from './links/link-url.js';
-export { isFolderHidden, type LinkSight, linkSight, WEBHOOK_SIGHT } from './links/link-visibility.js';
+export { isFolderHidden, type LinkVisibility, linkVisibility, WEBHOOK_VISIBILITY } from './links/link-visibility.js';
 export type { LinkSort } from './links/links-by-total.js';
 export { draftLink, type LinkDraft, type NewLink, prefixedKey } from './links/new-link.js';
 export { NAMES_TABLE } from './model/entity-type.js';

@@ -25,11 +25,11 @@ export interface Stores {
   close(): Promise<void>;
 }
 
-/** A request must not wait longer for a Redis that hangs. */
+/** Longest time that a request waits for a Redis that hangs. */
 const COMMAND_TIMEOUT_MS = 2000;
 
 /**
- * Opens what every HTTP service works on.
+ * Opens Redis, ClickHouse and the catalog of a service.
  *
  * @throws Error when a store is not named
  */
@@ -40,7 +40,7 @@ export function openStores(settings: StoreSettings, instanceKey: Buffer, logger:
   }
   const redis = new Redis(redisUrl, {
     enableOfflineQueue: false,
-    // Nothing is sent twice behind our back: who was told that it failed may have gone on.
+    // ioredis must not repeat commands on its own: the caller may have handled the failure already.
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     commandTimeout: COMMAND_TIMEOUT_MS,

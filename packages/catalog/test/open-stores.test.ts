@@ -2,7 +2,7 @@ import { createTestDatabase, startRedis, waitFor } from '@waymark/test-kit';
 import { expect, it } from 'vitest';
 import { openStores } from '../src/index.js';
 
-it('a command that was told as failed while Redis stood still is carried out once at most', async () => {
+it('a command that failed while Redis hung is carried out once at most', async () => {
   // A process of its own: it is stopped.
   const [redis, database] = await Promise.all([startRedis({ args: [] }), createTestDatabase()]);
   const logger = { warn: () => undefined };

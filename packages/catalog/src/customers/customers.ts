@@ -2,15 +2,15 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { type Customer, createResourceId } from '@waymark/contract';
 import type { EventRow } from '@waymark/event-format';
 import { nameRow, recordRow } from '../model/entity-type.js';
-import { customerExternalId, customerKind } from '../model/entity-types.js';
+import { customerExternalId, customerType } from '../model/entity-types.js';
 import type { CustomerRecord } from '../model/record-schemas.js';
 import type { PendingRecords } from '../pending/pending-records.js';
 import { CUSTOMER_RULES, type NewCustomer } from '../resources/named-resources.js';
-import { createResources, type ResourceParts } from '../resources/resource.js';
+import { createResources, type ResourceDeps } from '../resources/resource.js';
 import type { RecordStore, TableSettings } from '../store/record-store.js';
 import { type Counters, type CustomerTotals, NO_CUSTOMER_TOTALS } from '../totals/counters.js';
 import { readableName } from './generated-name.js';
-import { type CustomerTraces, readCustomerTraces } from './idempotency-keys.js';
+import { type CustomerIdempotencyKeys, readIdempotencyKeys } from './idempotency-keys.js';
 
 export type { NewCustomer };
 
@@ -23,7 +23,7 @@ export function draftCustomer(workspaceId: string, input: NewCustomer, nowMs: nu
 
 /** The queue row of a customer (kind `customer`, version 1). */
 export function customerRow(record: CustomerRecord, version: number): EventRow {
-  return recordRow(customerKind, { record, version });
+  return recordRow(customerType, { record, version });
 }
 
 /** The row of `names` that belongs to a queue row of a customer: makes the customer findable by its external id. */
@@ -41,14 +41,14 @@ export function customerName(record: Pick<CustomerRecord, 'id' | 'name' | 'email
   return record.name || record.email || readableName(record.id);
 }
 
-export interface CustomersParts extends ResourceParts {
+export interface CustomersDeps extends ResourceDeps {
   readonly clickhouse: ClickHouseClient;
   readonly settings: TableSettings;
   readonly counters: Counters;
   readonly pending: PendingRecords<CustomerRecord>;
 }
 
-export function createCustomers(store: RecordStore<CustomerRecord>, parts: CustomersParts) {
+export function createCustomers(store: RecordStore<CustomerRecord>, parts: CustomersDeps) {
   return {
     ...createResources(store, CUSTOMER_RULES, parts),
 
@@ -71,8 +71,8 @@ export function createCustomers(store: RecordStore<CustomerRecord>, parts: Custo
     },
 
     /** Names under which the endpoints of `/track` store answers that mention the customer. */
-    traces: (workspaceId: string, id: string): Promise<CustomerTraces> =>
-      readCustomerTraces(parts.clickhouse, parts.settings.read, workspaceId, id),
+    traces: (workspaceId: string, id: string): Promise<CustomerIdempotencyKeys> =>
+      readIdempotencyKeys(parts.clickhouse, parts.settings.read, workspaceId, id),
 
     /** The totals of each customer that has events. */
     counters: parts.counters.customers,

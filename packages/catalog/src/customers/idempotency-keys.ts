@@ -2,30 +2,30 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { queryRows } from '../clickhouse/query-rows.js';
 import { numberOf } from '../model/entity-type.js';
 
-/** More than any one customer has; what is remembered of older events has expired. */
+/** More than any customer has: answers stored for older events have expired. */
 const TRACES_MAX = 10_000;
-/** Longer than answers to repeated events are remembered. */
-const REMEMBERED_DAYS = 9;
+/** Longer than answers to repeated events are stored. */
+const STORED_DAYS = 9;
 
 const traces = (column: string, table: string) => `SELECT DISTINCT ${column} FROM ${table}
 WHERE workspace_id = {workspace:UInt64} AND customer_id = {customer:UInt64}
-  AND timestamp > now() - INTERVAL ${REMEMBERED_DAYS} DAY AND ${column} != '' LIMIT ${TRACES_MAX}`;
+  AND timestamp > now() - INTERVAL ${STORED_DAYS} DAY AND ${column} != '' LIMIT ${TRACES_MAX}`;
 
 const EVENT_NAMES = traces('event_name', 'lead_events');
 const INVOICE_IDS = traces('invoice_id', 'sale_events');
 
-/** Under which names answers that mention the customer are remembered. */
-export interface CustomerTraces {
+/** Event names and invoice ids under which answers that contain the customer are stored in Redis. */
+export interface CustomerIdempotencyKeys {
   readonly eventNames: readonly string[];
   readonly invoiceIds: readonly string[];
 }
 
-export async function readCustomerTraces(
+export async function readIdempotencyKeys(
   clickhouse: ClickHouseClient,
   settings: Readonly<Record<string, number>>,
   workspaceId: string,
   customerId: string,
-): Promise<CustomerTraces> {
+): Promise<CustomerIdempotencyKeys> {
   const parameters = { workspace: numberOf('workspace', workspaceId), customer: numberOf('customer', customerId) };
   const read = async (query: string) =>
     (await queryRows<[string]>(clickhouse, { query, parameters, settings })).map(([value]) => value);

@@ -5,7 +5,7 @@ import type { Fields } from '../resources/resource.js';
 import { changeAll, removeAll } from '../store/bulk-changes.js';
 import { equals } from '../store/list-conditions.js';
 import type { RecordStore } from '../store/record-store.js';
-import { underLock, type WriteParts } from '../store/write-context.js';
+import { underLock, type WriteDeps } from '../store/write-context.js';
 
 /** The part of the domains' resource that changes are made through. */
 interface DomainResource {
@@ -22,7 +22,7 @@ interface DomainResource {
 export function createDomainChanges(
   stores: { readonly domains: RecordStore<DomainRecord>; readonly links: RecordStore<LinkRecord> },
   resource: DomainResource,
-  parts: WriteParts,
+  parts: WriteDeps,
 ) {
   const { domains, links } = stores;
 

@@ -3,7 +3,7 @@ import { draftLink } from '../links/new-link.js';
 import { domainHost } from '../model/entity-types.js';
 import type { DomainRecord, LinkRecord } from '../model/record-schemas.js';
 import { DOMAIN_RULES, type NewDomain } from '../resources/named-resources.js';
-import { createResources, type ResourceParts } from '../resources/resource.js';
+import { createResources, type ResourceDeps } from '../resources/resource.js';
 import type { ReadOptions } from '../store/record-reader.js';
 import type { RecordStore } from '../store/record-store.js';
 import { createDomainChanges } from './domain-changes.js';
@@ -40,7 +40,7 @@ function domainObject(record: DomainRecord): Domain {
 
 export function createDomains(
   stores: { readonly domains: RecordStore<DomainRecord>; readonly links: RecordStore<LinkRecord> },
-  parts: ResourceParts,
+  parts: ResourceDeps,
   hotRead: ReadOptions,
 ) {
   const { domains, links } = stores;

@@ -8,7 +8,7 @@ import type { NamesTable } from '../store/unique-names.js';
 import type { createLinkChanges } from './link-changes.js';
 import { readUtm } from './link-url.js';
 
-export interface LinkTestsParts {
+export interface LinkTestsDeps {
   readonly clickhouse: ClickHouseClient;
   readonly settings: Readonly<Record<string, number>>;
   readonly namesTable: Pick<NamesTable, 'ids'>;
@@ -48,7 +48,7 @@ function baseOf(url: string): string {
 }
 
 /** Ends the A/B tests of links. */
-export function createLinkTests({ clickhouse, settings, namesTable, store, update }: LinkTestsParts) {
+export function createLinkTests({ clickhouse, settings, namesTable, store, update }: LinkTestsDeps) {
   async function endedLinks({ fromMs, untilMs }: EndedWithin): Promise<(readonly [string, string])[]> {
     const workspaces = await namesTable.ids('workspace');
     const found: (readonly [string, string])[] = [];

@@ -29,18 +29,18 @@ function isTakenKey(err: unknown): boolean {
 }
 
 /** Nothing of it was chosen that can be taken; short random keys are taken often. */
-function areNamesDrawn({ key, keyLength, externalId }: NewLink): boolean {
+function hasRandomNames({ key, keyLength, externalId }: NewLink): boolean {
   return key === undefined && !externalId && (keyLength === undefined || keyLength >= LIKELY_FREE_CHARS);
 }
 
-export interface LinkCreationParts {
+export interface LinkCreationDeps {
   readonly store: RecordStore<LinkRecord>;
   readonly secrets: SecretBox;
   readonly now: () => number;
 }
 
 /** Creates links; random keys that are taken are drawn again. */
-export function createLinkCreation({ store, secrets, now }: LinkCreationParts) {
+export function createLinkCreation({ store, secrets, now }: LinkCreationDeps) {
   function draft(workspaceId: string, input: NewLink): LinkRecord {
     const { keyLength: _length, prefix: _prefix, password, ...fields } = input;
     const record = draftLink(workspaceId, { ...fields, key: input.key ?? randomKey(input) }, now());
@@ -49,7 +49,10 @@ export function createLinkCreation({ store, secrets, now }: LinkCreationParts) {
 
   /** One try at each, all in one insert. */
   async function attempt(workspaceId: string, inputs: readonly NewLink[]): Promise<(LinkRecord | ApiError)[]> {
-    const drafts = inputs.map((input) => ({ record: draft(workspaceId, input), areNamesDrawn: areNamesDrawn(input) }));
+    const drafts = inputs.map((input) => ({
+      record: draft(workspaceId, input),
+      hasRandomNames: hasRandomNames(input),
+    }));
     const faults = await store.createMany(workspaceId, drafts);
     return drafts.map(({ record }, index) => faults[index] ?? record);
   }
@@ -109,7 +112,7 @@ export function createLinkCreation({ store, secrets, now }: LinkCreationParts) {
       checkKeyOf(input);
       for (let tries = 0; tries < RANDOM_KEY_TRIES; tries++) {
         try {
-          return await store.create(draft(workspaceId, input), areNamesDrawn(input));
+          return await store.create(draft(workspaceId, input), hasRandomNames(input));
         } catch (err) {
           if (input.key !== undefined || !isTakenKey(err)) throw linkConflict(err, input);
         }
@@ -125,7 +128,7 @@ export function createLinkCreation({ store, secrets, now }: LinkCreationParts) {
         ...(externalId ? [linkExternalId(workspaceId, externalId)] : []),
       ];
       for (const name of names) {
-        if ((await store.ownerInTables(name)) !== undefined) throw linkConflict(new NameTakenError(name), input);
+        if ((await store.findOwnerUncached(name)) !== undefined) throw linkConflict(new NameTakenError(name), input);
       }
     },
   };

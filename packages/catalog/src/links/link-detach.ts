@@ -24,7 +24,7 @@ export function folderDetacher(links: RecordStore<LinkRecord>): Detach {
     );
 }
 
-/** Links say themselves which webhooks are attached to them, so that clicks of any number of links can be told. */
+/** A link lists its webhooks, so that a click needs no look-up to find them. */
 export function webhookLinks(links: RecordStore<LinkRecord>) {
   /** Attaches the webhook to these links and to no others. */
   async function attach(workspaceId: string, webhookId: string, linkIds: readonly string[]): Promise<void> {

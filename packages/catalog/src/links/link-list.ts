@@ -8,7 +8,7 @@ import { equals } from '../store/list-conditions.js';
 import { BY_CREATION, type SortRule } from '../store/record-list.js';
 import type { RecordStore } from '../store/record-store.js';
 import { type LinkFilters, linkConditions, narrowing, newestRows } from './link-filters.js';
-import { IN_NO_HIDDEN_FOLDER, type LinkSight } from './link-visibility.js';
+import { IN_NO_HIDDEN_FOLDER, type LinkVisibility } from './link-visibility.js';
 import { createLinkTops, isTotalSort, type LinkSort, TOTAL_COLUMNS } from './links-by-total.js';
 
 export interface LinkPage {
@@ -49,7 +49,7 @@ const GROUPS_MAX = 1_000;
 /** Beyond the page, for rows of older versions and links that are not listed. */
 const WINDOW_SPARE = 300;
 
-export interface LinkListParts {
+export interface LinkListDeps {
   readonly store: RecordStore<LinkRecord>;
   readonly clickhouse: ClickHouseClient;
   readonly settings: Readonly<Record<string, number>>;
@@ -72,7 +72,7 @@ function groupValue(group: LinkGroup, text: string): string | null {
 }
 
 /** Lists and counts links. What is listed is read from ClickHouse: a link is in the list as soon as its creation was answered. */
-export function createLinkList({ store, clickhouse, settings }: LinkListParts) {
+export function createLinkList({ store, clickhouse, settings }: LinkListDeps) {
   const { lists } = store;
   const tops = createLinkTops({ store, clickhouse, settings });
   const isNarrow = (filters: LinkFilters) => narrowing(filters).length > 0;
@@ -151,7 +151,11 @@ GROUP BY value ORDER BY links DESC, value LIMIT ${GROUPS_MAX}`,
     },
 
     /** The oldest link with that destination that the caller may see. */
-    async findByUrl(workspaceId: string, url: string, { hidesFolders }: LinkSight): Promise<LinkRecord | undefined> {
+    async findByUrl(
+      workspaceId: string,
+      url: string,
+      { hidesFolders }: LinkVisibility,
+    ): Promise<LinkRecord | undefined> {
       const request = { sort: BY_CREATION, order: 'asc', limit: 1, offset: 0 } as const;
       const conditions = [equals('url', url), ...(hidesFolders ? [IN_NO_HIDDEN_FOLDER] : [])];
       return (await lists.list(workspaceId, { ...request, conditions }))[0];

@@ -33,7 +33,7 @@ export interface TopPage {
 const END_MAX = 5_000;
 /** Beyond the page's end, for links that are archived or were removed. */
 const SPARE = 50;
-/** So many of the oldest links are looked at for each that is wanted without a total: most of a workspace's links may have one. */
+/** Oldest links read for each requested link without a total, because most links of a workspace may have one. */
 const LOOKED_AT_FOR_EACH = 10;
 /** So many of them are read at once with the first page: a second read takes longer than all of these. */
 const SPARE_READ = 20;

@@ -14,14 +14,14 @@ import { createLinkChanges } from './link-changes.js';
 import { createLinkCreation } from './link-creation.js';
 import { createLinkList } from './link-list.js';
 import { linkObject } from './link-object.js';
-import type { LinkSight } from './link-visibility.js';
+import type { LinkVisibility } from './link-visibility.js';
 
 const COUNTS_AT_ONCE = 4;
 
 /** Partners who have, or had, links of their own; applications and invitations have not. */
 const ENROLLED: ReadonlySet<PartnerRecord['status']> = new Set(['approved', 'deactivated', 'banned', 'archived']);
 
-export interface LinksParts {
+export interface LinksDeps {
   readonly store: RecordStore<LinkRecord>;
   readonly tags: Pick<RecordStore<TagRecord>, 'getMany'>;
   readonly partners: Pick<RecordStore<PartnerRecord>, 'findByName' | 'get' | 'getMany'>;
@@ -41,7 +41,7 @@ interface Period {
   readonly sinceMs: number;
 }
 
-export function createLinks(parts: LinksParts) {
+export function createLinks(parts: LinksDeps) {
   const { store, hotRead, counters, secrets, baseUrl, now } = parts;
   const partnerState = createPartnerState(parts.partners);
 
@@ -49,18 +49,21 @@ export function createLinks(parts: LinksParts) {
     return record.encryptedPassword === null ? null : secrets.open(record.encryptedPassword, record.id);
   }
 
-  function shownPassword(record: LinkRecord, { hidesPasswords }: Pick<LinkSight, 'hidesPasswords'>): string | null {
+  function shownPassword(
+    record: LinkRecord,
+    { hidesPasswords }: Pick<LinkVisibility, 'hidesPasswords'>,
+  ): string | null {
     return hidesPasswords && record.encryptedPassword !== null ? HIDDEN_PASSWORD : passwordOf(record);
   }
 
   function toLink(
     record: LinkRecord,
-    sight: Pick<LinkSight, 'hidesPasswords'>,
+    visibility: Pick<LinkVisibility, 'hidesPasswords'>,
     linkCounters?: LinkCounters,
     tagRecords: readonly TagRecord[] = [],
   ): Link {
     const tags = tagRecords.map(({ id, name, color }) => ({ id, name, color }));
-    return linkObject(record, { baseUrl, password: shownPassword(record, sight), counters: linkCounters, tags });
+    return linkObject(record, { baseUrl, password: shownPassword(record, visibility), counters: linkCounters, tags });
   }
 
   /** Reads the tags of these links. @returns those of one of them, in its order */
@@ -196,7 +199,7 @@ export function createLinks(parts: LinksParts) {
     async objects(
       workspaceId: string,
       records: readonly LinkRecord[],
-      sight: Pick<LinkSight, 'hidesPasswords'>,
+      visibility: Pick<LinkVisibility, 'hidesPasswords'>,
       areNew = false,
     ): Promise<Link[]> {
       if (records.length === 0) return [];
@@ -206,7 +209,7 @@ export function createLinks(parts: LinksParts) {
         tagsOf(workspaceId, records),
         partnerState.ofMany(workspaceId, records),
       ]);
-      return shown.map((record) => toLink(record, sight, totals.get(record.id), tagsOfLink(record)));
+      return shown.map((record) => toLink(record, visibility, totals.get(record.id), tagsOfLink(record)));
     },
 
     tagsOf,

@@ -11,36 +11,36 @@ export interface CatalogRecord {
   readonly updatedAt: string;
 }
 
-/** A row of `names`: unique within its kind and scope, and found without knowing its workspace. */
+/** A row of `names`: unique within its kind and scope, and found without its workspace. */
 export interface Name {
   readonly kind: string;
   readonly scope: string;
   readonly name: string;
-  /** As the caller wrote it, of names that are the same in any case. */
+  /** As the caller wrote it; set for case-insensitive names. */
   readonly given?: string;
 }
 
-/** All the catalog needs to handle a kind of resource. */
-export interface Kind<R extends CatalogRecord> {
+/** Describes a type of record: its table, columns, schema and names. */
+export interface EntityType<R extends CatalogRecord> {
   readonly resource: ResourceKind;
   readonly table: string;
   readonly schema: z.ZodType<R>;
   /** The table's filter columns; the columns every table has are written without it. */
   readonly columns: Readonly<Record<string, (record: R) => RowValue>>;
   readonly names: (record: R) => readonly Name[];
-  /** What the columns of a removed record may still say of it; all, unless set. */
+  /** The columns that a removed record keeps; all, unless set. */
   readonly remains?: (record: R) => R;
   /** How old a copy in this process may be served when neither Redis nor ClickHouse answers. */
   readonly staleMsMax: number;
-  /** Set for kinds whose rows also arrive past the catalog, through the queue. */
-  readonly queued?: QueuedKind<R>;
+  /** Set for types whose rows also arrive through the queue. */
+  readonly queued?: QueuedEntityType<R>;
 }
 
-/** How records of a kind are listed before they are in their table. */
-export interface QueuedKind<R extends CatalogRecord> {
-  /** ClickHouse types of the kind's filter columns. */
+/** How pending records of a type are listed. */
+export interface QueuedEntityType<R extends CatalogRecord> {
+  /** ClickHouse types of the filter columns. */
   readonly columnTypes: Readonly<Record<string, 'String' | 'UInt64'>>;
-  /** The record without fields that no list shows and that callers may make long. */
+  /** The record without long fields that no list shows. */
   readonly listed: (record: R) => R;
 }
 
@@ -66,8 +66,8 @@ export function numberOrZero(resource: ResourceKind, id: string | null): string 
 
 const LEADING_COLUMNS = ['workspace_id', 'id', 'version', 'deleted'] as const;
 
-/** Column list of a kind's table, in the order of {@link recordRow}. */
-export function recordColumns<R extends CatalogRecord>(kind: Kind<R>): string[] {
+/** Column list of a type's table, in the order of {@link recordRow}. */
+export function recordColumns<R extends CatalogRecord>(kind: EntityType<R>): string[] {
   return [...LEADING_COLUMNS, ...Object.keys(kind.columns), 'created_at', 'data'];
 }
 
@@ -76,9 +76,9 @@ export function columnValue(value: RowValue): RowValue {
   return typeof value === 'string' ? storableText(value) : value;
 }
 
-/** The row of a record; a removed one keeps what its kind says of its columns, and loses its data. */
+/** The row of a record. A removed record keeps the columns of `remains` and loses its data. */
 export function recordRow<R extends CatalogRecord>(
-  kind: Kind<R>,
+  kind: EntityType<R>,
   { record, version }: Stored<R>,
   removed = false,
 ): EventRow {
@@ -118,7 +118,7 @@ export function hasNul({ scope, name }: Name): boolean {
 }
 
 /**
- * Whether a name could exist: NUL cannot travel in a query parameter, and strangers, who choose what is looked up, must not
+ * Whether a name could exist: NUL cannot travel in a query parameter, and strangers, who choose the names that are looked up, must not
  * fill the caches with long texts.
  */
 export function isPossibleName(name: Name): boolean {

@@ -1,5 +1,5 @@
 import { ROOT_KEY } from '@waymark/contract';
-import { type Kind, type Name, numberOf, numberOrZero } from './entity-type.js';
+import { type EntityType, type Name, numberOf, numberOrZero } from './entity-type.js';
 import { normaliseKey } from './link-key.js';
 import {
   type ApiKeyRecord,
@@ -71,7 +71,7 @@ export const linkExternalId = (workspaceId: string, externalId: string): Name =>
 export const customerExternalId = (workspaceId: string, externalId: string): Name =>
   inWorkspace('customer', workspaceId, externalId);
 
-export const workspaceKind: Kind<WorkspaceRecord> = {
+export const workspaceType: EntityType<WorkspaceRecord> = {
   resource: 'workspace',
   table: 'workspaces',
   schema: workspaceRecordSchema,
@@ -80,7 +80,7 @@ export const workspaceKind: Kind<WorkspaceRecord> = {
   staleMsMax: CREDENTIAL_STALE_MS,
 };
 
-export const apiKeyKind: Kind<ApiKeyRecord> = {
+export const apiKeyType: EntityType<ApiKeyRecord> = {
   resource: 'apiKey',
   table: 'api_keys',
   schema: apiKeyRecordSchema,
@@ -89,7 +89,7 @@ export const apiKeyKind: Kind<ApiKeyRecord> = {
   staleMsMax: CREDENTIAL_STALE_MS,
 };
 
-export const domainKind: Kind<DomainRecord> = {
+export const domainType: EntityType<DomainRecord> = {
   resource: 'domain',
   table: 'domains',
   schema: domainRecordSchema,
@@ -105,7 +105,7 @@ export const LINKS_TABLE = 'links';
 export const PARTNERS_TABLE = 'partners';
 export const FOLDERS_TABLE = 'folders';
 
-export const linkKind: Kind<LinkRecord> = {
+export const linkType: EntityType<LinkRecord> = {
   resource: 'link',
   table: LINKS_TABLE,
   schema: linkRecordSchema,
@@ -129,7 +129,7 @@ export const linkKind: Kind<LinkRecord> = {
   staleMsMax: DAY_MS,
 };
 
-export const customerKind: Kind<CustomerRecord> = {
+export const customerType: EntityType<CustomerRecord> = {
   resource: 'customer',
   table: 'customers',
   schema: customerRecordSchema,
@@ -149,7 +149,7 @@ export const customerKind: Kind<CustomerRecord> = {
   },
 };
 
-export const tagKind: Kind<TagRecord> = {
+export const tagType: EntityType<TagRecord> = {
   resource: 'tag',
   table: 'tags',
   schema: tagRecordSchema,
@@ -158,7 +158,7 @@ export const tagKind: Kind<TagRecord> = {
   staleMsMax: DAY_MS,
 };
 
-export const folderKind: Kind<FolderRecord> = {
+export const folderType: EntityType<FolderRecord> = {
   resource: 'folder',
   table: FOLDERS_TABLE,
   schema: folderRecordSchema,
@@ -167,7 +167,7 @@ export const folderKind: Kind<FolderRecord> = {
   staleMsMax: CREDENTIAL_STALE_MS,
 };
 
-export const utmTemplateKind: Kind<UtmTemplateRecord> = {
+export const utmTemplateType: EntityType<UtmTemplateRecord> = {
   resource: 'utmTemplate',
   table: 'utm_templates',
   schema: utmTemplateRecordSchema,
@@ -176,7 +176,7 @@ export const utmTemplateKind: Kind<UtmTemplateRecord> = {
   staleMsMax: DAY_MS,
 };
 
-export const webhookKind: Kind<WebhookRecord> = {
+export const webhookType: EntityType<WebhookRecord> = {
   resource: 'webhook',
   table: 'webhooks',
   schema: webhookRecordSchema,
@@ -191,7 +191,7 @@ export const webhookKind: Kind<WebhookRecord> = {
   staleMsMax: CREDENTIAL_STALE_MS,
 };
 
-export const programKind: Kind<ProgramRecord> = {
+export const programType: EntityType<ProgramRecord> = {
   resource: 'program',
   table: 'programs',
   schema: programRecordSchema,
@@ -200,7 +200,7 @@ export const programKind: Kind<ProgramRecord> = {
   staleMsMax: DAY_MS,
 };
 
-export const groupKind: Kind<GroupRecord> = {
+export const groupType: EntityType<GroupRecord> = {
   resource: 'partnerGroup',
   table: 'groups',
   schema: groupRecordSchema,
@@ -214,7 +214,7 @@ export const groupKind: Kind<GroupRecord> = {
   staleMsMax: DAY_MS,
 };
 
-export const partnerTagKind: Kind<PartnerTagRecord> = {
+export const partnerTagType: EntityType<PartnerTagRecord> = {
   resource: 'partnerTag',
   table: 'partner_tags',
   schema: partnerTagRecordSchema,
@@ -223,7 +223,7 @@ export const partnerTagKind: Kind<PartnerTagRecord> = {
   staleMsMax: DAY_MS,
 };
 
-export const partnerKind: Kind<PartnerRecord> = {
+export const partnerType: EntityType<PartnerRecord> = {
   resource: 'partner',
   table: PARTNERS_TABLE,
   schema: partnerRecordSchema,

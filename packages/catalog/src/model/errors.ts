@@ -1,14 +1,14 @@
 import { withTimeout } from '@waymark/cache';
 import { ApiError } from '@waymark/contract';
 
-/** What the rooms above log with; pino and Fastify loggers fit. */
+/** The part of a logger that the catalog uses; pino and Fastify loggers fit. */
 export interface CatalogLogger {
   warn(context: object, message: string): void;
 }
 
 const BUSY = 'The service is busy, please try again.';
 
-/** A store did not answer; the caller may come back. */
+/** The error for a store that did not answer: 500 with `Retry-After`. */
 export function unavailable(what: string, cause?: unknown): ApiError {
   return new ApiError('internal_server_error', BUSY, {
     retryAfterSeconds: 1,
@@ -24,7 +24,7 @@ export function within<T>(work: Promise<T>, limitMs: number, what: string): Prom
   });
 }
 
-/** An insert was sent and its answer never came: its rows may be there, may come, or may never come. */
+/** An insert was sent and no answer came: its rows may be stored, may be stored later, or may be lost. */
 export class UnknownOutcomeError extends ApiError {
   constructor(cause: unknown) {
     super('internal_server_error', BUSY, { retryAfterSeconds: 30, cause });

@@ -11,7 +11,7 @@ import {
 import { z } from 'zod';
 
 /**
- * What the catalog stores: one record type a kind, kept as JSON in the `data` column of its table. Ids are public ids
+ * Records of each type, stored as JSON in the `data` column of its table. Ids are public ids
  * (`link_…`), times ISO-8601 UTC with milliseconds.
  */
 
@@ -152,7 +152,7 @@ export const webhookRecordSchema = z.object({
   /** The signing secret, encrypted with the instance key; never in the clear. */
   encryptedSecret: z.string(),
   triggers: z.array(webhookTriggerSchema),
-  /** Null = it is not sent clicks. */
+  /** Null = it gets no clicks. */
   linkScope: webhookLinkScopeSchema.nullable(),
   folderIds: z.array(z.string()),
   /** Failed attempts in a row when the webhook was disabled; while it works they are counted in Redis. */

@@ -1,8 +1,8 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import { IN_NO_HIDDEN_FOLDER, type LinkSight } from '../links/link-visibility.js';
+import { IN_NO_HIDDEN_FOLDER, type LinkVisibility } from '../links/link-visibility.js';
 import { partnerEmail, partnerTenantId } from '../model/entity-types.js';
 import type { LinkRecord, PartnerRecord } from '../model/record-schemas.js';
-import { createResources, type ResourceParts } from '../resources/resource.js';
+import { createResources, type ResourceDeps } from '../resources/resource.js';
 import { changeAll } from '../store/bulk-changes.js';
 import { equals, hasId } from '../store/list-conditions.js';
 import { BY_CREATION } from '../store/record-list.js';
@@ -10,7 +10,7 @@ import type { RecordStore, TableSettings } from '../store/record-store.js';
 import { PARTNER_RULES } from './partner-rules.js';
 import { type PartnerTotals, readPartnerTotals, SEEN_PARTNER_SORTS } from './partner-totals.js';
 
-export interface PartnersParts extends ResourceParts {
+export interface PartnersDeps extends ResourceDeps {
   readonly clickhouse: ClickHouseClient;
   readonly settings: TableSettings;
 }
@@ -18,7 +18,7 @@ export interface PartnersParts extends ResourceParts {
 /** Partners of a workspace's program, and what is theirs among its links. */
 export function createPartners(
   stores: { readonly partners: RecordStore<PartnerRecord>; readonly links: RecordStore<LinkRecord> },
-  parts: PartnersParts,
+  parts: PartnersDeps,
 ) {
   const { partners, links } = stores;
   const linksOf = (id: string) => [hasId('partner_id', 'partner', [id])];
@@ -37,12 +37,12 @@ export function createPartners(
 
     /** As the tables have it at or after the call: decisions must not be made on an older state. */
     async findByEmail(workspaceId: string, email: string): Promise<PartnerRecord | undefined> {
-      return (await partners.ownerInTables(partnerEmail(workspaceId, email)))?.record;
+      return (await partners.findOwnerUncached(partnerEmail(workspaceId, email)))?.record;
     },
 
     /** As the tables have it at or after the call. */
     async findByTenantId(workspaceId: string, tenantId: string): Promise<PartnerRecord | undefined> {
-      return (await partners.ownerInTables(partnerTenantId(workspaceId, tenantId)))?.record;
+      return (await partners.findOwnerUncached(partnerTenantId(workspaceId, tenantId)))?.record;
     },
 
     /** What the links of each partner came to; partners without events are absent. */
@@ -77,7 +77,7 @@ export function createPartners(
       workspaceId: string,
       id: string,
       url: string,
-      { hidesFolders }: LinkSight,
+      { hidesFolders }: LinkVisibility,
     ): Promise<LinkRecord | undefined> {
       const conditions = [...seenLinksOf(id, hidesFolders), equals('url', url)];
       const request = { conditions, sort: BY_CREATION, order: 'asc', limit: 1, offset: 0 } as const;

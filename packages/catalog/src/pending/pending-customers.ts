@@ -8,14 +8,14 @@ import {
 } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { type Name, numberOf } from '../model/entity-type.js';
-import { customerKind } from '../model/entity-types.js';
+import { customerType } from '../model/entity-types.js';
 import { unavailable } from '../model/errors.js';
 import type { CustomerRecord } from '../model/record-schemas.js';
 import { storableText } from '../model/storable-text.js';
 import type { RedisConnections } from '../redis/connections.js';
 import { parseData } from '../store/record-table.js';
 import type { NameClaim } from '../store/unique-names.js';
-import type { Glance, PendingRecords } from './pending-records.js';
+import type { Peek, PendingRecords } from './pending-records.js';
 
 /** More wait only while the writer is away. */
 const LISTED_MAX = 1_000;
@@ -32,7 +32,7 @@ type Ask = <T>(command: (redis: Redis) => Promise<T>) => Promise<T>;
 
 /** Customers that `/track` has made and the writer has not written yet. */
 export function createPendingCustomers(redis: RedisConnections, now: () => number): PendingRecords<CustomerRecord> {
-  const parse = (text: string) => parseData(customerKind, text);
+  const parse = (text: string) => parseData(customerType, text);
 
   /** @throws Error when Redis does not answer at once */
   const tryRun: Ask = async (command) => {
@@ -57,7 +57,7 @@ export function createPendingCustomers(redis: RedisConnections, now: () => numbe
   }
   const looks = { early: createLook(tryRun), late: createLook((command) => redis.run(command)) };
 
-  async function glanceAt<T>(look: () => Promise<T | undefined>): Promise<Glance<T>> {
+  async function peekAt<T>(look: () => Promise<T | undefined>): Promise<Peek<T>> {
     try {
       return { found: await look() };
     } catch {
@@ -75,10 +75,10 @@ export function createPendingCustomers(redis: RedisConnections, now: () => numbe
   }
 
   return {
-    glance: (workspaceId, id) =>
-      isYoung(id) ? glanceAt(() => looks.early(keyOf(workspaceId, id))) : Promise.resolve({ found: undefined }),
+    peek: (workspaceId, id) =>
+      isYoung(id) ? peekAt(() => looks.early(keyOf(workspaceId, id))) : Promise.resolve({ found: undefined }),
     read: async (workspaceId, id) => (isYoung(id) ? looks.late(keyOf(workspaceId, id)) : undefined),
-    glanceByName: (name) => glanceAt(() => claimOf(tryRun, name)),
+    peekByName: (name) => peekAt(() => claimOf(tryRun, name)),
     readByName: (name) => claimOf((command) => redis.run(command), name),
 
     async readAll(workspaceId) {

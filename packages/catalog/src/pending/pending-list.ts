@@ -1,6 +1,6 @@
 import type { RowValue } from '@waymark/event-format';
 import type { QueryParameters } from '../clickhouse/query-rows.js';
-import type { CatalogRecord, Kind, QueuedKind } from '../model/entity-type.js';
+import type { CatalogRecord, EntityType, QueuedEntityType } from '../model/entity-type.js';
 import { columnValue, numberOf } from '../model/entity-type.js';
 import type { Condition } from '../store/list-conditions.js';
 
@@ -30,8 +30,8 @@ function parameterOf(type: 'String' | 'UInt64', values: readonly RowValue[]): re
  * record. Records become rows as the kind's table would have them.
  */
 export function pendingStatements<R extends CatalogRecord>(
-  kind: Kind<R>,
-  { columnTypes, listed }: QueuedKind<R>,
+  kind: EntityType<R>,
+  { columnTypes, listed }: QueuedEntityType<R>,
   workspaceId: string,
   records: readonly R[],
   conditions: readonly Condition[],

@@ -1,19 +1,19 @@
-import type { CatalogRecord, Kind, Name, Stored } from '../model/entity-type.js';
+import type { CatalogRecord, EntityType, Name, Stored } from '../model/entity-type.js';
 import { numberOf } from '../model/entity-type.js';
 import type { RecordTable } from '../store/record-table.js';
 import type { NameClaim, NamesTable } from '../store/unique-names.js';
 
-/** What was found without waiting for Redis; undefined when Redis did not answer at once. */
-export type Glance<T> = { readonly found: T | undefined } | undefined;
+/** Result of a read that does not wait for Redis; undefined when Redis did not answer at once. */
+export type Peek<T> = { readonly found: T | undefined } | undefined;
 
 /**
- * Records whose rows are in the queue and not in their table yet. They exist: whoever brought them was answered. Whether the table
- * has the row by now, these reads do not say. Those named `read` throw ApiError 500 with `Retry-After` when Redis stays away.
+ * Records whose rows are in the queue and may not be in their table yet. They exist, because their creation was acknowledged. The
+ * `read` functions throw ApiError 500 with `Retry-After` when Redis stays away.
  */
 export interface PendingRecords<R extends CatalogRecord> {
-  glance(workspaceId: string, id: string): Promise<Glance<R>>;
+  peek(workspaceId: string, id: string): Promise<Peek<R>>;
   read(workspaceId: string, id: string): Promise<R | undefined>;
-  glanceByName(name: Name): Promise<Glance<NameClaim>>;
+  peekByName(name: Name): Promise<Peek<NameClaim>>;
   readByName(name: Name): Promise<NameClaim | undefined>;
   /** All of a workspace, by id. @throws ApiError 500 with `Retry-After` also when they stay too many to be listed */
   readAll(workspaceId: string): Promise<ReadonlyMap<string, R>>;
@@ -26,7 +26,7 @@ const FIRST_VERSION = 1;
  * two reads is found in the table.
  */
 export function withPending<R extends CatalogRecord>(
-  kind: Kind<R>,
+  kind: EntityType<R>,
   table: RecordTable<R>,
   namesTable: Pick<NamesTable, 'isUsed'>,
   pending: PendingRecords<R>,
@@ -35,11 +35,11 @@ export function withPending<R extends CatalogRecord>(
     ...table,
 
     async get(workspaceId: string, id: string): Promise<Stored<R> | undefined> {
-      const glance = await pending.glance(workspaceId, id);
+      const peeked = await pending.peek(workspaceId, id);
       const stored = await table.get(workspaceId, id);
       if (stored !== undefined) return stored;
-      const record = glance === undefined ? await pending.read(workspaceId, id) : glance.found;
-      if (record === undefined) return glance === undefined ? table.get(workspaceId, id) : undefined;
+      const record = peeked === undefined ? await pending.read(workspaceId, id) : peeked.found;
+      if (record === undefined) return peeked === undefined ? table.get(workspaceId, id) : undefined;
       const isWritten = await namesTable.isUsed({
         table: kind.table,
         workspaceNumber: numberOf('workspace', workspaceId),

@@ -5,7 +5,7 @@ import type { Condition } from '../store/list-conditions.js';
 import { type Creation, createRecords } from '../store/record-creation.js';
 import type { SortRule } from '../store/record-list.js';
 import type { RecordStore } from '../store/record-store.js';
-import { NameTakenError, type WriteParts } from '../store/write-context.js';
+import { NameTakenError, type WriteDeps } from '../store/write-context.js';
 
 export type Fields<R extends CatalogRecord> = Omit<R, keyof CatalogRecord>;
 /** What a new record must say; the rest has a default. */
@@ -32,7 +32,7 @@ export interface PageRequest<Filters, Sort extends string> {
   readonly pageSize: number;
 }
 
-export interface ResourceParts extends WriteParts {
+export interface ResourceDeps extends WriteDeps {
   readonly quotas: Quotas;
 }
 
@@ -48,7 +48,7 @@ export interface Relations<R extends CatalogRecord> {
 export function createResources<R extends CatalogRecord, N, Filters, Sort extends string>(
   store: RecordStore<R>,
   rules: ResourceRules<R, N, Filters, Sort>,
-  parts: ResourceParts,
+  parts: ResourceDeps,
   { detach, companions }: Relations<R> = {},
 ) {
   const { title } = rules;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type CatalogRecord, type Name, nameKey, type Stored } from '../model/entity-type.js';
-import type { RecordParts, WriteParts } from './write-context.js';
+import type { RecordDeps, WriteDeps } from './write-context.js';
 
 /** A record as it was written, and the names that came and went with it. */
 export interface Written<R extends CatalogRecord> {
@@ -9,11 +9,11 @@ export interface Written<R extends CatalogRecord> {
   readonly lost: readonly Name[];
 }
 
-/** Redis may restart in between: a lock's holder has the time. */
+/** Long enough for a restart of Redis, and within the time of the lock. */
 const PUBLISH_MS_MAX = 5_000;
 const PAUSE_MS = 50;
 
-/** Until it is done. What is repeated must be harmless. @throws what the last try throws */
+/** Retries until it succeeds or the time is over. `work` must be idempotent. @throws the error of the last try */
 async function retryUntilDone(work: () => Promise<unknown>): Promise<void> {
   for (const untilMs = performance.now() + PUBLISH_MS_MAX; ; ) {
     try {
@@ -27,10 +27,10 @@ async function retryUntilDone(work: () => Promise<unknown>): Promise<void> {
 }
 
 /**
- * Brings the caches up to date: Redis while the locks are held, then, by invalidation, every process. As many round trips for a
- * hundred records of a workspace as for one. Once both are done no process answers from older copies; only then is the write answered.
+ * Updates the caches after a write: Redis while the locks are held, then, by invalidations, those of every process. A hundred
+ * records of a workspace take as many round trips as one. The write is answered after both, so that no process serves an older copy.
  */
-export function createCacheWrites<R extends CatalogRecord>(parts: WriteParts, { kind, localRecords }: RecordParts<R>) {
+export function createCacheWrites<R extends CatalogRecord>(parts: WriteDeps, { kind, localRecords }: RecordDeps<R>) {
   const { cache, now } = parts;
 
   async function tryAll(work: readonly Promise<unknown>[]): Promise<void> {

@@ -1,25 +1,25 @@
 import { ApiError } from '@waymark/contract';
 import { type CatalogRecord, type Name, nameKey } from '../model/entity-type.js';
 import { UnknownOutcomeError } from '../model/errors.js';
-import { type CreationFault, NamesBusyError, NameWantedError, type NewRecord } from './write-context.js';
+import { type CreationFault, DuplicateNameError, NamesBusyError, type NewRecord } from './write-context.js';
 
-/** Records of one group. */
-const GROUP_MAX = 100;
-/** A group that takes longer waits for somebody else's lock or for a store; those behind it do not wait with it. */
+/** Records of one batch. */
+const BATCH_MAX = 100;
+/** A batch that takes longer waits for a lock or a store. The next batch then starts without waiting for it. */
 const PATIENCE_MS = 250;
-/** Whoever was answered comes again: after a group of several so long is waited for them, or each group has half of them. */
+/** After a batch, wait this long for the same callers' next requests: otherwise batches hold half as many. */
 const GATHER_MS = 10;
 
-export interface CreationWays<R extends CatalogRecord> {
-  /** All in one insert; rejects at once when somebody holds one of the names. */
+export interface CreationActions<R extends CatalogRecord> {
+  /** All in one insert; rejects at once when another request holds the lock of a name. */
   createTogether(workspaceId: string, records: readonly NewRecord<R>[]): Promise<readonly CreationFault[]>;
   namesOf(record: R): readonly Name[];
-  /** Waits for whoever holds a name. */
+  /** Waits for the locks of its names. */
   createAlone(record: NewRecord<R>): Promise<void>;
 }
 
 interface Entry<R extends CatalogRecord> {
-  readonly wanted: NewRecord<R>;
+  readonly record: NewRecord<R>;
   readonly resolve: () => void;
   readonly reject: (err: unknown) => void;
 }
@@ -30,10 +30,10 @@ interface Line<R extends CatalogRecord> {
 }
 
 /**
- * Creates at once what a workspace asked for while its creation before was under way. Every statement costs ClickHouse
- * milliseconds, however little it says: 32 links one by one took it 49 ms of CPU, together 29.
+ * Batches creations of a workspace that arrive while its previous creation is in progress. Every statement costs ClickHouse
+ * milliseconds, even for one row: 32 links took 49 ms of CPU one by one, and 29 ms together.
  */
-export function createCreationQueue<R extends CatalogRecord>(ways: CreationWays<R>) {
+export function createCreationBatcher<R extends CatalogRecord>(ways: CreationActions<R>) {
   const { createTogether, createAlone, namesOf } = ways;
   const lines = new Map<string, Line<R>>();
 
@@ -41,26 +41,26 @@ export function createCreationQueue<R extends CatalogRecord>(ways: CreationWays<
     return work.then(resolve, reject);
   }
 
-  /** One that is in the way of the others, by a name that is held or by a row that is refused, is not to fail them. */
+  /** Whether the error may concern a single creation (a locked name, a refused row), so that the others are tried without it. */
   function isOfOne(err: unknown): boolean {
     if (err instanceof NamesBusyError) return true;
     return !(err instanceof ApiError) && !(err instanceof UnknownOutcomeError);
   }
 
   async function createGroup(workspaceId: string, group: readonly Entry<R>[]): Promise<void> {
-    const alone = () => Promise.all(group.map((entry) => settle(entry, createAlone(entry.wanted))));
+    const alone = () => Promise.all(group.map((entry) => settle(entry, createAlone(entry.record))));
     if (group.length === 1) return void (await alone());
     try {
-      const records = group.map(({ wanted }) => wanted);
+      const records = group.map(({ record }) => record);
       const faults = await createTogether(workspaceId, records);
       const made = records.filter((_record, index) => faults[index] === undefined);
       const taken = new Set(made.flatMap(({ record }) => namesOf(record).map(nameKey)));
       const settled = group.map((entry, index) => {
         const fault = faults[index];
         if (fault === undefined) return entry.resolve();
-        // Who wanted the name first did not get what it asked for.
-        const isFreeAgain = fault instanceof NameWantedError && !taken.has(nameKey(fault.taken));
-        return isFreeAgain ? settle(entry, createAlone(entry.wanted)) : entry.reject(fault);
+        // The earlier creation of that name in the batch failed.
+        const isFreeAgain = fault instanceof DuplicateNameError && !taken.has(nameKey(fault.taken));
+        return isFreeAgain ? settle(entry, createAlone(entry.record)) : entry.reject(fault);
       });
       await Promise.all(settled);
     } catch (err) {
@@ -70,7 +70,7 @@ export function createCreationQueue<R extends CatalogRecord>(ways: CreationWays<
   }
 
   function next(workspaceId: string, line: Line<R>): void {
-    const group = line.waiting.splice(0, GROUP_MAX);
+    const group = line.waiting.splice(0, BATCH_MAX);
     if (group.length === 0) {
       line.isBusy = false;
       lines.delete(workspaceId);
@@ -90,12 +90,12 @@ export function createCreationQueue<R extends CatalogRecord>(ways: CreationWays<
     });
   }
 
-  return function create(wanted: NewRecord<R>): Promise<void> {
-    const { workspaceId } = wanted.record;
+  return function create(record: NewRecord<R>): Promise<void> {
+    const { workspaceId } = record.record;
     const line = lines.get(workspaceId) ?? { isBusy: false, waiting: [] };
     lines.set(workspaceId, line);
     return new Promise((resolve, reject) => {
-      line.waiting.push({ wanted, resolve, reject });
+      line.waiting.push({ record, resolve, reject });
       if (line.isBusy) return;
       line.isBusy = true;
       next(workspaceId, line);

@@ -2,7 +2,7 @@ import { parseResourceId, type ResourceKind } from '@waymark/contract';
 import type { QueryParameters } from '../clickhouse/query-rows.js';
 import { storableText } from '../model/storable-text.js';
 
-/** What a record must be to be listed: constant SQL over the kind's columns, values only through its parameters. */
+/** A condition of a list: constant SQL over the type's columns, with values only as parameters. */
 export interface Condition {
   readonly sql: string;
   readonly values: QueryParameters;
@@ -12,8 +12,8 @@ export interface Condition {
 const NOTHING: Condition = { sql: '0', values: {} };
 
 /**
- * Conditions of lists. Columns are constants of ours; each names its parameter after itself, so a list asks for one condition
- * of a sort a column.
+ * Builders of conditions. Columns are constants of the code. A parameter is named after its column, so that a list may have one
+ * condition of each sort for a column.
  */
 
 /** A text of a record that has no column of its own. */

@@ -2,12 +2,12 @@ import { LRUCache } from 'lru-cache';
 import type { Stored } from '../model/entity-type.js';
 import type { NameOwner } from '../redis/record-cache.js';
 
-/** How long a copy in this process is served without a look at Redis: should all else fail, it is no older than that. */
+/** Fallback TTL of a copy in this process, in case an invalidation is lost. */
 const FRESH_MS = 1_000;
 
 interface RecordEntry<R> {
   readonly stored: Stored<R> | undefined;
-  /** Only versions from here on are taken. */
+  /** Older versions are not cached. */
   readonly floor: number;
   readonly freshUntilMs: number;
   readonly epoch: number;
@@ -19,7 +19,7 @@ export interface LocalRecordsOptions {
   readonly now: () => number;
 }
 
-/** Records this process has seen lately. Past their second they serve only when both stores are away. */
+/** Records cached in this process. Past their TTL they are served only while both stores are away. */
 export function createLocalRecords<R>({ entriesMax, staleMsMax, now }: LocalRecordsOptions) {
   const entries = new LRUCache<string, RecordEntry<R>>({ max: entriesMax });
   let epoch = 0;
@@ -72,14 +72,14 @@ export function createLocalRecords<R>({ entriesMax, staleMsMax, now }: LocalReco
 }
 export type LocalRecords<R> = ReturnType<typeof createLocalRecords<R>>;
 
-/** What this process has cached of a name; no owner = no record has it. */
+/** Cached owner of a name; no owner = no record has it. */
 export interface NameEntry {
   readonly owner: NameOwner | undefined;
   readonly freshUntilMs: number;
   readonly epoch: number;
 }
 
-/** Owners of names this process has looked up lately. */
+/** Owners of names cached in this process. */
 export function createLocalNames(entriesMax: number, now: () => number) {
   const entries = new LRUCache<string, NameEntry>({ max: entriesMax });
   let epoch = 0;

@@ -1,16 +1,16 @@
 import { type CatalogRecord, type Name, recordRow } from '../model/entity-type.js';
 import type { Lock } from '../redis/locks.js';
-import { NameTakenError, type RecordParts } from './write-context.js';
+import { NameTakenError, type RecordDeps } from './write-context.js';
 
-/** A left-over record in the way of a creation. */
+/** A record left over from a killed creation that owns the name of a new one. */
 export interface Orphan {
   remove(lock: Lock): Promise<void>;
 }
 
-/** Checks, made under the locks of the names, that names belong to nobody else. */
-export function createNameOwners<R extends CatalogRecord>({ kind, reader, commit, isOrphan }: RecordParts<R>) {
+/** Checks that no other record owns the names. Call it while holding their locks. */
+export function createNameOwners<R extends CatalogRecord>({ kind, reader, commit, isOrphan }: RecordDeps<R>) {
   async function checkOwner(name: Name, id: string): Promise<Orphan[]> {
-    const owner = await reader.ownerInTables(name);
+    const owner = await reader.findOwnerUncached(name);
     if (owner === undefined || owner.record.id === id) return [];
     if (!(await isOrphan?.(owner.record))) throw new NameTakenError(name);
     const gone = { record: owner.record, version: owner.version + 1 };

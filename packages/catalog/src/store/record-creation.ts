@@ -4,21 +4,21 @@ import { type CatalogRecord, type Name, nameKey, nameRow, numberOf, recordRow } 
 import { unavailable } from '../model/errors.js';
 import type { Lock, LockOptions } from '../redis/locks.js';
 import type { CacheWrites } from './cache-writes.js';
-import { createCreationQueue } from './creation-batcher.js';
+import { createCreationBatcher } from './creation-batcher.js';
 import type { NameOwners, Orphan } from './name-owners.js';
 import {
   type CreationFault,
   checkPossible,
+  DuplicateNameError,
   NamesBusyError,
   NameTakenError,
-  NameWantedError,
   type NewRecord,
   nameLock,
-  type RecordParts,
+  type RecordDeps,
   recordLock,
   rowOwner,
   underLock,
-  type WriteParts,
+  type WriteDeps,
 } from './write-context.js';
 
 /** A record about to be created, together with others or alone. */
@@ -26,7 +26,7 @@ export interface Creation {
   readonly lockName: string;
   readonly names: readonly Name[];
   /** See {@link NewRecord}. */
-  readonly areNamesDrawn: boolean;
+  readonly hasRandomNames: boolean;
   /** Throws when another record owns one of the names, or the id is used already. */
   check(): Promise<readonly Orphan[]>;
   nameRows(): EventRow[];
@@ -36,23 +36,23 @@ export interface Creation {
 }
 
 /**
- * Rows of names that were drawn are written while they are checked, which spares a creation one of its three waits. Those of
- * names that somebody chose are not: each one refused would leave a row behind. Such a row is of no record, and owns nothing.
+ * Random names are written while they are checked, which saves a creation one of its three round trips. Chosen names are checked
+ * first, because each refused one would leave a row behind (harmless: a name row without a record owns nothing).
  */
 async function checkAndName<T>(
-  { commitNames }: WriteParts,
+  { commitNames }: WriteDeps,
   creations: readonly Creation[],
   lock: Lock,
   check: () => Promise<T>,
 ): Promise<T> {
-  const rows = creations.flatMap((creation) => (creation.areNamesDrawn ? creation.nameRows() : []));
+  const rows = creations.flatMap((creation) => (creation.hasRandomNames ? creation.nameRows() : []));
   const [checked] = await Promise.all([check(), commitNames.add(rows, lock.workUntilMs)]);
   return checked;
 }
 
-/** Rows of the names that are not written yet. */
+/** Rows of the names that `checkAndName` has not written. */
 const chosenNameRows = (creations: readonly Creation[]) =>
-  creations.flatMap((creation) => (creation.areNamesDrawn ? [] : creation.nameRows()));
+  creations.flatMap((creation) => (creation.hasRandomNames ? [] : creation.nameRows()));
 
 const lockNames = (creations: readonly Creation[]) =>
   creations.flatMap(({ names, lockName }) => [lockName, ...names.map(nameLock)]);
@@ -61,7 +61,7 @@ const lockNames = (creations: readonly Creation[]) =>
  * Creates records that appear together. Rows of names go first and the records last, in the order given: a name row whose
  * record does not exist owns nothing, so a creation killed at any point leaves no half-made record and no name used up.
  */
-export async function createRecords(parts: WriteParts, creations: readonly Creation[]): Promise<void> {
+export async function createRecords(parts: WriteDeps, creations: readonly Creation[]): Promise<void> {
   for (const name of creations.flatMap(({ names }) => names)) checkPossible(name);
   const checkAll = async () => (await Promise.all(creations.map((creation) => creation.check()))).flat();
   const lock = await parts.locks.take(lockNames(creations), { whileBusy: checkAll });
@@ -78,40 +78,40 @@ function refuseBusy(): never {
   throw new NamesBusyError('a name is held');
 }
 
-/** Faults of creations that want a name that is not allowed, or one that an earlier creation wants. */
+/** Faults of creations with a name that is not allowed, or that an earlier creation of the batch has. */
 function faultsAmong(creations: readonly Creation[]): CreationFault[] {
-  const wanted = new Set<string>();
+  const taken = new Set<string>();
   return creations.map(({ names }) => {
     try {
       for (const name of names) {
         checkPossible(name);
-        if (wanted.has(nameKey(name))) throw new NameWantedError(name);
+        if (taken.has(nameKey(name))) throw new DuplicateNameError(name);
       }
     } catch (err) {
       if (err instanceof ApiError) return err;
       throw err;
     }
-    for (const name of names) wanted.add(nameKey(name));
+    for (const name of names) taken.add(nameKey(name));
     return undefined;
   });
 }
 
 /** Creates records of one kind. */
 export function createCreator<R extends CatalogRecord>(
-  parts: WriteParts,
-  own: RecordParts<R>,
+  parts: WriteDeps,
+  own: RecordDeps<R>,
   checkOwners: NameOwners,
   { updateCaches, publishWritten }: CacheWrites<R>,
 ) {
   const { kind, commit } = own;
 
-  function prepare(record: R, areNamesDrawn = false): Creation {
+  function prepare(record: R, hasRandomNames = false): Creation {
     const stored = { record: kind.schema.parse(record), version: 1 };
     const names = kind.names(record);
     const written = [{ stored, gained: names, lost: [] }];
     return {
       names,
-      areNamesDrawn,
+      hasRandomNames,
       lockName: recordLock(kind, record.id),
       async check() {
         const [isUsed, orphans] = await Promise.all([
@@ -132,13 +132,13 @@ export function createCreator<R extends CatalogRecord>(
     };
   }
 
-  /** @param options what to do while another request holds one of the names: wait unless said otherwise */
+  /** @param options behaviour while another request holds the lock of a name; waits by default */
   async function createTogether(
     workspaceId: string,
     records: readonly NewRecord<R>[],
     options?: LockOptions,
   ): Promise<readonly CreationFault[]> {
-    const creations = records.map(({ record, areNamesDrawn }) => prepare(record, areNamesDrawn));
+    const creations = records.map(({ record, hasRandomNames }) => prepare(record, hasRandomNames));
     const faults = faultsAmong(creations);
     const lock = await parts.locks.take(lockNames(creations.filter((_creation, index) => !faults[index])), options);
     const check = async (creation: Creation, index: number) => {
@@ -151,8 +151,8 @@ export function createCreator<R extends CatalogRecord>(
       }
     };
     const written = await underLock(lock, async () => {
-      const wanted = creations.filter((_creation, index) => faults[index] === undefined);
-      await checkAndName(parts, wanted, lock, () => Promise.all(creations.map(check)));
+      const allowed = creations.filter((_creation, index) => faults[index] === undefined);
+      await checkAndName(parts, allowed, lock, () => Promise.all(creations.map(check)));
       const made = creations.filter((_creation, index) => faults[index] === undefined);
       const stored = records.flatMap(({ record }, index) => (faults[index] ? [] : [{ record, version: 1 }]));
       await parts.commitNames.add(chosenNameRows(made), lock.workUntilMs);
@@ -168,18 +168,18 @@ export function createCreator<R extends CatalogRecord>(
     return faults;
   }
 
-  const create = createCreationQueue<R>({
+  const create = createCreationBatcher<R>({
     createTogether: (workspaceId, records) => createTogether(workspaceId, records, { whileBusy: refuseBusy }),
     namesOf: kind.names,
-    createAlone: ({ record, areNamesDrawn }) => createRecords(parts, [prepare(record, areNamesDrawn)]),
+    createAlone: ({ record, hasRandomNames }) => createRecords(parts, [prepare(record, hasRandomNames)]),
   });
 
   return {
     prepare,
 
-    /** @param areNamesDrawn see {@link NewRecord} */
-    async create(record: R, areNamesDrawn = false): Promise<R> {
-      await create({ record, areNamesDrawn });
+    /** @param hasRandomNames see {@link NewRecord} */
+    async create(record: R, hasRandomNames = false): Promise<R> {
+      await create({ record, hasRandomNames });
       return record;
     },
 

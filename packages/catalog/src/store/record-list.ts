@@ -1,15 +1,15 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import type { SortOrder } from '@waymark/contract';
 import { type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
-import { type CatalogRecord, type Kind, numberOf } from '../model/entity-type.js';
+import { type CatalogRecord, type EntityType, numberOf } from '../model/entity-type.js';
 import { pendingStatements } from '../pending/pending-list.js';
 import type { PendingRecords } from '../pending/pending-records.js';
 import type { Condition } from './list-conditions.js';
 import type { RecordTable } from './record-table.js';
 
-/** An order of a list. `join` brings in what the kind's own columns do not say, such as totals. */
+/** An order of a list. `join` adds columns that are not in the type's own table, such as totals. */
 export interface SortRule {
-  /** Of a record that is not in its table yet only `id` and what `join` brings is known; its `data` is empty. */
+  /** May use `id` and the columns of `join`; for a pending record `data` is empty. */
   readonly by: string;
   readonly join?: string;
 }
@@ -22,12 +22,12 @@ export interface ListRequest {
   readonly offset: number;
 }
 
-/** The order that every kind has. Ids carry the time they were made. */
+/** The order that every type has. Ids contain their time of creation. */
 export const BY_CREATION: SortRule = { by: 'id' };
 
-/** Lists one kind, a page at a time; with equal sort values the id decides. */
+/** Lists records of one type by pages; the id breaks ties. */
 export function createRecordList<R extends CatalogRecord>(
-  kind: Kind<R>,
+  kind: EntityType<R>,
   table: RecordTable<R>,
   clickhouse: ClickHouseClient,
   settings: Readonly<Record<string, number>>,
@@ -42,7 +42,7 @@ WHERE workspace_id = {workspace:UInt64} ${conditions.map(({ sql }) => `AND (${sq
     workspace: numberOf('workspace', workspaceId),
   });
 
-  /** Ids of the records that are not in the table yet and are to be listed. */
+  /** Ids of the pending records that meet the conditions. */
   async function pendingIds(workspaceId: string, conditions: readonly Condition[]): Promise<bigint[]> {
     const records = [...((await pending?.readAll(workspaceId)) ?? new Map<string, R>()).values()];
     if (kind.queued === undefined || records.length === 0) return [];
@@ -55,7 +55,7 @@ WHERE workspace_id = {workspace:UInt64} ${conditions.map(({ sql }) => `AND (${sq
     return ids;
   }
 
-  /** The table's ids with those of records that are not in it yet. One that is written meanwhile is in both. */
+  /** Ids of the table and of pending records. A record that is inserted in between is in both. */
   function withPendingIds({ by, join = '' }: SortRule, conditions: readonly Condition[]): string {
     return `(SELECT id, ${by} AS sorted_by ${from(join, conditions)}
 UNION ALL
@@ -66,7 +66,7 @@ SELECT id, ${by} AS sorted_by FROM (SELECT arrayJoin({pending:Array(UInt64)}) AS
     const { conditions, sort, order, limit, offset } = request;
     const direction = order === 'asc' ? 'ASC' : 'DESC';
     const keys = (by: string) => (by === 'id' ? `id ${direction}` : `${by} ${direction}, id ${direction}`);
-    // Before the table is read: what is written in between is found there.
+    // Read before the table: a record that is inserted in between is found there.
     const ids = await pendingIds(workspaceId, conditions);
     const source =
       ids.length === 0

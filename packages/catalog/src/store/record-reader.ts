@@ -1,8 +1,8 @@
 import { formatResourceId, parseResourceId } from '@waymark/contract';
 import {
   type CatalogRecord,
+  type EntityType,
   isPossibleName,
-  type Kind,
   type Name,
   nameKey,
   type Stored,
@@ -14,19 +14,19 @@ import type { LocalNames, LocalRecords } from './local-cache.js';
 import { parseData, type RecordTable } from './record-table.js';
 import type { NameClaim, NamesTable } from './unique-names.js';
 
-/** After a failure unchanged copies are served at once for this long: an outage costs its wait once a second, not always. */
+/** After a failure cached copies are served at once for this long, so that an outage delays one request a second, not every one. */
 const TROUBLE_MS = 1_000;
 
-export interface ReaderParts<R extends CatalogRecord> {
-  readonly kind: Kind<R>;
+export interface ReaderDeps<R extends CatalogRecord> {
+  readonly kind: EntityType<R>;
   readonly table: RecordTable<R>;
   readonly namesTable: NamesTable;
   readonly cache: RedisCache;
   readonly localRecords: LocalRecords<R>;
   readonly localNames: LocalNames;
-  /** Of kinds whose rows also come through the queue. */
+  /** Set for types whose rows also arrive through the queue. */
   readonly pending: PendingRecords<R> | undefined;
-  /** Whether copies of this process, of the last second, may answer: no invalidation can have been missed. */
+  /** Whether the caches of this process may be used: the process holds its lease, so that it receives invalidations. */
   readonly mayUseCopies: (options: ReadOptions) => boolean;
   readonly logger: CatalogLogger;
   readonly now: () => number;
@@ -35,11 +35,11 @@ export interface ReaderParts<R extends CatalogRecord> {
 export interface ReadOptions {
   /** After this a stale copy is served, or an error. */
   readonly limitMs?: number;
-  /** While Redis is away a copy of the last second will do: redirects rather are fast than wait for ClickHouse. */
+  /** While Redis is away, serve a cached copy of the last second rather than wait for ClickHouse. Set for redirects. */
   readonly mayLag?: boolean;
 }
 
-/** Which copies of this process will do; see local-cache.ts. */
+/** Which cached copies are accepted; see local-cache.ts. */
 type CopyAge = 'unchanged' | 'stale';
 
 /** How long an API call waits. */
@@ -49,7 +49,7 @@ export const API_READ: ReadOptions = { limitMs: API_READ_MS_MAX };
 /** Names of records: every redirect checks that its link still has the address. Records never change in place. */
 const namesOfRecords = new WeakMap<object, readonly Name[]>();
 
-function saysName<R extends CatalogRecord>(kind: Kind<R>, record: R, name: Name): boolean {
+function hasName<R extends CatalogRecord>(kind: EntityType<R>, record: R, name: Name): boolean {
   let names = namesOfRecords.get(record);
   if (names === undefined) {
     names = kind.names(record);
@@ -59,10 +59,10 @@ function saysName<R extends CatalogRecord>(kind: Kind<R>, record: R, name: Name)
 }
 
 /**
- * Reads one kind: this process' copy, else Redis, else ClickHouse; one flight a record or name at a time. A copy that is past
- * its second still beats an error.
+ * Reads records of one type from the cache of this process, else Redis, else ClickHouse, with one read of a record or name at a
+ * time. When both stores fail, an expired copy is served.
  */
-export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R>) {
+export function createRecordReader<R extends CatalogRecord>(parts: ReaderDeps<R>) {
   const { kind, table, namesTable, cache, localRecords, localNames, pending, mayUseCopies, now } = parts;
   const flights = new Map<string, Promise<R | undefined>>();
   /** What a read finds that began before a change is not kept after it. */
@@ -177,24 +177,24 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
         formatResourceId('workspace', claim.workspaceNumber),
         table.publicId(claim.number),
       );
-      if (stored !== undefined && saysName(kind, stored.record, name)) return stored;
+      if (stored !== undefined && hasName(kind, stored.record, name)) return stored;
     }
     return undefined;
   }
 
   /** The record that owns a name as the tables say it, and the queue, which is read before them. */
-  async function ownerInTables(name: Name): Promise<Stored<R> | undefined> {
-    const glance = await pending?.glanceByName(name);
+  async function findOwnerUncached(name: Name): Promise<Stored<R> | undefined> {
+    const peeked = await pending?.peekByName(name);
     const owner = await ownerAmong(await namesTable.claims(name), name);
     if (owner !== undefined || pending === undefined) return owner;
-    const claim = glance === undefined ? await pending.readByName(name) : glance.found;
+    const claim = peeked === undefined ? await pending.readByName(name) : peeked.found;
     if (claim !== undefined) return ownerAmong([claim], name);
-    return glance === undefined ? ownerAmong(await namesTable.claims(name), name) : undefined;
+    return peeked === undefined ? ownerAmong(await namesTable.claims(name), name) : undefined;
   }
 
   async function recordOf(owner: NameOwner, name: Name): Promise<R | undefined> {
     const record = await get(owner.workspaceId, owner.id);
-    return record !== undefined && saysName(kind, record, name) ? record : undefined;
+    return record !== undefined && hasName(kind, record, name) ? record : undefined;
   }
 
   async function resolve(name: Name): Promise<R | undefined> {
@@ -214,7 +214,7 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
       }
     }
     lookups.clickhouse += 1;
-    const stored = await ownerInTables(name);
+    const stored = await findOwnerUncached(name);
     const owner = stored && { workspaceId: stored.record.workspaceId, id: stored.record.id };
     if (stored !== undefined) keep(stored.record.workspaceId, [stored], here);
     // A cached "unknown" would not be evicted when a customer comes through the queue.
@@ -229,7 +229,7 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
     const owner = mayUseCopies(options) ? localNames.fresh(nameKey(name))?.owner : undefined;
     if (owner === undefined) return undefined;
     const record = localRecords.fresh(localKey(owner.workspaceId, owner.id))?.record;
-    if (record === undefined || !saysName(kind, record, name)) return undefined;
+    if (record === undefined || !hasName(kind, record, name)) return undefined;
     lookups.memory += 1;
     return record;
   }
@@ -253,7 +253,7 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
     const owner = localNames.peek(nameKey(name))?.owner;
     if (owner === undefined) return undefined;
     const record = localRecords[age](localKey(owner.workspaceId, owner.id))?.record;
-    return record !== undefined && saysName(kind, record, name) ? record : undefined;
+    return record !== undefined && hasName(kind, record, name) ? record : undefined;
   }
 
   async function getMany(workspaceId: string, ids: readonly string[]): Promise<Map<string, R>> {
@@ -294,7 +294,7 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderParts<R
     get,
     getMany,
     findByName,
-    ownerInTables,
+    findOwnerUncached,
     lookups,
 
     /** Something has changed: later calls do not share a read that began before. */

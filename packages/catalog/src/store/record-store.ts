@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type ClickHouseClient, insertRows } from '@waymark/clickhouse';
 import type { EventRow } from '@waymark/event-format';
 import { createGroupCommit, type GroupCommit } from '../clickhouse/group-commit.js';
-import { type CatalogRecord, type Kind, recordColumns } from '../model/entity-type.js';
+import { type CatalogRecord, type EntityType, recordColumns } from '../model/entity-type.js';
 import { type PendingRecords, withPending } from '../pending/pending-records.js';
 import type { CatalogChange } from '../redis/catalog-changes.js';
 import { createLocalRecords } from './local-cache.js';
@@ -10,14 +10,14 @@ import { createRecordList, type RecordList } from './record-list.js';
 import { createRecordReader, type ReadOptions, type RecordReader } from './record-reader.js';
 import { createRecordTable, type RecordTable } from './record-table.js';
 import { createRecordWriter, type RecordWriter } from './record-writer.js';
-import type { WriteParts } from './write-context.js';
+import type { WriteDeps } from './write-context.js';
 
 /** Together with the time a lock's holder has for its work, less than the lock lives. */
 const INSERT_SECONDS_MAX = 10;
 /** A hundred rows: to hand them to other threads costs more than to read them, a fifth to a third of an insert's CPU. */
 const FEW_ROWS = { max_threads: 1, input_format_parallel_parsing: 0 } as const;
 
-export interface StoreParts extends WriteParts {
+export interface StoreDeps extends WriteDeps {
   readonly clickhouse: ClickHouseClient;
   /** See the reader's. */
   readonly mayUseCopies: (options: ReadOptions) => boolean;
@@ -70,7 +70,7 @@ export interface StoreOptions<R extends CatalogRecord> {
 
 /** Everything one kind of resource can do: reads through the caches, writes under locks. */
 export interface RecordStore<R extends CatalogRecord> extends RecordReader<R>, RecordWriter<R> {
-  readonly kind: Kind<R>;
+  readonly kind: EntityType<R>;
   readonly table: RecordTable<R>;
   readonly lists: RecordList<R>;
   onChange(change: CatalogChange): void;
@@ -102,8 +102,8 @@ export function createTableCommit(
 }
 
 export function createRecordStore<R extends CatalogRecord>(
-  kind: Kind<R>,
-  parts: StoreParts,
+  kind: EntityType<R>,
+  parts: StoreDeps,
   options: StoreOptions<R>,
 ): RecordStore<R> {
   const { clickhouse, settings, now } = parts;

@@ -2,7 +2,7 @@ import { createDataLoader } from '@waymark/cache';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
 import { type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
-import { type CatalogRecord, type Kind, numberOf, type Stored } from '../model/entity-type.js';
+import { type CatalogRecord, type EntityType, numberOf, type Stored } from '../model/entity-type.js';
 
 const RECORDS_PER_READ = 1_000;
 
@@ -13,7 +13,7 @@ interface RecordId {
 
 /** Reads of one kind's table, always of one workspace. */
 export function createRecordTable<R extends CatalogRecord>(
-  kind: Kind<R>,
+  kind: EntityType<R>,
   clickhouse: ClickHouseClient,
   settings: Readonly<Record<string, number>>,
 ) {
@@ -86,6 +86,6 @@ WHERE workspace_id = {workspace:UInt64} AND id >= {from:UInt64} ${tail}`,
 export type RecordTable<R extends CatalogRecord> = ReturnType<typeof createRecordTable<R>>;
 
 /** A record from its stored JSON. */
-export function parseData<R extends CatalogRecord>(kind: Kind<R>, data: string): R {
+export function parseData<R extends CatalogRecord>(kind: EntityType<R>, data: string): R {
   return kind.schema.parse(JSON.parse(data));
 }

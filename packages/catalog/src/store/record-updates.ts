@@ -7,11 +7,11 @@ import {
   checkPossible,
   NameTakenError,
   nameLock,
-  type RecordParts,
+  type RecordDeps,
   recordLock,
   rowOwner,
   underLock,
-  type WriteParts,
+  type WriteDeps,
 } from './write-context.js';
 
 /** Two records cannot gain one name. */
@@ -26,8 +26,8 @@ function checkDistinct(names: readonly Name[]): void {
 
 /** Changes and removes records of one kind, each under a lock on its id; many of a workspace in one insert. */
 export function createChanger<R extends CatalogRecord>(
-  parts: WriteParts,
-  own: RecordParts<R>,
+  parts: WriteDeps,
+  own: RecordDeps<R>,
   checkOwners: NameOwners,
   { updateCaches, evictNames, publishWritten, publishRemoved, tryAll }: CacheWrites<R>,
 ) {

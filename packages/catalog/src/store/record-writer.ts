@@ -3,10 +3,10 @@ import { createCacheWrites } from './cache-writes.js';
 import { createNameOwners } from './name-owners.js';
 import { createCreator } from './record-creation.js';
 import { createChanger } from './record-updates.js';
-import type { RecordParts, WriteParts } from './write-context.js';
+import type { RecordDeps, WriteDeps } from './write-context.js';
 
 /** Writes one kind: creations, updates under a lock on the id, removals; one at a time or many of a workspace at once. */
-export function createRecordWriter<R extends CatalogRecord>(parts: WriteParts, own: RecordParts<R>) {
+export function createRecordWriter<R extends CatalogRecord>(parts: WriteDeps, own: RecordDeps<R>) {
   const checkOwners = createNameOwners(own);
   const memory = createCacheWrites(parts, own);
   return { ...createCreator(parts, own, checkOwners, memory), ...createChanger(parts, own, checkOwners, memory) };

@@ -42,7 +42,7 @@ function grouped<T>(things: readonly T[], keyOf: (thing: T) => string): [T, ...T
   return [...groups.values()];
 }
 
-/** Part of a query that is a SELECT of `table, kind, scope, name, id, workspace_id`; the first two tell what a row answers. */
+/** Part of a query that is a SELECT of `table, kind, scope, name, id, workspace_id`; the first two identify the look-up that a row answers. */
 interface Part {
   readonly sql: string;
   readonly parameters: QueryParameters;
@@ -68,7 +68,7 @@ function namesPart(names: readonly Name[]): Part[] {
   ];
 }
 
-function recordParts(records: readonly RecordNumber[]): Part[] {
+function recordDeps(records: readonly RecordNumber[]): Part[] {
   return grouped(records, ({ table, workspaceNumber }) => `${table}/${workspaceNumber}`).map((group, index) => ({
     sql: `SELECT DISTINCT '${group[0].table}' AS table, '' AS kind, '' AS scope, '' AS name, id, workspace_id
 FROM ${group[0].table} WHERE workspace_id = {w${index}:UInt64} AND id IN ({i${index}:Array(UInt64)})`,
@@ -87,7 +87,7 @@ export function createNamesTable(clickhouse: ClickHouseClient, settings: Readonl
   async function load(questions: readonly Question[]): Promise<ReadonlyMap<string, readonly NameClaim[]>> {
     const parts = [
       ...namesPart(questions.flatMap((question) => (question.about === 'name' ? question.name : []))),
-      ...recordParts(questions.flatMap((question) => (question.about === 'record' ? question.record : []))),
+      ...recordDeps(questions.flatMap((question) => (question.about === 'record' ? question.record : []))),
     ];
     const rows = await queryRows<[string, string, string, string, string, string]>(clickhouse, {
       query: `SELECT * FROM (${parts.map(({ sql }) => sql).join('\nUNION ALL ')}) ORDER BY table, kind, scope, name, id`,

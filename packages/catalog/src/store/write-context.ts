@@ -3,9 +3,9 @@ import { ApiError, fieldError } from '@waymark/contract';
 import type { GroupCommit } from '../clickhouse/group-commit.js';
 import {
   type CatalogRecord,
+  type EntityType,
   hasNul,
   isPossibleName,
-  type Kind,
   type Name,
   nameKey,
   numberOf,
@@ -36,17 +36,17 @@ export class NamesBusyError extends Error {}
 export type CreationFault = ApiError | undefined;
 
 /** One that is created together with others wants a name that one before it wants. */
-export class NameWantedError extends NameTakenError {}
+export class DuplicateNameError extends NameTakenError {}
 
 /** A record to be created. */
 export interface NewRecord<R extends CatalogRecord> {
   readonly record: R;
-  /** Its names were drawn at random: they practically never exist already. */
-  readonly areNamesDrawn: boolean;
+  /** Its names are random, so collisions are practically impossible. */
+  readonly hasRandomNames: boolean;
 }
 
 /** What writing needs whatever the kind. */
-export interface WriteParts {
+export interface WriteDeps {
   readonly locks: Locks;
   readonly namesTable: NamesTable;
   readonly commitNames: GroupCommit;
@@ -58,8 +58,8 @@ export interface WriteParts {
 }
 
 /** What writing needs of one kind. */
-export interface RecordParts<R extends CatalogRecord> {
-  readonly kind: Kind<R>;
+export interface RecordDeps<R extends CatalogRecord> {
+  readonly kind: EntityType<R>;
   readonly table: RecordTable<R>;
   readonly reader: RecordReader<R>;
   readonly commit: GroupCommit;
@@ -68,7 +68,7 @@ export interface RecordParts<R extends CatalogRecord> {
   readonly isOrphan?: (record: R) => Promise<boolean>;
 }
 
-export const recordLock = <R extends CatalogRecord>(kind: Kind<R>, id: string) => `record/${kind.table}/${id}`;
+export const recordLock = <R extends CatalogRecord>(kind: EntityType<R>, id: string) => `record/${kind.table}/${id}`;
 export const nameLock = (name: Name) => `name/${nameKey(name)}`;
 
 /** Members of requests that names are made of, by the kind of name; `name` for all others. */
@@ -93,7 +93,7 @@ export function checkPossible(name: Name): void {
 }
 
 /** Whose name it is, as the rows of `names` say it. */
-export function rowOwner<R extends CatalogRecord>(kind: Kind<R>, record: R) {
+export function rowOwner<R extends CatalogRecord>(kind: EntityType<R>, record: R) {
   return { id: numberOf(kind.resource, record.id), workspaceId: numberOf('workspace', record.workspaceId) };
 }
 

@@ -2,7 +2,7 @@ import { formatResourceId } from '@waymark/contract';
 import { type EventTableKind, rowIds } from '@waymark/event-format';
 import type { AffectedTotals } from '../redis/catalog-changes.js';
 
-/** What an insert of 20,000 rows counts is told in pieces that hold up nobody who listens. */
+/** Ids of one message: an insert of 20,000 rows is published in parts, so that no subscriber is blocked for long. */
 const IDS_PER_ANNOUNCEMENT = 1000;
 
 /** The links and customers that rows count for, by the number of their workspace. */
@@ -21,7 +21,7 @@ function numbersOf(kind: EventTableKind, rows: readonly string[]) {
 }
 
 /**
- * The links and customers whose totals an insert has changed, in parts of the size of an announcement.
+ * The links and customers whose totals an insert has changed, in parts of the size of one message.
  *
  * @param rows JSON arrays in the order of the table's columns
  */

@@ -59,7 +59,7 @@ function isoTime(ms: number): string | null {
   return ms > 0 ? new Date(ms).toISOString() : null;
 }
 
-export interface CountersParts {
+export interface CountersDeps {
   /** Whether changes of totals are received. */
   readonly isSubscribed: () => boolean;
   readonly now: () => number;
@@ -75,7 +75,7 @@ interface TotalsKey {
  * Reads the totals that materialized views keep: those of the moment, or `cached` ones, which lag an insert's message behind. Callers
  * at the same moment share a read: concurrent requests for one list need the same few links.
  */
-export function createCounters(clickhouse: ClickHouseClient, { isSubscribed, now }: CountersParts) {
+export function createCounters(clickhouse: ClickHouseClient, { isSubscribed, now }: CountersDeps) {
   function createTotals<Totals>(
     query: string,
     resource: ResourceKind,

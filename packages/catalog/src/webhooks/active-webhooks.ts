@@ -3,7 +3,7 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
 import { queryRows } from '../clickhouse/query-rows.js';
 import { numberOf } from '../model/entity-type.js';
-import { webhookKind } from '../model/entity-types.js';
+import { webhookType } from '../model/entity-types.js';
 import type { WebhookRecord } from '../model/record-schemas.js';
 import type { CatalogChange } from '../redis/catalog-changes.js';
 import { parseData } from '../store/record-table.js';
@@ -13,7 +13,7 @@ const WORKSPACES_MAX = 10_000;
 const TTL_MS = 30_000;
 const WORKSPACES_PER_READ = 1_000;
 
-export interface ActiveWebhooksParts {
+export interface ActiveWebhooksDeps {
   readonly clickhouse: ClickHouseClient;
   readonly read: Readonly<Record<string, number>>;
   /** Whether changes of other processes are received; until then nothing is cached. */
@@ -25,7 +25,7 @@ export interface ActiveWebhooksParts {
  * The webhooks of a workspace that are not disabled, cached in this process: they are read for every insert of events, and
  * almost always the answer is none.
  */
-export function createActiveWebhooks({ clickhouse, read, isSubscribed, now }: ActiveWebhooksParts) {
+export function createActiveWebhooks({ clickhouse, read, isSubscribed, now }: ActiveWebhooksDeps) {
   const cache = createTrackedCache<readonly WebhookRecord[]>({
     bound: { entriesMax: WORKSPACES_MAX },
     ttlMs: TTL_MS,
@@ -38,7 +38,7 @@ export function createActiveWebhooks({ clickhouse, read, isSubscribed, now }: Ac
     group: () => '',
     async load(workspaceIds) {
       const rows = await queryRows<[string, string]>(clickhouse, {
-        query: `SELECT workspace_id, data FROM ${webhookKind.table} FINAL
+        query: `SELECT workspace_id, data FROM ${webhookType.table} FINAL
 WHERE workspace_id IN ({workspaces:Array(UInt64)}) AND disabled = 0 ORDER BY workspace_id, id`,
         parameters: { workspaces: workspaceIds.map((id) => BigInt(numberOf('workspace', id))) },
         settings: read,
@@ -46,7 +46,7 @@ WHERE workspace_id IN ({workspaces:Array(UInt64)}) AND disabled = 0 ORDER BY wor
       const found = new Map<string, WebhookRecord[]>();
       for (const [workspace, data] of rows) {
         const id = formatResourceId('workspace', workspace);
-        found.set(id, [...(found.get(id) ?? []), parseData(webhookKind, data)]);
+        found.set(id, [...(found.get(id) ?? []), parseData(webhookType, data)]);
       }
       return found;
     },
@@ -59,7 +59,7 @@ WHERE workspace_id IN ({workspaces:Array(UInt64)}) AND disabled = 0 ORDER BY wor
       cache.load(workspaceId, async () => (await look(workspaceId)) ?? []),
 
     onChange({ records }: CatalogChange): void {
-      for (const { table, workspaceId } of records) if (table === webhookKind.table) cache.evict(workspaceId);
+      for (const { table, workspaceId } of records) if (table === webhookType.table) cache.evict(workspaceId);
     },
 
     onGap: cache.clear,

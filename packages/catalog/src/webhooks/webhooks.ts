@@ -3,7 +3,7 @@ import type { WebhookLinks } from '../links/link-detach.js';
 import type { WebhookRecord } from '../model/record-schemas.js';
 import type { SecretBox } from '../model/secret-box.js';
 import { type NewWebhook, WEBHOOK_RULES } from '../resources/named-resources.js';
-import { createResources, type ResourceParts } from '../resources/resource.js';
+import { createResources, type ResourceDeps } from '../resources/resource.js';
 import type { RecordStore } from '../store/record-store.js';
 import type { ActiveWebhooks } from './active-webhooks.js';
 
@@ -15,7 +15,7 @@ export function createWebhooks(
   active: ActiveWebhooks,
   links: WebhookLinks,
   secrets: SecretBox,
-  parts: ResourceParts,
+  parts: ResourceDeps,
 ) {
   const resources = createResources(store, WEBHOOK_RULES, parts, { detach: links.detach });
   return {
@@ -30,7 +30,7 @@ export function createWebhooks(
     /** Makes these the links that name the webhook; ids that are none of the workspace's are passed over. */
     attachLinks: links.attach,
 
-    /** Those that are not disabled, as this process knows them: cheap to ask for. */
+    /** Those that are not disabled, from a cache of this process. */
     active: active.of,
 
     /** What deliveries are signed with: `whsec_` and 32 hexadecimal digits. */

@@ -22,7 +22,7 @@ import { DEFAULT_GROUP, draftProgram } from '../partners/programs.js';
 import { type Creation, createRecords } from '../store/record-creation.js';
 import type { ReadOptions } from '../store/record-reader.js';
 import type { RecordStore } from '../store/record-store.js';
-import { NameTakenError, type WriteParts } from '../store/write-context.js';
+import { NameTakenError, type WriteDeps } from '../store/write-context.js';
 import { draftKey, type IssuedKey } from './api-keys.js';
 
 export interface NewWorkspace {
@@ -94,7 +94,7 @@ export function workspaceLimits(workspace: WorkspaceRecord): PlanLimits {
   };
 }
 
-export function createWorkspaces(stores: WorkspaceStores, parts: WriteParts, hotRead: ReadOptions) {
+export function createWorkspaces(stores: WorkspaceStores, parts: WriteDeps, hotRead: ReadOptions) {
   const { workspaces } = stores;
 
   function draft(

@@ -2,7 +2,7 @@ import { insertRows } from '@waymark/clickhouse';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Catalog, type DomainRecord, NAMES_TABLE } from '../../src/index.js';
 import { nameRow, numberOf, recordColumns, recordRow } from '../../src/model/entity-type.js';
-import { domainHost, domainKind } from '../../src/model/entity-types.js';
+import { domainHost, domainType } from '../../src/model/entity-types.js';
 import { aWorkspace, startStores, type TestStores, wipeCaches } from '../test-catalog.js';
 
 let stores: TestStores;
@@ -20,8 +20,8 @@ async function renameOnly(domain: DomainRecord, slug: string): Promise<void> {
   const owner = { id: numberOf('domain', domain.id), workspaceId: numberOf('workspace', domain.workspaceId) };
   await insertRows(client, { ...NAMES_TABLE, rows: [nameRow(domainHost(slug), owner, 2)] });
   const record = { ...domain, slug, movedFrom: domain.slug };
-  const rows = [recordRow(domainKind, { record, version: 2 })];
-  await insertRows(client, { table: domainKind.table, columns: recordColumns(domainKind), rows });
+  const rows = [recordRow(domainType, { record, version: 2 })];
+  await insertRows(client, { table: domainType.table, columns: recordColumns(domainType), rows });
   await wipeCaches(stores.client);
 }
 
@@ -56,7 +56,7 @@ it('the primary domain is what the last change made it: at once, everywhere', as
   if (first === undefined) throw new Error('the workspace has a domain');
   const second = await catalog.domains.create(workspace.id, { slug: `two.${host}` });
   const startedMs = Date.now();
-  // Its copies never age: what it learns, it was told.
+  // Its cached copies never expire: only invalidations evict them.
   const other = stores.catalog({ now: () => startedMs });
   const slugIn = async (one: Catalog) => (await one.domains.primary(workspace.id))?.slug;
   const becomes = async (slug: string) => {

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Catalog, LinkRecord } from '../../src/index.js';
 import { numberOf, recordColumns, recordRow } from '../../src/model/entity-type.js';
-import { linkKind } from '../../src/model/entity-types.js';
+import { linkType } from '../../src/model/entity-types.js';
 import { aWorkspace, startStores, type TestStores } from '../test-catalog.js';
 
 const LINKS = 1_200;
@@ -46,8 +46,8 @@ beforeAll(async () => {
   const write = (rows: readonly Listed[], version: number, isRemoved = false) =>
     insertRows(client, {
       table: 'links',
-      columns: recordColumns(linkKind),
-      rows: rows.map(({ link }) => recordRow(linkKind, { record: link, version }, isRemoved)),
+      columns: recordColumns(linkType),
+      rows: rows.map(({ link }) => recordRow(linkType, { record: link, version }, isRemoved)),
     });
   await write(all, 1);
   await write(

@@ -23,14 +23,14 @@ afterAll(async () => {
   await stores.close();
 });
 
-/** An instance whose copies never age: what it learns of a change, it was told. */
+/** An instance whose cached copies never expire: only invalidations evict them. */
 function aTimelessCatalog(): Catalog {
   const startedMs = Date.now();
   return stores.catalog({ now: () => startedMs });
 }
 
 /** The same catalog, once it may use copies of its own. */
-async function hearing(instance: Catalog): Promise<Catalog> {
+async function subscribed(instance: Catalog): Promise<Catalog> {
   await connected(instance, stores.client);
   await waitFor(instance.isSubscribed, { what: 'the right to use copies' });
   return instance;
@@ -55,11 +55,11 @@ async function queriesOf(work: () => Promise<unknown>): Promise<number> {
 }
 
 describe('a change', () => {
-  it('is seen although its announcement was missed: reconnecting clears what is held', async () => {
+  it('is seen although its invalidation was lost: reconnecting clears the cache', async () => {
     const { host, link } = await aLink('missed');
-    const other = await hearing(aTimelessCatalog());
+    const other = await subscribed(aTimelessCatalog());
     await other.links.findByAddress(host, 'missed');
-    // A writer whose announcement is lost.
+    // A writer whose invalidation is lost.
     const data = JSON.stringify({ ...link, url: 'https://two.com' });
     await redisCache().putRecords('links', link.workspaceId, [{ id: link.id, version: 2, data }]);
     expect((await other.links.findByAddress(host, 'missed'))?.url).toBe('https://one.com');
@@ -179,7 +179,7 @@ describe('copies in the process', () => {
     expect(records.stale('a')).toBeUndefined();
   });
 
-  it('count as unchanged until a change is announced or may have been missed', () => {
+  it('count as unchanged until an invalidation arrives or may have been lost', () => {
     let nowMs = 0;
     const records = createLocalRecords<string>({ entriesMax: 10, staleMsMax: 5000, now: () => nowMs });
     for (const key of ['a', 'b', 'c']) records.put(key, stored(1), 0);
@@ -200,7 +200,7 @@ describe('copies in the process', () => {
 describe('reading', () => {
   it('a link again asks no store', async () => {
     const { host } = await aLink('hot');
-    const other = await hearing(aTimelessCatalog());
+    const other = await subscribed(aTimelessCatalog());
     await other.links.findByAddress(host, 'hot');
     expect(await queriesOf(() => other.links.findByAddress(host, 'hot'))).toBe(0);
   });
@@ -223,7 +223,7 @@ describe('reading', () => {
 
   it('an unknown address again asks ClickHouse nothing', async () => {
     const { host } = await aWorkspace(catalog);
-    const other = await hearing(aTimelessCatalog());
+    const other = await subscribed(aTimelessCatalog());
     expect(await queriesOf(() => other.links.findByAddress(host, 'nope'))).toBe(1);
     expect(await queriesOf(() => other.links.findByAddress(host, 'nope'))).toBe(0);
   });

@@ -8,13 +8,13 @@ import type { Catalog } from '../../src/index.js';
 import { NAMES_TABLE } from '../../src/index.js';
 import {
   type CatalogRecord,
-  type Kind,
+  type EntityType,
   nameRow,
   numberOf,
   recordColumns,
   recordRow,
 } from '../../src/model/entity-type.js';
-import { domainKind, linkKind } from '../../src/model/entity-types.js';
+import { domainType, linkType } from '../../src/model/entity-types.js';
 import { aWorkspace, outcomes, startStores, type TestStores } from '../test-catalog.js';
 import { startGate } from './store-gate.js';
 
@@ -30,12 +30,12 @@ beforeAll(async () => {
 afterAll(() => stores.close());
 
 /** Half of what a creation writes, as a killed process leaves it. */
-async function leaveNames<R extends CatalogRecord>(kind: Kind<R>, record: R): Promise<void> {
+async function leaveNames<R extends CatalogRecord>(kind: EntityType<R>, record: R): Promise<void> {
   const owner = { id: numberOf(kind.resource, record.id), workspaceId: numberOf('workspace', record.workspaceId) };
   const rows = kind.names(record).map((name) => nameRow(name, owner, 1));
   await insertRows(stores.database.client, { ...NAMES_TABLE, rows });
 }
-async function leaveRecord<R extends CatalogRecord>(kind: Kind<R>, record: R): Promise<void> {
+async function leaveRecord<R extends CatalogRecord>(kind: EntityType<R>, record: R): Promise<void> {
   const rows = [recordRow(kind, { record, version: 1 })];
   await insertRows(stores.database.client, { table: kind.table, columns: recordColumns(kind), rows });
 }
@@ -121,8 +121,8 @@ describe('names', () => {
     const older = aLinkRecord({ ...fields, url: 'https://older.com' });
     const newer = aLinkRecord({ ...fields, url: 'https://newer.com' });
     for (const record of [newer, older]) {
-      await leaveRecord(linkKind, record);
-      await leaveNames(linkKind, record);
+      await leaveRecord(linkType, record);
+      await leaveNames(linkType, record);
     }
     expect(older.id < newer.id).toBe(true);
     expect((await catalog.links.findByAddress(host, 'twice'))?.url).toBe('https://older.com');
@@ -135,7 +135,7 @@ describe('a creation that was killed', () => {
     ['after its record, as an older version wrote them', leaveRecord],
   ])('%s leaves the name usable', async (_when, leave) => {
     const { workspace, host } = await aWorkspace(catalog);
-    await leave(linkKind, aLinkRecord({ workspaceId: workspace.id, domain: host, key: 'again', externalId: 'again' }));
+    await leave(linkType, aLinkRecord({ workspaceId: workspace.id, domain: host, key: 'again', externalId: 'again' }));
     expect(await other.links.findByAddress(host, 'again')).toBeUndefined();
     const link = await catalog.links.create(workspace.id, {
       domain: host,
@@ -153,10 +153,10 @@ describe('a creation that was killed', () => {
     const gone = { workspaceId: 'ws_0000000zzzz', domain: 'left.over.example', key: '_root', url: '' };
     const domain = aDomainRecord({ workspaceId: gone.workspaceId, slug: gone.domain });
     const root = aLinkRecord(gone);
-    await leaveNames(domainKind, domain);
-    await leaveNames(linkKind, root);
-    await leaveRecord(linkKind, root);
-    await leaveRecord(domainKind, domain);
+    await leaveNames(domainType, domain);
+    await leaveNames(linkType, root);
+    await leaveRecord(linkType, root);
+    await leaveRecord(domainType, domain);
 
     const created = await catalog.workspaces.create({ name: 'Next', slug: 'next', plan: 'free', domain: gone.domain });
     expect((await other.domains.findBySlug(gone.domain))?.workspaceId).toBe(created.workspace.id);

@@ -57,16 +57,16 @@ async function aLink(key: string) {
 const HOUR_MS = 3_600_000;
 
 describe.each(['refusing', 'hanging'] as const)('while Redis is %s', (state) => {
-  it('nothing is believed that only an announcement clears, and again when it is back', async () => {
+  it('nothing is served that only an invalidation evicts, and it is again once Redis is back', async () => {
     const { gated, redis, close } = await aGatedCatalog();
     try {
-      await waitFor(gated.isSubscribed, { what: 'the catalog to hear' });
+      await waitFor(gated.isSubscribed, { what: 'the catalog to subscribe' });
       redis.set(state);
       await waitFor(() => !gated.isSubscribed(), { what: 'the catalog to notice' });
       // What hung is cut in the end.
       redis.set('refusing');
       redis.set('open');
-      await waitFor(gated.isSubscribed, { what: 'the catalog to hear again' });
+      await waitFor(gated.isSubscribed, { what: 'the catalog to subscribe again' });
     } finally {
       await close();
     }
@@ -104,7 +104,7 @@ describe.each(['refusing', 'hanging'] as const)('while Redis is %s', (state) => 
   });
 });
 
-it('connections to Redis that are dead without having ended are made anew, and changes are heard again', {
+it('connections to Redis that are dead without having ended are replaced, and invalidations arrive again', {
   timeout: 60_000,
 }, async () => {
   const { workspace, host, link } = await aLink('abandoned');
@@ -113,12 +113,12 @@ it('connections to Redis that are dead without having ended are made anew, and c
   const timeless = Date.now();
   const abandoned = await connected(stores.catalog({ redis: client, now: () => timeless }), stores.client);
   const url = async () => (await abandoned.links.findByAddress(host, 'abandoned'))?.url;
-  await waitFor(abandoned.isSubscribed, { what: 'the catalog to hear' });
+  await waitFor(abandoned.isSubscribed, { what: 'the catalog to subscribe' });
   proxy.abandon();
   await waitFor(() => !abandoned.isSubscribed(), { what: 'the catalog to notice' });
   const create = () => abandoned.links.create(workspace.id, { domain: host, key: 'later', url: 'https://a.com' });
   await waitFor(create, { what: 'a create', timeoutMs: 30_000 });
-  await waitFor(abandoned.isSubscribed, { what: 'the catalog to hear again', timeoutMs: 30_000 });
+  await waitFor(abandoned.isSubscribed, { what: 'the catalog to subscribe again', timeoutMs: 30_000 });
   expect(await url()).toBe('https://one.com');
   await catalog.links.update(workspace.id, link.id, (record) => ({ ...record, url: 'https://two.com' }));
   await waitFor(async () => (await url()) === 'https://two.com', { what: 'the change' });
@@ -222,7 +222,7 @@ describe('while both stores refuse', () => {
     expect(await gated.links.findByAddress(host, 'outdated')).toEqual(link);
     await catalog.links.update(workspace.id, link.id, (record) => ({ ...record, url: 'https://two.com' }));
     clickhouse.set('refusing');
-    await expect(gated.links.findByAddress(host, 'nobody-knows')).rejects.toMatchObject({
+    await expect(gated.links.findByAddress(host, 'unknown-key')).rejects.toMatchObject({
       code: 'internal_server_error',
     });
     await waitFor(async () => (await gated.links.findByAddress(host, 'outdated'))?.url === 'https://two.com', {
@@ -234,7 +234,7 @@ describe('while both stores refuse', () => {
 });
 
 describe('a real restart of Redis', () => {
-  it('costs no read an error, and changes are heard again afterwards', async () => {
+  it('fails no read, and invalidations arrive again afterwards', async () => {
     const { workspace, host, link } = await aLink('restart');
     const timeless = Date.now();
     const other = await connected(stores.catalog({ now: () => timeless }), stores.client);
@@ -248,7 +248,7 @@ describe('a real restart of Redis', () => {
       catalog.links.update(workspace.id, link.id, (record) => ({ ...record, url: 'https://two.com' }));
     await waitFor(update, { what: 'an update after the restart' });
     await waitFor(async () => (await other.links.findByAddress(host, 'restart'))?.url === 'https://two.com', {
-      what: 'the other instance to hear of it',
+      what: 'the invalidation at the other instance',
     });
   });
 });

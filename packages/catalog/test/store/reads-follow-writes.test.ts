@@ -13,7 +13,7 @@ let stores: TestStores;
 let writer: Catalog;
 let reader: Catalog;
 
-/** A catalog whose copies never grow old: what it learns of a change, it was told. */
+/** A catalog whose cached copies never expire: only invalidations evict them. */
 async function aTimelessCatalog(client = stores.client): Promise<Catalog> {
   const startedMs = Date.now();
   const catalog = await connected(stores.catalog({ redis: client, now: () => startedMs }), stores.client);
@@ -34,7 +34,7 @@ async function aLink(key: string) {
   return { workspace, host, link, apiKey };
 }
 
-/** Reads until told to end: there always is one under way, from before a write as well. */
+/** Reads in a loop until stopped, so that a read is always in progress, also one that began before a write. */
 function reading(read: () => Promise<unknown>) {
   let isOver = false;
   const loop = async () => {
@@ -102,7 +102,7 @@ describe('once a write has been answered, another process says so', { timeout: 6
     }
   });
 
-  it('of webhooks: the next event is told to a new one, and to none that is gone', async () => {
+  it('of webhooks: a new one gets the next event, and one that is gone does not', async () => {
     const { workspace } = await aWorkspace(writer);
     const active = async () => (await reader.webhooks.active(workspace.id)).map(({ id }) => id);
     const end = reading(active);
@@ -140,7 +140,7 @@ describe('once a write has been answered, another process says so', { timeout: 6
   });
 });
 
-describe('a process that hears nothing any more', { timeout: 60_000 }, () => {
+describe('a process that receives no invalidations any more', { timeout: 60_000 }, () => {
   it.each(['its subscription was killed', 'its connections are dead without having ended'] as const)(
     'because %s does not answer from copies, and holds a write up for less than two seconds',
     async (why) => {
@@ -215,7 +215,7 @@ describe('a process that hears nothing any more', { timeout: 60_000 }, () => {
   });
 });
 
-it('a write that no process could be told of is an error', { timeout: 30_000 }, async () => {
+it('a write that could not be published is an error', { timeout: 30_000 }, async () => {
   const { workspace, host, link } = await aLink('untold');
   const gate = await startGate(stores.redis.url);
   const client = new Redis(gate.url);

@@ -33,13 +33,13 @@ describe('what rows count for', () => {
     }
   });
 
-  it('is told in pieces of a thousand, nothing of a row that is none', () => {
+  it('is published in parts of a thousand ids, without rows that are malformed', () => {
     const rows = Array.from({ length: 2500 }, (_, index) => clickOf(String(index % 2), String(100 + index)));
     const parts = affectedTotalsOf('click', [...text(rows), 'no row', '[1]']);
     expect(parts.map((part) => part.flatMap(({ ids }) => ids).length)).toEqual([1000, 1000, 500]);
-    const told = parts.flat().flatMap(({ workspaceId, ids }) => ids.map((link) => `${workspaceId}/${link}`));
+    const published = parts.flat().flatMap(({ workspaceId, ids }) => ids.map((link) => `${workspaceId}/${link}`));
     const expected = rows.map((row) => `${id('workspace', String(row[0]))}/${id('link', String(row[3]))}`);
-    expect(told.sort()).toEqual(expected.sort());
+    expect(published.sort()).toEqual(expected.sort());
   });
 });
 
@@ -50,7 +50,7 @@ describe('known counters and totals', () => {
   });
   afterAll(() => stores.close());
 
-  it('of another process are new once an insert is announced', async () => {
+  it('of another process are fresh once an insert is published', async () => {
     const [writer, reader] = [stores.catalog(), stores.catalog({ now: () => 0 })];
     const { workspace, host } = await aWorkspace(writer);
     const link = await writer.links.create(workspace.id, { domain: host, key: 'a', url: 'https://acme.com/' });
@@ -61,7 +61,7 @@ describe('known counters and totals', () => {
     const clicks = async () => (await reader.links.cachedCounters(workspace.id, [link.id])).get(link.id)?.clicks;
     const sales = async () =>
       (await reader.customers.cachedCounters(workspace.id, [customer.id])).get(customer.id)?.sales;
-    await waitFor(reader.isSubscribed, { what: 'the reader to hear' });
+    await waitFor(reader.isSubscribed, { what: 'the reader to subscribe' });
     expect([await clicks(), await sales()]).toEqual([undefined, undefined]);
     for (const count of [1, 2, 3]) {
       const another = clickOf(numberOf('workspace', workspace.id), numberOf('link', link.id));

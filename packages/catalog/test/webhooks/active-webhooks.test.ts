@@ -31,7 +31,7 @@ describe('the active webhooks of a workspace', () => {
     await becomes([]);
   });
 
-  it('are told apart by workspace, read together or alone', async () => {
+  it('are separated by workspace, read together or alone', async () => {
     const catalog = stores.catalog();
     const [one, two, none] = await Promise.all([aWorkspace(catalog), aWorkspace(catalog), aWorkspace(catalog)]);
     await catalog.webhooks.create(one.workspace.id, aHook('https://same.example/'));

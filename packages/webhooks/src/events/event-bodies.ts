@@ -3,7 +3,7 @@ import {
   type CustomerRecord,
   type CustomerTotals,
   type LinkRecord,
-  WEBHOOK_SIGHT,
+  WEBHOOK_VISIBILITY,
   type WebhookRecord,
 } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
@@ -44,7 +44,7 @@ export function createEventBodies({ catalog, clickhouse }: EventBodiesDeps) {
   ) {
     const found = await catalog.links.getMany(workspaceId, [...new Set(events.map(({ linkId }) => linkId))]);
     const records = [...found.values()].filter(isIncluded);
-    const objects = await catalog.links.objects(workspaceId, records, WEBHOOK_SIGHT);
+    const objects = await catalog.links.objects(workspaceId, records, WEBHOOK_VISIBILITY);
     return new Map(objects.map((link) => [link.id, link]));
   }
 

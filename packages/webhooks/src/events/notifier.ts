@@ -1,4 +1,4 @@
-import { type Catalog, type LinkRecord, WEBHOOK_SIGHT } from '@waymark/catalog';
+import { type Catalog, type LinkRecord, WEBHOOK_VISIBILITY } from '@waymark/catalog';
 import type { Partner, WebhookTrigger } from '@waymark/contract';
 import { createWebhookJobSender, type QueueLogger } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
@@ -55,7 +55,7 @@ export function createWebhookNotifier({ catalog, redis, logger, now }: WebhookNo
   return {
     linkChanged: (event, link) =>
       notify(link.workspaceId, event, async () => {
-        const [object] = await catalog.links.objects(link.workspaceId, [link], WEBHOOK_SIGHT);
+        const [object] = await catalog.links.objects(link.workspaceId, [link], WEBHOOK_VISIBILITY);
         return object;
       }),
 

@@ -1,4 +1,4 @@
-import { linkSight } from '@waymark/catalog';
+import { linkVisibility } from '@waymark/catalog';
 import {
   ApiError,
   type TrackLeadBody,
@@ -60,10 +60,10 @@ async function canSeeLink(
   { workspace, apiKey }: Pick<FastifyRequest, 'workspace' | 'apiKey'>,
   linkId: string | null,
 ): Promise<boolean> {
-  const sight = linkSight(apiKey);
-  if (!sight.hidesFolders) return true;
+  const visibility = linkVisibility(apiKey);
+  if (!visibility.hidesFolders) return true;
   const link = linkId === null ? undefined : await catalog.links.get(workspace.id, linkId);
-  return link !== undefined && (await catalog.hiddenFolders.seen(workspace.id, sight, [link])).length > 0;
+  return link !== undefined && (await catalog.hiddenFolders.seen(workspace.id, visibility, [link])).length > 0;
 }
 
 /** Registers all `/track` routes; the app must have `authPlugin`. */

@@ -3,7 +3,7 @@ import {
   type Catalog,
   type FolderRecord,
   isFolderHidden,
-  linkSight,
+  linkVisibility,
   type WorkspaceRecord,
   workspaceLimits,
 } from '@waymark/catalog';
@@ -22,7 +22,7 @@ function checkAccessLevel(workspace: WorkspaceRecord, accessLevel: FolderRecord[
 }
 
 function checkVisible(apiKey: ApiKeyRecord, folder: FolderRecord): void {
-  if (isFolderHidden(linkSight(apiKey), folder)) throw new ApiError('not_found', 'Folder not found.');
+  if (isFolderHidden(linkVisibility(apiKey), folder)) throw new ApiError('not_found', 'Folder not found.');
 }
 
 /** Owners may change any folder, others only those with write access. A hidden folder counts as not found. */

@@ -1,4 +1,4 @@
-import { type Catalog, linkSight } from '@waymark/catalog';
+import { type Catalog, linkVisibility } from '@waymark/catalog';
 import {
   createFolderBodySchema,
   FOLDER_ACCESS_LEVELS,
@@ -31,7 +31,7 @@ export async function folderRoutes(app: App, { catalog }: { readonly catalog: Ca
     },
     async ({ query, workspace, apiKey }) => {
       const { search, sortBy = 'createdAt', sortOrder = 'asc', page, pageSize } = query;
-      const accessLevels = linkSight(apiKey).hidesFolders ? FOLDER_ACCESS_LEVELS : undefined;
+      const accessLevels = linkVisibility(apiKey).hidesFolders ? FOLDER_ACCESS_LEVELS : undefined;
       const request = { filters: { search, accessLevels }, sortBy, sortOrder, page, pageSize };
       return (await catalog.folders.list(workspace.id, request)).map(folderObject);
     },

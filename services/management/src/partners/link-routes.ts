@@ -1,4 +1,4 @@
-import { linkSight } from '@waymark/catalog';
+import { linkVisibility } from '@waymark/catalog';
 import {
   createPartnerLinkBodySchema,
   linkSchema,
@@ -37,7 +37,7 @@ export async function partnerLinkRoutes(app: App, parts: LinkDeps): Promise<void
     async (request) => {
       const { workspace, apiKey } = await partnerCaller(parts, request);
       const { id } = await findPartner(catalog, workspace.id, request.query);
-      const { hidesFolders } = linkSight(apiKey);
+      const { hidesFolders } = linkVisibility(apiKey);
       const links = await catalog.partners.links(workspace.id, id, LINKS_MAX, hidesFolders);
       return partnerLinks(catalog, workspace.id, links);
     },

@@ -1,4 +1,4 @@
-import { linkSight, type ProgramRecord } from '@waymark/catalog';
+import { linkVisibility, type ProgramRecord } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
 import type { LinkCaller, LinkDeps } from '../links/link-deps.js';
 import type { PartnersScope } from './partner-object.js';
@@ -27,6 +27,6 @@ export async function partnersScope(
   { catalog }: LinkDeps,
   { workspace, apiKey, program }: PartnerCaller,
 ): Promise<PartnersScope> {
-  const hidesFolders = await catalog.hiddenFolders.anyFor(workspace.id, linkSight(apiKey));
+  const hidesFolders = await catalog.hiddenFolders.anyFor(workspace.id, linkVisibility(apiKey));
   return { workspaceId: workspace.id, programId: program.id, hidesFolders };
 }

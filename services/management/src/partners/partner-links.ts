@@ -1,4 +1,4 @@
-import { type Catalog, linkSight, normaliseUrl, type PartnerRecord, prefixedKey } from '@waymark/catalog';
+import { type Catalog, linkVisibility, normaliseUrl, type PartnerRecord, prefixedKey } from '@waymark/catalog';
 import {
   ApiError,
   type CreateLinkBody,
@@ -191,7 +191,7 @@ export async function upsertPartnerLink(
   const partner = await findPartner(catalog, workspaceId, body);
   const wanted = await bodyFor(parts, caller, partner, body);
   const upsert = async () => {
-    const found = await catalog.partners.linkByUrl(workspaceId, partner.id, wanted.url, linkSight(caller.apiKey));
+    const found = await catalog.partners.linkByUrl(workspaceId, partner.id, wanted.url, linkVisibility(caller.apiKey));
     return found === undefined ? createLink(parts, caller, wanted) : updateFoundLink(parts, caller, found, wanted);
   };
   return mapErrorFields(requestField(body.linkProps), () =>

@@ -1,4 +1,4 @@
-import { type Catalog, linkSight } from '@waymark/catalog';
+import { type Catalog, linkVisibility } from '@waymark/catalog';
 import { ApiError, analyticsAnswerSchema, analyticsQuerySchema } from '@waymark/contract';
 import { bindAnalytics, checkDateRange, parseAnalytics } from '@waymark/event-query';
 import { type App, sendJsonText } from '@waymark/http-kit';
@@ -42,7 +42,7 @@ export async function analyticsRoutes(app: App, deps: AnalyticsRouteDeps): Promi
       const parsed = parseAnalytics(query, { nowMs: now(), createdAtMs });
       checkDateRange(workspace.plan, parsed.filters.range, createdAtMs);
       checkProgram(query.programId, workspace.defaultProgramId);
-      const caller = { workspaceId: workspace.id, sight: linkSight(request.apiKey) };
+      const caller = { workspaceId: workspace.id, visibility: linkVisibility(request.apiKey) };
       const references = await findReferences(catalog, caller, parsed.filters);
       const scope = { workspaceId: workspace.id, programId: workspace.defaultProgramId, ...references };
       const bound = bindAnalytics(parsed, scope);

@@ -1,15 +1,19 @@
-import { API_READ, type Catalog, isFolderHidden, type LinkSight, normaliseKey } from '@waymark/catalog';
+import { API_READ, type Catalog, isFolderHidden, type LinkVisibility, normaliseKey } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
 import { externalLinkIds, type LinkReference, type ParsedFilters } from '@waymark/event-query';
 
-async function findLink(catalog: Catalog, { workspaceId, sight }: Caller, reference: LinkReference): Promise<string> {
+async function findLink(
+  catalog: Catalog,
+  { workspaceId, visibility }: Caller,
+  reference: LinkReference,
+): Promise<string> {
   const found =
     reference.by === 'externalId'
       ? await catalog.links.findByExternalId(workspaceId, reference.externalId)
       : await catalog.links.findByAddress(reference.domain, normaliseKey(reference.key), API_READ);
   // A link of another workspace, or in a hidden folder, gives the same 404 as one that does not exist.
   const own = found?.workspaceId === workspaceId ? [found] : [];
-  const [link] = await catalog.hiddenFolders.seen(workspaceId, sight, own);
+  const [link] = await catalog.hiddenFolders.seen(workspaceId, visibility, own);
   if (link !== undefined) return link.id;
   throw new ApiError('not_found', 'Link not found.');
 }
@@ -29,13 +33,13 @@ async function findLinksByExternalId(
 /** The workspace and the permissions of a request. */
 export interface Caller {
   readonly workspaceId: string;
-  readonly sight: LinkSight;
+  readonly visibility: LinkVisibility;
 }
 
-async function checkFolder(catalog: Catalog, { workspaceId, sight }: Caller, folderId: string): Promise<void> {
+async function checkFolder(catalog: Catalog, { workspaceId, visibility }: Caller, folderId: string): Promise<void> {
   const folder = await catalog.folders.get(workspaceId, folderId);
   if (folder === undefined) throw new ApiError('not_found', 'Folder not found.');
-  if (isFolderHidden(sight, folder)) {
+  if (isFolderHidden(visibility, folder)) {
     throw new ApiError('forbidden', 'You are not allowed to see this folder.');
   }
 }
@@ -64,7 +68,7 @@ export async function findReferences(catalog: Catalog, caller: Caller, parsed: P
     parsed.link && findLink(catalog, caller, parsed.link),
     findLinksByExternalId(catalog, workspaceId, parsed),
     externalId === undefined ? undefined : catalog.customers.findByExternalId(workspaceId, externalId),
-    catalog.hiddenFolders.anyFor(workspaceId, caller.sight),
+    catalog.hiddenFolders.anyFor(workspaceId, caller.visibility),
     parsed.folderId && checkFolder(catalog, caller, parsed.folderId),
   ]);
   return { linkId, linkIdByExternalId, customerId: found?.id, hidesFolders };

@@ -42,12 +42,12 @@ function publicIds(kind: 'link' | 'customer', numbers: ReadonlySet<string>): Rea
 
 async function linksById(
   { links, hiddenFolders }: Pick<Catalog, 'links' | 'hiddenFolders'>,
-  { workspaceId, sight }: Caller,
+  { workspaceId, visibility }: Caller,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, LinkRecord>> {
   const found = await links.getMany(workspaceId, ids);
   // A link may have been moved into a hidden folder since the rows were read.
-  const visible = await hiddenFolders.seen(workspaceId, sight, [...found.values()]);
+  const visible = await hiddenFolders.seen(workspaceId, visibility, [...found.values()]);
   const shown = await links.inPartnerState(workspaceId, visible);
   return new Map(shown.map((link) => [link.id, link]));
 }
@@ -58,7 +58,7 @@ async function linksOf(
   kind: EventKind,
   rows: readonly EventPageRow[],
 ): Promise<TextsByNumber<LinkTexts>> {
-  const { workspaceId, sight } = caller;
+  const { workspaceId, visibility } = caller;
   const idByNumber = publicIds('link', new Set(rows.map(([, , number]) => number)));
   const ids = [...idByNumber.values()];
   const reads: CounterReads<LinkCounters> = {
@@ -77,8 +77,8 @@ async function linksOf(
     if (link === undefined) continue;
     const [counted, tags] = [counters.get(id), tagsOfLink(link)];
     // Do not use the cache for masked links: its texts contain the passwords.
-    const isMasked = sight.hidesPasswords && link.encryptedPassword !== null;
-    const masked = isMasked ? linkTexts(catalog.links.toLink(link, sight, counted, tags)) : undefined;
+    const isMasked = visibility.hidesPasswords && link.encryptedPassword !== null;
+    const masked = isMasked ? linkTexts(catalog.links.toLink(link, visibility, counted, tags)) : undefined;
     texts.set(number, masked ?? textsOfLink(link, counted, ...tags));
   }
   return texts;

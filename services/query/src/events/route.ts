@@ -1,4 +1,4 @@
-import { type Catalog, linkSight } from '@waymark/catalog';
+import { type Catalog, linkVisibility } from '@waymark/catalog';
 import { eventSchema, eventsQuerySchema } from '@waymark/contract';
 import { bind, checkDateRange, formatCursor, parse, parseCursor } from '@waymark/event-query';
 import { type App, jsonArray, sendJsonText } from '@waymark/http-kit';
@@ -42,7 +42,7 @@ export async function eventRoutes(app: App, deps: EventRouteDeps): Promise<void>
       const nowMs = cursor?.nowMs ?? now();
       const parsed = parse(query, nowMs, cursor);
       checkDateRange(workspace.plan, parsed.range, Date.parse(workspace.createdAt));
-      const caller = { workspaceId: workspace.id, sight: linkSight(request.apiKey) };
+      const caller = { workspaceId: workspace.id, visibility: linkVisibility(request.apiKey) };
       const references = await findReferences(catalog, caller, parsed);
       const bound = bind(parsed, { workspaceId: workspace.id, programId: workspace.defaultProgramId, ...references });
       const { rows, prefetched } = await runReads(request, reply, async (reads) => {

@@ -1,4 +1,4 @@
-import { type Catalog, linkSight, type PartnerRecord, type WorkspaceRecord } from '@waymark/catalog';
+import { type Catalog, linkVisibility, type PartnerRecord, type WorkspaceRecord } from '@waymark/catalog';
 import { ApiError, fieldError, partnerAnalyticsAnswerSchema, partnerAnalyticsQuerySchema } from '@waymark/contract';
 import { bindAnalytics, checkDateRange, parseAnalytics } from '@waymark/event-query';
 import { type App, sendJsonText } from '@waymark/http-kit';
@@ -62,7 +62,7 @@ export async function partnerAnalyticsRoutes(app: App, { catalog, runReads, now 
     },
     async (request, reply) => {
       const { workspace } = request;
-      const hidesFolders = await catalog.hiddenFolders.anyFor(workspace.id, linkSight(request.apiKey));
+      const hidesFolders = await catalog.hiddenFolders.anyFor(workspace.id, linkVisibility(request.apiKey));
       const { partnerId, tenantId, groupBy = 'count', ...range } = request.query;
       const partner = await findPartner(catalog, workspace, { partnerId, tenantId });
       const isOpen = range.start === undefined && range.end === undefined;

@@ -3,7 +3,7 @@ import {
   type FolderRecord,
   isFolderHidden,
   type LinkRecord,
-  linkSight,
+  linkVisibility,
   type WorkspaceRecord,
 } from '@waymark/catalog';
 import { ApiError, fieldError, type UpdateLinkBody } from '@waymark/contract';
@@ -41,7 +41,7 @@ export function folderRefusal(
   folder: FolderRecord | undefined,
 ): ApiError | undefined {
   if (folder === undefined || folder.accessLevel === 'write' || apiKey.role === 'owner') return undefined;
-  const name = isFolderHidden(linkSight(apiKey), folder) ? '' : ` "${folder.name}"`;
+  const name = isFolderHidden(linkVisibility(apiKey), folder) ? '' : ` "${folder.name}"`;
   return new ApiError('forbidden', `You are not allowed to change links of the folder${name}.`);
 }
 

@@ -1,4 +1,4 @@
-import { type LinkRecord, linkSight } from '@waymark/catalog';
+import { type LinkRecord, linkVisibility } from '@waymark/catalog';
 import {
   ApiError,
   type BulkUpdateLinksBody,
@@ -93,7 +93,7 @@ export async function updateLinks(
     async () => (found.length === 0 ? [] : updateRecords(parts, caller, found, data, changeOne)),
   );
   if (records.length === 0) throw new ApiError('not_found', 'None of the links was found.');
-  const objects = await links.objects(caller.workspace.id, records, linkSight(caller.apiKey));
+  const objects = await links.objects(caller.workspace.id, records, linkVisibility(caller.apiKey));
   const unchanged = objects.flatMap((link): UnchangedLink[] => {
     const refusal = refusals.get(link.id);
     return refusal === undefined ? [] : [{ ...link, ...bulkError(link.id, refusal) }];

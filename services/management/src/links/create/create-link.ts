@@ -1,4 +1,4 @@
-import { type LinkRecord, linkSight, type NewLink } from '@waymark/catalog';
+import { type LinkRecord, linkVisibility, type NewLink } from '@waymark/catalog';
 import { ApiError, type CreateLinkBody, type Link } from '@waymark/contract';
 import { readReferences } from '../change/link-references.js';
 import type { LinkContext } from '../change/referencing-fields.js';
@@ -23,7 +23,7 @@ export async function linkObject(
   record: LinkRecord,
   isNew = false,
 ): Promise<Link> {
-  const [link] = await catalog.links.objects(workspace.id, [record], linkSight(apiKey), isNew);
+  const [link] = await catalog.links.objects(workspace.id, [record], linkVisibility(apiKey), isNew);
   if (link === undefined) throw new TypeError('no link object for the record');
   return link;
 }

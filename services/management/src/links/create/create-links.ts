@@ -1,4 +1,4 @@
-import { linkSight, type NewLink, normaliseKey } from '@waymark/catalog';
+import { linkVisibility, type NewLink, normaliseKey } from '@waymark/catalog';
 import { ApiError, type CreateLinkBody, fieldError, type Link, type LinkError } from '@waymark/contract';
 import { domainName } from '../../domains/domain-name.js';
 import type { LinkContext } from '../change/referencing-fields.js';
@@ -57,5 +57,5 @@ export async function createLinks(
     const fault = result instanceof ApiError ? result : result && createdFrom.get(result);
     return fault instanceof ApiError ? [{ link, error: fault.message, code: fault.code }] : [];
   });
-  return [...(await links.objects(workspaceId, records, linkSight(caller.apiKey), true)), ...errors];
+  return [...(await links.objects(workspaceId, records, linkVisibility(caller.apiKey), true)), ...errors];
 }

@@ -1,4 +1,4 @@
-import { linkSight, mergeUtm, normaliseUrl } from '@waymark/catalog';
+import { linkVisibility, mergeUtm, normaliseUrl } from '@waymark/catalog';
 import type { CreateLinkBody, Link } from '@waymark/contract';
 import { updateFoundLink } from '../change/update-link.js';
 import type { LinkCaller, LinkDeps } from '../link-deps.js';
@@ -17,7 +17,7 @@ export async function upsertLink(parts: LinkDeps, caller: LinkCaller, body: Crea
   const urls = [...new Set([mergeUtm(url, body), url])];
   return links.whileUrlsHeld(workspaceId, urls, async () => {
     for (const one of urls) {
-      const found = await links.findByUrl(workspaceId, one, linkSight(caller.apiKey));
+      const found = await links.findByUrl(workspaceId, one, linkVisibility(caller.apiKey));
       if (found !== undefined) return updateFoundLink(parts, caller, found, body);
     }
     return createLink(parts, caller, body);

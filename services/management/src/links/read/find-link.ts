@@ -1,4 +1,4 @@
-import { API_READ, type Catalog, type LinkRecord, linkSight, normaliseKey } from '@waymark/catalog';
+import { API_READ, type Catalog, type LinkRecord, linkVisibility, normaliseKey } from '@waymark/catalog';
 import { ApiError, fieldError, type LinkInfoQuery, parseExternalIdParameter, ROOT_KEY } from '@waymark/contract';
 import { domainName } from '../../domains/domain-name.js';
 import type { LinkCaller } from '../link-deps.js';
@@ -41,7 +41,7 @@ export function visibleLinks(
   { workspace, apiKey }: LinkCaller,
   links: readonly LinkRecord[],
 ): Promise<LinkRecord[]> {
-  return hiddenFolders.seen(workspace.id, linkSight(apiKey), links);
+  return hiddenFolders.seen(workspace.id, linkVisibility(apiKey), links);
 }
 
 /** The visible links with these `link_…` and `ext_…` ids, each once, in the order given. */

@@ -1,4 +1,11 @@
-import { API_READ, type Catalog, isFolderHidden, type LinkFilters, type LinkGroup, linkSight } from '@waymark/catalog';
+import {
+  API_READ,
+  type Catalog,
+  isFolderHidden,
+  type LinkFilters,
+  type LinkGroup,
+  linkVisibility,
+} from '@waymark/catalog';
 import {
   ApiError,
   csvItems,
@@ -24,7 +31,7 @@ async function checkDomain({ catalog, defaultDomain }: LinkDeps, workspaceId: st
 
 async function checkFolder({ catalog }: LinkDeps, { workspace, apiKey }: LinkCaller, folderId: string): Promise<void> {
   const folder = await catalog.folders.require(workspace.id, folderId);
-  if (!isFolderHidden(linkSight(apiKey), folder)) return;
+  if (!isFolderHidden(linkVisibility(apiKey), folder)) return;
   throw new ApiError('forbidden', 'You are not allowed to see this folder.');
 }
 
@@ -51,7 +58,7 @@ async function filtersOf(parts: LinkDeps, caller: LinkCaller, query: LinkFilterQ
   const [tagIds, ids, hidesFolders] = await Promise.all([
     tagIdsOf(parts, workspaceId, query),
     linkIdsOf(parts, workspaceId, query.linkIds),
-    parts.catalog.hiddenFolders.anyFor(workspaceId, linkSight(caller.apiKey)),
+    parts.catalog.hiddenFolders.anyFor(workspaceId, linkVisibility(caller.apiKey)),
     domain === undefined ? undefined : checkDomain(parts, workspaceId, domain),
     folderId ? checkFolder(parts, caller, folderId) : undefined,
   ]);
@@ -96,7 +103,7 @@ export async function listLinks(parts: LinkDeps, caller: LinkCaller, query: List
     cursor === undefined
       ? await links.list(workspaceId, { ...shape, sortBy, offset: (page - 1) * pageSize })
       : await links.listFrom(workspaceId, { ...shape, ...cursor });
-  return links.objects(workspaceId, records, linkSight(caller.apiKey));
+  return links.objects(workspaceId, records, linkVisibility(caller.apiKey));
 }
 
 /** `GET /links/count`: a number or, when grouped, one number per value, highest first. @throws ApiError 403 or 404 */
