@@ -1,8 +1,8 @@
 import { embeddedUrl, newEmbeddedPassword } from '@waymark/clickhouse-embedded';
 import type { TestProject } from 'vitest/node';
-import { startClickHouse } from '../clickhouse.js';
 import { freePort } from '../free-port.js';
-import { givenServers } from '../given-servers.js';
+import { startClickHouse } from '../stores/clickhouse.js';
+import { givenServers } from '../stores/given-servers.js';
 
 /** Starts the ClickHouse of a test run without holding up the tests that need none. */
 export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {

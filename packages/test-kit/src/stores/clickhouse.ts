@@ -6,8 +6,8 @@ import {
   startEmbeddedClickHouse,
 } from '@waymark/clickhouse-embedded';
 import { environmentWith } from '@waymark/config';
-import { endProcess } from './child-process.js';
-import { freePort } from './free-port.js';
+import { endProcess } from '../child-process.js';
+import { freePort } from '../free-port.js';
 import { temporaryDirectory } from './temporary-directory.js';
 
 export interface TestClickHouseOptions {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { type ClickHouseClient, createClickHouseClient, migrate } from '@waymark/clickhouse';
 import { inject } from 'vitest';
+import { waitFor } from '../wait-for.js';
 import { emptyTables, keepDatabase, readSchema, takeDatabase } from './database-reuse.js';
-import { waitFor } from './wait-for.js';
 
 declare module 'vitest' {
   interface ProvidedContext {

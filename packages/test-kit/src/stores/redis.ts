@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
-import { dyingWithParent, endProcess } from './child-process.js';
-import { freePort } from './free-port.js';
+import { dyingWithParent, endProcess } from '../child-process.js';
+import { freePort } from '../free-port.js';
+import { waitFor } from '../wait-for.js';
 import { emptyGivenRedis } from './given-redis.js';
 import { givenServers } from './given-servers.js';
 import { temporaryDirectory } from './temporary-directory.js';
 import type { TestRedis } from './test-redis.js';
-import { waitFor } from './wait-for.js';
 
 export interface TestRedisOptions {
   /** Kept when given; else a temporary one, removed by `stop`. */
