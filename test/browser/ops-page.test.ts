@@ -212,7 +212,7 @@ describe.skipIf(!hasChromium)('the operations page', { timeout: 60_000 }, () => 
     await database.client.command({ query: 'DROP VIEW ops_disk' });
     await page
       .locator('#disks')
-      .getByText(/^This could not be read; .* Shown as of \d\d:\d\d:\d\d\.$/)
+      .getByText(/^This panel could not be read; .* Shown as of \d\d:\d\d:\d\d\.$/)
       .waitFor();
     expect(await page.locator('.note:visible').count()).toBe(1);
   });
