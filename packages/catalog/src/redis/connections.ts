@@ -106,14 +106,17 @@ export function connectRedis(template: Redis, logger: CatalogLogger): RedisConne
   };
 }
 
-/** Without a listener ioredis prints every failed attempt to reconnect. One line an outage is enough. */
+/** A single failed attempt, such as a ready check that times out on a busy machine, is repeated without a log line. */
+const FAILURES_REPORTED_FROM = 2;
+
+/** Logs one line for each outage. Without a listener ioredis prints every failed attempt to reconnect. */
 function watch(redis: Redis, logger: CatalogLogger): void {
-  let isReported = false;
+  let failures = 0;
   redis.on('error', (err) => {
-    if (!isReported) logger.warn({ err }, 'catalog lost its connection to Redis');
-    isReported = true;
+    failures += 1;
+    if (failures === FAILURES_REPORTED_FROM) logger.warn({ err }, 'catalog lost its connection to Redis');
   });
   redis.on('ready', () => {
-    isReported = false;
+    failures = 0;
   });
 }
