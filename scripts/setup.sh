@@ -107,12 +107,42 @@ unpack_proxies() {
 
 # Names of failed checks. `check` runs a check and continues; `finish` ends the script.
 broken=()
+started=()
+check_pids=()
+check_outputs=node_modules/.cache/checks
 
 check() {
   local name=$1
   shift
   say "$name"
   "$@" || broken+=("$name")
+}
+
+# Starts a check in the background; `await_checks` prints its output and notes its failure.
+start_check() {
+  local name=$1
+  shift
+  mkdir -p "$check_outputs"
+  "$@" >"$check_outputs/${#started[@]}" 2>&1 &
+  started+=("$name")
+  check_pids+=($!)
+}
+
+await_checks() {
+  local index
+  for index in "${!started[@]}"; do
+    say "${started[$index]}"
+    wait "${check_pids[$index]}" || broken+=("${started[$index]}")
+    cat "$check_outputs/$index"
+  done
+}
+
+# The linters; they need no build and run beside it.
+start_lint() {
+  start_check 'style (biome)' biome check --error-on-warnings .
+  start_check 'direction of imports' npm run --silent check:imports
+  start_check 'dead code (knip)' knip --no-progress
+  start_check 'references' node scripts/check-references.mjs
 }
 
 finish() {

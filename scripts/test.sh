@@ -7,8 +7,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 require_node
 provide_redis
 install_packages
+start_lint
 check 'build' tsc -b
 check 'types of the tests' tsc -p tsconfig.test.json
-check 'lint' npm run --silent lint
+await_checks
 check 'tests' vitest run --mode changed "$@"
 finish

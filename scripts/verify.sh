@@ -11,12 +11,10 @@ provide_redis
 provide_chromium
 install_packages
 provide_proxies
+start_lint
 check 'build' tsc -b
 check 'types of the tests' tsc -p tsconfig.test.json
-check 'style (biome)' biome check --error-on-warnings .
-check 'direction of imports' npm run --silent check:imports
-check 'dead code (knip)' knip --no-progress
-check 'references' node scripts/check-references.mjs
+await_checks
 check 'tests' vitest run --mode verify "$@"
 
 [ "${#broken[@]}" -eq 0 ] || printf '\nfailed: %s\n' "$(printf '%s; ' "${broken[@]}")"

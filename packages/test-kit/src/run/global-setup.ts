@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { embeddedUrl, newEmbeddedPassword } from '@waymark/clickhouse-embedded';
 import type { TestProject } from 'vitest/node';
 import { freePort } from '../free-port.js';
@@ -5,11 +8,14 @@ import { startClickHouse } from '../stores/clickhouse.js';
 import { givenServers } from '../stores/given-servers.js';
 
 /** Starts the ClickHouse of a test run without holding up the tests that need none. */
-export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const keptDatabases = mkdtempSync(join(tmpdir(), 'waymark-databases-'));
+  project.provide('keptDatabases', keptDatabases);
+  const removeList = () => rmSync(keptDatabases, { recursive: true });
   const { clickhouseUrl } = givenServers();
   if (clickhouseUrl !== undefined) {
     project.provide('sharedClickHouseUrl', clickhouseUrl);
-    return undefined;
+    return async () => removeList();
   }
   const port = await freePort();
   const password = newEmbeddedPassword();
@@ -19,5 +25,6 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
   return async () => {
     const server = await starting.catch(() => undefined);
     await server?.stop();
+    removeList();
   };
 }

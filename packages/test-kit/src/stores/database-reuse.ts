@@ -1,31 +1,45 @@
+import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { ClickHouseClient } from '@waymark/clickhouse';
+import { inject } from 'vitest';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Directory with a file for each migrated database that no test uses. */
+    keptDatabases: string;
+  }
+}
+
+const KEPT = '.kept';
 
 /** A migrated database that no test uses at the moment. */
 export interface KeptDatabase {
-  readonly url: string;
   readonly database: string;
   /** What the migrations made, as `readSchema` reads it. */
   readonly schema: string;
 }
 
-const KEPT = Symbol.for('waymark.test-kit.kept-databases');
-const holder = globalThis as { [KEPT]?: KeptDatabase[] };
-
-/** Of this process: the modules are evaluated again for every test file, so the list cannot lie in one. */
-function keptDatabases(): KeptDatabase[] {
-  holder[KEPT] ??= [];
-  return holder[KEPT];
+/** A kept database of the run, if there is one. Its tables still hold the rows of the test before: `emptyTables`. */
+export function takeDatabase(): KeptDatabase | undefined {
+  const directory = inject('keptDatabases');
+  for (const name of readdirSync(directory).filter((file) => file.endsWith(KEPT))) {
+    const taken = join(directory, name.slice(0, -KEPT.length));
+    try {
+      // Only one process can rename it.
+      renameSync(join(directory, name), taken);
+    } catch {
+      continue;
+    }
+    return JSON.parse(readFileSync(taken, 'utf8'));
+  }
+  return undefined;
 }
 
-/** A kept database of the server, if there is one. Its tables still hold the rows of the test before: `emptyTables`. */
-export function takeDatabase(url: string): KeptDatabase | undefined {
-  const kept = keptDatabases();
-  const index = kept.findIndex((database) => database.url === url);
-  return index < 0 ? undefined : kept.splice(index, 1)[0];
-}
-
+/** Each test file runs in a process of its own: the list of databases is a directory of the run, with a file for each. */
 export function keepDatabase(database: KeptDatabase): void {
-  keptDatabases().push(database);
+  const draft = join(inject('keptDatabases'), database.database);
+  writeFileSync(draft, JSON.stringify(database));
+  renameSync(draft, draft + KEPT);
 }
 
 /**

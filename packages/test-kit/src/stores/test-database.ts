@@ -35,7 +35,7 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
   const { user, password, migrated = true } = options;
   const url = options.url ?? inject('sharedClickHouseUrl');
   const isReusable = migrated && options.url === undefined;
-  const kept = isReusable ? takeDatabase(url) : undefined;
+  const kept = isReusable ? takeDatabase() : undefined;
   const database = kept?.database ?? `test_${randomBytes(6).toString('hex')}`;
   const open = (name: string) => createClickHouseClient({ url, user, password, database: name });
   const client = open(database);
@@ -50,7 +50,7 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
     async drop() {
       await client.close();
       const server = open('default');
-      if (schema !== undefined && (await isUnchanged(open(database), schema))) keepDatabase({ url, database, schema });
+      if (schema !== undefined && (await isUnchanged(open(database), schema))) keepDatabase({ database, schema });
       else await server.command({ query: DROP, query_params: { name: database } });
       await server.close();
     },
