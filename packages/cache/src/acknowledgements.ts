@@ -3,11 +3,11 @@ import type { Holder } from './cache-lease.js';
 /** Which processes have acknowledged one invalidation, and which write waits for them. */
 interface Announced {
   readonly heardBy: Set<string>;
-  /** By holder. */
+  /** Callbacks of waiting writes, by lease holder. */
   readonly waiting: Map<string, () => void>;
 }
 
-/** Invalidations that this process has published and others have not all acknowledged yet. */
+/** Invalidations of this process that other processes have not all acknowledged yet. */
 export function createAcknowledgements() {
   const announced = new Map<number, Announced>();
   let last = 0;
@@ -25,7 +25,7 @@ export function createAcknowledgements() {
 
   return {
     /**
-     * Announces under a number of its own, and waits until every holder has acknowledged it or its lease has run out.
+     * Publishes under a new number, and waits until every lease holder has acknowledged it or its lease has expired.
      *
      * @param announce returns the processes to wait for
      */
@@ -53,7 +53,7 @@ export function createAcknowledgements() {
   };
 }
 
-/** Gathers what is to be acknowledged to each announcer: what came in one turn of the event loop is one message. */
+/** Batches acknowledgements to each publisher: those of one turn of the event loop are one message. */
 export function createAcknowledger(send: (announcer: string, numbers: readonly number[]) => void) {
   let due = new Map<string, number[]>();
 

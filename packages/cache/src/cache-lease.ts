@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 
-/** How long a process may use its copies without a sign that it still receives invalidations. */
+/** How long a process may serve its copies without proof that it still receives invalidations. */
 export const LEASE_MS = 1_500;
 const RENEW_EVERY_MS = 500;
-/** A process that uses no copies for so long holds no lease, and no write waits for it. */
+/** A process that serves no copies for this long gives up its lease, so that no write waits for it. */
 const IDLE_MS = 5_000;
 
 /** KEYS the holders; ARGV the holder and how long it holds. */
@@ -31,11 +31,11 @@ return holders`;
 
 /** The connections of a change feed. */
 export interface FeedConnections {
-  /** For subscriptions only. */
+  /** The connection for subscriptions. */
   readonly subscriber: Redis;
   /** The answer, or undefined when Redis is away, slow or failing. Never throws. */
   tryRun<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined>;
-  /** @throws when Redis does not do it */
+  /** @throws when the command fails */
   run<T>(command: (redis: Redis) => Promise<T>): Promise<T>;
 }
 
@@ -73,7 +73,7 @@ export function createCacheLease(connections: FeedConnections, holdersKey: strin
       await subscriber.ping();
       if (subscription === renewed) heldUntilMs = askedMs + LEASE_MS;
     } catch {
-      // It runs out.
+      // The lease expires.
     } finally {
       isRenewing = false;
     }
@@ -97,7 +97,7 @@ export function createCacheLease(connections: FeedConnections, holdersKey: strin
       subscription = Symbol('subscription');
     },
 
-    /** Whether copies may be used now. Asked by every read: no look at Redis. */
+    /** Whether copies may be served now. Called by every read; sends no request to Redis. */
     isHeld(): boolean {
       usedMs = performance.now();
       if (usedMs < heldUntilMs) return true;
@@ -113,7 +113,7 @@ export function createCacheLease(connections: FeedConnections, holdersKey: strin
       return (holders as [string, number][]).map(([holder, leftMs]) => ({ id: holder, leftMs }));
     },
 
-    /** Nobody needs to wait for this process any more. */
+    /** Releases the lease, so that no write waits for this process. */
     async close(): Promise<void> {
       clearInterval(renewing);
       unsubscribed();

@@ -10,14 +10,14 @@ export interface ChangeFeedOptions<Change> {
   readonly logger: { warn(context: object, message: string): void };
 }
 
-/** Called with what was published, by this process or another. */
+/** Receives the changes that this process and others publish. */
 export interface ChangeSubscriber<Change> {
   onChange(change: Change): void;
   /** Changes may have been missed: whatever is cached may be outdated. */
   onGap(): void;
 }
 
-/** Tells every process of changes. `Message` is what is published, in JSON; `Change` is what subscribers get. */
+/** Publishes changes to every process. `Message` is the JSON that is published, `Change` the value that subscribers get. */
 export interface ChangeFeed<Message, Change> {
   /** Calls `subscriber` for every change from now on, those of this process before `publish` returns. */
   subscribe(subscriber: ChangeSubscriber<Change>): void;
@@ -34,7 +34,7 @@ export interface ChangeFeed<Message, Change> {
   close(): Promise<void>;
 }
 
-/** Who sent a message, and the number to acknowledge, if any. */
+/** The sender of a message, and the number to acknowledge, if any. */
 interface Sender {
   readonly from: string | undefined;
   readonly number: number | undefined;
@@ -69,7 +69,7 @@ function parseJson(text: string): unknown {
 
 /**
  * Publishes changes to every process, this one included, through Redis pub/sub. Once a change has been published no process answers
- * from a copy of before: each has dropped it and acknowledged that, or has lost its lease.
+ * from a copy of before: each has evicted it and acknowledged that, or its lease has expired.
  */
 export function createChangeFeed<Message extends object, Change>({
   channel,
@@ -97,7 +97,7 @@ export function createChangeFeed<Message extends object, Change>({
 
   const acknowledge = createAcknowledger((publisher, numbers) => {
     const message = JSON.stringify([lease.id, numbers]);
-    // Without it the publisher waits for the rest of the lease.
+    // If this fails, the publisher waits until this process' lease expires.
     connections.run((client) => client.publish(`${acknowledgedPrefix}${publisher}`, message)).catch(() => undefined);
   });
 

@@ -6,7 +6,7 @@ export interface PollOptions {
   readonly withinMs: number;
 }
 
-/** Pauses and calls `isDone`, again and again, until it gives true or the time is over. */
+/** Calls `isDone` with pauses in between until it returns true or the time is over. */
 export async function pollUntil(isDone: () => Promise<boolean>, { everyMs, withinMs }: PollOptions): Promise<void> {
   const untilMs = performance.now() + withinMs;
   while (performance.now() < untilMs) {

@@ -37,14 +37,13 @@ export interface TrackedCache<Value> {
   /** The cached value; undefined when there is none that may be used. */
   get(key: string): Value | undefined;
   /**
-   * The cached value, or else what `read` gives. Concurrent calls share one read, and its error.
+   * The cached value, or else the result of `read`. Concurrent calls share one read, and its error.
    *
    * @param maxAgeMs the age up to which a value is used, where that is less than its TTL
    */
   load(key: string, read: () => Promise<Value>, maxAgeMs?: number): Promise<Value>;
   /**
-   * What `read` gives, cached for calls to come. Concurrent calls share nothing: for reads that end with the request that they are
-   * part of.
+   * The result of `read`, cached for later calls. Concurrent calls do not share it: for reads that are aborted with their request.
    */
   refresh(key: string, read: () => Promise<Value>): Promise<Value>;
   /** Stores a value that is known to be current. Loads under way do not replace it. */

@@ -11,16 +11,16 @@ export interface ChildPlan {
   readonly name: string;
   /** Starts the process and resolves once it is ready. */
   readonly launch: (signal: AbortSignal) => Promise<Launched>;
-  /** Gives up a start that is not through. */
+  /** Aborts a start in progress. */
   readonly signal: AbortSignal;
-  /** Told after every start but the first. */
+  /** Called after every restart. */
   readonly onRestart: () => void;
   readonly report: (line: string) => void;
   readonly now: () => number;
 }
 
 export interface KeptChild {
-  /** The process that runs now, or ran last. */
+  /** Process id of the current process, or of the last one. */
   readonly current: Launched;
   /** SIGTERM, and SIGKILL after `deadlineMs`. Resolves when the process is gone. */
   stop(deadlineMs: number): Promise<void>;

@@ -14,7 +14,7 @@ const ANIMALS = (
   'Orca Osprey Otter Owl Panther Pelican Penguin Puffin Raven Robin Salmon Seal Sparrow Stork Swan Wolf'
 ).split(' ');
 
-/** A name for someone who gave none: always the same for the same id (`Amber Otter`). */
+/** A readable name for a customer without one, such as `Amber Otter`; the same id always gives the same name. */
 export function readableName(id: string): string {
   const hash = createHash('sha256').update(id).digest();
   return `${ADJECTIVES[hash.readUInt8(0) % ADJECTIVES.length]} ${ANIMALS[hash.readUInt8(1) % ANIMALS.length]}`;

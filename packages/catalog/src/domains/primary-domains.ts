@@ -7,8 +7,8 @@ const TTL_MS = 1_000;
 const READS_AT_ONCE = 4;
 
 /**
- * Finds the domain of links that name none: the primary one, or the oldest of the others while that is archived. Which one it is, is
- * cached for a second, and used only while the domain's record, which every change evicts, still says so.
+ * Finds the default domain of a workspace: the primary one or, while that is archived, the oldest other one. The id is cached for
+ * a second, and checked against the domain's record at each use.
  */
 export function createPrimaryDomains(
   { get, table }: Pick<RecordStore<DomainRecord>, 'get' | 'table'>,

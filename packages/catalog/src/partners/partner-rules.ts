@@ -12,10 +12,10 @@ export interface PartnerFilters {
   /** Empty `include` = any that is not excluded. */
   readonly countries?: { readonly include: readonly string[]; readonly exclude: readonly string[] } | undefined;
   readonly status?: PartnerRecord['status'] | undefined;
-  /** In any case. */
+  /** Case-insensitive. */
   readonly email?: string | undefined;
   readonly tenantId?: string | undefined;
-  /** A whole id, or part of one of {@link SEARCHED} in any case. */
+  /** A whole id, or a case-insensitive part of one of {@link SEARCHED}. */
   readonly search?: string | undefined;
 }
 

@@ -3,10 +3,10 @@ import { type Name, nameKey } from '../model/entity-type.js';
 import type { RedisConnections } from './connections.js';
 
 const RECORD_TTL_MS = 600_000;
-/** A writer that was killed leaves its mark behind; until this has passed, reads of that record go to ClickHouse. */
+/** TTL of a writer's mark. When the writer was killed, reads of that record go to ClickHouse until then. */
 const MARK_TTL_MS = 60_000;
 const NAME_TTL_MS = 600_000;
-/** Names that nobody owns: short, because strangers choose which ones are asked for. */
+/** TTL of names without an owner: short, because anonymous requests choose the names. */
 const UNKNOWN_TTL_MS = 5_000;
 /** Share of Redis' memory above which reads fill no caches: the queue lives in the same server. */
 const MEMORY_SHARE_MAX = 0.6;
@@ -14,7 +14,7 @@ const MEMORY_CHECK_MS = 1_000;
 
 /**
  * Sets entries `<version>|<data>` unless the one that is there has a higher version, or the same and data. An entry without
- * data is a mark: somebody is writing that version, read ClickHouse. KEYS one a record; ARGV ttl, then version and data each.
+ * data is a mark of a writer: that version is being written, read ClickHouse. KEYS one a record; ARGV ttl, then version and data each.
  */
 const SET_RECORDS = `
 for i, key in ipairs(KEYS) do
@@ -42,13 +42,13 @@ export interface NameOwner {
   readonly id: string;
 }
 
-/** A record as Redis has it; `data` is undefined while somebody writes that version. */
+/** A cached record; `data` is undefined while that version is being written. */
 interface CachedRecord {
   readonly version: number;
   readonly data: string | undefined;
 }
 
-/** A name as Redis has it: what was read, to replace exactly that, and the owner it says, if any. */
+/** A cached name: the raw entry, for compare-and-set, and its owner, if any. */
 export interface CachedName {
   readonly seen: string;
   readonly owner: NameOwner | 'nobody' | undefined;
@@ -88,7 +88,7 @@ export function createRedisCache(redis: RedisConnections) {
   let isMemoryTight = false;
   let memoryCheckedMs = Number.NEGATIVE_INFINITY;
 
-  /** Looks at most once a second, and never makes its caller wait. */
+  /** Checked in the background, at most once a second. */
   function checkMemory(): void {
     if (performance.now() - memoryCheckedMs < MEMORY_CHECK_MS) return;
     memoryCheckedMs = performance.now();
@@ -112,7 +112,7 @@ export function createRedisCache(redis: RedisConnections) {
       return texts?.map(parseRecord);
     },
 
-    /** Keeps what was read from ClickHouse. */
+    /** Stores records that were read from ClickHouse. */
     async fillRecords(table: string, workspaceId: string, records: readonly RecordData[]): Promise<void> {
       checkMemory();
       if (isMemoryTight || records.length === 0) return;
@@ -120,7 +120,7 @@ export function createRedisCache(redis: RedisConnections) {
       await redis.tryRun((client) => client.eval(SET_RECORDS, records.length, ...values));
     },
 
-    /** Before changes are written: from here on nobody serves or caches older versions from Redis. */
+    /** Call it before changes are written: older versions are neither served nor cached from here on. */
     async markRecords(table: string, workspaceId: string, records: readonly Omit<RecordData, 'data'>[]): Promise<void> {
       if (records.length === 0) return;
       const marks = records.map((record) => ({ ...record, data: '' }));
@@ -140,7 +140,7 @@ export function createRedisCache(redis: RedisConnections) {
       return text === undefined ? undefined : parseName(text);
     },
 
-    /** Keeps what was read from ClickHouse, if the entry still is the one the reader `saw`. */
+    /** Stores a name that was read from ClickHouse, if the entry is still the one that the reader `saw`. */
     async fillName(name: Name, saw: string, owner: NameOwner | undefined): Promise<void> {
       checkMemory();
       if (isMemoryTight) return;
@@ -148,7 +148,7 @@ export function createRedisCache(redis: RedisConnections) {
       await redis.tryRun((client) => client.eval(REPLACE_NAME, 1, redisNameKey(name), saw, nameValue(owner), ttlMs));
     },
 
-    /** After a name was written, by the holder of its lock. */
+    /** Call it after a name was written, while holding its lock. */
     async putName(name: Name, owner: NameOwner): Promise<void> {
       await redis.run((client) => client.set(redisNameKey(name), nameValue(owner), 'PX', NAME_TTL_MS));
     },

@@ -30,16 +30,16 @@ export function createLocalRecords<R>({ entriesMax, staleMsMax, now }: LocalReco
   }
 
   return {
-    /** Each redirect calls it five times. That it was used is noted when it is read anew, once a second. */
+    /** Each redirect calls it five times, so it does not update the LRU order; the reload once a second does. */
     fresh(key: string): Stored<R> | undefined {
       const entry = entries.peek(key);
       return entry !== undefined && entry.epoch === epoch && entry.freshUntilMs > now() ? entry.stored : undefined;
     },
 
-    /** The copy when nothing better is to be had. */
+    /** The copy, however old, for when both stores fail. */
     stale,
 
-    /** The copy if it is past its second but was not invalidated since, nor can an invalidation have been missed. */
+    /** The expired copy, if no invalidation was received for it or could have been missed. */
     unchanged(key: string): Stored<R> | undefined {
       const stored = stale(key);
       const entry = entries.peek(key);
@@ -53,7 +53,7 @@ export function createLocalRecords<R>({ entriesMax, staleMsMax, now }: LocalReco
       entries.set(key, { stored, floor: stored.version, freshUntilMs: readAtMs + FRESH_MS, epoch });
     },
 
-    /** A newer version exists: the copy is the last resort, and nothing older is kept. */
+    /** A newer version exists: the copy serves only when both stores fail, and no older version is cached. */
     raise(key: string, version: number): void {
       const entry = entries.peek(key);
       if (entry === undefined || entry.floor >= version) return;
@@ -64,7 +64,7 @@ export function createLocalRecords<R>({ entriesMax, staleMsMax, now }: LocalReco
       entries.delete(key);
     },
 
-    /** Changes may have been missed: every copy is looked up again before it is served. */
+    /** Invalidations may have been missed: every copy is read again before it is served. */
     expireAll(): void {
       epoch += 1;
     },

@@ -14,7 +14,7 @@ import type { LocalNames, LocalRecords } from './local-cache.js';
 import { parseData, type RecordTable } from './record-table.js';
 import type { NameClaim, NamesTable } from './unique-names.js';
 
-/** After a failure cached copies are served at once for this long, so that an outage delays one request a second, not every one. */
+/** After a failed read, unchanged copies are served without a new attempt for this long: an outage delays one read a second. */
 const TROUBLE_MS = 1_000;
 
 export interface ReaderDeps<R extends CatalogRecord> {
@@ -33,7 +33,7 @@ export interface ReaderDeps<R extends CatalogRecord> {
 }
 
 export interface ReadOptions {
-  /** After this a stale copy is served, or an error. */
+  /** Time limit; after it an expired copy is served, or an error. */
   readonly limitMs?: number;
   /** While Redis is away, serve a cached copy of the last second rather than wait for ClickHouse. Set for redirects. */
   readonly mayLag?: boolean;
@@ -46,7 +46,7 @@ type CopyAge = 'unchanged' | 'stale';
 const API_READ_MS_MAX = 5_000;
 export const API_READ: ReadOptions = { limitMs: API_READ_MS_MAX };
 
-/** Names of records: every redirect checks that its link still has the address. Records never change in place. */
+/** The names of each record object, cached because every redirect checks them. Records never change in place. */
 const namesOfRecords = new WeakMap<object, readonly Name[]>();
 
 function hasName<R extends CatalogRecord>(kind: EntityType<R>, record: R, name: Name): boolean {
@@ -65,10 +65,10 @@ function hasName<R extends CatalogRecord>(kind: EntityType<R>, record: R, name: 
 export function createRecordReader<R extends CatalogRecord>(parts: ReaderDeps<R>) {
   const { kind, table, namesTable, cache, localRecords, localNames, pending, mayUseCopies, now } = parts;
   const flights = new Map<string, Promise<R | undefined>>();
-  /** What a read finds that began before a change is not kept after it. */
+  /** Incremented by every change: results of reads that began before a change are not cached. */
   let changes = 0;
 
-  /** Records looked up, by what answered. Counted in place: redirects pass here. */
+  /** Numbers of records looked up, by the store that had them. */
   const lookups = { memory: 0, redis: 0, clickhouse: 0 };
   let troubleUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -85,7 +85,7 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderDeps<R>
     return flight;
   }
 
-  /** For a read that begins now: keeps what it finds in this process, unless something has changed by then. */
+  /** Call it before a read. The returned function caches the result in this process, unless a change was published meanwhile. */
   function beginning() {
     const [startedMs, changesBefore] = [now(), changes];
     return {
@@ -98,14 +98,14 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderDeps<R>
     };
   }
 
-  /** Keeps what ClickHouse answered in both caches. */
+  /** Stores a result of ClickHouse in both caches. */
   function keep(workspaceId: string, read: readonly Stored<R>[], here: ReturnType<typeof beginning>): void {
     for (const stored of read) here.record(workspaceId, stored);
     const fills = read.map(({ version, record }) => ({ id: record.id, version, data: JSON.stringify(record) }));
     void cache.fillRecords(kind.table, workspaceId, fills);
   }
 
-  /** From Redis, the rest from ClickHouse. */
+  /** Reads from Redis, and what is missing there from ClickHouse. */
   async function load(workspaceId: string, ids: readonly string[]): Promise<Map<string, R>> {
     const here = beginning();
     const found = new Map<string, R>();
@@ -145,7 +145,7 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderDeps<R>
     return readOr((age) => localRecords[age](key)?.record, options.limitMs, `${kind.table} by id`, read);
   }
 
-  /** What `read` finds, within its time; a copy past its second rather than an error. */
+  /** The result of `read` within its time limit; an expired copy rather than an error. */
   async function readOr(
     copyOf: (age: CopyAge) => R | undefined,
     limitMs: number | undefined,
@@ -182,7 +182,7 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderDeps<R>
     return undefined;
   }
 
-  /** The record that owns a name as the tables say it, and the queue, which is read before them. */
+  /** The record that owns a name according to the queue, which is read first, and the tables. */
   async function findOwnerUncached(name: Name): Promise<Stored<R> | undefined> {
     const peeked = await pending?.peekByName(name);
     const owner = await ownerAmong(await namesTable.claims(name), name);
@@ -217,7 +217,7 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderDeps<R>
     const stored = await findOwnerUncached(name);
     const owner = stored && { workspaceId: stored.record.workspaceId, id: stored.record.id };
     if (stored !== undefined) keep(stored.record.workspaceId, [stored], here);
-    // A cached "unknown" would not be evicted when a customer comes through the queue.
+    // Not cached: nothing evicts a cached "unknown" when a customer arrives through the queue.
     else if (kind.queued !== undefined) return undefined;
     here.name(key, owner);
     if (cached !== undefined) void cache.fillName(name, cached.seen, owner);
@@ -297,7 +297,7 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderDeps<R>
     findOwnerUncached,
     lookups,
 
-    /** Something has changed: later calls do not share a read that began before. */
+    /** Call it after a change: later calls do not share a read that began before it. */
     outdate(): void {
       changes += 1;
       flights.clear();

@@ -5,7 +5,7 @@ import { createCreator } from './record-creation.js';
 import { createChanger } from './record-updates.js';
 import type { RecordDeps, WriteDeps } from './write-context.js';
 
-/** Writes one kind: creations, updates under a lock on the id, removals; one at a time or many of a workspace at once. */
+/** Creates, updates and removes records of one type, singly or many of one workspace in one insert. Updates lock the id. */
 export function createRecordWriter<R extends CatalogRecord>(parts: WriteDeps, own: RecordDeps<R>) {
   const checkOwners = createNameOwners(own);
   const memory = createCacheWrites(parts, own);

@@ -7,11 +7,11 @@ import type { WorkspaceRecord } from '../model/record-schemas.js';
 import { workspaceLimits } from './workspaces.js';
 
 const WORKSPACES_MAX = 10_000;
-/** Recording never stops at the limit, so a count of this age is exact enough to refuse reads. */
+/** Maximum age of a count that is not near its limit. Recording never stops at the limit, only reads do. */
 const TTL_MS = 30_000;
-/** For callers that stop at the limit, a count near it is not older than this. */
+/** Maximum age of a count near its limit. */
 const NEAR_TTL_MS = 1_000;
-/** What a busy workspace may track while a count is cached: below its limit by so many, or by such a part, it is near. */
+/** A count is near its limit within this many events, or within this share of the limit. */
 const NEAR_EVENTS = 10_000;
 const NEAR_PART = 0.1;
 
@@ -41,7 +41,7 @@ export interface EventUsage {
   check(workspace: WorkspaceRecord): Promise<void>;
 }
 
-/** Whether so many may be more than the limit by now. Beyond it they stay: counts of a month do not fall. */
+/** Whether a count is near its limit. A count above it stays there: counts of a month never decrease. */
 function isNear(count: number, limit: number): boolean {
   return count < limit && limit - count <= Math.max(NEAR_EVENTS, limit * NEAR_PART);
 }

@@ -31,8 +31,8 @@ function isOnLink(condition: Condition): boolean {
 }
 
 /**
- * When there are too many removed links to list, finding their events to subtract them from the rollup pays only for more events
- * than this; below, scanning all events is cheaper (109 ms for 2.7 million).
+ * If the removed links are too many to list, the rollup is used only for ranges with more events than this. Below, scanning all
+ * events is cheaper than finding and subtracting those of removed links (109 ms for 2.7 million).
  */
 const MANY_EVENTS = 2_500_000;
 

@@ -42,7 +42,7 @@ function keyLines({ security }: Operation): string[] {
   return [`-H "Authorization: Bearer $${isOfPages ? 'WAYMARK_PUBLISHABLE_KEY' : 'WAYMARK_KEY'}"`];
 }
 
-/** The request of the examples as a command. */
+/** The example request as a curl command. */
 function curlText(serverUrl: string, { method, path, operation }: Route): string {
   const parameters = operation.parameters ?? [];
   const given = parameters.filter(({ example }) => example !== undefined);
@@ -107,7 +107,7 @@ function objectHtml([name, schema]: readonly [string, JsonSchema]): Html {
   return html`<section id="object-${name}"><h3>${name}</h3>${text}</section>`;
 }
 
-/** The reference of every route that the OpenAPI document has, with its examples. */
+/** The reference of all routes in the OpenAPI document, with examples. */
 export function referencePage(document: Document, subjects: SubjectPages): string {
   const { title } = document.info;
   const serverUrl = document.servers?.[0]?.url ?? '';

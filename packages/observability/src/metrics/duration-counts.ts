@@ -7,7 +7,7 @@ const PLACES = BOUNDS.length + 1;
 export class DurationCounts {
   count = 0;
   sumMs = 0;
-  /** Of those since the last `takeNew`. */
+  /** The longest duration since the last `takeNew`. */
   #maxMs = 0;
   /** Counts per bucket, not cumulative; the last bucket has no upper bound. */
   readonly places: number[] = new Array<number>(PLACES).fill(0);

@@ -29,7 +29,7 @@ const ARGUMENTS = [
   'noeviction',
 ];
 
-/** A redis-server of one's own, or an empty database of the one that was given for tests that ask for nothing special. */
+/** Starts a redis-server, or takes an empty database of the given one if no options are set. */
 export async function startRedis(options: TestRedisOptions = {}): Promise<TestRedis> {
   const { redisUrl } = givenServers();
   if (redisUrl !== undefined && Object.keys(options).length === 0) return emptyGivenRedis(redisUrl);
@@ -51,7 +51,7 @@ export async function startRedis(options: TestRedisOptions = {}): Promise<TestRe
       child = await launch(port, args);
     },
     async stop() {
-      // An orderly end takes a tenth of a second: only where somebody will read the data.
+      // A regular stop takes a tenth of a second, so it is used only when the data are kept.
       await endProcess(child, options.dataDir === undefined ? 'SIGKILL' : 'SIGTERM');
       if (options.dataDir !== undefined) return;
       // A child that rewrites the log outlives a killed parent for a moment, and may still add a file.

@@ -1,11 +1,11 @@
-/** A Redis of one test file. */
+/** A Redis server for one test file. */
 export interface TestRedis {
   readonly url: string;
   readonly port: number;
-  /** Of the process that runs now. */
+  /** Process id of the current server; 0 for a given server. */
   readonly pid: number;
   readonly dataDir: string;
-  /** Kills it the hard way; resolves when it is gone. */
+  /** Sends SIGKILL; resolves when the process is gone. */
   kill9(): Promise<void>;
   /** Starts it again after a kill, or stops and starts it, on the same port and data. */
   restart(): Promise<void>;

@@ -1,7 +1,7 @@
 import { type Catalog, NO_PARTNER_TOTALS } from '@waymark/catalog';
 import type { WebhookPartner } from '@waymark/contract';
 
-/** The partner objects for lead and sale events; deleted partners are absent. */
+/** The partner objects for lead and sale events; deleted partners are omitted. */
 export async function readPartners(
   { partners }: Pick<Catalog, 'partners'>,
   workspaceId: string,

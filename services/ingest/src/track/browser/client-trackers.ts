@@ -14,7 +14,8 @@ export interface Trackers {
 }
 
 /**
- * Client routes take a multiple of this time, because exact response times would reveal whether a customer or an invoice exists.
+ * Responses of client routes are delayed to the next multiple of this time: exact times would reveal whether a customer or an
+ * invoice exists.
  */
 const RESPONSE_STEP_MS = 100;
 
@@ -68,7 +69,7 @@ export function createClientTrackers(
       async track(workspaceId, body) {
         if (body.clickId) await findClickAndLink(catalog, clicks, workspaceId, body.clickId);
         const work = sales.track(workspaceId, body).catch((err: unknown) => {
-          // An existing customer without such a lead. An unknown customer causes no error, so neither may this.
+          // A known customer without such a lead. An unknown customer gets no error, and both must get the same answer.
           if (!(err instanceof ApiError) || err.code !== 'not_found') throw err;
         });
         await hideDuration(work);
