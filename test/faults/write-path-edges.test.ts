@@ -16,9 +16,9 @@ import { aClick, aSale, startTcpProxy, type TcpProxy, waitFor } from '@waymark/t
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type ReportLine, writeReportSection } from './fault-report.js';
+import { compareWithStore } from './queue/compare-with-store.js';
 import { FAULTS, SCENARIO_MS } from './queue/fault-length.js';
-import { Judge } from './queue/judge.js';
-import { Ledger } from './queue/ledger.js';
+import { SentEvents } from './queue/sent-events.js';
 import { WritePath } from './queue/write-path.js';
 import { untilDrained } from './until-drained.js';
 
@@ -83,19 +83,24 @@ function aSaleRow(workspaceId: string, facts: Parameters<typeof aSale>[0] = {}):
   return { id: eventId, row: aSale({ click, timestampMs: now, eventId, ...facts }) };
 }
 
-/** Waits until no job is left, then checks that every event of the ledger is stored once. */
-async function verdictOf(scenario: string, faults: string, workspaceId: string, ledger: Ledger): Promise<void> {
+/** Waits until no job is left, then checks that every sent event is stored once. */
+async function expectStoredOnce(
+  scenario: string,
+  faults: string,
+  workspaceId: string,
+  sentEvents: SentEvents,
+): Promise<void> {
   await untilDrained(path.redis.url, FAULTS.settleMs);
-  const verdict = await new Judge(path.client, workspaceId, ledger).judge(FAULTS.settleMs);
+  const result = await compareWithStore(path.client, workspaceId, sentEvents);
   report.push({
     scenario,
     faults,
-    events: ledger.clicks.size + ledger.sales.size,
-    lost: verdict.lost.length,
-    twice: verdict.twice.length,
-    viewsEqual: verdict.viewsDiffer.length === 0,
+    events: sentEvents.clicks.size + sentEvents.sales.size,
+    lost: result.lost.length,
+    twice: result.twice.length,
+    viewsEqual: result.viewsDiffer.length === 0,
   });
-  expect(verdict).toMatchObject({ lost: [], twice: [], viewsDiffer: [] });
+  expect(result).toMatchObject({ lost: [], twice: [], viewsDiffer: [] });
 }
 
 async function countOf(table: string, workspaceId: string): Promise<number> {
@@ -114,7 +119,7 @@ describe('a lost answer of Redis', () => {
     async () => {
       const workspaceId = path.nextWorkspace();
       const producer = await aProducer(await aDirectory());
-      const ledger = new Ledger();
+      const sentEvents = new SentEvents();
       for (let round = 0; round < FAULTS.kills; round++) {
         const name = invoiceClaim(workspaceId, `in_${round}`);
         await producer.claims.take([name], `owner ${round}`);
@@ -128,11 +133,16 @@ describe('a lost answer of Redis', () => {
         proxy.cut();
         proxy.pass();
         await committing;
-        ledger.sales.set(`${round}`, id);
+        sentEvents.sales.set(`${round}`, id);
         await waitFor(() => producer.ping().then(() => true), { what: 'the connection' });
       }
       await untilDrained(path.redis.url, FAULTS.settleMs);
-      await verdictOf('answer lost, transaction repeated after its job', `${FAULTS.kills} ×`, workspaceId, ledger);
+      await expectStoredOnce(
+        'answer lost, transaction repeated after its job',
+        `${FAULTS.kills} ×`,
+        workspaceId,
+        sentEvents,
+      );
       expect(await countOf('sale_events', workspaceId)).toBe(FAULTS.kills);
     },
     SCENARIO_MS,
@@ -143,17 +153,17 @@ describe('a lost answer of Redis', () => {
     async () => {
       const workspaceId = path.nextWorkspace();
       const producer = await aProducer(await aDirectory());
-      const ledger = new Ledger();
+      const sentEvents = new SentEvents();
       for (let round = 0; round < FAULTS.kills; round++) {
         const visits = Array.from({ length: 50 }, (_, visitor) => aVisit(workspaceId, `${round}-${visitor}`));
         proxy.holdAnswers();
         const results = await Promise.all(visits.map((visit) => producer.recordClick(visit)));
         expect(results.every(({ recorded }) => recorded)).toBe(true);
-        for (const { clickId } of results) ledger.clicks.add(clickId);
+        for (const { clickId } of results) sentEvents.clicks.add(clickId);
         proxy.pass();
         await waitFor(() => producer.ping().then(() => true), { what: 'the connection' });
       }
-      await verdictOf('answer lost, clicks spooled as well', `${FAULTS.kills} ×`, workspaceId, ledger);
+      await expectStoredOnce('answer lost, clicks spooled as well', `${FAULTS.kills} ×`, workspaceId, sentEvents);
       expect(await countOf('click_events', workspaceId)).toBe(FAULTS.kills * 50);
     },
     SCENARIO_MS,
@@ -185,9 +195,9 @@ describe('a claim whose owner is killed before its job', () => {
       const owner = 'repeat later';
       await producer.claims.take([name], owner);
       await producer.commit({ rows: [{ kind: 'sale', row }], finals: [{ name, owner, value: id, ttlMs: DAY_MS }] });
-      const ledger = new Ledger();
-      ledger.sales.set('in_1', id);
-      await verdictOf('killed between claim and job, sale', '1 × kill -9', workspaceId, ledger);
+      const sentEvents = new SentEvents();
+      sentEvents.sales.set('in_1', id);
+      await expectStoredOnce('killed between claim and job, sale', '1 × kill -9', workspaceId, sentEvents);
     },
     SCENARIO_MS,
   );
@@ -203,8 +213,8 @@ describe('a spool', () => {
       proxy.holdRequests();
       const visits = Array.from({ length: 200 }, (_, visitor) => aVisit(workspaceId, `spooled-${visitor}`));
       const results = await Promise.all(visits.map((visit) => first.recordClick(visit)));
-      const ledger = new Ledger();
-      for (const { clickId } of results) ledger.clicks.add(clickId);
+      const sentEvents = new SentEvents();
+      for (const { clickId } of results) sentEvents.clicks.add(clickId);
       const copies = await copyAsOrphans(spoolDirectory, await aDirectory(), 3);
       expect(copies.length).toBeGreaterThan(0);
       proxy.pass();
@@ -221,7 +231,7 @@ describe('a spool', () => {
         timeoutMs: 20_000,
       });
       await untilDrained(path.redis.url, FAULTS.settleMs);
-      await verdictOf('spool replayed again and again', '4 replays', workspaceId, ledger);
+      await expectStoredOnce('spool replayed again and again', '4 replays', workspaceId, sentEvents);
       expect(await countOf('click_events', workspaceId)).toBe(200);
     },
     SCENARIO_MS,
@@ -234,7 +244,7 @@ describe('rows that ClickHouse refuses', () => {
     async () => {
       const workspaceId = path.nextWorkspace();
       const producer = await aProducer(await aDirectory());
-      const ledger = new Ledger();
+      const sentEvents = new SentEvents();
       const lettersBefore = (await listDeadLetters(redis, { limit: 1 })).total;
       const isBad = (number: number) => number % 97 === 5;
       const count = FAULTS.isLong ? 5000 : 300;
@@ -244,7 +254,7 @@ describe('rows that ClickHouse refuses', () => {
           const { id, row } = aSaleRow(workspaceId, isBad(number) ? {} : { amount: number });
           const bad = row.map((value, position) => (position === row.length - 2 ? 'no amount' : value));
           await producer.commit({ rows: [{ kind: 'sale', row: isBad(number) ? bad : row }], finals: [] });
-          if (!isBad(number)) ledger.sales.set(`${number}`, id);
+          if (!isBad(number)) sentEvents.sales.set(`${number}`, id);
         }),
         ...forged.map((timestampMs, number) =>
           producer.recordClick(aVisit(workspaceId, `forged-${number}`, { timestampMs })),
@@ -252,11 +262,11 @@ describe('rows that ClickHouse refuses', () => {
         ...Array.from({ length: 20 }, async (_, number) => {
           // The largest row allowed, with two bytes per character.
           const visit = aVisit(workspaceId, `large-${number}`, { userAgent: 'é'.repeat(49_500) });
-          ledger.clicks.add((await producer.recordClick(visit)).clickId);
+          sentEvents.clicks.add((await producer.recordClick(visit)).clickId);
         }),
       ]);
       await untilDrained(path.redis.url, FAULTS.settleMs);
-      await verdictOf('poison, forged ids, rows at the limit', `${count + 23} rows`, workspaceId, ledger);
+      await expectStoredOnce('poison, forged ids, rows at the limit', `${count + 23} rows`, workspaceId, sentEvents);
       const bad = Array.from({ length: count }, (_, number) => number).filter(isBad).length;
       expect((await listDeadLetters(redis, { limit: 1 })).total - lettersBefore).toBe(bad + forged.length);
     },

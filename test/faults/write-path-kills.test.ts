@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ReportLine, writeReportSection } from './fault-report.js';
+import { compareWithStore } from './queue/compare-with-store.js';
 import { FAULTS, SCENARIO_MS } from './queue/fault-length.js';
-import { Judge } from './queue/judge.js';
 import { Traffic, type TrafficOptions, WritePath } from './queue/write-path.js';
 
 // Runs producers and writers as processes at full speed, and kills processes repeatedly with `kill -9`. Each acknowledged event
@@ -19,7 +19,8 @@ afterAll(async () => {
   if (FAULTS.isLong) writeReportSection('Write path, killed', report);
 }, 120_000);
 
-async function judged(
+/** Does `work` during traffic, then checks that every acknowledged event is stored once. */
+async function runScenario(
   scenario: string,
   faults: string,
   work: (traffic: Traffic) => Promise<void>,
@@ -30,23 +31,23 @@ async function judged(
   await work(traffic);
   await traffic.progress(FAULTS.eventsBetweenKills / 4);
   await traffic.stop();
-  const verdict = await new Judge(path.client, traffic.workspaceId, traffic.ledger).judge(FAULTS.settleMs);
+  const result = await compareWithStore(path.client, traffic.workspaceId, traffic.sentEvents);
   report.push({
     scenario,
     faults,
-    events: verdict.acknowledged,
-    lost: verdict.lost.length,
-    twice: verdict.twice.length,
-    viewsEqual: verdict.viewsDiffer.length === 0,
+    events: result.acknowledged,
+    lost: result.lost.length,
+    twice: result.twice.length,
+    viewsEqual: result.viewsDiffer.length === 0,
   });
   // A few names are enough for the error message.
   const sample = {
-    lost: verdict.lost.slice(0, 5),
-    twice: verdict.twice.slice(0, 5),
-    views: verdict.viewsDiffer.slice(0, 5),
+    lost: result.lost.slice(0, 5),
+    twice: result.twice.slice(0, 5),
+    views: result.viewsDiffer.slice(0, 5),
   };
-  expect({ ...sample, lostCount: verdict.lost.length }).toEqual({ lost: [], twice: [], views: [], lostCount: 0 });
-  expect(traffic.ledger.failedClicks).toEqual([]);
+  expect({ ...sample, lostCount: result.lost.length }).toEqual({ lost: [], twice: [], views: [], lostCount: 0 });
+  expect(traffic.sentEvents.failedClicks).toEqual([]);
   return traffic;
 }
 
@@ -62,7 +63,7 @@ describe('acknowledged events are in ClickHouse exactly once', () => {
   it(
     'when writers are killed',
     async () => {
-      await judged('writers killed', `${FAULTS.kills} × kill -9`, (traffic) =>
+      await runScenario('writers killed', `${FAULTS.kills} × kill -9`, (traffic) =>
         repeatedly(traffic, (number) => path.killWriter(number)),
       );
     },
@@ -72,7 +73,7 @@ describe('acknowledged events are in ClickHouse exactly once', () => {
   it(
     'when producers are killed',
     async () => {
-      await judged('producers killed', `${FAULTS.kills} × kill -9`, (traffic) =>
+      await runScenario('producers killed', `${FAULTS.kills} × kill -9`, (traffic) =>
         repeatedly(traffic, (number) => traffic.killProducer(number)),
       );
     },
@@ -82,7 +83,7 @@ describe('acknowledged events are in ClickHouse exactly once', () => {
   it(
     'when Redis is killed',
     async () => {
-      await judged('Redis killed', `${FAULTS.kills} × kill -9`, (traffic) =>
+      await runScenario('Redis killed', `${FAULTS.kills} × kill -9`, (traffic) =>
         repeatedly(traffic, () => path.killRedis()),
       );
     },
@@ -92,7 +93,7 @@ describe('acknowledged events are in ClickHouse exactly once', () => {
   it(
     'when ClickHouse is killed',
     async () => {
-      await judged('ClickHouse killed', `${FAULTS.kills} × kill -9`, (traffic) =>
+      await runScenario('ClickHouse killed', `${FAULTS.kills} × kill -9`, (traffic) =>
         repeatedly(traffic, () => path.killClickHouse()),
       );
     },
@@ -102,7 +103,7 @@ describe('acknowledged events are in ClickHouse exactly once', () => {
   it(
     'when ClickHouse is away, and writers are killed meanwhile',
     async () => {
-      await judged('ClickHouse away', `${FAULTS.awayMs / 1000} s, a writer killed`, async (traffic) => {
+      await runScenario('ClickHouse away', `${FAULTS.awayMs / 1000} s, a writer killed`, async (traffic) => {
         await path.clickhouse.kill9();
         await delay(FAULTS.awayMs / 2);
         await path.killWriter(0);
@@ -117,7 +118,7 @@ describe('acknowledged events are in ClickHouse exactly once', () => {
   it(
     'when Redis is away: no click fails, and a producer killed meanwhile leaves its spool to the others',
     async () => {
-      await judged(
+      await runScenario(
         'Redis away',
         `${FAULTS.awayMs / 1000} s, a producer killed`,
         async (traffic) => {
@@ -138,7 +139,7 @@ describe('acknowledged events are in ClickHouse exactly once', () => {
   it(
     'when everything is killed in turn',
     async () => {
-      await judged('everything killed in turn', `${FAULTS.kills} × each`, async (traffic) => {
+      await runScenario('everything killed in turn', `${FAULTS.kills} × each`, async (traffic) => {
         await repeatedly(traffic, async (number) => {
           await Promise.all([path.killWriter(number), path.killRedis(50)]);
           await Promise.all([traffic.killProducer(number), path.killClickHouse(50)]);

@@ -3,8 +3,8 @@ import { waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ReportLine, writeReportSection } from './fault-report.js';
+import { compareWithStore } from './queue/compare-with-store.js';
 import { FAULTS, SCENARIO_MS } from './queue/fault-length.js';
-import { Judge } from './queue/judge.js';
 import { Traffic, WritePath } from './queue/write-path.js';
 
 // Redis is filled by the queue, and then completely by other keys. BullMQ cannot even complete a job at
@@ -48,7 +48,10 @@ describe('a Redis at its memory limit', () => {
       const traffic = new Traffic(path, { clicks: 100, sales: 20, padding: { every: 1, characters: 1000 } });
       await traffic.progress(500);
       await path.clickhouse.kill9();
-      await waitFor(() => (traffic.ledger.refusals['429'] ?? 0) > 0, { what: 'sales to be shed', timeoutMs: 120_000 });
+      await waitFor(() => (traffic.sentEvents.refusals['429'] ?? 0) > 0, {
+        what: 'sales to be shed',
+        timeoutMs: 120_000,
+      });
       await waitFor(async () => (await usedShare()) > 0.8, { what: 'clicks to fill the queue', timeoutMs: 120_000 });
       await traffic.progress(1000);
       await fillUp();
@@ -63,21 +66,21 @@ describe('a Redis at its memory limit', () => {
       await redis.unlink(...(await redis.keys('ballast:*')));
       await traffic.progress(1000);
       await traffic.stop();
-      const verdict = await new Judge(path.client, traffic.workspaceId, traffic.ledger).judge(FAULTS.settleMs);
+      const result = await compareWithStore(path.client, traffic.workspaceId, traffic.sentEvents);
       report.push({
         scenario: `Redis limited to ${LIMIT_MB} MB`,
         faults: 'ClickHouse away, memory full',
-        events: verdict.acknowledged,
-        lost: verdict.lost.length,
-        twice: verdict.twice.length,
-        viewsEqual: verdict.viewsDiffer.length === 0,
+        events: result.acknowledged,
+        lost: result.lost.length,
+        twice: result.twice.length,
+        viewsEqual: result.viewsDiffer.length === 0,
       });
-      expect({ lost: verdict.lost.slice(0, 5), twice: verdict.twice.slice(0, 5), views: verdict.viewsDiffer }).toEqual({
+      expect({ lost: result.lost.slice(0, 5), twice: result.twice.slice(0, 5), views: result.viewsDiffer }).toEqual({
         lost: [],
         twice: [],
         views: [],
       });
-      expect(traffic.ledger.failedClicks).toEqual([]);
+      expect(traffic.sentEvents.failedClicks).toEqual([]);
     },
     SCENARIO_MS,
   );

@@ -9,8 +9,8 @@ import { startClickHouse, startRedis, type TestClickHouse, type TestRedis, waitF
 import { untilDrained } from '../until-drained.js';
 import { forkProcess, kill9 } from './child-process.js';
 import { FAULTS } from './fault-length.js';
-import { Ledger } from './ledger.js';
 import type { ProducerReport, ProducerTask } from './messages.js';
+import { SentEvents } from './sent-events.js';
 
 const DATABASE = 'waymark';
 const WRITER = new URL('../../../services/writer/dist/main.js', import.meta.url);
@@ -107,7 +107,7 @@ interface ProducerSlot {
 
 /** Producer processes that record events of one workspace at full speed. */
 export class Traffic {
-  readonly ledger = new Ledger();
+  readonly sentEvents = new SentEvents();
   readonly workspaceId: string;
   readonly #slots: ProducerSlot[] = [];
 
@@ -136,7 +136,7 @@ export class Traffic {
     };
     const child = forkProducer(task);
     child.on('message', (message) => {
-      if (typeof message === 'object') this.ledger.add(prefix, message as ProducerReport);
+      if (typeof message === 'object') this.sentEvents.add(prefix, message as ProducerReport);
     });
     return child;
   }
@@ -144,14 +144,14 @@ export class Traffic {
   /** Callers retry requests without an answer: the successor of a killed process starts with those. */
   #firstUnknownInvoice(prefix: string): number {
     let invoice = 0;
-    while (this.ledger.sales.has(`${prefix}-${invoice}`)) invoice += 1;
+    while (this.sentEvents.sales.has(`${prefix}-${invoice}`)) invoice += 1;
     return invoice;
   }
 
   /** Resolves when so many more events were acknowledged, so that faults happen during traffic. */
   async progress(events: number): Promise<void> {
-    const goal = this.ledger.acknowledged + events;
-    await waitFor(() => this.ledger.acknowledged >= goal, { what: `${events} more events`, timeoutMs: 120_000 });
+    const goal = this.sentEvents.acknowledged + events;
+    await waitFor(() => this.sentEvents.acknowledged >= goal, { what: `${events} more events`, timeoutMs: 120_000 });
   }
 
   async killProducer(number: number): Promise<void> {
@@ -173,7 +173,7 @@ export class Traffic {
         await gone;
       }),
     );
-    const heir = createEventProducer({
+    const successor = createEventProducer({
       redisUrl: this.path.redis.url,
       spoolDirectory: this.path.spoolDirectory,
       logger: { debug() {}, info() {}, warn() {}, error() {} },
@@ -182,7 +182,7 @@ export class Traffic {
       what: 'the spool to be replayed',
       timeoutMs: FAULTS.settleMs,
     });
-    await heir.close();
+    await successor.close();
     await untilDrained(this.path.redis.url, FAULTS.settleMs);
   }
 }

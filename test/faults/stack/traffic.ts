@@ -7,8 +7,8 @@ const BROWSER =
 const DOMAIN = 'go.faults.test';
 const LINK_COUNT = 20;
 
-/** All events answered with success, by the name under which the store must have them. */
-export interface Ledger {
+/** Events answered with success, by the name under which the store must have them, and the failures. */
+export interface SentEvents {
   readonly workspaceId: string;
   readonly clickIds: Set<string>;
   readonly leadCustomers: Set<string>;
@@ -30,7 +30,7 @@ function clickIdOf(location: string | string[] | undefined): string | undefined 
 
 /** Simulates numbered visitors who click, sign up and buy at full speed, until `stop`. */
 export class Traffic {
-  readonly ledger: Ledger;
+  readonly sentEvents: SentEvents;
   readonly #links: HttpCaller;
   readonly #api: HttpCaller;
   readonly #authorization: string;
@@ -40,7 +40,7 @@ export class Traffic {
   #httpKills = 0;
 
   private constructor(stack: RunningStack, workspaceId: string, apiKey: string) {
-    this.ledger = {
+    this.sentEvents = {
       workspaceId,
       clickIds: new Set(),
       leadCustomers: new Set(),
@@ -94,7 +94,7 @@ export class Traffic {
 
   /** Events answered with success so far. */
   get acknowledged(): number {
-    return this.ledger.clickIds.size + this.ledger.leadCustomers.size + this.ledger.saleInvoices.size;
+    return this.sentEvents.clickIds.size + this.sentEvents.leadCustomers.size + this.sentEvents.saleInvoices.size;
   }
 
   stop(): void {
@@ -123,11 +123,11 @@ export class Traffic {
     const customerExternalId = `customer-${index}`;
     const lead = { clickId, eventName: 'Sign up', customerExternalId, customerEmail: `${index}@example.com` };
     if (!(await this.#track('/track/lead', lead))) return;
-    this.ledger.leadCustomers.add(customerExternalId);
+    this.sentEvents.leadCustomers.add(customerExternalId);
     if (index % 8 !== 0) return;
     const invoiceId = `invoice-${index}`;
     const sale = { customerExternalId, invoiceId, amount: 1000 + (index % 100), currency: 'usd' };
-    if (await this.#track('/track/sale', sale)) this.ledger.saleInvoices.add(invoiceId);
+    if (await this.#track('/track/sale', sale)) this.sentEvents.saleInvoices.add(invoiceId);
   }
 
   async #click(index: number): Promise<string | undefined> {
@@ -139,12 +139,13 @@ export class Traffic {
       const answer = await this.#links.call('GET', `/link-${index % LINK_COUNT}`, headers);
       const clickId = clickIdOf(answer.headers.location);
       if (answer.status === 302 && clickId !== undefined) {
-        this.ledger.clickIds.add(clickId);
+        this.sentEvents.clickIds.add(clickId);
         return clickId;
       }
-      this.ledger.failedRedirects.push(`${index}: ${answer.status}`);
+      this.sentEvents.failedRedirects.push(`${index}: ${answer.status}`);
     } catch (err) {
-      if (!mayBreak && killsBefore === this.#httpKills) this.ledger.failedRedirects.push(`${index}: ${String(err)}`);
+      if (!mayBreak && killsBefore === this.#httpKills)
+        this.sentEvents.failedRedirects.push(`${index}: ${String(err)}`);
     }
     return undefined;
   }
@@ -155,7 +156,7 @@ export class Traffic {
       if (answer.status !== 200) return false;
       const items = JSON.parse(answer.body) as { eventId: string; customer: { name: string } }[];
       for (const { eventId, customer } of items) {
-        if (customer.name === 'Deleted Customer') this.ledger.orphans.add(eventId);
+        if (customer.name === 'Deleted Customer') this.sentEvents.orphans.add(eventId);
       }
       return true;
     } catch {
@@ -171,7 +172,7 @@ export class Traffic {
         const answer = await this.#api.call('POST', path, { authorization: this.#authorization }, body);
         if (answer.status === 200) return true;
         if (answer.status < 500 && answer.status !== 429) {
-          this.ledger.failedTracks.push(`${path} ${answer.status} ${answer.body} ${JSON.stringify(body)}`);
+          this.sentEvents.failedTracks.push(`${path} ${answer.status} ${answer.body} ${JSON.stringify(body)}`);
           return false;
         }
       } catch {
@@ -179,7 +180,7 @@ export class Traffic {
       }
       await scheduler.wait(100);
     }
-    this.ledger.failedTracks.push(`${path} was never answered`);
+    this.sentEvents.failedTracks.push(`${path} was never answered`);
     return false;
   }
 }

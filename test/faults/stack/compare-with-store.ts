@@ -1,10 +1,11 @@
 import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import { parseResourceId } from '@waymark/contract';
 import { waitFor } from '@waymark/test-kit';
-import type { Ledger } from './traffic.js';
+import type { SentEvents } from './traffic.js';
 
-/** Differences between the store and the acknowledged events. Everything but the counts must be empty or zero. */
-export interface Verdict {
+/** How ClickHouse differs from the acknowledged events. All lists must be empty. */
+export interface ComparisonResult {
+  /** Number of acknowledged events. */
   readonly acknowledged: number;
   readonly lost: string[];
   readonly twice: string[];
@@ -16,26 +17,25 @@ interface Counted {
   readonly times: number;
 }
 
-/** Compares a ledger with the base tables and the views. */
-export class Judge {
+class StoreComparison {
   readonly #client: ClickHouseClient;
   readonly #workspace: string;
 
   constructor(
     clickhouseUrl: string,
-    private readonly ledger: Ledger,
+    private readonly sentEvents: SentEvents,
   ) {
     this.#client = createClient({ url: clickhouseUrl, database: 'waymark', request_timeout: 60_000 });
-    this.#workspace = parseResourceId('workspace', ledger.workspaceId) ?? '';
+    this.#workspace = parseResourceId('workspace', sentEvents.workspaceId) ?? '';
   }
 
-  /** Waits until all acknowledged events are in the store, or for the timeout, then compares. The queues must be empty. */
-  async judge(timeoutMs: number): Promise<Verdict> {
+  async run(timeoutMs: number): Promise<ComparisonResult> {
     await waitFor(async () => (await this.#lost()).length === 0, { timeoutMs, what: 'every acknowledged event' }).catch(
       () => undefined,
     );
     return {
-      acknowledged: this.ledger.clickIds.size + this.ledger.leadCustomers.size + this.ledger.saleInvoices.size,
+      acknowledged:
+        this.sentEvents.clickIds.size + this.sentEvents.leadCustomers.size + this.sentEvents.saleInvoices.size,
       lost: await this.#lost(),
       twice: await this.#twice(),
       viewsDiffer: await this.#viewsDiffer(),
@@ -80,9 +80,9 @@ export class Judge {
       return [...acknowledged].filter((name) => !present.has(name));
     };
     return [
-      ...missing(this.ledger.clickIds, clicks),
-      ...missing(this.ledger.leadCustomers, leads),
-      ...missing(this.ledger.saleInvoices, sales),
+      ...missing(this.sentEvents.clickIds, clicks),
+      ...missing(this.sentEvents.leadCustomers, leads),
+      ...missing(this.sentEvents.saleInvoices, sales),
     ];
   }
 
@@ -100,14 +100,24 @@ export class Judge {
     const view = (table: string) =>
       `SELECT sum(clicks) AS clicks, sum(leads) AS leads, sum(sales) AS sales, sum(sale_amount) AS sale_amount
        FROM ${table} WHERE workspace_id = {workspace:UInt64}`;
-    const [truth] = await this.#rows<Record<string, string>>(base);
+    const [counts] = await this.#rows<Record<string, string>>(base);
     const different: string[] = [];
     for (const table of ['link_totals', 'workspace_slots', 'link_days']) {
       const [sums] = await this.#rows<Record<string, string>>(view(table));
-      if (JSON.stringify(sums) !== JSON.stringify(truth)) {
-        different.push(`${table}: ${JSON.stringify(sums)} instead of ${JSON.stringify(truth)}`);
+      if (JSON.stringify(sums) !== JSON.stringify(counts)) {
+        different.push(`${table}: ${JSON.stringify(sums)} instead of ${JSON.stringify(counts)}`);
       }
     }
     return different;
+  }
+}
+
+/** Waits until all acknowledged events are in ClickHouse, or for a minute, then compares. The queues must be empty. */
+export async function compareWithStore(clickhouseUrl: string, sentEvents: SentEvents): Promise<ComparisonResult> {
+  const comparison = new StoreComparison(clickhouseUrl, sentEvents);
+  try {
+    return await comparison.run(60_000);
+  } finally {
+    await comparison.close();
   }
 }

@@ -1,9 +1,11 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { waitFor } from '@waymark/test-kit';
-import type { Ledger } from './ledger.js';
+import { FAULTS } from './fault-length.js';
+import type { SentEvents } from './sent-events.js';
 
-/** Differences between ClickHouse and the acknowledged events. All but the count must be empty. */
-export interface Verdict {
+/** How ClickHouse differs from the acknowledged events. All lists must be empty. */
+export interface ComparisonResult {
+  /** Number of acknowledged events. */
   readonly acknowledged: number;
   readonly lost: readonly string[];
   readonly twice: readonly string[];
@@ -51,21 +53,20 @@ function baseSelect(key: string, withClicks: boolean): string {
     FROM (${parts.join(' UNION ALL ')}) GROUP BY key`;
 }
 
-export class Judge {
+class StoreComparison {
   constructor(
     private readonly client: ClickHouseClient,
     private readonly workspaceId: string,
-    private readonly ledger: Ledger,
+    private readonly sentEvents: SentEvents,
   ) {}
 
-  /** Waits until all acknowledged events are in ClickHouse, or for the timeout, then compares. The queues must be empty. */
-  async judge(timeoutMs: number): Promise<Verdict> {
-    await waitFor(async () => (await this.lost()).length === 0, { timeoutMs, what: 'every event' }).catch(
+  async run(timeoutMs: number): Promise<ComparisonResult> {
+    await waitFor(async () => (await this.#lost()).length === 0, { timeoutMs, what: 'every event' }).catch(
       () => undefined,
     );
     return {
-      acknowledged: this.ledger.acknowledged,
-      lost: await this.lost(),
+      acknowledged: this.sentEvents.acknowledged,
+      lost: await this.#lost(),
       twice: await this.#twice(),
       viewsDiffer: await this.#viewsDiffer(),
     };
@@ -80,7 +81,7 @@ export class Judge {
     return new Set((await this.#rows<{ name: string }>(query)).map(({ name }) => name));
   }
 
-  async lost(): Promise<string[]> {
+  async #lost(): Promise<string[]> {
     const where = 'WHERE workspace_id = {w:UInt64}';
     const [clicks, sales, leads, customers, names] = await Promise.all([
       this.#names(`SELECT toString(click_id) AS name FROM click_events ${where}`),
@@ -89,11 +90,11 @@ export class Judge {
       this.#names(`SELECT toString(id) AS name FROM customers ${where}`),
       this.#names(`SELECT toString(id) AS name FROM names ${where} AND kind = 'customer'`),
     ]);
-    const { ledger } = this;
+    const { sentEvents } = this;
     return [
-      ...[...ledger.clicks].filter((id) => !clicks.has(id)),
-      ...[...ledger.sales.values()].filter((id) => !sales.has(id)),
-      ...[...ledger.customers].filter((id) => !leads.has(id) || !customers.has(id) || !names.has(id)),
+      ...[...sentEvents.clicks].filter((id) => !clicks.has(id)),
+      ...[...sentEvents.sales.values()].filter((id) => !sales.has(id)),
+      ...[...sentEvents.customers].filter((id) => !leads.has(id) || !customers.has(id) || !names.has(id)),
     ];
   }
 
@@ -108,7 +109,7 @@ export class Judge {
       this.#names(`SELECT toString(customer_id) AS name FROM lead_events ${where} ${having}`),
       this.#names(`SELECT invoice_id AS name FROM sale_events ${where} AND invoice_id != '' ${having}`),
     ]);
-    return [...found.flatMap((names) => [...names]), ...this.ledger.contradictions];
+    return [...found.flatMap((names) => [...names]), ...this.sentEvents.contradictions];
   }
 
   async #viewsDiffer(): Promise<string[]> {
@@ -125,4 +126,13 @@ export class Judge {
     );
     return differences.flat();
   }
+}
+
+/** Waits until all acknowledged events are in ClickHouse, or for the timeout, then compares. The queues must be empty. */
+export function compareWithStore(
+  client: ClickHouseClient,
+  workspaceId: string,
+  sentEvents: SentEvents,
+): Promise<ComparisonResult> {
+  return new StoreComparison(client, workspaceId, sentEvents).run(FAULTS.settleMs);
 }

@@ -1,7 +1,7 @@
 import type { Acknowledged, ProducerReport } from './messages.js';
 
-/** The acknowledged events: every id here must be in ClickHouse exactly once. */
-export class Ledger {
+/** The outcome of all sent events. Each acknowledged one must be in ClickHouse exactly once. */
+export class SentEvents {
   readonly clicks = new Set<string>();
   /** Event id of each invoice's sale, by producer and number. */
   readonly sales = new Map<string, string>();
