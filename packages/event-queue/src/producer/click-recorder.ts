@@ -35,10 +35,10 @@ export function createClickRecorder({ batcher, recent }: ClickRecorderOptions): 
 
   const submit = ({ claim, clickId, rowText }: Click): Promise<RecordedClick> => {
     const recording = new Promise<RecordedClick>((resolve, reject) => {
-      const settle = (counted: string) => {
-        recent.add(claim, counted);
+      const settle = (countedId: string) => {
+        recent.add(claim, countedId);
         inFlight.delete(claim);
-        resolve({ clickId: counted, recorded: counted === clickId });
+        resolve({ clickId: countedId, recorded: countedId === clickId });
       };
       const fail = (err: unknown) => {
         inFlight.delete(claim);
@@ -51,8 +51,8 @@ export function createClickRecorder({ batcher, recent }: ClickRecorderOptions): 
   };
 
   const record = (click: Click): Promise<RecordedClick> => {
-    const counted = recent.get(click.claim);
-    if (counted !== undefined) return Promise.resolve({ clickId: counted, recorded: false });
+    const countedId = recent.get(click.claim);
+    if (countedId !== undefined) return Promise.resolve({ clickId: countedId, recorded: false });
     const first = inFlight.get(click.claim);
     if (first === undefined) {
       const fault = rowSizeFault(click.rowText);

@@ -56,8 +56,8 @@ export interface EventProducer {
   /**
    * Queues rows, finalizes claims and sets state, all or nothing.
    *
-   * @throws ApiError 500, or 429 when Redis is short of memory, both with `Retry-After`. The attempt may have succeeded all the
-   * same. A retry is idempotent if the request has a claim: it then finds the claim's final value.
+   * @throws ApiError with `Retry-After`: 429 when Redis is short of memory and nothing was queued; 500 otherwise, when the rows may
+   * have been queued all the same. A retry is idempotent if the request has a claim: it then finds the claim's final value.
    * @throws ClaimHeldError when a claim that was to be free is held
    */
   commit(request: CommitRequest): Promise<void>;
@@ -65,7 +65,7 @@ export interface EventProducer {
   load(): Load;
   /** When the oldest event that may not be in ClickHouse yet was queued, epoch milliseconds; undefined if there is none. */
   oldestQueuedMs(kind: QueueKind): Promise<number | undefined>;
-  /** Rejects when Redis does not respond. */
+  /** Rejects when Redis has not answered the last probe. Sends nothing. */
   ping(): Promise<void>;
   /** Sends the waiting events. No other method may be called after this. */
   close(): Promise<void>;
@@ -170,6 +170,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
         item.isSettled = true;
         settle();
       };
+      // `setImmediate`: after the event loop was blocked, a reply that is waiting in the socket is read before the timeout counts.
       const timer = setTimeout(
         () => setImmediate(() => item.fail(notRecorded(new DeadlineError('commit', COMMIT_ANSWER_MS)))),
         until - now(),

@@ -3,7 +3,7 @@ import { uuidv7 } from 'uuidv7';
 const UUID_LENGTH = 36;
 
 /**
- * Creates a job's id: a UUIDv7, which contains the time of creation, however late the job arrives. The id is an idempotency
+ * Creates a job's id: a UUIDv7, whose time shows the age of a job that the spool delivers late. The id is an idempotency
  * key: a job added again under the same id has the same rows, and the writer writes them once (see writer/manifest.ts).
  */
 export function createJobId(): string {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /**
  * A job's rows are stored in a Redis key of their own, as lines of JSON arrays: exactly the body of an insert. BullMQ's scripts
- * pass the whole job through Lua, which hashes every byte of it; with 500 rows in the job that was half of its cost in Redis.
+ * pass the whole job through Lua, which hashes every byte of it: with 500 rows inside, half of the time that Redis spent on a job.
  * JSON text contains no raw line break, so rows can be split and joined without parsing them.
  */
 
@@ -45,5 +45,5 @@ export const jobDataSchema = z.object({
 });
 export type JobData = z.infer<typeof jobDataSchema>;
 
-/** A job's `progress`, set by the transaction that added it: indexes of the rows that it discarded (see FINALIZE). */
+/** A job's `progress`, set by the transaction that added it: indexes of the rows that it discarded (see claim-scripts.ts). */
 export const jobProgressSchema = z.object({ struck: z.array(z.int().min(0)) });

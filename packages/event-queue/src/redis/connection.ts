@@ -55,7 +55,7 @@ function isOutOfMemoryReply(err: unknown): boolean {
 export function isOutOfMemory(err: unknown): boolean {
   if (isOutOfMemoryReply(err)) return true;
   if (err instanceof PartialTransactionError) return isOutOfMemoryReply(err.cause);
-  // A discarded transaction lists its errors here. Not recursive, because a connection error can list itself.
+  // A discarded transaction has its commands' errors in this property. Not recursive: a connection error can contain itself.
   const previous: unknown = err instanceof Error && 'previousErrors' in err ? err.previousErrors : undefined;
   return Array.isArray(previous) && previous.some(isOutOfMemoryReply);
 }

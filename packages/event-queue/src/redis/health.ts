@@ -43,12 +43,12 @@ export function createRedisHealth(redis: Redis, options: RedisHealthOptions): Re
   const warn = throttled((context, message) => options.logger.warn(context, message), 5000, options.now);
   const waiters = new Set<() => void>();
   let load: Load = 'normal';
-  let hasAnswered = false;
-  let isFirstProbe = true;
+  let hasAnsweredLast = false;
+  let hasNeverAnswered = true;
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
-  const answering = () => hasAnswered && redis.status === 'ready';
+  const answering = () => hasAnsweredLast && redis.status === 'ready';
 
   const schedule = () => {
     clearTimeout(timer);
@@ -59,12 +59,12 @@ export function createRedisHealth(redis: Redis, options: RedisHealthOptions): Re
     try {
       if (redis.status !== 'ready') throw new Error(`connection is ${redis.status}`);
       load = loadOf(memoryShare(await withinMs(redis.info('memory'), PROBE_ANSWER_MS, 'redis probe')));
-      if (isFirstProbe) options.logger.info({}, 'redis answers');
-      hasAnswered = true;
-      isFirstProbe = false;
+      if (hasNeverAnswered) options.logger.info({}, 'redis answers');
+      hasAnsweredLast = true;
+      hasNeverAnswered = false;
       for (const waiter of waiters) waiter();
     } catch {
-      hasAnswered = false;
+      hasAnsweredLast = false;
     }
     schedule();
   }
@@ -80,8 +80,8 @@ export function createRedisHealth(redis: Redis, options: RedisHealthOptions): Re
 
     reportFailure(err) {
       warn({ err }, 'redis fails: clicks go to the spool until it answers');
-      if (!hasAnswered) return;
-      hasAnswered = false;
+      if (!hasAnsweredLast) return;
+      hasAnsweredLast = false;
       void probe();
     },
 
@@ -91,7 +91,7 @@ export function createRedisHealth(redis: Redis, options: RedisHealthOptions): Re
     },
 
     async waitUntilAnswering(milliseconds) {
-      if (answering() || !isFirstProbe) return answering();
+      if (answering() || !hasNeverAnswered) return answering();
       return new Promise((resolve) => {
         const settle = (value: boolean) => {
           clearTimeout(limit);

@@ -12,7 +12,7 @@ interface Rule {
   readonly risk: string;
 }
 
-const is = (wanted: string) => (value: string) => value === wanted;
+const is = (expected: string) => (value: string) => value === expected;
 
 /** The settings that the queue requires of Redis (docs/production.md, "Redis"). */
 const RULES: readonly Rule[] = [

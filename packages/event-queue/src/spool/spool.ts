@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { QueueLogger } from '../redis/throttled-log.js';
+import { type QueueLogger, throttled } from '../redis/throttled-log.js';
 import { createSpoolOwner, type SpoolOwner } from './file-owner.js';
 import { decodeFrames, encodeFrame, type SpoolEntry } from './frame.js';
 import { type OpenSegment, openSegment } from './segment.js';
@@ -12,7 +12,7 @@ export class SpoolFullError extends Error {
 
 export interface SpoolOptions {
   readonly directory: string;
-  /** Limit on the files of this process, including those taken over. */
+  /** Limit on the bytes of this process's files, including those taken over. */
   readonly bytesMax: number;
   readonly logger: QueueLogger;
   readonly now: () => number;
@@ -55,6 +55,8 @@ const SEND_ENTRIES_MAX = 20;
 const SEND_CHARS_MAX = 1_000_000;
 const TOUCH_INTERVAL_MS = 15_000;
 const TAKEN_OVER_RETRIES = 3;
+/** A file that cannot be read is tried again at each replay, which is several times a second. */
+const UNREADABLE_LOG_INTERVAL_MS = 60_000;
 
 function* chunks(entries: readonly SpoolEntry[]): Generator<readonly SpoolEntry[]> {
   let chunk: SpoolEntry[] = [];
@@ -74,6 +76,11 @@ function* chunks(entries: readonly SpoolEntry[]): Generator<readonly SpoolEntry[
 /** Opens the spool of this process, in a directory that it may share with other processes. */
 export function createSpool(options: SpoolOptions): Spool {
   const { directory, logger, now } = options;
+  const logUnreadable = throttled(
+    (context, message) => logger.error(context, message),
+    UNREADABLE_LOG_INTERVAL_MS,
+    now,
+  );
   const queue: PendingEntry[] = [];
   const closed: ClosedSegment[] = [];
   let current: { readonly segment: OpenSegment; readonly since: number } | undefined;
@@ -95,7 +102,7 @@ export function createSpool(options: SpoolOptions): Spool {
     return result;
   };
 
-  const bytesHeld = () => closed.reduce((sum, { size }) => sum + size, 0) + (current?.segment.size() ?? 0);
+  const bytesOnDisk = () => closed.reduce((sum, { size }) => sum + size, 0) + (current?.segment.size() ?? 0);
 
   const rotate = async () => {
     if (current === undefined) return;
@@ -113,7 +120,7 @@ export function createSpool(options: SpoolOptions): Spool {
       const { segment } = current;
       try {
         if (await segment.append(bytes)) return;
-        // Another process has taken the file over and replays it; these bytes may have come too late, and go into a new file.
+        // Another process has taken the file over and may have read it before these bytes came, so a new file gets them too.
         current = undefined;
         await segment.close();
       } catch (err) {
@@ -139,7 +146,7 @@ export function createSpool(options: SpoolOptions): Spool {
       const pending = takePending();
       const bytes = Buffer.concat(pending.map((entry) => entry.bytes));
       try {
-        if (bytesHeld() + bytes.length > options.bytesMax) throw new SpoolFullError('the spool is full');
+        if (bytesOnDisk() + bytes.length > options.bytesMax) throw new SpoolFullError('the spool is full');
         await serialized(() => write(bytes));
         for (const entry of pending) entry.resolve();
       } catch (err) {
@@ -155,8 +162,8 @@ export function createSpool(options: SpoolOptions): Spool {
       if (!(await owner.isOrphan(directory, name))) continue;
       const mine = owner.nextName();
       try {
+        const { size, birthtimeMs, mtimeMs } = await stat(join(directory, name));
         await rename(join(directory, name), join(directory, mine));
-        const { size, birthtimeMs, mtimeMs } = await stat(join(directory, mine));
         closed.push({ name: mine, size, since: birthtimeMs || mtimeMs, sent: 0 });
         logger.warn({ file: name, bytes: size }, 'taking over the spool of a dead process');
       } catch {
@@ -175,18 +182,33 @@ export function createSpool(options: SpoolOptions): Spool {
     await rename(path, `${path}.damaged`);
   };
 
-  const replayOldest = async (send: (entries: readonly SpoolEntry[]) => Promise<void>) => {
-    const segment = closed[0];
-    if (segment === undefined) return;
-    const bytes = await readFile(join(directory, segment.name)).catch(() => Buffer.alloc(0));
+  /** The bytes of a file; undefined when they cannot be read at the moment, for lack of file descriptors or a failing disk. */
+  const readSegment = async (name: string): Promise<Buffer | undefined> => {
+    try {
+      return await readFile(join(directory, name));
+    } catch (err) {
+      // Another process has taken it over.
+      if ((err as NodeJS.ErrnoException).code === 'ENOENT') return Buffer.alloc(0);
+      logUnreadable({ err, file: name }, 'a spool file cannot be read; it is kept and tried again');
+      return undefined;
+    }
+  };
+
+  /** Returns whether the file is replayed and gone. */
+  const replayFile = async (
+    segment: ClosedSegment,
+    send: (entries: readonly SpoolEntry[]) => Promise<void>,
+  ): Promise<boolean> => {
+    const bytes = await readSegment(segment.name);
+    if (bytes === undefined) return false;
     const { entries, tornBytes, damagedBytes } = decodeFrames(bytes);
     for (const chunk of chunks(entries.slice(segment.sent))) {
       await send(chunk);
       segment.sent += chunk.length;
     }
     await discard(segment.name, damagedBytes);
-    closed.shift();
     logger.debug({ file: segment.name, jobs: entries.length, tornBytes }, 'spool file replayed');
+    return true;
   };
 
   const touchTimer = setInterval(() => {
@@ -211,7 +233,11 @@ export function createSpool(options: SpoolOptions): Spool {
       try {
         await takeOverOrphans();
         if (current !== undefined && current.segment.size() > 0) await serialized(rotate);
-        while (closed.length > 0 && !isClosed) await replayOldest(send);
+        // Files that are closed meanwhile are left to the next replay.
+        for (const segment of [...closed]) {
+          if (isClosed) return;
+          if (await replayFile(segment, send)) closed.splice(closed.indexOf(segment), 1);
+        }
       } finally {
         isReplaying = false;
       }

@@ -35,7 +35,7 @@ interface Insertion {
   readonly rows: readonly string[];
   readonly token: string;
   readonly isRepeat: boolean;
-  /** Whether ClickHouse has stored a refused insert nevertheless, given the rows that are absent. */
+  /** Whether ClickHouse stored the rows although the insert failed, given those that are absent from the table. */
   readonly hasLanded: (absent: readonly string[]) => boolean;
 }
 
@@ -75,7 +75,10 @@ export function createBatchInserter(options: BatchInserterOptions): BatchInserte
     return batch !== undefined && count - batch.insertsBefore < REPEATABLE_INSERTS;
   };
 
-  /** Repeats an insert whose token may have expired: only the absent rows, under another token if some are present. */
+  /**
+   * Repeats an insert whose token may have expired, with the absent rows only. If some rows are present the token is a new one,
+   * because ClickHouse would drop the others as duplicates if it still had the first.
+   */
   const insertAbsent = async ({ batch, rows, token }: Insertion): Promise<void> => {
     const absent = await findAbsent(rows);
     logger.warn(
@@ -122,7 +125,7 @@ export function createBatchInserter(options: BatchInserterOptions): BatchInserte
         rows: rows.texts.slice(from, to),
         token: `${batch.id}-${from}-${to}`,
         isRepeat,
-        // All rows must be present: some may be, because smaller parts were inserted before a crash.
+        // All rows, not only some: before a crash, smaller parts of this one may have been inserted.
         hasLanded: (absent) => absent.length === 0,
       });
     } catch (err) {
@@ -153,6 +156,7 @@ export function createBatchInserter(options: BatchInserterOptions): BatchInserte
     insertParts,
 
     async insertWhole(batch, rows, isRepeat) {
+      // A refused batch leaves no row, so one that is present shows that ClickHouse accepted them.
       const hasLanded = (absent: readonly string[]) => absent.length < rows.texts.length;
       try {
         const attempts = await insert({ batch, rows: rows.texts, token: batch.id, isRepeat, hasLanded });
@@ -165,8 +169,8 @@ export function createBatchInserter(options: BatchInserterOptions): BatchInserte
           'ClickHouse refuses a batch: bisecting it',
         );
         await retry('marking a batch as split', () => manifest.markSplit(batch.id));
-        const parts = await insertParts(batch, rows, isRepeat);
-        return { ...parts, attempts: parts.attempts + 1 };
+        const inserted = await insertParts(batch, rows, isRepeat);
+        return { ...inserted, attempts: inserted.attempts + 1 };
       }
     },
   };

@@ -34,7 +34,7 @@ export interface BatchWriterOptions {
   readonly retry: Retry;
   /** Returns the webhook jobs for a batch; by default there are none. */
   readonly webhookJobsOf?: WebhookJobsOf | undefined;
-  /** Called after each insert, also after a repeated one. */
+  /** Called after each insert, also after a repeated one, and before the acknowledgement: cached totals are stale from here on. */
   readonly onInserted?: ((batch: InsertedBatch) => void) | undefined;
   /** Called after a batch is inserted and acknowledged. */
   readonly onStored?: ((report: WriteReport) => void) | undefined;
@@ -80,6 +80,7 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
       park([{ ...rows.originOf(position), version: batch.version, row: rows.texts[position] ?? '', error }]),
   });
 
+  /** Joins the rows of a batch in the order of the manifest, and parks the invalid ones. */
   const layOut = async (batch: NewInsertBatch, texts: readonly (string | null)[]): Promise<BatchRows> => {
     const rows = layOutRows(batch, texts, eventRowFault(batch.at));
     const { version } = batch;
@@ -100,7 +101,7 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
         if (webhookJobs.length === 0) await manifest.acknowledge(batch.id, batch.jobIds);
         else await manifest.acknowledgeWith(batch.id, batch.jobIds, webhookJobs);
       } catch (err) {
-        // Redis is at its memory limit: the rows are deleted there, because ClickHouse has them.
+        // Redis is full. ClickHouse has the rows, so they are deleted from Redis, and the retry finds memory.
         if (isOutOfMemory(err)) await redis.unlink(...batch.jobIds.map((id) => rowsKey(kind, id)));
         throw err;
       }
@@ -133,11 +134,12 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
   };
 
   /**
-   * Completes a batch of the manifest: the same rows in the same order under the same token.
+   * Completes a batch that this writer or another began: inserts the same rows in the same order under the same token, unless
+   * the batch is acknowledged.
    *
-   * @returns false if the batch has expired
+   * @returns false if the batch is no longer in the manifest
    */
-  const settle = async (batchId: string): Promise<boolean> => {
+  const completeBatch = async (batchId: string): Promise<boolean> => {
     const read = () => retry('reading a batch', () => manifest.read(batchId));
     const batch = await read();
     if (batch === undefined) return false;
@@ -156,10 +158,10 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
   };
 
   /** Completes the batches to which some of the jobs belong, and returns the jobs that belong to none. */
-  const settleRecorded = async (jobs: readonly WriterJob[], batchIds: readonly (string | undefined)[]) => {
+  const completeRecorded = async (jobs: readonly WriterJob[], batchIds: readonly (string | undefined)[]) => {
     const expired = new Set<string>();
     for (const batchId of new Set(batchIds)) {
-      if (batchId !== undefined && !(await settle(batchId))) expired.add(batchId);
+      if (batchId !== undefined && !(await completeBatch(batchId))) expired.add(batchId);
     }
     const orphans = jobs.filter((_, index) => expired.has(batchIds[index] ?? ''));
     if (orphans.length > 0) {
@@ -189,7 +191,7 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
     const batch = newBatch(jobs, skippedOf);
     const gatherMs = batch.at - Math.min(...jobs.map(({ receivedAt }) => receivedAt));
     const batchIds = await retry('adding a batch to the manifest', () => manifest.begin(batch));
-    if (batchIds !== undefined) return writeNew(await settleRecorded(jobs, batchIds), skippedOf);
+    if (batchIds !== undefined) return writeNew(await completeRecorded(jobs, batchIds), skippedOf);
     const rows = await layOut(batch, await readRows(batch.jobIds));
     if (rows.missing.length > 0) logger.error({ batch: batch.id, jobs: rows.missing }, 'jobs have no rows in Redis');
     await insertAndAcknowledge(batch, rows, gatherMs, () => inserter.insertWhole(batch, rows, false));
@@ -199,7 +201,7 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
   async function writeOld(jobs: readonly WriterJob[]): Promise<void> {
     if (jobs.length === 0) return;
     const batchIds = await retry('finding the batches of jobs', () => manifest.find(jobs.map(({ id }) => id)));
-    const unrecorded = await settleRecorded(jobs, batchIds);
+    const unrecorded = await completeRecorded(jobs, batchIds);
     if (unrecorded.length === 0) return;
     const texts = await readRows(unrecorded.map(({ id }) => id));
     const rows = new Map(unrecorded.map(({ id }, index) => [id, splitRows(texts[index] ?? '')]));
@@ -216,7 +218,11 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
     });
   }
 
-  const isOld = ({ id }: WriterJob): boolean => {
+  /**
+   * Whether only ClickHouse can show that the job's rows were written. Replays of dead letters are included, because replaying a
+   * letter again deletes the manifest entry of its earlier replay.
+   */
+  const needsLookUp = ({ id }: WriterJob): boolean => {
     const time = jobIdTime(id);
     return time === undefined || isRowJobId(id) || now() - time > LOOK_UP_FIRST_AGE_MS;
   };
@@ -225,10 +231,10 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
     async write(jobs) {
       const distinct = [...new Map(jobs.map((job) => [job.id, job])).values()];
       await writeNew(
-        distinct.filter((job) => !isOld(job)),
+        distinct.filter((job) => !needsLookUp(job)),
         (job) => job.discarded,
       );
-      await writeOld(distinct.filter(isOld));
+      await writeOld(distinct.filter(needsLookUp));
     },
   };
 }

@@ -1,5 +1,5 @@
 import { type ClickHouseClient, insertLines, insertRows } from '@waymark/clickhouse';
-import { QUEUE_TABLES } from '@waymark/event-format';
+import { customerNameRow, type EventRow, NAMES_TABLE, QUEUE_TABLES } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { type PendingCustomer, removePendingCustomers } from '../claims/pending-customers.js';
@@ -25,7 +25,6 @@ export interface CustomerWriterOptions {
 }
 
 const KIND = 'customer';
-const NAME_COLUMNS = ['kind', 'scope', 'name', 'id', 'workspace_id', 'version', 'deleted'] as const;
 const INSERT_SECONDS_MAX = 60;
 const NOT_A_CUSTOMER = 'not a customer row';
 
@@ -34,7 +33,7 @@ const wholeNumber = z.union([z.string(), z.number()]);
 const customerRowSchema = z
   .tuple([z.string(), z.string(), wholeNumber, wholeNumber, z.string()])
   .rest(z.unknown())
-  .transform(([workspaceId, id, version, deleted, externalId]) => ({ workspaceId, id, version, deleted, externalId }));
+  .transform(([workspaceId, id, , , externalId]) => ({ workspaceId, id, externalId }));
 
 function columnsOf(version: number): readonly string[] | undefined {
   const lists: Readonly<Record<number, readonly string[]>> = QUEUE_TABLES.customer.columns;
@@ -47,14 +46,6 @@ function parseCustomer(row: string): z.infer<typeof customerRowSchema> | undefin
   } catch {
     return undefined;
   }
-}
-
-/** The row of the table `names` by which a customer is found: by external id within its workspace. */
-function nameRow(row: string): (string | number)[] {
-  const customer = parseCustomer(row);
-  if (customer === undefined) throw new TypeError(NOT_A_CUSTOMER);
-  const { workspaceId, id, version, deleted, externalId } = customer;
-  return [KIND, workspaceId, externalId, id, workspaceId, version, deleted];
 }
 
 function pendingEntryOf(row: string): PendingCustomer[] {
@@ -79,9 +70,8 @@ export function createCustomerWriter(options: CustomerWriterOptions) {
         const { table } = QUEUE_TABLES.customer;
         await insertLines(client, { table, columns, lines: joinRows(rows), maxExecutionSeconds: INSERT_SECONDS_MAX });
         await insertRows(client, {
-          table: 'names',
-          columns: NAME_COLUMNS,
-          rows: rows.map(nameRow),
+          ...NAMES_TABLE,
+          rows: rows.map((row) => customerNameRow(JSON.parse(row) as EventRow)),
           maxExecutionSeconds: INSERT_SECONDS_MAX,
         });
         return attempt + 1;

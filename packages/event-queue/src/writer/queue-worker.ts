@@ -46,7 +46,7 @@ export interface QueueWorker {
  */
 const LOCK_MS = 5000;
 const STALLED_CHECK_MS = 2000;
-/** No job is failed for stalling: a crash of the writer is not caused by the job. */
+/** In effect no limit: BullMQ would fail a job whose writers died this often, but a job is never the cause of that. */
 const STALLED_MAX = 1_000_000_000;
 const RECONNECT_MS = 500;
 /** Delay between tries of a job whose version this writer does not support, until a newer writer takes it. */

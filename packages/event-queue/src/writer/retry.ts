@@ -1,7 +1,7 @@
 import { backoffMs, pause } from '../redis/deadline.js';
 import { type QueueLogger, throttled } from '../redis/throttled-log.js';
 
-/** The writer is stopping; the job returns to the queue. */
+/** The writer is stopping. BullMQ returns a job that fails with this to the queue, because jobs have unlimited attempts. */
 export class StoppedError extends Error {
   override readonly name = 'StoppedError';
 }
@@ -17,7 +17,7 @@ export interface RetryOptions {
 
 /**
  * Runs `work` until it succeeds, with exponential backoff. Errors that are not `isTransient` are thrown (default: all are
- * transient). `work` receives the number of attempts before.
+ * transient). `work` receives the number of earlier attempts.
  *
  * @param what names the work in log lines
  * @throws StoppedError when the writer stops

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFile, mkdtemp, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, readdir, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -111,6 +111,22 @@ describe('the spool', () => {
     await owner.append(late);
     await rm(taken);
     expect(await replayed(owner)).toEqual([late]);
+  });
+
+  it('keeps a file that cannot be read at the moment, replays the others, and replays it when it can', async () => {
+    const spool = aSpool();
+    const [kept, other] = [anEntry(), anEntry()];
+    await spool.append(kept);
+    await expect(spool.replay(() => Promise.reject(new Error('down')))).rejects.toThrow('down');
+    const [name = ''] = await files();
+    await spool.append(other);
+    await rename(join(directory, name), join(directory, 'aside'));
+    await symlink(name, join(directory, name));
+    expect(await replayed(spool)).toEqual([other]);
+    expect(spool.hasEntries()).toBe(true);
+    await rename(join(directory, 'aside'), join(directory, name));
+    expect(await replayed(spool)).toEqual([kept]);
+    expect(await files()).toEqual([]);
   });
 
   it('skips bytes that are corrupt on disk, and keeps the file for inspection', async () => {

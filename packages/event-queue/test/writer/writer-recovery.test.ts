@@ -3,7 +3,7 @@ import { aClick, waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type EventWriter, listDeadLetters, replayDeadLetters } from '../../src/index.js';
 import { createJobId } from '../../src/queue/job-id.js';
-import { jobKey, queueKey } from '../../src/queue/keys.js';
+import { batchOfJobKey, insertBatchKey, jobKey, queueKey } from '../../src/queue/keys.js';
 import { startWriterFixture, type WriterFixture } from './writer-fixture.js';
 
 let fixture: WriterFixture;
@@ -169,6 +169,31 @@ describe('when ClickHouse fails', () => {
     await replayDeadLetters(fixture.admin);
     await fixture.untilDrained();
     expect(await counts(workspaceId)).toEqual(all(20));
+  });
+
+  it('a retry has only its absent rows inserted once the deduplication token may have expired', async () => {
+    const { client } = fixture.database;
+    await client.command({
+      query: `CREATE MATERIALIZED VIEW failing TO link_days AS
+        SELECT workspace_id, link_id, toDate(timestamp) AS day, throwIf(url = 'https://late.example/') AS clicks
+        FROM click_events GROUP BY workspace_id, link_id, day, url`,
+    });
+    startWriter();
+    const { workspaceId, rows } = clicks(4, { url: 'https://late.example/' });
+    const jobId = await fixture.add('click', rows);
+    const storedCount = async () => (await counts(workspaceId)).base;
+    await waitFor(async () => (await storedCount()) === 4, { what: 'the first attempt to store the rows' });
+    // The token is still in ClickHouse, which would drop a repeat of the whole insert: the deleted row would stay absent.
+    await client.command({
+      query: 'DELETE FROM click_events WHERE workspace_id = {w:UInt64} AND click_id = {id:String}',
+      query_params: { w: workspaceId, id: String(rows[0]?.[2]) },
+    });
+    const batchId = (await fixture.admin.get(batchOfJobKey(jobId))) ?? '';
+    await fixture.admin.hset(insertBatchKey(batchId), { inserts: -1_000_000 });
+    await waitFor(async () => (await storedCount()) === 4, { what: 'the absent row to be inserted' });
+    await client.command({ query: 'DROP VIEW failing' });
+    await fixture.untilDrained();
+    expect(await counts(workspaceId)).toMatchObject({ base: 4, ids: 4 });
   });
 
   it('jobs stay in the queue while a table is missing, and are written when it is back', async () => {
