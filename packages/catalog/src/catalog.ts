@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import type { EventTableKind } from '@waymark/event-format';
+import { type EventTableKind, NAMES_TABLE } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
 import { createCustomers } from './customers/customers.js';
 import { createDomains } from './domains/domains.js';
@@ -8,7 +8,6 @@ import { createLinkChanges } from './links/link-changes.js';
 import { folderDetacher, tagDetacher, webhookLinks } from './links/link-detach.js';
 import { createHiddenFolders } from './links/link-visibility.js';
 import { createLinks } from './links/links.js';
-import { NAMES_TABLE } from './model/entity-type.js';
 import {
   apiKeyType,
   customerType,
@@ -74,8 +73,9 @@ export interface CatalogOptions {
 }
 
 const REDIRECT_WAIT_MS = 1_000;
+/** Maximum numbers of records of a type, and of names, that are cached in this process. */
 const LINKS_KEPT = 50_000;
-/** A visit of a partner's link needs the partner. */
+/** As many as links, because a visit of a partner's link needs the partner. */
 const PARTNERS_KEPT = 50_000;
 const OTHERS_KEPT = 10_000;
 const NAMES_KEPT = 100_000;
@@ -106,7 +106,7 @@ export function createCatalog(options: CatalogOptions) {
     },
     onGap: localNames.expireAll,
   });
-  const parts: StoreDeps = {
+  const deps: StoreDeps = {
     clickhouse,
     namesTable,
     settings,
@@ -120,12 +120,12 @@ export function createCatalog(options: CatalogOptions) {
     now,
   };
 
-  const workspaceStore = createRecordStore(workspaceType, parts, { entriesMax: OTHERS_KEPT });
+  const workspaceStore = createRecordStore(workspaceType, deps, { entriesMax: OTHERS_KEPT });
   const isOrphanDomain = async ({ workspaceId }: DomainRecord) =>
     (await workspaceStore.table.get(workspaceId, workspaceId)) === undefined;
-  const apiKeyStore = createRecordStore(apiKeyType, parts, { entriesMax: OTHERS_KEPT });
-  const domainStore = createRecordStore(domainType, parts, { entriesMax: OTHERS_KEPT, isOrphan: isOrphanDomain });
-  const linkStore = createRecordStore(linkType, parts, {
+  const apiKeyStore = createRecordStore(apiKeyType, deps, { entriesMax: OTHERS_KEPT });
+  const domainStore = createRecordStore(domainType, deps, { entriesMax: OTHERS_KEPT, isOrphan: isOrphanDomain });
+  const linkStore = createRecordStore(linkType, deps, {
     entriesMax: LINKS_KEPT,
     async isOrphan(link) {
       if (!isRootLink(link)) return false;
@@ -134,15 +134,15 @@ export function createCatalog(options: CatalogOptions) {
     },
   });
   const pendingCustomers = createPendingCustomers(redis, now);
-  const customerStore = createRecordStore(customerType, parts, { entriesMax: OTHERS_KEPT, pending: pendingCustomers });
-  const tagStore = createRecordStore(tagType, parts, { entriesMax: OTHERS_KEPT });
-  const folderStore = createRecordStore(folderType, parts, { entriesMax: OTHERS_KEPT });
-  const groupStore = createRecordStore(groupType, parts, { entriesMax: OTHERS_KEPT });
-  const partnerTagStore = createRecordStore(partnerTagType, parts, { entriesMax: OTHERS_KEPT });
-  const partnerStore = createRecordStore(partnerType, parts, { entriesMax: PARTNERS_KEPT });
-  const programStore = createRecordStore(programType, parts, { entriesMax: OTHERS_KEPT });
-  const utmTemplateStore = createRecordStore(utmTemplateType, parts, { entriesMax: OTHERS_KEPT });
-  const webhookStore = createRecordStore(webhookType, parts, { entriesMax: OTHERS_KEPT });
+  const customerStore = createRecordStore(customerType, deps, { entriesMax: OTHERS_KEPT, pending: pendingCustomers });
+  const tagStore = createRecordStore(tagType, deps, { entriesMax: OTHERS_KEPT });
+  const folderStore = createRecordStore(folderType, deps, { entriesMax: OTHERS_KEPT });
+  const groupStore = createRecordStore(groupType, deps, { entriesMax: OTHERS_KEPT });
+  const partnerTagStore = createRecordStore(partnerTagType, deps, { entriesMax: OTHERS_KEPT });
+  const partnerStore = createRecordStore(partnerType, deps, { entriesMax: PARTNERS_KEPT });
+  const programStore = createRecordStore(programType, deps, { entriesMax: OTHERS_KEPT });
+  const utmTemplateStore = createRecordStore(utmTemplateType, deps, { entriesMax: OTHERS_KEPT });
+  const webhookStore = createRecordStore(webhookType, deps, { entriesMax: OTHERS_KEPT });
   const stores = [
     ...[workspaceStore, apiKeyStore, domainStore, linkStore, customerStore],
     ...[tagStore, folderStore, groupStore, partnerTagStore, partnerStore, programStore, utmTemplateStore, webhookStore],
@@ -152,7 +152,7 @@ export function createCatalog(options: CatalogOptions) {
 
   const secrets = createSecretBox(options.instanceKey);
   const quotas = createQuotas(redis, now);
-  const resourceDeps: ResourceDeps = { ...parts, quotas };
+  const resourceDeps: ResourceDeps = { ...deps, quotas };
   const workspaces = createWorkspaces(
     {
       workspaces: workspaceStore,
@@ -162,7 +162,7 @@ export function createCatalog(options: CatalogOptions) {
       programs: programStore,
       groups: groupStore,
     },
-    parts,
+    deps,
     hotRead,
   );
   return {
@@ -176,20 +176,20 @@ export function createCatalog(options: CatalogOptions) {
       partners: partnerStore,
       clickhouse,
       settings: settings.read,
-      locks: parts.locks,
+      locks: deps.locks,
       hotRead,
       counters,
       secrets,
       baseUrl: options.baseUrl,
       now,
     }),
-    customers: createCustomers(customerStore, { ...parts, quotas, counters, pending: pendingCustomers }),
+    customers: createCustomers(customerStore, { ...deps, quotas, counters, pending: pendingCustomers }),
     tags: createResources(tagStore, TAG_RULES, resourceDeps, { detach: tagDetacher(linkStore) }),
     folders: createResources(folderStore, FOLDER_RULES, resourceDeps, { detach: folderDetacher(linkStore) }),
     hiddenFolders: createHiddenFolders(folderStore),
     groups: createResources(groupStore, GROUP_RULES, resourceDeps),
     partnerTags: createResources(partnerTagStore, PARTNER_TAG_RULES, resourceDeps),
-    partners: createPartners({ partners: partnerStore, links: linkStore }, { ...parts, quotas }),
+    partners: createPartners({ partners: partnerStore, links: linkStore }, { ...deps, quotas }),
     programs: createResources(programStore, PROGRAM_RULES, resourceDeps),
     utmTemplates: createResources(utmTemplateStore, UTM_TEMPLATE_RULES, resourceDeps),
     webhooks: createWebhooks(webhookStore, activeWebhooks, webhookLinks(linkStore), secrets, resourceDeps),
@@ -203,7 +203,7 @@ export function createCatalog(options: CatalogOptions) {
     }),
     eventUsage: createEventUsage(clickhouse, settings.read, now),
 
-    /** Calls the subscriber for every change, of this process and of others, soon after it was written. */
+    /** Calls the subscriber after every write of this or another process. */
     subscribe: (subscriber: CatalogSubscriber) => feed.subscribe(subscriber),
 
     /**
@@ -225,7 +225,7 @@ export function createCatalog(options: CatalogOptions) {
     /** How many records were looked up so far, by table and by what answered: this process, Redis or ClickHouse. */
     lookups: () => Object.fromEntries(stores.map(({ kind, lookups }) => [kind.table, { ...lookups }])),
 
-    /** Ends the writes under way and closes the catalog's own connections; Redis and ClickHouse clients given stay open. */
+    /** Waits for writes in progress and closes the connections that the catalog has opened; the clients in the options stay open. */
     async close(): Promise<void> {
       await Promise.all([commitNames.close(), ...stores.map((store) => store.close())]);
       isClosed = true;

@@ -4,7 +4,7 @@ import { type Catalog, createCatalog } from './catalog.js';
 import type { CatalogLogger } from './model/errors.js';
 import { SILENCE_MS_MAX } from './redis/connections.js';
 
-/** Where the stores of a service are. */
+/** How a service reaches its stores. */
 export interface StoreSettings {
   readonly redisUrl: string | undefined;
   readonly clickhouseUrl: string | undefined;
@@ -21,7 +21,7 @@ export interface Stores {
   readonly redis: Redis;
   readonly clickhouse: ClickHouseClient;
   readonly catalog: Catalog;
-  /** Catalog, Redis, ClickHouse, in that order. Whatever works on them must be closed before. */
+  /** Closes catalog, Redis and ClickHouse, in that order. Close everything that uses them first. */
   close(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ const COMMAND_TIMEOUT_MS = 2000;
 /**
  * Opens Redis, ClickHouse and the catalog of a service.
  *
- * @throws Error when a store is not named
+ * @throws Error when the URL of a store is missing
  */
 export function openStores(settings: StoreSettings, instanceKey: Buffer, logger: CatalogLogger): Stores {
   const { redisUrl, clickhouseUrl } = settings;

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { type Customer, createResourceId } from '@waymark/contract';
 import type { EventRow } from '@waymark/event-format';
-import { nameRow, recordRow } from '../model/entity-type.js';
+import { recordRow } from '../model/entity-type.js';
 import { customerExternalId, customerType } from '../model/entity-types.js';
 import type { CustomerRecord } from '../model/record-schemas.js';
 import type { PendingRecords } from '../pending/pending-records.js';
@@ -9,7 +9,7 @@ import { CUSTOMER_RULES, type NewCustomer } from '../resources/named-resources.j
 import { createResources, type ResourceDeps } from '../resources/resource.js';
 import type { RecordStore, TableSettings } from '../store/record-store.js';
 import { type Counters, type CustomerTotals, NO_CUSTOMER_TOTALS } from '../totals/counters.js';
-import { readableName } from './generated-name.js';
+import { generatedName } from './generated-name.js';
 import { type CustomerIdempotencyKeys, readIdempotencyKeys } from './idempotency-keys.js';
 
 export type { NewCustomer };
@@ -26,19 +26,9 @@ export function customerRow(record: CustomerRecord, version: number): EventRow {
   return recordRow(customerType, { record, version });
 }
 
-/** The row of `names` that belongs to a queue row of a customer: makes the customer findable by its external id. */
-export function customerNameRow(row: EventRow): EventRow {
-  const [workspaceNumber, number, version, , externalId] = row;
-  if (typeof workspaceNumber !== 'string' || typeof number !== 'string' || typeof externalId !== 'string') {
-    throw new TypeError('not a customer row');
-  }
-  const name = { kind: 'customer', scope: workspaceNumber, name: externalId };
-  return nameRow(name, { id: number, workspaceId: workspaceNumber }, Number(version));
-}
-
 /** What to call a customer: its name, else its email, else a name made from its id. */
 export function customerName(record: Pick<CustomerRecord, 'id' | 'name' | 'email'>): string {
-  return record.name || record.email || readableName(record.id);
+  return record.name || record.email || generatedName(record.id);
 }
 
 export interface CustomersDeps extends ResourceDeps {
@@ -48,9 +38,9 @@ export interface CustomersDeps extends ResourceDeps {
   readonly pending: PendingRecords<CustomerRecord>;
 }
 
-export function createCustomers(store: RecordStore<CustomerRecord>, parts: CustomersDeps) {
+export function createCustomers(store: RecordStore<CustomerRecord>, deps: CustomersDeps) {
   return {
-    ...createResources(store, CUSTOMER_RULES, parts),
+    ...createResources(store, CUSTOMER_RULES, deps),
 
     findByExternalId(workspaceId: string, externalId: string): Promise<CustomerRecord | undefined> {
       return store.findByName(customerExternalId(workspaceId, externalId));
@@ -58,7 +48,7 @@ export function createCustomers(store: RecordStore<CustomerRecord>, parts: Custo
 
     /** Whether ClickHouse has no customer of that external id; caches are not used. */
     async isNew(workspaceId: string, externalId: string): Promise<boolean> {
-      return (await parts.namesTable.claims(customerExternalId(workspaceId, externalId))).length === 0;
+      return (await deps.namesTable.claims(customerExternalId(workspaceId, externalId))).length === 0;
     },
 
     /**
@@ -67,18 +57,18 @@ export function createCustomers(store: RecordStore<CustomerRecord>, parts: Custo
      * @throws ApiError 500 with `Retry-After` when Redis stays away
      */
     async isPending(workspaceId: string, id: string): Promise<boolean> {
-      return (await parts.pending.read(workspaceId, id)) !== undefined;
+      return (await deps.pending.read(workspaceId, id)) !== undefined;
     },
 
     /** Names under which the endpoints of `/track` store answers that mention the customer. */
     traces: (workspaceId: string, id: string): Promise<CustomerIdempotencyKeys> =>
-      readIdempotencyKeys(parts.clickhouse, parts.settings.read, workspaceId, id),
+      readIdempotencyKeys(deps.clickhouse, deps.settings.read, workspaceId, id),
 
     /** The totals of each customer that has events. */
-    counters: parts.counters.customers,
+    counters: deps.counters.customers,
 
     /** The same, without those of the last moment. */
-    cachedCounters: parts.counters.cached.customers,
+    cachedCounters: deps.counters.cached.customers,
 
     /** The customer object of every response. */
     toCustomer(record: CustomerRecord, totals: CustomerTotals = NO_CUSTOMER_TOTALS): Customer {

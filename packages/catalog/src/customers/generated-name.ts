@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 const ADJECTIVES = (
   'Agile Amber Ancient Autumn Bold Brave Bright Calm Candid Clever Copper Coral Crimson Curious Daring Eager ' +
   'Early Elegant Emerald Fair Fancy Fearless Gentle Gilded Glad Golden Graceful Happy Hardy Honest Humble Indigo ' +
-  'Ivory Jolly Keen EntityType Lively Loyal Lucky Mellow Merry Mighty Modest Noble Olive Patient Polite Proud ' +
+  'Ivory Jolly Keen Kind Lively Loyal Lucky Mellow Merry Mighty Modest Noble Olive Patient Polite Proud ' +
   'Quick Quiet Radiant Rapid Rustic Scarlet Serene Silver Sincere Steady Sunny Swift Tidy Violet Warm Witty'
 ).split(' ');
 
@@ -15,7 +15,7 @@ const ANIMALS = (
 ).split(' ');
 
 /** A readable name for a customer without one, such as `Amber Otter`; the same id always gives the same name. */
-export function readableName(id: string): string {
+export function generatedName(id: string): string {
   const hash = createHash('sha256').update(id).digest();
   return `${ADJECTIVES[hash.readUInt8(0) % ADJECTIVES.length]} ${ANIMALS[hash.readUInt8(1) % ANIMALS.length]}`;
 }

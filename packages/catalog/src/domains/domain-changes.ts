@@ -22,7 +22,7 @@ interface DomainResource {
 export function createDomainChanges(
   stores: { readonly domains: RecordStore<DomainRecord>; readonly links: RecordStore<LinkRecord> },
   resource: DomainResource,
-  parts: WriteDeps,
+  deps: WriteDeps,
 ) {
   const { domains, links } = stores;
 
@@ -49,7 +49,7 @@ export function createDomainChanges(
   /** One primary domain: all are held while it changes. */
   async function setPrimary(workspaceId: string, id: string): Promise<void> {
     const ids = (await all(workspaceId)).map((domain) => domain.id);
-    const updatedAt = new Date(parts.now()).toISOString();
+    const updatedAt = new Date(deps.now()).toISOString();
     await domains.updateMany(workspaceId, ids, (domain) =>
       domain.primary === (domain.id === id) ? domain : { ...domain, primary: domain.id === id, updatedAt },
     );
@@ -58,7 +58,7 @@ export function createDomainChanges(
   /** The oldest domain becomes primary when none is. */
   async function ensurePrimary(workspaceId: string): Promise<void> {
     if ((await all(workspaceId)).some(({ primary }) => primary)) return;
-    const lock = await parts.locks.take([`primary/${workspaceId}`]);
+    const lock = await deps.locks.take([`primary/${workspaceId}`]);
     await underLock(lock, async () => {
       const present = await all(workspaceId);
       const [oldest] = present;

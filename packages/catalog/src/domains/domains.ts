@@ -40,19 +40,19 @@ function domainObject(record: DomainRecord): Domain {
 
 export function createDomains(
   stores: { readonly domains: RecordStore<DomainRecord>; readonly links: RecordStore<LinkRecord> },
-  parts: ResourceDeps,
+  deps: ResourceDeps,
   hotRead: ReadOptions,
 ) {
   const { domains, links } = stores;
-  const resources = createResources(domains, DOMAIN_RULES, parts, {
+  const resources = createResources(domains, DOMAIN_RULES, deps, {
     /** Its root link, without destination. */
     companions: ({ workspaceId, slug }) => [
-      links.prepare(draftLink(workspaceId, { domain: slug, key: '_root', url: '' }, parts.now())),
+      links.prepare(draftLink(workspaceId, { domain: slug, key: '_root', url: '' }, deps.now())),
     ],
   });
 
   return {
-    ...createDomainChanges(stores, resources, parts),
+    ...createDomainChanges(stores, resources, deps),
 
     get: resources.get,
     list: resources.list,
@@ -71,7 +71,7 @@ export function createDomains(
     freshBySlug: (slug: string): DomainRecord | undefined => domains.freshByName(domainHost(slug), hotRead),
 
     /** The domain that links get when they name none. */
-    primary: createPrimaryDomains(domains, parts.now),
+    primary: createPrimaryDomains(domains, deps.now),
 
     toDomain: domainObject,
   };

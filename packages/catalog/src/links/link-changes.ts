@@ -3,22 +3,22 @@ import type { LinkRecord } from '../model/record-schemas.js';
 import type { RecordStore } from '../store/record-store.js';
 import { linkConflict } from './link-creation.js';
 
-/** What a link becomes; the very record that was given = it stays as it is. May throw to refuse. */
+/** Returns the changed link, or the same object to leave it as it is. May throw to refuse. */
 export type LinkChange = (record: LinkRecord) => LinkRecord;
 
-/** Changes and removes links under locks: no field that another change set is lost. */
+/** Changes and removes links under locks, so that concurrent changes do not overwrite each other. */
 export function createLinkChanges(store: RecordStore<LinkRecord>, now: () => number) {
-  /** All or, when one is refused, none. @returns the links that exist; @throws ApiError conflict */
+  /** Changes all or, when one is refused, none. @returns the links that exist; @throws ApiError conflict */
   async function updateMany(workspaceId: string, ids: readonly string[], change: LinkChange): Promise<LinkRecord[]> {
-    let wanted: Pick<LinkRecord, 'domain' | 'key' | 'externalId'> | undefined;
+    let changedLink: Pick<LinkRecord, 'domain' | 'key' | 'externalId'> | undefined;
     const changed = (record: LinkRecord) => {
       const next = change(record);
       if (next === record) return record;
-      wanted = next;
+      changedLink = next;
       return { ...next, updatedAt: new Date(now()).toISOString() };
     };
     return store.updateMany(workspaceId, ids, changed).catch((err: unknown) => {
-      throw wanted === undefined ? err : linkConflict(err, wanted);
+      throw changedLink === undefined ? err : linkConflict(err, changedLink);
     });
   }
 
@@ -33,9 +33,10 @@ export function createLinkChanges(store: RecordStore<LinkRecord>, now: () => num
     },
 
     /**
-     * Their rows stay, marked: that is how their events are known to be of removed links. Keys and external ids are free again.
+     * The rows stay, marked as removed, because reads of events must recognise events of removed links. Keys and external ids become
+     * free.
      *
-     * @param mayRemove throws to refuse all, returns false to leave one
+     * @param mayRemove throws to refuse the removal of all, returns false to keep that link
      * @returns the links that were removed
      */
     removeMany: store.removeMany,

@@ -6,7 +6,7 @@ import type { RecordStore } from '../store/record-store.js';
 
 type Detach = (workspaceId: string, id: string) => Promise<void>;
 
-/** Takes a tag off every link. */
+/** Removes a tag from all links. */
 export function tagDetacher(links: RecordStore<LinkRecord>): Detach {
   return (workspaceId, id) => {
     const hasTag = { sql: 'has(tag_ids, {tag:UInt64})', values: { tag: BigInt(numberOf('tag', id)) } };
@@ -16,7 +16,7 @@ export function tagDetacher(links: RecordStore<LinkRecord>): Detach {
   };
 }
 
-/** Leaves every link of a folder without one. */
+/** Moves all links out of a folder. */
 export function folderDetacher(links: RecordStore<LinkRecord>): Detach {
   return (workspaceId, id) =>
     changeAll(links, workspaceId, [hasId('folder_id', 'folder', [id])], (link) =>
@@ -24,14 +24,15 @@ export function folderDetacher(links: RecordStore<LinkRecord>): Detach {
     );
 }
 
-/** A link lists its webhooks, so that a click needs no look-up to find them. */
+/** Attaches webhooks to links. A link stores the ids of its webhooks, so that a click needs no look-up. */
 export function webhookLinks(links: RecordStore<LinkRecord>) {
-  /** Attaches the webhook to these links and to no others. */
+  /** Attaches the webhook to exactly these links, and detaches it from all others. */
   async function attach(workspaceId: string, webhookId: string, linkIds: readonly string[]): Promise<void> {
-    const isListed = new Set(linkIds);
-    const namesIt = { sql: 'position(data, {webhook:String}) > 0', values: { webhook: webhookId } };
-    await changeAll(links, workspaceId, [namesIt], (link) =>
-      isListed.has(link.id) || !link.webhookIds.includes(webhookId)
+    const attached = new Set(linkIds);
+    // The ids of webhooks have no column, so candidates are found by a text search in the JSON.
+    const mentionsIt = { sql: 'position(data, {webhook:String}) > 0', values: { webhook: webhookId } };
+    await changeAll(links, workspaceId, [mentionsIt], (link) =>
+      attached.has(link.id) || !link.webhookIds.includes(webhookId)
         ? link
         : { ...link, webhookIds: link.webhookIds.filter((id) => id !== webhookId) },
     );

@@ -1,6 +1,5 @@
 import { parseResourceId } from '@waymark/contract';
-import type { Condition } from '../store/list-conditions.js';
-import { contains, equals, hasId } from '../store/list-conditions.js';
+import { type Condition, contains, equals, hasId, ifDefined } from '../store/list-conditions.js';
 import { IN_NO_HIDDEN_FOLDER } from './link-visibility.js';
 
 /** Which links a list shows; a filter that is left out is not applied. */
@@ -26,10 +25,6 @@ export interface LinkFilters {
 
 const SHORT_LINK = "concat('https://', domain, if(key = '_root', '', '/'), if(key = '_root', '', key))";
 
-function given<T>(value: T | undefined, condition: (value: T) => Condition): Condition[] {
-  return value === undefined ? [] : [condition(value)];
-}
-
 function hasAnyTag(tagIds: readonly string[]): Condition {
   const numbers = tagIds.flatMap((id) => parseResourceId('tag', id) ?? []).map(BigInt);
   return { sql: 'hasAny(tag_ids, {tag_ids:Array(UInt64)})', values: { tag_ids: numbers } };
@@ -42,14 +37,14 @@ function inFolder(folderId: string | null): Condition {
 /** Conditions that a list has beside that on archived links: they may leave few. */
 export function narrowing(filters: LinkFilters): Condition[] {
   return [
-    ...given(filters.domain, (domain) => equals('domain', domain)),
-    ...given(filters.tagIds, hasAnyTag),
-    ...given(filters.folderId, inFolder),
-    ...given(filters.search, (text) => contains([SHORT_LINK, 'url'], text)),
-    ...given(filters.userId, (id) => equals('user_id', id)),
-    ...given(filters.tenantId, (id) => equals('tenant_id', id)),
-    ...given(filters.partnerId, (id) => hasId('partner_id', 'partner', [id])),
-    ...given(filters.ids, (ids) => hasId('id', 'link', ids)),
+    ...ifDefined(filters.domain, (domain) => equals('domain', domain)),
+    ...ifDefined(filters.tagIds, hasAnyTag),
+    ...ifDefined(filters.folderId, inFolder),
+    ...ifDefined(filters.search, (text) => contains([SHORT_LINK, 'url'], text)),
+    ...ifDefined(filters.userId, (id) => equals('user_id', id)),
+    ...ifDefined(filters.tenantId, (id) => equals('tenant_id', id)),
+    ...ifDefined(filters.partnerId, (id) => hasId('partner_id', 'partner', [id])),
+    ...ifDefined(filters.ids, (ids) => hasId('id', 'link', ids)),
     ...(filters.hasTags ? [{ sql: 'notEmpty(tag_ids)', values: {} }] : []),
   ];
 }

@@ -6,7 +6,7 @@ export function shortLinkOf(domain: string, key: string): string {
   return key === ROOT_KEY ? `https://${domain}` : `https://${domain}/${key}`;
 }
 
-/** What a link's response object says beyond its record. */
+/** What a response shows of a link besides its record. */
 export interface LinkContext {
   /** Origin and path prefix of the API, without a trailing slash. */
   readonly baseUrl: string;
@@ -49,7 +49,7 @@ export function linkObject(record: LinkRecord, context: LinkContext): Link {
     folderId: record.folderId,
     comments: record.comments,
     shortLink,
-    // Not percent-encoded, like the public system's; `?qr=1` makes scans count as such.
+    // Needs no percent-encoding: short links have only characters that a query may contain. Visits with `?qr=1` count as scans.
     qrCode: `${context.baseUrl}/qr?url=${shortLink}?qr=1`,
     utm_source: record.utm_source,
     utm_medium: record.utm_medium,

@@ -1,4 +1,4 @@
-import { parseUrl, URL_CHARS_MAX } from '@waymark/contract';
+import { parseUrl, URL_CHARS_MAX, UTM_FIELDS, UTM_TEMPLATE_FIELDS } from '@waymark/contract';
 import { storableText } from '../model/storable-text.js';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
@@ -22,16 +22,12 @@ export function normaliseUrl(text: string): string | undefined {
   return undefined;
 }
 
-const UTM_FIELDS = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content'] as const;
-export type UtmField = (typeof UTM_FIELDS)[number];
-const QUERY_FIELDS = [...UTM_FIELDS, 'ref'] as const;
-
 /** Fields of a request that change the destination's query: a value sets, null or '' removes, undefined leaves alone. */
-export type UtmChanges = Readonly<Partial<Record<(typeof QUERY_FIELDS)[number], string | null | undefined>>>;
+export type UtmChanges = Readonly<Partial<Record<(typeof UTM_TEMPLATE_FIELDS)[number], string | null | undefined>>>;
 
 /** The destination with the query parameters that the request names; re-serialised only when it names any. */
 export function mergeUtm(url: string, changes: UtmChanges): string {
-  const touched = QUERY_FIELDS.filter((field) => changes[field] !== undefined);
+  const touched = UTM_TEMPLATE_FIELDS.filter((field) => changes[field] !== undefined);
   const parsed = touched.length === 0 ? undefined : parseUrl(url);
   if (parsed === undefined) return url;
   for (const field of touched) {
@@ -43,7 +39,7 @@ export function mergeUtm(url: string, changes: UtmChanges): string {
 }
 
 /** The `utm_*` fields of a link. */
-export type UtmValues = Readonly<Record<UtmField, string | null>>;
+export type UtmValues = Readonly<Record<(typeof UTM_FIELDS)[number], string | null>>;
 
 /** Destinations such as `mailto:` and `tel:` addresses have none, and a parameter would become a part of the address. */
 const HAS_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\//i;

@@ -7,7 +7,7 @@ import { BY_CREATION } from '../store/record-list.js';
 import type { RecordStore } from '../store/record-store.js';
 import { type LinkFilters, linkConditions, newestRows } from './link-filters.js';
 
-/** Sorts of a list of links by what their events add up to: the column of `link_totals`, and how its rows are merged. */
+/** The totals of events that links can be sorted by: the column of `link_totals`, and the sum over its rows. */
 export const TOTAL_COLUMNS = {
   clicks: { column: 'clicks', total: 'sum(clicks)' },
   saleAmount: { column: 'sale_amount', total: 'sum(sale_amount)' },
@@ -29,28 +29,28 @@ export interface TopPage {
   readonly offset: number;
 }
 
-/** Pages that end later are read by a join of all links with all totals. */
+/** Pages that end beyond this position are left to the join of all links with all totals. */
 const END_MAX = 5_000;
-/** Beyond the page's end, for links that are archived or were removed. */
+/** Ids read beyond the end of the page, in place of links that are archived or removed. */
 const SPARE = 50;
-/** Oldest links read for each requested link without a total, because most links of a workspace may have one. */
-const LOOKED_AT_FOR_EACH = 10;
-/** So many of them are read at once with the first page: a second read takes longer than all of these. */
-const SPARE_READ = 20;
+/** Oldest links examined for each requested link without a total, because most links of a workspace may have one. */
+const EXAMINED_PER_LINK = 10;
+/** Records read beyond the page, in place of links that are not listed: one larger read is faster than a second one. */
+const SPARE_RECORDS = 20;
 
 /**
- * First pages of all links of a workspace by a total, without joining all links with all totals: the highest totals are looked
- * up first, their links after. Links without a total, or with none of what is sorted by, follow those that have one.
+ * Reads the first pages of all links of a workspace, sorted by a total, without joining all links with all totals: it reads the
+ * highest totals, and then only their links. Links without a total count as 0.
  */
-export function createLinkTops(parts: {
+export function createLinkTops(deps: {
   readonly store: RecordStore<LinkRecord>;
   readonly clickhouse: ClickHouseClient;
   readonly settings: Readonly<Record<string, number>>;
 }) {
-  const { store, clickhouse, settings } = parts;
+  const { store, clickhouse, settings } = deps;
   const { lists } = store;
 
-  /** Ids of the links with the highest totals; links with none are left out. */
+  /** Ids of the links with the highest totals above 0. Some of the links may be archived or removed. */
   async function highest(workspaceId: string, sort: TotalSort, limit: number): Promise<string[]> {
     const { column } = TOTAL_COLUMNS[sort];
     const rows = await queryRows<[string]>(clickhouse, {
@@ -62,7 +62,7 @@ ORDER BY ${column} DESC, link_id DESC LIMIT {limit:UInt32}`,
     return rows.map(([number]) => store.table.publicId(number));
   }
 
-  /** Those of the links that have something of it. */
+  /** Those of `ids` whose total is above 0. */
   async function withTotal(workspaceId: string, sort: TotalSort, ids: readonly string[]): Promise<Set<string>> {
     const rows = await queryRows<[string]>(clickhouse, {
       query: `SELECT link_id FROM link_totals WHERE workspace_id = {workspace:UInt64} AND link_id IN ({ids:Array(UInt64)})
@@ -76,7 +76,7 @@ GROUP BY link_id HAVING toInt64(${TOTAL_COLUMNS[sort].total}) > 0`,
     return new Set(rows.map(([number]) => store.table.publicId(number)));
   }
 
-  /** The listed ones of the links, in the same order. */
+  /** Those of `ids` that belong in the list, in the same order: neither removed nor archived, unless archived links are requested. */
   async function listed(workspaceId: string, ids: readonly string[], filters: LinkFilters): Promise<readonly string[]> {
     if (ids.length === 0) return [];
     const rows = await queryRows<[string]>(clickhouse, {
@@ -92,22 +92,23 @@ WHERE ${filters.showArchived ? '1' : 'archived = 0'}`,
     return ids.filter((id) => passing.has(id));
   }
 
-  /** The newest links, without those given. */
+  /** The newest links of the list other than `ids`. */
   async function newestWithout(
     workspaceId: string,
     { filters }: TopPage,
     ids: readonly string[],
     limit: number,
   ): Promise<string[]> {
-    const most = limit + ids.length;
-    const conditions = [...linkConditions(filters), newestRows(2 * most + SPARE)];
-    const page = { sort: BY_CREATION, order: 'desc', offset: 0, limit: most } as const;
+    const readMax = limit + ids.length;
+    // More rows than links, because a link has a row for each of its versions.
+    const conditions = [...linkConditions(filters), newestRows(2 * readMax + SPARE)];
+    const page = { sort: BY_CREATION, order: 'desc', offset: 0, limit: readMax } as const;
     const newest = await lists.listIds(workspaceId, { ...page, conditions });
-    const left = new Set(ids);
-    return newest.filter((id) => !left.has(id));
+    const excluded = new Set(ids);
+    return newest.filter((id) => !excluded.has(id));
   }
 
-  /** The page of a list that begins with those links; undefined when the page ends after them. */
+  /** The page of a list whose first links are `ids`; undefined when the page ends beyond them. */
   async function pageOf(
     workspaceId: string,
     { limit, offset }: TopPage,
@@ -117,7 +118,7 @@ WHERE ${filters.showArchived ? '1' : 'archived = 0'}`,
     return ids.length < end ? undefined : lists.read(workspaceId, ids.slice(offset, end));
   }
 
-  /** The first page: the links themselves say whether they are listed. Few are not, and others are read in their place. */
+  /** The first page. Reads the records at once and skips those that are not listed, because they are few. */
   async function firstListed(
     workspaceId: string,
     { filters, limit }: TopPage,
@@ -125,7 +126,7 @@ WHERE ${filters.showArchived ? '1' : 'archived = 0'}`,
   ): Promise<LinkRecord[]> {
     const page: LinkRecord[] = [];
     for (let start = 0; start < ids.length && page.length < limit; ) {
-      const next = ids.slice(start, start + limit - page.length + SPARE_READ);
+      const next = ids.slice(start, start + limit - page.length + SPARE_RECORDS);
       const records = await lists.read(workspaceId, next);
       page.push(...records.filter(({ archived }) => filters.showArchived || !archived));
       start += next.length;
@@ -133,25 +134,27 @@ WHERE ${filters.showArchived ? '1' : 'archived = 0'}`,
     return page.slice(0, limit);
   }
 
+  /** For descending order; links without a total follow those with one, newest first. */
   async function highestFirst(workspaceId: string, page: TopPage): Promise<LinkRecord[] | undefined> {
     const { filters, sortBy, limit, offset } = page;
     const end = offset + limit;
     const ids = await highest(workspaceId, sortBy, end + SPARE);
-    const isAll = ids.length < end + SPARE;
-    if (offset === 0 && !isAll) {
+    const hasAllTotals = ids.length < end + SPARE;
+    if (offset === 0 && !hasAllTotals) {
       const first = await firstListed(workspaceId, page, ids);
       return first.length < limit ? undefined : first;
     }
     const passing = await listed(workspaceId, ids, filters);
-    if (passing.length >= end || !isAll) return pageOf(workspaceId, page, passing);
+    if (passing.length >= end || !hasAllTotals) return pageOf(workspaceId, page, passing);
     const newest = await newestWithout(workspaceId, page, ids, end - passing.length);
     return pageOf(workspaceId, page, [...passing, ...newest]);
   }
 
+  /** For ascending order: links without a total come first. Undefined when they do not fill the page. */
   async function withoutFirst(workspaceId: string, page: TopPage): Promise<LinkRecord[] | undefined> {
     const { filters, sortBy, limit, offset } = page;
-    const most = Math.min(LOOKED_AT_FOR_EACH * (offset + limit) + SPARE, END_MAX);
-    const first = { sort: BY_CREATION, order: 'asc', offset: 0, limit: most } as const;
+    const readMax = Math.min(EXAMINED_PER_LINK * (offset + limit) + SPARE, END_MAX);
+    const first = { sort: BY_CREATION, order: 'asc', offset: 0, limit: readMax } as const;
     const oldest = await lists.listIds(workspaceId, { ...first, conditions: linkConditions(filters) });
     const clicked = await withTotal(workspaceId, sortBy, oldest);
     const without = oldest.filter((id) => !clicked.has(id));
@@ -159,7 +162,7 @@ WHERE ${filters.showArchived ? '1' : 'archived = 0'}`,
   }
 
   return {
-    /** The links of the page, or undefined when this is not the way to it. */
+    /** The links of the page; undefined when only the join can find them. */
     async find(workspaceId: string, page: TopPage): Promise<LinkRecord[] | undefined> {
       if (page.offset + page.limit > END_MAX) return undefined;
       return page.sortOrder === 'desc' ? highestFirst(workspaceId, page) : withoutFirst(workspaceId, page);

@@ -41,9 +41,9 @@ interface Period {
   readonly sinceMs: number;
 }
 
-export function createLinks(parts: LinksDeps) {
-  const { store, hotRead, counters, secrets, baseUrl, now } = parts;
-  const partnerState = createPartnerState(parts.partners);
+export function createLinks(deps: LinksDeps) {
+  const { store, hotRead, counters, secrets, baseUrl, now } = deps;
+  const partnerState = createPartnerState(deps.partners);
 
   function passwordOf(record: Pick<LinkRecord, 'id' | 'encryptedPassword'>): string | null {
     return record.encryptedPassword === null ? null : secrets.open(record.encryptedPassword, record.id);
@@ -71,7 +71,7 @@ export function createLinks(parts: LinksDeps) {
     workspaceId: string,
     records: readonly LinkRecord[],
   ): Promise<(record: LinkRecord) => readonly TagRecord[]> {
-    const tags = await parts.tags.getMany(workspaceId, [...new Set(records.flatMap(({ tagIds }) => tagIds))]);
+    const tags = await deps.tags.getMany(workspaceId, [...new Set(records.flatMap(({ tagIds }) => tagIds))]);
     return ({ tagIds }) => tagIds.flatMap((id) => tags.get(id) ?? []);
   }
 
@@ -95,9 +95,9 @@ export function createLinks(parts: LinksDeps) {
   });
 
   return {
-    ...createLinkCreation(parts),
+    ...createLinkCreation(deps),
     ...createLinkChanges(store, now),
-    ...createLinkList(parts),
+    ...createLinkList(deps),
 
     /**
      * Redirect path: this process, Redis, ClickHouse; a stale copy rather than an error. As its partner's state has it, unless
@@ -157,7 +157,7 @@ export function createLinks(parts: LinksDeps) {
 
     /** The partner that is, or was, enrolled in the workspace's program for a tenant: links of one who is out are out with them. */
     async partnerOfTenant(workspaceId: string, tenantId: string): Promise<PartnerRecord | undefined> {
-      const partner = await parts.partners.findByName(partnerTenantId(workspaceId, tenantId));
+      const partner = await deps.partners.findByName(partnerTenantId(workspaceId, tenantId));
       return partner !== undefined && ENROLLED.has(partner.status) ? partner : undefined;
     },
 
@@ -168,7 +168,7 @@ export function createLinks(parts: LinksDeps) {
 
     /** Runs `work` while nobody else does for any of the destinations: two who look for one and find none would both create it. */
     async whileUrlsHeld<T>(workspaceId: string, urls: readonly string[], work: () => Promise<T>): Promise<T> {
-      const lock = await parts.locks.take(urls.map((url) => `link-url/${workspaceId}/${hashToken(url)}`));
+      const lock = await deps.locks.take(urls.map((url) => `link-url/${workspaceId}/${hashToken(url)}`));
       try {
         return await work();
       } finally {

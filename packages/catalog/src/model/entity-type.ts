@@ -3,7 +3,7 @@ import type { EventRow, RowValue } from '@waymark/event-format';
 import type { z } from 'zod';
 import { storableText } from './storable-text.js';
 
-/** What every record has. A workspace is its own workspace. */
+/** The fields of every record. The `workspaceId` of a workspace is its own id. */
 export interface CatalogRecord {
   readonly id: string;
   readonly workspaceId: string;
@@ -11,13 +11,14 @@ export interface CatalogRecord {
   readonly updatedAt: string;
 }
 
-/** A row of `names`: unique within its kind and scope, and found without its workspace. */
+/** A text that leads to a record without its workspace and id; unique within its kind and scope. Stored in the table `names`. */
 export interface Name {
   readonly kind: string;
+  /** A domain, the number of a workspace, or `''` for names that are unique in the whole installation. */
   readonly scope: string;
   readonly name: string;
-  /** As the caller wrote it; set for case-insensitive names. */
-  readonly given?: string;
+  /** The spelling of the caller, for error messages; set for case-insensitive names. */
+  readonly original?: string;
 }
 
 /** Describes a type of record: its table, columns, schema and names. */
@@ -25,14 +26,14 @@ export interface EntityType<R extends CatalogRecord> {
   readonly resource: ResourceKind;
   readonly table: string;
   readonly schema: z.ZodType<R>;
-  /** The table's filter columns; the columns every table has are written without it. */
+  /** The values of the columns that lists filter by. {@link recordRow} adds the columns that every table has. */
   readonly columns: Readonly<Record<string, (record: R) => RowValue>>;
   readonly names: (record: R) => readonly Name[];
-  /** The columns that a removed record keeps; all, unless set. */
+  /** Clears what the columns of a removed record must not keep; unset = they keep everything. */
   readonly remains?: (record: R) => R;
   /** How old a copy in this process may be served when neither Redis nor ClickHouse answers. */
   readonly staleMsMax: number;
-  /** Set for types whose rows also arrive through the queue. */
+  /** Set for types whose records `/track` also creates through the queue. */
   readonly queued?: QueuedEntityType<R>;
 }
 
@@ -40,7 +41,7 @@ export interface EntityType<R extends CatalogRecord> {
 export interface QueuedEntityType<R extends CatalogRecord> {
   /** ClickHouse types of the filter columns. */
   readonly columnTypes: Readonly<Record<string, 'String' | 'UInt64'>>;
-  /** The record without long fields that no list shows. */
+  /** The record without long fields that no filter reads: it travels in the URL of a query. */
   readonly listed: (record: R) => R;
 }
 
@@ -71,7 +72,7 @@ export function recordColumns<R extends CatalogRecord>(kind: EntityType<R>): str
   return [...LEADING_COLUMNS, ...Object.keys(kind.columns), 'created_at', 'data'];
 }
 
-/** What ClickHouse stores of a column's value. */
+/** The value as ClickHouse stores it: see {@link storableText}. */
 export function columnValue(value: RowValue): RowValue {
   return typeof value === 'string' ? storableText(value) : value;
 }
@@ -94,12 +95,7 @@ export function recordRow<R extends CatalogRecord>(
   ];
 }
 
-export const NAMES_TABLE = {
-  table: 'names',
-  columns: ['kind', 'scope', 'name', 'id', 'workspace_id', 'version', 'deleted'],
-} as const;
-
-/** The row that gives `name` to a record, or takes it away. */
+/** The row of `names` that gives `name` to a record, or takes it away. */
 export function nameRow(
   name: Name,
   owner: { readonly id: string; readonly workspaceId: string },
@@ -112,20 +108,20 @@ export function nameRow(
 /** Longer than any name that is accepted anywhere, with room for punycode. */
 const NAME_CHARS_MAX = 2_048;
 
-/** Whether a character is in the name that cannot travel in a query parameter. */
+/** Whether the name contains NUL, which cannot be sent in a query parameter. */
 export function hasNul({ scope, name }: Name): boolean {
   return name.includes('\0') || scope.includes('\0');
 }
 
 /**
- * Whether a name could exist: NUL cannot travel in a query parameter, and strangers, who choose the names that are looked up, must not
- * fill the caches with long texts.
+ * Whether a record could have the name. Other names are not looked up: NUL cannot be sent in a query parameter, and anonymous
+ * requests must not fill the caches with long texts.
  */
 export function isPossibleName(name: Name): boolean {
   return name.scope.length + name.name.length <= NAME_CHARS_MAX && !hasNul(name);
 }
 
-/** One text for a name: for maps, cache keys and locks. No kind and no scope contains a slash. */
+/** The name as one text, for maps, cache keys and locks. Unambiguous, because no kind and no scope contains a slash. */
 export function nameKey({ kind, scope, name }: Name): string {
   return `${kind}/${scope}/${name}`;
 }

@@ -31,10 +31,11 @@ import {
 } from './record-schemas.js';
 
 const DAY_MS = 24 * 3_600_000;
-/** Credentials and plans must not outlive their withdrawal for long, even while both stores are away. */
+/** Short, so that revoked credentials and changed plans take effect even while both stores are unavailable. */
 const CREDENTIAL_STALE_MS = 600_000;
 
-/** Names without a scope are unique in the whole installation. */
+// Names without a scope are unique in the whole installation.
+
 export const workspaceSlug = (slug: string): Name => ({ kind: 'workspace', scope: '', name: slug });
 export const keyHash = (hash: string): Name => ({ kind: 'key', scope: '', name: hash });
 export const domainHost = (slug: string): Name => ({ kind: 'domain', scope: '', name: slug });
@@ -50,10 +51,10 @@ const inWorkspace = (kind: string, workspaceId: string, name: string): Name => (
   scope: numberOf('workspace', workspaceId),
   name,
 });
-/** As {@link inWorkspace}, for names that people choose: in any case they are the same. */
+/** Like {@link inWorkspace}, but ignores upper and lower case: for names that people choose. */
 const foldedName = (kind: string, workspaceId: string, name: string): Name => ({
   ...inWorkspace(kind, workspaceId, name.normalize('NFC').toLowerCase()),
-  given: name,
+  original: name,
 });
 export const tagName = (workspaceId: string, name: string): Name => foldedName('tag', workspaceId, name);
 export const utmTemplateName = (workspaceId: string, name: string): Name =>
@@ -94,6 +95,7 @@ export const domainType: EntityType<DomainRecord> = {
   table: 'domains',
   schema: domainRecordSchema,
   columns: { slug: (record) => record.slug, archived: (record) => (record.archived ? 1 : 0) },
+  // While its links are being moved, a renamed domain also owns its former host.
   names: ({ slug, movedFrom }) => [
     domainHost(slug),
     ...(movedFrom === null || movedFrom === slug ? [] : [domainHost(movedFrom)]),
@@ -140,7 +142,7 @@ export const customerType: EntityType<CustomerRecord> = {
     link_id: (record) => numberOrZero('link', record.linkId),
   },
   names: (record) => [customerExternalId(record.workspaceId, record.externalId)],
-  /** Personal data goes with the customer. */
+  /** A removed customer leaves no personal data in its row. */
   remains: (record) => ({ ...record, externalId: '', email: null, country: null }),
   staleMsMax: CREDENTIAL_STALE_MS,
   queued: {
@@ -241,11 +243,11 @@ export const partnerType: EntityType<PartnerRecord> = {
     ...(email === null ? [] : [partnerEmail(workspaceId, email)]),
     ...(tenantId === null ? [] : [partnerTenantId(workspaceId, tenantId)]),
   ],
-  // Visits of links need them.
+  // As long as links: redirects need the partners of links.
   staleMsMax: DAY_MS,
 };
 
-/** Whether the link answers for its bare domain. */
+/** Whether the link is that of the bare domain, without a key. */
 export function isRootLink(record: LinkRecord): boolean {
   return record.key === ROOT_KEY;
 }

@@ -1,6 +1,15 @@
 import type { PartnerRecord } from '../model/record-schemas.js';
 import type { New, ResourceRules } from '../resources/resource.js';
-import { anyOf, contains, dataText, equals, equalsInAnyCase, given, hasId, isOneOf } from '../store/list-conditions.js';
+import {
+  anyOf,
+  contains,
+  dataText,
+  equals,
+  equalsIgnoringCase,
+  hasId,
+  ifDefined,
+  isOneOf,
+} from '../store/list-conditions.js';
 import { PARTNER_SORTS, type PartnerSort } from './partner-totals.js';
 
 export type NewPartner = New<PartnerRecord, 'name'>;
@@ -41,13 +50,13 @@ export const PARTNER_RULES: ResourceRules<PartnerRecord, NewPartner, PartnerFilt
     ...input,
   }),
   conditions: ({ groupId, countries, status, email, tenantId, search }) => [
-    ...given(groupId, (id) => hasId('group_id', 'partnerGroup', [id])),
-    ...given(countries?.include.length ? countries.include : undefined, (list) => isOneOf('country', list)),
-    ...given(countries?.exclude, (list) => isOneOf('country', list, true)),
-    ...given(status, (value) => equals('status', value)),
-    ...given(email, (value) => equalsInAnyCase('email', value)),
-    ...given(tenantId, (value) => equals('tenant_id', value)),
-    ...given(search, (text) => anyOf([contains(SEARCHED, text), hasId('id', 'partner', [text])])),
+    ...ifDefined(groupId, (id) => hasId('group_id', 'partnerGroup', [id])),
+    ...ifDefined(countries?.include.length ? countries.include : undefined, (list) => isOneOf('country', list)),
+    ...ifDefined(countries?.exclude, (list) => isOneOf('country', list, true)),
+    ...ifDefined(status, (value) => equals('status', value)),
+    ...ifDefined(email, (value) => equalsIgnoringCase('email', value)),
+    ...ifDefined(tenantId, (value) => equals('tenant_id', value)),
+    ...ifDefined(search, (text) => anyOf([contains(SEARCHED, text), hasId('id', 'partner', [text])])),
   ],
   sorts: PARTNER_SORTS,
 };

@@ -15,48 +15,49 @@ export interface PartnersDeps extends ResourceDeps {
   readonly settings: TableSettings;
 }
 
-/** Partners of a workspace's program, and what is theirs among its links. */
+/** Partners of a workspace's program, and their links. */
 export function createPartners(
   stores: { readonly partners: RecordStore<PartnerRecord>; readonly links: RecordStore<LinkRecord> },
-  parts: PartnersDeps,
+  deps: PartnersDeps,
 ) {
   const { partners, links } = stores;
   const linksOf = (id: string) => [hasId('partner_id', 'partner', [id])];
-  const seenLinksOf = (id: string, hidesFolders: boolean) =>
+  const visibleLinksOf = (id: string, hidesFolders: boolean) =>
     hidesFolders ? [...linksOf(id), IN_NO_HIDDEN_FOLDER] : linksOf(id);
 
-  const resources = createResources(partners, PARTNER_RULES, parts);
-  const seen = createResources(partners, { ...PARTNER_RULES, sorts: SEEN_PARTNER_SORTS }, parts);
+  const resources = createResources(partners, PARTNER_RULES, deps);
+  /** Sorts partners by the totals of the links outside hidden folders. */
+  const sortedByVisible = createResources(partners, { ...PARTNER_RULES, sorts: SEEN_PARTNER_SORTS }, deps);
 
   return {
     ...resources,
 
-    /** @param hidesFolders totals that partners are sorted by are those of links that the caller may see */
+    /** @param hidesFolders when sorted by a total, count only links outside hidden folders */
     list: (workspaceId: string, request: Parameters<typeof resources.list>[1], hidesFolders: boolean) =>
-      (hidesFolders ? seen : resources).list(workspaceId, request),
+      (hidesFolders ? sortedByVisible : resources).list(workspaceId, request),
 
-    /** As the tables have it at or after the call: decisions must not be made on an older state. */
+    /** Reads the tables and no cache, because enrolment must not decide on an older state. */
     async findByEmail(workspaceId: string, email: string): Promise<PartnerRecord | undefined> {
       return (await partners.findOwnerUncached(partnerEmail(workspaceId, email)))?.record;
     },
 
-    /** As the tables have it at or after the call. */
+    /** Reads the tables and no cache. */
     async findByTenantId(workspaceId: string, tenantId: string): Promise<PartnerRecord | undefined> {
       return (await partners.findOwnerUncached(partnerTenantId(workspaceId, tenantId)))?.record;
     },
 
-    /** What the links of each partner came to; partners without events are absent. */
+    /** The totals of the links of each partner; partners without events are absent. */
     totals: (workspaceId: string, ids: readonly string[], hidesFolders = false): Promise<Map<string, PartnerTotals>> =>
-      readPartnerTotals(parts.clickhouse, parts.settings.read, workspaceId, ids, hidesFolders),
+      readPartnerTotals(deps.clickhouse, deps.settings.read, workspaceId, ids, hidesFolders),
 
-    /** Links of a partner, the oldest first. */
+    /** The oldest links of a partner, oldest first. */
     links: (workspaceId: string, id: string, limit: number, hidesFolders = false): Promise<LinkRecord[]> =>
       links.lists.list(workspaceId, {
-        conditions: seenLinksOf(id, hidesFolders),
+        conditions: visibleLinksOf(id, hidesFolders),
         ...{ sort: BY_CREATION, order: 'asc', limit, offset: 0 },
       }),
 
-    /** Up to so many links of each of several partners, the oldest first. */
+    /** The oldest links of several partners, at most `each` per partner. */
     async linksOfMany(
       workspaceId: string,
       ids: readonly string[],
@@ -64,39 +65,39 @@ export function createPartners(
       hidesFolders: boolean,
     ): Promise<Map<string, LinkRecord[]>> {
       const { sql, values } = hasId('partner_id', 'partner', ids);
-      const seen = hidesFolders ? `AND ${IN_NO_HIDDEN_FOLDER.sql}` : '';
-      const tail = `AND ${sql} ${seen} ORDER BY id LIMIT {each:UInt32} BY partner_id`;
+      const visible = hidesFolders ? `AND ${IN_NO_HIDDEN_FOLDER.sql}` : '';
+      const tail = `AND ${sql} ${visible} ORDER BY id LIMIT {each:UInt32} BY partner_id`;
       const found = await links.table.select(workspaceId, tail, { ...values, each });
       const byPartner = new Map<string, LinkRecord[]>(ids.map((id) => [id, []]));
       for (const { record } of found) byPartner.get(record.partnerId ?? '')?.push(record);
       return byPartner;
     },
 
-    /** The partner's link with that very destination that the caller may see. */
+    /** The partner's oldest link with exactly that destination, of those that the caller may see. */
     async linkByUrl(
       workspaceId: string,
       id: string,
       url: string,
       { hidesFolders }: LinkVisibility,
     ): Promise<LinkRecord | undefined> {
-      const conditions = [...seenLinksOf(id, hidesFolders), equals('url', url)];
+      const conditions = [...visibleLinksOf(id, hidesFolders), equals('url', url)];
       const request = { conditions, sort: BY_CREATION, order: 'asc', limit: 1, offset: 0 } as const;
       return (await links.lists.list(workspaceId, request))[0];
     },
 
-    /** Whether a partner has a link on that domain. */
+    /** Whether any partner of the workspace has a link on that domain. */
     async hasLinksOn(workspaceId: string, domain: string): Promise<boolean> {
       const isPartners = { sql: 'partner_id != 0', values: {} };
       return (await links.lists.count(workspaceId, [equals('domain', domain), isPartners])) > 0;
     },
 
-    /** Gives every link of a partner its tenantId. */
+    /** Copies a partner's tenantId to all its links. */
     tenantToLinks: (workspaceId: string, id: string, tenantId: string): Promise<void> =>
       changeAll(links, workspaceId, linksOf(id), (link) => (link.tenantId === tenantId ? link : { ...link, tenantId })),
 
     /**
-     * Disables the links of a banned partner, and enables those of one that is not. Of several calls at once the last one to
-     * change a link reads the status after all of them have written theirs: it is read while the link is locked.
+     * Disables the links of a banned partner, and enables those of any other. The status is read while each link is locked: of
+     * concurrent calls, the last one to change a link then uses the latest status.
      */
     banToLinks: (workspaceId: string, id: string): Promise<void> =>
       changeAll(links, workspaceId, linksOf(id), async (link) => {

@@ -3,27 +3,27 @@ import { numberOf } from '../model/entity-type.js';
 import type { RecordTable } from '../store/record-table.js';
 import type { NameClaim, NamesTable } from '../store/unique-names.js';
 
-/** Result of a read that does not wait for Redis; undefined when Redis did not answer at once. */
+/** Result of a read that does not wait for Redis: undefined when Redis did not respond at once, else what it found. */
 export type Peek<T> = { readonly found: T | undefined } | undefined;
 
 /**
- * Records whose rows are in the queue and may not be in their table yet. They exist, because their creation was acknowledged. The
- * `read` functions throw ApiError 500 with `Retry-After` when Redis stays away.
+ * Reads records whose rows are in the queue and may not be in their table yet. They count as existing, because their creation was
+ * acknowledged. The `read` functions wait for Redis, and throw ApiError 500 with `Retry-After` if it stays unavailable.
  */
 export interface PendingRecords<R extends CatalogRecord> {
   peek(workspaceId: string, id: string): Promise<Peek<R>>;
   read(workspaceId: string, id: string): Promise<R | undefined>;
   peekByName(name: Name): Promise<Peek<NameClaim>>;
   readByName(name: Name): Promise<NameClaim | undefined>;
-  /** All of a workspace, by id. @throws ApiError 500 with `Retry-After` also when they stay too many to be listed */
+  /** All pending records of a workspace, by id. @throws ApiError 500 with `Retry-After`, also while there are too many to list */
   readAll(workspaceId: string): Promise<ReadonlyMap<string, R>>;
 }
 
 const FIRST_VERSION = 1;
 
 /**
- * The table as it will be once the queue is written. What is pending is read before the table: a row that is written between the
- * two reads is found in the table.
+ * The table as it will be when the writer has inserted what is queued. Pending records are read before the table, so that a row that
+ * is inserted between the two reads is found in the table.
  */
 export function withPending<R extends CatalogRecord>(
   kind: EntityType<R>,
@@ -39,13 +39,14 @@ export function withPending<R extends CatalogRecord>(
       const stored = await table.get(workspaceId, id);
       if (stored !== undefined) return stored;
       const record = peeked === undefined ? await pending.read(workspaceId, id) : peeked.found;
+      // Without a peek the pending records were read after the table, so the table is read again.
       if (record === undefined) return peeked === undefined ? table.get(workspaceId, id) : undefined;
       const isWritten = await namesTable.isUsed({
         table: kind.table,
         workspaceNumber: numberOf('workspace', workspaceId),
         number: numberOf(kind.resource, id),
       });
-      // Written just now, or removed.
+      // The table has a row by now: the record, or the mark that it was removed.
       return isWritten ? table.get(workspaceId, id) : { version: FIRST_VERSION, record, isPending: true };
     },
   };

@@ -1,3 +1,4 @@
+import { eachUtmField } from '@waymark/contract';
 import { numberOf } from '../model/entity-type.js';
 import { folderName, partnerTagName, tagName, utmTemplateName, webhookUrl } from '../model/entity-types.js';
 import type {
@@ -11,7 +12,7 @@ import type {
   UtmTemplateRecord,
   WebhookRecord,
 } from '../model/record-schemas.js';
-import { contains, dataText, equals, equalsInAnyCase, given, hasId, isOneOf } from '../store/list-conditions.js';
+import { contains, dataText, equals, equalsIgnoringCase, hasId, ifDefined, isOneOf } from '../store/list-conditions.js';
 import { BY_CREATION, type SortRule } from '../store/record-list.js';
 import type { New, ResourceRules } from './resource.js';
 
@@ -40,8 +41,8 @@ function namedConditions(
   resource: 'tag' | 'folder' | 'partnerGroup' | 'partnerTag' | 'program' | 'utmTemplate' | 'webhook',
 ) {
   return ({ search, ids }: NamedFilters) => [
-    ...given(search, (text) => contains(['name'], text)),
-    ...given(ids, (list) => hasId('id', resource, list)),
+    ...ifDefined(search, (text) => contains(['name'], text)),
+    ...ifDefined(ids, (list) => hasId('id', resource, list)),
   ];
 }
 
@@ -78,7 +79,7 @@ export const DOMAIN_RULES: ResourceRules<DomainRecord, NewDomain, DomainFilters,
   }),
   conditions: ({ isArchivedShown, search }) => [
     ...(isArchivedShown ? [] : [{ sql: 'archived = 0', values: {} }]),
-    ...given(search, (text) => contains(['slug'], text)),
+    ...ifDefined(search, (text) => contains(['slug'], text)),
   ],
   sorts: { createdAt: BY_CREATION, slug: { by: 'slug' } },
 };
@@ -126,19 +127,25 @@ export const CUSTOMER_RULES: ResourceRules<
     ...input,
   }),
   conditions: ({ email, externalId, search, country, linkId, programId, partnerId, beforeId, afterId }) => [
-    ...given(email, (value) => equalsInAnyCase('email', value)),
-    ...given(externalId, (value) => equals('external_id', value)),
-    ...given(search, (text) =>
+    ...ifDefined(email, (value) => equalsIgnoringCase('email', value)),
+    ...ifDefined(externalId, (value) => equals('external_id', value)),
+    ...ifDefined(search, (text) =>
       text.includes('@')
-        ? equalsInAnyCase('email', text, 'searched_email')
+        ? equalsIgnoringCase('email', text, 'searched_email')
         : contains(['email', 'external_id', dataText('name')], text),
     ),
-    ...given(country, (value) => equals('country', value)),
-    ...given(linkId, (id) => hasId('link_id', 'link', [id])),
-    ...given(programId, (id) => equals(dataText('programId'), id, 'program')),
-    ...given(partnerId, (id) => equals(dataText('partnerId'), id, 'partner')),
-    ...given(beforeId, (id) => ({ sql: 'id < {before:UInt64}', values: { before: BigInt(numberOf('customer', id)) } })),
-    ...given(afterId, (id) => ({ sql: 'id > {after:UInt64}', values: { after: BigInt(numberOf('customer', id)) } })),
+    ...ifDefined(country, (value) => equals('country', value)),
+    ...ifDefined(linkId, (id) => hasId('link_id', 'link', [id])),
+    ...ifDefined(programId, (id) => equals(dataText('programId'), id, 'program')),
+    ...ifDefined(partnerId, (id) => equals(dataText('partnerId'), id, 'partner')),
+    ...ifDefined(beforeId, (id) => ({
+      sql: 'id < {before:UInt64}',
+      values: { before: BigInt(numberOf('customer', id)) },
+    })),
+    ...ifDefined(afterId, (id) => ({
+      sql: 'id > {after:UInt64}',
+      values: { after: BigInt(numberOf('customer', id)) },
+    })),
   ],
   sorts: {
     createdAt: BY_CREATION,
@@ -161,7 +168,7 @@ export const FOLDER_RULES: ResourceRules<FolderRecord, NewFolder, FolderFilters,
   nameOf: folderName,
   conditions: ({ accessLevels, ...named }) => [
     ...folderConditions(named),
-    ...given(accessLevels, (levels) => isOneOf('access_level', levels)),
+    ...ifDefined(accessLevels, (levels) => isOneOf('access_level', levels)),
   ],
   sorts: NAMED_SORTS,
 };
@@ -190,10 +197,7 @@ export const PROGRAM_RULES: ResourceRules<ProgramRecord, NewProgram, NamedFilter
 
 export const UTM_TEMPLATE_RULES: ResourceRules<UtmTemplateRecord, NewUtmTemplate, NamedFilters, NamedSort> = {
   title: 'UTM template',
-  complete: (input) => ({
-    ...{ utm_source: null, utm_medium: null, utm_campaign: null, utm_term: null, utm_content: null, ref: null },
-    ...input,
-  }),
+  complete: (input) => ({ ...eachUtmField(null), ...input }),
   nameOf: utmTemplateName,
   conditions: namedConditions('utmTemplate'),
   sorts: NAMED_SORTS,

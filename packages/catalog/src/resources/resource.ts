@@ -48,11 +48,11 @@ export interface Relations<R extends CatalogRecord> {
 export function createResources<R extends CatalogRecord, N, Filters, Sort extends string>(
   store: RecordStore<R>,
   rules: ResourceRules<R, N, Filters, Sort>,
-  parts: ResourceDeps,
+  deps: ResourceDeps,
   { detach, companions }: Relations<R> = {},
 ) {
   const { title } = rules;
-  const { now } = parts;
+  const { now } = deps;
 
   const isId = (id: string) => parseResourceId(store.kind.resource, id) !== undefined;
 
@@ -62,8 +62,8 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
 
   function conflictOf(err: unknown): unknown {
     if (!(err instanceof NameTakenError)) return err;
-    const { name, given = name } = err.taken;
-    return new ApiError('conflict', `A ${title} "${given}" exists already.`, { cause: err });
+    const { name, original = name } = err.taken;
+    return new ApiError('conflict', `A ${title} "${original}" exists already.`, { cause: err });
   }
 
   /** @throws ApiError forbidden when the workspace has as many as it may */
@@ -76,7 +76,7 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
       used: () => store.lists.count(workspaceId),
       refusal: () => new ApiError('forbidden', `This workspace may have at most ${limit} of: ${title}.`),
     };
-    return parts.quotas.within(request, create);
+    return deps.quotas.within(request, create);
   }
 
   return {
@@ -117,7 +117,7 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
       const record = { ...rules.complete(input), id, workspaceId, createdAt: time, updatedAt: time } as R;
       try {
         const creations = [...(companions?.(record) ?? []), store.prepare(record)];
-        await withinQuota(workspaceId, countMax, () => createRecords(parts, creations));
+        await withinQuota(workspaceId, countMax, () => createRecords(deps, creations));
         return record;
       } catch (err) {
         throw conflictOf(err);

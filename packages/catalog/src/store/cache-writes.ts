@@ -30,12 +30,12 @@ async function retryUntilDone(work: () => Promise<unknown>): Promise<void> {
  * Updates the caches after a write: Redis while the locks are held, then, by invalidations, those of every process. A hundred
  * records of a workspace take as many round trips as one. The write is answered after both, so that no process serves an older copy.
  */
-export function createCacheWrites<R extends CatalogRecord>(parts: WriteDeps, { kind, localRecords }: RecordDeps<R>) {
-  const { cache, now } = parts;
+export function createCacheWrites<R extends CatalogRecord>(deps: WriteDeps, { kind, localRecords }: RecordDeps<R>) {
+  const { cache, now } = deps;
 
   async function tryAll(work: readonly Promise<unknown>[]): Promise<void> {
     for (const outcome of await Promise.allSettled(work)) {
-      if (outcome.status === 'rejected') parts.logger.warn({ err: outcome.reason }, 'catalog cache was not updated');
+      if (outcome.status === 'rejected') deps.logger.warn({ err: outcome.reason }, 'catalog cache was not updated');
     }
   }
 
@@ -46,7 +46,7 @@ export function createCacheWrites<R extends CatalogRecord>(parts: WriteDeps, { k
       ...{ table: kind.table, workspaceId: record.workspaceId, id: record.id },
       ...{ version, isRemoved },
     }));
-    await retryUntilDone(() => parts.publish({ names, records }));
+    await retryUntilDone(() => deps.publish({ names, records }));
   }
 
   return {

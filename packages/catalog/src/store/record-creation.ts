@@ -21,13 +21,16 @@ import {
   type WriteDeps,
 } from './write-context.js';
 
-/** A record about to be created, together with others or alone. */
+/** The steps that create one record, for {@link createRecords}. */
 export interface Creation {
   readonly lockName: string;
   readonly names: readonly Name[];
   /** See {@link NewRecord}. */
   readonly hasRandomNames: boolean;
-  /** Throws when another record owns one of the names, or the id is used already. */
+  /**
+   * @throws ApiError when another record owns one of the names, or the id is used already
+   * @returns leftovers of killed creations that own one of the names, to be removed first
+   */
   check(): Promise<readonly Orphan[]>;
   nameRows(): EventRow[];
   insert(lock: Lock): Promise<void>;
@@ -36,8 +39,8 @@ export interface Creation {
 }
 
 /**
- * Random names are written while they are checked, which saves a creation one of its three round trips. Chosen names are checked
- * first, because each refused one would leave a row behind (harmless: a name row without a record owns nothing).
+ * Runs `check` and, at the same time, inserts the rows of random names, which saves one of three round trips. Rows of chosen names
+ * are inserted after the check, because each refused one would leave a row behind (harmless: without a record it owns nothing).
  */
 async function checkAndName<T>(
   { commitNames }: WriteDeps,
@@ -50,7 +53,7 @@ async function checkAndName<T>(
   return checked;
 }
 
-/** Rows of the names that `checkAndName` has not written. */
+/** Rows of chosen names, which {@link checkAndName} does not insert. */
 const chosenNameRows = (creations: readonly Creation[]) =>
   creations.flatMap((creation) => (creation.hasRandomNames ? [] : creation.nameRows()));
 
@@ -58,16 +61,16 @@ const lockNames = (creations: readonly Creation[]) =>
   creations.flatMap(({ names, lockName }) => [lockName, ...names.map(nameLock)]);
 
 /**
- * Creates records that appear together. Rows of names go first and the records last, in the order given: a name row whose
- * record does not exist owns nothing, so a creation killed at any point leaves no half-made record and no name used up.
+ * Creates records, possibly of several types: all, or none if one is refused. Inserts the rows of all names first, then the records
+ * in the order given. A name row without its record owns nothing, so a creation that is killed leaves no name taken.
  */
-export async function createRecords(parts: WriteDeps, creations: readonly Creation[]): Promise<void> {
+export async function createRecords(deps: WriteDeps, creations: readonly Creation[]): Promise<void> {
   for (const name of creations.flatMap(({ names }) => names)) checkPossible(name);
   const checkAll = async () => (await Promise.all(creations.map((creation) => creation.check()))).flat();
-  const lock = await parts.locks.take(lockNames(creations), { whileBusy: checkAll });
+  const lock = await deps.locks.take(lockNames(creations), { whileBusy: checkAll });
   await underLock(lock, async () => {
-    for (const orphan of await checkAndName(parts, creations, lock, checkAll)) await orphan.remove(lock);
-    await parts.commitNames.add(chosenNameRows(creations), lock.workUntilMs);
+    for (const orphan of await checkAndName(deps, creations, lock, checkAll)) await orphan.remove(lock);
+    await deps.commitNames.add(chosenNameRows(creations), lock.workUntilMs);
     for (const creation of creations) await creation.insert(lock);
     await Promise.all(creations.map((creation) => creation.updateCaches()));
   });
@@ -78,7 +81,7 @@ function refuseBusy(): never {
   throw new NamesBusyError('a name is held');
 }
 
-/** Faults of creations with a name that is not allowed, or that an earlier creation of the batch has. */
+/** For each creation the fault of its names, if any: a name that is not allowed, or that an earlier creation of the batch has. */
 function faultsAmong(creations: readonly Creation[]): CreationFault[] {
   const taken = new Set<string>();
   return creations.map(({ names }) => {
@@ -98,7 +101,7 @@ function faultsAmong(creations: readonly Creation[]): CreationFault[] {
 
 /** Creates records of one kind. */
 export function createCreator<R extends CatalogRecord>(
-  parts: WriteDeps,
+  deps: WriteDeps,
   own: RecordDeps<R>,
   checkOwners: NameOwners,
   { updateCaches, publishWritten }: CacheWrites<R>,
@@ -115,7 +118,7 @@ export function createCreator<R extends CatalogRecord>(
       lockName: recordLock(kind, record.id),
       async check() {
         const [isUsed, orphans] = await Promise.all([
-          parts.namesTable.isUsed({
+          deps.namesTable.isUsed({
             table: kind.table,
             workspaceNumber: numberOf('workspace', record.workspaceId),
             number: numberOf(kind.resource, record.id),
@@ -132,7 +135,11 @@ export function createCreator<R extends CatalogRecord>(
     };
   }
 
-  /** @param options behaviour while another request holds the lock of a name; waits by default */
+  /**
+   * Creates those of the records whose names are free, all in one insert.
+   *
+   * @param options what to do while another request holds the lock of a name; waits by default
+   */
   async function createTogether(
     workspaceId: string,
     records: readonly NewRecord<R>[],
@@ -140,7 +147,7 @@ export function createCreator<R extends CatalogRecord>(
   ): Promise<readonly CreationFault[]> {
     const creations = records.map(({ record, hasRandomNames }) => prepare(record, hasRandomNames));
     const faults = faultsAmong(creations);
-    const lock = await parts.locks.take(lockNames(creations.filter((_creation, index) => !faults[index])), options);
+    const lock = await deps.locks.take(lockNames(creations.filter((_creation, index) => !faults[index])), options);
     const check = async (creation: Creation, index: number) => {
       if (faults[index] !== undefined) return;
       try {
@@ -152,10 +159,11 @@ export function createCreator<R extends CatalogRecord>(
     };
     const written = await underLock(lock, async () => {
       const allowed = creations.filter((_creation, index) => faults[index] === undefined);
-      await checkAndName(parts, allowed, lock, () => Promise.all(creations.map(check)));
+      await checkAndName(deps, allowed, lock, () => Promise.all(creations.map(check)));
+      // `check` has added faults for names that are taken.
       const made = creations.filter((_creation, index) => faults[index] === undefined);
       const stored = records.flatMap(({ record }, index) => (faults[index] ? [] : [{ record, version: 1 }]));
-      await parts.commitNames.add(chosenNameRows(made), lock.workUntilMs);
+      await deps.commitNames.add(chosenNameRows(made), lock.workUntilMs);
       await commit.add(
         stored.map((one) => recordRow(kind, one)),
         lock.workUntilMs,
@@ -171,7 +179,7 @@ export function createCreator<R extends CatalogRecord>(
   const create = createCreationBatcher<R>({
     createTogether: (workspaceId, records) => createTogether(workspaceId, records, { whileBusy: refuseBusy }),
     namesOf: kind.names,
-    createAlone: ({ record, hasRandomNames }) => createRecords(parts, [prepare(record, hasRandomNames)]),
+    createAlone: ({ record, hasRandomNames }) => createRecords(deps, [prepare(record, hasRandomNames)]),
   });
 
   return {

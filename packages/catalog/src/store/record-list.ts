@@ -9,7 +9,7 @@ import type { RecordTable } from './record-table.js';
 
 /** An order of a list. `join` adds columns that are not in the type's own table, such as totals. */
 export interface SortRule {
-  /** May use `id` and the columns of `join`; for a pending record `data` is empty. */
+  /** An SQL expression. For types with pending records only over `id`, `data` (empty while pending) and columns of `join`. */
   readonly by: string;
   readonly join?: string;
 }
@@ -22,7 +22,7 @@ export interface ListRequest {
   readonly offset: number;
 }
 
-/** The order that every type has. Ids contain their time of creation. */
+/** Sorts by time of creation, which ids begin with. Every type has this order. */
 export const BY_CREATION: SortRule = { by: 'id' };
 
 /** Lists records of one type by pages; the id breaks ties. */
@@ -55,7 +55,7 @@ WHERE workspace_id = {workspace:UInt64} ${conditions.map(({ sql }) => `AND (${sq
     return ids;
   }
 
-  /** Ids of the table and of pending records. A record that is inserted in between is in both. */
+  /** SQL for the ids of the table and of pending records. A record that is inserted in between is in both, so ids can repeat. */
   function withPendingIds({ by, join = '' }: SortRule, conditions: readonly Condition[]): string {
     return `(SELECT id, ${by} AS sorted_by ${from(join, conditions)}
 UNION ALL
@@ -85,7 +85,7 @@ SELECT id, ${by} AS sorted_by FROM (SELECT arrayJoin({pending:Array(UInt64)}) AS
     return rows.map(([number]) => table.publicId(number));
   }
 
-  /** Those that exist, in the order of `ids`, as ClickHouse has them. */
+  /** Reads the records that exist from their table, without caches, in the order of `ids`. */
   async function read(workspaceId: string, ids: readonly string[]): Promise<R[]> {
     const found = await Promise.all(ids.map((id) => table.get(workspaceId, id)));
     return found.flatMap((stored) => (stored === undefined ? [] : [stored.record]));
@@ -95,12 +95,12 @@ SELECT id, ${by} AS sorted_by FROM (SELECT arrayJoin({pending:Array(UInt64)}) AS
     listIds,
     read,
 
-    /** Ids are found through narrow columns; only the records of the page are read whole. */
+    /** Finds ids first, which reads small columns only, then reads the records of the page. */
     async list(workspaceId: string, request: ListRequest): Promise<R[]> {
       return read(workspaceId, await listIds(workspaceId, request));
     },
 
-    /** Ids after `afterId`, rising: pages of a walk that changes what it meets. */
+    /** Ids above `afterId`, ascending. A walk that changes records continues from an id, not an offset, so that it skips none. */
     async idsAfter(workspaceId: string, conditions: readonly Condition[], afterId: string | undefined, limit: number) {
       const rows = await queryRows<[string]>(clickhouse, {
         query: `SELECT id ${from('', conditions)} AND id > {after:UInt64} ORDER BY id LIMIT {limit:UInt32}`,

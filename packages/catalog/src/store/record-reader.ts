@@ -14,7 +14,7 @@ import type { LocalNames, LocalRecords } from './local-cache.js';
 import { parseData, type RecordTable } from './record-table.js';
 import type { NameClaim, NamesTable } from './unique-names.js';
 
-/** After a failed read, unchanged copies are served without a new attempt for this long: an outage delays one read a second. */
+/** For this long after a failed read, copies without an invalidation are served at once: an outage delays one read a second. */
 const TROUBLE_MS = 1_000;
 
 export interface ReaderDeps<R extends CatalogRecord> {
@@ -24,22 +24,22 @@ export interface ReaderDeps<R extends CatalogRecord> {
   readonly cache: RedisCache;
   readonly localRecords: LocalRecords<R>;
   readonly localNames: LocalNames;
-  /** Set for types whose rows also arrive through the queue. */
+  /** Set for types whose records `/track` also creates through the queue. */
   readonly pending: PendingRecords<R> | undefined;
-  /** Whether the caches of this process may be used: the process holds its lease, so that it receives invalidations. */
+  /** Whether the caches of this process may be used: it holds its lease, or Redis is unavailable and the read `mayLag`. */
   readonly mayUseCopies: (options: ReadOptions) => boolean;
   readonly logger: CatalogLogger;
   readonly now: () => number;
 }
 
 export interface ReadOptions {
-  /** Time limit; after it an expired copy is served, or an error. */
+  /** Time limit, after which the read returns an expired copy, or fails when there is none. */
   readonly limitMs?: number;
-  /** While Redis is away, serve a cached copy of the last second rather than wait for ClickHouse. Set for redirects. */
+  /** While Redis is unavailable, use a copy of the last second instead of waiting for ClickHouse. Set for redirects. */
   readonly mayLag?: boolean;
 }
 
-/** Which cached copies are accepted; see local-cache.ts. */
+/** Which expired copies are accepted; see local-cache.ts. */
 type CopyAge = 'unchanged' | 'stale';
 
 /** How long an API call waits. */
@@ -59,34 +59,34 @@ function hasName<R extends CatalogRecord>(kind: EntityType<R>, record: R, name: 
 }
 
 /**
- * Reads records of one type from the cache of this process, else Redis, else ClickHouse, with one read of a record or name at a
- * time. When both stores fail, an expired copy is served.
+ * Reads records of one type from the cache of this process, else Redis, else ClickHouse. Concurrent reads of the same record or name
+ * share one look-up (single-flight). When both stores fail, expired copies are served.
  */
-export function createRecordReader<R extends CatalogRecord>(parts: ReaderDeps<R>) {
-  const { kind, table, namesTable, cache, localRecords, localNames, pending, mayUseCopies, now } = parts;
-  const flights = new Map<string, Promise<R | undefined>>();
+export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>) {
+  const { kind, table, namesTable, cache, localRecords, localNames, pending, mayUseCopies, now } = deps;
+  const inFlight = new Map<string, Promise<R | undefined>>();
   /** Incremented by every change: results of reads that began before a change are not cached. */
   let changes = 0;
 
-  /** Numbers of records looked up, by the store that had them. */
+  /** Look-ups by where the record was found, for metrics. */
   const lookups = { memory: 0, redis: 0, clickhouse: 0 };
   let troubleUntilMs = Number.NEGATIVE_INFINITY;
 
   const localKey = (workspaceId: string, id: string) => `${workspaceId}/${id}`;
   const isId = (id: string) => parseResourceId(kind.resource, id) !== undefined;
 
-  function fly(key: string, start: () => Promise<R | undefined>): Promise<R | undefined> {
-    const known = flights.get(key);
+  function singleFlight(key: string, start: () => Promise<R | undefined>): Promise<R | undefined> {
+    const known = inFlight.get(key);
     if (known !== undefined) return known;
     const flight: Promise<R | undefined> = start().finally(() => {
-      if (flights.get(key) === flight) flights.delete(key);
+      if (inFlight.get(key) === flight) inFlight.delete(key);
     });
-    flights.set(key, flight);
+    inFlight.set(key, flight);
     return flight;
   }
 
-  /** Call it before a read. The returned function caches the result in this process, unless a change was published meanwhile. */
-  function beginning() {
+  /** Call it before a read. The returned functions cache its results in this process, unless a change was published meanwhile. */
+  function beginFill() {
     const [startedMs, changesBefore] = [now(), changes];
     return {
       record(workspaceId: string, stored: Stored<R>): void {
@@ -98,23 +98,23 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderDeps<R>
     };
   }
 
-  /** Stores a result of ClickHouse in both caches. */
-  function keep(workspaceId: string, read: readonly Stored<R>[], here: ReturnType<typeof beginning>): void {
-    for (const stored of read) here.record(workspaceId, stored);
+  /** Caches records that were read from ClickHouse in this process and in Redis. */
+  function cacheRead(workspaceId: string, read: readonly Stored<R>[], fill: ReturnType<typeof beginFill>): void {
+    for (const stored of read) fill.record(workspaceId, stored);
     const fills = read.map(({ version, record }) => ({ id: record.id, version, data: JSON.stringify(record) }));
     void cache.fillRecords(kind.table, workspaceId, fills);
   }
 
   /** Reads from Redis, and what is missing there from ClickHouse. */
   async function load(workspaceId: string, ids: readonly string[]): Promise<Map<string, R>> {
-    const here = beginning();
+    const fill = beginFill();
     const found = new Map<string, R>();
     const cached = await cache.readRecords(kind.table, workspaceId, ids);
     ids.forEach((id, index) => {
       const entry = cached?.[index];
       if (entry?.data === undefined) return;
       const record = parseData(kind, entry.data);
-      here.record(workspaceId, { version: entry.version, record });
+      fill.record(workspaceId, { version: entry.version, record });
       found.set(id, record);
     });
     lookups.redis += found.size;
@@ -123,13 +123,14 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderDeps<R>
     if (missing.length === 0) return found;
     const answers = await Promise.all(missing.map((id) => table.get(workspaceId, id)));
     const read = answers.filter((stored) => stored !== undefined);
-    keep(workspaceId, read, here);
+    cacheRead(workspaceId, read, fill);
     for (const { record } of read) found.set(record.id, record);
+    // A record that no longer exists must not be served as an expired copy later.
     for (const id of missing) if (!found.has(id)) localRecords.delete(localKey(workspaceId, id));
     return found;
   }
 
-  /** The copy that {@link get} would answer with, without waiting; undefined when it would have to query a store. */
+  /** The copy in this process that {@link get} would return; undefined when it would have to query a store. */
   function fresh(workspaceId: string, id: string, options: ReadOptions): R | undefined {
     const record = mayUseCopies(options) ? localRecords.fresh(localKey(workspaceId, id))?.record : undefined;
     if (record !== undefined) lookups.memory += 1;
@@ -141,12 +142,12 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderDeps<R>
     if (copy !== undefined) return copy;
     if (!isId(id)) return undefined;
     const key = localKey(workspaceId, id);
-    const read = () => fly(key, async () => (await load(workspaceId, [id])).get(id));
-    return readOr((age) => localRecords[age](key)?.record, options.limitMs, `${kind.table} by id`, read);
+    const read = () => singleFlight(key, async () => (await load(workspaceId, [id])).get(id));
+    return readOrStale((age) => localRecords[age](key)?.record, options.limitMs, `${kind.table} by id`, read);
   }
 
-  /** The result of `read` within its time limit; an expired copy rather than an error. */
-  async function readOr(
+  /** Runs `read` within its time limit. When it fails, returns an expired copy; throws only when there is none. */
+  async function readOrStale(
     copyOf: (age: CopyAge) => R | undefined,
     limitMs: number | undefined,
     what: string,
@@ -166,11 +167,11 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderDeps<R>
 
   function noteTrouble(err: unknown): void {
     if (now() >= troubleUntilMs)
-      parts.logger.warn({ err, table: kind.table }, 'catalog read failed; serving stale copies');
+      deps.logger.warn({ err, table: kind.table }, 'catalog read failed; serving stale copies');
     troubleUntilMs = now() + TROUBLE_MS;
   }
 
-  /** The record that owns a name; of several claims the oldest id takes precedence. */
+  /** Of the records with a row for the name, the first (oldest id) that still exists and has the name. */
   async function ownerAmong(claims: readonly NameClaim[], name: Name): Promise<Stored<R> | undefined> {
     for (const claim of claims) {
       const stored = await table.get(
@@ -182,13 +183,14 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderDeps<R>
     return undefined;
   }
 
-  /** The record that owns a name according to the queue, which is read first, and the tables. */
+  /** Finds the owner of a name without caches: in the queue, then in the tables, so that a row inserted in between is not missed. */
   async function findOwnerUncached(name: Name): Promise<Stored<R> | undefined> {
     const peeked = await pending?.peekByName(name);
     const owner = await ownerAmong(await namesTable.claims(name), name);
     if (owner !== undefined || pending === undefined) return owner;
     const claim = peeked === undefined ? await pending.readByName(name) : peeked.found;
     if (claim !== undefined) return ownerAmong([claim], name);
+    // Without a peek the queue was read after the tables, so the tables are read again.
     return peeked === undefined ? ownerAmong(await namesTable.claims(name), name) : undefined;
   }
 
@@ -199,32 +201,32 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderDeps<R>
 
   async function resolve(name: Name): Promise<R | undefined> {
     const key = nameKey(name);
-    const here = beginning();
+    const fill = beginFill();
     const cached = await cache.readName(name);
     if (cached?.owner === 'nobody') {
       lookups.redis += 1;
-      here.name(key, undefined);
+      fill.name(key, undefined);
       return undefined;
     }
     if (cached?.owner !== undefined) {
       const record = await recordOf(cached.owner, name);
       if (record !== undefined) {
-        here.name(key, cached.owner);
+        fill.name(key, cached.owner);
         return record;
       }
     }
     lookups.clickhouse += 1;
     const stored = await findOwnerUncached(name);
     const owner = stored && { workspaceId: stored.record.workspaceId, id: stored.record.id };
-    if (stored !== undefined) keep(stored.record.workspaceId, [stored], here);
-    // Not cached: nothing evicts a cached "unknown" when a customer arrives through the queue.
+    if (stored !== undefined) cacheRead(stored.record.workspaceId, [stored], fill);
+    // An unowned name is not cached: `/track` creates customers through the queue, which evicts nothing here.
     else if (kind.queued !== undefined) return undefined;
-    here.name(key, owner);
+    fill.name(key, owner);
     if (cached !== undefined) void cache.fillName(name, cached.seen, owner);
     return stored?.record;
   }
 
-  /** As {@link fresh}, by name. */
+  /** Like {@link fresh}, by name. */
   function freshByName(name: Name, options: ReadOptions): R | undefined {
     const owner = mayUseCopies(options) ? localNames.fresh(nameKey(name))?.owner : undefined;
     if (owner === undefined) return undefined;
@@ -245,8 +247,8 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderDeps<R>
       lookups.memory += 1;
       return undefined;
     }
-    const read = () => fly(key, () => resolve(name));
-    return readOr((age) => copyByName(name, age), options.limitMs, `${kind.table} by name`, read);
+    const read = () => singleFlight(key, () => resolve(name));
+    return readOrStale((age) => copyByName(name, age), options.limitMs, `${kind.table} by name`, read);
   }
 
   function copyByName(name: Name, age: CopyAge): R | undefined {
@@ -265,12 +267,12 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderDeps<R>
     lookups.memory += found.size;
     const missing = [...new Set(ids)].filter((id) => !found.has(id) && isId(id));
     if (missing.length === 0) return found;
-    for (const [id, record] of await loadOr(workspaceId, missing)) found.set(id, record);
+    for (const [id, record] of await loadOrStale(workspaceId, missing)) found.set(id, record);
     return found;
   }
 
-  /** As {@link readOr}, for many; an error only when one of them has no copy. */
-  async function loadOr(workspaceId: string, ids: readonly string[]): Promise<Map<string, R>> {
+  /** Like {@link readOrStale}, for many records; throws when one of them has no copy. */
+  async function loadOrStale(workspaceId: string, ids: readonly string[]): Promise<Map<string, R>> {
     const copies = (age: CopyAge) => {
       const all = ids.map((id) => [id, localRecords[age](localKey(workspaceId, id))?.record] as const);
       return all.every((pair): pair is [string, R] => pair[1] !== undefined) ? new Map(all) : undefined;
@@ -297,10 +299,10 @@ export function createRecordReader<R extends CatalogRecord>(parts: ReaderDeps<R>
     findOwnerUncached,
     lookups,
 
-    /** Call it after a change: later calls do not share a read that began before it. */
+    /** Call it after a change: later reads do not share or cache a look-up that began before it. */
     outdate(): void {
       changes += 1;
-      flights.clear();
+      inFlight.clear();
     },
   };
 }

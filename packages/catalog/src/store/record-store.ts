@@ -12,14 +12,14 @@ import { createRecordTable, type RecordTable } from './record-table.js';
 import { createRecordWriter, type RecordWriter } from './record-writer.js';
 import type { WriteDeps } from './write-context.js';
 
-/** Together with the time a lock's holder has for its work, less than the lock lives. */
+/** Time limit of an insert. It and the time in which the holder of a lock may start inserts must fit into the life of the lock. */
 const INSERT_SECONDS_MAX = 10;
-/** A hundred rows: to hand them to other threads costs more than to read them, a fifth to a third of an insert's CPU. */
+/** Parses inserts on one thread: for their few rows, handing them to others took a fifth to a third of an insert's CPU. */
 const FEW_ROWS = { max_threads: 1, input_format_parallel_parsing: 0 } as const;
 
 export interface StoreDeps extends WriteDeps {
   readonly clickhouse: ClickHouseClient;
-  /** See the reader's. */
+  /** See `ReaderDeps`. */
   readonly mayUseCopies: (options: ReadOptions) => boolean;
   readonly settings: TableSettings;
 }
@@ -43,7 +43,7 @@ export const REPLICATED: TableSettings = {
   concurrentInsertsMax: 1,
 };
 
-/** Another process' insert into the same table is still waiting for its quorum; nothing was written. */
+/** ClickHouse refused the insert because another into the same table still waits for its quorum; it can be repeated. */
 const QUORUM_BUSY = '286';
 const QUORUM_WAIT_MS_MAX = 5_000;
 const QUORUM_PAUSE_MS = 50;
@@ -61,24 +61,27 @@ async function onceQuorumIsFree(insert: () => Promise<void>, untilMs: number): P
 }
 
 export interface StoreOptions<R extends CatalogRecord> {
-  /** Records this process keeps. */
+  /** Maximum number of records cached in this process. */
   readonly entriesMax: number;
+  /** See `RecordDeps`. */
   readonly isOrphan?: (record: R) => Promise<boolean>;
   /** Records that are in the queue and not in their table yet; none unless given. */
   readonly pending?: PendingRecords<R>;
 }
 
-/** Everything one kind of resource can do: reads through the caches, writes under locks. */
+/** The records of one type: reads through the caches, writes under locks. */
 export interface RecordStore<R extends CatalogRecord> extends RecordReader<R>, RecordWriter<R> {
   readonly kind: EntityType<R>;
   readonly table: RecordTable<R>;
   readonly lists: RecordList<R>;
+  /** Evicts changed records from the cache of this process. */
   onChange(change: CatalogChange): void;
+  /** Expires all copies of this process, because invalidations may have been missed. */
   onGap(): void;
   close(): Promise<void>;
 }
 
-/** Inserts of several writers as one. */
+/** Batches concurrent inserts into a table into one statement. */
 export function createTableCommit(
   clickhouse: ClickHouseClient,
   table: string,
@@ -103,17 +106,17 @@ export function createTableCommit(
 
 export function createRecordStore<R extends CatalogRecord>(
   kind: EntityType<R>,
-  parts: StoreDeps,
+  deps: StoreDeps,
   options: StoreOptions<R>,
 ): RecordStore<R> {
-  const { clickhouse, settings, now } = parts;
+  const { clickhouse, settings, now } = deps;
   const { pending } = options;
   const written = createRecordTable(kind, clickhouse, settings.read);
-  const table = pending === undefined ? written : withPending(kind, written, parts.namesTable, pending);
+  const table = pending === undefined ? written : withPending(kind, written, deps.namesTable, pending);
   const localRecords = createLocalRecords<R>({ entriesMax: options.entriesMax, staleMsMax: kind.staleMsMax, now });
   const commit = createTableCommit(clickhouse, kind.table, recordColumns(kind), settings, now);
-  const reader = createRecordReader({ ...parts, kind, table, localRecords, pending });
-  const writer = createRecordWriter(parts, {
+  const reader = createRecordReader({ ...deps, kind, table, localRecords, pending });
+  const writer = createRecordWriter(deps, {
     kind,
     table,
     reader,

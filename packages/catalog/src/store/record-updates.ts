@@ -14,7 +14,7 @@ import {
   type WriteDeps,
 } from './write-context.js';
 
-/** Two records cannot gain one name. */
+/** @throws ApiError when a name is not allowed, or two of the records would gain the same name */
 function checkDistinct(names: readonly Name[]): void {
   const seen = new Set<string>();
   for (const name of names) {
@@ -24,23 +24,23 @@ function checkDistinct(names: readonly Name[]): void {
   }
 }
 
-/** Changes and removes records of one kind, each under a lock on its id; many of a workspace in one insert. */
+/** Changes and removes records of one type under locks on their ids, any number from one workspace in one insert. */
 export function createChanger<R extends CatalogRecord>(
-  parts: WriteDeps,
+  deps: WriteDeps,
   own: RecordDeps<R>,
   checkOwners: NameOwners,
   { updateCaches, evictNames, publishWritten, publishRemoved, tryAll }: CacheWrites<R>,
 ) {
   const { kind, table, commit } = own;
 
-  /** Runs `work` with the records as their table has them, in the order of `ids`, under their locks. */
-  async function whileHeld<T>(
+  /** Locks the records, reads them from their table and runs `work` with those that exist, in the order of `ids`. */
+  async function underRecordLocks<T>(
     workspaceId: string,
     ids: readonly string[],
     work: (found: readonly Stored<R>[], lock: Lock) => Promise<T>,
   ): Promise<T> {
     const known = [...new Set(ids)].filter((id) => parseResourceId(kind.resource, id) !== undefined);
-    const lock = await parts.locks.take(known.map((id) => recordLock(kind, id)));
+    const lock = await deps.locks.take(known.map((id) => recordLock(kind, id)));
     return underLock(lock, async () => {
       const found = await Promise.all(known.map((id) => table.get(workspaceId, id)));
       return work(
@@ -50,17 +50,18 @@ export function createChanger<R extends CatalogRecord>(
     });
   }
 
+  /** Marks the records in the cache of Redis before they are written, so that reads bypass it until it has the new version. */
   function mark(workspaceId: string, written: readonly Written<R>[]): Promise<void> {
     const marks = written.map(({ stored: { record, version } }) => ({ id: record.id, version }));
-    return parts.cache.markRecords(kind.table, workspaceId, marks);
+    return deps.cache.markRecords(kind.table, workspaceId, marks);
   }
 
-  /** Takes names away. The records no longer say them, so a failure leaves rows that own nothing. */
+  /** Removes the rows of lost names. A failure is harmless: the records no longer have these names, so the rows own nothing. */
   async function dropNames(written: readonly Written<R>[], lock: Lock): Promise<void> {
     const rows = written.flatMap(({ stored: { record, version }, lost }) =>
       lost.map((name) => nameRow(name, rowOwner(kind, record), version, true)),
     );
-    await tryAll([parts.commitNames.add(rows, lock.workUntilMs)]);
+    await tryAll([deps.commitNames.add(rows, lock.workUntilMs)]);
   }
 
   async function changeOf(current: Stored<R>, change: (record: R) => R | Promise<R>): Promise<Written<R> | undefined> {
@@ -68,7 +69,7 @@ export function createChanger<R extends CatalogRecord>(
     if (changed === current.record) return undefined;
     const { id, workspaceId, createdAt } = current.record;
     const record = kind.schema.parse({ ...changed, id, workspaceId, createdAt });
-    // What is still in the queue has no rows of names: those that come later have an older version.
+    // A pending record has no name rows yet, so all its names count as gained. The writer's later rows have an older version.
     const before = new Set(current.isPending ? [] : kind.names(current.record).map(nameKey));
     const names = kind.names(record);
     const after = new Set(names.map(nameKey));
@@ -84,15 +85,15 @@ export function createChanger<R extends CatalogRecord>(
     checkDistinct(gained);
     const checkGained = async () =>
       (await Promise.all(written.map((one) => checkOwners(one.gained, one.stored.record.id)))).flat();
-    const nameLocks = await parts.locks.take(gained.map(nameLock), { whileBusy: checkGained });
+    const nameLocks = await deps.locks.take(gained.map(nameLock), { whileBusy: checkGained });
     await underLock(nameLocks, async () => {
       for (const orphan of await checkGained()) await orphan.remove(lock);
       await mark(workspaceId, written);
-      // The record's own row is the switch: before it the new name owns nothing, after it the old one does not.
+      // The insert of the record makes the change of names: before it the new rows own nothing, after it the old ones do not.
       const gainedRows = written.flatMap(({ stored: { record, version }, gained: names }) =>
         names.map((name) => nameRow(name, rowOwner(kind, record), version)),
       );
-      await parts.commitNames.add(gainedRows, lock.workUntilMs);
+      await deps.commitNames.add(gainedRows, lock.workUntilMs);
       await commit.add(
         written.map(({ stored }) => recordRow(kind, stored)),
         lock.workUntilMs,
@@ -103,8 +104,8 @@ export function createChanger<R extends CatalogRecord>(
   }
 
   /**
-   * Changes all of the records or, when `change` throws for one or a name is taken, none. A `change` that returns the very
-   * record it was given leaves that one alone.
+   * Changes all of the records or, when `change` throws for one or a name is taken, none. A record for which `change` returns the
+   * same object is not written.
    *
    * @returns the records that exist, as they are afterwards, in the order of `ids`
    */
@@ -113,7 +114,7 @@ export function createChanger<R extends CatalogRecord>(
     ids: readonly string[],
     change: (record: R) => R | Promise<R>,
   ): Promise<R[]> {
-    const { records, written } = await whileHeld(workspaceId, ids, async (found, lock) => {
+    const { records, written } = await underRecordLocks(workspaceId, ids, async (found, lock) => {
       const changes = await Promise.all(found.map((current) => changeOf(current, change)));
       const changed = changes.filter((one) => one !== undefined);
       if (changed.length > 0) await write(workspaceId, changed, lock);
@@ -124,15 +125,15 @@ export function createChanger<R extends CatalogRecord>(
   }
 
   /**
-   * @param mayRemove throws to refuse all, returns false to leave one
-   * @returns the records that were there and were removed
+   * @param mayRemove throws to refuse the removal of all, returns false to keep that record
+   * @returns the removed records
    */
   async function removeMany(
     workspaceId: string,
     ids: readonly string[],
     mayRemove: (record: R) => boolean | Promise<boolean> = () => true,
   ): Promise<R[]> {
-    const removed = await whileHeld(workspaceId, ids, async (found, lock) => {
+    const removed = await underRecordLocks(workspaceId, ids, async (found, lock) => {
       const allowed = await Promise.all(found.map(({ record }) => mayRemove(record)));
       const marked = found
         .filter((_stored, index) => allowed[index])
@@ -164,7 +165,7 @@ export function createChanger<R extends CatalogRecord>(
       return (await updateMany(workspaceId, [id], change))[0];
     },
 
-    /** @returns the record that was there */
+    /** @returns the removed record; undefined when there was none */
     async remove(workspaceId: string, id: string): Promise<R | undefined> {
       return (await removeMany(workspaceId, [id]))[0];
     },

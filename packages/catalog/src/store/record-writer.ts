@@ -5,10 +5,13 @@ import { createCreator } from './record-creation.js';
 import { createChanger } from './record-updates.js';
 import type { RecordDeps, WriteDeps } from './write-context.js';
 
-/** Creates, updates and removes records of one type, singly or many of one workspace in one insert. Updates lock the id. */
-export function createRecordWriter<R extends CatalogRecord>(parts: WriteDeps, own: RecordDeps<R>) {
+/** Creates, updates and removes records of one type under locks, any number from one workspace in one insert. */
+export function createRecordWriter<R extends CatalogRecord>(deps: WriteDeps, own: RecordDeps<R>) {
   const checkOwners = createNameOwners(own);
-  const memory = createCacheWrites(parts, own);
-  return { ...createCreator(parts, own, checkOwners, memory), ...createChanger(parts, own, checkOwners, memory) };
+  const cacheWrites = createCacheWrites(deps, own);
+  return {
+    ...createCreator(deps, own, checkOwners, cacheWrites),
+    ...createChanger(deps, own, checkOwners, cacheWrites),
+  };
 }
 export type RecordWriter<R extends CatalogRecord> = ReturnType<typeof createRecordWriter<R>>;

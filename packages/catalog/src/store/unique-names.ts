@@ -85,13 +85,13 @@ FROM ${group[0].table} WHERE workspace_id = {w${index}:UInt64} AND id IN ({i${in
  */
 export function createNamesTable(clickhouse: ClickHouseClient, settings: Readonly<Record<string, number>>) {
   async function load(questions: readonly Question[]): Promise<ReadonlyMap<string, readonly NameClaim[]>> {
-    const parts = [
+    const selects = [
       ...namesPart(questions.flatMap((question) => (question.about === 'name' ? question.name : []))),
       ...recordDeps(questions.flatMap((question) => (question.about === 'record' ? question.record : []))),
     ];
     const rows = await queryRows<[string, string, string, string, string, string]>(clickhouse, {
-      query: `SELECT * FROM (${parts.map(({ sql }) => sql).join('\nUNION ALL ')}) ORDER BY table, kind, scope, name, id`,
-      parameters: Object.assign({}, ...parts.map(({ parameters }) => parameters)),
+      query: `SELECT * FROM (${selects.map(({ sql }) => sql).join('\nUNION ALL ')}) ORDER BY table, kind, scope, name, id`,
+      parameters: Object.assign({}, ...selects.map(({ parameters }) => parameters)),
       settings: { ...settings, max_threads: 1 },
     });
     const claims = new Map<string, NameClaim[]>();

@@ -26,7 +26,7 @@ function numbersOf(kind: EventTableKind, rows: readonly string[]) {
  * @param rows JSON arrays in the order of the table's columns
  */
 export function affectedTotalsOf(kind: EventTableKind, rows: readonly string[]): AffectedTotals[][] {
-  const parts: AffectedTotals[][] = [];
+  const messages: AffectedTotals[][] = [];
   let room = 0;
   for (const [workspace, { links, customers }] of numbersOf(kind, rows)) {
     const workspaceId = formatResourceId('workspace', workspace);
@@ -36,13 +36,13 @@ export function affectedTotalsOf(kind: EventTableKind, rows: readonly string[]):
     ];
     while (ids.length > 0) {
       if (room === 0) {
-        parts.push([]);
+        messages.push([]);
         room = IDS_PER_ANNOUNCEMENT;
       }
       const some = ids.splice(0, room);
       room -= some.length;
-      parts.at(-1)?.push({ workspaceId, ids: some });
+      messages.at(-1)?.push({ workspaceId, ids: some });
     }
   }
-  return parts;
+  return messages;
 }

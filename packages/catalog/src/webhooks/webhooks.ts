@@ -15,9 +15,9 @@ export function createWebhooks(
   active: ActiveWebhooks,
   links: WebhookLinks,
   secrets: SecretBox,
-  parts: ResourceDeps,
+  deps: ResourceDeps,
 ) {
-  const resources = createResources(store, WEBHOOK_RULES, parts, { detach: links.detach });
+  const resources = createResources(store, WEBHOOK_RULES, deps, { detach: links.detach });
   return {
     ...resources,
 

@@ -10,20 +10,20 @@ export interface NewKey {
   readonly name: string;
   readonly kind: TokenKind;
   readonly role: Role;
-  /** None = all that the role gives. */
+  /** Empty = everything that the role allows. */
   readonly scopes: readonly Scope[];
   readonly userId?: string | null;
   /** ISO-8601 UTC. */
   readonly expiresAt?: string | null;
 }
 
-/** A key and, this once, its token. */
+/** A new key with its token, which is available only now: the record has only its hash. */
 export interface IssuedKey {
   readonly record: ApiKeyRecord;
   readonly token: string;
 }
 
-/** A key that is not stored yet. */
+/** Creates a key and its token without storing them. */
 export function draftKey(workspaceId: string, input: NewKey, nowMs: number): IssuedKey {
   const token = createToken(input.kind);
   const time = new Date(nowMs).toISOString();
@@ -44,7 +44,7 @@ export function draftKey(workspaceId: string, input: NewKey, nowMs: number): Iss
   return { record, token };
 }
 
-/** A key with its workspace, which may be gone. Expiry is the caller's to check: it answers differently. */
+/** A key, possibly expired (callers check that, to send an error of their own), with its workspace if that still exists. */
 export interface Authenticated {
   readonly key: ApiKeyRecord;
   readonly workspace: WorkspaceRecord | undefined;
@@ -61,7 +61,7 @@ export function createKeys(
   }
 
   return {
-    /** The key of a token, secret or publishable; undefined when there is none. Revoked keys are gone at once. */
+    /** Finds the key of a token, secret or publishable; undefined when there is none or it was revoked. */
     async authenticate(token: string): Promise<Authenticated | undefined> {
       const key = await store.findByName(keyHash(hashToken(token)));
       return key && { key, workspace: await workspaces.get(key.workspaceId) };

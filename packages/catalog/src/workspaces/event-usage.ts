@@ -13,9 +13,9 @@ const TTL_MS = 30_000;
 const NEAR_TTL_MS = 1_000;
 /** A count is near its limit within this many events, or within this share of the limit. */
 const NEAR_EVENTS = 10_000;
-const NEAR_PART = 0.1;
+const NEAR_SHARE = 0.1;
 
-/** Clicks on a domain without destination are none of the workspace's usage. */
+/** Clicks on the bare domain do not count as usage while its root link has no destination. */
 const EVENTS_SINCE = `
 SELECT toInt64(events) - toInt64(placeholders) FROM
 (
@@ -29,21 +29,21 @@ SELECT toInt64(events) - toInt64(placeholders) FROM
   )
 ) AS root_clicks`;
 
-/** Tracked events of the calendar month (UTC), against what the plan includes. */
+/** The number of tracked events of the calendar month (UTC), which plans limit. */
 export interface EventUsage {
   /**
    * Clicks, leads and sales; up to half a minute old.
    *
-   * @param limit what the count is for: near it, it is not older than a second
+   * @param limit the limit to compare the count with; near it, the count is at most a second old
    */
   thisMonth(workspaceId: string, limit?: number): Promise<number>;
   /** @throws ApiError forbidden when the workspace has tracked more than its plan includes */
   check(workspace: WorkspaceRecord): Promise<void>;
 }
 
-/** Whether a count is near its limit. A count above it stays there: counts of a month never decrease. */
+/** Whether a count is just below its limit. One above needs no fresh value: counts of a month never decrease. */
 function isNear(count: number, limit: number): boolean {
-  return count < limit && limit - count <= Math.max(NEAR_EVENTS, limit * NEAR_PART);
+  return count < limit && limit - count <= Math.max(NEAR_EVENTS, limit * NEAR_SHARE);
 }
 
 export function createEventUsage(

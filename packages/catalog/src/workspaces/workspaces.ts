@@ -94,7 +94,7 @@ export function workspaceLimits(workspace: WorkspaceRecord): PlanLimits {
   };
 }
 
-export function createWorkspaces(stores: WorkspaceStores, parts: WriteDeps, hotRead: ReadOptions) {
+export function createWorkspaces(stores: WorkspaceStores, deps: WriteDeps, hotRead: ReadOptions) {
   const { workspaces } = stores;
 
   function draft(
@@ -130,14 +130,14 @@ export function createWorkspaces(stores: WorkspaceStores, parts: WriteDeps, hotR
 
   /** The program of a workspace that names none: one that an earlier call made before it was killed, or a new one. */
   async function createProgram({ id: workspaceId, name }: WorkspaceRecord): Promise<ProgramRecord> {
-    const fresh = draftProgram(workspaceId, { name, domainId: null, url: null }, parts.now());
+    const fresh = draftProgram(workspaceId, { name, domainId: null, url: null }, deps.now());
     const known = await stores.groups.findByName(groupSlug(workspaceId, DEFAULT_GROUP));
     const group = known ?? fresh.group;
     const id = group.programId ?? fresh.program.id;
     const program = await stores.programs.get(workspaceId, id);
     if (program !== undefined) return program;
     const created = { ...fresh.program, id, defaultGroupId: group.id };
-    await createRecords(parts, [
+    await createRecords(deps, [
       ...(known === undefined ? [stores.groups.prepare(group)] : []),
       stores.programs.prepare(created),
     ]);
@@ -163,7 +163,7 @@ export function createWorkspaces(stores: WorkspaceStores, parts: WriteDeps, hotR
      */
     async create(input: NewWorkspace): Promise<CreatedWorkspace> {
       checkSlug(input.slug);
-      const nowMs = parts.now();
+      const nowMs = deps.now();
       const id = createResourceId('workspace', nowMs);
       const apiKey = draftKey(id, { ...DEFAULT_KEY, kind: 'secret', name: 'Default key' }, nowMs);
       const publishableKey = draftKey(id, { ...DEFAULT_KEY, kind: 'publishable', name: 'Publishable key' }, nowMs);
@@ -173,7 +173,7 @@ export function createWorkspaces(stores: WorkspaceStores, parts: WriteDeps, hotR
       const { program, group } = draftProgram(id, { name, domainId: domain?.id ?? null, url: programUrl }, nowMs);
       const workspace = draft(input, publishableKey.record.keyHash, program.id, id, nowMs);
       try {
-        await createRecords(parts, [
+        await createRecords(deps, [
           stores.apiKeys.prepare(apiKey.record),
           stores.apiKeys.prepare(publishableKey.record),
           ...domainCreations(domain, nowMs),
@@ -195,7 +195,7 @@ export function createWorkspaces(stores: WorkspaceStores, parts: WriteDeps, hotR
     async update(id: string, patch: WorkspacePatch): Promise<WorkspaceRecord> {
       if (patch.slug !== undefined) checkSlug(patch.slug);
       if (patch.allowedHostnames !== undefined) checkHostnames(patch.allowedHostnames);
-      const updatedAt = new Date(parts.now()).toISOString();
+      const updatedAt = new Date(deps.now()).toISOString();
       const updated = await workspaces.update(id, id, (record) => ({ ...record, ...patch, updatedAt }));
       if (updated === undefined) throw new ApiError('not_found', 'Workspace not found.');
       return updated;
@@ -213,7 +213,7 @@ export function createWorkspaces(stores: WorkspaceStores, parts: WriteDeps, hotR
 
     /** Every workspace, oldest first: for the operator. Found through `names`, the one table without a workspace. */
     async list(): Promise<WorkspaceRecord[]> {
-      return workspaces.table.selectWorkspaces(await parts.namesTable.ids('workspace'));
+      return workspaces.table.selectWorkspaces(await deps.namesTable.ids('workspace'));
     },
   };
 }

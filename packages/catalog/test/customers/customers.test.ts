@@ -1,9 +1,9 @@
 import { insertRows } from '@waymark/clickhouse';
 import { customerSchema } from '@waymark/contract';
-import { QUEUE_TABLES } from '@waymark/event-format';
+import { customerNameRow, NAMES_TABLE, QUEUE_TABLES } from '@waymark/event-format';
 import { aClick, aCustomerRecord, aLead, aSale, insertLeads, insertSales } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Catalog, customerNameRow, customerRow, NAMES_TABLE, readableName } from '../../src/index.js';
+import { type Catalog, customerRow, generatedName } from '../../src/index.js';
 import { numberOf } from '../../src/model/entity-type.js';
 import { aWorkspace, startStores, type TestStores } from '../test-catalog.js';
 
@@ -104,6 +104,6 @@ describe('the customer object', () => {
     const record = aCustomerRecord({ name: null, email: null });
     const { name } = catalog.customers.toCustomer(record);
     expect(name).toMatch(/^[A-Z][a-z]+ [A-Z][a-z]+$/);
-    expect(name).toBe(readableName(record.id));
+    expect(name).toBe(generatedName(record.id));
   });
 });

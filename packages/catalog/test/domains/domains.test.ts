@@ -1,6 +1,7 @@
 import { insertRows } from '@waymark/clickhouse';
+import { NAMES_TABLE } from '@waymark/event-format';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Catalog, type DomainRecord, NAMES_TABLE } from '../../src/index.js';
+import type { Catalog, DomainRecord } from '../../src/index.js';
 import { nameRow, numberOf, recordColumns, recordRow } from '../../src/model/entity-type.js';
 import { domainHost, domainType } from '../../src/model/entity-types.js';
 import { aWorkspace, startStores, type TestStores, wipeCaches } from '../test-catalog.js';

@@ -2,10 +2,10 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { insertRows } from '@waymark/clickhouse';
+import { NAMES_TABLE } from '@waymark/event-format';
 import { aDomainRecord, aLinkRecord, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Catalog } from '../../src/index.js';
-import { NAMES_TABLE } from '../../src/index.js';
 import {
   type CatalogRecord,
   type EntityType,

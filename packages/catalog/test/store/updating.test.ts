@@ -1,6 +1,7 @@
 import { insertRows } from '@waymark/clickhouse';
+import { NAMES_TABLE } from '@waymark/event-format';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Catalog, NAMES_TABLE } from '../../src/index.js';
+import type { Catalog } from '../../src/index.js';
 import { nameRow, numberOf } from '../../src/model/entity-type.js';
 import { linkAddress } from '../../src/model/entity-types.js';
 import { aWorkspace, outcomes, startStores, type TestStores } from '../test-catalog.js';
