@@ -87,6 +87,7 @@ function accessXml(ownPath: string): string {
   return element(
     'clickhouse',
     [
+      // The users are defined in this file too.
       element('users_config', escaped(ownPath)),
       element('access_control_improvements', element('table_engines_require_grant', 'true')),
       element('profiles', element('default', [...fixed, element('constraints', constraints.join('\n'))].join('\n'))),

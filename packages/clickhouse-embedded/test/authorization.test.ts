@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ask, authorizationOf, withoutPassword } from './ask.js';
+import { authorizationOf, fetchWithPassword, withoutPassword } from './fetch-with-password.js';
 
 /** Requests without the password, and requests from browsers, are refused. */
 
@@ -101,6 +101,6 @@ test.each([
   'user_directories',
   'build_options',
 ])('system.%s does not tell the password to who has it', async (table) => {
-  const answer = await ask(db.url, { method: 'POST', body: `SELECT * FROM system.${table} LIMIT 5000` });
+  const answer = await fetchWithPassword(db.url, { method: 'POST', body: `SELECT * FROM system.${table} LIMIT 5000` });
   expect(await answer.text()).not.toContain(password);
 });

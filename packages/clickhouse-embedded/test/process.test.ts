@@ -9,7 +9,7 @@ import { environmentWith } from '@waymark/config';
 import { startClickHouse, waitFor } from '@waymark/test-kit';
 import { expect, onTestFinished, test } from 'vitest';
 import { embeddedArguments, embeddedEnvironment, embeddedUrl, newEmbeddedPassword } from '../src/index.js';
-import { ask } from './ask.js';
+import { fetchWithPassword } from './fetch-with-password.js';
 
 const entry = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const password = newEmbeddedPassword();
@@ -87,7 +87,7 @@ test('a second process on the same data directory is refused, and the first cont
   });
   expect(await ending(second)).toBe(1);
   expect(said).toContain('another process may be using it');
-  expect((await ask(`${first.url}/ping`)).status).toBe(200);
+  expect((await fetchWithPassword(`${first.url}/ping`)).status).toBe(200);
 });
 
 /** A process that starts the server and prints the server's process id and port. */
@@ -112,10 +112,10 @@ test('it ends when its parent is killed, with or without a running statement', a
   const url = embeddedUrl(port, password);
   // One second per block, a minute in total.
   const query = 'SELECT sleepEachRow(1) FROM numbers(60) SETTINGS max_block_size = 1';
-  const running = ask(`${url}/?${new URLSearchParams({ query })}`);
+  const running = fetchWithPassword(`${url}/?${new URLSearchParams({ query })}`);
   const isRunning = async () => {
     const count = "SELECT count() FROM system.processes WHERE query LIKE '%sleepEachRow(1)%60%' FORMAT TSV";
-    return Number(await (await ask(`${url}/?${new URLSearchParams({ query: count })}`)).text()) === 2;
+    return Number(await (await fetchWithPassword(`${url}/?${new URLSearchParams({ query: count })}`)).text()) === 2;
   };
   await Promise.all([
     expect(running).rejects.toThrow(),
@@ -130,11 +130,11 @@ test('it ends when its parent is killed, with or without a running statement', a
 
 test('a stop waits for the running statement', async () => {
   const server = await startClickHouse();
-  const running = ask(`${server.url}/?${new URLSearchParams({ query: 'SELECT sleep(1)' })}`);
+  const running = fetchWithPassword(`${server.url}/?${new URLSearchParams({ query: 'SELECT sleep(1)' })}`);
   await waitFor(
     async () => {
       const query = "SELECT count() FROM system.processes WHERE query LIKE '%sleep(1)' FORMAT TSV";
-      return (await (await ask(`${server.url}/?${new URLSearchParams({ query })}`)).text()) === '1\n';
+      return (await (await fetchWithPassword(`${server.url}/?${new URLSearchParams({ query })}`)).text()) === '1\n';
     },
     { what: 'the statement to run' },
   );

@@ -5,7 +5,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import { createTestDatabase, type TestDatabase, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ask, authorizationOf, withoutPassword } from './ask.js';
+import { authorizationOf, fetchWithPassword, withoutPassword } from './fetch-with-password.js';
 
 let db: TestDatabase;
 let client: ClickHouseClient;
@@ -30,22 +30,24 @@ async function one<T>(query: string, more: object = {}): Promise<T> {
 
 describe('over plain HTTP', () => {
   test('/ping and a bare GET answer Ok', async () => {
-    expect(await (await ask(`${db.url}/ping`)).text()).toBe('Ok.\n');
-    expect(await (await ask(`${db.url}/`)).text()).toBe('Ok.\n');
+    expect(await (await fetchWithPassword(`${db.url}/ping`)).text()).toBe('Ok.\n');
+    expect(await (await fetchWithPassword(`${db.url}/`)).text()).toBe('Ok.\n');
   });
 
   test('the statement may be in the URL, in the body, or start in the URL and continue in the body', async () => {
-    expect(await (await ask(url({ query: 'SELECT 1' }))).text()).toBe('1\n');
-    expect(await (await ask(url({}), { method: 'POST', body: 'SELECT 2' })).text()).toBe('2\n');
-    expect(await (await ask(url({ query: 'SELECT 3' }), { method: 'POST', body: ', 4' })).text()).toBe('3\t4\n');
+    expect(await (await fetchWithPassword(url({ query: 'SELECT 1' }))).text()).toBe('1\n');
+    expect(await (await fetchWithPassword(url({}), { method: 'POST', body: 'SELECT 2' })).text()).toBe('2\n');
+    expect(await (await fetchWithPassword(url({ query: 'SELECT 3' }), { method: 'POST', body: ', 4' })).text()).toBe(
+      '3\t4\n',
+    );
   });
 
   test('the format comes from the statement, else from default_format, else from X-ClickHouse-Format', async () => {
-    const named = await ask(url({ query: 'SELECT 1 AS n FORMAT JSONEachRow', default_format: 'CSV' }));
+    const named = await fetchWithPassword(url({ query: 'SELECT 1 AS n FORMAT JSONEachRow', default_format: 'CSV' }));
     expect([named.headers.get('x-clickhouse-format'), await named.text()]).toEqual(['JSONEachRow', '{"n":1}\n']);
-    const byDefault = await ask(url({ query: "SELECT 'a,b'", default_format: 'CSV' }));
+    const byDefault = await fetchWithPassword(url({ query: "SELECT 'a,b'", default_format: 'CSV' }));
     expect(await byDefault.text()).toBe('"a,b"\n');
-    const byHeader = await ask(url({ query: 'SELECT 1 AS n' }), {
+    const byHeader = await fetchWithPassword(url({ query: 'SELECT 1 AS n' }), {
       headers: { 'X-ClickHouse-Format': 'JSONEachRow' },
     });
     expect(await byHeader.text()).toBe('{"n":1}\n');
@@ -74,16 +76,21 @@ describe('over plain HTTP', () => {
     ['with a word', { readonly: 'false' }, ''],
     ['with a zero in the statement', {}, ' SETTINGS readonly = 0'],
   ])('GET changes nothing, %s', async (_, members, more) => {
-    await ask(url({}), { method: 'POST', body: 'CREATE TABLE IF NOT EXISTS no_get (n UInt8) ENGINE = Memory' });
+    await fetchWithPassword(url({}), {
+      method: 'POST',
+      body: 'CREATE TABLE IF NOT EXISTS no_get (n UInt8) ENGINE = Memory',
+    });
     const statements = ['CREATE TABLE by_get (n UInt8) ENGINE = Memory', 'DROP TABLE no_get', 'TRUNCATE TABLE no_get'];
     statements.push('INSERT INTO no_get SELECT 1', 'INSERT INTO no_get VALUES (1)');
     for (const query of statements) {
-      const response = await ask(url({ ...members, query: query.startsWith('INSERT') ? query : query + more }));
+      const response = await fetchWithPassword(
+        url({ ...members, query: query.startsWith('INSERT') ? query : query + more }),
+      );
       expect([query, response.status]).not.toEqual([query, 200]);
     }
-    const inserted = await ask(url({ ...members, query: `INSERT INTO no_get${more} SELECT 1` }));
+    const inserted = await fetchWithPassword(url({ ...members, query: `INSERT INTO no_get${more} SELECT 1` }));
     expect(inserted.status).not.toBe(200);
-    const found = await ask(
+    const found = await fetchWithPassword(
       url({ query: "SELECT count() FROM no_get UNION ALL SELECT count() FROM system.tables WHERE name = 'by_get'" }),
     );
     expect(await found.text()).toBe('0\n0\n');
@@ -93,7 +100,7 @@ describe('over plain HTTP', () => {
     ['a page of a browser, by its Origin', { origin: 'https://evil.example' }],
     ['a page of a browser, by Sec-Fetch-Site', { 'sec-fetch-site': 'cross-site' }],
   ])('%s is not served', async (_, headers) => {
-    expect((await ask(url({ query: 'SELECT 1' }), { headers })).status).toBe(403);
+    expect((await fetchWithPassword(url({ query: 'SELECT 1' }), { headers })).status).toBe(403);
   });
 });
 
@@ -107,7 +114,7 @@ describe('errors', () => {
     ['SELECT 1; SELECT 2', 400, '62', 'SYNTAX_ERROR'],
     ['   ', 400, '62', 'SYNTAX_ERROR'],
   ])('%s answers %i with code %s', async (query, status, code, name) => {
-    const response = await ask(url({}), { method: 'POST', body: query });
+    const response = await fetchWithPassword(url({}), { method: 'POST', body: query });
     const text = await response.text();
     expect([response.status, response.headers.get('x-clickhouse-exception-code')]).toEqual([status, code]);
     expect(text).toMatch(new RegExp(`^Code: ${code}\\. DB::Exception: [\\s\\S]*\\(${name}\\) \\(version 26\\.`));
@@ -128,25 +135,25 @@ describe('errors', () => {
     [{ session_id: 'mine' }, 501, '48'],
     [{ compress: '1' }, 501, '48'],
   ])('%o is refused', async (members, status, code) => {
-    const response = await ask(url({ query: 'SELECT 1', ...(members as Record<string, string>) }));
+    const response = await fetchWithPassword(url({ query: 'SELECT 1', ...(members as Record<string, string>) }));
     expect([response.status, response.headers.get('x-clickhouse-exception-code')]).toEqual([status, code]);
   });
 
   test('a semicolon at the end or inside a string does not start a second statement', async () => {
-    expect(await (await ask(url({ query: 'SELECT 1;\n' }))).text()).toBe('1\n');
-    expect(await (await ask(url({ query: "SELECT ';' || '; SELECT 2'" }))).text()).toBe(';; SELECT 2\n');
+    expect(await (await fetchWithPassword(url({ query: 'SELECT 1;\n' }))).text()).toBe('1\n');
+    expect(await (await fetchWithPassword(url({ query: "SELECT ';' || '; SELECT 2'" }))).text()).toBe(';; SELECT 2\n');
   });
 });
 
 describe('the state of a statement', () => {
   test('ends with it: settings, parameters and the database of 300 statements on every connection', async () => {
     const given = { max_threads: '7', insert_deduplication_token: 'leaked', param_p: 'leaked', join_use_nulls: '1' };
-    const loud = () => ask(url({ query: 'SELECT {p:String}', ...given }));
+    const loud = () => fetchWithPassword(url({ query: 'SELECT {p:String}', ...given }));
     const quiet = async () => {
       const probe = `SELECT currentDatabase(), getSetting('insert_deduplication_token'), getSetting('join_use_nulls')`;
-      const answer = await (await ask(`${db.url}/?${new URLSearchParams({ query: probe })}`)).text();
+      const answer = await (await fetchWithPassword(`${db.url}/?${new URLSearchParams({ query: probe })}`)).text();
       expect(answer).toBe('default\t\tfalse\n');
-      const missing = await ask(`${db.url}/?${new URLSearchParams({ query: 'SELECT {p:String}' })}`);
+      const missing = await fetchWithPassword(`${db.url}/?${new URLSearchParams({ query: 'SELECT {p:String}' })}`);
       expect(missing.headers.get('x-clickhouse-exception-code')).toBe('456');
     };
     await Promise.all(Array.from({ length: 300 }, (_, n) => (n % 2 === 0 ? loud() : quiet())));
@@ -216,7 +223,7 @@ describe('inserts and their summary', () => {
   });
 
   test('a gzip body is decompressed, and a large response is compressed on request', async () => {
-    const insert = await ask(url({ query: 'INSERT INTO rows FORMAT JSONEachRow' }), {
+    const insert = await fetchWithPassword(url({ query: 'INSERT INTO rows FORMAT JSONEachRow' }), {
       method: 'POST',
       body: gzipSync('{"id":7,"text":"packed"}'),
       headers: { 'Content-Encoding': 'gzip' },
@@ -236,7 +243,7 @@ describe('inserts and their summary', () => {
   });
 
   test('an invalid gzip body inserts nothing and is an error', async () => {
-    const response = await ask(url({ query: 'INSERT INTO rows FORMAT JSONEachRow' }), {
+    const response = await fetchWithPassword(url({ query: 'INSERT INTO rows FORMAT JSONEachRow' }), {
       method: 'POST',
       body: gzipSync('{"id":8,"text":"cut"}').subarray(0, -6),
       headers: { 'Content-Encoding': 'gzip' },
@@ -279,7 +286,7 @@ describe('limits and cancellation', () => {
   });
 
   test('a request body that is too large is refused', async () => {
-    const response = await ask(url({ query: 'INSERT INTO rows FORMAT JSONEachRow' }), {
+    const response = await fetchWithPassword(url({ query: 'INSERT INTO rows FORMAT JSONEachRow' }), {
       method: 'POST',
       body: gzipSync(Buffer.alloc(200 * 1024 * 1024, ' '), { level: 1 }),
       headers: { 'Content-Encoding': 'gzip' },

@@ -38,7 +38,7 @@ const SETTINGS = {
 
 const optionsOfClients = new WeakMap<ClickHouseClient, ClickHouseOptions>();
 
-/** The credentials for both parts of a client. Those in the URL take precedence. */
+/** The credentials for the official client and the row reader. Those in the URL take precedence. */
 function credentialsOf({ url, user, password }: ClickHouseOptions): { user: string; password: string } {
   const inUrl = new URL(url);
   return {

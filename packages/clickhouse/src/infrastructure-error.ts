@@ -23,8 +23,8 @@ const INFRASTRUCTURE_CODES: ReadonlySet<number> = new Set(
 );
 
 /**
- * Whether an error of the client is temporary, so that the same statement should be retried. Decided by code and type, never by the
- * text of a message.
+ * Whether neither the statement nor its rows caused the error, so that the same statement should be retried. Decided by code and
+ * type, never by the text of a message.
  */
 export function isInfrastructureError(err: unknown): boolean {
   if (err instanceof ClickHouseError) return INFRASTRUCTURE_CODES.has(Number(err.code));

@@ -6,6 +6,6 @@ export function environmentWith(
   overrides: Readonly<Record<string, string>>,
   defaults: Readonly<Record<string, string>> = {},
 ): Record<string, string | undefined> {
-  const given = Object.entries(process.env).filter(([, value]) => value !== undefined && value.trim() !== '');
-  return { ...defaults, ...Object.fromEntries(given), ...overrides };
+  const current = Object.entries(process.env).filter(([, value]) => value !== undefined && value.trim() !== '');
+  return { ...defaults, ...Object.fromEntries(current), ...overrides };
 }

@@ -93,44 +93,45 @@ function hasPlaceholder(value: string): boolean {
 }
 
 /** Rules across several variables: rejects settings that would be ignored or could not work together. */
-const settingsSchema = environmentSchema.superRefine((given, ctx) => {
+const settingsSchema = environmentSchema.superRefine((environment, ctx) => {
   const addProblem = (name: keyof Environment, message: string) =>
     ctx.addIssue({ code: 'custom', path: [name], message, input: undefined });
 
   for (const name of SECRET_NAMES) {
-    const value = given[name];
+    const value = environment[name];
     if (value === undefined || !hasPlaceholder(value)) continue;
     addProblem(name, 'still has the placeholder of a template, which is public: put a secret of your own there');
   }
 
-  const ports = [given.API_PORT, given.LINK_PORT, given.WRITER_PORT].filter((number) => number !== 0);
-  if (given.LINK_PORT !== 0 && given.LINK_PORT === given.API_PORT) addProblem('LINK_PORT', 'must differ from API_PORT');
+  const ports = [environment.API_PORT, environment.LINK_PORT, environment.WRITER_PORT].filter((number) => number !== 0);
+  if (environment.LINK_PORT !== 0 && environment.LINK_PORT === environment.API_PORT)
+    addProblem('LINK_PORT', 'must differ from API_PORT');
   else if (new Set(ports).size < ports.length) addProblem('WRITER_PORT', 'must differ from API_PORT and LINK_PORT');
 
-  if (given.CLICKHOUSE_URL === undefined) {
+  if (environment.CLICKHOUSE_URL === undefined) {
     for (const name of ['CLICKHOUSE_USER', 'CLICKHOUSE_PASSWORD', 'CLICKHOUSE_CLUSTER'] as const) {
-      if (given[name] !== undefined) addProblem(name, 'needs CLICKHOUSE_URL: the embedded store has none');
+      if (environment[name] !== undefined) addProblem(name, 'needs CLICKHOUSE_URL: the embedded store has none');
     }
-  } else if (URL.canParse(given.CLICKHOUSE_URL)) {
-    const { username, password, pathname, search } = new URL(given.CLICKHOUSE_URL);
+  } else if (URL.canParse(environment.CLICKHOUSE_URL)) {
+    const { username, password, pathname, search } = new URL(environment.CLICKHOUSE_URL);
     if (pathname !== '/')
       addProblem('CLICKHOUSE_URL', 'must not have a path: the database is named by CLICKHOUSE_DATABASE');
     if (search !== '') addProblem('CLICKHOUSE_URL', 'must not have parameters');
-    if (username !== '' && given.CLICKHOUSE_USER !== undefined) {
+    if (username !== '' && environment.CLICKHOUSE_USER !== undefined) {
       addProblem('CLICKHOUSE_USER', 'is given twice: CLICKHOUSE_URL has a user');
     }
-    if (password !== '' && given.CLICKHOUSE_PASSWORD !== undefined) {
+    if (password !== '' && environment.CLICKHOUSE_PASSWORD !== undefined) {
       addProblem('CLICKHOUSE_PASSWORD', 'is given twice: CLICKHOUSE_URL has a password');
     }
   }
 
-  if (given.GEO_EDGE === undefined && given.GEO_COUNTRY_HEADER === undefined) {
+  if (environment.GEO_EDGE === undefined && environment.GEO_COUNTRY_HEADER === undefined) {
     for (const name of ['GEO_CITY_HEADER', 'GEO_REGION_HEADER', 'GEO_CONTINENT_HEADER'] as const) {
-      if (given[name] !== undefined) addProblem(name, 'needs GEO_EDGE or GEO_COUNTRY_HEADER');
+      if (environment[name] !== undefined) addProblem(name, 'needs GEO_EDGE or GEO_COUNTRY_HEADER');
     }
   }
 
-  if (given.REQUIRE_HTTPS && given.BASE_URL?.startsWith('http://')) {
+  if (environment.REQUIRE_HTTPS && environment.BASE_URL?.startsWith('http://')) {
     addProblem('BASE_URL', 'must start https:// when REQUIRE_HTTPS is true');
   }
 });
@@ -212,12 +213,12 @@ export type Settings = Readonly<ReturnType<typeof toSettings>>;
  * @throws SettingsError naming every invalid variable
  */
 export function loadSettings(env: Readonly<Record<string, string | undefined>> = process.env): Settings {
-  const given = Object.fromEntries(
+  const variables = Object.fromEntries(
     Object.keys(environmentSchema.shape)
       .map((name) => [name, env[name]?.trim()] as const)
       .filter(([, value]) => value !== undefined && value !== ''),
   );
-  const parsed = settingsSchema.safeParse(given);
+  const parsed = settingsSchema.safeParse(variables);
   if (!parsed.success) throw SettingsError.fromIssues(parsed.error.issues);
   return Object.freeze(toSettings(parsed.data));
 }

@@ -1,10 +1,10 @@
+import { UTM_FIELDS } from '@waymark/contract';
+
 /** The URL up to its `?`. */
 export function withoutQuery(url: string): string {
   const mark = url.indexOf('?');
   return mark < 0 ? url : url.slice(0, mark);
 }
-
-const UTM_PARAMETERS = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content'] as const;
 
 const NO_UTM_VALUES = ['', '', '', '', ''];
 
@@ -22,5 +22,5 @@ export function utmValues(url: string): string[] {
   const start = address.indexOf('?');
   if (start < 0) return NO_UTM_VALUES;
   const parameters = new URLSearchParams(address.slice(start + 1));
-  return UTM_PARAMETERS.map((name) => parameters.get(name) ?? '');
+  return UTM_FIELDS.map((name) => parameters.get(name) ?? '');
 }

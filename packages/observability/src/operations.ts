@@ -40,8 +40,8 @@ export interface Operations {
   readonly opsLog: OpsLog;
   readonly registry: Registry;
   readonly tracing: Tracing | undefined;
-  /** A writer has stored a group. */
-  countGroup(group: WriteReport): void;
+  /** Call it for each insert batch that a writer has stored. */
+  countBatch(batch: WriteReport): void;
   /** Call it for each query of the API that was not cancelled. */
   countQuery(caller: QueryCaller, report: QueryReport): void;
   /** Deregisters the process and writes the remaining rows. Call it before the stores are closed. */
@@ -60,7 +60,7 @@ function addRequests(opsLog: OpsLog, requests: RequestCounts, service: string, n
     const { route, plan, status } = entry.kind;
     const kind = [minute, service, route.slice(0, ROUTE_CHARS_MAX), plan, status] as const;
     const limited = entry.takeLimited();
-    opsLog.add('ops_requests', [...kind, added.count, limited, added.sumMs, added.maxMs, added.places]);
+    opsLog.add('ops_requests', [...kind, added.count, limited, added.sumMs, added.maxMs, added.buckets]);
     isBusy = true;
   }
   return isBusy;
@@ -125,10 +125,10 @@ export function startOperations(options: OperationsOptions): Operations {
     opsLog,
     registry,
     tracing,
-    countGroup(group) {
+    countBatch(batch) {
       components.noteWork();
-      writer?.count(group);
-      tracing?.group(group);
+      writer?.count(batch);
+      tracing?.batch(batch);
     },
     countQuery(caller, report) {
       queries.count(caller, report);

@@ -41,7 +41,7 @@ interface Batch {
 }
 
 const INTERVAL_MS = 10_000;
-/** Buffered rows of one table. A busy writer adds so many in some minutes, at a row per insert batch and workspace. */
+/** Limit on the buffered rows of one table: a busy writer, which adds a row per insert batch and workspace, fills it in minutes. */
 const ROWS_MAX = 20_000;
 const INSERT_MS = 5000;
 const CLOSE_MS = 1000;

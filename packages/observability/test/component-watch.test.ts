@@ -100,7 +100,7 @@ describe('services', () => {
     const watch = watchAs('writer');
     const status = await seen(watch, 'writer', 'restarted');
     expect(status).toMatchObject({ starts: 2, kills: 1, detail: expect.stringContaining(`${instance} was killed at`) });
-    expect((await watch.turns()).slice(0, 2).map(({ event, service }) => `${service} ${event}`)).toEqual([
+    expect((await watch.processChanges()).slice(0, 2).map(({ event, service }) => `${service} ${event}`)).toEqual([
       'writer started',
       'writer killed',
     ]);
@@ -124,7 +124,7 @@ describe('services', () => {
       kills: 1,
       detail: expect.stringContaining('elsewhere:77 was killed'),
     });
-    const killed = (await watch.turns()).filter(({ event }) => event === 'killed');
+    const killed = (await watch.processChanges()).filter(({ event }) => event === 'killed');
     expect(killed).toMatchObject([{ service: 'writer', instance: 'elsewhere:77', pid: 77 }]);
   });
 
@@ -194,6 +194,6 @@ describe('stores', () => {
     await seen(watch, 'redis', 'restarted');
     await seen(writer, 'writer', 'up');
     expect((await seen(watch, 'writer', 'up')).kills).toBe(0);
-    expect((await watch.turns()).map(({ event }) => event)).not.toContain('killed');
+    expect((await watch.processChanges()).map(({ event }) => event)).not.toContain('killed');
   });
 });

@@ -104,7 +104,7 @@ async function rows<Row>(query: string): Promise<Row[]> {
   return (await clickhouse.query({ query, format: 'JSONEachRow' })).json<Row>();
 }
 
-function aGroup(overrides: Partial<WriteReport> = {}): WriteReport {
+function aBatch(overrides: Partial<WriteReport> = {}): WriteReport {
   const share = { events: 250, lagMsMin: 20, lagMsMax: 400 };
   return {
     kind: 'click',
@@ -184,8 +184,8 @@ describe('/metrics', () => {
   });
 
   it('has metrics of the insert batches that a writer stored', async () => {
-    operations.countGroup(aGroup());
-    operations.countGroup(aGroup({ outcome: 'retried', rows: 30_000, attempts: 3, insertMs: 900 }));
+    operations.countBatch(aBatch());
+    operations.countBatch(aBatch({ outcome: 'retried', rows: 30_000, attempts: 3, insertMs: 900 }));
     expect(await values('waymark_writer_batches_total', 'kind', 'outcome')).toEqual({
       'click stored': 1,
       'click retried': 1,
@@ -206,7 +206,7 @@ describe('/metrics', () => {
 });
 
 describe('tables for operators', () => {
-  it('get requests, groups, samples and slow or failed queries', async () => {
+  it('get requests, batches, samples and slow or failed queries', async () => {
     const caller = { endpoint: 'GET /events', workspaceId: WORKSPACE.id, requestId: 'r' };
     const report = { readRows: 5, readBytes: 50, error: '' };
     operations.countQuery(caller, { ...report, durationMs: 999 });

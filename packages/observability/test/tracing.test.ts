@@ -122,8 +122,8 @@ it('a failure is an error without its message, and a path without a route is not
   expect(attributesOf(await spanNamed('GET unknown'))['http.response.status_code']).toBe(404);
 });
 
-it('a group that a writer stored is a span', async () => {
-  const group = {
+it('an insert batch that a writer stored is a span', async () => {
+  const batch = {
     kind: 'click',
     outcome: 'retried',
     rows: 9,
@@ -132,7 +132,7 @@ it('a group that a writer stored is a span', async () => {
     gatherMs: 1,
     insertMs: 20,
   } as const;
-  tracing.group({ ...group, storedAt: Date.now(), workspaces: new Map() });
+  tracing.batch({ ...batch, storedAt: Date.now(), workspaces: new Map() });
   expect(attributesOf(await spanNamed('store click'))).toMatchObject({ 'waymark.rows': 9, 'waymark.attempts': 2 });
 });
 

@@ -9,7 +9,7 @@ import { createServer } from 'node:net';
 const FIRST_PORT = 11_000;
 const PORT_COUNT = 10_000;
 /** Whoever was given one may not listen on it yet. */
-const given = new Set<number>();
+const assignedPorts = new Set<number>();
 
 async function isFree(port: number): Promise<boolean> {
   const probe = createServer();
@@ -28,8 +28,8 @@ async function isFree(port: number): Promise<boolean> {
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = FIRST_PORT + randomInt(PORT_COUNT);
-    if (given.has(port)) continue;
-    given.add(port);
+    if (assignedPorts.has(port)) continue;
+    assignedPorts.add(port);
     if (await isFree(port)) return port;
   }
 }

@@ -15,6 +15,6 @@ export { startClickHouse, type TestClickHouse, type TestClickHouseOptions } from
 export { startRedis, type TestRedisOptions } from './stores/redis.js';
 export { temporaryDirectory } from './stores/temporary-directory.js';
 export { createTestDatabase, type TestDatabase, type TestDatabaseOptions } from './stores/test-database.js';
-export type { TestRedis } from './stores/test-redis.js';
+export type { TestRedis } from './stores/test-server.js';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 export { type WaitOptions, waitFor } from './wait-for.js';

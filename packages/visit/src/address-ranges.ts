@@ -18,13 +18,13 @@ export function ipv4Number(text: string): number | undefined {
   if (text.length < 7 || text.length > 15) return undefined;
   let number = 0;
   let part = -1;
-  let parts = 0;
+  let partCount = 0;
   for (let position = 0; position <= text.length; position++) {
     const code = position === text.length ? DOT : text.charCodeAt(position);
     if (code === DOT) {
-      if (part < 0 || parts === 4) return undefined;
+      if (part < 0 || partCount === 4) return undefined;
       number = number * 256 + part;
-      parts += 1;
+      partCount += 1;
       part = -1;
       continue;
     }
@@ -33,7 +33,7 @@ export function ipv4Number(text: string): number | undefined {
     part = part < 0 ? digit : part * 10 + digit;
     if (part > 255) return undefined;
   }
-  return parts === 4 ? number : undefined;
+  return partCount === 4 ? number : undefined;
 }
 
 /** Removes the brackets and port that proxies add: `[2001:db8::1]:443`, `192.0.2.1:443`. */

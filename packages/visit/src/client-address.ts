@@ -34,7 +34,7 @@ const SPACE = 32;
  */
 export function createClientAddressReader(trustedProxies: readonly string[]): ClientAddressReader {
   const ranges = createAddressRanges(trustedProxies);
-  // IPv6 hops repeat: they are proxies, or clients on keep-alive connections.
+  // Caches IPv6 hops, which are slow to parse and repeat: they are proxies, or clients on keep-alive connections.
   const known = new LRUCache<string, Hop>({ max: 4096 });
 
   function readHop(text: string): Hop {

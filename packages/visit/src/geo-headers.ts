@@ -68,9 +68,8 @@ function readEdge(headers: IncomingHttpHeaders, names: GeoHeaderNames): RawPlace
 }
 
 /**
- * Reads the place from the headers of the configured edge; undefined when it sent none. The caller has checked that the request comes
- * from a trusted proxy. That is not enough, because a proxy forwards headers of its visitors, so only the headers of the edge that the
- * operator configured are read: a visitor could forge any other edge's.
+ * Reads the place from the headers of the configured edge; undefined when it sent none. Call it only for requests from a trusted
+ * proxy. Headers of other edges are never read: the proxy forwards them from visitors, who could forge them.
  *
  * @param configured header names that override the edge's, field by field, or describe an edge that is not built in
  */

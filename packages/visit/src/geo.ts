@@ -50,7 +50,7 @@ export interface RawPlace {
 
 /**
  * Undefined for a code that is not a country: edges and databases also send codes for regions (`EU`, `AP`), anonymous and satellite
- * networks (`A1`, `A2`), Tor (`T1`) and unknown (`XX`, `ZZ`). Visitors with such a code may be from the EU.
+ * networks (`A1`, `A2`), Tor (`T1`) and unknown (`XX`, `ZZ`). Such visitors may be from the EU: their addresses are not stored.
  */
 function countryCode(raw: string | undefined): string | undefined {
   if (raw === undefined || !COUNTRY.test(raw)) return undefined;
@@ -92,7 +92,7 @@ const ANONYMOUS_COUNTRIES: ReadonlySet<string> = new Set(
   'AT BE BG CY CZ DE DK EE ES FI FR GB GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK'.split(' '),
 );
 
-/** Whether an address from this country may be stored. An unknown country may be one of those above. */
+/** Whether an address from this country may be stored; not for an unknown country, which may be one of those above. */
 export function mayStoreAddress(country: string): boolean {
   return country !== UNKNOWN && !ANONYMOUS_COUNTRIES.has(country);
 }

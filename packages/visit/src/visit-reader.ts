@@ -18,7 +18,7 @@ export interface VisitReaderOptions extends GeoDatabaseOptions {
   readonly geoHeaders?: GeoHeaderNames | undefined;
   /** Visitors whose addresses are not stored: those from the EU and GB or from an unknown country, or all. */
   readonly anonymisedAddresses?: 'eu' | 'all' | undefined;
-  /** Secret of the installation. Without it, the address cannot be guessed from the identity. */
+  /** Secret of the installation. Nobody who lacks it can find the address of an identity by trying addresses. */
   readonly identitySalt: string;
 }
 
@@ -61,7 +61,7 @@ export interface Visit {
 }
 
 export interface VisitReader {
-  (facts: VisitRequest): Visit;
+  (request: VisitRequest): Visit;
   /** Stops watching the database file. */
   close(): void;
 }
@@ -110,18 +110,18 @@ export function createVisitReader(options: VisitReaderOptions): VisitReader {
     return place ?? (address === '' ? undefined : database?.find(address)) ?? UNKNOWN_PLACE;
   }
 
-  const read = (facts: VisitRequest): Visit => {
-    const { headers } = facts;
-    const { address, isForwarded } = readClientAddress(facts.remoteAddress, readForwardedFor(headers));
+  const read = (request: VisitRequest): Visit => {
+    const { headers } = request;
+    const { address, isForwarded } = readClientAddress(request.remoteAddress, readForwardedFor(headers));
     const header = headers['user-agent'] ?? '';
     const userAgent = header.length > USER_AGENT_CHARS_MAX ? copyText(header.slice(0, USER_AGENT_CHARS_MAX)) : header;
     const agent = readAgent(userAgent);
     const place = findPlace(headers, address, isForwarded);
-    const { referer, refererUrl } = readReferer(facts.referrer ?? headers.referer);
+    const { referer, refererUrl } = readReferer(request.referrer ?? headers.referer);
     return {
       clientAddress: address,
       ip: !anonymisesAll && mayStoreAddress(place.country) ? address : '',
-      isBot: agent.isBot || facts.method === 'HEAD' || (facts.botParameter ?? '') !== '',
+      isBot: agent.isBot || request.method === 'HEAD' || (request.botParameter ?? '') !== '',
       isPrefetch: isPrefetch(headers),
       isSecure: isForwarded && isForwardedOverHttps(headers),
       device: agent.device,

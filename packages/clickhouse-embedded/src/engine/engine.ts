@@ -134,8 +134,8 @@ export class Engine {
   }
 
   /** Retries until the statement has ended, because it may not be in the list of running queries yet. */
-  async #kill(mark: string, ended: AbortSignal): Promise<void> {
-    const sql = `KILL QUERY WHERE Settings['${STATEMENT_ID_SETTING}'] = '${mark}' ASYNC`;
+  async #kill(statementId: string, ended: AbortSignal): Promise<void> {
+    const sql = `KILL QUERY WHERE Settings['${STATEMENT_ID_SETTING}'] = '${statementId}' ASYNC`;
     while (!ended.aborted) {
       try {
         await this.#onConnection((connection) => this.#native.QueryAsyncConnection(connection, sql, 'Null'));

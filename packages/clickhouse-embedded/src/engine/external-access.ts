@@ -15,7 +15,10 @@ const FORBIDDEN = [
   new RegExp(`\\bENGINE = (?!(?:${[...TABLE_ENGINES, ...DATABASE_ENGINES].join('|')})\\b)`),
 ];
 
-/** A statement without any of these contains nothing forbidden. The backslash is here because names can be written with escapes. */
+/**
+ * Fast check: a statement without any of these contains nothing forbidden. A backslash is suspicious because escapes can hide a
+ * name.
+ */
 const SUSPICIOUS = /\\|file|disk|engine|\b(?:backup|restore|executable|eval|catboost|naivebayes|ai)/i;
 
 /** An INSERT whose rows are in the data: the statement itself contains names only. */

@@ -16,7 +16,7 @@ export function defaultMemoryBytes(): number {
 
 /**
  * Engine arguments for a machine that is shared with other processes. The engine's defaults are for a server of its own, such as
- * caches of 5 GiB. The background pools are small by default (2 merges).
+ * caches of 5 GiB. The background pools need no argument: they are small by default (2 merges).
  */
 export function engineArguments(memoryBytes: number): string[] {
   const cacheBytes = Math.round(memoryBytes / 16);

@@ -32,7 +32,7 @@ const SETTING_NAME = /^[A-Za-z_]\w*$/;
 const PARAMETER_NAME = /^\w+$/;
 
 /** The SQL that sets a connection's database, settings and parameters: one call, because each call costs 0.3 ms. */
-export function connectionSetup({ database, settings, parameters }: Statement, mark: string): string {
+export function connectionSetup({ database, settings, parameters }: Statement, statementId: string): string {
   const assignments: string[] = [];
   for (const [name, value] of settings) {
     if (!SETTING_NAME.test(name)) throw exceptions.unknownSetting(name);
@@ -42,7 +42,7 @@ export function connectionSetup({ database, settings, parameters }: Statement, m
     if (!PARAMETER_NAME.test(name)) throw exceptions.badArguments(`Bad name of a query parameter: '${name}'.`);
     assignments.push(`param_${name} = ${stringLiteral(value)}`);
   }
-  assignments.push(`${STATEMENT_ID_SETTING} = '${mark}'`);
+  assignments.push(`${STATEMENT_ID_SETTING} = '${statementId}'`);
   const set = `SET ${assignments.join(', ')}`;
   return database === undefined ? set : `USE ${quotedIdentifier(database)}; ${set}`;
 }

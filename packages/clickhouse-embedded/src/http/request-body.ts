@@ -38,10 +38,10 @@ export async function readBody(request: IncomingMessage, bytesMax: number): Prom
 /** The text fields of a `multipart/form-data` body, in which clients send long parameters. */
 export async function readForm(contentType: string, body: Buffer): Promise<URLSearchParams> {
   const form = await new Response(body, { headers: { 'content-type': contentType } }).formData();
-  const members = new URLSearchParams();
+  const fields = new URLSearchParams();
   for (const [name, value] of form) {
     if (typeof value !== 'string') throw exceptions.notImplemented('External tables are not supported.');
-    members.append(name, value);
+    fields.append(name, value);
   }
-  return members;
+  return fields;
 }

@@ -3,8 +3,8 @@ import { exceptions } from '../engine/database-exception.js';
 import type { Statement } from '../engine/statement.js';
 import { readForm } from './request-body.js';
 
-/** URL parameters of the HTTP interface, which are not settings of the engine. */
-const INTERFACE_MEMBERS: ReadonlySet<string> = new Set([
+/** Fields of a URL or form that the HTTP interface defines. Every other one is a setting, or a query parameter (`param_…`). */
+const INTERFACE_FIELDS: ReadonlySet<string> = new Set([
   'query',
   'database',
   'default_format',
@@ -43,19 +43,19 @@ export async function readStatement(context: RequestContext): Promise<Statement>
   const { headers, url } = context;
   const contentType = header(headers, 'content-type') ?? '';
   const isForm = contentType.startsWith('multipart/form-data');
-  const members = isForm ? await readForm(contentType, context.body) : new URLSearchParams();
-  for (const [name, value] of url.searchParams) members.append(name, value);
-  refuseUnsupported(members);
+  const fields = isForm ? await readForm(contentType, context.body) : new URLSearchParams();
+  for (const [name, value] of url.searchParams) fields.append(name, value);
+  refuseUnsupported(fields);
 
-  const query = members.get('query') ?? '';
+  const query = fields.get('query') ?? '';
   const data = isForm ? NO_DATA : context.body;
   const text = joined(query, data);
   if (text.sql.trim() === '') throw exceptions.syntax('Empty query.');
-  const { settings, parameters } = readMembers(members, context);
+  const { settings, parameters } = splitFields(fields, context);
   return {
     ...text,
-    database: members.get('database') || header(headers, 'x-clickhouse-database') || undefined,
-    format: members.get('default_format') || header(headers, 'x-clickhouse-format') || 'TabSeparated',
+    database: fields.get('database') || header(headers, 'x-clickhouse-database') || undefined,
+    format: fields.get('default_format') || header(headers, 'x-clickhouse-format') || 'TabSeparated',
     settings,
     parameters,
   };
@@ -67,27 +67,27 @@ function joined(query: string, data: Buffer): Pick<Statement, 'sql' | 'data'> {
   return data.length === 0 ? { sql: query, data } : { sql: `${query}\n`, data };
 }
 
-function refuseUnsupported(members: URLSearchParams): void {
-  if (members.get('session_id')) {
+function refuseUnsupported(fields: URLSearchParams): void {
+  if (fields.get('session_id')) {
     throw exceptions.notImplemented('Sessions (session_id) are not supported by the embedded server.');
   }
   for (const name of ['compress', 'decompress']) {
-    const value = members.get(name);
+    const value = fields.get(name);
     if (value !== null && value !== '0') {
       throw exceptions.notImplemented(`${name}=${value} is not supported: use the compression of HTTP.`);
     }
-    members.delete(name);
+    fields.delete(name);
   }
 }
 
-function readMembers(members: URLSearchParams, { method, baseSettings }: RequestContext) {
+function splitFields(fields: URLSearchParams, { method, baseSettings }: RequestContext) {
   const settings = new Map(Object.entries(baseSettings));
   const parameters = new Map<string, string>();
-  for (const [name, value] of members) {
+  for (const [name, value] of fields) {
     if (name.startsWith(PARAMETER_PREFIX)) parameters.set(name.slice(PARAMETER_PREFIX.length), value);
-    else if (!INTERFACE_MEMBERS.has(name)) settings.set(name, value);
+    else if (!INTERFACE_FIELDS.has(name)) settings.set(name, value);
   }
-  // As on the server, GET cannot change data. The URL cannot override this, except for the stricter 1.
+  // As on the server, GET cannot change data. 2 allows reads and settings; the URL may only choose the stricter 1.
   if (method !== 'POST') settings.set('readonly', settings.get('readonly') === '1' ? '1' : '2');
   return { settings, parameters };
 }

@@ -8,15 +8,17 @@ import type { RenderTarget } from './render.js';
 function migrationTable(
   name: string,
   columns: string,
-  engine: string,
-  order: string,
+  versionColumn: string,
+  orderBy: string,
   { cluster }: RenderTarget,
 ): string {
   const on = cluster === undefined ? '' : `ON CLUSTER \`${cluster.replace(/[\\`]/g, '\\$&')}\``;
-  const place = `'/clickhouse/tables/{database}/${name}', '{shard}-{replica}'`;
-  const rendered =
-    cluster === undefined ? `ReplacingMergeTree(${engine})` : `ReplicatedReplacingMergeTree(${place}, ${engine})`;
-  return `CREATE TABLE IF NOT EXISTS ${name} ${on} (${columns}) ENGINE = ${rendered} ORDER BY ${order}`;
+  const replicaPath = `'/clickhouse/tables/{database}/${name}', '{shard}-{replica}'`;
+  const engine =
+    cluster === undefined
+      ? `ReplacingMergeTree(${versionColumn})`
+      : `ReplicatedReplacingMergeTree(${replicaPath}, ${versionColumn})`;
+  return `CREATE TABLE IF NOT EXISTS ${name} ${on} (${columns}) ENGINE = ${engine} ORDER BY ${orderBy}`;
 }
 
 export function bookkeepingTables(target: RenderTarget): string[] {

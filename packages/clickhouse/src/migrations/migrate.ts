@@ -42,11 +42,12 @@ export async function migrate(client: ClickHouseClient, options: MigrateOptions 
 
   const lease = await takeLease(client, options);
   try {
-    const still = missingFiles(files, await readApplied(client, options));
-    for (const file of still) {
+    // Read again: another runner may have applied files while this one waited for the lease.
+    const stillMissing = missingFiles(files, await readApplied(client, options));
+    for (const file of stillMissing) {
       await applyFile(client, file, options, () => lease.assertHeld());
     }
-    return { applied: still.map((file) => file.name), alreadyApplied: files.length - still.length };
+    return { applied: stillMissing.map((file) => file.name), alreadyApplied: files.length - stillMissing.length };
   } finally {
     await lease.release();
   }
@@ -110,7 +111,7 @@ async function applyFile(
   });
 }
 
-/** Runs `work` with a client of the database `default`: every request names a database that must exist. */
+/** Runs `work` with a client of the database `default`: every request names a database, and that of `client` may not exist yet. */
 async function withServerClient<T>(
   client: ClickHouseClient,
   work: (server: ClickHouseClient) => Promise<T>,

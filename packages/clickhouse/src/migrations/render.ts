@@ -9,11 +9,11 @@ const DEDUPLICATION_SECONDS = 7 * 24 * 3600;
 /** `{uuid}`, `{shard}` and `{replica}` are macros of the server. */
 const REPLICA_PATH = "'/clickhouse/tables/{uuid}/{shard}', '{replica}'";
 
-const TOKEN = /\$\{(\w+)(?::([^{}]*))?\}/g;
+const PLACEHOLDER = /\$\{(\w+)(?::([^{}]*))?\}/g;
 
 /**
- * Renders the tokens that differ between one node and a cluster. On a cluster every table `t` becomes a replicated table `t_local` on
- * all nodes, behind a `Distributed` table named `t`. The tokens (one node | cluster):
+ * Replaces the placeholders of a migration, whose text differs between one node and a cluster. On a cluster every table `t` becomes
+ * a replicated table `t_local` on all nodes, behind a `Distributed` table named `t`. The placeholders (one node | cluster):
  *
  * - `${local}`: nothing | `_local`
  * - `${cluster}`: nothing | `ON CLUSTER …`
@@ -23,14 +23,14 @@ const TOKEN = /\$\{(\w+)(?::([^{}]*))?\}/g;
  * - `${nodes:system.table}`: a system table | the system tables of all nodes
  */
 export function renderMigration(text: string, target: RenderTarget): string {
-  return text.replace(TOKEN, (token: string, name: string, argument: string | undefined) => {
-    const rendered = renderToken(name, argument ?? '', target.cluster);
-    if (rendered === undefined) throw new Error(`unknown token ${token}`);
+  return text.replace(PLACEHOLDER, (placeholder: string, name: string, argument: string | undefined) => {
+    const rendered = renderPlaceholder(name, argument ?? '', target.cluster);
+    if (rendered === undefined) throw new Error(`unknown token ${placeholder}`);
     return rendered;
   });
 }
 
-function renderToken(name: string, argument: string, cluster: string | undefined): string | undefined {
+function renderPlaceholder(name: string, argument: string, cluster: string | undefined): string | undefined {
   switch (name) {
     case 'local':
       return cluster === undefined ? '' : '_local';

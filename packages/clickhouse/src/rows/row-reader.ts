@@ -21,7 +21,7 @@ export interface RowsRead {
   readonly onSummary?: ((summary: ReadSummary) => void) | undefined;
 }
 
-/** Rows and bytes that the server had read when it sent the response headers; 0 if they do not say. */
+/** Rows and bytes that the server had read when it sent the response headers; 0 if the headers do not contain them. */
 export interface ReadSummary {
   readonly readRows: number;
   readonly readBytes: number;
@@ -101,8 +101,8 @@ function rowsOf<Row>(text: string, headers: Headers): Row[] {
 }
 
 /**
- * Creates a reader that needs 1.3 to 2 ms less per statement than the official client, and 1 ms less CPU time. The client waits for a
- * timer before each request, and handles request and response as streams.
+ * Creates a reader that needs 1.3 to 2 ms less per statement than the official client, and 1 ms less CPU time: the official client
+ * waits for a timer before each request, and handles request and response as streams.
  */
 export function createRowReader(options: RowReaderOptions): RowReader {
   const { url, user, password, database, timeoutMs, connectionsMax, isCompressed } = options;

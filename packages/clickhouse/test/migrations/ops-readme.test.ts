@@ -2,9 +2,12 @@ import { readFileSync } from 'node:fs';
 import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-/** Checks that clickhouse/README.md, the reference for operators, matches the schema. */
+/** Checks that the pages of clickhouse/, the reference for operators, match the schema. */
 
-const TEXT = readFileSync(new URL('../../../../clickhouse/README.md', import.meta.url), 'utf8');
+const PAGES = ['README.md', 'measurements.md'];
+const TEXT = PAGES.map((page) => readFileSync(new URL(`../../../../clickhouse/${page}`, import.meta.url), 'utf8')).join(
+  '',
+);
 /** A view that exists only on servers with a query log. */
 const ELSEWHERE = 'ops_query_log';
 const sections = new Map(
@@ -37,8 +40,8 @@ describe.each([...sections].filter(([name]) => name !== ELSEWHERE))('%s', (name,
     const columns = await rows<{ name: string; type: string; comment: string }>(
       `SELECT name, type, comment FROM system.columns WHERE database = currentDatabase() AND table = '${name}' ORDER BY position`,
     );
-    const told = [...section.matchAll(/^\| `(\w+)` \| `(.+?)` \| (.+) \|$/gm)];
-    expect(told.map(([, column, type, meaning]) => ({ name: column, type, comment: meaning }))).toEqual(columns);
+    const documented = [...section.matchAll(/^\| `(\w+)` \| `(.+?)` \| (.+) \|$/gm)];
+    expect(documented.map(([, column, type, meaning]) => ({ name: column, type, comment: meaning }))).toEqual(columns);
   });
 
   it('has an example that ClickHouse runs', async () => {

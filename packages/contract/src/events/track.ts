@@ -26,9 +26,9 @@ const customerFields = {
 /** Moves the deprecated aliases `externalId` and `customerId` to `customerExternalId`, in that order. */
 function withAliases(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
-  const given = body as Record<string, unknown>;
-  const customerExternalId = given.customerExternalId ?? given.externalId ?? given.customerId;
-  return { ...given, customerExternalId };
+  const fields = body as Record<string, unknown>;
+  const customerExternalId = fields.customerExternalId ?? fields.externalId ?? fields.customerId;
+  return { ...fields, customerExternalId };
 }
 
 const host = z.string().min(1).max(2048);

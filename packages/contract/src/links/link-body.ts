@@ -3,6 +3,7 @@ import { ERROR_STATUS, type ErrorCode } from '../errors.js';
 import { URL_CHARS_MAX } from '../values/parse-url.js';
 import { DATE_CHARS_MAX, DATE_FORMS } from '../values/query-values.js';
 import { linkSchema } from './link.js';
+import { eachUtmField } from './utm.js';
 
 /** As long as a request body; the actual limit of an image is checked when it is decoded. */
 const IMAGE_CHARS_MAX = 1024 * 1024;
@@ -58,12 +59,7 @@ export const createLinkBodySchema = z.object({
   ios: url.nullish(),
   android: url.nullish(),
   geo: z.record(z.string().max(255), url).nullish(),
-  utm_source: utm,
-  utm_medium: utm,
-  utm_campaign: utm,
-  utm_term: utm,
-  utm_content: utm,
-  ref: utm,
+  ...eachUtmField(utm),
   testVariants: z
     .array(z.object({ url, percentage: z.number().min(10).max(90) }))
     .min(2)

@@ -7,18 +7,15 @@ import { resourceName } from './tag.js';
 /** Most templates per workspace. */
 export const UTM_TEMPLATES_MAX = 1000;
 
-/** The URL parameters that a template sets: the five UTM parameters and `ref`. */
-export const UTM_TEMPLATE_FIELDS = [
-  'utm_source',
-  'utm_medium',
-  'utm_campaign',
-  'utm_term',
-  'utm_content',
-  'ref',
-] as const;
+/** The five UTM parameters of a URL, and the fields of a link with their values. */
+export const UTM_FIELDS = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content'] as const;
+
+/** The URL parameters that a template or the body of a link request sets. */
+export const UTM_TEMPLATE_FIELDS = [...UTM_FIELDS, 'ref'] as const;
 type UtmTemplateField = (typeof UTM_TEMPLATE_FIELDS)[number];
 
-function eachField<Value>(value: Value): Record<UtmTemplateField, Value> {
+/** An object with the same value for each field of a template. */
+export function eachUtmField<Value>(value: Value): Record<UtmTemplateField, Value> {
   return Object.fromEntries(UTM_TEMPLATE_FIELDS.map((field) => [field, value])) as Record<UtmTemplateField, Value>;
 }
 
@@ -26,7 +23,7 @@ function eachField<Value>(value: Value): Record<UtmTemplateField, Value> {
 export const utmTemplateSchema = z.strictObject({
   id: z.string(),
   name: z.string(),
-  ...eachField(z.string().nullable()),
+  ...eachUtmField(z.string().nullable()),
   createdAt: z.string(),
   updatedAt: z.string(),
 });
@@ -35,7 +32,7 @@ export type UtmTemplate = z.infer<typeof utmTemplateSchema>;
 /** Body of `POST /utm`; absent, blank and null values all mean no value. */
 export const createUtmTemplateBodySchema = z.object({
   name: resourceName,
-  ...eachField(z.string().trim().max(255).nullish()),
+  ...eachUtmField(z.string().trim().max(255).nullish()),
 });
 export type CreateUtmTemplateBody = z.infer<typeof createUtmTemplateBodySchema>;
 

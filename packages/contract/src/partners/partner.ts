@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { createLinkBodySchema } from '../links/link-body.js';
+import { eachUtmField } from '../links/utm.js';
 import { closedQuery } from '../values/closed-query.js';
 import { pageShape, sortShape } from '../values/paging.js';
 import { URL_CHARS_MAX } from '../values/parse-url.js';
@@ -94,12 +95,7 @@ export const partnerLinkPropsSchema = createLinkBodySchema.omit({
   partnerId: true,
   trackConversion: true,
   folderId: true,
-  utm_source: true,
-  utm_medium: true,
-  utm_campaign: true,
-  utm_term: true,
-  utm_content: true,
-  ref: true,
+  ...eachUtmField(true as const),
   publicStats: true,
   tagId: true,
   geo: true,

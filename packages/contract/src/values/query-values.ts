@@ -88,9 +88,9 @@ export function queryEnum<const Values extends readonly [string, ...string[]]>(v
 }
 
 /** Rejects text that cannot be a link reference, because an empty result would hide the mistake. */
-function checkLinkReferences(given: string | undefined, issues: z.core.$ZodRawIssue[], items: readonly string[]): void {
+function checkLinkReferences(input: string | undefined, issues: z.core.$ZodRawIssue[], items: readonly string[]): void {
   if (items.every(isLinkReference)) return;
-  issues.push({ code: 'invalid_format', format: 'link', input: given, message: LINK_REFERENCE_RULE });
+  issues.push({ code: 'invalid_format', format: 'link', input, message: LINK_REFERENCE_RULE });
 }
 
 /** A link reference: a `link_…` id, or `ext_` followed by the caller's own id. */

@@ -27,8 +27,8 @@ export const RESOURCE_PREFIX = {
 export const EXTERNAL_ID_PREFIX = 'ext_';
 
 /** Removes the `ext_` prefix from the query parameter `externalId`, which selects a link. @throws ApiError bad_request without the prefix */
-export function parseExternalIdParameter(given: string): string {
-  if (given.startsWith(EXTERNAL_ID_PREFIX)) return given.slice(EXTERNAL_ID_PREFIX.length);
+export function parseExternalIdParameter(parameter: string): string {
+  if (parameter.startsWith(EXTERNAL_ID_PREFIX)) return parameter.slice(EXTERNAL_ID_PREFIX.length);
   throw fieldError('invalid_format', 'externalId', `must begin with "${EXTERNAL_ID_PREFIX}"`, 'bad_request');
 }
 

@@ -2,7 +2,7 @@ import { type EventKind, parseResourceId } from '@waymark/contract';
 import { resolveExternalLinkIds } from '../parse/external-link-ids.js';
 import type { Page } from '../parse/page.js';
 import type { ParsedFilters, ParsedRequest } from '../parse/parsed-request.js';
-import { not, notInRead } from '../sql/conditions.js';
+import { linkIn, not } from '../sql/conditions.js';
 import type { Condition, TableRead } from '../sql/sql-nodes.js';
 import { eventFilterConditions } from './event-filters.js';
 import type { FilterConditions } from './filter-conditions.js';
@@ -101,7 +101,7 @@ export function bindFilters(parsed: ParsedFilters, scope: BindScope): BoundFilte
   const conditions = [
     ...(parsed.link === undefined ? [] : idIn('link_id', listed)),
     ...filters.flatMap((filter) => eventFilterConditions(filter, eventScope) ?? []).flatMap(conditionsOf),
-    ...notInRead(sets.refused),
+    ...(sets.refused === undefined ? [] : [not(linkIn(sets.refused))]),
   ];
   const fromMs = range.fromMs === undefined || range.fromMs <= 0 ? undefined : range.fromMs;
   const toMs = Math.min(range.toMs, EVENT_MS_MAX);

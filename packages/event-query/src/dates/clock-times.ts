@@ -29,11 +29,11 @@ export interface TimedPhrase {
   readonly timeMs: number;
 }
 
-function timeOf(parts: Readonly<Record<string, string | undefined>>): number {
-  const { hour12, half, hour = '0', part } = parts;
+function timeOf(groups: Readonly<Record<string, string | undefined>>): number {
+  const { hour12, half, hour = '0', part } = groups;
   if (part !== undefined) return (PARTS_OF_DAY[part] ?? 0) * HOUR_MS;
-  const minute = Number(parts.minute12 ?? parts.minute ?? 0);
-  const second = Number(parts.second12 ?? parts.second ?? 0);
+  const minute = Number(groups.minute12 ?? groups.minute ?? 0);
+  const second = Number(groups.second12 ?? groups.second ?? 0);
   const hours = hour12 === undefined ? Number(hour) : (Number(hour12) % 12) + (half === 'p' ? 12 : 0);
   return hours * HOUR_MS + minute * 60_000 + second * 1000;
 }
@@ -63,6 +63,6 @@ function splitClock(phrase: string): TimedPhrase | undefined {
   const whole = expandPartOfDay(phrase);
   const alone = ALONE.exec(whole)?.groups;
   if (alone !== undefined) return { day: 'today', timeMs: timeOf(alone) };
-  const parts = LAST.exec(whole)?.groups ?? FIRST.exec(whole)?.groups;
-  return parts === undefined ? undefined : { day: parts.day ?? '', timeMs: timeOf(parts) };
+  const groups = LAST.exec(whole)?.groups ?? FIRST.exec(whole)?.groups;
+  return groups === undefined ? undefined : { day: groups.day ?? '', timeMs: timeOf(groups) };
 }

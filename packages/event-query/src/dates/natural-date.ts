@@ -1,8 +1,8 @@
 import { isInCalendar } from './calendar.js';
+import { parsePeriod, parsePeriodOrUnit } from './calendar-phrases.js';
 import { parseWithChrono } from './chrono-date.js';
 import { splitTime } from './clock-times.js';
 import { type DateContext, firstInstant, lastInstant, type ParsedDate } from './parsed-date.js';
-import { parsePeriod, parsePeriodOrUnit } from './periods.js';
 import { parseCurrentUnit, parseDayInAdjacentUnit, parseRelativeDate } from './relative-dates.js';
 
 const EDGE = /^(?:the )?(?<edge>start|beginning|end) of (?:the )?(?<period>.+)$/;

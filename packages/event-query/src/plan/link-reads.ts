@@ -1,5 +1,5 @@
 import type { BoundFilters } from '../bind/bind.js';
-import { NOTHING, not } from '../sql/conditions.js';
+import { linkIn, NOTHING, not } from '../sql/conditions.js';
 import { type QuerySettings, READ_LIMITS } from '../sql/read-limits.js';
 import type { Condition } from '../sql/sql-nodes.js';
 import { areBusyLinks, areFewLinks, type PlannerStats, type StatsPlan } from './planner-stats.js';
@@ -13,7 +13,7 @@ function isOfLinks(ids: readonly bigint[]): Condition {
 export function isOfRemovedLinks({ removedLinks }: BoundFilters, stats: PlannerStats): Condition | undefined {
   if (removedLinks === undefined || stats.hasRemovedLinks === false) return undefined;
   if (stats.removedLinks !== undefined) return isOfLinks(stats.removedLinks);
-  return { type: 'inRead', columns: ['link_id'], read: removedLinks };
+  return linkIn(removedLinks);
 }
 
 /** The conditions on the link of the event: an allowed one, and not a removed one. */
@@ -24,7 +24,7 @@ export function linkConditions(bound: BoundFilters, stats: PlannerStats): Condit
     return removed === undefined ? [] : [not(removed)];
   }
   const known = stats.allowedLinks;
-  if (known === undefined) return [{ type: 'inRead', columns: ['link_id'], read: allowedLinks }];
+  if (known === undefined) return [linkIn(allowedLinks)];
   if (known.length === 0) return [NOTHING];
   return [isOfLinks(known)];
 }

@@ -1,8 +1,9 @@
 import { type BoundFilters, type BoundRequest, EVENT_MS_MAX } from '../bind/bind.js';
 import { removedLinks } from '../bind/link-filters.js';
 import type { Position } from '../parse/page.js';
+import { linkIn } from '../sql/conditions.js';
 import { type QuerySettings, READ_LIMITS } from '../sql/read-limits.js';
-import type { Condition, TableRead } from '../sql/sql-nodes.js';
+import type { TableRead } from '../sql/sql-nodes.js';
 import { slotOverlaps } from '../sql/time-conditions.js';
 
 /** A query for planner statistics, run before the page is planned: a list of ids, or a sum. */
@@ -149,7 +150,7 @@ export function allowedLinksStats(ids: readonly bigint[]): Pick<PlannerStats, 'a
 export function planRemovedLinks(bound: BoundFilters): StatsPlan | undefined {
   const { workspace } = bound;
   if (bound.isEmpty || bound.removedLinks === undefined) return undefined;
-  const isRemoved: Condition = { type: 'inRead', columns: ['link_id'], read: removedLinks(workspace) };
+  const isRemoved = linkIn(removedLinks(workspace));
   return {
     read: { table: 'link_totals', isFinal: false, workspace, columns: ['link_id'], where: [isRemoved] },
     isSum: false,

@@ -76,8 +76,8 @@ export function printCondition(condition: Condition, parameters: Parameters): st
       return `NOT (${printCondition(condition.of, parameters)})`;
     case 'and':
     case 'or': {
-      const parts = condition.of.map((part) => printCondition(part, parameters));
-      return `(${parts.join(condition.type === 'and' ? ' AND ' : ' OR ')})`;
+      const printed = condition.of.map((part) => printCondition(part, parameters));
+      return `(${printed.join(condition.type === 'and' ? ' AND ' : ' OR ')})`;
     }
     case 'nothing':
       return 'false';

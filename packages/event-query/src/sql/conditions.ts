@@ -7,9 +7,9 @@ export function not(of: Condition): Condition {
   return { type: 'not', of };
 }
 
-/** The event's link is not in the result of the read. */
-export function notInRead(read: TableRead | undefined): Condition[] {
-  return read === undefined ? [] : [not({ type: 'inRead', columns: ['link_id'], read })];
+/** The event's link is in the result of the read. */
+export function linkIn(read: TableRead): Condition {
+  return { type: 'inRead', columns: ['link_id'], read };
 }
 
 /** Joins the conditions by OR; undefined for an empty list. */

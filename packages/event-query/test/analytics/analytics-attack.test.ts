@@ -86,9 +86,10 @@ test('every table in the SQL text is restricted to the workspace, always by the 
 });
 
 test('the SQL text depends on which parameters are given, never on their values', () => {
+  // A comma makes a list, and `url` refuses a question mark.
   const value = fc
     .string({ unit: 'binary', minLength: 1, maxLength: 30 })
-    .map((text) => `x${text.replaceAll(',', '')}`);
+    .map((text) => `x${text.replaceAll(/[,?]/g, '')}`);
   const names = fc.uniqueArray(fc.constantFrom(...TEXT_PARAMETERS), { minLength: 1 });
   fc.assert(
     fc.property(fc.record(kinds), names, value, value, (kind, given, one, two) => {

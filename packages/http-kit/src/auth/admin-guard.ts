@@ -57,8 +57,8 @@ export const adminGuard = fp<AdminGuardOptions>(
 
     app.addHook('onRequest', async (request, reply) => {
       const { authorization } = request.headers;
-      const given = readKey(authorization);
-      if (given !== undefined && expected !== undefined && timingSafeEqual(digest(given), expected)) return;
+      const key = readKey(authorization);
+      if (key !== undefined && expected !== undefined && timingSafeEqual(digest(key), expected)) return;
       // Browsers send their first request without a key.
       if (authorization !== undefined) {
         const network = limitedNetwork(request.ip);

@@ -2,7 +2,7 @@ import swagger from '@fastify/swagger';
 import { ERROR_STATUS, type ErrorCode, errorBody, noQuerySchema } from '@waymark/contract';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
-import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import { createJsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { type RouteRequirements, requirementsOf, requirementsText } from '../auth/route-requirements.js';
 import { PUBLISHABLE_KEY } from './document.js';
 import { addExamples } from './examples.js';
@@ -139,9 +139,10 @@ export const openApiPlugin = fp<OpenApiOptions>(
           },
         },
       },
-      transform: jsonSchemaTransform,
-      transformObject: (given) => {
-        const document = jsonSchemaTransformObject(given) as OpenApiDocument;
+      // A transform for each document: it caches the named schemas and refreshes them only when their number changes.
+      transform: createJsonSchemaTransform({}),
+      transformObject: (input) => {
+        const document = jsonSchemaTransformObject(input) as OpenApiDocument;
         addExamples(document.paths ?? {});
         return withErrorResponses(withoutUnusedSchemas(document), docBase);
       },

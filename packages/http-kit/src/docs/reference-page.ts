@@ -45,10 +45,10 @@ function keyLines({ security }: Operation): string[] {
 /** The example request as a curl command. */
 function curlText(serverUrl: string, { method, path, operation }: Route): string {
   const parameters = operation.parameters ?? [];
-  const given = parameters.filter(({ example }) => example !== undefined);
+  const withExample = parameters.filter(({ example }) => example !== undefined);
   const query = new URLSearchParams();
-  for (const one of given) if (one.in === 'query') query.append(one.name, String(one.example));
-  const target = given
+  for (const one of withExample) if (one.in === 'query') query.append(one.name, String(one.example));
+  const target = withExample
     .filter((one) => one.in === 'path')
     .reduce((text, { name, example }) => text.replace(`{${name}}`, String(example)), path);
   const body = contentOf(operation.requestBody)?.example;

@@ -65,12 +65,12 @@ function fieldPath(issue: Issue): string {
 /** The public rule code of an issue; there are fewer of them than zod has issue codes. */
 function ruleCodeOf(issue: Issue): RuleCode {
   const isTagged = issue.code === 'invalid_union' && issue.discriminator !== undefined;
-  const given = isTagged ? discriminatorValue(issue.input, issue.discriminator ?? '') : issue.input;
+  const value = isTagged ? discriminatorValue(issue.input, issue.discriminator ?? '') : issue.input;
   switch (issue.code) {
     case 'invalid_type':
     case 'invalid_value':
     case 'invalid_union':
-      if (given === undefined) return 'required';
+      if (value === undefined) return 'required';
       return issue.code === 'invalid_type' || isTypeFault(issue) ? 'invalid_type' : 'invalid_value';
     case 'too_big':
     case 'too_small':

@@ -9,8 +9,8 @@ let count = 0;
 
 /** The request id set by a proxy, else a new one that is unique across processes. */
 export function requestId(request: Pick<IncomingMessage, 'headers'>): string {
-  const given = request.headers['x-request-id'];
-  if (typeof given === 'string' && VALID_ID.test(given)) return given;
+  const fromHeader = request.headers['x-request-id'];
+  if (typeof fromHeader === 'string' && VALID_ID.test(fromHeader)) return fromHeader;
   count += 1;
   return `${PROCESS_PART}-${count.toString(36)}`;
 }

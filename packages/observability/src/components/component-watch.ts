@@ -2,9 +2,10 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import type { RedisMemory } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import type { MetricsLogger } from '../metrics/metrics-logger.js';
+import { repeat } from '../repeat.js';
 import { within } from '../within.js';
 import { type Heartbeat, startHeartbeat } from './heartbeat.js';
-import { createInstanceRegistry, HEARTBEAT_TTL_MS, type Registry, type Turn } from './instance-registry.js';
+import { createInstanceRegistry, HEARTBEAT_TTL_MS, type ProcessChange, type Registry } from './instance-registry.js';
 import { type ComponentStatus, serviceStates } from './service-states.js';
 import { checkClickHouse, checkRedis } from './store-answers.js';
 import { createStoreWatch, type StoreState } from './store-watch.js';
@@ -28,7 +29,7 @@ export interface ComponentWatch {
   /** As of the last poll, two seconds ago at most. */
   componentStatus(): readonly ComponentStatus[];
   /** The latest starts and ends of all processes, latest first. Rejects while Redis is away. */
-  turns(): Promise<readonly Turn[]>;
+  processChanges(): Promise<readonly ProcessChange[]>;
   /** Undefined while Redis is away. */
   redisMemory(): RedisMemory | undefined;
   /** Call it when the process has done work, for the "last work" of its status. */
@@ -65,7 +66,6 @@ export function startComponentWatch(options: ComponentWatchOptions): ComponentWa
     check: (limitMs) => checkClickHouse(clickhouse, limitMs),
   });
   let services: readonly ComponentStatus[] = [];
-  let polling: Promise<void> | undefined;
 
   const isSettled = (): boolean => {
     const since = heartbeat.beatingSince();
@@ -92,14 +92,7 @@ export function startComponentWatch(options: ComponentWatchOptions): ComponentWa
     }
   }
 
-  const poll = () => {
-    polling ??= Promise.all([redisWatch.poll(), clickhouseWatch.poll(), pollServices()]).then(() => {
-      polling = undefined;
-    });
-  };
-  const timer = setInterval(poll, intervalMs);
-  timer.unref();
-  poll();
+  const polling = repeat(() => Promise.all([redisWatch.poll(), clickhouseWatch.poll(), pollServices()]), intervalMs);
 
   return {
     instance: heartbeat.instance,
@@ -108,12 +101,11 @@ export function startComponentWatch(options: ComponentWatchOptions): ComponentWa
       storeStatus('clickhouse', clickhouseWatch.state()),
       ...services,
     ],
-    turns: () => registry.turns(),
+    processChanges: () => registry.processChanges(),
     redisMemory: () => (redisWatch.state().state === 'down' ? undefined : memory),
     noteWork: heartbeat.noteWork,
     async close() {
-      clearInterval(timer);
-      await polling;
+      await polling.close();
       await heartbeat.close();
     },
   };

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import type { MetricsLogger } from '../metrics/metrics-logger.js';
+import { repeat } from '../repeat.js';
 import type { Instance, InstanceRegistry } from './instance-registry.js';
 
 export interface HeartbeatOptions {
@@ -45,13 +46,13 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   let lastWorkAt: number | null = null;
   let isRegistered = false;
   let beatingSince: number | undefined;
-  let beating: Promise<void> | undefined;
 
   const self = (): Instance => ({ service, instance, host, pid, startedAt, version, lastWorkAt, beatAt: now() });
 
   /** Registers this process, and marks instances of the service that this host no longer runs as killed. */
   async function register(): Promise<void> {
     const { instances } = await registry.read();
+    // An entry with the own process id is of an earlier process: in a container the id is often the same after a restart.
     const dead = instances.filter(
       ({ instance: other }) =>
         other.service === service && other.host === host && (other.pid === pid || isGone(other.pid)),
@@ -71,14 +72,7 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
     }
   }
 
-  const next = () => {
-    beating ??= beat().finally(() => {
-      beating = undefined;
-    });
-  };
-  const timer = setInterval(next, options.intervalMs ?? INTERVAL_MS);
-  timer.unref();
-  next();
+  const beating = repeat(beat, options.intervalMs ?? INTERVAL_MS);
 
   return {
     instance,
@@ -87,8 +81,7 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
     },
     beatingSince: () => beatingSince,
     async close() {
-      clearInterval(timer);
-      await beating;
+      await beating.close();
       if (!isRegistered) return;
       await registry.stopped(self(), now()).catch((err: unknown) => logger.debug({ err }, 'could not deregister'));
     },

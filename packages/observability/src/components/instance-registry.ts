@@ -18,8 +18,8 @@ const instanceSchema = z.object({
 });
 export type Instance = Readonly<z.infer<typeof instanceSchema>>;
 
-/** An entry of `{waymark}:starts`, and the last end of each service. */
-const turnSchema = z.object({
+/** A start or an end of a process. `{waymark}:starts` lists the latest, `{waymark}:last-ends` has the last end of each service. */
+const processChangeSchema = z.object({
   at: z.number(),
   event: z.enum(['started', 'stopped', 'killed']),
   service: z.string(),
@@ -28,22 +28,22 @@ const turnSchema = z.object({
   /** Distinguishes a process that was killed from a later one of the same name. */
   startedAt: z.number().optional(),
 });
-export type Turn = Readonly<z.infer<typeof turnSchema>>;
+export type ProcessChange = Readonly<z.infer<typeof processChangeSchema>>;
 
 /** The registered instances, each with whether its heartbeat is alive. */
 export interface Registry {
   readonly instances: readonly { readonly instance: Instance; readonly raw: string; readonly isAlive: boolean }[];
-  readonly lastEnds: ReadonlyMap<string, Turn>;
+  readonly lastEnds: ReadonlyMap<string, ProcessChange>;
   readonly starts: Readonly<Record<string, string>>;
   readonly kills: Readonly<Record<string, string>>;
 }
 
 export const HEARTBEAT_TTL_MS = 10_000;
-const TURNS_KEPT = 100;
+const CHANGES_KEPT = 100;
 const PREFIX = '{waymark}';
 const KEYS = {
   instances: `${PREFIX}:instances`,
-  turns: `${PREFIX}:starts`,
+  changes: `${PREFIX}:starts`,
   lastEnds: `${PREFIX}:last-ends`,
   starts: `${PREFIX}:start-counts`,
   kills: `${PREFIX}:kill-counts`,
@@ -62,7 +62,7 @@ function parse<T>(schema: z.ZodType<T>, text: string): T | undefined {
 
 /**
  * Moves an instance from the registered to the killed ones, unless it has sent a heartbeat since it was read or is moved already.
- * KEYS: instances, turns, last ends, kill counts. ARGV: field, its value as it was read, service, the entry, entries kept.
+ * KEYS: instances, changes, last ends, kill counts. ARGV: field, its value as it was read, service, the entry, entries kept.
  */
 const MARK_KILLED = `
 if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
@@ -86,11 +86,11 @@ export function createInstanceRegistry(redis: Redis) {
   return {
     async started(instance: Instance): Promise<void> {
       const { startedAt: at, service, pid } = instance;
-      const turn: Turn = { at, event: 'started', service, instance: instance.instance, pid };
+      const change: ProcessChange = { at, event: 'started', service, instance: instance.instance, pid };
       const multi = redis
         .multi()
-        .lpush(KEYS.turns, JSON.stringify(turn))
-        .ltrim(KEYS.turns, 0, TURNS_KEPT - 1);
+        .lpush(KEYS.changes, JSON.stringify(change))
+        .ltrim(KEYS.changes, 0, CHANGES_KEPT - 1);
       multi.hincrby(KEYS.starts, service, 1);
       addBeat(multi, instance);
       await execute(multi);
@@ -104,16 +104,16 @@ export function createInstanceRegistry(redis: Redis) {
 
     /** Removes the entry of a process that stops. */
     async stopped({ service, instance, pid }: Instance, at: number): Promise<void> {
-      const turn = JSON.stringify({ at, event: 'stopped', service, instance, pid } satisfies Turn);
+      const change = JSON.stringify({ at, event: 'stopped', service, instance, pid } satisfies ProcessChange);
       const field = fieldOf({ service, instance });
       await execute(
         redis
           .multi()
           .del(heartbeatKey(field))
           .hdel(KEYS.instances, field)
-          .lpush(KEYS.turns, turn)
-          .ltrim(KEYS.turns, 0, TURNS_KEPT - 1)
-          .hset(KEYS.lastEnds, service, turn),
+          .lpush(KEYS.changes, change)
+          .ltrim(KEYS.changes, 0, CHANGES_KEPT - 1)
+          .hset(KEYS.lastEnds, service, change),
       );
     },
 
@@ -122,8 +122,8 @@ export function createInstanceRegistry(redis: Redis) {
       at: number,
     ): Promise<void> {
       const { service, pid, startedAt } = instance;
-      const turn: Turn = { at, event: 'killed', service, instance: instance.instance, pid, startedAt };
-      const keys = [KEYS.instances, KEYS.turns, KEYS.lastEnds, KEYS.kills];
+      const change: ProcessChange = { at, event: 'killed', service, instance: instance.instance, pid, startedAt };
+      const keys = [KEYS.instances, KEYS.changes, KEYS.lastEnds, KEYS.kills];
       await redis.eval(
         MARK_KILLED,
         keys.length,
@@ -131,8 +131,8 @@ export function createInstanceRegistry(redis: Redis) {
         fieldOf(instance),
         raw,
         service,
-        JSON.stringify(turn),
-        TURNS_KEPT,
+        JSON.stringify(change),
+        CHANGES_KEPT,
       );
     },
 
@@ -150,15 +150,17 @@ export function createInstanceRegistry(redis: Redis) {
         const instance = parse(instanceSchema, raw);
         return instance === undefined ? [] : [{ instance, raw, isAlive: typeof beats[index] === 'string' }];
       });
-      const turns = Object.values(ends).map((text) => parse(turnSchema, text));
-      const lastEnds = new Map(turns.filter((turn) => turn !== undefined).map((turn) => [turn.service, turn]));
+      const ended = Object.values(ends).map((text) => parse(processChangeSchema, text));
+      const lastEnds = new Map(
+        ended.filter((change) => change !== undefined).map((change) => [change.service, change]),
+      );
       return { instances, lastEnds, starts, kills };
     },
 
     /** The latest starts and ends of all processes, latest first. */
-    async turns(): Promise<readonly Turn[]> {
-      const texts = await redis.lrange(KEYS.turns, 0, -1);
-      return texts.map((text) => parse(turnSchema, text)).filter((turn) => turn !== undefined);
+    async processChanges(): Promise<readonly ProcessChange[]> {
+      const texts = await redis.lrange(KEYS.changes, 0, -1);
+      return texts.map((text) => parse(processChangeSchema, text)).filter((change) => change !== undefined);
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { Instance, Registry, Turn } from './instance-registry.js';
+import type { Instance, ProcessChange, Registry } from './instance-registry.js';
 import { RESTART_SHOWN_MS } from './store-watch.js';
 
 /** One part of the installation; times are epoch milliseconds. */
@@ -16,7 +16,7 @@ export interface ComponentStatus {
 
 export interface ServiceStatesOptions {
   readonly now: number;
-  /** False shortly after an outage of Redis: a missing heartbeat does not mean that a process is down. */
+  /** False shortly after an outage of Redis, when a missing heartbeat does not show yet that a process is down. */
   readonly isSettled: boolean;
   /** The instance that reads the registry: it is up by definition. */
   readonly self: string;
@@ -39,7 +39,7 @@ function aliveDetail(alive: readonly Instance[], missing: number): string {
 
 type State = Pick<ComponentStatus, 'state' | 'since' | 'detail'>;
 
-function runningState(alive: readonly Instance[], missing: number, end: Turn | undefined, now: number): State {
+function runningState(alive: readonly Instance[], missing: number, end: ProcessChange | undefined, now: number): State {
   const latestStart = Math.max(...alive.map(({ startedAt }) => startedAt));
   const detail = aliveDetail(alive, missing);
   const isBack = alive.some(({ instance, startedAt }) => instance === end?.instance && startedAt === end.startedAt);
@@ -58,7 +58,7 @@ function runningState(alive: readonly Instance[], missing: number, end: Turn | u
 
 function endedState(
   missing: readonly Instance[],
-  end: Turn | undefined,
+  end: ProcessChange | undefined,
   options: ServiceStatesOptions,
 ): State | undefined {
   const last = [...missing].sort((one, other) => other.beatAt - one.beatAt)[0];
@@ -77,9 +77,9 @@ export function serviceStates(registry: Registry, options: ServiceStatesOptions)
   const names = new Set([...instances.map(({ instance }) => instance.service), ...lastEnds.keys()]);
   return [...names].sort().flatMap((component) => {
     const own = instances.filter(({ instance }) => instance.service === component);
-    const isThere = (entry: (typeof own)[number]) => entry.isAlive || entry.instance.instance === options.self;
-    const alive = own.filter(isThere).map(({ instance }) => instance);
-    const missing = own.filter((entry) => !isThere(entry)).map(({ instance }) => instance);
+    const isUp = (entry: (typeof own)[number]) => entry.isAlive || entry.instance.instance === options.self;
+    const alive = own.filter(isUp).map(({ instance }) => instance);
+    const missing = own.filter((entry) => !isUp(entry)).map(({ instance }) => instance);
     const end = lastEnds.get(component);
     const state =
       alive.length > 0 ? runningState(alive, missing.length, end, options.now) : endedState(missing, end, options);

@@ -43,13 +43,17 @@ export function createStoreWatch({ name, check, now }: StoreWatchOptions): Store
   let answeredAt = Number.NEGATIVE_INFINITY;
   let restartedAt = Number.NEGATIVE_INFINITY;
 
+  /** Counts a start if the uptime shows that the store is another process than at the last answer. */
   function noteStart(uptimeSeconds: number | undefined): void {
     if (uptimeSeconds === undefined) return;
     const start = now() - uptimeSeconds * 1000;
-    // It was down and started after its last answer, so it is a new process even if the old one was as young.
-    const isYounger = current.state === 'down' && start > answeredAt;
+    // A new process, even if the old one had started so shortly before that the start times are within the tolerance.
+    const hasStartedWhileDown = current.state === 'down' && start > answeredAt;
     const isSame =
-      startedAt !== undefined && uptimeSeconds >= lastUptimeSeconds && start - startedAt <= SAME_START_MS && !isYounger;
+      startedAt !== undefined &&
+      uptimeSeconds >= lastUptimeSeconds &&
+      start - startedAt <= SAME_START_MS &&
+      !hasStartedWhileDown;
     lastUptimeSeconds = uptimeSeconds;
     if (isSame) return;
     if (startedAt !== undefined) restartedAt = now();

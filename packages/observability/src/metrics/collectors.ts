@@ -35,7 +35,7 @@ export interface HistogramSample {
   readonly count: number;
   readonly sum: number;
   /** Counts per bucket, not cumulative; one more than there are bounds. */
-  readonly places: readonly number[];
+  readonly buckets: readonly number[];
 }
 
 /** A histogram. */
@@ -46,14 +46,14 @@ export function addHistogram(
   bounds: readonly number[],
   samples: () => readonly HistogramSample[],
 ): void {
-  const linesOf = ({ labels, count, sum, places }: HistogramSample): NamedSample[] => {
+  const linesOf = ({ labels, count, sum, buckets }: HistogramSample): NamedSample[] => {
     let below = 0;
-    const buckets = bounds.map((bound, place) => {
-      below += places[place] ?? 0;
+    const bucketLines = bounds.map((bound, index) => {
+      below += buckets[index] ?? 0;
       return { labels: { ...labels, le: bound }, value: below, metricName: `${name}_bucket` };
     });
     return [
-      ...buckets,
+      ...bucketLines,
       { labels: { ...labels, le: '+Inf' }, value: count, metricName: `${name}_bucket` },
       { labels, value: sum, metricName: `${name}_sum` },
       { labels, value: count, metricName: `${name}_count` },
@@ -67,13 +67,13 @@ export const DURATION_BOUNDS_SECONDS = DURATION_BOUNDS_MS.map((bound) => bound /
 
 /** Durations in seconds, added up over several counts. */
 export function durationSample(labels: Labels, counts: readonly DurationCounts[]): HistogramSample {
-  const places = DURATION_BOUNDS_SECONDS.concat(Number.POSITIVE_INFINITY).map((_bound, place) =>
-    counts.reduce((sum, one) => sum + (one.places[place] ?? 0), 0),
+  const buckets = DURATION_BOUNDS_SECONDS.concat(Number.POSITIVE_INFINITY).map((_bound, index) =>
+    counts.reduce((sum, one) => sum + (one.buckets[index] ?? 0), 0),
   );
   return {
     labels,
     count: counts.reduce((sum, { count }) => sum + count, 0),
     sum: counts.reduce((sum, { sumMs }) => sum + sumMs, 0) / 1000,
-    places,
+    buckets,
   };
 }

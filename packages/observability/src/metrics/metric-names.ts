@@ -12,7 +12,7 @@ export const METRICS = {
     'waymark_writer_insert_duration_seconds',
     'Time to store an insert batch, retries and pauses included, by kind',
   ],
-  groups: ['waymark_writer_batches_total', 'Insert batches by kind and outcome'],
+  batches: ['waymark_writer_batches_total', 'Insert batches by kind and outcome'],
   catalogLookups: [
     'waymark_catalog_lookups_total',
     'Records looked up, by kind and source: memory, redis or clickhouse',

@@ -44,7 +44,7 @@ export interface MetricsRouteOptions extends Pick<AdminGuardOptions, 'adminKey' 
   readonly operations: Pick<Operations, 'registry'>;
 }
 
-/** `GET /metrics` for Prometheus, behind the admin key, for local callers too: they may be any user of the machine, or a proxy. */
+/** `GET /metrics` for Prometheus. Local callers need the admin key too, because they may be any user of the machine, or a proxy. */
 export async function metricsRoute(app: FastifyInstance, options: MetricsRouteOptions): Promise<void> {
   const { adminKey, rateLimiter, operations } = options;
   const { registry } = operations;

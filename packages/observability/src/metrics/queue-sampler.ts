@@ -2,6 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { oldestQueuedMs, QUEUE_KINDS, type QueueDepth, queueDepths } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
+import { repeat } from '../repeat.js';
 import { within } from '../within.js';
 import type { MetricsLogger } from './metrics-logger.js';
 
@@ -26,7 +27,7 @@ export interface QueueSamplerOptions {
   readonly intervalMs?: number;
 }
 
-/** Looks at the queue and at the spool every few seconds, so that whoever asks is answered at once. */
+/** Samples the queue and the spool every few seconds, so that reads return the last sample at once. */
 export interface QueueSampler {
   /** Undefined while Redis is away. */
   queue(): QueueSample | undefined;
@@ -43,15 +44,15 @@ async function sampleQueue(redis: Redis, now: () => number): Promise<QueueSample
     queueDepths(redis),
     Promise.all(
       QUEUE_KINDS.map(async (kind) => {
-        const madeAt = await oldestQueuedMs(redis, kind);
-        return [kind, madeAt === undefined ? 0 : Math.max(0, now() - madeAt)] as const;
+        const queuedAt = await oldestQueuedMs(redis, kind);
+        return [kind, queuedAt === undefined ? 0 : Math.max(0, now() - queuedAt)] as const;
       }),
     ),
   ]);
   return { depths, oldestMs: Object.fromEntries(ages) };
 }
 
-/** Files that are still to be replayed; what was damaged on disk waits for a person. */
+/** Files that are still to be replayed. Damaged ones are not: an operator decides what to do with them. */
 async function sampleSpool(directory: string): Promise<SpoolSample> {
   const names = await readdir(directory).catch(() => []);
   const waiting = names.filter((name) => !name.endsWith(DAMAGED));
@@ -71,7 +72,6 @@ export function startQueueSampler(options: QueueSamplerOptions): QueueSampler {
   const { redis, spoolDirectory, logger, now } = options;
   let queue: QueueSample | undefined;
   let spool: SpoolSample | undefined;
-  let sampling: Promise<void> | undefined;
 
   async function sample(): Promise<void> {
     try {
@@ -83,21 +83,11 @@ export function startQueueSampler(options: QueueSamplerOptions): QueueSampler {
     if (spoolDirectory !== undefined) spool = await sampleSpool(spoolDirectory);
   }
 
-  const next = () => {
-    sampling ??= sample().finally(() => {
-      sampling = undefined;
-    });
-  };
-  const timer = setInterval(next, options.intervalMs ?? INTERVAL_MS);
-  timer.unref();
-  next();
+  const sampling = repeat(sample, options.intervalMs ?? INTERVAL_MS);
 
   return {
     queue: () => queue,
     spool: () => spool,
-    async close() {
-      clearInterval(timer);
-      await sampling;
-    },
+    close: sampling.close,
   };
 }

@@ -19,7 +19,7 @@ import { ROWS_BOUNDS, type WriterCounts } from './writer-counts.js';
 /** How many records were found where. */
 export type CatalogLookups = Readonly<Record<string, Readonly<Record<'memory' | 'redis' | 'clickhouse', number>>>>;
 
-export interface RegistryParts {
+export interface RegistryDeps {
   readonly service: string;
   readonly components: Pick<ComponentWatch, 'componentStatus' | 'redisMemory'>;
   readonly queue: Pick<QueueSampler, 'queue' | 'spool'>;
@@ -40,7 +40,7 @@ function groupBy<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<string,
 
 const one = (value: number | undefined): Sample[] => (value === undefined ? [] : [{ labels: {}, value }]);
 
-function addRequests(registry: Registry, requests: RegistryParts['requests']): void {
+function addRequests(registry: Registry, requests: RegistryDeps['requests']): void {
   const [name, help] = METRICS.requestSeconds;
   addHistogram(registry, name, help, DURATION_BOUNDS_SECONDS, () =>
     [...groupBy(requests.all(), ({ kind }) => `${kind.route} ${kind.status}`).values()].map((same) => {
@@ -57,7 +57,7 @@ function addRequests(registry: Registry, requests: RegistryParts['requests']): v
   );
 }
 
-function addQueue(registry: Registry, queue: RegistryParts['queue']): void {
+function addQueue(registry: Registry, queue: RegistryDeps['queue']): void {
   addGauge(registry, ...METRICS.queueJobs, () =>
     Object.entries(queue.queue()?.depths ?? {})
       .filter(([kind]) => kind !== DEAD_LETTERS)
@@ -76,24 +76,24 @@ function addQueue(registry: Registry, queue: RegistryParts['queue']): void {
 function addWriter(registry: Registry, writer: Pick<WriterCounts, 'all'>): void {
   const kinds = () => [...writer.all()];
   addHistogram(registry, ...METRICS.batchRows, ROWS_BOUNDS, () =>
-    kinds().map(([kind, { insertDurations, rows, rowPlaces }]) => ({
+    kinds().map(([kind, { insertDurations, rows, rowBuckets }]) => ({
       labels: { kind },
       count: insertDurations.count,
       sum: rows,
-      places: rowPlaces,
+      buckets: rowBuckets,
     })),
   );
   addHistogram(registry, ...METRICS.insertSeconds, DURATION_BOUNDS_SECONDS, () =>
     kinds().map(([kind, { insertDurations }]) => durationSample({ kind }, [insertDurations])),
   );
-  addCounter(registry, ...METRICS.groups, () =>
+  addCounter(registry, ...METRICS.batches, () =>
     kinds().flatMap(([kind, { outcomes }]) =>
       [...outcomes].map(([outcome, value]) => ({ labels: { kind, outcome }, value })),
     ),
   );
 }
 
-function addComponents(registry: Registry, components: RegistryParts['components']): void {
+function addComponents(registry: Registry, components: RegistryDeps['components']): void {
   const { componentStatus, redisMemory } = components;
   addGauge(registry, ...METRICS.componentUp, () =>
     componentStatus()
@@ -111,15 +111,15 @@ function addComponents(registry: Registry, components: RegistryParts['components
 }
 
 /** All metrics of a process. A scrape waits for no store: values are those of the last poll. */
-export function createRegistry(parts: RegistryParts): Registry {
+export function createRegistry(deps: RegistryDeps): Registry {
   const registry = new Registry();
-  registry.setDefaultLabels({ service: parts.service });
+  registry.setDefaultLabels({ service: deps.service });
   collectDefaultMetrics({ register: registry });
-  addRequests(registry, parts.requests);
-  addQueue(registry, parts.queue);
-  addComponents(registry, parts.components);
-  if (parts.writer !== undefined) addWriter(registry, parts.writer);
-  const lookups = parts.catalogLookups;
+  addRequests(registry, deps.requests);
+  addQueue(registry, deps.queue);
+  addComponents(registry, deps.components);
+  if (deps.writer !== undefined) addWriter(registry, deps.writer);
+  const lookups = deps.catalogLookups;
   if (lookups !== undefined) {
     addCounter(registry, ...METRICS.catalogLookups, () =>
       Object.entries(lookups()).flatMap(([kind, answers]) =>
@@ -129,8 +129,8 @@ export function createRegistry(parts: RegistryParts): Registry {
   }
   const byEndpoint = (counts: ReadonlyMap<string, number>) =>
     [...counts].map(([endpoint, value]) => ({ labels: { endpoint }, value }));
-  addCounter(registry, ...METRICS.slowQueries, () => byEndpoint(parts.queries.slow()));
-  addCounter(registry, ...METRICS.failedQueries, () => byEndpoint(parts.queries.failed()));
-  addCounter(registry, ...METRICS.opsDropped, () => one(parts.opsLog.dropped()));
+  addCounter(registry, ...METRICS.slowQueries, () => byEndpoint(deps.queries.slow()));
+  addCounter(registry, ...METRICS.failedQueries, () => byEndpoint(deps.queries.failed()));
+  addCounter(registry, ...METRICS.opsDropped, () => one(deps.opsLog.dropped()));
   return registry;
 }

@@ -21,7 +21,7 @@ export interface CountedRequests {
 /** Requests answered by this process. */
 export interface RequestCounts {
   count(kind: RequestKind, durationMs: number, isLimited: boolean): void;
-  /** A visit of a short link. A route of its own, because it is the hot path. */
+  /** Counts a visit of a short link that was served without Fastify. It builds no key, because visits are the hot path. */
   countVisit(status: number, durationMs: number): void;
   all(): Iterable<CountedRequests>;
 }

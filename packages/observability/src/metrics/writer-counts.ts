@@ -6,17 +6,17 @@ import { DurationCounts } from './duration-counts.js';
 export interface KindCounts {
   readonly insertDurations: DurationCounts;
   /** Insert batches by number of rows; see `ROWS_BOUNDS`. */
-  readonly rowPlaces: number[];
+  readonly rowBuckets: number[];
   rows: number;
   readonly outcomes: Map<WriteReport['outcome'], number>;
 }
 
-/** Upper bounds of the buckets of `rowPlaces`, which has one more for larger batches. */
+/** Upper bounds of the buckets of `rowBuckets`, which has one more for larger batches. */
 export const ROWS_BOUNDS = [1, 10, 100, 500, 1000, 2500, 5000, 10_000, 20_000] as const;
 
 /** Counts the insert batches of a writer, and logs them to the operator tables. */
 export interface WriterCounts {
-  count(group: WriteReport): void;
+  count(batch: WriteReport): void;
   all(): ReadonlyMap<string, KindCounts>;
 }
 
@@ -31,8 +31,8 @@ export function createWriterCounts({ instance, opsLog }: WriterCountsOptions): W
   function countsOf(kind: string): KindCounts {
     let counts = kinds.get(kind);
     if (counts === undefined) {
-      const rowPlaces = new Array<number>(ROWS_BOUNDS.length + 1).fill(0);
-      counts = { insertDurations: new DurationCounts(), rowPlaces, rows: 0, outcomes: new Map() };
+      const rowBuckets = new Array<number>(ROWS_BOUNDS.length + 1).fill(0);
+      counts = { insertDurations: new DurationCounts(), rowBuckets, rows: 0, outcomes: new Map() };
       kinds.set(kind, counts);
     }
     return counts;
@@ -40,23 +40,23 @@ export function createWriterCounts({ instance, opsLog }: WriterCountsOptions): W
 
   return {
     all: () => kinds,
-    count(group) {
-      const { kind, outcome, rows, bytes, attempts, gatherMs, insertMs, storedAt } = group;
+    count(batch) {
+      const { kind, outcome, rows, bytes, attempts, gatherMs, insertMs, storedAt } = batch;
       const counts = countsOf(kind);
       counts.insertDurations.add(insertMs);
       const bound = ROWS_BOUNDS.findIndex((most) => rows <= most);
-      const place = bound < 0 ? ROWS_BOUNDS.length : bound;
-      counts.rowPlaces[place] = (counts.rowPlaces[place] ?? 0) + 1;
+      const index = bound < 0 ? ROWS_BOUNDS.length : bound;
+      counts.rowBuckets[index] = (counts.rowBuckets[index] ?? 0) + 1;
       counts.rows += rows;
       counts.outcomes.set(outcome, (counts.outcomes.get(outcome) ?? 0) + 1);
 
-      const lags = [...group.workspaces.values()];
+      const lags = [...batch.workspaces.values()];
       const lagMin = lags.length === 0 ? 0 : Math.min(...lags.map(({ lagMsMin }) => lagMsMin));
       const lagMax = lags.length === 0 ? 0 : Math.max(...lags.map(({ lagMsMax }) => lagMsMax));
       const times = [Math.max(0, Math.round(gatherMs)), Math.max(0, Math.round(insertMs))];
       opsLog.add('ops_batches', [storedAt, instance, kind, outcome, rows, bytes, attempts, ...times, lagMin, lagMax]);
       const minute = Math.floor(storedAt / 60_000) * 60;
-      for (const [workspaceId, { events, lagMsMax }] of group.workspaces) {
+      for (const [workspaceId, { events, lagMsMax }] of batch.workspaces) {
         opsLog.add('ops_workspace_minutes', [minute, workspaceId, kind, events, lagMsMax]);
       }
     },

@@ -109,7 +109,7 @@ export function createTracing({ service, settings, logger }: TracingOptions, end
       add(parent === undefined ? ROOT_CONTEXT : trace.setSpan(ROOT_CONTEXT, parent));
     },
 
-    group({ kind, outcome, rows, bytes, attempts, insertMs, storedAt }) {
+    batch({ kind, outcome, rows, bytes, attempts, insertMs, storedAt }) {
       const attributes = {
         'waymark.outcome': outcome,
         'waymark.rows': rows,

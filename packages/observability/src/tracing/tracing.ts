@@ -27,8 +27,8 @@ export interface Tracing {
   end(request: FastifyRequest, reply: FastifyReply, route: string): void;
   /** A query of the API, inside its request. */
   query(caller: QueryCaller, report: QueryReport): void;
-  /** A group that the writer stored. */
-  group(group: WriteReport): void;
+  /** An insert batch that the writer stored. */
+  batch(batch: WriteReport): void;
   /** Sends the remaining spans, for a second at most. */
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
-import { type CustomerRecord, customerNameRow, customerRow, NAMES_TABLE } from '@waymark/catalog';
+import { type CustomerRecord, customerRow } from '@waymark/catalog';
 import { type ClickHouseClient, insertRows } from '@waymark/clickhouse';
-import { QUEUE_TABLES } from '@waymark/event-format';
+import { customerNameRow, NAMES_TABLE, QUEUE_TABLES } from '@waymark/event-format';
 import { pendingCustomer } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 

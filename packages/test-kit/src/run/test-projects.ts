@@ -1,13 +1,15 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
+/** Tests of the CPU time that input takes in their own process. */
+const MEASURED_ROOM = 'test/hostile';
 /** Rooms whose tests start whole processes, browsers, proxies or stacks. */
 const SYSTEM_ROOMS = ['services/cli', 'services/standalone', 'services/writer', 'test'];
 const STARTS_PROCESS = /from 'node:child_process'/;
 const STARTS_STORE = /\b(?:startRedis|startClickHouse|createTestDatabase)\(/;
 const RELATIVE_IMPORT = /from '(\.{1,2}\/[^']+)\.js'/g;
 
-export type ProjectName = 'unit' | 'stores' | 'system';
+export type ProjectName = 'unit' | 'stores' | 'system' | 'measured';
 
 /** Every test file of the repository by its path from the root, with the project it belongs to. */
 export function testFiles(): ReadonlyMap<string, ProjectName> {
@@ -22,10 +24,12 @@ function filesBelow(folder: string): string[] {
 }
 
 /**
- * `system`: in one of the system rooms, or it starts a process. `stores`: it starts a Redis or opens a database. `unit`: all
- * others. The fixtures that a file imports count as the file's own text.
+ * `measured`: it measures the CPU time of its own process, so each file has one. `system`: in one of the system rooms, or it
+ * starts a process. `stores`: it starts a Redis or opens a database. `unit`: all others. The fixtures that a file imports count
+ * as the file's own text.
  */
 function projectOf(path: string): ProjectName {
+  if (path.startsWith(`${MEASURED_ROOM}/`)) return 'measured';
   if (SYSTEM_ROOMS.some((room) => path.startsWith(`${room}/`))) return 'system';
   const text = textWithFixtures(path, new Set());
   if (STARTS_PROCESS.test(text)) return 'system';

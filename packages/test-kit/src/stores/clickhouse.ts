@@ -9,6 +9,7 @@ import { environmentWith } from '@waymark/config';
 import { endProcess } from '../child-process.js';
 import { freePort } from '../free-port.js';
 import { temporaryDirectory } from './temporary-directory.js';
+import type { TestServer } from './test-server.js';
 
 export interface TestClickHouseOptions {
   /** Kept when given; else a temporary one, removed by `stop`. */
@@ -18,18 +19,8 @@ export interface TestClickHouseOptions {
   readonly password?: string;
 }
 
-export interface TestClickHouse {
-  /** With user and password. */
-  readonly url: string;
-  readonly port: number;
-  /** Of the process that runs now. */
-  readonly pid: number;
-  readonly dataDir: string;
-  kill9(): Promise<void>;
-  /** Starts it again after a kill, or stops and starts it, on the same port and data. */
-  restart(): Promise<void>;
-  stop(): Promise<void>;
-}
+/** Its URL has the user and the password. */
+export type TestClickHouse = TestServer;
 
 /** An embedded ClickHouse of one's own, for tests that kill it. Others share one: `createTestDatabase`. */
 export async function startClickHouse(options: TestClickHouseOptions = {}): Promise<TestClickHouse> {

@@ -35,7 +35,7 @@ export function takeDatabase(): KeptDatabase | undefined {
   return undefined;
 }
 
-/** Each test file runs in a process of its own: the list of databases is a directory of the run, with a file for each. */
+/** Several processes run tests: the list of databases is a directory of the run, with a file for each. */
 export function keepDatabase(database: KeptDatabase): void {
   const draft = join(inject('keptDatabases'), database.database);
   writeFileSync(draft, JSON.stringify(database));

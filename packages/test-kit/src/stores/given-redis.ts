@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import type { TestRedis } from './test-redis.js';
+import type { TestRedis } from './test-server.js';
 
 const DATABASES = 16;
 let nextDatabase = 0;

@@ -7,7 +7,7 @@ import { waitFor } from '../wait-for.js';
 import { emptyGivenRedis } from './given-redis.js';
 import { givenServers } from './given-servers.js';
 import { temporaryDirectory } from './temporary-directory.js';
-import type { TestRedis } from './test-redis.js';
+import type { TestRedis } from './test-server.js';
 
 export interface TestRedisOptions {
   /** Kept when given; else a temporary one, removed by `stop`. */

@@ -15,6 +15,7 @@ const WAIT_MS_MAX = 20_000;
 
 export function createConcurrencyLimit(): ConcurrencyLimit {
   const active = new Map<string, number>();
+  /** Estimate of the postponed jobs: each postponement adds one, also a repeated one, and each job that ends removes one. */
   const postponed = new Map<string, number>();
   return {
     tryEnter(webhookId) {

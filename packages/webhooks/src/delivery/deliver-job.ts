@@ -35,7 +35,7 @@ interface Run extends SignedWebhook {
   isStopped: boolean;
   /** The webhook was changed: the job's remaining events go to a new job, which reads the webhook again. */
   isOutdated: boolean;
-  /** Whether the count of consecutive failures is known to be zero. */
+  /** Whether the count of consecutive failures was zero when it was last read, so that a success need not reset it. */
   hasNoFailures: boolean;
 }
 

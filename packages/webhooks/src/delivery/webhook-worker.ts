@@ -42,6 +42,7 @@ const JOBS_MAX = 32;
 /** Other workers take over the jobs of a killed worker after at most the lock and two checks. */
 const LOCK_MS = 10_000;
 const STALLED_CHECK_MS = 5_000;
+/** In effect no limit: a job is not the cause when its workers are killed. */
 const STALLED_MAX = 1_000_000_000;
 const RECONNECT_MS = 500;
 const CLOSE_MS = 5_000;

@@ -29,7 +29,10 @@ export function outgoingEvent(id: string, event: WebhookTrigger, createdAtMs: nu
   return { id, body: JSON.stringify({ id, event, createdAt: new Date(createdAtMs).toISOString(), data }) };
 }
 
-/** Whether clicks of the link are sent to the webhook. A link that lists the webhook is in scope whatever its folder is. */
+/**
+ * Whether clicks of the link are in the webhook's scope, as far as folders decide it: the scope `links` was checked when the job was
+ * planned. A link that lists the webhook is in scope whatever its folder is.
+ */
 function isInScope({ id, linkScope, folderIds }: WebhookRecord, { folderId, webhookIds }: LinkRecord): boolean {
   if (linkScope !== 'folders') return true;
   return webhookIds.includes(id) || (folderId !== null && folderIds.includes(folderId));

@@ -9,8 +9,8 @@ export function withoutPassword(url: string): string {
   return Object.assign(new URL(url), { username: '', password: '' }).href;
 }
 
-/** `fetch` of a URL with user and password. */
-export function ask(url: string, { headers, ...init }: RequestInit = {}): Promise<Response> {
+/** `fetch` for a URL with user and password, which are sent in the Authorization header. */
+export function fetchWithPassword(url: string, { headers, ...init }: RequestInit = {}): Promise<Response> {
   const authorization = authorizationOf(url);
   return fetch(withoutPassword(url), { ...init, headers: { ...(headers as object), authorization } });
 }

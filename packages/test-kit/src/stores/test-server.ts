@@ -1,5 +1,5 @@
-/** A Redis server for one test file. */
-export interface TestRedis {
+/** A server of a store for one test file, which the test may kill. */
+export interface TestServer {
   readonly url: string;
   readonly port: number;
   /** Process id of the current server; 0 for a given server. */
@@ -11,3 +11,6 @@ export interface TestRedis {
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
+
+/** A Redis server for one test file. */
+export type TestRedis = TestServer;

@@ -9,7 +9,7 @@ export interface LocalContext {
   readonly nowMs: number;
 }
 
-type PeriodParser = (parts: Readonly<Record<string, string | undefined>>, context: LocalContext) => Days | undefined;
+type PeriodParser = (groups: Readonly<Record<string, string | undefined>>, context: LocalContext) => Days | undefined;
 
 /** How many cycles to search. Eight, because 29 February can be eight years away. */
 const CYCLES_MAX = 8;
