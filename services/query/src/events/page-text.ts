@@ -1,11 +1,31 @@
-import type { Catalog, CustomerTotals, LinkCounters, LinkRecord } from '@waymark/catalog';
+import type { Catalog, CustomerRecord, CustomerTotals, LinkCounters, LinkRecord, TagRecord } from '@waymark/catalog';
 import { deletedCustomer, type EventKind, formatResourceId } from '@waymark/contract';
 import { type EventPageRow, eventText, type LinkTexts, linkTexts } from './event-text.js';
 import type { Caller } from './find-references.js';
 import { type CounterReads, countersOf, shownOf } from './fresh-counters.js';
+import { memoize } from './memoize.js';
 import type { ValuesOf } from './prefetch.js';
 
-export interface PageTextDeps {
+/** Bound of each cache, in characters: about ten of the largest pages. */
+const CHARS_MAX = 10_000_000;
+
+/** Serialises links and customers to JSON, with a cache for those that have not changed. */
+export function createPageTexts({ links, customers }: Pick<Catalog, 'links' | 'customers'>) {
+  return {
+    textsOfLink: memoize(
+      (record: LinkRecord, counters: LinkCounters | undefined, ...tags: readonly TagRecord[]) =>
+        linkTexts(links.toLink(record, { hidesPasswords: false }, counters, tags)),
+      { sizeMax: CHARS_MAX, sizeOf: ({ link, deprecated }) => link.length + deprecated.length },
+    ),
+    textOfCustomer: memoize(
+      (record: CustomerRecord, totals: CustomerTotals | undefined) =>
+        JSON.stringify(customers.toCustomer(record, totals)),
+      { sizeMax: CHARS_MAX, sizeOf: (text) => text.length },
+    ),
+  };
+}
+
+export interface PageTextDeps extends ReturnType<typeof createPageTexts> {
   readonly catalog: Catalog;
   readonly now: () => number;
   readonly linkCounters: ValuesOf<LinkCounters>;
@@ -33,7 +53,7 @@ async function linksById(
 }
 
 async function linksOf(
-  { catalog, linkCounters, now }: PageTextDeps,
+  { catalog, linkCounters, textsOfLink, now }: PageTextDeps,
   caller: Caller,
   kind: EventKind,
   rows: readonly EventPageRow[],
@@ -55,7 +75,11 @@ async function linksOf(
   for (const [number, id] of idByNumber) {
     const link = links.get(id);
     if (link === undefined) continue;
-    texts.set(number, linkTexts(catalog.links.toLink(link, visibility, counters.get(id), tagsOfLink(link))));
+    const [counted, tags] = [counters.get(id), tagsOfLink(link)];
+    // Do not use the cache for masked links: its texts contain the passwords.
+    const isMasked = visibility.hidesPasswords && link.encryptedPassword !== null;
+    const masked = isMasked ? linkTexts(catalog.links.toLink(link, visibility, counted, tags)) : undefined;
+    texts.set(number, masked ?? textsOfLink(link, counted, ...tags));
   }
   return texts;
 }
@@ -66,7 +90,7 @@ async function customersOf(
   kind: EventKind,
   rows: readonly EventPageRow[],
 ): Promise<TextsByNumber<string>> {
-  const { catalog, now, customerTotals } = deps;
+  const { catalog, now, customerTotals, textOfCustomer } = deps;
   const idByNumber = publicIds('customer', new Set(rows.flatMap(([, , , , , , number]) => number ?? [])));
   if (idByNumber.size === 0) return new Map();
   const ids = [...idByNumber.values()];
@@ -89,8 +113,10 @@ async function customersOf(
   const texts = new Map<string, string>();
   for (const [number, id] of idByNumber) {
     const record = customers.get(id);
-    const customer = record === undefined ? deletedCustomer(id) : catalog.customers.toCustomer(record, totals.get(id));
-    texts.set(number, JSON.stringify(customer));
+    texts.set(
+      number,
+      record === undefined ? JSON.stringify(deletedCustomer(id)) : textOfCustomer(record, totals.get(id)),
+    );
   }
   return texts;
 }

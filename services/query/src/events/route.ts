@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { RunReads } from '../workspace-concurrency.js';
 import { findReferences } from './find-references.js';
 import { nextLink, positionOf } from './next-link.js';
-import { pageItems } from './page-text.js';
+import { createPageTexts, pageItems } from './page-text.js';
 import { createPrefetcher } from './prefetch.js';
 import { readPage } from './read-page.js';
 
@@ -20,6 +20,7 @@ export interface EventRouteDeps {
 export async function eventRoutes(app: App, deps: EventRouteDeps): Promise<void> {
   const { catalog, runReads, now } = deps;
   const linkPrefetcher = createPrefetcher(catalog.links.cachedCounters, catalog.links.counters);
+  const texts = createPageTexts(catalog);
   const customerPrefetcher = createPrefetcher(catalog.customers.cachedCounters, catalog.customers.counters);
   app.get(
     '/events',
@@ -55,7 +56,7 @@ export async function eventRoutes(app: App, deps: EventRouteDeps): Promise<void>
       if (last !== undefined) {
         reply.header('link', nextLink(query, formatCursor({ nowMs, after: positionOf(last) }, list)));
       }
-      const items = await pageItems({ ...deps, ...prefetched }, caller, parsed.kind, rows);
+      const items = await pageItems({ ...deps, ...texts, ...prefetched }, caller, parsed.kind, rows);
       return sendJsonText(reply, jsonArray(items));
     },
   );
