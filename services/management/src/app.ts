@@ -13,7 +13,7 @@ import { linkRoutes } from './links/routes/route.js';
 import { metatagsRoutes } from './metatags/route.js';
 import { applicationRoutes } from './partners/application-routes.js';
 import { partnerLinkRoutes } from './partners/link-routes.js';
-import { partnerRoutes } from './partners/route.js';
+import { partnerRoutes } from './partners/partner-routes.js';
 import { programExtraRoutes } from './program-extras/route.js';
 import { qrRoutes } from './qr/route.js';
 import { tagRoutes } from './tags/route.js';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { componentsHtml, componentsSummary } from '../src/ops/components-html.js';
 import { PANEL_GROUPS } from '../src/ops/panel-groups.js';
-import type { PlotPanel } from '../src/ops/panels.js';
+import type { PlotPanel } from '../src/ops/panel-types.js';
 import { plotPoints } from '../src/ops/plot-points.js';
 import { OPS_RANGES, pointsOf } from '../src/ops/range.js';
 import { tableHtml } from '../src/ops/table-html.js';

@@ -41,12 +41,12 @@ function externalIdTaken(externalId: string): ApiError {
 
 /** @throws ApiError not_found, conflict when the external id is taken */
 export async function updateCustomer(
-  parts: CustomerDeps,
+  deps: CustomerDeps,
   workspaceId: string,
   id: string,
   body: UpdateCustomerBody,
 ): Promise<CustomerRecord> {
-  const { catalog, claims } = parts;
+  const { catalog, claims } = deps;
   const before = await findCustomer(catalog, workspaceId, id);
   const externalId = body.externalId ?? before.externalId;
   const update = () =>
@@ -76,8 +76,8 @@ export async function updateCustomer(
  *
  * @returns its internal id; @throws ApiError not_found
  */
-export async function deleteCustomer(parts: CustomerDeps, workspaceId: string, id: string): Promise<string> {
-  const { catalog, claims } = parts;
+export async function deleteCustomer(deps: CustomerDeps, workspaceId: string, id: string): Promise<string> {
+  const { catalog, claims } = deps;
   const customer = await findCustomer(catalog, workspaceId, id);
   // The keys of the stored responses are derived from the customer's events, which must be stored first.
   const isStored = async () => !(await catalog.customers.isPending(workspaceId, customer.id));

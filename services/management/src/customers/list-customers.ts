@@ -50,12 +50,12 @@ async function linkIdOf(catalog: Catalog, caller: LinkCaller, reference: string)
 export async function listCustomers(
   catalog: Catalog,
   caller: LinkCaller,
-  given: ListCustomersQuery,
+  params: ListCustomersQuery,
 ): Promise<CustomerRecord[]> {
   const workspaceId = caller.workspace.id;
-  const linkId = given.linkId && (await linkIdOf(catalog, caller, given.linkId));
-  if (given.linkId !== undefined && linkId === undefined) return [];
-  const query = { ...given, linkId };
+  const linkId = params.linkId && (await linkIdOf(catalog, caller, params.linkId));
+  if (params.linkId !== undefined && linkId === undefined) return [];
+  const query = { ...params, linkId };
   const { startingAfter, endingBefore, sortBy = 'createdAt', sortOrder = 'desc', page, pageSize } = query;
   if (startingAfter !== undefined || endingBefore !== undefined) return pageByCursor(catalog, workspaceId, query);
   if (page > CUSTOMER_PAGES_MAX) {

@@ -19,8 +19,8 @@ import { listCustomers } from './list-customers.js';
 const tags = ['Customers'];
 
 /** `GET|POST /customers`, `GET|PATCH|DELETE /customers/{id}`. */
-export async function customerRoutes(app: App, parts: CustomerDeps): Promise<void> {
-  const { catalog } = parts;
+export async function customerRoutes(app: App, deps: CustomerDeps): Promise<void> {
+  const { catalog } = deps;
   const access = { roles: ['owner', 'member'], minimumPlan: 'business' } as const;
   const mayRead = app.authenticate(access);
   const mayWrite = app.authenticate({ ...access, permission: 'conversions.write' });
@@ -66,7 +66,7 @@ export async function customerRoutes(app: App, parts: CustomerDeps): Promise<voi
       schema: { summary: 'Create a customer', tags, body: createCustomerBodySchema, response: { 201: customerSchema } },
     },
     async ({ body, workspace }, reply) =>
-      reply.code(201).send(catalog.customers.toCustomer(await createCustomer(parts, workspace.id, body))),
+      reply.code(201).send(catalog.customers.toCustomer(await createCustomer(deps, workspace.id, body))),
   );
 
   app.get(
@@ -102,7 +102,7 @@ export async function customerRoutes(app: App, parts: CustomerDeps): Promise<voi
     },
     async (request) => {
       const { body, params, query, workspace } = request;
-      const updated = await updateCustomer(parts, workspace.id, params.id, body);
+      const updated = await updateCustomer(deps, workspace.id, params.id, body);
       return oneCustomer(request, updated, query.includeExpandedFields);
     },
   );
@@ -113,6 +113,6 @@ export async function customerRoutes(app: App, parts: CustomerDeps): Promise<voi
       onRequest: mayWrite,
       schema: { summary: 'Delete a customer', tags, params, response: { 200: idAnswerSchema } },
     },
-    async ({ params: { id }, workspace }) => ({ id: await deleteCustomer(parts, workspace.id, id) }),
+    async ({ params: { id }, workspace }) => ({ id: await deleteCustomer(deps, workspace.id, id) }),
   );
 }

@@ -15,9 +15,9 @@ type DomainFields = Partial<Pick<DomainRecord, (typeof GATED_FIELDS)[number] | '
 const INPUT_CHARS_MAX = 1024;
 
 /** Normalises a domain name to lower case and punycode. @throws ApiError unprocessable_entity */
-export function domainSlug(given: string): string {
+export function domainSlug(name: string): string {
   // Converting an international name takes quadratic time, hence the limit.
-  const slug = given.length > INPUT_CHARS_MAX ? '' : domainToASCII(given.trim().toLowerCase());
+  const slug = name.length > INPUT_CHARS_MAX ? '' : domainToASCII(name.trim().toLowerCase());
   if (!SLUG.test(slug) || slug.length > 190)
     throw fieldError('invalid_format', 'slug', 'must be a domain name, such as go.example.com');
   if (slug.startsWith('www.'))

@@ -31,27 +31,27 @@ export async function visibleDomain(catalog: Catalog, workspaceId: string, slug:
 
 /** @throws ApiError forbidden (plan, quota), unprocessable_entity, conflict */
 export function createDomain(
-  parts: DomainDeps,
+  deps: DomainDeps,
   workspace: WorkspaceRecord,
   body: UpdateDomainBody & { readonly slug: string },
 ): Promise<DomainRecord> {
   const fields = domainFields(workspace.plan, body);
-  checkNotShared(parts, fields.slug);
+  checkNotShared(deps, fields.slug);
   const { domains } = workspaceLimits(workspace).quotas;
-  return parts.catalog.domains.create(workspace.id, { slug: body.slug, ...fields }, domains);
+  return deps.catalog.domains.create(workspace.id, { slug: body.slug, ...fields }, domains);
 }
 
 /** @throws ApiError not_found, forbidden (foreign, plan), unprocessable_entity, conflict */
 export async function updateDomain(
-  parts: DomainDeps,
+  deps: DomainDeps,
   workspace: WorkspaceRecord,
   slug: string,
   body: UpdateDomainBody,
 ): Promise<DomainRecord> {
-  const { id } = await ownDomain(parts.catalog, workspace.id, slug);
+  const { id } = await ownDomain(deps.catalog, workspace.id, slug);
   const fields = domainFields(workspace.plan, body);
-  checkNotShared(parts, fields.slug);
-  return parts.catalog.domains.update(workspace.id, id, fields);
+  checkNotShared(deps, fields.slug);
+  return deps.catalog.domains.update(workspace.id, id, fields);
 }
 
 /** Whether the partner program creates links on the domain, or has links there. */

@@ -14,8 +14,8 @@ const tags = ['Domains'];
 const slugParamsSchema = z.object({ slug: z.string().max(PARAM_CHARS_MAX) });
 
 /** `GET|POST /domains`, `GET|PATCH|DELETE /domains/{slug}`, `POST /domains/{slug}/primary`. */
-export async function domainRoutes(app: App, parts: DomainDeps): Promise<void> {
-  const { domains } = parts.catalog;
+export async function domainRoutes(app: App, deps: DomainDeps): Promise<void> {
+  const { domains } = deps.catalog;
   const mayRead = app.authenticate({ permission: 'domains.read' });
   const mayWrite = app.authenticate({ permission: 'domains.write' });
 
@@ -52,7 +52,7 @@ export async function domainRoutes(app: App, parts: DomainDeps): Promise<void> {
       schema: { summary: 'Create a domain', tags, body: createDomainBodySchema, response: { 201: domainSchema } },
     },
     async ({ body, workspace }, reply) =>
-      reply.code(201).send(domains.toDomain(await createDomain(parts, workspace, body))),
+      reply.code(201).send(domains.toDomain(await createDomain(deps, workspace, body))),
   );
 
   app.get(
@@ -61,7 +61,7 @@ export async function domainRoutes(app: App, parts: DomainDeps): Promise<void> {
       onRequest: mayRead,
       schema: { summary: 'Retrieve a domain', tags, params: slugParamsSchema, response: { 200: domainSchema } },
     },
-    async ({ params, workspace }) => domains.toDomain(await visibleDomain(parts.catalog, workspace.id, params.slug)),
+    async ({ params, workspace }) => domains.toDomain(await visibleDomain(deps.catalog, workspace.id, params.slug)),
   );
 
   app.patch(
@@ -76,7 +76,7 @@ export async function domainRoutes(app: App, parts: DomainDeps): Promise<void> {
         response: { 200: domainSchema },
       },
     },
-    async ({ body, params, workspace }) => domains.toDomain(await updateDomain(parts, workspace, params.slug, body)),
+    async ({ body, params, workspace }) => domains.toDomain(await updateDomain(deps, workspace, params.slug, body)),
   );
 
   app.delete(
@@ -90,7 +90,7 @@ export async function domainRoutes(app: App, parts: DomainDeps): Promise<void> {
         response: { 200: z.strictObject({ slug: z.string() }) },
       },
     },
-    async ({ params, workspace }) => ({ slug: (await deleteDomain(parts, workspace, params.slug)).slug }),
+    async ({ params, workspace }) => ({ slug: (await deleteDomain(deps, workspace, params.slug)).slug }),
   );
 
   app.post(
@@ -105,7 +105,7 @@ export async function domainRoutes(app: App, parts: DomainDeps): Promise<void> {
       },
     },
     async ({ params, workspace }) => {
-      const { id, archived } = await ownDomain(parts.catalog, workspace.id, params.slug);
+      const { id, archived } = await ownDomain(deps.catalog, workspace.id, params.slug);
       if (archived) throw new ApiError('unprocessable_entity', 'An archived domain cannot be the primary one.');
       return domains.toDomain(await domains.makePrimary(workspace.id, id));
     },

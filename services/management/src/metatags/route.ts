@@ -17,8 +17,8 @@ export interface MetatagsDeps {
 }
 
 /** @throws ApiError unprocessable_entity */
-function webUrl(given: string): string {
-  const url = normaliseUrl(given);
+function webUrl(text: string): string {
+  const url = normaliseUrl(text);
   if (url !== undefined && /^https?:/i.test(url)) return url;
   throw fieldError('invalid_format', 'url', 'must be an http or https URL');
 }

@@ -12,22 +12,22 @@ const STATE_TEXTS = {
 /** Timestamps in a detail: `at` and `last work` for a moment, `since` for the start of a period. */
 const TIMES = /(at |last work |since )(\d{4}-\d\d-\d\dT[\d:.]+Z)/;
 
-/** A time that the page's script replaces by its age. */
+/** A time of day in UTC, which the script of the page replaces by its age. */
 const ageHtml = (time: string) => html`<time datetime="${time}">${time.slice(11, 19)}</time>`;
 
-/** A detail with its timestamps replaced by ages, which are easier to read. */
+/** A detail whose timestamps are ages, which are easier to read: `since …` becomes `for …`, the others `… ago`. */
 function detailHtml(detail: string): Html {
-  const [before, word, time, behind] = detail.split(new RegExp(`${TIMES.source}(.*)$`, 's'));
+  const [before, word, time, after] = detail.split(new RegExp(`${TIMES.source}(.*)$`, 's'));
   if (word === undefined || time === undefined) return html`${detail}`;
   const age = word === 'since ' ? html`for ${ageHtml(time)}` : html`${word === 'at ' ? '' : word}${ageHtml(time)} ago`;
-  return html`${before}${age}${detailHtml(behind ?? '')}`;
+  return html`${before}${age}${detailHtml(after ?? '')}`;
 }
 
 function componentHtml({ component, state, since, detail }: ComponentStatus): Html {
   const time = new Date(since).toISOString();
-  const [word, before, behind] = STATE_TEXTS[state];
+  const [label, before, after] = STATE_TEXTS[state];
   const text = detail === '' ? undefined : html`<p class="detail">${detailHtml(detail)}</p>`;
-  return html`<li data-component="${component}" data-state="${state}"><h3>${component}</h3><p class="state"><span class="mark" aria-hidden="true"></span>${word} <span class="since">${before} ${ageHtml(time)} ${behind}</span></p>${text}</li>`;
+  return html`<li data-component="${component}" data-state="${state}"><h3>${component}</h3><p class="state"><span class="mark" aria-hidden="true"></span>${label} <span class="since">${before} ${ageHtml(time)} ${after}</span></p>${text}</li>`;
 }
 
 /** The list of components. The page's script fills in the ages, from the clock of the browser. */

@@ -2,7 +2,7 @@ import { type Html, html } from '@waymark/http-kit';
 import type { ComponentStatus } from '@waymark/observability';
 import { componentsHtml, componentsSummary } from './components-html.js';
 import { PANEL_GROUPS } from './panel-groups.js';
-import type { OpsPanel, PlotPanel, TablePanel } from './panels.js';
+import type { OpsPanel, PlotPanel, TablePanel } from './panel-types.js';
 import { OPS_RANGES, type OpsRange } from './range.js';
 
 function plotHtml({ id, title, empty }: PlotPanel): Html {

@@ -1,4 +1,4 @@
-import type { PanelGroup } from './panels.js';
+import type { PanelGroup } from './panel-types.js';
 import { REQUEST_PANELS } from './request-panels.js';
 import { STORE_PANELS } from './store-panels.js';
 import { WRITE_PATH_PANELS } from './write-path-panels.js';

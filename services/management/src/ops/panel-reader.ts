@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import type { OpsAnswer, PlotAnswer } from '@waymark/ops-page';
 import { PANEL_GROUPS } from './panel-groups.js';
-import type { OpsPanel, PlotPanel } from './panels.js';
+import type { OpsPanel, PlotPanel } from './panel-types.js';
 import { type PlotRow, plotPoints } from './plot-points.js';
 import { type OpsRange, pointsOf } from './range.js';
 import { type TableRow, tableHtml } from './table-html.js';

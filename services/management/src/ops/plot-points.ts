@@ -1,5 +1,5 @@
 import type { PlotAnswer } from '@waymark/ops-page';
-import type { PlotPanel } from './panels.js';
+import type { PlotPanel } from './panel-types.js';
 
 /** Start of a step in Unix seconds, name of a series, value. */
 export type PlotRow = readonly [at: number, name: string, value: number];

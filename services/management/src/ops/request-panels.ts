@@ -1,4 +1,4 @@
-import { type OpsPanel, stepOf, within } from './panels.js';
+import { type OpsPanel, stepOf, within } from './panel-types.js';
 
 /** Upper bounds of the buckets in `ops_requests.duration_ms`; the last bucket is unbounded. */
 const BUCKET_ENDS = '[1., 2., 5., 10., 25., 50., 100., 250., 500., 1000., 2500., 5000., 10000., 10000.]';

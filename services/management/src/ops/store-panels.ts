@@ -1,4 +1,4 @@
-import { type OpsPanel, within } from './panels.js';
+import { type OpsPanel, within } from './panel-types.js';
 
 /** Panels about queries, workspaces and storage. */
 export const STORE_PANELS: readonly OpsPanel[] = [

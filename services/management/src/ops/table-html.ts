@@ -1,6 +1,6 @@
 import { type Html, html } from '@waymark/http-kit';
 import { amountText } from '@waymark/ops-page';
-import type { CellKind, TablePanel } from './panels.js';
+import type { CellKind, TablePanel } from './panel-types.js';
 
 /** A row from ClickHouse, with 64-bit integers as numbers or text. */
 export type TableRow = readonly (string | number | null)[];

@@ -1,4 +1,4 @@
-import { type OpsPanel, stepOf, within } from './panels.js';
+import { type OpsPanel, stepOf, within } from './panel-types.js';
 
 const KINDS = [
   { name: 'clicks', tone: 'first' },

@@ -9,14 +9,14 @@ import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
 import type { LinkDeps } from '../links/link-deps.js';
 import { partnerCaller } from './partner-caller.js';
+import { countriesOf, PARTNER_ACCESS } from './partner-routes.js';
 import { applicationObject, approveApplication, rejectApplication } from './partner-status.js';
-import { countriesOf, PARTNER_ACCESS } from './route.js';
 
 const tags = ['Partners'];
 
 /** `GET /partners/applications`, `POST /partners/applications/approve|reject`. */
-export async function applicationRoutes(app: App, parts: LinkDeps): Promise<void> {
-  const { catalog } = parts;
+export async function applicationRoutes(app: App, deps: LinkDeps): Promise<void> {
+  const { catalog } = deps;
   const mayWrite = app.authenticate({ ...PARTNER_ACCESS, permission: 'conversions.write' });
   const response = { 200: partnerIdAnswerSchema };
 
@@ -32,7 +32,7 @@ export async function applicationRoutes(app: App, parts: LinkDeps): Promise<void
       },
     },
     async (request) => {
-      const { workspace } = await partnerCaller(parts, request);
+      const { workspace } = await partnerCaller(deps, request);
       const { sortBy = 'createdAt', sortOrder = 'desc', page, pageSize, country, groupId } = request.query;
       const filters = { status: 'pending' as const, groupId, countries: countriesOf(country) };
       const found = await catalog.partners.list(workspace.id, { filters, sortBy, sortOrder, page, pageSize }, false);
@@ -47,7 +47,7 @@ export async function applicationRoutes(app: App, parts: LinkDeps): Promise<void
       schema: { summary: 'Approve an application', tags, body: approveApplicationBodySchema, response },
     },
     async (request) => ({
-      partnerId: await approveApplication(parts, await partnerCaller(parts, request), request.body),
+      partnerId: await approveApplication(deps, await partnerCaller(deps, request), request.body),
     }),
   );
 
@@ -58,7 +58,7 @@ export async function applicationRoutes(app: App, parts: LinkDeps): Promise<void
       schema: { summary: 'Reject an application', tags, body: rejectApplicationBodySchema, response },
     },
     async (request) => ({
-      partnerId: await rejectApplication(parts, await partnerCaller(parts, request), request.body),
+      partnerId: await rejectApplication(deps, await partnerCaller(deps, request), request.body),
     }),
   );
 }

@@ -35,14 +35,14 @@ async function partnerObjectIn({ catalog }: LinkDeps, scope: PartnersScope, reco
 }
 
 /** Queues the webhook event for a new partner, including links in folders that are hidden from the caller. */
-export async function notifyEnrolled(parts: LinkDeps, caller: PartnerCaller, record: PartnerRecord): Promise<void> {
+export async function notifyEnrolled(deps: LinkDeps, caller: PartnerCaller, record: PartnerRecord): Promise<void> {
   const scope = { workspaceId: caller.workspace.id, programId: caller.program.id, hidesFolders: false };
-  await parts.notifier.partnerEnrolled(caller.workspace.id, await partnerObjectIn(parts, scope, record));
+  await deps.notifier.partnerEnrolled(caller.workspace.id, await partnerObjectIn(deps, scope, record));
 }
 
 /** The partner object of a record, without what is hidden from the caller. */
-export async function visiblePartner(parts: LinkDeps, caller: PartnerCaller, record: PartnerRecord): Promise<Partner> {
-  return partnerObjectIn(parts, await partnersScope(parts, caller), record);
+export async function visiblePartner(deps: LinkDeps, caller: PartnerCaller, record: PartnerRecord): Promise<Partner> {
+  return partnerObjectIn(deps, await partnersScope(deps, caller), record);
 }
 
 /** Sets the tenantId of the partner and its links. @throws ApiError conflict when another partner has it */
@@ -91,24 +91,24 @@ function checkUsername(username: string): void {
  * @throws ApiError 400, 403, 404, 409 or 422
  */
 async function firstLinkBody(
-  parts: LinkDeps,
+  deps: LinkDeps,
   caller: PartnerCaller,
   { username, linkProps, ...body }: CreatePartnerBody,
 ): Promise<CreateLinkBody | undefined> {
   const identity = identityOf(body);
-  const enrolled = await findEnrolled(parts, caller.workspace.id, identity);
-  if (enrolled !== undefined && !(await lacksFirstLink(parts.catalog, enrolled))) return undefined;
-  const link = await linkBody(parts, caller, { props: linkProps });
-  await checkLinkQuota(parts, caller.workspace);
+  const enrolled = await findEnrolled(deps, caller.workspace.id, identity);
+  if (enrolled !== undefined && !(await lacksFirstLink(deps.catalog, enrolled))) return undefined;
+  const link = await linkBody(deps, caller, { props: linkProps });
+  await checkLinkQuota(deps, caller.workspace);
   if (username) checkUsername(username);
   const key = firstKey(enrolled ?? newPartner(caller, { username, ...body }, identity), link.prefix);
   // A key that is taken will get a suffix, so validate it with one.
   const keyed = key === undefined ? link : { ...link, key: suffixedKey(key) };
   // Keys derived from a name are valid, so only the prefix can make the key invalid.
   return mapErrorFields(requestField(linkProps, 'linkProps.prefix'), async () => {
-    const context = await linkContext(parts, caller, [link]);
+    const context = await linkContext(deps, caller, [link]);
     completeLink(context, keyed, draftLink(context, keyed));
-    await assertExternalIdFree(parts, caller, link);
+    await assertExternalIdFree(deps, caller, link);
     return link;
   });
 }
@@ -135,16 +135,16 @@ interface Enrolment {
 }
 
 /** Of concurrent enrolments with the same email or tenantId only one creates the partner; the others find it. */
-async function enrolOnce(parts: LinkDeps, caller: PartnerCaller, body: CreatePartnerBody): Promise<Enrolment> {
+async function enrolOnce(deps: LinkDeps, caller: PartnerCaller, body: CreatePartnerBody): Promise<Enrolment> {
   const { workspace } = caller;
   const identity = identityOf(body);
   const { partners: countMax } = workspaceLimits(workspace).quotas;
   for (let tries = 1; ; tries++) {
-    const enrolled = await findEnrolled(parts, workspace.id, identity);
-    if (enrolled !== undefined) return { partner: await withTenant(parts, enrolled, identity.tenantId), isNew: false };
+    const enrolled = await findEnrolled(deps, workspace.id, identity);
+    if (enrolled !== undefined) return { partner: await withTenant(deps, enrolled, identity.tenantId), isNew: false };
     try {
-      const wanted = newPartner(caller, body, identity);
-      return { partner: await parts.catalog.partners.create(workspace.id, wanted, countMax), isNew: true };
+      const fields = newPartner(caller, body, identity);
+      return { partner: await deps.catalog.partners.create(workspace.id, fields, countMax), isNew: true };
     } catch (err) {
       if (!(err instanceof ApiError && err.code === 'conflict') || tries === ENROL_ATTEMPTS) throw err;
     }
@@ -152,12 +152,12 @@ async function enrolOnce(parts: LinkDeps, caller: PartnerCaller, body: CreatePar
 }
 
 /** `POST /partners`: enrols a partner, or returns the existing one. @throws ApiError 400, 403, 404, 409 or 422 */
-export async function enrolPartner(parts: LinkDeps, caller: PartnerCaller, body: CreatePartnerBody): Promise<Partner> {
-  const { catalog } = parts;
+export async function enrolPartner(deps: LinkDeps, caller: PartnerCaller, body: CreatePartnerBody): Promise<Partner> {
+  const { catalog } = deps;
   if (body.groupId) await catalog.groups.require(caller.workspace.id, body.groupId);
-  const link = await firstLinkBody(parts, caller, body);
-  const { partner, isNew } = await enrolOnce(parts, caller, body);
-  if (link !== undefined) await ensureFirstLink(parts, caller, partner, link);
-  if (isNew) await notifyEnrolled(parts, caller, partner);
-  return visiblePartner(parts, caller, partner);
+  const link = await firstLinkBody(deps, caller, body);
+  const { partner, isNew } = await enrolOnce(deps, caller, body);
+  if (link !== undefined) await ensureFirstLink(deps, caller, partner, link);
+  if (isNew) await notifyEnrolled(deps, caller, partner);
+  return visiblePartner(deps, caller, partner);
 }

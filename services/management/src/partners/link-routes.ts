@@ -13,14 +13,14 @@ import { findPartner } from './find-partner.js';
 import { partnerCaller } from './partner-caller.js';
 import { createPartnerLink, upsertPartnerLink } from './partner-links.js';
 import { partnerLinks } from './partner-object.js';
-import { PARTNER_ACCESS } from './route.js';
+import { PARTNER_ACCESS } from './partner-routes.js';
 
 const tags = ['Partners'];
 const LINKS_MAX = 1000;
 
 /** `GET|POST /partners/links`, `PUT /partners/links/upsert`. */
-export async function partnerLinkRoutes(app: App, parts: LinkDeps): Promise<void> {
-  const { catalog } = parts;
+export async function partnerLinkRoutes(app: App, deps: LinkDeps): Promise<void> {
+  const { catalog } = deps;
   const mayWrite = app.authenticate({ ...PARTNER_ACCESS, permission: 'conversions.write' });
 
   app.get(
@@ -35,7 +35,7 @@ export async function partnerLinkRoutes(app: App, parts: LinkDeps): Promise<void
       },
     },
     async (request) => {
-      const { workspace, apiKey } = await partnerCaller(parts, request);
+      const { workspace, apiKey } = await partnerCaller(deps, request);
       const { id } = await findPartner(catalog, workspace.id, request.query);
       const { hidesFolders } = linkVisibility(apiKey);
       const links = await catalog.partners.links(workspace.id, id, LINKS_MAX, hidesFolders);
@@ -55,7 +55,7 @@ export async function partnerLinkRoutes(app: App, parts: LinkDeps): Promise<void
       },
     },
     async (request, reply) =>
-      reply.code(201).send(await createPartnerLink(parts, await partnerCaller(parts, request), request.body)),
+      reply.code(201).send(await createPartnerLink(deps, await partnerCaller(deps, request), request.body)),
   );
 
   app.put(
@@ -69,6 +69,6 @@ export async function partnerLinkRoutes(app: App, parts: LinkDeps): Promise<void
         response: { 200: linkSchema },
       },
     },
-    async (request) => upsertPartnerLink(parts, await partnerCaller(parts, request), request.body),
+    async (request) => upsertPartnerLink(deps, await partnerCaller(deps, request), request.body),
   );
 }

@@ -9,20 +9,20 @@ export interface PartnerCaller extends LinkCaller {
 }
 
 /**
- * The caller with the program of its workspace. A workspace that is older than programs gets one.
+ * Adds the workspace's program to the caller. Creates it for a workspace from before programs existed.
  *
  * @throws ApiError not_found
  */
 export async function partnerCaller({ catalog }: LinkDeps, caller: LinkCaller): Promise<PartnerCaller> {
   const { apiKey } = caller;
-  const isOlder = caller.workspace.defaultProgramId === null;
-  const workspace = isOlder ? await catalog.workspaces.withProgram(caller.workspace.id) : caller.workspace;
+  const lacksProgram = caller.workspace.defaultProgramId === null;
+  const workspace = lacksProgram ? await catalog.workspaces.withProgram(caller.workspace.id) : caller.workspace;
   const program = await catalog.programs.get(workspace.id, workspace.defaultProgramId ?? '');
   if (program === undefined) throw new ApiError('not_found', 'Program not found.');
   return { workspace, apiKey, program };
 }
 
-/** The partners that the caller may see, and whether links in hidden folders are left out. */
+/** Where to read the caller's partners, and whether their totals and links leave out hidden folders. */
 export async function partnersScope(
   { catalog }: LinkDeps,
   { workspace, apiKey, program }: PartnerCaller,

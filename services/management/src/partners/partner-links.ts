@@ -31,8 +31,8 @@ async function defaultsOf({ catalog, defaultDomain }: LinkDeps, { workspace, pro
 const bareHost = (url: string) => parseUrl(url)?.hostname.replace(/^www\./, '') ?? '';
 
 /** Validates a destination, which must be on the program's site if it has one. @throws ApiError bad_request, 422 */
-function destinationOf({ program }: PartnerCaller, given: string): string {
-  const url = normaliseUrl(given);
+function destinationOf({ program }: PartnerCaller, requested: string): string {
+  const url = normaliseUrl(requested);
   if (url === undefined) throw fieldError('invalid_format', 'url', 'must be a URL');
   if (program.url === null) return url;
   const [host, allowed] = [bareHost(url), bareHost(program.url)];
@@ -46,11 +46,11 @@ function destinationOf({ program }: PartnerCaller, given: string): string {
  * @param keyPlace the request field to report for an invalid key
  */
 export function requestField(props: PartnerLinkProps | null | undefined, keyPlace = 'key'): (field: string) => string {
-  const given = new Set(Object.keys(props ?? {}));
+  const propNames = new Set(Object.keys(props ?? {}));
   return (field) => {
     if (field === 'key') return keyPlace;
     const [name = ''] = field.split(/[.[]/, 1);
-    return given.has(name) ? `linkProps.${field}` : field;
+    return propNames.has(name) ? `linkProps.${field}` : field;
   };
 }
 
@@ -64,18 +64,22 @@ const ownership = (partner: PartnerRecord, { program }: PartnerCaller) => ({
 
 /** The body of a partner link. @throws ApiError bad_request without a destination, or with one on another site */
 export async function linkBody(
-  parts: LinkDeps,
+  deps: LinkDeps,
   caller: PartnerCaller,
-  given: { readonly url?: string | null | undefined; readonly props: PartnerLinkProps | null | undefined },
+  fields: { readonly url?: string | null | undefined; readonly props: PartnerLinkProps | null | undefined },
 ): Promise<CreateLinkBody> {
-  const { domain, url } = await defaultsOf(parts, caller);
-  const wanted = given.url || url;
-  if (wanted === undefined) throw fieldError('required', 'url', 'is required: the partner program has no destination');
+  const { domain, url } = await defaultsOf(deps, caller);
+  const destination = fields.url || url;
+  if (destination === undefined)
+    throw fieldError('required', 'url', 'is required: the partner program has no destination');
   const programId = caller.program.id;
-  return { ...given.props, domain, url: destinationOf(caller, wanted), programId, trackConversion: true };
+  return { ...fields.props, domain, url: destinationOf(caller, destination), programId, trackConversion: true };
 }
 
-/** Derives a key from a text: letters and digits of any script, with everything else replaced by single hyphens. */
+/**
+ * Derives a key from a text: letters and digits of any script, with everything else replaced by single hyphens. Letters beyond
+ * U+FFFF are replaced too, because keys must not contain them.
+ */
 function keyOf(text: string): string {
   const words = text
     .normalize('NFKD')
@@ -113,19 +117,19 @@ export function assertExternalIdFree(
 
 /** Creates the partner's first link with the key or, if that is taken, with a suffix. */
 async function createFirstLink(
-  parts: LinkDeps,
+  deps: LinkDeps,
   caller: PartnerCaller,
   body: CreateLinkBody,
   key: string | undefined,
 ): Promise<void> {
   for (let tries = 0; ; tries++) {
     try {
-      await createLink(parts, caller, { ...body, key: key && tries > 0 ? suffixedKey(key) : key });
+      await createLink(deps, caller, { ...body, key: key && tries > 0 ? suffixedKey(key) : key });
       return;
     } catch (err) {
       const isTaken = err instanceof ApiError && err.code === 'conflict';
       if (!isTaken || key === undefined || tries === KEY_ATTEMPTS) throw err;
-      await assertExternalIdFree(parts, caller, body);
+      await assertExternalIdFree(deps, caller, body);
     }
   }
 }
@@ -140,27 +144,27 @@ export async function lacksFirstLink(
 
 /** Creates the first link of an enrolled partner unless it has one. */
 export async function ensureFirstLink(
-  parts: LinkDeps,
+  deps: LinkDeps,
   caller: PartnerCaller,
   partner: PartnerRecord,
   body: CreateLinkBody,
 ): Promise<void> {
-  const { catalog } = parts;
+  const { catalog } = deps;
   const { workspaceId, id } = partner;
   // The lock lets only one of concurrent enrolments create the link.
   await catalog.links.whileUrlsHeld(workspaceId, [`first link of ${id}`], async () => {
     if (!(await lacksFirstLink(catalog, partner))) return;
-    await createFirstLink(parts, caller, { ...body, ...ownership(partner, caller) }, firstKey(partner, body.prefix));
+    await createFirstLink(deps, caller, { ...body, ...ownership(partner, caller) }, firstKey(partner, body.prefix));
   });
 }
 
 async function bodyFor(
-  parts: LinkDeps,
+  deps: LinkDeps,
   caller: PartnerCaller,
   partner: PartnerRecord,
   { url, key, comments, linkProps }: CreatePartnerLinkBody,
 ): Promise<CreateLinkBody> {
-  const body = await linkBody(parts, caller, { url, props: linkProps });
+  const body = await linkBody(deps, caller, { url, props: linkProps });
   return {
     ...body,
     ...ownership(partner, caller),
@@ -171,30 +175,30 @@ async function bodyFor(
 
 /** `POST /partners/links`. @throws ApiError 400, 403, 404, 409 or 422 */
 export async function createPartnerLink(
-  parts: LinkDeps,
+  deps: LinkDeps,
   caller: PartnerCaller,
   body: CreatePartnerLinkBody,
 ): Promise<Link> {
-  const partner = await findPartner(parts.catalog, caller.workspace.id, body);
-  const wanted = await bodyFor(parts, caller, partner, body);
-  return mapErrorFields(requestField(body.linkProps), () => createLink(parts, caller, wanted));
+  const partner = await findPartner(deps.catalog, caller.workspace.id, body);
+  const newLink = await bodyFor(deps, caller, partner, body);
+  return mapErrorFields(requestField(body.linkProps), () => createLink(deps, caller, newLink));
 }
 
 /** `PUT /partners/links/upsert`: updates the partner's link with exactly that destination, or creates one. */
 export async function upsertPartnerLink(
-  parts: LinkDeps,
+  deps: LinkDeps,
   caller: PartnerCaller,
   body: CreatePartnerLinkBody & { readonly url: string },
 ): Promise<Link> {
-  const { catalog } = parts;
+  const { catalog } = deps;
   const workspaceId = caller.workspace.id;
   const partner = await findPartner(catalog, workspaceId, body);
-  const wanted = await bodyFor(parts, caller, partner, body);
+  const fields = await bodyFor(deps, caller, partner, body);
   const upsert = async () => {
-    const found = await catalog.partners.linkByUrl(workspaceId, partner.id, wanted.url, linkVisibility(caller.apiKey));
-    return found === undefined ? createLink(parts, caller, wanted) : updateFoundLink(parts, caller, found, wanted);
+    const found = await catalog.partners.linkByUrl(workspaceId, partner.id, fields.url, linkVisibility(caller.apiKey));
+    return found === undefined ? createLink(deps, caller, fields) : updateFoundLink(deps, caller, found, fields);
   };
   return mapErrorFields(requestField(body.linkProps), () =>
-    catalog.links.whileUrlsHeld(workspaceId, [`${partner.id} ${wanted.url}`], upsert),
+    catalog.links.whileUrlsHeld(workspaceId, [`${partner.id} ${fields.url}`], upsert),
   );
 }

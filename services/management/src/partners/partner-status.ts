@@ -21,14 +21,14 @@ const APPROVED = { status: 'approved', bannedAt: null, bannedReason: null } as c
 
 /** `POST /partners/ban`. Banning again completes a ban that was interrupted. @throws ApiError 400 or 404 */
 export async function banPartner(
-  parts: LinkDeps,
+  deps: LinkDeps,
   { workspace }: PartnerCaller,
   body: PartnerReference & { readonly reason: string },
 ): Promise<string> {
-  const { partners } = parts.catalog;
-  const { id } = await findPartner(parts.catalog, workspace.id, body);
+  const { partners } = deps.catalog;
+  const { id } = await findPartner(deps.catalog, workspace.id, body);
   await partners.update(workspace.id, id, ({ status }) =>
-    status === 'banned' ? {} : { status: 'banned', bannedAt: isoNow(parts), bannedReason: body.reason },
+    status === 'banned' ? {} : { status: 'banned', bannedAt: isoNow(deps), bannedReason: body.reason },
   );
   // The links count as disabled from here on. It is also written to the links, for reads that cannot load the partner.
   await partners.banToLinks(workspace.id, id);
@@ -53,14 +53,14 @@ export async function unbanPartner(
 
 /** `POST /partners/deactivate`. From then on its links count as expired. @throws ApiError bad_request from another status, not_found */
 export async function deactivatePartner(
-  parts: LinkDeps,
+  deps: LinkDeps,
   { workspace }: PartnerCaller,
   reference: PartnerReference,
 ): Promise<string> {
-  const { id } = await findPartner(parts.catalog, workspace.id, reference);
-  await parts.catalog.partners.update(workspace.id, id, (partner) => {
+  const { id } = await findPartner(deps.catalog, workspace.id, reference);
+  await deps.catalog.partners.update(workspace.id, id, (partner) => {
     checkStatus(partner, ['approved', 'archived'], 'deactivated');
-    return { status: 'deactivated', bannedAt: isoNow(parts), bannedReason: null };
+    return { status: 'deactivated', bannedAt: isoNow(deps), bannedReason: null };
   });
   return id;
 }
@@ -92,29 +92,29 @@ function checkPending({ status }: PartnerRecord): void {
 
 /** `POST /partners/applications/approve`: makes the applicant a partner with a first link. @throws ApiError 400 or 404 */
 export async function approveApplication(
-  parts: LinkDeps,
+  deps: LinkDeps,
   caller: PartnerCaller,
   body: { readonly partnerId: string; readonly groupId?: string | null | undefined },
 ): Promise<string> {
-  const { catalog } = parts;
+  const { catalog } = deps;
   const { workspace, program } = caller;
   if (body.groupId) await catalog.groups.require(workspace.id, body.groupId);
-  const link = await linkBody(parts, caller, { props: undefined });
-  const context = await linkContext(parts, caller, [link]);
+  const link = await linkBody(deps, caller, { props: undefined });
+  const context = await linkContext(deps, caller, [link]);
   completeLink(context, link, draftLink(context, link));
   const partner = await catalog.partners.update(workspace.id, body.partnerId, (record) => {
     checkPending(record);
     const groupId = body.groupId || record.groupId || program.defaultGroupId;
     return { status: 'approved', groupId, programId: program.id, rejection: null };
   });
-  await ensureFirstLink(parts, caller, partner, link);
-  await notifyEnrolled(parts, caller, partner);
+  await ensureFirstLink(deps, caller, partner, link);
+  await notifyEnrolled(deps, caller, partner);
   return partner.id;
 }
 
 /** `POST /partners/applications/reject`. @throws ApiError 400, 404 or 422 */
 export async function rejectApplication(
-  parts: LinkDeps,
+  deps: LinkDeps,
   { workspace }: PartnerCaller,
   body: RejectApplicationBody,
 ): Promise<string> {
@@ -131,9 +131,9 @@ export async function rejectApplication(
     timeframe: body.reapplicationTimeframe,
     isFraud: body.flagForFraud ?? false,
     fraudReason: body.flagForFraudReason || null,
-    at: isoNow(parts),
+    at: isoNow(deps),
   };
-  const { id } = await parts.catalog.partners.update(workspace.id, body.partnerId, (record) => {
+  const { id } = await deps.catalog.partners.update(workspace.id, body.partnerId, (record) => {
     checkPending(record);
     return { status: 'rejected', rejection };
   });

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Catalog, normaliseUrl } from '@waymark/catalog';
 import { fieldError, type QrQuery } from '@waymark/contract';
 import type { Outbound } from '@waymark/outbound';
@@ -6,6 +5,7 @@ import { LRUCache } from 'lru-cache';
 import { chooseLogo, type LogoChoice } from './logo-choice.js';
 import { loadLogo } from './logo-image.js';
 import { parseColor, renderQr } from './render-qr.js';
+import { yieldToRequests } from './yield-to-requests.js';
 
 const CACHE_BYTES_MAX = 32 * 1024 * 1024;
 /** TTL of drawn codes, because a logo may change under the same URL. */
@@ -32,7 +32,7 @@ export function createQrImages({ catalog, outbound }: QrDeps) {
       });
     const image = logo && (await load(logo));
     // Decoding a logo and drawing the code both block; let other requests run in between.
-    if (image !== undefined) await nextTurn();
+    if (image !== undefined) await yieldToRequests();
     return renderQr({
       text: url,
       size: query.size,

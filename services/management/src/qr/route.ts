@@ -16,9 +16,9 @@ export interface QrRouteDeps extends QrDeps {
 }
 
 /** `GET /qr`: public, with a rate limit per network. */
-export async function qrRoutes(app: App, parts: QrRouteDeps): Promise<void> {
-  const { rateLimiter, now } = parts;
-  const images = createQrImages(parts);
+export async function qrRoutes(app: App, deps: QrRouteDeps): Promise<void> {
+  const { rateLimiter, now } = deps;
+  const images = createQrImages(deps);
 
   app.options('/qr', { ...FROM_PAGES, schema: { hide: true } }, async (_request, reply) => reply.code(204).send());
 

@@ -11,6 +11,6 @@ export function utmTemplateObject(record: UtmTemplateRecord): UtmTemplate {
 
 /** The UTM values in a body; blank ones become null. */
 export function utmFields(body: UpdateUtmTemplateBody): Partial<UtmFields> {
-  const given = UTM_TEMPLATE_FIELDS.filter((field) => body[field] !== undefined);
-  return Object.fromEntries(given.map((field) => [field, body[field] || null]));
+  const present = UTM_TEMPLATE_FIELDS.filter((field) => body[field] !== undefined);
+  return Object.fromEntries(present.map((field) => [field, body[field] || null]));
 }

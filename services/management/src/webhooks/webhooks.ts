@@ -94,15 +94,15 @@ export async function createWebhook(
 ): Promise<WebhookRecord> {
   const { name, url, linkScope = null } = body;
   const fields = { triggers: [...new Set(body.triggers)], linkScope, folderIds: distinct(body.folderIds) };
-  const named = { ...fields, linkIds: distinct(body.linkIds) };
-  checkScope(named);
-  const linkIds = await resolveReferences(catalog, workspaceId, named);
+  const requested = { ...fields, linkIds: distinct(body.linkIds) };
+  checkScope(requested);
+  const linkIds = await resolveReferences(catalog, workspaceId, requested);
   const webhook = await catalog.webhooks.create(workspaceId, { name, url, ...fields });
   if (linkIds.length > 0) await catalog.webhooks.attachLinks(workspaceId, webhook.id, linkIds);
   return webhook;
 }
 
-/** Applies a body to a webhook; a changed scope clears the folders. */
+/** Applies a body to a webhook. A changed scope clears the folders; enabling the webhook resets its count of failures. */
 function applyChanges(webhook: WebhookRecord, body: UpdateWebhookBody, nowMs: number): WebhookRecord {
   const linkScope = body.linkScope === undefined ? webhook.linkScope : body.linkScope;
   const isSame = linkScope === webhook.linkScope;
@@ -127,17 +127,18 @@ export async function updateWebhook(
   body: UpdateWebhookBody,
   nowMs: number,
 ): Promise<WebhookRecord> {
-  const named = { linkIds: distinct(body.linkIds), folderIds: distinct(body.folderIds) };
+  const requested = { linkIds: distinct(body.linkIds), folderIds: distinct(body.folderIds) };
   let linkIds: readonly string[] = [];
-  let isListEnded = false;
+  let leavesLinkScope = false;
   const webhook = await catalog.webhooks.update(workspaceId, id, async (record) => {
     const next = applyChanges(record, body, nowMs);
-    checkScope({ ...next, linkIds: named.linkIds });
+    checkScope({ ...next, linkIds: requested.linkIds });
     // Checked inside the update, because folders may have been deleted in the meantime.
-    linkIds = await resolveReferences(catalog, workspaceId, named);
-    isListEnded = record.linkScope === 'links' && next.linkScope !== 'links';
+    linkIds = await resolveReferences(catalog, workspaceId, requested);
+    leavesLinkScope = record.linkScope === 'links' && next.linkScope !== 'links';
     return next;
   });
-  if (body.linkIds !== undefined || isListEnded) await catalog.webhooks.attachLinks(workspaceId, id, linkIds);
+  // A webhook that is no longer for single links is detached from all of them.
+  if (body.linkIds !== undefined || leavesLinkScope) await catalog.webhooks.attachLinks(workspaceId, id, linkIds);
   return webhook;
 }

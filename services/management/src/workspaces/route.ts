@@ -7,10 +7,10 @@ import { linksThisMonth } from '../links/create/link-quota.js';
 import type { LinkDeps } from '../links/link-deps.js';
 
 /** The workspace object of a response. */
-async function workspaceObject(parts: LinkDeps, workspace: WorkspaceRecord): Promise<Workspace> {
+async function workspaceObject(deps: LinkDeps, workspace: WorkspaceRecord): Promise<Workspace> {
   const { id, name, slug, plan, allowedHostnames, defaultProgramId, createdAt, updatedAt } = workspace;
   const { quotas, requestsPerMinute, analyticsPerSecond } = workspaceLimits(workspace);
-  const [usage, linksUsage] = await Promise.all([parts.catalog.eventUsage.thisMonth(id), linksThisMonth(parts, id)]);
+  const [usage, linksUsage] = await Promise.all([deps.catalog.eventUsage.thisMonth(id), linksThisMonth(deps, id)]);
   return {
     ...{ id, name, slug, plan, usage, usageLimit: quotas.eventsPerMonth },
     ...{ linksUsage, linksLimit: quotas.linksPerMonth },
@@ -25,7 +25,7 @@ async function workspaceObject(parts: LinkDeps, workspace: WorkspaceRecord): Pro
 }
 
 /** `GET /workspaces/{idOrSlug}`: a key can read only its own workspace; other names answer 404 without a look-up. */
-export async function workspaceRoutes(app: App, parts: LinkDeps): Promise<void> {
+export async function workspaceRoutes(app: App, deps: LinkDeps): Promise<void> {
   app.get(
     '/workspaces/:idOrSlug',
     {
@@ -41,7 +41,7 @@ export async function workspaceRoutes(app: App, parts: LinkDeps): Promise<void> 
       if (idOrSlug !== workspace.id && idOrSlug.toLowerCase() !== workspace.slug) {
         throw new ApiError('not_found', 'Workspace not found.');
       }
-      return workspaceObject(parts, workspace);
+      return workspaceObject(deps, workspace);
     },
   );
 }

@@ -12,8 +12,8 @@ type Passwords = Pick<Catalog['links'], 'passwordOf' | 'sealPassword'>;
 
 /** The updated link, for checking which features need a higher plan. */
 function gatedLink(record: LinkRecord, body: UpdateLinkBody, url: string): GatedLink {
-  const given = Object.fromEntries(Object.entries(body).filter(([_field, value]) => value !== undefined));
-  return { ...record, password: record.encryptedPassword, ...given, isRoot: record.key === ROOT_KEY, url };
+  const changes = Object.fromEntries(Object.entries(body).filter(([_field, value]) => value !== undefined));
+  return { ...record, password: record.encryptedPassword, ...changes, isRoot: record.key === ROOT_KEY, url };
 }
 
 /** The new domain and key; those of a root link cannot change. */
@@ -28,18 +28,22 @@ function addressOf({ references, workspace }: LinkContext, record: LinkRecord, b
   return { domain: next.slug, key: storedKey(nextKey) };
 }
 
+/** The new encrypted password. It stays when the body has none, or sends back what a response showed: the password or its mask. */
 function encryptedPasswordOf(
   passwords: Passwords,
   record: LinkRecord,
-  given: string | null | undefined,
+  password: string | null | undefined,
 ): string | null {
-  const isKept = given === undefined || (given === HIDDEN_PASSWORD && record.encryptedPassword !== null);
-  if (isKept || given === passwords.passwordOf(record)) return record.encryptedPassword;
-  checkPassword(given);
-  return given ? passwords.sealPassword(given, record.id) : null;
+  const isKept = password === undefined || (password === HIDDEN_PASSWORD && record.encryptedPassword !== null);
+  if (isKept || password === passwords.passwordOf(record)) return record.encryptedPassword;
+  checkPassword(password);
+  return password ? passwords.sealPassword(password, record.id) : null;
 }
 
-/** Dates of the body. Links of a deactivated partner show an expiry of their own; when it is sent back, it is not stored. */
+/**
+ * Dates of the body. Responses show a link of a deactivated partner as expired: when a caller sends that `expiresAt` back, the
+ * stored one stays.
+ */
 function datesOf({ references, nowMs }: LinkContext, record: LinkRecord, body: UpdateLinkBody) {
   const dates = dateFields(body, nowMs);
   const shown = linkInState(record, references.partners.get(record.partnerId ?? ''));

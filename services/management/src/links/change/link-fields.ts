@@ -25,8 +25,8 @@ function urlOf(field: string, text: string): string {
  */
 export function destinationOf(url: string, body: UpdateLinkBody, isRoot: boolean, kept?: UtmValues): string {
   if (url.trim() !== '') {
-    const given = urlOf('url', url);
-    const merged = mergeUtm(kept === undefined ? given : keepUtm(given, kept), body);
+    const destination = urlOf('url', url);
+    const merged = mergeUtm(kept === undefined ? destination : keepUtm(destination, kept), body);
     if (merged.length > URL_CHARS_MAX)
       throw fieldError('too_big', 'url', `must have at most ${URL_CHARS_MAX} characters with its UTM parameters`);
     return merged;
@@ -126,8 +126,8 @@ type PlainFields = Pick<LinkRecord, keyof typeof PLAIN_FIELDS>;
 
 /** The stored form of the plain fields in the body. @throws ApiError unprocessable_entity */
 export function plainFields(body: UpdateLinkBody): Partial<PlainFields> {
-  const given = Object.entries(PLAIN_FIELDS).filter(([field]) => body[field as keyof PlainFields] !== undefined);
-  return Object.fromEntries(given.map(([field, read]) => [field, read(body)]));
+  const present = Object.entries(PLAIN_FIELDS).filter(([field]) => body[field as keyof PlainFields] !== undefined);
+  return Object.fromEntries(present.map(([field, read]) => [field, read(body)]));
 }
 
 /** Whether the image is a data URL, and so stored in the link itself. */

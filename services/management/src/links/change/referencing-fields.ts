@@ -25,9 +25,9 @@ function unknownReferences(field: string, what: string, names: readonly string[]
 }
 
 function tagsOf({ references }: LinkContext, body: UpdateLinkBody): ReferencingFields {
-  const wanted = requestedTags(body);
-  if (wanted === undefined) return {};
-  const { ids, names } = wanted;
+  const requested = requestedTags(body);
+  if (requested === undefined) return {};
+  const { ids, names } = requested;
   const unknownIds = ids.filter((id) => !references.tagIds.has(id));
   if (unknownIds.length > 0) throw unknownReferences(body.tagIds == null ? 'tagId' : 'tagIds', 'tags', unknownIds);
   const unknownNames = names.filter((name) => !references.tagIdByName.has(name));
@@ -60,11 +60,15 @@ function folderOf(context: LinkContext, { folderId }: UpdateLinkBody): Referenci
   return { folderId };
 }
 
+/**
+ * Program and partner. Without a `partnerId`, the `tenantId` selects the partner; it may also belong to none. A link with a partner
+ * gets a program even if the body has none.
+ */
 function programOf({ references, workspace }: LinkContext, body: UpdateLinkBody): ReferencingFields {
   const { programId, partnerId, tenantId } = body;
   if (programId && programId !== workspace.defaultProgramId) throw new ApiError('not_found', 'Program not found.');
-  const isPartnerOpen = partnerId === undefined && Boolean(tenantId);
-  const partner = isPartnerOpen
+  const isByTenant = partnerId === undefined && Boolean(tenantId);
+  const partner = isByTenant
     ? references.partnerByTenant.get(tenantId ?? '')
     : references.partners.get(partnerId ?? '');
   if (partnerId && partner === undefined) throw new ApiError('not_found', 'Partner not found.');

@@ -39,19 +39,19 @@ async function removeRecords(
 }
 
 /** `DELETE /links/{linkId}`, after the link was found. @throws ApiError forbidden for root links, not_found */
-export async function removeFoundLink(parts: LinkDeps, caller: LinkCaller, found: LinkRecord): Promise<{ id: string }> {
+export async function removeFoundLink(deps: LinkDeps, caller: LinkCaller, found: LinkRecord): Promise<{ id: string }> {
   if (isRoot(found)) throw new ApiError('forbidden', 'The link of a domain itself goes with its domain only.');
-  const [removed] = await removeRecords(parts, caller, [found], (_record, refusal) => {
+  const [removed] = await removeRecords(deps, caller, [found], (_record, refusal) => {
     throw refusal;
   });
   if (removed === undefined) throw new ApiError('not_found', 'Link not found.');
-  await parts.notifier.linkChanged('link.deleted', removed);
+  await deps.notifier.linkChanged('link.deleted', removed);
   return { id: removed.id };
 }
 
 /** `DELETE /links/bulk`: unknown, hidden and root links are skipped. @throws ApiError bad_request, 422 */
 export async function removeLinks(
-  parts: LinkDeps,
+  deps: LinkDeps,
   caller: LinkCaller,
   linkIds: string | undefined,
 ): Promise<BulkDeleteAnswer> {
@@ -60,10 +60,10 @@ export async function removeLinks(
   if (references.length > BULK_LINKS_MAX) {
     throw fieldError('too_big', 'linkIds', `must have at most ${BULK_LINKS_MAX} items`);
   }
-  const found = await findLinks(parts.catalog, caller, references);
+  const found = await findLinks(deps.catalog, caller, references);
   const errors: UndeletedLink[] = [];
   const removed = await removeRecords(
-    parts,
+    deps,
     caller,
     found.filter((link) => !isRoot(link)),
     ({ id }, refusal) => errors.push(bulkError(id, refusal)),

@@ -13,9 +13,9 @@ export function dateFields(
   body: UpdateLinkBody,
   nowMs: number,
 ): Partial<Pick<LinkRecord, (typeof DATE_FIELDS)[number]>> {
-  const given = DATE_FIELDS.filter((field) => body[field] !== undefined);
+  const present = DATE_FIELDS.filter((field) => body[field] !== undefined);
   return Object.fromEntries(
-    given.map((field) => {
+    present.map((field) => {
       const text = body[field];
       return [field, text ? new Date(parseInstant(field, text, nowMs)).toISOString() : null];
     }),

@@ -18,16 +18,16 @@ import { folderRefusal, type LinkContext } from './referencing-fields.js';
 
 /** Updates records: all of them or, when `changeOne` throws, none. @returns those that still exist */
 async function updateRecords(
-  parts: LinkDeps,
+  deps: LinkDeps,
   caller: LinkCaller,
   found: readonly LinkRecord[],
   body: UpdateLinkBody,
   changeOne: (context: LinkContext, record: LinkRecord) => LinkRecord,
 ): Promise<LinkRecord[]> {
-  const { links } = parts.catalog;
+  const { links } = deps.catalog;
   // Also look up the links' current folders and partners, and the current domain in case the body has none.
   const current = found.map(({ folderId, domain, partnerId }) => ({ folderId, domain, partnerId }));
-  const context = await linkContext(parts, caller, [{ domain: found[0]?.domain, ...body }, ...current]);
+  const context = await linkContext(deps, caller, [{ domain: found[0]?.domain, ...body }, ...current]);
   return links.updateMany(
     caller.workspace.id,
     found.map(({ id }) => id),
@@ -37,18 +37,18 @@ async function updateRecords(
 
 /** `PATCH /links/{linkId}`, after the link was found. @throws ApiError 400, 403, 404, 409 or 422 */
 export async function updateFoundLink(
-  parts: LinkDeps,
+  deps: LinkDeps,
   caller: LinkCaller,
   found: LinkRecord,
   body: UpdateLinkBody,
 ): Promise<Link> {
-  const { links } = parts.catalog;
-  const [updated] = await updateRecords(parts, caller, [found], body, (context, record) =>
+  const { links } = deps.catalog;
+  const [updated] = await updateRecords(deps, caller, [found], body, (context, record) =>
     changedLink(context, links, record, body, 'keep'),
   );
   if (updated === undefined) throw new ApiError('not_found', 'Link not found.');
-  if (updated.updatedAt !== found.updatedAt) await parts.notifier.linkChanged('link.updated', updated);
-  return linkObject(parts, caller, updated);
+  if (updated.updatedAt !== found.updatedAt) await deps.notifier.linkChanged('link.updated', updated);
+  return linkObject(deps, caller, updated);
 }
 
 /** The links that a bulk request selects. @throws ApiError bad_request when it has neither list */
@@ -75,12 +75,12 @@ function selectLinks(
  * @throws ApiError 400, 403, 404 or 422, in which case no link was changed
  */
 export async function updateLinks(
-  parts: LinkDeps,
+  deps: LinkDeps,
   caller: LinkCaller,
   { data, ...names }: BulkUpdateLinksBody,
 ): Promise<(Link | UnchangedLink)[]> {
-  const { links } = parts.catalog;
-  const found = await selectLinks(parts, caller, names);
+  const { links } = deps.catalog;
+  const found = await selectLinks(deps, caller, names);
   const refusals = new Map<string, ApiError>();
   const changeOne = (context: LinkContext, record: LinkRecord) => {
     const refusal = folderRefusal(context, context.references.folders.get(record.folderId ?? ''));
@@ -90,7 +90,7 @@ export async function updateLinks(
   };
   const records = await mapErrorFields(
     (field) => `data.${field}`,
-    async () => (found.length === 0 ? [] : updateRecords(parts, caller, found, data, changeOne)),
+    async () => (found.length === 0 ? [] : updateRecords(deps, caller, found, data, changeOne)),
   );
   if (records.length === 0) throw new ApiError('not_found', 'None of the links was found.');
   const objects = await links.objects(caller.workspace.id, records, linkVisibility(caller.apiKey));

@@ -8,12 +8,12 @@ import { withinLinkQuota } from './link-quota.js';
 
 /** Builds the context of a request: references of its bodies, and the current time for relative dates. */
 export async function linkContext(
-  parts: LinkDeps,
+  deps: LinkDeps,
   { workspace, apiKey }: LinkCaller,
   bodies: Parameters<typeof readReferences>[2],
 ): Promise<LinkContext> {
-  const references = await readReferences(parts, workspace, bodies);
-  return { workspace, apiKey, references, nowMs: parts.now() };
+  const references = await readReferences(deps, workspace, bodies);
+  return { workspace, apiKey, references, nowMs: deps.now() };
 }
 
 /** The link object of one record. @param isNew skips reading counters, which a new link does not have */
@@ -45,11 +45,11 @@ export async function newLink({ catalog }: LinkDeps, context: LinkContext, body:
 }
 
 /** `POST /links`. @throws ApiError 400, 403, 404, 409 or 422 */
-export async function createLink(parts: LinkDeps, caller: LinkCaller, body: CreateLinkBody): Promise<Link> {
+export async function createLink(deps: LinkDeps, caller: LinkCaller, body: CreateLinkBody): Promise<Link> {
   const { workspace } = caller;
-  const { links } = parts.catalog;
-  const link = await newLink(parts, await linkContext(parts, caller, [body]), body);
-  const record = await withinLinkQuota(parts, workspace, 1, () => links.create(workspace.id, link));
-  await parts.notifier.linkChanged('link.created', record);
-  return linkObject(parts, caller, record, true);
+  const { links } = deps.catalog;
+  const link = await newLink(deps, await linkContext(deps, caller, [body]), body);
+  const record = await withinLinkQuota(deps, workspace, 1, () => links.create(workspace.id, link));
+  await deps.notifier.linkChanged('link.created', record);
+  return linkObject(deps, caller, record, true);
 }

@@ -20,10 +20,10 @@ function checkDistinct(bodies: readonly CreateLinkBody[], usualDomain: string | 
 }
 
 /** The link to create, or the error that prevents it. */
-async function linkOrError(parts: LinkDeps, context: LinkContext, body: CreateLinkBody): Promise<NewLink | ApiError> {
+async function linkOrError(deps: LinkDeps, context: LinkContext, body: CreateLinkBody): Promise<NewLink | ApiError> {
   try {
     checkBulkImage(body);
-    return await newLink(parts, context, body);
+    return await newLink(deps, context, body);
   } catch (err) {
     if (err instanceof ApiError && err.status < 500) return err;
     throw err;
@@ -37,17 +37,17 @@ async function linkOrError(parts: LinkDeps, context: LinkContext, body: CreateLi
  * @throws ApiError forbidden when they exceed the monthly quota, bad_request when two have the same domain and key
  */
 export async function createLinks(
-  parts: LinkDeps,
+  deps: LinkDeps,
   caller: LinkCaller,
   bodies: readonly CreateLinkBody[],
 ): Promise<(Link | LinkError)[]> {
-  const { links } = parts.catalog;
+  const { links } = deps.catalog;
   const workspaceId = caller.workspace.id;
-  const context = await linkContext(parts, caller, bodies);
+  const context = await linkContext(deps, caller, bodies);
   checkDistinct(bodies, context.references.fallbackDomain);
-  const results = await Promise.all(bodies.map((body) => linkOrError(parts, context, body)));
+  const results = await Promise.all(bodies.map((body) => linkOrError(deps, context, body)));
   const drafts = results.filter((result): result is NewLink => !(result instanceof ApiError));
-  const created = await withinLinkQuota(parts, caller.workspace, bodies.length, () =>
+  const created = await withinLinkQuota(deps, caller.workspace, bodies.length, () =>
     links.createMany(workspaceId, drafts),
   );
   const records = created.flatMap((result) => (result instanceof ApiError ? [] : [result]));

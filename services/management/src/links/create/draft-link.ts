@@ -15,9 +15,9 @@ import { checkPlan } from './plan-gates.js';
  */
 export function domainOf(
   references: LinkReferences,
-  given: string | null | undefined,
+  requested: string | null | undefined,
 ): { readonly slug: string; readonly isShared: boolean } {
-  const slug = given ? domainName(given) : references.fallbackDomain;
+  const slug = requested ? domainName(requested) : references.fallbackDomain;
   if (slug === undefined) {
     throw fieldError('invalid_value', 'domain', 'this workspace has no domain to create links on');
   }

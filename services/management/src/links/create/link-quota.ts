@@ -23,9 +23,9 @@ function quotaExceeded(workspace: WorkspaceRecord): ApiError {
  *
  * @throws ApiError forbidden
  */
-export async function checkLinkQuota(parts: LinkDeps, workspace: WorkspaceRecord): Promise<void> {
+export async function checkLinkQuota(deps: LinkDeps, workspace: WorkspaceRecord): Promise<void> {
   const limit = limitOf(workspace);
-  if (limit === null || (await linksThisMonth(parts, workspace.id)) < limit) return;
+  if (limit === null || (await linksThisMonth(deps, workspace.id)) < limit) return;
   throw quotaExceeded(workspace);
 }
 

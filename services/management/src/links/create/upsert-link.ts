@@ -9,17 +9,17 @@ import { createLink } from './create-link.js';
  * one creates a link. A link to the destination including the UTM values of the body is preferred to one without them, so that a
  * repeated request finds the link that it created or updated the first time.
  */
-export async function upsertLink(parts: LinkDeps, caller: LinkCaller, body: CreateLinkBody): Promise<Link> {
-  const { links } = parts.catalog;
+export async function upsertLink(deps: LinkDeps, caller: LinkCaller, body: CreateLinkBody): Promise<Link> {
+  const { links } = deps.catalog;
   const workspaceId = caller.workspace.id;
   const url = normaliseUrl(body.url);
-  if (url === undefined) return createLink(parts, caller, body);
+  if (url === undefined) return createLink(deps, caller, body);
   const urls = [...new Set([mergeUtm(url, body), url])];
   return links.whileUrlsHeld(workspaceId, urls, async () => {
     for (const one of urls) {
       const found = await links.findByUrl(workspaceId, one, linkVisibility(caller.apiKey));
-      if (found !== undefined) return updateFoundLink(parts, caller, found, body);
+      if (found !== undefined) return updateFoundLink(deps, caller, found, body);
     }
-    return createLink(parts, caller, body);
+    return createLink(deps, caller, body);
   });
 }

@@ -50,30 +50,30 @@ async function linkIdsOf({ catalog }: LinkDeps, workspaceId: string, linkIds: st
 }
 
 /** The filters of a query. @throws ApiError 404 for an unknown domain or folder, 403 for one without access */
-async function filtersOf(parts: LinkDeps, caller: LinkCaller, query: LinkFilterQuery): Promise<LinkFilters> {
+async function filtersOf(deps: LinkDeps, caller: LinkCaller, query: LinkFilterQuery): Promise<LinkFilters> {
   const workspaceId = caller.workspace.id;
   const { search, userId, tenantId, partnerId } = query;
   const domain = query.domain && domainName(query.domain);
   const folderId = query.folderId === NO_FOLDER ? null : query.folderId;
   const [tagIds, ids, hidesFolders] = await Promise.all([
-    tagIdsOf(parts, workspaceId, query),
-    linkIdsOf(parts, workspaceId, query.linkIds),
-    parts.catalog.hiddenFolders.anyFor(workspaceId, linkVisibility(caller.apiKey)),
-    domain === undefined ? undefined : checkDomain(parts, workspaceId, domain),
-    folderId ? checkFolder(parts, caller, folderId) : undefined,
+    tagIdsOf(deps, workspaceId, query),
+    linkIdsOf(deps, workspaceId, query.linkIds),
+    deps.catalog.hiddenFolders.anyFor(workspaceId, linkVisibility(caller.apiKey)),
+    domain === undefined ? undefined : checkDomain(deps, workspaceId, domain),
+    folderId ? checkFolder(deps, caller, folderId) : undefined,
   ]);
   const named = { domain, tagIds, folderId, search, userId, tenantId, partnerId, ids };
   return { ...named, hasTags: query.withTags, hidesFolders, showArchived: query.showArchived ?? false };
 }
 
-/** Whether the id is of a visible or a deleted link: paging must continue when the link at the cursor is deleted. */
+/** Whether the id belongs to a visible or a deleted link: a cursor stays valid when its link is deleted. */
 async function linkExistsOrExisted(catalog: Catalog, caller: LinkCaller, id: string): Promise<boolean> {
   const link = await catalog.links.find(caller.workspace.id, id);
   if (link === undefined) return catalog.links.everExisted(caller.workspace.id, id);
   return (await visibleLinks(catalog, caller, [link])).length > 0;
 }
 
-/** The cursor of a query; undefined when it pages by number. @throws ApiError 422 */
+/** The cursor of a query; undefined for pages by number. @throws ApiError 422 */
 async function cursorOf({ catalog }: LinkDeps, caller: LinkCaller, query: ListLinksQuery) {
   const { startingAfter, endingBefore, sortBy = 'createdAt' } = query;
   if (startingAfter !== undefined && endingBefore !== undefined) {
@@ -89,15 +89,15 @@ async function cursorOf({ catalog }: LinkDeps, caller: LinkCaller, query: ListLi
 }
 
 /** `GET /links`. @throws ApiError 403, 404 or 422 */
-export async function listLinks(parts: LinkDeps, caller: LinkCaller, query: ListLinksQuery): Promise<Link[]> {
-  const { links } = parts.catalog;
+export async function listLinks(deps: LinkDeps, caller: LinkCaller, query: ListLinksQuery): Promise<Link[]> {
+  const { links } = deps.catalog;
   const workspaceId = caller.workspace.id;
   const { sortBy = 'createdAt', sortOrder = 'desc', page, pageSize } = query;
-  const cursor = await cursorOf(parts, caller, query);
+  const cursor = await cursorOf(deps, caller, query);
   if (cursor === undefined && page > LINK_PAGES_MAX) {
     throw fieldError('too_big', 'page', `must be at most ${LINK_PAGES_MAX}; use a cursor to go further`);
   }
-  const filters = await filtersOf(parts, caller, query);
+  const filters = await filtersOf(deps, caller, query);
   const shape = { filters, sortOrder, limit: pageSize };
   const records =
     cursor === undefined
@@ -108,13 +108,13 @@ export async function listLinks(parts: LinkDeps, caller: LinkCaller, query: List
 
 /** `GET /links/count`: a number or, when grouped, one number per value, highest first. @throws ApiError 403 or 404 */
 export async function countLinks(
-  parts: LinkDeps,
+  deps: LinkDeps,
   caller: LinkCaller,
   query: LinkFilterQuery & { readonly groupBy?: LinkGroup | undefined },
 ) {
-  const { links } = parts.catalog;
+  const { links } = deps.catalog;
   const { groupBy } = query;
-  const filters = await filtersOf(parts, caller, query);
+  const filters = await filtersOf(deps, caller, query);
   if (groupBy === undefined) return links.count(caller.workspace.id, filters);
   const counts = await links.countBy(caller.workspace.id, filters, groupBy);
   return counts.map(({ value, count }) => ({ [groupBy]: value, _count: count }));

@@ -19,7 +19,7 @@ import type { LinkDeps } from '../link-deps.js';
 const BODY_BYTES_MAX = 12 * 1024 * 1024;
 
 /** `POST|PATCH|DELETE /links/bulk`. */
-export async function bulkRoutes(app: App, parts: LinkDeps): Promise<void> {
+export async function bulkRoutes(app: App, deps: LinkDeps): Promise<void> {
   const onRequest = app.authenticate({ permission: 'links.write' });
   const tags = ['Links'];
 
@@ -28,7 +28,7 @@ export async function bulkRoutes(app: App, parts: LinkDeps): Promise<void> {
     {
       onRequest,
       bodyLimit: BODY_BYTES_MAX,
-      preValidation: (request) => checkLinkQuota(parts, request.workspace),
+      preValidation: (request) => checkLinkQuota(deps, request.workspace),
       schema: {
         summary: 'Create up to 100 links',
         tags,
@@ -36,7 +36,7 @@ export async function bulkRoutes(app: App, parts: LinkDeps): Promise<void> {
         response: { 200: z.array(z.union([linkSchema, linkErrorSchema])) },
       },
     },
-    (request) => createLinks(parts, request, request.body),
+    (request) => createLinks(deps, request, request.body),
   );
 
   app.patch(
@@ -50,7 +50,7 @@ export async function bulkRoutes(app: App, parts: LinkDeps): Promise<void> {
         response: { 200: z.array(z.union([linkSchema, unchangedLinkSchema])) },
       },
     },
-    (request) => updateLinks(parts, request, request.body),
+    (request) => updateLinks(deps, request, request.body),
   );
 
   app.delete(
@@ -64,6 +64,6 @@ export async function bulkRoutes(app: App, parts: LinkDeps): Promise<void> {
         response: { 200: bulkDeleteAnswerSchema },
       },
     },
-    (request) => removeLinks(parts, request, request.query.linkIds),
+    (request) => removeLinks(deps, request, request.query.linkIds),
   );
 }

@@ -11,8 +11,8 @@ import { requireLink } from '../read/find-link.js';
 import { linkParamsSchema } from './read-routes.js';
 
 /** `POST /links`, `PUT /links/upsert`, `PATCH|PUT|DELETE /links/{linkId}`. */
-export async function changeRoutes(app: App, parts: LinkDeps): Promise<void> {
-  const { catalog } = parts;
+export async function changeRoutes(app: App, deps: LinkDeps): Promise<void> {
+  const { catalog } = deps;
   const onRequest = app.authenticate({ permission: 'links.write' });
   const tags = ['Links'];
 
@@ -20,10 +20,10 @@ export async function changeRoutes(app: App, parts: LinkDeps): Promise<void> {
     '/links',
     {
       onRequest,
-      preValidation: (request) => checkLinkQuota(parts, request.workspace),
+      preValidation: (request) => checkLinkQuota(deps, request.workspace),
       schema: { summary: 'Create a link', tags, body: createLinkBodySchema, response: { 200: linkSchema } },
     },
-    (request) => createLink(parts, request, request.body),
+    (request) => createLink(deps, request, request.body),
   );
 
   app.put(
@@ -37,7 +37,7 @@ export async function changeRoutes(app: App, parts: LinkDeps): Promise<void> {
         response: { 200: linkSchema },
       },
     },
-    (request) => upsertLink(parts, request, request.body),
+    (request) => upsertLink(deps, request, request.body),
   );
 
   for (const method of ['PATCH', 'PUT'] as const) {
@@ -55,7 +55,7 @@ export async function changeRoutes(app: App, parts: LinkDeps): Promise<void> {
         hide: method === 'PUT',
       },
       handler: async (request) =>
-        updateFoundLink(parts, request, await requireLink(catalog, request, request.params), request.body),
+        updateFoundLink(deps, request, await requireLink(catalog, request, request.params), request.body),
     });
   }
 
@@ -65,6 +65,6 @@ export async function changeRoutes(app: App, parts: LinkDeps): Promise<void> {
       onRequest,
       schema: { summary: 'Delete a link', tags, params: linkParamsSchema, response: { 200: idAnswerSchema } },
     },
-    async (request) => removeFoundLink(parts, request, await requireLink(catalog, request, request.params)),
+    async (request) => removeFoundLink(deps, request, await requireLink(catalog, request, request.params)),
   );
 }

@@ -17,12 +17,12 @@ import { countLinks, listLinks } from '../read/list-links.js';
 export const linkParamsSchema = z.object({ linkId: z.string().max(PARAM_CHARS_MAX) });
 
 /** `GET /links`, `GET /links/count`, `GET /links/info`, `GET /links/{linkId}`. */
-export async function readRoutes(app: App, parts: LinkDeps): Promise<void> {
+export async function readRoutes(app: App, deps: LinkDeps): Promise<void> {
   const onRequest = app.authenticate({ permission: 'links.read' });
   const tags = ['Links'];
 
   const linkInfo = async (caller: LinkCaller, query: LinkInfoQuery) =>
-    linkObject(parts, caller, await requireLink(parts.catalog, caller, query));
+    linkObject(deps, caller, await requireLink(deps.catalog, caller, query));
 
   app.get(
     '/links',
@@ -35,7 +35,7 @@ export async function readRoutes(app: App, parts: LinkDeps): Promise<void> {
         response: { 200: z.array(linkSchema) },
       },
     },
-    (request) => listLinks(parts, request, request.query),
+    (request) => listLinks(deps, request, request.query),
   );
 
   app.get(
@@ -44,7 +44,7 @@ export async function readRoutes(app: App, parts: LinkDeps): Promise<void> {
       onRequest,
       schema: { summary: 'Count links', tags, querystring: countLinksQuerySchema, response: { 200: linksCountSchema } },
     },
-    (request) => countLinks(parts, request, request.query),
+    (request) => countLinks(deps, request, request.query),
   );
 
   app.get(

@@ -5,8 +5,8 @@ import { changeRoutes } from './change-routes.js';
 import { readRoutes } from './read-routes.js';
 
 /** Registers all routes under `/links`. */
-export async function linkRoutes(app: App, parts: LinkDeps): Promise<void> {
-  await readRoutes(app, parts);
-  await changeRoutes(app, parts);
-  await bulkRoutes(app, parts);
+export async function linkRoutes(app: App, deps: LinkDeps): Promise<void> {
+  await readRoutes(app, deps);
+  await changeRoutes(app, deps);
+  await bulkRoutes(app, deps);
 }

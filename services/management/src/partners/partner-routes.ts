@@ -45,8 +45,8 @@ const STATUS_CHANGES = [
 ] as const;
 
 /** `GET|POST /partners`, `GET /partners/{id}`, `POST /partners/ban|unban|deactivate|reactivate`. */
-export async function partnerRoutes(app: App, parts: LinkDeps): Promise<void> {
-  const { catalog } = parts;
+export async function partnerRoutes(app: App, deps: LinkDeps): Promise<void> {
+  const { catalog } = deps;
   const mayWrite = app.authenticate({ ...PARTNER_ACCESS, permission: 'conversions.write' });
 
   app.get(
@@ -61,7 +61,7 @@ export async function partnerRoutes(app: App, parts: LinkDeps): Promise<void> {
       },
     },
     async (request) => {
-      const scope = await partnersScope(parts, await partnerCaller(parts, request));
+      const scope = await partnersScope(deps, await partnerCaller(deps, request));
       const found = await catalog.partners.list(scope.workspaceId, pageOf(request.query), scope.hidesFolders);
       return partnerObjects(catalog, scope, found);
     },
@@ -79,8 +79,8 @@ export async function partnerRoutes(app: App, parts: LinkDeps): Promise<void> {
       },
     },
     async (request) => {
-      const caller = await partnerCaller(parts, request);
-      return visiblePartner(parts, caller, await findPartnerAt(catalog, caller.workspace.id, request.params.id));
+      const caller = await partnerCaller(deps, request);
+      return visiblePartner(deps, caller, await findPartnerAt(catalog, caller.workspace.id, request.params.id));
     },
   );
 
@@ -96,7 +96,7 @@ export async function partnerRoutes(app: App, parts: LinkDeps): Promise<void> {
       },
     },
     async (request, reply) =>
-      reply.code(201).send(await enrolPartner(parts, await partnerCaller(parts, request), request.body)),
+      reply.code(201).send(await enrolPartner(deps, await partnerCaller(deps, request), request.body)),
   );
 
   app.post(
@@ -110,7 +110,7 @@ export async function partnerRoutes(app: App, parts: LinkDeps): Promise<void> {
         response: { 200: partnerIdAnswerSchema },
       },
     },
-    async (request) => ({ partnerId: await banPartner(parts, await partnerCaller(parts, request), request.body) }),
+    async (request) => ({ partnerId: await banPartner(deps, await partnerCaller(deps, request), request.body) }),
   );
 
   for (const { path, summary, change } of STATUS_CHANGES) {
@@ -120,7 +120,7 @@ export async function partnerRoutes(app: App, parts: LinkDeps): Promise<void> {
         onRequest: mayWrite,
         schema: { summary, tags, body: partnerSelectorBodySchema, response: { 200: partnerIdAnswerSchema } },
       },
-      async (request) => ({ partnerId: await change(parts, await partnerCaller(parts, request), request.body) }),
+      async (request) => ({ partnerId: await change(deps, await partnerCaller(deps, request), request.body) }),
     );
   }
 }
