@@ -46,7 +46,7 @@ export function textList(value: RawOption): string[] | undefined {
   return values.flatMap((entry) => String(entry).split(/[\s,]+/)).filter((entry) => entry !== '');
 }
 
-/** Larger variants of the business plan in the public system, which count as business. */
+/** Larger sizes of the plan business, which Waymark does not distinguish. */
 const BUSINESS_SIZE = /^business (?:plus|max|extra)$/;
 
 export function planOption(value: RawOption): Plan | undefined {

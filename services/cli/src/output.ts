@@ -6,8 +6,7 @@ export interface CommandResult {
   readonly failed?: boolean;
 }
 
-export function printResult({ data, lines, failed }: CommandResult, asJson: boolean): void {
-  if (failed) process.exitCode = 1;
+export function printResult({ data, lines }: CommandResult, asJson: boolean): void {
   if (asJson) console.log(JSON.stringify(data, null, 2));
   else for (const line of lines) console.log(line);
 }

@@ -9,7 +9,7 @@ import {
 } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type CliRun, runCli } from './run-cli.js';
+import { type CliRun, runCli, runCommand } from './run-cli.js';
 
 const INSTANCE_KEY = 'ab'.repeat(32);
 
@@ -35,7 +35,7 @@ describe('waymark', { timeout: 120_000 }, () => {
     rmSync(dataDir, { recursive: true });
   });
 
-  const waymark = (...args: string[]): Promise<CliRun> => runCli(env, ...args);
+  const waymark = (...args: string[]): Promise<CliRun> => runCommand(env, ...args);
   async function json<T>(...args: string[]): Promise<T> {
     const { code, stdout, stderr } = await waymark(...args, '--json');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -79,7 +79,7 @@ describe('waymark', { timeout: 120_000 }, () => {
     expect(created.publishableKey).toMatch(/^dub_pk_[A-Za-z0-9_-]{16,64}$/);
     expect((await authenticate(created.apiKey))?.workspace?.id).toBe(created.workspace.id);
 
-    const everything = await Promise.all([waymark('workspace', 'list', '--json'), waymark('key', 'list', '--json')]);
+    const everything = [await waymark('workspace', 'list', '--json'), await waymark('key', 'list', '--json')];
     expect(JSON.stringify(everything)).not.toContain(created.apiKey);
   });
 
@@ -158,6 +158,20 @@ describe('waymark', { timeout: 120_000 }, () => {
     });
   });
 
+  it('rejects limits that are no whole numbers or too small, and keeps the workspace as it was', async () => {
+    await json('workspace', 'create', '--slug', 'bounds', '--plan', 'pro');
+    const refusalOf = async (option: string) => {
+      const { code, stderr } = await waymark('workspace', 'update', 'bounds', option);
+      return [code, stderr];
+    };
+    const mustBe = (least: number) => [1, expect.stringContaining(`must be a whole number from ${least}`)];
+    expect(await refusalOf('--requests-per-minute=0')).toEqual(mustBe(1));
+    expect(await refusalOf('--requests-per-minute=1.5')).toEqual(mustBe(1));
+    expect(await refusalOf('--analytics-per-second=-1')).toEqual(mustBe(0));
+    const { workspace } = await json<{ workspace: unknown }>('workspace', 'update', 'bounds', '--name', 'Bounds');
+    expect(workspace).toMatchObject({ requestsPerMinute: 600, analyticsPerSecond: 2 });
+  });
+
   it('creates a key with scopes, and a revoked key stops working', async () => {
     await json('workspace', 'create', '--slug', 'keys');
     const { key, apiKey } = await json<{ key: { id: string; scopes: string[] }; apiKey: string }>(
@@ -207,7 +221,8 @@ describe('waymark', { timeout: 120_000 }, () => {
     expect(stderr).toContain('npm run up');
     expect(await waymark('workspace', 'destroy')).toMatchObject({ code: 1 });
     expect((await waymark('workspace', 'create', '--slug', 'a', '--colour', 'red')).stderr).toContain('Unknown option');
-    const asJson = await waymark('workspace', 'update', 'nobody', '--plan', 'pro', '--json');
+    const asJson = await runCli(env, 'workspace', 'update', 'nobody', '--plan', 'pro', '--json');
+    expect(asJson.code).toBe(1);
     expect(JSON.parse(asJson.stderr)).toEqual({ error: { message: expect.stringContaining('no workspace "nobody"') } });
   });
 });

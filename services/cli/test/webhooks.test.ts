@@ -12,7 +12,7 @@ import {
 } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCli } from './run-cli.js';
+import { runCommand } from './run-cli.js';
 
 const INSTANCE_KEY = 'ab'.repeat(32);
 const FAILED = `evt_${'a'.repeat(25)}`;
@@ -26,7 +26,7 @@ describe('waymark webhooks', { timeout: 120_000 }, () => {
   let webhookId: string;
 
   const waymark = (...args: string[]) =>
-    runCli(
+    runCommand(
       {
         DATA_DIR: dataDir,
         REDIS_URL: redis.url,
@@ -110,11 +110,11 @@ describe('waymark webhooks', { timeout: 120_000 }, () => {
   });
 
   it('replay fails when there is nothing to replay', async () => {
-    const refusals = await Promise.all([
-      waymark('webhooks', 'replay', '--workspace', 'acme'),
-      waymark('webhooks', 'replay', `evt_${'c'.repeat(25)}`, '--workspace', 'acme'),
-      waymark('webhooks', 'deliveries', '--workspace', 'acme', '--webhook', 'wh_none'),
-    ]);
+    const refusals = [
+      await waymark('webhooks', 'replay', '--workspace', 'acme'),
+      await waymark('webhooks', 'replay', `evt_${'c'.repeat(25)}`, '--workspace', 'acme'),
+      await waymark('webhooks', 'deliveries', '--workspace', 'acme', '--webhook', 'wh_none'),
+    ];
     expect(refusals.map(({ code, stderr }) => [code, stderr])).toEqual([
       [1, 'waymark: give the ids of events, or --failed\n'],
       [1, 'waymark: no such event was delivered recently; see: waymark webhooks deliveries\n'],

@@ -40,7 +40,7 @@ export interface AdmissionOptions {
 const WITHOUT_PASSWORD: UnlockResult = { lock: 'open', isPasswordCorrect: false };
 const ADMITTED: Admitted = { refusal: undefined, isPasswordCorrect: false };
 const NOT_SERVED: Admitted = { refusal: NOT_FOUND, isPasswordCorrect: false };
-const NO_CREDENTIALS: PasswordCredentials = { cookies: undefined, given: null, address: '' };
+const NO_CREDENTIALS: PasswordCredentials = { cookies: undefined, password: null, address: '' };
 
 export function createAdmission({ catalog, passwords, defaultDomain, now }: AdmissionOptions): Admission {
   /** Like {@link isServed}, from the caches of this process, which serve nearly every visit; undefined when they lack the records. */

@@ -3,7 +3,7 @@ import type { LinkRecord } from '@waymark/catalog';
 import type { Redis } from 'ioredis';
 
 /** A click that led to an app store. */
-export interface StoreClick {
+export interface AppStoreClick {
   readonly clickId: string;
   readonly workspaceId: string;
   readonly linkId: string;
@@ -16,7 +16,7 @@ export interface StoreClick {
 export interface AppOpens {
   /** Does not block, and never throws. */
   record(link: LinkRecord, address: string, clickId: string): void;
-  find(domain: string, address: string): Promise<StoreClick | undefined>;
+  find(domain: string, address: string): Promise<AppStoreClick | undefined>;
 }
 
 export interface AppOpensOptions {
@@ -33,14 +33,14 @@ export function createAppOpens({ redis, secret, logger }: AppOpensOptions): AppO
     `waymark:app-open:${createHmac('sha256', secret).update(`${domain}\0${address}`).digest('base64url')}`;
   return {
     record({ id, workspaceId, domain }, address, clickId) {
-      const click: StoreClick = { clickId, workspaceId, linkId: id };
+      const click: AppStoreClick = { clickId, workspaceId, linkId: id };
       redis.set(keyOf(domain, address), JSON.stringify(click), 'PX', TTL_MS).catch((err: unknown) => {
         logger.warn({ err, linkId: id }, 'a click to an app store could not be stored');
       });
     },
     async find(domain, address) {
       const text = await redis.get(keyOf(domain, address));
-      return text === null ? undefined : (JSON.parse(text) as StoreClick);
+      return text === null ? undefined : (JSON.parse(text) as AppStoreClick);
     },
   };
 }

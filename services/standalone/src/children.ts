@@ -3,13 +3,13 @@ import type { Launched } from './launch.js';
 
 export interface ChildrenOptions {
   readonly report: (line: string) => void;
-  /** Gives up starts that are not through. */
+  /** Aborts starts in progress. */
   readonly signal: AbortSignal;
-  /** A child was started, for the first time or again. */
+  /** Called after each start and restart of a child. */
   readonly onStart: () => void;
 }
 
-/** The children of one start by name, in the order they were started. */
+/** The child processes of the supervisor by name, in the order in which they were started. */
 export class Children {
   readonly #kept = new Map<string, { readonly child: KeptChild; readonly stopMs: number }>();
   readonly #options: ChildrenOptions;
@@ -18,7 +18,7 @@ export class Children {
     this.#options = options;
   }
 
-  /** Starts a child that is kept running until `stop`, which then gives it `stopMs`. */
+  /** Starts a child and keeps it running until `stop`, which kills it if it has not ended after `stopMs`. */
   async start(name: string, stopMs: number, launch: (signal: AbortSignal) => Promise<Launched>): Promise<void> {
     const { report, signal, onStart } = this.#options;
     const child = await keepRunning({ name, launch, signal, onRestart: onStart, report, now: Date.now });
@@ -34,7 +34,7 @@ export class Children {
     return [...this.#kept.values()].map(({ child }) => child.current.pid);
   }
 
-  /** The last started stops first. */
+  /** Stops the children one after the other, the last started first. */
   async stop(): Promise<void> {
     for (const [name, { child, stopMs }] of [...this.#kept].reverse()) {
       await child.stop(stopMs);

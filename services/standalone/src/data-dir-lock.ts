@@ -6,7 +6,7 @@ import { identifyProcess, isRunning, type ProcessIdentity } from './process-iden
 const identitySchema = z.object({ pid: z.int().positive(), started: z.string() });
 const lockSchema = z.object({ supervisor: identitySchema, children: z.array(identitySchema) });
 
-/** Another supervisor works on the same DATA_DIR. */
+/** Another supervisor uses the same DATA_DIR. */
 export class DataDirInUseError extends Error {
   constructor(dataDir: string, pid: number) {
     super(`${dataDir} is in use by another waymark (process ${pid}): stop it first, or set another DATA_DIR`);
@@ -15,9 +15,9 @@ export class DataDirInUseError extends Error {
 }
 
 export interface DataDirLock {
-  /** Processes a killed supervisor left behind and that still run. */
+  /** Children of a killed supervisor that still run. */
   readonly leftovers: readonly ProcessIdentity[];
-  /** Notes which processes belong to this supervisor, for a start after a crash. */
+  /** Stores the pids of the children in the lock file, so that the next start finds those that survive a crash. */
   noteChildren(pids: readonly number[]): void;
   release(): void;
 }
@@ -30,20 +30,23 @@ function readLock(file: string): z.infer<typeof lockSchema> | undefined {
   }
 }
 
-/** Of two starts at once one renames the stale lock; the other may catch the winner's fresh one and puts it back. */
+/**
+ * Removes the lock of a supervisor that has ended. It is renamed first, and checked again: of two concurrent starts the slower one
+ * may have renamed the new lock of the other, and then puts it back and fails.
+ */
 function removeStaleLock(file: string, dataDir: string): void {
   const aside = `${file}.${process.pid}.stale`;
   renameSync(file, aside);
-  const caught = readLock(aside);
-  const isLive = caught !== undefined && isRunning(caught.supervisor);
+  const renamed = readLock(aside);
+  const isLive = renamed !== undefined && isRunning(renamed.supervisor);
   if (isLive) linkSync(aside, file);
   rmSync(aside, { force: true });
-  if (isLive) throw new DataDirInUseError(dataDir, caught.supervisor.pid);
+  if (isLive) throw new DataDirInUseError(dataDir, renamed.supervisor.pid);
 }
 
 const PRIVATE_FOLDERS: ReadonlySet<string> = new Set(['run', 'redis', 'clickhouse', 'logs', 'spool']);
 
-/** Removes access of other users to keys and stores, whatever modes a copy, an archive or an earlier release has left. */
+/** Removes other users' access to keys and stores, in case a copy, an archive or an earlier release has left it open. */
 function closeToOthers(dataDir: string): void {
   for (const entry of readdirSync(dataDir, { withFileTypes: true })) {
     const path = join(dataDir, entry.name);
@@ -53,8 +56,8 @@ function closeToOthers(dataDir: string): void {
 }
 
 /**
- * One supervisor a DATA_DIR. The lock names a process and when it started, so one left by a crash or a reboot is distinguished from
- * a live one and taken over.
+ * Lets only one supervisor use a DATA_DIR. The lock contains the pid and the start time of its process, so that a lock left by a
+ * crash or a reboot is recognised and replaced.
  *
  * @throws DataDirInUseError
  */

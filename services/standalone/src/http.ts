@@ -11,18 +11,18 @@ import { createOutbound } from '@waymark/outbound';
 import { queryRoutes } from '@waymark/query';
 import { createWebhookNotifier } from '@waymark/webhooks';
 
-const CONNECT_PATIENCE_MS = 5_000;
+const CONNECT_WAIT_MS_MAX = 5_000;
 
-/** A request that comes before the first connection is made would be refused. A store that is away is not waited for. */
+/** Waits for the first connections, because requests before them would fail. Gives up soon, so that an outage delays no start. */
 async function untilConnected(checks: readonly (() => Promise<unknown>)[]): Promise<void> {
-  const patienceEnds = performance.now() + CONNECT_PATIENCE_MS;
+  const deadlineMs = performance.now() + CONNECT_WAIT_MS_MAX;
   for (const check of checks) {
-    while (performance.now() < patienceEnds) {
-      const isThere = await check().then(
+    while (performance.now() < deadlineMs) {
+      const isConnected = await check().then(
         () => true,
         () => false,
       );
-      if (isThere) break;
+      if (isConnected) break;
       await sleep(10);
     }
   }

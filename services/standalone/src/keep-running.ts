@@ -4,7 +4,7 @@ import { describeExit, type Launched } from './launch.js';
 
 const BACKOFF_MS_MIN = 100;
 const BACKOFF_MS_MAX = 5_000;
-/** A child that ran this long starts again with the shortest wait. */
+/** A child that has run this long is restarted with the shortest wait. */
 const STEADY_AFTER_MS = 10_000;
 
 export interface ChildPlan {
@@ -20,9 +20,9 @@ export interface ChildPlan {
 }
 
 export interface KeptChild {
-  /** Process id of the current process, or of the last one. */
+  /** The running process; while it is being restarted, the one that ended. */
   readonly current: Launched;
-  /** SIGTERM, and SIGKILL after `deadlineMs`. Resolves when the process is gone. */
+  /** Sends SIGTERM and, after `deadlineMs`, SIGKILL. Resolves when the process has ended. */
   stop(deadlineMs: number): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ async function end(launched: Launched, deadlineMs: number): Promise<void> {
   clearTimeout(timer);
 }
 
-/** Starts a child and starts it again, with backoff, whenever it dies before `stop`. Rejects if the first start fails. */
+/** Starts a child and restarts it, with backoff, whenever it ends before `stop`. Rejects if the first start fails. */
 export async function keepRunning(plan: ChildPlan): Promise<KeptChild> {
   const stopping = new AbortController();
   const signal = AbortSignal.any([stopping.signal, plan.signal]);

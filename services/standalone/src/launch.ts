@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } fr
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** A child process that is ready. `pid` is the one doing the work, which may be a child of `child`. */
+/** A child process that is ready. `pid` is that of the process doing the work, which may be a child of `child`. */
 export interface Launched {
   readonly child: ChildProcess;
   readonly pid: number;
@@ -13,7 +13,7 @@ const LOG_BYTES_MAX = 16 * 1024 * 1024;
 const LOG_TAIL_LINES = 5;
 const LOG_LINES_SEARCHED = 40;
 
-/** Opens the log of a child for appending; one that grew large makes room, its predecessor is kept as `.old`. */
+/** Opens the log of a child for appending. A large log is first renamed to `.old`. */
 export function openLog(dataDir: string, name: string): { readonly file: string; readonly fd: number } {
   const directory = join(dataDir, 'logs');
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -22,7 +22,7 @@ export function openLog(dataDir: string, name: string): { readonly file: string;
   return { file, fd: openSync(file, 'a', 0o600) };
 }
 
-/** Our own processes log JSON: of those lines only the message is for the terminal. */
+/** The message of a JSON line, as our own processes log them; other lines unchanged. */
 function plainLine(line: string): string {
   try {
     const { msg } = JSON.parse(line) as { msg?: unknown };
@@ -34,7 +34,7 @@ function plainLine(line: string): string {
 
 function logTail(file: string): string {
   const recent = readFileSync(file, 'utf8').trimEnd().split('\n').slice(-LOG_LINES_SEARCHED);
-  // What Node prints last when it ends is its version and a stack: the error itself stands above.
+  // When Node ends with an error, it prints a stack and its version below the error.
   const start = recent.findLastIndex((line) => /^\w*Error\b/.test(line));
   const lines = start < 0 ? recent.slice(-LOG_TAIL_LINES) : recent.slice(start, start + LOG_TAIL_LINES);
   return [...lines.map((line) => `    ${plainLine(line)}`), `    (${file})`].join('\n');
@@ -46,8 +46,10 @@ export function describeExit(code: number | null, signal: NodeJS.Signals | null)
 }
 
 /**
- * Runs `whenReady` on a process just started; should the process end first, or `signal` fire, the process is killed and the
- * promise rejects with the end of its log.
+ * Waits until a new process is ready. If it ends first, rejects with the last lines of its log; when `signal` is aborted, kills it
+ * and rejects.
+ *
+ * @param whenReady resolves when the process is ready; its signal is aborted when there is nothing to wait for any more
  */
 export async function untilReady<T>(
   name: string,
@@ -86,9 +88,9 @@ export interface NodeProcess {
 }
 
 /**
- * Starts a Node process of ours and waits for its message `{ready: true}`. It stops itself when its IPC channel closes, that
- * is when this process dies. It leads a process group of its own: Ctrl-C in a terminal must reach the supervisor alone, or
- * all would stop at once instead of in order.
+ * Starts a Node process of ours and waits for its message `{ready: true}`. It ends when its IPC channel closes, that is when this
+ * process ends. `detached` gives it its own process group, so that Ctrl-C reaches only the supervisor, which stops its children in
+ * order.
  */
 export async function launchNode(node: NodeProcess, signal: AbortSignal): Promise<Launched> {
   const { name, entry, dataDir, args = [], env } = node;

@@ -17,7 +17,7 @@ function fail(err: unknown): never {
 
 function readSettings(): Settings {
   try {
-    // The writer of one machine takes any port unless WRITER_PORT is set: two stacks must not both take its default.
+    // Unless WRITER_PORT is set, the writer listens on any free port: two stacks on a machine must not both use the default.
     return loadSettings(environmentWith({}, { WRITER_PORT: '0' }));
   } catch (err) {
     return fail(err);
@@ -72,17 +72,17 @@ process.stdout.on('error', () => {});
 process.stderr.on('error', () => {});
 
 const settings = readSettings();
-const giveUp = new AbortController();
-for (const signal of SIGNALS) process.once(signal, () => giveUp.abort());
+const startAbort = new AbortController();
+for (const signal of SIGNALS) process.once(signal, () => startAbort.abort());
 
 await runService(
   async () => {
     try {
       const logger = fileLogger(settings);
       logger.info({ settings: describeSettings(settings) }, 'starting');
-      return await start(settings, logger, giveUp.signal);
+      return await start(settings, logger, startAbort.signal);
     } catch (err) {
-      return giveUp.signal.aborted ? process.exit(130) : fail(err);
+      return startAbort.signal.aborted ? process.exit(130) : fail(err);
     }
   },
   { logger: createLogger({ name: 'supervisor', level: 'error' }), deadlineMs: stackStopMs(settings) },

@@ -1,31 +1,31 @@
 /** The domain of the first workspace when DEFAULT_DOMAIN is not set: every machine resolves it to itself. */
 export const LOCAL_DOMAIN = 'localhost';
 
-/** curl's own User-Agent is a bot's, and a bot's visit is no click. */
+/** Sent instead of curl's own User-Agent, which counts as a bot, whose visits are not clicks. */
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
 
 export interface NextSteps {
   readonly api: string;
   readonly links: string;
   readonly domain: string;
-  /** The file in which a line stores its result for the next. */
+  /** In its folder `run`, one command stores the click id for the next. */
   readonly dataDir: string;
-  /** The key made at this very start; undefined = made earlier, and shown then. */
+  /** The API key, if this start created it; undefined = an earlier start created and showed it. */
   readonly apiKey: string | undefined;
-  /** The file that holds that key; undefined = it is shown. */
+  /** The file with that key, to print instead of it; undefined = the key is printed. */
   readonly apiKeyFile: string | undefined;
-  /** Differs at every start, so that the lines work again on the same data. */
+  /** Added to keys and ids. Differs at every start, so that the commands work again on the same data. */
   readonly suffix: string;
 }
 
-/** Where a link of `domain` answers on this machine, as curl takes it: names that resolve here need no Host header. */
+/** The arguments with which curl opens a short link on this machine: all domains but `localhost` need a Host header. */
 export function localLinkAddress(links: string, domain: string, key: string): string {
   const { hostname, port } = new URL(links);
   const isLocal = domain === LOCAL_DOMAIN && (hostname === '[::1]' || hostname.startsWith('127.'));
   return isLocal ? `http://${LOCAL_DOMAIN}:${port}/${key}` : `-H 'Host: ${domain}' ${links}/${key}`;
 }
 
-/** The key as a shell takes it between double quotes. */
+/** The API key for use in double quotes: itself, or a shell expression for it. */
 function keyInShell({ apiKey, apiKeyFile }: Pick<NextSteps, 'apiKey' | 'apiKeyFile'>): string {
   if (apiKey === undefined) return '$WAYMARK_KEY';
   return apiKeyFile === undefined ? apiKey : `$(cat '${apiKeyFile}')`;
@@ -90,7 +90,7 @@ function keyLines({ apiKey, apiKeyFile }: NextSteps): readonly string[] {
       ];
 }
 
-/** What to do next, a curl line a step, each one complete in itself. */
+/** The text with the API key and the next steps, one curl command each. */
 export function nextSteps(input: NextSteps): string {
   return [
     ...keyLines(input),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 
-/** Below the range systems hand out for outgoing connections, so that a restarted store finds its port free again. */
+/** Below the ports that systems assign to outgoing connections, so that a restarted store finds its port free again. */
 const FIRST_PORT = 21_000;
 const PORT_COUNT = 10_000;
 const TRIES = 200;
@@ -21,7 +21,7 @@ async function tryPort(port: number, host: string): Promise<number | NodeJS.Errn
   }
 }
 
-const NO_ADDRESS_OF_OURS: ReadonlySet<string | undefined> = new Set([
+const NOT_A_LOCAL_ADDRESS: ReadonlySet<string | undefined> = new Set([
   'EADDRNOTAVAIL',
   'ENOTFOUND',
   'EAI_AGAIN',
@@ -29,14 +29,14 @@ const NO_ADDRESS_OF_OURS: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * The configured port, 0 = any.
+ * Checks that a configured port is free, without reserving it. Returns it or, for 0, any free port.
  *
  * @throws Error naming the setting when the port is in use or forbidden, or `HOST` when that is no address of this machine
  */
-export async function claimPort(setting: string, port: number, host: string): Promise<number> {
+export async function checkPort(setting: string, port: number, host: string): Promise<number> {
   const free = await tryPort(port, host);
   if (typeof free === 'number') return free;
-  if (NO_ADDRESS_OF_OURS.has(free.code)) throw new Error(`HOST: ${host} is no address of this machine`);
+  if (NOT_A_LOCAL_ADDRESS.has(free.code)) throw new Error(`HOST: ${host} is no address of this machine`);
   throw new Error(`port ${port} of ${host} cannot be listened on: stop what uses it, or set ${setting}`);
 }
 

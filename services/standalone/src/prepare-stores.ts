@@ -14,18 +14,18 @@ import type { Logger } from '@waymark/http-kit';
 import { Redis } from 'ioredis';
 import type { Stores } from './stack.js';
 
-/** The workspace a first start makes. */
+/** The workspace that the first start creates. */
 export interface FirstWorkspace {
   readonly apiKey: string;
 }
 
-async function makeFirstWorkspace(catalog: Catalog, domain: string): Promise<FirstWorkspace | undefined> {
+async function createFirstWorkspace(catalog: Catalog, domain: string): Promise<FirstWorkspace | undefined> {
   if ((await catalog.workspaces.list()).length > 0) return undefined;
   const created = await catalog.workspaces.create({ name: 'Default', slug: 'default', plan: 'enterprise', domain });
   return { apiKey: created.apiKey.token };
 }
 
-/** DEFAULT_DOMAIN may be changed later: the default workspace gets that domain too. */
+/** Adds the default domain to the default workspace, in case DEFAULT_DOMAIN has changed since the first start. */
 async function addDomain(catalog: Catalog, domain: string, logger: Logger): Promise<void> {
   const workspace = await catalog.workspaces.findBySlug('default');
   if (workspace === undefined || (await catalog.domains.findBySlug(domain)) !== undefined) return;
@@ -37,14 +37,14 @@ async function addDomain(catalog: Catalog, domain: string, logger: Logger): Prom
   }
 }
 
-const ANSWER_MS = 5000;
+const RESPONSE_MS_MAX = 5000;
 
-/** Whether the stores answer at all. @throws Error naming the setting of the one that does not, without its credentials */
+/** Checks that the stores respond. @throws Error naming the setting of the store that does not, without its credentials */
 async function checkStores(redis: Redis, clickhouse: ClickHouseClient): Promise<void> {
   const named = async (setting: string, answer: Promise<unknown>) => {
     try {
-      await withTimeout(answer, ANSWER_MS, () => {
-        throw new Error(`no answer within ${ANSWER_MS / 1000} s`);
+      await withTimeout(answer, RESPONSE_MS_MAX, () => {
+        throw new Error(`no answer within ${RESPONSE_MS_MAX / 1000} s`);
       });
     } catch (err) {
       throw new Error(`${setting}: the store cannot be used: ${err instanceof Error ? err.message : String(err)}`);
@@ -68,7 +68,7 @@ export interface PrepareOptions {
   readonly report: (line: string) => void;
 }
 
-/** Brings the tables up to date and makes sure that there is a workspace; the one made at this very start is returned. */
+/** Applies the migrations, and creates the first workspace if there is none. @returns the workspace if this start created it */
 export async function prepareStores(options: PrepareOptions): Promise<FirstWorkspace | undefined> {
   const { stores, settings, domain, logger, report } = options;
   const clickhouse = createClickHouseClient({
@@ -98,7 +98,7 @@ export async function prepareStores(options: PrepareOptions): Promise<FirstWorks
       eventDays: settings.eventRetentionDays,
     });
     await applyQueryLogView(clickhouse, { cluster: settings.clickhouseCluster });
-    const first = await makeFirstWorkspace(catalog, domain);
+    const first = await createFirstWorkspace(catalog, domain);
     if (first === undefined) await addDomain(catalog, domain, logger);
     return first;
   } finally {

@@ -1,17 +1,17 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** Identifies a process even when its number is reused. */
+/** Identifies a process, also after its pid was reused. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** When it started, as the system puts it; only ever compared. */
+  /** Start time as text of the operating system, for comparison only. */
   readonly started: string;
 }
 
 function startFromProc(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The command, in parentheses, may hold spaces and parentheses of its own: fields are counted behind the last one.
+    // The command, in parentheses, may contain spaces and parentheses: the other fields follow the last one.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const [state, start] = [fields[0], fields[19]];
     return state === 'Z' ? undefined : start;
@@ -29,13 +29,13 @@ function startFromPs(pid: number): string | undefined {
   }
 }
 
-/** The identity of a running process; undefined when there is none of that number (a zombie counts as gone). */
+/** The identity of the running process with that pid; undefined when there is none. A zombie counts as ended. */
 export function identifyProcess(pid: number): ProcessIdentity | undefined {
   const started = process.platform === 'linux' ? startFromProc(pid) : startFromPs(pid);
   return started === undefined ? undefined : { pid, started };
 }
 
-/** Whether that very process still runs. */
+/** Whether the process still runs; false when its pid now belongs to another. */
 export function isRunning({ pid, started }: ProcessIdentity): boolean {
   return identifyProcess(pid)?.started === started;
 }

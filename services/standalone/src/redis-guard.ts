@@ -1,4 +1,4 @@
-// Runs the command of its arguments and kills it when the process that started this one dies: its IPC channel closes.
+// Runs the command in its arguments, and kills it when the parent of this process ends, which closes the IPC channel.
 import { spawn } from 'node:child_process';
 
 const [command = '', ...args] = process.argv.slice(2);

@@ -11,7 +11,7 @@ export interface RedisOptions {
   readonly dataDir: string;
   readonly port: number;
   readonly maxmemoryMb: number;
-  /** Asked of every connection. */
+  /** Required from every client. */
   readonly password: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -31,8 +31,8 @@ function findOnPath(path: string, ...names: readonly string[]): string | undefin
     });
 }
 
-/** The system's own way to kill a process when its parent ends: Linux only, with util-linux 2.33 or newer. */
-function findParentDeathSignal(path: string): string | undefined {
+/** Path of `setpriv` if it can have a process killed when its parent ends: on Linux, with util-linux 2.33 or newer. */
+function findSetpriv(path: string): string | undefined {
   const setpriv = process.platform === 'linux' ? findOnPath(path, 'setpriv') : undefined;
   if (setpriv === undefined) return undefined;
   try {
@@ -44,8 +44,8 @@ function findParentDeathSignal(path: string): string | undefined {
 }
 
 /**
- * Every acknowledged write is on disk, and nothing is ever evicted: the queue lives here. The rest is read from standard
- * input: every user of the machine sees a command line.
+ * Because the queue is in Redis, every write is on disk before it is acknowledged, and nothing is evicted. `-` reads further
+ * configuration from standard input: the password, which on a command line every user of the machine could see.
  */
 function redisArguments({ port, maxmemoryMb }: RedisOptions, directory: string): string[] {
   return [
@@ -67,7 +67,7 @@ async function answersPing(redis: Redis): Promise<boolean> {
   }
 }
 
-/** A long append-only file takes its time to load: there is no limit but the life of the process. */
+/** Waits without a time limit until Redis accepts commands, because loading a long append-only file can take minutes. */
 async function untilServing({ port, password }: RedisOptions, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const redis = new Redis({ host: '127.0.0.1', port, password, lazyConnect: true, retryStrategy: () => null });
@@ -77,14 +77,17 @@ async function untilServing({ port, password }: RedisOptions, signal: AbortSigna
   }
 }
 
-/** Without a parent death signal a small process of ours stands between: it kills the store when our channel closes. */
+/**
+ * The pid of Redis as started by `redis-guard.ts`, which is used without `setpriv` and kills Redis when this process ends. If the
+ * guard ends first, this process kills Redis.
+ */
 async function guardedPid(guard: ChildProcess): Promise<number> {
   const [message] = (await once(guard, 'message')) as [{ pid: number }];
   guard.once('exit', () => {
     try {
       process.kill(message.pid, 'SIGKILL');
     } catch {
-      // Gone already, as it should be.
+      // Redis has ended already.
     }
   });
   return message.pid;
@@ -101,13 +104,13 @@ export async function launchRedis(options: RedisOptions, signal: AbortSignal): P
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const log = openLog(options.dataDir, 'redis');
   const command = [server, ...redisArguments(options, directory)];
-  const setpriv = findParentDeathSignal(path);
+  const setpriv = findSetpriv(path);
   const child =
     setpriv === undefined
       ? fork(fileURLToPath(guardEntry()), command, { detached: true, stdio: ['pipe', log.fd, log.fd, 'ipc'] })
       : spawn(setpriv, ['--pdeathsig', 'KILL', ...command], { detached: true, stdio: ['pipe', log.fd, log.fd] });
   closeSync(log.fd);
-  // A server that cannot be started reads nothing; its end is reported below.
+  // Ignore errors of a server that cannot start and so reads nothing: `untilReady` reports its exit.
   child.stdin?.on('error', () => undefined);
   child.stdin?.end(`requirepass ${options.password}\n`);
   const pid = setpriv === undefined ? guardedPid(child) : Promise.resolve(child.pid ?? 0);

@@ -20,11 +20,11 @@ import {
 import { Children } from './children.js';
 import { type DataDirLock, lockDataDir } from './data-dir-lock.js';
 import { launchNode } from './launch.js';
-import { claimPort, stablePort } from './ports.js';
+import { checkPort, stablePort } from './ports.js';
 import { isRunning } from './process-identity.js';
 import { launchRedis } from './redis-process.js';
 
-/** What everything else needs to work on the stores. */
+/** The addresses of the stores, and the key of the installation. */
 export interface Stores {
   readonly redisUrl: string;
   readonly clickhouseUrl: string;
@@ -34,12 +34,12 @@ export interface Stores {
 
 export interface StackOptions {
   readonly settings: Settings;
-  /** Where links live that name no domain. */
+  /** The default domain, for links that are created without one. */
   readonly domain: string;
   readonly report: (line: string) => void;
-  /** Gives up the start. */
+  /** Aborts the start. */
   readonly signal: AbortSignal;
-  /** Runs once the stores serve, before anything uses them. */
+  /** Runs when the stores accept connections, before the services start. */
   readonly prepare: (stores: Stores) => Promise<void>;
 }
 
@@ -51,22 +51,22 @@ export interface Stack {
 }
 
 const STORE_STOP_MS = 10_000;
-/** Beyond the deadline the child has itself. */
+/** Added to the shutdown deadline that a service applies itself, before it is killed. */
 const SERVICE_STOP_EXTRA_MS = 1_000;
-const LEFTOVER_PATIENCE_MS = 5_000;
+const LEFTOVER_WAIT_MS_MAX = 5_000;
 
-/** Longest a whole stop can take. */
+/** The longest time that stopping the stack can take. */
 export function stackStopMs({ shutdownDeadlineMs }: Settings): number {
   return 2 * (shutdownDeadlineMs + SERVICE_STOP_EXTRA_MS) + 2 * STORE_STOP_MS;
 }
 
-/** What a killed supervisor left behind ends by itself; it is waited for, as it still holds ports and files. */
+/** Waits until the children of a killed supervisor have ended, because they hold ports and files; then kills those that have not. */
 async function clearLeftovers({ leftovers }: DataDirLock, report: StackOptions['report']): Promise<void> {
   if (leftovers.length === 0) return;
   report(`waiting for ${leftovers.length} processes of an earlier run to end`);
-  const patienceEnds = Date.now() + LEFTOVER_PATIENCE_MS;
+  const deadlineMs = Date.now() + LEFTOVER_WAIT_MS_MAX;
   while (leftovers.some(isRunning)) {
-    if (Date.now() > patienceEnds) for (const { pid } of leftovers.filter(isRunning)) process.kill(pid, 'SIGKILL');
+    if (Date.now() > deadlineMs) for (const { pid } of leftovers.filter(isRunning)) process.kill(pid, 'SIGKILL');
     await sleep(50);
   }
 }
@@ -76,7 +76,7 @@ function urlOf(host: string, port: number): string {
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
-/** The entry file of this service or, by name, of another: source when run from sources, compiled otherwise. */
+/** The `main` file of a service, beside the `index` of its package: TypeScript when run from sources, else compiled. */
 function entryOf(packageName: string): URL {
   return new URL(import.meta.resolve(packageName).replace(/index\.(js|ts)$/, 'main.$1'));
 }
@@ -116,7 +116,7 @@ interface Ports {
   readonly links: number;
 }
 
-/** The services see the same settings, and the stores of this stack as if an operator had configured them. */
+/** Starts the services with the supervisor's settings, in which the stores of this stack take the place of configured ones. */
 async function startServices({ settings, domain }: StackOptions, children: Children, stores: Stores, ports: Ports) {
   const { dataDir, shutdownDeadlineMs } = settings;
   const env = environmentWith(
@@ -146,8 +146,8 @@ async function startLocked(options: StackOptions, lock: DataDirLock): Promise<St
   await clearLeftovers(lock, report);
   removeRunState(dataDir);
   const ports: Ports = {
-    api: await claimPort('API_PORT', settings.apiPort, host),
-    links: await claimPort('LINK_PORT', settings.linkPort, host),
+    api: await checkPort('API_PORT', settings.apiPort, host),
+    links: await checkPort('LINK_PORT', settings.linkPort, host),
   };
   const [api, links] = [urlOf(host, ports.api), urlOf(host, ports.links)];
 
@@ -188,8 +188,8 @@ async function startLocked(options: StackOptions, lock: DataDirLock): Promise<St
 }
 
 /**
- * Starts everything on this machine and keeps it running. Rejects, with everything stopped again, when something cannot be
- * started, when another supervisor holds DATA_DIR, or when `signal` fires.
+ * Starts everything on this machine and keeps it running. When something cannot be started, another supervisor holds DATA_DIR or
+ * `signal` is aborted, stops everything again and rejects.
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const lock = lockDataDir(options.settings.dataDir);

@@ -37,7 +37,7 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const closeMs = settings.shutdownDeadlineMs * CLOSE_SHARE;
   const webhookJobsOf = createWebhookJobPlanner({ catalog });
   const onInserted = ({ kind, rows }: InsertedBatch) => void catalog.publishAffectedTotals(kind, rows);
-  const onStored = operations.countGroup;
+  const onStored = operations.countBatch;
   const writer = createEventWriter({ redisUrl, clickhouse, logger, closeMs, webhookJobsOf, onInserted, onStored });
   const deliveries = startDeliveries(logger, settings.shutdownDeadlineMs * DELIVERIES_SHARE);
   const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });

@@ -59,9 +59,9 @@ const REDIS_USE_MAX = 0.7;
 const REDIS_BASE_BYTES = 64 * 1024 ** 2;
 /** Leaves room for merges, which write the new part before they delete the old ones. */
 const DISK_USE_MAX = 0.7;
-/** Inserts per second of a writer for each kind of event, while batches are not full. */
-const GROUPS_PER_SECOND = 10;
-const GROUP_ROWS_MAX = 20_000;
+/** Inserts per second of one writer for each kind of event, while they are not full: a writer gathers rows for 100 ms. */
+const INSERTS_PER_WRITER = 10;
+const INSERT_ROWS_MAX = 20_000;
 const SERVER_CORES = 32;
 const SERVER_DISK_BYTES = 10e12;
 const REDIS_MEMORY_MAX = 64 * 1024 ** 3;
@@ -79,7 +79,7 @@ function processesFor(cores: number): number {
 function insertsPerSecond(rates: Readonly<Record<Kind, number>>, writers: number): number {
   return KINDS.reduce((sum, kind) => {
     const rate = rates[kind];
-    return sum + Math.max(rate / GROUP_ROWS_MAX, Math.min(rate, GROUPS_PER_SECOND * writers));
+    return sum + Math.max(rate / INSERT_ROWS_MAX, Math.min(rate, INSERTS_PER_WRITER * writers));
   }, 0);
 }
 

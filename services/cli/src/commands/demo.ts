@@ -45,20 +45,20 @@ function summary(totals: TrafficTotals, seconds: number): string[] {
   ];
 }
 
-/** Sends realistic traffic through the HTTP endpoints, with a temporary API key. */
+/** Sends realistic traffic to the HTTP endpoints for some seconds, with an API key that it creates and then revokes. */
 export async function runDemo(options: DemoOptions): Promise<CommandResult> {
   const seconds = numberOption('seconds', options.seconds, SECONDS_MAX);
   const clicksPerSecond = numberOption('rate', options.rate, RATE_MAX);
   const { api, links } = addresses(options);
-  const wanted = optionalText('workspace', options.workspace) ?? 'default';
+  const workspaceName = optionalText('workspace', options.workspace) ?? 'default';
   const stop = new AbortController();
   const onInterrupt = () => stop.abort();
   process.once('SIGINT', onInterrupt);
   try {
     return await withCatalog(async (catalog) => {
-      const { id: workspaceId } = await findWorkspace(catalog, wanted);
+      const { id: workspaceId } = await findWorkspace(catalog, workspaceName);
       const domain = (await catalog.domains.primary(workspaceId))?.slug;
-      if (domain === undefined) throw new CommandError(`workspace "${wanted}" has no domain for links`);
+      if (domain === undefined) throw new CommandError(`workspace "${workspaceName}" has no domain for links`);
       const name = `Demo ${randomBytes(3).toString('hex')}`;
       const key = await catalog.keys.create({ workspaceId, kind: 'secret', name, role: 'owner', scopes: [] });
       const http = createHttpClient(CONNECTIONS_MAX);

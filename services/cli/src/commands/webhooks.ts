@@ -61,7 +61,7 @@ export async function showDeliveries(options: DeliveriesOptions): Promise<Comman
   }
 }
 
-/** @throws CommandError when the selected webhook is disabled and would not receive the events */
+/** Queues deliveries again: of the given events, or all that failed. @throws CommandError when the selected webhook is disabled */
 export async function replayWebhookDeliveries(
   eventIds: readonly string[],
   options: DeliveriesOptions,
@@ -77,9 +77,9 @@ export async function replayWebhookDeliveries(
   const clickhouse = connectClickHouse(target);
   const redis = connectRedis(target);
   try {
-    const named = eventIds.length === 0 ? undefined : eventIds;
-    const replayed = await replayDeliveries(clickhouse, redis, { ...selection, eventIds: named });
-    if (named !== undefined && replayed === 0) {
+    const selectedIds = eventIds.length === 0 ? undefined : eventIds;
+    const replayed = await replayDeliveries(clickhouse, redis, { ...selection, eventIds: selectedIds });
+    if (selectedIds !== undefined && replayed === 0) {
       throw new CommandError('no such event was delivered recently; see: waymark webhooks deliveries');
     }
     return { data: { replayed }, lines: [`${replayed} queued`] };

@@ -104,8 +104,7 @@ function workspacePatch(options: UpdateOptions, current: WorkspaceRecord): Works
     analyticsPerSecond: limitOption('analytics-per-second', options.analyticsPerSecond, 0),
     quotas: applyQuotas(options.quotas, current.quotas),
   };
-  const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
-  return given;
+  return Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
 }
 
 function programPatch(options: UpdateOptions): ProgramPatch {
@@ -118,15 +117,15 @@ function programPatch(options: UpdateOptions): ProgramPatch {
 }
 
 export function updateWorkspace(idOrSlug: string | undefined, options: UpdateOptions): Promise<CommandResult> {
-  const wanted = idOrSlug ?? requiredText('workspace', options.workspace);
+  const requested = idOrSlug ?? requiredText('workspace', options.workspace);
   return withCatalog(async (catalog) => {
-    const current = await findWorkspace(catalog, wanted);
-    const [patch, ofProgram] = [workspacePatch(options, current), programPatch(options)];
-    const isProgramChanged = Object.keys(ofProgram).length > 0;
+    const current = await findWorkspace(catalog, requested);
+    const [patch, programChanges] = [workspacePatch(options, current), programPatch(options)];
+    const isProgramChanged = Object.keys(programChanges).length > 0;
     if (Object.keys(patch).length === 0 && !isProgramChanged) {
       throw new CommandError('nothing to change; see: waymark workspace update --help');
     }
-    if (isProgramChanged) await updateProgram(catalog, current, ofProgram);
+    if (isProgramChanged) await updateProgram(catalog, current, programChanges);
     const workspace = describeWorkspace(await catalog.workspaces.update(current.id, patch));
     return {
       data: { workspace },

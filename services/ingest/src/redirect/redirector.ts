@@ -116,33 +116,34 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     // Synchronous for nearly every visit: awaiting would let other requests run in between.
     const { refusal, isPasswordCorrect, retryAfterSeconds } =
       admission.decideFromCache(link) ??
-      (await admission.decide(link, { cookies, given: parameters.get('pw'), address: visit.clientAddress }));
+      (await admission.decide(link, { cookies, password: parameters.get('pw'), address: visit.clientAddress }));
     if (refusal !== undefined) return respondToRefusal(refusal, address, headers, retryAfterSeconds);
+    // `dub-no-track` as parameter or header prevents click and cookie; the parameter also keeps the id out of the destination.
     const isUntracked = parameters.has('dub-no-track');
     const isTracked = !isUntracked && request.headers['dub-no-track'] === undefined;
     const counted = { prepared, visit, nowMs, isTracked, isScan: parameters.get('qr') === '1' };
     const path = address.rawPath === prepared.rawPath ? prepared.path : visitedPath(link, address.rawPath);
     const secure = secureAttribute(visit);
 
-    const arrival = visitOutcome(prepared, { visit, nowMs, cookies, random });
-    if (arrival.action === 'show') {
+    const outcome = visitOutcome(prepared, { visit, nowMs, cookies, random });
+    if (outcome.action === 'show') {
       const { clickId } = await count({ ...counted, url: link.url });
       if (isTracked) headers.push('set-cookie', clickCookie(prepared, clickId, path, secure));
-      return pageResponse(arrival.page, headers);
+      return pageResponse(outcome.page, headers);
     }
 
-    const target = redirectTarget(arrival.target, parameters.get('redir_url'));
+    const target = redirectTarget(outcome.target, parameters.get('redir_url'));
     const destination = finalDestination(target, { query, via: prepared.via, isPasswordCorrect });
     const { clickId, isRecorded } = await count({ ...counted, url: destination.recorded });
     // Set even when the visit does not count, because the server never reads this cookie. Visits with `dub-no-track` get none.
     if (isTracked) headers.push('set-cookie', clickCookie(prepared, clickId, path, secure));
-    if (arrival.cookie !== undefined) headers.push('set-cookie', `${arrival.cookie}; Path=${path}${secure}`);
-    if (arrival.isAppStore && isRecorded) deps.appOpens.record(link, visit.clientAddress, clickId);
-    // Apps would treat the id as part of the number or message.
-    const isPassed = prepared.passesClickId && !isUntracked && arrival.manner !== 'launch';
+    if (outcome.cookie !== undefined) headers.push('set-cookie', `${outcome.cookie}; Path=${path}${secure}`);
+    if (outcome.isAppStore && isRecorded) deps.appOpens.record(link, visit.clientAddress, clickId);
+    // Not for URLs that open an app (`tel:`, `sms:`), which would treat the id as part of the number or message.
+    const isPassed = prepared.passesClickId && !isUntracked && outcome.manner !== 'launch';
     const url = isPassed ? destination.withClickId(clickId) : destination.url;
-    if (arrival.manner === 'redirect') return redirectResponse(prepared.status, url, headers);
-    const page = arrival.manner === 'launch' ? launchPage(headerUrl(url)) : framePage(link, headerUrl(url));
+    if (outcome.manner === 'redirect') return redirectResponse(prepared.status, url, headers);
+    const page = outcome.manner === 'launch' ? launchPage(headerUrl(url)) : framePage(link, headerUrl(url));
     return pageResponse(page, headers);
   }
 
@@ -156,7 +157,7 @@ export function createRedirector(deps: RedirectDeps): Redirector {
   ): Promise<LinkResponse> {
     const { method, headers: sent, remoteAddress } = request;
     const visit = readVisit({ remoteAddress, headers: sent, method });
-    const keys = { cookies: sent.cookie, given: password, address: visit.clientAddress };
+    const keys = { cookies: sent.cookie, password, address: visit.clientAddress };
     const { refusal, retryAfterSeconds } = await admission.decide(link, keys);
     if (refusal !== undefined) return respondToRefusal(refusal, address, headers, retryAfterSeconds);
     const path = visitedPath(link, address.rawPath);
@@ -172,17 +173,17 @@ export function createRedirector(deps: RedirectDeps): Redirector {
   ): Promise<LinkResponse> {
     try {
       const address = readShortAddress(request.headers.host, request.target);
-      const decided = decidePath(address.path);
+      const refusal = decidePath(address.path);
       const { key } = address;
       const link =
-        decided === undefined
+        refusal === undefined
           ? (cachedLinkAt(links, address, key) ?? (await findLinkAt(links, address, key)))
           : undefined;
       const headers = ['cache-control', 'no-store'];
       const isIndexed = link?.doIndex === true || address.domain === defaultDomain || address.host === defaultDomain;
       if (!isIndexed) headers.push('x-robots-tag', 'googlebot: noindex');
       if (link !== undefined) return await serve(address, link, headers);
-      return await respondTo(decided ?? NOT_FOUND, address, headers);
+      return await respondTo(refusal ?? NOT_FOUND, address, headers);
     } catch (err) {
       logger.error(
         { err, requestId: requestId(request), host: request.headers.host },

@@ -141,6 +141,8 @@ describe('logs of a running stack at their most talkative', { timeout: 60_000 },
     apiKey,
     ADMIN_KEY,
     INSTANCE_KEY,
+    // Each process logs its settings at the start, among them the URLs of the stores.
+    ...[state.redis, state.clickhouse].map((url) => new URL(url).password),
     PASSWORD,
     'hunter-wrong-password',
     'hunter-cookie',

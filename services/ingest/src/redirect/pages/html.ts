@@ -42,14 +42,14 @@ function policyOf({ frames = "'none'", hasForm = false }: PageOptions): string {
 export function htmlPage(
   status: number,
   { title, head = '', body }: { readonly title: string; readonly head?: string; readonly body: string },
-  needs: PageOptions = {},
+  options: PageOptions = {},
 ): Page {
   return {
     status,
     html:
       `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
       `<title>${escapeHtml(title)}</title>${head}<style>${STYLE}</style></head><body>${body}</body></html>`,
-    policy: policyOf(needs),
+    policy: policyOf(options),
   };
 }
 

@@ -1,9 +1,10 @@
 import { type LinkRecord, shortLinkOf } from '@waymark/catalog';
 import { escapeHtml } from '@waymark/http-kit';
-import { isWebUrl } from '../rules/targets.js';
+import { isWebUrl } from '../rules/follow.js';
 import { htmlPage, type Page } from './html.js';
 
-/** Pages that show texts of a link. All of them are escaped, because the link's owner may write anything. */
+// Pages that show texts of a link. All texts are escaped, because the link's owner may write anything. The rows are those of
+// docs/reference/redirects.md.
 
 const NO_INDEX = '<meta name="robots" content="noindex">';
 

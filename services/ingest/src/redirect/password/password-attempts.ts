@@ -6,18 +6,18 @@ interface AttemptLimit {
   readonly windowSeconds: number;
 }
 
-/** Most wrong passwords per network and link. */
+/** Limit of wrong passwords per network and link. */
 const PER_NETWORK: AttemptLimit = { bucket: 'link-password', limit: 30, windowSeconds: 600 };
 
 /**
- * Number of wrong passwords from all networks from which a link counts as under attack. It is not a limit by itself, because an
- * attacker could use it to lock out visitors who have the password.
+ * After this many wrong passwords, whatever their networks, a link counts as under attack. Exceeding it only lowers the limit for
+ * each organisation. If it refused attempts, an attacker could lock out visitors who have the password.
  */
 const PER_LINK: AttemptLimit = { bucket: 'link-password-attack', limit: 300, windowSeconds: 24 * 3600 };
 
 /**
- * Most wrong passwords per organisation for a link under attack. For IPv6 an organisation is a `/48`, which contains 65,536 customer
- * networks, so that an attacker gains nothing from the addresses within one.
+ * Limit of wrong passwords per organisation for a link under attack. For IPv6 an organisation is a `/48`, which contains 65,536
+ * customer networks, so that an attacker gains nothing from the addresses within one.
  */
 const PER_ORGANISATION_UNDER_ATTACK: AttemptLimit = {
   bucket: 'link-password-under-attack',
@@ -40,11 +40,11 @@ export interface PasswordAttempts {
 export function createPasswordAttempts(limiter: Pick<RateLimiter, 'take' | 'peek'>): PasswordAttempts {
   const keyOf = (linkId: string, network: string) => `${linkId} ${network}`;
   return {
-    async take(linkId, address, isRight) {
-      const count = isRight ? limiter.peek : limiter.take;
+    async take(linkId, address, isCorrect) {
+      const count = isCorrect ? limiter.peek : limiter.take;
       const counted = (key: string, { bucket, limit, windowSeconds }: AttemptLimit) =>
         count(key, bucket, limit, windowSeconds);
-      // Sent together, so that concurrent attempts are counted in the same order everywhere.
+      // Sent together, so that all three limits count concurrent attempts in the same order.
       const [network, link, underAttack] = await Promise.all([
         counted(keyOf(linkId, limitedNetwork(address)), PER_NETWORK),
         counted(linkId, PER_LINK),

@@ -9,7 +9,7 @@ export interface PasswordCredentials {
   /** `Cookie` header. */
   readonly cookies: string | undefined;
   /** The password, from `pw` in the query or from the form; `''` counts as none. */
-  readonly given: string | null;
+  readonly password: string | null;
   /** The visitor's address, for counting wrong passwords. */
   readonly address: string;
 }
@@ -65,8 +65,8 @@ export function createPasswordGate({ secret, passwordOf, attempts }: PasswordGat
   /** Compares in constant time. */
   function isToken(link: LinkRecord, text: string): boolean {
     const token = Buffer.from(tokenOf(link));
-    const given = Buffer.from(text);
-    return given.length === token.length && timingSafeEqual(given, token);
+    const actual = Buffer.from(text);
+    return actual.length === token.length && timingSafeEqual(actual, token);
   }
 
   /**
@@ -81,14 +81,14 @@ export function createPasswordGate({ secret, passwordOf, attempts }: PasswordGat
   }
 
   return {
-    async unlock(link, { cookies, given, address }) {
+    async unlock(link, { cookies, password, address }) {
       const cookie = readCookie(cookies, cookieName(link));
       if (cookie !== undefined && isToken(link, cookie)) {
-        const isPasswordCorrect = given !== null && given !== '' && isToken(link, tokenFor(link, given));
+        const isPasswordCorrect = password !== null && password !== '' && isToken(link, tokenFor(link, password));
         return { lock: 'open', isPasswordCorrect };
       }
-      if (given === null || given === '') return { lock: 'closed', isPasswordCorrect: false };
-      return tryPassword(link, given, address);
+      if (password === null || password === '') return { lock: 'closed', isPasswordCorrect: false };
+      return tryPassword(link, password, address);
     },
 
     cookie: (link, path, secure) =>

@@ -2,7 +2,7 @@ import type { Visit } from '@waymark/visit';
 import type { Page } from '../pages/html.js';
 import { NOT_FOUND_PAGE } from '../pages/pages.js';
 import type { LockState } from '../pages/password-page.js';
-import type { Follow } from './targets.js';
+import type { Follow } from './follow.js';
 import type { VariantVisit } from './variants.js';
 
 /** What a visitor gets who is not admitted to a link; never counts as a click (rows 1 to 6 of docs/reference/redirects.md). */

@@ -3,7 +3,7 @@ import { previewPage } from '../pages/link-pages.js';
 import { EXPIRED_PAGE, PLACEHOLDER_PAGE } from '../pages/pages.js';
 import { PASSWORD_PAGES } from '../pages/password-page.js';
 import { type EntryRule, type LinkRule, NOT_FOUND, type Refusal, type VisitOutcome } from './decision.js';
-import { destinationFor, redirectTo } from './targets.js';
+import { destinationFor, redirectTo } from './follow.js';
 import { variantChooser } from './variants.js';
 
 /** The rules of docs/reference/redirects.md that can apply to a link, in order. */

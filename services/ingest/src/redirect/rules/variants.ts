@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { LinkRecord } from '@waymark/catalog';
 import { readCookie } from '../password/cookies.js';
-import { destinationFor, type Follow } from './targets.js';
+import { destinationFor, type Follow } from './follow.js';
 
 const COOKIE = 'dub_test_url';
 const COOKIE_SECONDS = 7 * 24 * 3600;

@@ -13,7 +13,7 @@ import {
   type Trigger,
 } from '@waymark/contract';
 import type { Visit } from '@waymark/visit';
-import type { StoreClick } from '../../app-opens.js';
+import type { AppStoreClick } from '../../app-opens.js';
 import { findLinkAt } from '../../link-at.js';
 import { isCountable, recordVisit, visitClaim } from '../../record-visit.js';
 import { finalDestination } from '../../redirect/address/final-url.js';
@@ -81,7 +81,7 @@ function withoutClickId(url: string): string {
 export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits, 'takeDailyEvents'>): BrowserReports {
   const { catalog, producer, admission, freshClicks, readVisit, now } = deps;
 
-  /** Finds a link to which a visit with this password would be admitted. @throws ApiError not_found otherwise */
+  /** Finds a link that would admit a visit with this password. @throws ApiError not_found when there is none */
   async function findLink(
     names: HostNames,
     key: string | undefined,
@@ -90,8 +90,9 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
   ): Promise<LinkRecord> {
     const link = await orUnavailable('link look-up', findLinkAt(catalog.links, names, key));
     if (link === undefined) throw linkNotFound();
+    // The address serves only to limit wrong passwords.
     const address = link.encryptedPassword === null ? '' : readReport(request, undefined).clientAddress;
-    const { refusal } = await admission.decide(link, { cookies: undefined, given: password, address });
+    const { refusal } = await admission.decide(link, { cookies: undefined, password, address });
     if (refusal !== undefined) throw linkNotFound();
     return link;
   }
@@ -151,15 +152,16 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
     return { partner: { id, name, image, ...optional }, discount: null };
   }
 
-  /** The recent app store click of this address on the domain, registered with or without its port. */
-  async function storeClick({ domain, host }: HostNames, address: string): Promise<StoreClick | undefined> {
+  /** Finds a recent click from this address that led to an app store. The domain may be registered with or without its port. */
+  async function findAppStoreClick({ domain, host }: HostNames, address: string): Promise<AppStoreClick | undefined> {
     const click = await deps.appOpens.find(domain, address);
     return click === undefined && host !== domain ? deps.appOpens.find(host, address) : click;
   }
 
+  /** The first start of an installed app, which has no link: finds the click that led the visitor to the app store. */
   async function firstOpen(names: HostNames, request: ReportRequest): Promise<TrackOpenResponse> {
     const { clientAddress } = readReport(request, undefined);
-    const click = await orUnavailable('click to an app store', storeClick(names, clientAddress));
+    const click = await orUnavailable('click to an app store', findAppStoreClick(names, clientAddress));
     const link = click && (await orUnavailable('link look-up', catalog.links.get(click.workspaceId, click.linkId)));
     // The link may have been locked, disabled or expired since the click.
     const isOpen = link !== undefined && (await admission.isOpen(link));

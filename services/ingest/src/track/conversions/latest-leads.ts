@@ -40,8 +40,8 @@ export interface LatestLeadsOptions {
 
 /** Hashes the texts, which are free-form and should not be readable in Redis. */
 function leadKey(workspaceId: string, externalId: string, eventName: string | undefined): string {
-  const parts = JSON.stringify(eventName === undefined ? [externalId] : [externalId, eventName]);
-  return stateKey(`lead:${workspaceId}:${createHash('sha256').update(parts).digest('base64url').slice(0, 22)}`);
+  const identity = JSON.stringify(eventName === undefined ? [externalId] : [externalId, eventName]);
+  return stateKey(`lead:${workspaceId}:${createHash('sha256').update(identity).digest('base64url').slice(0, 22)}`);
 }
 
 /**

@@ -10,7 +10,7 @@ import { withClaims } from './held-claims.js';
 import type { LatestLeads } from './latest-leads.js';
 import { leadRows } from './lead-rows.js';
 
-/** A customer's lead of one name counts once in this time; the public system allows a repeat after a week, Waymark a day later. */
+/** A customer's lead of one name is recorded only once in this time (docs/reference/tracking.md). */
 const DEDUPLICATION_MS = 8 * 24 * 3_600_000;
 
 export interface LeadTracker {
@@ -41,7 +41,7 @@ function responseFor(clickId: string, link: LinkRecord, customer: CustomerRecord
   };
 }
 
-/** The stored response for duplicates: the first response without its link. */
+/** The response to duplicates, stored in the claim: the first response without its link. */
 function repeatResponse(response: TrackLeadResponse): string {
   return JSON.stringify({ ...response, link: null });
 }
@@ -55,10 +55,13 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
     const { eventName, metadata = null, eventQuantity } = body;
     const isDeferred = body.mode === 'deferred';
     const lead = { click, customerId: customer.id, eventName, metadata, quantity: eventQuantity ?? 1 };
-    const news = isNew ? [newCustomer(customer)] : [];
+    const newCustomers = isNew ? [newCustomer(customer)] : [];
     return {
-      rows: [...news.map(({ row }) => row), ...(isDeferred ? [] : leadRows(lead, now()))],
-      state: [...news.flatMap(({ state }) => state), ...(isDeferred ? [] : leads.state(customer, eventName, click))],
+      rows: [...newCustomers.map(({ row }) => row), ...(isDeferred ? [] : leadRows(lead, now()))],
+      state: [
+        ...newCustomers.flatMap(({ state }) => state),
+        ...(isDeferred ? [] : leads.state(customer, eventName, click)),
+      ],
     };
   }
 
@@ -69,6 +72,7 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
   async function trackNew(workspaceId: string, body: TrackLeadBody): Promise<TrackLeadResponse | undefined> {
     if (!body.clickId) return undefined;
     const finding = findClickAndLink(catalog, clicks, workspaceId, body.clickId);
+    // Prevents an unhandled rejection when this function returns before it awaits the promise.
     finding.catch(() => undefined);
     if (!(await customers.isNew(workspaceId, body.customerExternalId))) return undefined;
     const leadName = leadClaim(workspaceId, body.customerExternalId, body.eventName);
@@ -76,8 +80,8 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
       const { click, link } = await finding;
       const customer = customers.draft(workspaceId, body, click, link);
       const response = responseFor(body.clickId, link, customer);
-      const taken = { name: leadName, owner: undefined, value: repeatResponse(response), ttlMs: DEDUPLICATION_MS };
-      const finals = [customers.newClaim(customer), ...(body.mode === 'deferred' ? [] : [taken])];
+      const leadFinal = { name: leadName, owner: undefined, value: repeatResponse(response), ttlMs: DEDUPLICATION_MS };
+      const finals = [customers.newClaim(customer), ...(body.mode === 'deferred' ? [] : [leadFinal])];
       await producer.commit({ ...rowsAndState(body, customer, true, click), finals });
       return response;
     } catch (err) {
@@ -90,20 +94,21 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
     }
   }
 
+  /** Tracks a lead with its claims held, which also waits for a concurrent request and answers duplicates. */
   function trackUnderClaims(workspaceId: string, body: TrackLeadBody): Promise<TrackLeadResponse> {
     const isDeferred = body.mode === 'deferred';
-    const customerName = customerClaim(workspaceId, body.customerExternalId);
+    const customerClaimName = customerClaim(workspaceId, body.customerExternalId);
     const leadName = leadClaim(workspaceId, body.customerExternalId, body.eventName);
 
     return withClaims(producer.claims, now, async (hold) => {
-      await hold.take(isDeferred ? [customerName] : [customerName, leadName]);
+      await hold.take(isDeferred ? [customerClaimName] : [customerClaimName, leadName]);
       const known = await customers.find(hold, workspaceId, body.customerExternalId);
       const clickId = body.clickId || known?.clickId;
       if (!clickId) {
         throw fieldError('required', 'clickId', 'is required: the customer is not known, or has no click');
       }
-      const first = hold.finalValue(leadName);
-      if (first !== undefined) return JSON.parse(first) as TrackLeadResponse;
+      const repeated = hold.finalValue(leadName);
+      if (repeated !== undefined) return JSON.parse(repeated) as TrackLeadResponse;
 
       const { click, link } = await findClickAndLink(catalog, clicks, workspaceId, clickId);
       const customer = known ?? customers.draft(workspaceId, body, click, link);

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
 
-/** Limits the wait for a store that hangs: the claims of the request would expire before its commit. */
+/** Limits the wait for a store that hangs, so that the claims of the request do not expire before its commit. */
 const READ_MS_MAX = 5000;
 const SETTINGS = { max_execution_time: READ_MS_MAX / 1000, optimize_use_projections: 0 } as const;
 

@@ -78,9 +78,8 @@ function responseCustomer(record: Pick<CustomerRecord, 'id' | 'name' | 'email' |
 }
 
 /** `POST /track/sale`. */
-export function createSaleTracker(parts: SaleTrackerDeps): SaleTracker {
-  const { customers, clicks, leads, sales, backlog } = parts;
-  const { catalog, producer, currencies, now } = parts.deps;
+export function createSaleTracker({ deps, customers, clicks, leads, sales, backlog }: SaleTrackerDeps): SaleTracker {
+  const { catalog, producer, currencies, now } = deps;
 
   /** The response to the first request with this invoice; undefined when there was none. */
   async function firstResponse(

@@ -1,0 +1,182 @@
+import { ApiError } from '@waymark/contract';
+import { type CAC, cac } from 'cac';
+import { CommandError } from './command-error.js';
+import { optionTexts } from './option-texts.js';
+import { type CommandResult, printResult } from './output.js';
+
+const PLAN_OPTION = 'free, pro, business, advanced or enterprise';
+const WORKSPACE_OPTION = 'Id or slug of the workspace';
+const PROGRAM_URL_OPTION = 'Destination site of partner links';
+
+/** Loads a command when it is called, so that help and errors need none of its libraries. */
+function lazily<Args extends unknown[]>(load: () => Promise<(...args: Args) => Promise<CommandResult>>) {
+  return async (...args: Args): Promise<CommandResult> => (await load())(...args);
+}
+
+/** The parser of command lines. It holds the state of one. */
+function createParser(): CAC {
+  const cli = cac('waymark');
+  cli.option('--json', 'Print JSON');
+
+  cli
+    .command('workspace create', 'Create a workspace with keys and, with --domain, its first domain')
+    .option('--name <name>', 'Display name; default: the slug')
+    .option('--slug <slug>', 'Short name: lower-case letters, digits, hyphens')
+    .option('--plan <plan>', `${PLAN_OPTION}; default: enterprise`)
+    .option('--domain <host>', 'Domain of its short links, such as go.acme.com')
+    .option('--program-url <url>', PROGRAM_URL_OPTION)
+    .action(lazily(async () => (await import('./commands/workspace.js')).createWorkspace));
+  cli
+    .command('workspace update [workspace]', 'Change a workspace')
+    .option('--workspace <workspace>', WORKSPACE_OPTION)
+    .option('--name <name>', 'Display name')
+    .option('--slug <slug>', 'Short name')
+    .option('--plan <plan>', PLAN_OPTION)
+    .option('--program-url <url>', `${PROGRAM_URL_OPTION}; "" allows any site`)
+    .option('--program-folder <folder>', 'Id of the folder for new partner links; "" for none')
+    .option('--allowed-hostnames <hosts>', 'Comma-separated hosts that may call the browser endpoints; "" allows all')
+    .option('--requests-per-minute <number>', 'Rate limit of a key, or "plan"')
+    .option('--analytics-per-second <number>', 'Rate limit of a key on /events and /analytics, or "plan"')
+    .option('--quotas <quotas>', 'Such as linksPerMonth=1000,domains=unlimited,tags=plan')
+    .action(lazily(async () => (await import('./commands/workspace.js')).updateWorkspace));
+  cli
+    .command('workspace list', 'List all workspaces')
+    .action(lazily(async () => (await import('./commands/workspace.js')).listWorkspaces));
+
+  cli
+    .command('key create', 'Create an API key')
+    .option('--workspace <workspace>', WORKSPACE_OPTION)
+    .option('--scopes <scopes>', 'Comma-separated, such as links.read,analytics.read; default: all')
+    .option('--name <name>', 'Name of the key')
+    .option('--role <role>', 'owner, member, viewer or billing', { default: 'owner' })
+    .option('--expires <time>', 'Expiry time, ISO 8601')
+    .option('--publishable', 'Create a publishable key for web pages, limited to the two client routes of /track')
+    .action(lazily(async () => (await import('./commands/key.js')).createKey));
+  cli
+    .command('key list', 'List API keys')
+    .option('--workspace <workspace>', WORKSPACE_OPTION)
+    .action(lazily(async () => (await import('./commands/key.js')).listKeys));
+  cli
+    .command('key revoke <key>', 'Revoke an API key by its id or the key itself')
+    .option('--workspace <workspace>', WORKSPACE_OPTION)
+    .action(lazily(async () => (await import('./commands/key.js')).revokeKey));
+
+  cli
+    .command('migrate up', 'Apply all pending migrations')
+    .action(lazily(async () => (await import('./commands/migrate.js')).migrateUp));
+  cli
+    .command('migrate wait', 'Wait until all migrations are applied')
+    .option('--seconds <number>', 'Time limit', { default: 600 })
+    .action(lazily(async () => (await import('./commands/migrate.js')).awaitMigrations));
+  cli
+    .command('migrate status', 'Show which migrations are applied')
+    .action(lazily(async () => (await import('./commands/migrate.js')).showMigrations));
+
+  cli
+    .command('dead-letters list', 'List rows that ClickHouse rejected, oldest first')
+    .option('--limit <number>', 'Maximum number of rows', { default: 100 })
+    .action(lazily(async () => (await import('./commands/dead-letters.js')).showDeadLetters));
+  cli
+    .command('dead-letters replay [...ids]', 'Requeue all dead letters, or those with the given ids')
+    .action(lazily(async () => (await import('./commands/dead-letters.js')).replayLetters));
+
+  cli
+    .command('webhooks deliveries', 'List webhook delivery attempts, newest first')
+    .option('--workspace <workspace>', WORKSPACE_OPTION)
+    .option('--webhook <webhook>', 'Only of the webhook with this id')
+    .option('--failed', 'Only of events that were never delivered')
+    .option('--limit <number>', 'Maximum number of rows', { default: 100 })
+    .action(lazily(async () => (await import('./commands/webhooks.js')).showDeliveries));
+  cli
+    .command(
+      'webhooks replay [...events]',
+      'Deliver events again: those with the given evt_ ids, or with --failed all undelivered ones',
+    )
+    .option('--workspace <workspace>', WORKSPACE_OPTION)
+    .option('--webhook <webhook>', 'Only to the webhook with this id')
+    .option('--failed', 'All events that were never delivered')
+    .action(lazily(async () => (await import('./commands/webhooks.js')).replayWebhookDeliveries));
+
+  cli
+    .command('backup [directory]', 'Back up DATA_DIR; the stack may be running')
+    .action(lazily(async () => (await import('./commands/backup.js')).backUp));
+  cli
+    .command('restore [directory]', 'Restore a backup into an empty DATA_DIR')
+    .action(lazily(async () => (await import('./commands/backup.js')).restore));
+
+  cli
+    .command('capacity', 'Estimate memory, disk, cores and processes for a load')
+    .option('--events-per-second <number>', 'Average rate of clicks, leads and sales')
+    .option('--queries-per-second <number>', 'Average rate of requests to /events and /analytics')
+    .option('--retention-days <number>', 'How long events are kept')
+    .option('--lead-share <number>', 'Share of leads among events; default: 0.02')
+    .option('--sale-share <number>', 'Share of sales among events; default: 0.005')
+    .option('--peak-factor <number>', 'Busiest minute as a multiple of the average; default: 3')
+    .option('--outage-minutes <number>', 'Longest ClickHouse outage to survive; default: 15')
+    .option('--replicas <number>', 'Copies of the data; default: 1')
+    .action(lazily(async () => (await import('./commands/capacity.js')).showCapacity));
+
+  cli
+    .command('status', 'Show the health of components and the queue depths')
+    .action(lazily(async () => (await import('./commands/status.js')).showStatus));
+  cli
+    .command('demo', 'Send realistic traffic through the HTTP endpoints; with GEO_EDGE=vercel from many countries')
+    .option('--seconds <number>', 'Duration', { default: 10 })
+    .option('--rate <number>', 'Clicks per second', { default: 40 })
+    .option('--workspace <workspace>', WORKSPACE_OPTION, { default: 'default' })
+    .option('--api <url>', 'URL of the API; default: the local stack')
+    .option('--links <url>', 'URL of short links; default: the local stack')
+    .action(lazily(async () => (await import('./commands/demo.js')).runDemo));
+
+  cli.help();
+  cli.version('0.1.0');
+  return cli;
+}
+
+/** The parser supports only one-word commands, so `workspace create` is passed to it as one argument. */
+function joinCommandWords(cli: CAC, argv: readonly string[]): string[] {
+  const [node = '', script = '', first, second, ...rest] = argv;
+  const joined = `${first} ${second}`;
+  return cli.commands.some(({ name }) => name === joined) ? [node, script, joined, ...rest] : [...argv];
+}
+
+function explain(err: unknown): string {
+  if (!(err instanceof Error)) return String(err);
+  const isOurs =
+    err instanceof CommandError || err instanceof ApiError || err.name === 'CACError' || err.name === 'SettingsError';
+  return isOurs ? err.message : `${err.name}: ${err.message}`;
+}
+
+async function run(argv: readonly string[]): Promise<CommandResult | undefined> {
+  const cli = createParser();
+  cli.parse(joinCommandWords(cli, argv), { run: false });
+  if (cli.options.help || cli.options.version) return undefined;
+  if (cli.matchedCommand === undefined) {
+    cli.outputHelp();
+    throw new CommandError(
+      cli.args.length === 0 ? 'the command is missing' : `there is no command "${cli.args.join(' ')}"`,
+    );
+  }
+  cli.options = optionTexts(cli.options, argv);
+  return cli.runMatchedCommand();
+}
+
+/**
+ * Runs a command line: prints the result to standard output, and errors to standard error.
+ *
+ * @param argv as in `process.argv`: the first two are Node and the script
+ * @returns the exit code
+ */
+export async function runCommandLine(argv: readonly string[]): Promise<number> {
+  const asJson = argv.includes('--json');
+  try {
+    const result = await run(argv);
+    if (result === undefined) return 0;
+    printResult(result, asJson);
+    return result.failed ? 1 : 0;
+  } catch (err) {
+    const message = explain(err);
+    console.error(asJson ? JSON.stringify({ error: { message } }) : `waymark: ${message}`);
+    return 1;
+  }
+}
