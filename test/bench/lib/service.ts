@@ -39,17 +39,22 @@ export interface BenchService extends BenchProcess {
 /** The one that serves the whole API and short links. */
 const ENTRY_FILES: Readonly<Record<string, string>> = { standalone: 'http' };
 
-/** The compiled entry file of a service, as production runs it. `port` is its link port, of those without one the API port. */
+/**
+ * The compiled entry file of a service, as production runs it. `port` is its link port, of those without one the API port.
+ *
+ * @param root another built checkout, to compare with
+ */
 export async function startService(
   name: 'ingest' | 'management' | 'query' | 'writer' | 'standalone',
   environment: Readonly<Record<string, string>>,
+  root = ROOT,
 ): Promise<BenchService> {
   const dataDir = mkdtempSync(join(tmpdir(), 'waymark-bench-'));
   const port = await freePort();
   const other = String(await freePort());
   const [apiPort, linkPort] = name === 'ingest' ? [other, String(port)] : [String(port), other];
   const ports = { API_PORT: apiPort, LINK_PORT: linkPort, WRITER_PORT: String(await freePort()) };
-  const child = fork(join(ROOT, `services/${name}/dist/${ENTRY_FILES[name] ?? 'main'}.js`), {
+  const child = fork(join(root, `services/${name}/dist/${ENTRY_FILES[name] ?? 'main'}.js`), {
     // Not this process's own: its loader of TypeScript costs what production does not pay.
     execArgv: [],
     env: environmentWith({ ...environment, ...ports, DATA_DIR: dataDir }),

@@ -73,7 +73,7 @@ async function createKnown(client: ClickHouseClient, { redisUrl, sizes }: Genera
       plan: 'enterprise',
       domain: `go.shop${rank}.example`,
     });
-    await catalog.workspaces.update(workspace.id, { analyticsPerSecond: 1_000_000 });
+    await catalog.workspaces.update(workspace.id, { analyticsPerSecond: 1_000_000, requestsPerMinute: 1_000_000 });
     const id = BigInt(parseResourceId('workspace', workspace.id) ?? 0);
     known.push({ rank, id, links: linksOfRank(rank, sizes), publicId: workspace.id, token: apiKey.token });
   }
