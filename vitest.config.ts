@@ -32,19 +32,27 @@ function includedFiles(mode: Mode): Record<ProjectName, string[]> {
   const rooms = mode === 'changed' ? changedRooms() : undefined;
   const of = (project: ProjectName) => [...files].flatMap(([path, name]) => (name === project ? [path] : []));
   const isSelected = (path: string) => rooms === undefined || rooms.some((room) => path.startsWith(`${room}/`));
-  return { unit: of('unit'), stores: of('stores').filter(isSelected), system: rooms === undefined ? of('system') : [] };
+  const ofWholeRuns = (project: ProjectName) => (rooms === undefined ? of(project) : []);
+  return {
+    unit: of('unit'),
+    stores: of('stores').filter(isSelected),
+    system: ofWholeRuns('system'),
+    measured: ofWholeRuns('measured'),
+  };
 }
 
 export default defineConfig(({ mode }) => {
   const isLong = mode === 'faults';
   const included = includedFiles(mode as Mode);
-  const projects = (['system', 'stores', 'unit'] as const).map(
+  const projects = (['system', 'measured', 'stores', 'unit'] as const).map(
     (name): TestProjectInlineConfiguration => ({
       resolve: { conditions },
       ssr: { resolve: { conditions } },
       test: {
         name,
         include: included[name],
+        setupFiles: ['packages/test-kit/src/run/fresh-modules.ts'],
+        isolate: name === 'measured',
         ...(name === 'system' && { globalSetup: ['packages/test-kit/src/run/build.ts'] }),
         // vitest sets BASE_URL, which is a setting of ours: a service started by a test must not inherit it.
         env: { BASE_URL: '' },

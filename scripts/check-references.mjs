@@ -51,7 +51,7 @@ const WAYMARK_COMMAND = /\bwaymark(?:\.mjs)? ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?/
 const SETTINGS_PAGE = 'docs/settings.md';
 
 const npmScripts = JSON.parse(readFileSync('package.json', 'utf8')).scripts;
-const cliSource = readFileSync('services/cli/src/main.ts', 'utf8');
+const cliSource = readFileSync('services/cli/src/command-line.ts', 'utf8');
 const cliCommands = [...cliSource.matchAll(/\.command\(\s*'([a-z -]+?)(?: [[<][^']*)?'/g)].map(
   ([, command]) => command,
 );

@@ -7,9 +7,10 @@ report=node_modules/.cache/test-report.json
 rm -f "$report"
 
 require_node
-provide_redis
-provide_chromium
+(provide_redis && provide_chromium) &
+system_packages=$!
 install_packages
+wait "$system_packages" || exit 1
 provide_proxies
 start_lint
 check 'build' tsc -b
