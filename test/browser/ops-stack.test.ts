@@ -63,7 +63,11 @@ describe.skipIf(!hasChromium)('the operations page of a running stack', { timeou
     }
     await page.locator('#workspaces').getByRole('cell', { name: 'default' }).waitFor();
     await page.locator('#tables').getByRole('cell', { name: 'click_events' }).waitFor();
-    expect(await page.locator('.note:visible').allTextContents()).toEqual([]);
+    // A panel whose query takes too long on a busy machine has a note until the next refresh.
+    await waitFor(async () => (await page.locator('.note:visible').count()) === 0, {
+      what: 'panels without notes',
+      timeoutMs: 60_000,
+    });
   });
 
   it('shows that a writer was killed, and that it is back', async () => {

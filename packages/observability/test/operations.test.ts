@@ -158,17 +158,22 @@ describe('/metrics', () => {
   });
 
   it('has metrics of the queue, the stores and the process', async () => {
-    const lines = await waitFor(
-      async () => {
-        const found = await metrics();
-        return found.some(({ name }) => name === 'waymark_redis_memory_limit_bytes') && found;
-      },
-      { what: 'the first look at the stores' },
-    );
+    let lines: MetricLine[] = [];
     const valueFor = (name: string, labels: Record<string, string> = {}) =>
       lines.find(
         (line) => line.name === name && Object.entries(labels).every(([key, value]) => line.labels[key] === value),
       )?.value;
+    // Each of these values comes from a poll of its own.
+    const hasAll = async () => {
+      lines = await metrics();
+      return (
+        valueFor('waymark_redis_memory_limit_bytes') !== undefined &&
+        valueFor('waymark_component_up', { component: 'clickhouse' }) === 1 &&
+        valueFor('waymark_component_starts_total', { component: 'http' }) !== undefined &&
+        valueFor('waymark_queue_jobs', { kind: 'click', state: 'waiting' }) !== undefined
+      );
+    };
+    await waitFor(hasAll, { what: 'the first polls of stores, services and the queue' });
     expect(valueFor('waymark_redis_memory_limit_bytes')).toBe(64 * 1024 * 1024);
     expect(valueFor('waymark_redis_memory_used_bytes')).toBeGreaterThan(100_000);
     expect(valueFor('waymark_queue_jobs', { kind: 'click', state: 'waiting' })).toBe(0);
