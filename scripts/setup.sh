@@ -81,7 +81,7 @@ provide_chromium() {
 
 build() {
   say 'building'
-  tsc -b || fail 'the build failed; the errors are above.'
+  npm run --silent build || fail 'the build failed; the errors are above.'
 }
 
 # Ensures that the proxies for the tests of their configuration are available. They are unpacked, not installed, because the packages start servers on port 80.

@@ -8,8 +8,8 @@ require_node
 provide_redis
 install_packages
 start_lint
-check 'build' tsc -b
-check 'types of the tests' tsc -p tsconfig.test.json
-await_checks
+check 'build' npm run --silent build
+start_check 'types of the tests' tsc -p tsconfig.test.json
 check 'tests' vitest run --mode changed "$@"
+await_checks
 finish

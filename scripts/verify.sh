@@ -13,10 +13,10 @@ install_packages
 wait "$system_packages" || exit 1
 provide_proxies
 start_lint
-check 'build' tsc -b
-check 'types of the tests' tsc -p tsconfig.test.json
-await_checks
+check 'build' npm run --silent build
+start_check 'types of the tests' tsc -p tsconfig.test.json
 check 'tests' vitest run --mode verify "$@"
+await_checks
 
 [ "${#broken[@]}" -eq 0 ] || printf '\nfailed: %s\n' "$(printf '%s; ' "${broken[@]}")"
 node scripts/test-summary.mjs "$report" "${#broken[@]}"

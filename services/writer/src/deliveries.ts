@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from '@waymark/http-kit';
 
@@ -9,41 +10,58 @@ export interface Deliveries {
   close(): Promise<void>;
 }
 
+export interface DeliveriesOptions {
+  /** Whether there is anything to deliver. */
+  readonly hasJobs: () => Promise<boolean>;
+  readonly logger: Pick<Logger, 'debug' | 'error'>;
+  /** Time limit of `close`. */
+  readonly closeMs: number;
+}
+
+/** Interval of the checks until the first job. */
+const CHECK_MS = 500;
 const RESTART_MS = 1000;
+const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './delivery-main.ts' : './delivery-main.js', import.meta.url);
 
 /**
  * Starts the deliveries in a process of their own, with this process's environment, and restarts it when it ends. There, thousands
- * of requests a second do not delay inserts, and a lower priority leaves the processor to the other processes.
- *
- * @param closeMs time limit of `close`
+ * of requests a second do not delay inserts, and a lower priority leaves the processor to the other processes. The process is
+ * started at the first job: an installation without webhooks does without its memory.
  */
-export function startDeliveries(logger: Logger, closeMs: number): Deliveries {
-  const entry = new URL(import.meta.url.endsWith('.ts') ? './delivery-main.ts' : './delivery-main.js', import.meta.url);
-  let isClosing = false;
-  let restart: NodeJS.Timeout | undefined;
-  let child = start();
+export function startDeliveries({ hasJobs, logger, closeMs }: DeliveriesOptions): Deliveries {
+  const closing = new AbortController();
+  const { signal } = closing;
+  let child: ChildProcess | undefined;
 
-  function start(): ChildProcess {
-    const started = fork(fileURLToPath(entry), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-    started.on('error', (err) => logger.error({ err }, 'the process of webhook deliveries failed'));
-    started.on('exit', (code, signal) => {
-      if (isClosing) return;
-      logger.error({ code, signal }, 'the process of webhook deliveries has ended; restarting it');
-      restart = setTimeout(() => {
-        child = start();
-      }, RESTART_MS);
+  function start(): void {
+    child = fork(fileURLToPath(ENTRY), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    child.on('error', (err) => logger.error({ err }, 'the process of webhook deliveries failed'));
+    child.on('exit', async (code, exitSignal) => {
+      if (signal.aborted) return;
+      logger.error({ code, signal: exitSignal }, 'the process of webhook deliveries has ended; restarting it');
+      await sleep(RESTART_MS, undefined, { signal }).then(start, () => undefined);
     });
-    return started;
   }
+
+  async function startAtFirstJob(): Promise<void> {
+    while (!signal.aborted) {
+      const isNeeded = await hasJobs().catch((err: unknown) => {
+        logger.debug({ err }, 'the webhook queue could not be read; retrying');
+        return false;
+      });
+      if (isNeeded && !signal.aborted) return start();
+      await sleep(CHECK_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+  void startAtFirstJob();
 
   return {
     async close() {
-      isClosing = true;
-      clearTimeout(restart);
-      if (child.exitCode !== null || child.signalCode !== null) return;
+      closing.abort();
+      if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
       const ended = once(child, 'exit');
       child.kill('SIGTERM');
-      const late = setTimeout(() => child.kill('SIGKILL'), closeMs);
+      const late = setTimeout(() => child?.kill('SIGKILL'), closeMs);
       await ended;
       clearTimeout(late);
     },

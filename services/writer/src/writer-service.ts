@@ -1,7 +1,7 @@
 import { type ServiceBase, startServiceBase } from '@waymark/bootstrap';
 import type { LinkRecord } from '@waymark/catalog';
 import { type Settings, SettingsError } from '@waymark/config';
-import { createEventWriter, type EventWriter, type InsertedBatch } from '@waymark/event-queue';
+import { createEventWriter, type EventWriter, hasWebhookJobs, type InsertedBatch } from '@waymark/event-queue';
 import { type App, createApp, type Logger, type Service } from '@waymark/http-kit';
 import { createWebhookJobPlanner, createWebhookNotifier } from '@waymark/webhooks';
 import { CLOSE_SHARE } from './close-share.js';
@@ -39,7 +39,11 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const onInserted = ({ kind, rows }: InsertedBatch) => void catalog.publishAffectedTotals(kind, rows);
   const onStored = operations.countBatch;
   const writer = createEventWriter({ redisUrl, clickhouse, logger, closeMs, webhookJobsOf, onInserted, onStored });
-  const deliveries = startDeliveries(logger, settings.shutdownDeadlineMs * DELIVERIES_SHARE);
+  const deliveries = startDeliveries({
+    hasJobs: () => hasWebhookJobs(redis),
+    closeMs: settings.shutdownDeadlineMs * DELIVERIES_SHARE,
+    logger,
+  });
   const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
   const onChanged = (link: LinkRecord) => notifier.linkChanged('link.updated', link);
   const linkTests = startLinkTests({ catalog, redis, logger, onChanged });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createCatalog } from '@waymark/catalog';
 import { environmentWith } from '@waymark/config';
 import { createEventId, formatResourceId } from '@waymark/contract';
-import { createEventProducer } from '@waymark/event-queue';
+import { createEventProducer, createWebhookJobSender } from '@waymark/event-queue';
 import {
   aClick,
   createTestDatabase,
@@ -101,6 +101,26 @@ describe('the writer process', () => {
       await rm(spoolDirectory, { recursive: true, force: true });
       writer.kill('SIGTERM');
       await once(writer, 'exit');
+    }
+  });
+
+  it('starts the process of the deliveries at the first delivery, and ends it with itself', async () => {
+    const writer = await startWriterProcess();
+    const client = new Redis(redis.url);
+    const registered = async () => (await client.hkeys('{waymark}:instances')).map((name) => name.split(':')[0]);
+    try {
+      await waitFor(async () => (await statusOf('/readyz')) === 200, { what: 'the writer', timeoutMs: 20_000 });
+      await waitFor(async () => (await registered()).includes('writer'), { what: 'the heartbeat of the writer' });
+      expect(await registered()).not.toContain('webhooks');
+      // No version supports it: it stays in the queue.
+      const data = JSON.stringify({ ofNoVersion: true });
+      await createWebhookJobSender(client).send([{ id: 'first', data }]);
+      await waitFor(async () => (await registered()).includes('webhooks'), { what: 'its process', timeoutMs: 20_000 });
+      writer.kill('SIGTERM');
+      await once(writer, 'exit');
+      expect(await registered()).not.toContain('webhooks');
+    } finally {
+      client.disconnect();
     }
   });
 

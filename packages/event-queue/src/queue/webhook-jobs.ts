@@ -1,7 +1,7 @@
 import type { EventTableKind } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
 import { createJobAdder, type JobAdder, type Transaction } from './job-adder.js';
-import { WEBHOOK_QUEUE } from './keys.js';
+import { queueKey, WEBHOOK_QUEUE } from './keys.js';
 
 /** A job of the webhook queue. */
 export interface WebhookJob {
@@ -66,4 +66,10 @@ export function createWebhookJobSender(redis: Redis): WebhookJobSender {
       await adder.run(multi);
     },
   };
+}
+
+/** Whether the webhook queue has a job that is not finished. */
+export async function hasWebhookJobs(redis: Pick<Redis, 'exists'>): Promise<boolean> {
+  const states = ['wait', 'active', 'delayed'] as const;
+  return (await redis.exists(...states.map((state) => queueKey(WEBHOOK_QUEUE, state)))) > 0;
 }
