@@ -146,17 +146,50 @@ describe('errors', () => {
 });
 
 describe('the state of a statement', () => {
-  test('ends with it: settings, parameters and the database of 300 statements on every connection', async () => {
-    const given = { max_threads: '7', insert_deduplication_token: 'leaked', param_p: 'leaked', join_use_nulls: '1' };
-    const loud = () => fetchWithPassword(url({ query: 'SELECT {p:String}', ...given }));
-    const quiet = async () => {
-      const probe = `SELECT currentDatabase(), getSetting('insert_deduplication_token'), getSetting('join_use_nulls')`;
-      const answer = await (await fetchWithPassword(`${db.url}/?${new URLSearchParams({ query: probe })}`)).text();
-      expect(answer).toBe('default\t\tfalse\n');
-      const missing = await fetchWithPassword(`${db.url}/?${new URLSearchParams({ query: 'SELECT {p:String}' })}`);
-      expect(missing.headers.get('x-clickhouse-exception-code')).toBe('456');
+  // Reads with their format share connections; other statements have one of their own.
+  test.each(['', ' FORMAT TSV'])(
+    'ends with it: settings, parameters and the database of 300 statements%s',
+    async (end) => {
+      const given = { max_threads: '7', insert_deduplication_token: 'leaked', param_p: 'leaked', join_use_nulls: '1' };
+      const ask = (members: Record<string, string>) => fetchWithPassword(`${db.url}/?${new URLSearchParams(members)}`);
+      const loud = async () => {
+        const query = `SELECT {p:String}, currentDatabase(), getSetting('join_use_nulls')${end}`;
+        const answer = await (await ask({ database: db.database, query, ...given })).text();
+        expect(answer).toBe(`leaked\t${db.database}\ttrue\n`);
+      };
+      const quiet = async () => {
+        const probe = `SELECT currentDatabase(), getSetting('insert_deduplication_token'), getSetting('join_use_nulls')`;
+        expect(await (await ask({ query: probe + end })).text()).toBe('default\t\tfalse\n');
+        const missing = await ask({ query: `SELECT {p:String}${end}` });
+        expect(missing.headers.get('x-clickhouse-exception-code')).toBe('456');
+      };
+      await Promise.all(Array.from({ length: 300 }, (_, n) => (n % 2 === 0 ? loud() : quiet())));
+    },
+  );
+
+  test.each(['', ' FORMAT TSV'])('its own settings take precedence over those of the request%s', async (end) => {
+    const query = `SELECT getSetting('max_threads') SETTINGS max_threads = 3${end}`;
+    expect(await (await fetchWithPassword(url({ query, max_threads: '5' }))).text()).toBe('3\n');
+  });
+
+  test('a read after an error, and in a database that was dropped and made again, is as any other', async () => {
+    const other = `${db.database}_other`;
+    const ask = (query: string) =>
+      fetchWithPassword(`${db.url}/?${new URLSearchParams({ database: other })}`, { method: 'POST', body: query });
+    const create = async (n: number) => {
+      await client.command({ query: `CREATE DATABASE ${other}` });
+      await client.command({ query: `CREATE TABLE ${other}.t ENGINE = MergeTree ORDER BY n AS SELECT ${n} AS n` });
     };
-    await Promise.all(Array.from({ length: 300 }, (_, n) => (n % 2 === 0 ? loud() : quiet())));
+    await create(1);
+    for (let round = 0; round < 20; round++) {
+      expect((await ask('SELECT throwIf(n = 1) FROM t FORMAT TSV')).status).toBe(500);
+      expect(await (await ask('SELECT n FROM t FORMAT TSV')).text()).toBe('1\n');
+    }
+    await client.command({ query: `DROP DATABASE ${other}` });
+    expect((await ask('SELECT n FROM t FORMAT TSV')).status).toBe(404);
+    await create(2);
+    expect(await (await ask('SELECT n FROM t FORMAT TSV')).text()).toBe('2\n');
+    await client.command({ query: `DROP DATABASE ${other}` });
   });
 
   test('a deduplication token drops the repeated insert, but not the next one', async () => {

@@ -1,11 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { ConnectionPool } from './connection-pool.js';
 import { asDatabaseException, exceptions } from './database-exception.js';
 import { findExternalAccess, mayAccessExternal } from './external-access.js';
 import type { NativeConnection, NativeEngine } from './native.js';
+import { selfContained } from './self-contained.js';
 import { Slots } from './slots.js';
 import { isReadOnly, leadingKeyword, mayContainSeveral, stringLiteral } from './sql-text.js';
-import { connectionSetup, STATEMENT_ID_SETTING, type Statement, type StatementResult } from './statement.js';
+import {
+  checkParameterNames,
+  connectionSetup,
+  databaseSetup,
+  STATEMENT_ID_SETTING,
+  type Statement,
+  type StatementResult,
+} from './statement.js';
 
 export interface EngineOptions {
   readonly dataDir: string;
@@ -21,9 +30,10 @@ const NO_DATA = Buffer.alloc(0);
 const KILL_AGAIN_MS = 100;
 
 /**
- * chDB on one data directory. Every statement runs on a new connection, which costs 0.3 ms. Settings, parameters, `USE` and
- * temporary tables belong to a connection, so they cannot leak into the next statement: a leaked `insert_deduplication_token` would
- * silently drop an insert.
+ * chDB on one data directory. Settings, parameters, `USE` and temporary tables belong to a connection, and must not leak into the
+ * next statement: a leaked `insert_deduplication_token` would silently drop an insert. So a statement runs on a new connection,
+ * unless it is a read that has its parameters and settings in its own text (self-contained.ts). Those share connections, because
+ * a new one, with its settings, doubles the cost of a short statement.
  */
 export class Engine {
   readonly #native: NativeEngine;
@@ -31,6 +41,7 @@ export class Engine {
   readonly #slots: Slots;
   /** Keeps the engine open while no statement runs. */
   readonly #anchor: NativeConnection;
+  readonly #readers: ConnectionPool;
   #running = 0;
   #whenIdle: (() => void) | undefined;
 
@@ -39,6 +50,11 @@ export class Engine {
     this.#options = options;
     this.#slots = new Slots(options.concurrency);
     this.#anchor = native.CreateConnection(options.dataDir, options.args);
+    this.#readers = new ConnectionPool({
+      open: (database) => this.#openOn(database),
+      close: (connection) => native.CloseConnection(connection),
+      idleMax: options.concurrency,
+    });
   }
 
   /**
@@ -51,7 +67,7 @@ export class Engine {
     const release = await this.#slots.take(signal);
     this.#running += 1;
     try {
-      return await this.#onConnection((connection) => this.#runOn(connection, statement, signal));
+      return await this.#runInSlot(statement, signal);
     } catch (err) {
       throw asDatabaseException(err);
     } finally {
@@ -68,6 +84,7 @@ export class Engine {
         this.#whenIdle = resolve;
       });
     }
+    this.#readers.closeIdle();
     this.#native.CloseConnection(this.#anchor);
   }
 
@@ -89,17 +106,48 @@ export class Engine {
     }
   }
 
-  async #runOn(connection: NativeConnection, statement: Statement, signal: AbortSignal): Promise<StatementResult> {
+  /** A connection on a database. */
+  async #openOn(database: string | undefined): Promise<NativeConnection> {
+    const connection = this.#connect();
+    try {
+      if (database !== undefined) {
+        await this.#native.QueryAsyncConnection(connection, databaseSetup(database), 'Null');
+      }
+      return connection;
+    } catch (err) {
+      this.#native.CloseConnection(connection);
+      throw err;
+    }
+  }
+
+  async #runInSlot(statement: Statement, signal: AbortSignal): Promise<StatementResult> {
+    checkParameterNames(statement.parameters);
     const statementId = randomUUID();
-    await this.#assertSingle(connection, statement.sql);
-    await this.#native.QueryAsyncConnection(connection, connectionSetup(statement, statementId), 'Null');
-    await this.#assertNoExternalAccess(connection, statement);
-    signal.throwIfAborted();
+    const text = selfContained(statement, statementId);
+    if (text !== undefined) {
+      return this.#readers.use(statement.database, async (connection) => {
+        await this.#assertNoExternalAccess(connection, statement);
+        signal.throwIfAborted();
+        return this.#abortable(statementId, signal, () => this.#query(connection, text, statement.format));
+      });
+    }
+    return this.#onConnection(async (connection) => {
+      await this.#assertSingle(connection, statement.sql);
+      await this.#native.QueryAsyncConnection(connection, connectionSetup(statement, statementId), 'Null');
+      await this.#assertNoExternalAccess(connection, statement);
+      signal.throwIfAborted();
+      const execute = () => this.#execute(connection, statement);
+      return isReadOnly(statement.sql) ? this.#abortable(statementId, signal, execute) : execute();
+    });
+  }
+
+  /** Runs a read, and kills it when `signal` is aborted. */
+  async #abortable<T>(statementId: string, signal: AbortSignal, read: () => Promise<T>): Promise<T> {
     const ended = new AbortController();
     const kill = () => void this.#kill(statementId, ended.signal);
-    if (isReadOnly(statement.sql)) signal.addEventListener('abort', kill, { once: true });
+    signal.addEventListener('abort', kill, { once: true });
     try {
-      return await this.#execute(connection, statement);
+      return await read();
     } finally {
       signal.removeEventListener('abort', kill);
       ended.abort();
@@ -128,8 +176,11 @@ export class Engine {
       const { rowsSent, rowsWritten, bytesWritten } = insert;
       return { bytes: NO_DATA, rowsRead: rowsSent ?? 0, bytesRead: data.length, rowsWritten, bytesWritten };
     }
-    const text = data.length === 0 ? sql : sql + data.toString('utf8');
-    const { bytes, rowsRead, bytesRead } = await this.#native.QueryAsyncConnection(connection, text, format);
+    return this.#query(connection, data.length === 0 ? sql : sql + data.toString('utf8'), format);
+  }
+
+  async #query(connection: NativeConnection, sql: string, format: string): Promise<StatementResult> {
+    const { bytes, rowsRead, bytesRead } = await this.#native.QueryAsyncConnection(connection, sql, format);
     return { bytes, rowsRead, bytesRead, rowsWritten: 0, bytesWritten: 0 };
   }
 

@@ -31,18 +31,30 @@ export const STATEMENT_ID_SETTING = 'query_cache_tag';
 const SETTING_NAME = /^[A-Za-z_]\w*$/;
 const PARAMETER_NAME = /^\w+$/;
 
+/** The assignments of settings, with the id of the statement, for SET and SETTINGS. */
+export function settingAssignments(settings: ReadonlyMap<string, string>, statementId: string): string[] {
+  const assignments = [...settings].map(([name, value]) => {
+    if (!SETTING_NAME.test(name)) throw exceptions.unknownSetting(name);
+    return `${name} = ${stringLiteral(value)}`;
+  });
+  return [...assignments, `${STATEMENT_ID_SETTING} = '${statementId}'`];
+}
+
+/** Throws if a parameter has a name that ClickHouse does not allow. */
+export function checkParameterNames(parameters: ReadonlyMap<string, string>): void {
+  for (const name of parameters.keys()) {
+    if (!PARAMETER_NAME.test(name)) throw exceptions.badArguments(`Bad name of a query parameter: '${name}'.`);
+  }
+}
+
+/** The SQL that selects the database of a connection. */
+export function databaseSetup(database: string): string {
+  return `USE ${quotedIdentifier(database)}`;
+}
+
 /** The SQL that sets a connection's database, settings and parameters: one call, because each call costs 0.3 ms. */
 export function connectionSetup({ database, settings, parameters }: Statement, statementId: string): string {
-  const assignments: string[] = [];
-  for (const [name, value] of settings) {
-    if (!SETTING_NAME.test(name)) throw exceptions.unknownSetting(name);
-    assignments.push(`${name} = ${stringLiteral(value)}`);
-  }
-  for (const [name, value] of parameters) {
-    if (!PARAMETER_NAME.test(name)) throw exceptions.badArguments(`Bad name of a query parameter: '${name}'.`);
-    assignments.push(`param_${name} = ${stringLiteral(value)}`);
-  }
-  assignments.push(`${STATEMENT_ID_SETTING} = '${statementId}'`);
-  const set = `SET ${assignments.join(', ')}`;
-  return database === undefined ? set : `USE ${quotedIdentifier(database)}; ${set}`;
+  const values = [...parameters].map(([name, value]) => `param_${name} = ${stringLiteral(value)}`);
+  const set = `SET ${[...values, ...settingAssignments(settings, statementId)].join(', ')}`;
+  return database === undefined ? set : `${databaseSetup(database)}; ${set}`;
 }
