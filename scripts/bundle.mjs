@@ -17,8 +17,9 @@ const ENTRIES = [
   'services/writer/delivery-main',
   'services/writer/main',
 ];
-/** Code of several entries, and code that is loaded on demand. As deep in the tree as the entries: see `moduleUrls`. */
-const CHUNKS = 'services/chunks/dist';
+/** Where code of several entries goes, and code that is loaded on demand; as deep in the tree as the entries, for `moduleUrls`. */
+const CHUNKS = 'packages/bootstrap/dist';
+const CHUNK_PREFIX = 'bundle-';
 /** Read files beside their own modules, or load native code. */
 const UNBUNDLED = ['@bull-board/*', 'chdb', 'uplot'];
 
@@ -45,7 +46,7 @@ const { outputFiles } = await build({
     out: `${dirname(entry)}/dist/${entry.split('/').at(-1)}`,
   })),
   outdir: '.',
-  chunkNames: `${CHUNKS}/[name]-[hash]`,
+  chunkNames: `${CHUNKS}/${CHUNK_PREFIX}[name]-[hash]`,
   bundle: true,
   splitting: true,
   write: false,
@@ -68,6 +69,6 @@ for (const { path, text } of outputFiles) {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
 }
-for (const name of existsSync(CHUNKS) ? readdirSync(CHUNKS) : []) {
-  if (!written.has(join(CHUNKS, name))) rmSync(join(CHUNKS, name));
+for (const name of readdirSync(CHUNKS)) {
+  if (name.startsWith(CHUNK_PREFIX) && !written.has(join(CHUNKS, name))) rmSync(join(CHUNKS, name));
 }

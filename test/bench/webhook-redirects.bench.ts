@@ -80,10 +80,18 @@ function checked(report: LoadReport): LoadReport {
   return report;
 }
 
-/** The process that a writer delivers with. */
-const deliveriesPid = () =>
-  Number(readFileSync(`/proc/${writer.pid}/task/${writer.pid}/children`, 'utf8').split(' ')[0]);
-const cpuOfAll = () => [ingest.pid, writer.pid, deliveriesPid(), stores.redis.pid].map(processCpuMicroseconds);
+/** CPU time of the process that the writer delivers with; it is started at the first delivery. */
+function cpuOfDeliveries(): number {
+  const [pid] = readFileSync(`/proc/${writer.pid}/task/${writer.pid}/children`, 'utf8').split(' ');
+  return pid === undefined || pid === '' ? 0 : processCpuMicroseconds(Number(pid));
+}
+
+function cpuOfAll(): number[] {
+  const [ofIngest = 0, ofWriter = 0, ofRedis = 0] = [ingest.pid, writer.pid, stores.redis.pid].map(
+    processCpuMicroseconds,
+  );
+  return [ofIngest, ofWriter, cpuOfDeliveries(), ofRedis];
+}
 
 async function measure(mode: Mode): Promise<Measured> {
   await prepare(mode);

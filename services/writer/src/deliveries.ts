@@ -11,8 +11,8 @@ export interface Deliveries {
 }
 
 export interface DeliveriesOptions {
-  /** Whether there is anything to deliver. */
-  readonly hasJobs: () => Promise<boolean>;
+  /** Whether the queue of deliveries has ever had a job. */
+  readonly isNeeded: () => Promise<boolean>;
   readonly logger: Pick<Logger, 'debug' | 'error'>;
   /** Time limit of `close`. */
   readonly closeMs: number;
@@ -26,9 +26,9 @@ const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './delivery-main.ts' : '
 /**
  * Starts the deliveries in a process of their own, with this process's environment, and restarts it when it ends. There, thousands
  * of requests a second do not delay inserts, and a lower priority leaves the processor to the other processes. The process is
- * started at the first job: an installation without webhooks does without its memory.
+ * started when the first job was added: an installation without webhooks does without its memory.
  */
-export function startDeliveries({ hasJobs, logger, closeMs }: DeliveriesOptions): Deliveries {
+export function startDeliveries({ isNeeded, logger, closeMs }: DeliveriesOptions): Deliveries {
   const closing = new AbortController();
   const { signal } = closing;
   let child: ChildProcess | undefined;
@@ -43,17 +43,17 @@ export function startDeliveries({ hasJobs, logger, closeMs }: DeliveriesOptions)
     });
   }
 
-  async function startAtFirstJob(): Promise<void> {
+  async function startWhenNeeded(): Promise<void> {
     while (!signal.aborted) {
-      const isNeeded = await hasJobs().catch((err: unknown) => {
+      const mayStart = await isNeeded().catch((err: unknown) => {
         logger.debug({ err }, 'the webhook queue could not be read; retrying');
         return false;
       });
-      if (isNeeded && !signal.aborted) return start();
+      if (mayStart && !signal.aborted) return start();
       await sleep(CHECK_MS, undefined, { signal }).catch(() => undefined);
     }
   }
-  void startAtFirstJob();
+  void startWhenNeeded();
 
   return {
     async close() {

@@ -1,7 +1,7 @@
 import { type ServiceBase, startServiceBase } from '@waymark/bootstrap';
 import type { LinkRecord } from '@waymark/catalog';
 import { type Settings, SettingsError } from '@waymark/config';
-import { createEventWriter, type EventWriter, hasWebhookJobs, type InsertedBatch } from '@waymark/event-queue';
+import { createEventWriter, type EventWriter, hasHadWebhookJobs, type InsertedBatch } from '@waymark/event-queue';
 import { type App, createApp, type Logger, type Service } from '@waymark/http-kit';
 import { createWebhookJobPlanner, createWebhookNotifier } from '@waymark/webhooks';
 import { CLOSE_SHARE } from './close-share.js';
@@ -40,7 +40,7 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const onStored = operations.countBatch;
   const writer = createEventWriter({ redisUrl, clickhouse, logger, closeMs, webhookJobsOf, onInserted, onStored });
   const deliveries = startDeliveries({
-    hasJobs: () => hasWebhookJobs(redis),
+    isNeeded: () => hasHadWebhookJobs(redis),
     closeMs: settings.shutdownDeadlineMs * DELIVERIES_SHARE,
     logger,
   });

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -104,14 +105,13 @@ describe('the writer process', () => {
     }
   });
 
-  it('starts the process of the deliveries at the first delivery, and ends it with itself', async () => {
+  it('starts the process of the deliveries at the first delivery, and from then on with itself', async () => {
     const writer = await startWriterProcess();
     const client = new Redis(redis.url);
     const registered = async () => (await client.hkeys('{waymark}:instances')).map((name) => name.split(':')[0]);
     try {
       await waitFor(async () => (await statusOf('/readyz')) === 200, { what: 'the writer', timeoutMs: 20_000 });
-      await waitFor(async () => (await registered()).includes('writer'), { what: 'the heartbeat of the writer' });
-      expect(await registered()).not.toContain('webhooks');
+      expect(readFileSync(`/proc/${writer.pid}/task/${writer.pid}/children`, 'utf8')).toBe('');
       // No version supports it: it stays in the queue.
       const data = JSON.stringify({ ofNoVersion: true });
       await createWebhookJobSender(client).send([{ id: 'first', data }]);
@@ -119,6 +119,9 @@ describe('the writer process', () => {
       writer.kill('SIGTERM');
       await once(writer, 'exit');
       expect(await registered()).not.toContain('webhooks');
+      await client.del('{waymark}:webhook:wait', '{waymark}:webhook:active', '{waymark}:webhook:delayed');
+      await startWriterProcess();
+      await waitFor(async () => (await registered()).includes('webhooks'), { what: 'its process', timeoutMs: 20_000 });
     } finally {
       client.disconnect();
     }

@@ -30,8 +30,8 @@ export function queueKeys(queue: QueueName): ReturnType<QueueKeys['getKeys']> {
   return keys;
 }
 
-/** The key of one of BullMQ's lists or sets of a queue. */
-export function queueKey(queue: QueueName, type: 'wait' | 'active' | 'delayed' | 'meta'): string {
+/** The key of one of BullMQ's lists, sets or streams of a queue. */
+export function queueKey(queue: QueueName, type: 'wait' | 'active' | 'delayed' | 'meta' | 'events'): string {
   return bullKeys.toKey(queue, type);
 }
 

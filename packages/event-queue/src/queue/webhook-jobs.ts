@@ -68,8 +68,7 @@ export function createWebhookJobSender(redis: Redis): WebhookJobSender {
   };
 }
 
-/** Whether the webhook queue has a job that is not finished. */
-export async function hasWebhookJobs(redis: Pick<Redis, 'exists'>): Promise<boolean> {
-  const states = ['wait', 'active', 'delayed'] as const;
-  return (await redis.exists(...states.map((state) => queueKey(WEBHOOK_QUEUE, state)))) > 0;
+/** Whether the webhook queue has, or has had, a job: BullMQ adds an entry to the queue's stream of events with each job. */
+export async function hasHadWebhookJobs(redis: Pick<Redis, 'exists'>): Promise<boolean> {
+  return (await redis.exists(queueKey(WEBHOOK_QUEUE, 'events'))) > 0;
 }
