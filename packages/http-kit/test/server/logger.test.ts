@@ -79,7 +79,7 @@ it('a Redis error is logged with the name of its command, without the arguments'
   const err = Object.assign(new Error('OOM'), { command: { name: 'evalsha', args: ['hunter', '203.0.113.77'] } });
   createLogger({ name: 'x', destination }).warn({ err }, 'no room');
   expect(JSON.parse(text).err).toMatchObject({ type: 'Error', message: 'OOM', command: 'evalsha' });
-  expect(text).not.toMatch(/hunter|203/);
+  expect(text).not.toMatch(/hunter|203\.0\.113/);
 });
 
 it('only the network of an address is logged', async () => {
