@@ -5,7 +5,7 @@ import { compareWithStore } from './queue/compare-with-store.js';
 import { FAULTS, SCENARIO_MS } from './queue/fault-length.js';
 import { Traffic, type TrafficOptions, WritePath } from './queue/write-path.js';
 
-// Runs producers and writers as processes at full speed, and kills processes repeatedly with `kill -9`. Each acknowledged event
+// Runs producers and writers as processes, in the long form at full speed, and kills processes repeatedly with `kill -9`. Each acknowledged event
 // must be in ClickHouse exactly once, and every view must agree.
 
 let path: WritePath;

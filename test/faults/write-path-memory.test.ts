@@ -45,7 +45,12 @@ describe('a Redis at its memory limit', () => {
     'sheds, spools and drains without losing anything, even when the last byte is taken',
     async () => {
       // Large rows, because claims stay for an hour and those of many small clicks would fill the memory instead of the queue.
-      const traffic = new Traffic(path, { clicks: 100, sales: 20, padding: { every: 1, characters: 1000 } });
+      const traffic = new Traffic(path, {
+        clicks: 100,
+        sales: 20,
+        pauseMs: 0,
+        padding: { every: 1, characters: 1000 },
+      });
       await traffic.progress(500);
       await path.clickhouse.kill9();
       await waitFor(() => (traffic.sentEvents.refusals['429'] ?? 0) > 0, {

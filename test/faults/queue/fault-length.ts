@@ -7,6 +7,8 @@ export interface FaultLength {
   readonly kills: number;
   /** Events acknowledged between two kills. */
   readonly eventsBetweenKills: number;
+  /** Pause of a producer's loops between two events, in milliseconds; 0 is full speed. */
+  readonly pauseMs: number;
   /** How long a store is down. */
   readonly awayMs: number;
   /** Longest wait for the last event to arrive. */
@@ -14,8 +16,8 @@ export interface FaultLength {
 }
 
 const LENGTHS: Readonly<Record<'short' | 'long', FaultLength>> = {
-  short: { isLong: false, kills: 2, eventsBetweenKills: 600, awayMs: 2000, settleMs: 120_000 },
-  long: { isLong: true, kills: 8, eventsBetweenKills: 8000, awayMs: 30_000, settleMs: 180_000 },
+  short: { isLong: false, kills: 2, eventsBetweenKills: 600, pauseMs: 50, awayMs: 2000, settleMs: 120_000 },
+  long: { isLong: true, kills: 8, eventsBetweenKills: 8000, pauseMs: 0, awayMs: 30_000, settleMs: 180_000 },
 };
 
 /** The length of this run; the only place that reads it. */

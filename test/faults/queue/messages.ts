@@ -11,6 +11,8 @@ export interface ProducerTask {
   /** Concurrent events, by kind. */
   readonly clicks: number;
   readonly sales: number;
+  /** Pause between two events of the concurrent ones, in milliseconds; 0 is full speed. */
+  readonly pauseMs: number;
   /** Characters added to every n-th click's row. */
   readonly padding?: { readonly every: number; readonly characters: number };
 }

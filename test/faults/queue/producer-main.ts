@@ -4,7 +4,7 @@ import { clickRow, clickRowText, leadRow, saleRow } from '@waymark/event-format'
 import { clickClaim, createEventProducer, customerClaim, invoiceClaim } from '@waymark/event-queue';
 import type { Acknowledged, ProducerReport, ProducerTask } from './messages.js';
 
-// A process that records events at full speed and reports the acknowledged ones. It is killed at random times.
+// A process that records events and reports the acknowledged ones. It is killed at random times.
 
 const task = JSON.parse(process.argv[2] ?? '{}') as ProducerTask;
 const LINKS = 7;
@@ -144,7 +144,10 @@ async function recordSale(invoice: number): Promise<void> {
 
 let nextInvoice = task.firstInvoice;
 const loop = async (work: () => Promise<void>) => {
-  while (!isStopping) await work();
+  while (!isStopping) {
+    await work();
+    if (task.pauseMs > 0) await delay(task.pauseMs);
+  }
 };
 const loops = [
   ...Array.from({ length: task.clicks }, () => loop(recordClick)),

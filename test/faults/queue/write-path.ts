@@ -96,7 +96,7 @@ function forkProducer(task: ProducerTask): ChildProcess {
   return forkProcess(PRODUCER, [JSON.stringify(task)]);
 }
 
-export type TrafficOptions = Partial<Pick<ProducerTask, 'clicks' | 'sales' | 'padding' | 'redisUrl'>> & {
+export type TrafficOptions = Partial<Pick<ProducerTask, 'clicks' | 'sales' | 'pauseMs' | 'padding' | 'redisUrl'>> & {
   readonly producers?: number;
 };
 
@@ -105,7 +105,7 @@ interface ProducerSlot {
   child: ChildProcess;
 }
 
-/** Producer processes that record events of one workspace at full speed. */
+/** Producer processes that record events of one workspace. */
 export class Traffic {
   readonly sentEvents = new SentEvents();
   readonly workspaceId: string;
@@ -123,7 +123,13 @@ export class Traffic {
   }
 
   #fork(prefix: string): ChildProcess {
-    const { clicks = 100, sales = 20, padding, redisUrl = this.path.redis.url } = this.options;
+    const {
+      clicks = 100,
+      sales = 20,
+      pauseMs = FAULTS.pauseMs,
+      padding,
+      redisUrl = this.path.redis.url,
+    } = this.options;
     const task: ProducerTask = {
       redisUrl,
       spoolDirectory: this.path.spoolDirectory,
@@ -132,6 +138,7 @@ export class Traffic {
       firstInvoice: this.#firstUnknownInvoice(prefix),
       clicks,
       sales,
+      pauseMs,
       ...(padding === undefined ? {} : { padding }),
     };
     const child = forkProducer(task);
