@@ -3,6 +3,11 @@ import type { Redis } from 'ioredis';
 
 /** How long a process may serve its copies without proof that it still receives invalidations. */
 export const LEASE_MS = 1_500;
+/**
+ * Redis keeps a lease for longer than its holder uses it, so that a write never stops waiting too soon: Redis' times are cut to whole
+ * milliseconds, timers fire up to a millisecond early, and the clocks of two machines run at slightly different speeds.
+ */
+const MARGIN_MS = 50;
 const RENEW_EVERY_MS = 500;
 /** A process that serves no copies for this long gives up its lease, so that no write waits for it. */
 const IDLE_MS = 5_000;
@@ -69,7 +74,7 @@ export function createCacheLease(connections: FeedConnections, holdersKey: strin
     const [renewed, askedMs] = [subscription, performance.now()];
     isRenewing = true;
     try {
-      await connections.run((client) => client.eval(HOLD, 1, holdersKey, id, LEASE_MS));
+      await connections.run((client) => client.eval(HOLD, 1, holdersKey, id, LEASE_MS + MARGIN_MS));
       await subscriber.ping();
       if (subscription === renewed) heldUntilMs = askedMs + LEASE_MS;
     } catch {

@@ -1,4 +1,5 @@
-import { startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { startRedis, startTcpProxy, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { z } from 'zod';
@@ -19,16 +20,16 @@ const changeSchema = z.object({ names: z.array(z.string()) });
 type Change = z.infer<typeof changeSchema>;
 
 /** One process' part, on a subscription of its own. */
-function aProcess(subscriber: Redis) {
+function aProcess(subscriber: Redis, { commands = client, channel = 'test' } = {}) {
   const received: Change[] = [];
   const connections = {
     subscriber,
-    tryRun: <T>(command: (redis: Redis) => Promise<T>) => command(client),
-    run: <T>(command: (redis: Redis) => Promise<T>) => command(client),
+    tryRun: <T>(command: (redis: Redis) => Promise<T>) => command(commands),
+    run: <T>(command: (redis: Redis) => Promise<T>) => command(commands),
   };
   const onGap = vi.fn();
   const feed = createChangeFeed<Change, Change>({
-    channel: 'test',
+    channel,
     connections,
     parse: (message) => changeSchema.safeParse(message).data,
     logger: { warn: () => undefined },
@@ -94,4 +95,26 @@ it('copies may be used for as long as pings come back, not by the subscription a
     await close();
     subscriber.disconnect();
   }
+});
+
+it('a process with dead connections uses its copies for less long than a write waits for it', async () => {
+  const proxy = await startTcpProxy(Number(new URL(redis.url).port));
+  /** What is left of the lease in Redis when the process has stopped to use its copies. */
+  async function leftMs(channel: string): Promise<number> {
+    const [subscriber, commands] = [new Redis(proxy.port), new Redis(proxy.port)];
+    const { isSubscribed, close } = aProcess(subscriber, { commands, channel });
+    await waitFor(isSubscribed, { what: 'the subscription' });
+    proxy.abandon();
+    const [, untilMs] = await client.zrange(`${channel}:holders`, 0, -1, 'WITHSCORES');
+    while (isSubscribed()) await nextTurn();
+    const [seconds = 0, microseconds = 0] = (await client.time()).map(Number);
+    for (const one of [subscriber, commands]) one.disconnect();
+    await close().catch(() => undefined);
+    return Number(untilMs) - seconds * 1000 - microseconds / 1000;
+  }
+  // On a busy machine the end may be noticed late.
+  const found: number[] = [];
+  while (found.length < 5 && Math.max(...found, 0) < 10) found.push(await leftMs(`dead-${found.length}`));
+  expect(Math.max(...found)).toBeGreaterThanOrEqual(10);
+  await proxy.stop();
 });
