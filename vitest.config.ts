@@ -74,8 +74,8 @@ export default defineConfig(({ mode }) => {
       reporters: ['default', new SlowestFiles(), ...(mode === 'verify' ? [JSON_REPORTER] : [])],
       // The end of the shared ClickHouse: it has had thousands of tables, whose files are removed.
       teardownTimeout: 60_000,
-      // One more than most machines of tests have cores: tests of stores and processes wait as well.
-      maxWorkers: isLong ? 1 : 3,
+      // Twice the cores of most machines of tests: tests of stores and processes wait most of their time.
+      maxWorkers: isLong ? 1 : 4,
     },
   };
 });

@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-const ORDER = ['system', 'measured', 'stores', 'unit'];
+const ORDER = ['system', 'measured', 'unit', 'stores'];
 
 /** Long files first, so that no worker is left with one when the others have ended. */
 export class LongFilesFirst extends BaseSequencer {
