@@ -34,7 +34,7 @@ describe('a read with its format', () => {
   test.each([
     ['{p:UInt64}', '18446744073709551615', "_CAST(18446744073709551615, 'UInt64')"],
     ['{ p : Int64 }', '-9223372036854775808', "_CAST(-9223372036854775808, 'Int64')"],
-    ['{p:String}', "a\\'b\\\\\\n\\0😀", "_CAST('a\\'b\\\\\n\\0😀', 'String')"],
+    ['{p:String}', "a\\'b\\\\\\n\\0😀", " 'a\\'b\\\\\n\\0😀'"],
     ['{p:Array(UInt64)}', '[1,2]', "_CAST([1,2], 'Array(UInt64)')"],
     ['{p:Array(UInt64)}', '[]', "_CAST([], 'Array(UInt64)')"],
     ['{p:Array(String)}', "['a','b\\'']", "_CAST(['a','b\\''], 'Array(String)')"],
@@ -69,15 +69,32 @@ describe('a connection of its own is left to', () => {
     ['a quoted name that is not closed', 'SELECT `a FORMAT TSV'],
     ['a file as target', "SELECT 1 INTO OUTFILE 'a' FORMAT TSV"],
     ['an insert after its subqueries', 'WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x FORMAT TSV'],
+    ['a write that runs beside a read', 'SELECT 1 PARALLEL WITH DROP TABLE t FORMAT TSV'],
+    ['a setting by a parameter', 'SELECT 1 SETTINGS max_threads = {p:UInt64} FORMAT TSV'],
+    ['the setting that allows writes', 'SELECT 1 SETTINGS readonly = 0 FORMAT TSV'],
+    ['typographic quotes', 'SELECT ‘{p:String}’ FORMAT TSV'],
+    ['a long text', `SELECT ${'1,'.repeat(50_000)}1 FORMAT TSV`],
     ['another statement', 'SHOW TABLES FORMAT TSV'],
     ['a parameter without a value', 'SELECT {missing:String} FORMAT TSV'],
   ])('%s', (_, sql) => {
     expect(textOf(sql, { p: '7' })).toBeUndefined();
   });
 
-  test('data after the statement, and a statement that may change no setting', () => {
+  test('data after the statement', () => {
     expect(textOf('SELECT 1 FORMAT TSV', {}, { data: Buffer.from('1') })).toBeUndefined();
-    expect(textOf('SELECT 1 FORMAT TSV', {}, { settings: new Map([['readonly', '1']]) })).toBeUndefined();
+  });
+
+  test.each([
+    ['readonly', '1'],
+    ['readonly', 'abc'],
+    ['max_parser_depth', '10000'],
+  ])('the setting %s = %s', (name, value) => {
+    expect(textOf('SELECT 1 FORMAT TSV', {}, { settings: new Map([[name, value]]) })).toBeUndefined();
+  });
+
+  test('a parameter that is long, or that would make the text long', () => {
+    expect(textOf('SELECT {p:String} FORMAT TSV', { p: 'a'.repeat(100_000) })).toBeUndefined();
+    expect(textOf('SELECT {p:String}, {p:String} FORMAT TSV', { p: 'a'.repeat(50_000) })).toBeUndefined();
   });
 
   test.each([
@@ -95,7 +112,14 @@ describe('a connection of its own is left to', () => {
     ['Array(Array(String))', "[['a']]"],
     ['String', 'a\\x41'],
     ['String', 'a\\'],
+    ['String', 'a\tb'],
+    ['String', 'a\nb'],
     ['Date', "2026-11-21'"],
+    ['Date', '2026-02-30'],
+    ["DateTime('UTC')", '2026-02-30 00:00:00'],
+    ["DateTime('UTC')", '2026-02-28 24:00:00'],
+    ["DateTime64(3, 'UTC')", '0000-00-00 00:00:00.000'],
+    ["DateTime64(3, 'UTC')", '2299-01-01 00:00:00.000'],
     ['Nullable(String)', 'a'],
     ['Identifier', 't'],
   ])('a parameter of type %s with the value %s', (type, value) => {

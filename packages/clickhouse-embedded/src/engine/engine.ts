@@ -10,7 +10,7 @@ import { isReadOnly, leadingKeyword, mayContainSeveral, stringLiteral } from './
 import {
   checkParameterNames,
   connectionSetup,
-  databaseSetup,
+  readerSetup,
   STATEMENT_ID_SETTING,
   type Statement,
   type StatementResult,
@@ -51,7 +51,7 @@ export class Engine {
     this.#slots = new Slots(options.concurrency);
     this.#anchor = native.CreateConnection(options.dataDir, options.args);
     this.#readers = new ConnectionPool({
-      open: (database) => this.#openOn(database),
+      open: (database) => this.#openReader(database),
       close: (connection) => native.CloseConnection(connection),
       idleMax: options.concurrency,
     });
@@ -106,13 +106,11 @@ export class Engine {
     }
   }
 
-  /** A connection on a database. */
-  async #openOn(database: string | undefined): Promise<NativeConnection> {
+  /** A connection for reads, on a database. */
+  async #openReader(database: string | undefined): Promise<NativeConnection> {
     const connection = this.#connect();
     try {
-      if (database !== undefined) {
-        await this.#native.QueryAsyncConnection(connection, databaseSetup(database), 'Null');
-      }
+      await this.#native.QueryAsyncConnection(connection, readerSetup(database), 'Null');
       return connection;
     } catch (err) {
       this.#native.CloseConnection(connection);
@@ -167,7 +165,10 @@ export class Engine {
     const formatQuery = `SELECT formatQuerySingleLine(${stringLiteral(sql + data.toString('utf8'))})`;
     const { bytes } = await this.#native.QueryAsyncConnection(connection, formatQuery, 'TSVRaw');
     const found = findExternalAccess(bytes.toString('utf8'));
-    if (found !== undefined) throw exceptions.accessDenied(`${found.trim()} reaches outside of the database`);
+    if (found !== undefined)
+      throw exceptions.accessDenied(
+        `${found.trim()} is not allowed: what it does is not checked, or reaches outside of the database`,
+      );
   }
 
   async #execute(connection: NativeConnection, { sql, data, format }: Statement): Promise<StatementResult> {

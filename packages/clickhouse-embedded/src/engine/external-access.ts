@@ -12,6 +12,8 @@ const FORBIDDEN = [
   /\bFROM INFILE\b/,
   // For a backup the engine opens the destination before it checks the grants.
   /^(?:BACKUP|RESTORE)\b/,
+  // The statements after it are checked for nothing, not even for `readonly`.
+  /\bPARALLEL WITH\b/,
   new RegExp(`\\bENGINE = (?!(?:${[...TABLE_ENGINES, ...DATABASE_ENGINES].join('|')})\\b)`),
 ];
 
@@ -19,7 +21,7 @@ const FORBIDDEN = [
  * Fast check: a statement without any of these contains nothing forbidden. A backslash is suspicious because escapes can hide a
  * name.
  */
-const SUSPICIOUS = /\\|file|disk|engine|\b(?:backup|restore|executable|eval|catboost|naivebayes|ai)/i;
+const SUSPICIOUS = /\\|file|disk|engine|\b(?:backup|restore|executable|eval|catboost|naivebayes|ai|parallel)/i;
 
 /** An INSERT whose rows are in the data: the statement itself contains names only. */
 const PLAIN_INSERT = /^\s*INSERT\s+INTO\s+[\w.`]+\s*(?:\([\w\s,`]*\)\s*)?FORMAT\s+\w+\s*$/i;

@@ -6,12 +6,16 @@ const INTEGER = /^(?:0|-?[1-9]\d{0,19})$/;
 /** A quoted element of a list; its escapes are those of a literal in SQL. */
 const QUOTED = String.raw`'[^'\\\0]*(?:\\[\\'0bfnrt][^'\\\0]*)*'`;
 const QUOTED_LIST = new RegExp(String.raw`^\[(?:${QUOTED}(?:,${QUOTED})*)?\]$`);
-/** Types of times, and texts that a parameter and a cast both read as the same time. */
+/** Types of times, and the form of their values. */
 const TIMES: ReadonlyMap<string, RegExp> = new Map([
   ['Date', /^\d{4}-\d\d-\d\d$/],
   ["DateTime('UTC')", /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/],
   ["DateTime64(3, 'UTC')", /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}$/],
 ]);
+/** What all of these types can hold. */
+const [YEAR_MIN, YEAR_MAX] = [1970, 2105];
+/** A parameter ends at a raw one; the engine refuses what follows. */
+const RAW_CONTROL = /[\t\n]/;
 /** What an escape in the text of a parameter stands for. */
 const ESCAPES: ReadonlyMap<string | undefined, string> = new Map([
   ['\\', '\\'],
@@ -49,24 +53,36 @@ function isListOfIntegers(type: string, text: string): boolean {
   return INTEGER_TYPE.test(element) && (inside === '' || inside.split(',').every((item) => isInteger(element, item)));
 }
 
-function bareLiteral(type: string, text: string): string | undefined {
-  if (type === 'String') {
-    const plain = unescaped(text);
-    return plain === undefined ? undefined : stringLiteral(plain);
-  }
-  if (TIMES.get(type)?.test(text)) return stringLiteral(text);
+/** Whether a type is one of times, and the text a time of the calendar: a cast and a parameter read others, such as February 30, differently. */
+function isTime(type: string, text: string): boolean {
+  if (!TIMES.get(type)?.test(text)) return false;
+  const [day = '', time = '00:00:00'] = text.split(' ');
+  const date = new Date(`${day}T${time}Z`);
+  const year = date.getUTCFullYear();
+  return year >= YEAR_MIN && year <= YEAR_MAX && date.toISOString().startsWith(`${day}T${time}`);
+}
+
+/** A string with a space before it: after a letter such as `x` the quote would begin another literal. */
+function textLiteral(text: string): string | undefined {
+  const plain = RAW_CONTROL.test(text) ? undefined : unescaped(text);
+  return plain === undefined ? undefined : ` ${stringLiteral(plain)}`;
+}
+
+function castLiteral(type: string, text: string): string | undefined {
+  if (isTime(type, text)) return stringLiteral(text);
   if (type === 'Array(String)') return QUOTED_LIST.test(text) ? text : undefined;
   return isInteger(type, text) || isListOfIntegers(type, text) ? text : undefined;
 }
 
 /**
- * The SQL of a parameter's value: a literal in a cast, as the engine itself puts it in.
+ * The SQL of a parameter's value, as the engine itself puts it in: a string as it is, anything else in a cast.
  *
  * @param type in the form of ClickHouse, such as `Array(UInt64)`
  * @param text the value in ClickHouse's escaped text form
  * @returns undefined for types and texts that are left to the engine
  */
 export function parameterLiteral(type: string, text: string): string | undefined {
-  const literal = bareLiteral(type, text);
+  if (type === 'String') return textLiteral(text);
+  const literal = castLiteral(type, text);
   return literal === undefined ? undefined : `_CAST(${literal}, ${stringLiteral(type)})`;
 }

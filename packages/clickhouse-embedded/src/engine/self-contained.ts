@@ -5,11 +5,25 @@ import { type Statement, settingAssignments } from './statement.js';
 /** Strings, quoted names, comments and parameters. A quote that is not closed matches without its end. */
 const TOKENS =
   /'[^'\\]*(?:\\[\s\S][^'\\]*)*('?)|`[^`\\]*(?:\\[\s\S][^`\\]*)*(`?)|"[^"\\]*(?:\\[\s\S][^"\\]*)*("?)|--[^\n]*|\/\*|#|\{\s*(\w+)\s*:([^{}]*)\}/g;
-/** Parts that are left to the engine: several statements, heredocs, targets of a result, and writes. */
-const SPECIAL = /[;$]|\b(?:INTO|INSERT)\b/i;
+/**
+ * Parts that are left to the engine: several statements (also with PARALLEL WITH), heredocs, typographic quotes, targets of a result,
+ * writes, and the setting that forbids them.
+ */
+const SPECIAL = /[;$\u2018\u2019\u201c\u201d]|\b(?:INTO|INSERT|PARALLEL|READONLY)\b/i;
+const SETTINGS = /\bSETTINGS\b/i;
+/** Settings of the parser: a SETTINGS clause at the end of a statement comes too late for them. */
+const PARSER_SETTING = /^(?:max_parser_\w+|implicit_select)$/;
 /** Clients put it at the end. Added to a statement without it, it could be read as an alias. */
 const FORMAT_CLAUSE = /\bFORMAT\s+\w+\s*$/i;
 const FORMAT = /\bFORMAT\b/i;
+/** Of the SQL, of each value and of the whole text. The engine parses at most 262,144 bytes; a value has no such limit. */
+const CHARS_MAX = 80_000;
+
+/** Whether a parameter is the value of a setting, where its literal is not allowed. */
+function hasSettingByParameter(sql: string): boolean {
+  const settings = sql.search(SETTINGS);
+  return settings >= 0 && sql.includes('{', settings);
+}
 
 /** The SQL with its parameters as literals; undefined if one of them cannot be put in. */
 function withLiterals(sql: string, parameters: ReadonlyMap<string, string>): string | undefined {
@@ -30,19 +44,22 @@ function withLiterals(sql: string, parameters: ReadonlyMap<string, string>): str
 
 /**
  * A read as one text that has its parameters as literals and its settings in a SETTINGS clause, so that it leaves nothing behind on
- * its connection. As on the server, a SETTINGS clause of the statement's own takes precedence. Without `readonly`: a SELECT cannot
- * write.
+ * its connection. As on the server, a SETTINGS clause of the statement's own takes precedence. `readonly` is left out: the shared
+ * connections have it.
  *
  * @returns undefined for statements that need a connection of their own
  */
 export function selfContained(statement: Statement, statementId: string): string | undefined {
   const { sql, data, parameters, settings } = statement;
   const keyword = leadingKeyword(sql);
-  if ((keyword !== 'SELECT' && keyword !== 'WITH') || data.length > 0 || SPECIAL.test(sql)) return undefined;
+  if ((keyword !== 'SELECT' && keyword !== 'WITH') || data.length > 0) return undefined;
+  if ([sql, ...parameters.values()].some(({ length }) => length > CHARS_MAX)) return undefined;
+  if (SPECIAL.test(sql) || hasSettingByParameter(sql)) return undefined;
   if (!FORMAT_CLAUSE.test(sql) || FORMAT.test(sql.replace(FORMAT_CLAUSE, ''))) return undefined;
-  if (settings.get('readonly') === '1') return undefined;
+  if (!['0', '2', undefined].includes(settings.get('readonly'))) return undefined;
+  if ([...settings.keys()].some((name) => PARSER_SETTING.test(name))) return undefined;
   const text = withLiterals(sql, parameters);
-  if (text === undefined) return undefined;
+  if (text === undefined || text.length > CHARS_MAX) return undefined;
   const assignments = settingAssignments(new Map([...settings].filter(([name]) => name !== 'readonly')), statementId);
   return `${text}\nSETTINGS ${assignments.join(', ')}`;
 }

@@ -47,14 +47,17 @@ export function checkParameterNames(parameters: ReadonlyMap<string, string>): vo
   }
 }
 
-/** The SQL that selects the database of a connection. */
-export function databaseSetup(database: string): string {
-  return `USE ${quotedIdentifier(database)}`;
+function setupOn(database: string | undefined, set: string): string {
+  return database === undefined ? set : `USE ${quotedIdentifier(database)}; ${set}`;
+}
+
+/** The SQL for a connection that reads share: its database, and that its statements may not write. */
+export function readerSetup(database: string | undefined): string {
+  return setupOn(database, 'SET readonly = 2');
 }
 
 /** The SQL that sets a connection's database, settings and parameters: one call, because each call costs 0.3 ms. */
 export function connectionSetup({ database, settings, parameters }: Statement, statementId: string): string {
   const values = [...parameters].map(([name, value]) => `param_${name} = ${stringLiteral(value)}`);
-  const set = `SET ${[...values, ...settingAssignments(settings, statementId)].join(', ')}`;
-  return database === undefined ? set : `${databaseSetup(database)}; ${set}`;
+  return setupOn(database, `SET ${[...values, ...settingAssignments(settings, statementId)].join(', ')}`);
 }
