@@ -48,7 +48,7 @@ it('a change is known where it was made before anybody is answered, though the m
 
 it('a change is known to every process that may use copies once its message returns', async () => {
   const subscribers = Array.from({ length: 3 }, () => new Redis(redis.url));
-  const processes = subscribers.map(aProcess);
+  const processes = subscribers.map((subscriber) => aProcess(subscriber));
   const [first, ...others] = processes;
   for (const one of processes) await waitFor(one.isSubscribed, { what: 'the subscription' });
   await Promise.all(
@@ -105,7 +105,7 @@ it('a process with dead connections uses its copies for less long than a write w
     const { isSubscribed, close } = aProcess(subscriber, { commands, channel });
     await waitFor(isSubscribed, { what: 'the subscription' });
     proxy.abandon();
-    const [, untilMs] = await client.zrange(`${channel}:holders`, 0, -1, 'WITHSCORES');
+    const [, untilMs] = await client.zrange(`${channel}:holders`, '0', '-1', 'WITHSCORES');
     while (isSubscribed()) await nextTurn();
     const [seconds = 0, microseconds = 0] = (await client.time()).map(Number);
     for (const one of [subscriber, commands]) one.disconnect();
