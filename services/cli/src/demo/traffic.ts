@@ -38,7 +38,8 @@ const PRICES = [900, 1900, 4900, 9900, 29_900];
 
 export function createTraffic(options: TrafficOptions) {
   const { http, api, links, domain, apiKey, now } = options;
-  const startedAt = now();
+  /** When the first visit was due; unset while the links are created, which takes no time from the visits. */
+  let startedAt: number | undefined;
   const totals: TrafficTotals = {
     links: 0,
     clicks: 0,
@@ -126,19 +127,23 @@ export function createTraffic(options: TrafficOptions) {
     totals.saleAmount += amount;
   }
 
-  const elapsedSeconds = () => (now() - startedAt) / 1000;
+  const elapsedSeconds = () => (startedAt === undefined ? 0 : (now() - startedAt) / 1000);
 
   return {
     totals,
     /** From 0 to 1. */
     share: () => Math.min(1, elapsedSeconds() / options.seconds),
 
-    /** Runs for the configured time, or until `signal`, with a limited number of concurrent requests. */
+    /**
+     * Creates the links, then sends visits for the configured time, or until `signal`, with a limited number of concurrent
+     * requests.
+     */
     async run(signal: AbortSignal): Promise<void> {
       const keys = (await Promise.all(Array.from({ length: LINK_COUNT }, (_, number) => createLink(number)))).filter(
         (key) => key !== undefined,
       );
       if (keys.length === 0) return;
+      startedAt = now();
       const inFlight = new Set<Promise<void>>();
       let started = 0;
       while (!signal.aborted && elapsedSeconds() < options.seconds) {

@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest';
+import type { HttpAnswer, HttpRequest } from '../../src/demo/http-client.js';
+import { createTraffic } from '../../src/demo/traffic.js';
+
+const answer = (status: number, rest: Partial<HttpAnswer>): HttpAnswer => ({
+  status,
+  location: undefined,
+  retryAfter: undefined,
+  body: '{}',
+  ...rest,
+});
+
+it('visits are sent for the whole time, however long the creation of the links took', async () => {
+  let creationMs = 0;
+  const visitedAt: number[] = [];
+  const now = () => Date.now() + creationMs;
+  async function send({ url }: HttpRequest): Promise<HttpAnswer> {
+    if (url.pathname === '/links') {
+      creationMs += 60_000;
+      return answer(200, { body: '{"key":"a"}' });
+    }
+    if (url.pathname.startsWith('/track/')) return answer(200, {});
+    visitedAt.push(now());
+    return answer(302, { location: 'https://example.com/?dub_id=abc' });
+  }
+  const traffic = createTraffic({
+    http: { send, close() {} },
+    api: 'http://api.test',
+    links: 'http://links.test',
+    domain: 'go.test',
+    apiKey: 'key',
+    clicksPerSecond: 200,
+    seconds: 0.3,
+    now,
+  });
+  expect(traffic.share()).toBe(0);
+  await traffic.run(new AbortController().signal);
+  expect(traffic.totals).toMatchObject({ links: 12, refused: 0, clicks: visitedAt.length });
+  expect(visitedAt.length).toBeGreaterThan(0);
+  expect(traffic.share()).toBe(1);
+});
