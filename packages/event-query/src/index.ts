@@ -27,9 +27,11 @@ export {
   type PageStart,
   type PlannerStats,
   planAllowedLinks,
+  planAllRemovedLinks,
   planRangeCount,
   planRemovedLinks,
   planTotalCount,
+  REMOVED_LINKS_MAX,
   removedLinksStats,
   type StatsPlan,
 } from './plan/planner-stats.js';

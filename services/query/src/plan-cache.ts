@@ -7,18 +7,31 @@ import { createLinkSets, type LinkSets } from './link-sets.js';
 
 const ENTRIES_MAX = 10_000;
 /** Fallback TTL, in case an invalidation is lost. */
-const REMOVED_TTL_MS = 1000;
+const REMOVED_TTL_MS = 10_000;
+/** TTL where removed links are too many to notice that one of them gets an event, which may have been queued before its removal. */
+const UNWATCHED_TTL_MS = 1000;
 /** Long, because an outdated number of events affects only the speed of a query, never its result. */
 const EVENTS_TTL_MS = 600_000;
 
-type RemovedLinks = Pick<PlannerStats, 'hasRemovedLinks' | 'removedLinks'>;
+export interface RemovedLinks extends Pick<PlannerStats, 'hasRemovedLinks' | 'removedLinks'> {
+  /** Public ids of all removed links, with and without events; undefined = too many. */
+  readonly watched?: ReadonlySet<string> | undefined;
+}
+
+function removedTtlMs({ removedLinks, watched }: RemovedLinks): number {
+  if (removedLinks === undefined) return Number.POSITIVE_INFINITY;
+  return watched === undefined ? UNWATCHED_TTL_MS : REMOVED_TTL_MS;
+}
 
 /** No single-flight: each request reads for itself, so that its client can disconnect without failing other requests. */
 type RequestCache<Value> = Pick<TrackedCache<Value>, 'get' | 'refresh'>;
 
 /** Caches planner statistics. Subscribes to the catalog's changes. */
 export interface PlanCache extends CatalogSubscriber {
-  /** Removed links with events, by workspace. "Too many to list" never expires, because removed links do not come back. */
+  /**
+   * Removed links with events, by workspace, until a link is removed or a removed link gets an event. "Too many to list" never
+   * expires, because removed links do not come back.
+   */
   readonly removedLinks: RequestCache<RemovedLinks>;
   /** Numbers of events: by workspace and kind, and by sets of links. */
   readonly eventCounts: RequestCache<number>;
@@ -36,7 +49,7 @@ export function createPlanCache(now: () => number, isSubscribed: () => boolean):
   const bound = { entriesMax: ENTRIES_MAX };
   const removedLinks = createTrackedCache<RemovedLinks>({
     bound,
-    ttlMs: (removed) => (removed.removedLinks === undefined ? Number.POSITIVE_INFINITY : REMOVED_TTL_MS),
+    ttlMs: removedTtlMs,
     isUsable: isSubscribed,
     now,
   });
@@ -50,6 +63,11 @@ export function createPlanCache(now: () => number, isSubscribed: () => boolean):
       linkSets.onChange(change);
       for (const { table, workspaceId, isRemoved } of change.records) {
         if (isRemoved && table === LINKS_TABLE) removedLinks.evict(workspaceId);
+      }
+      for (const { workspaceId, ids } of change.counted) {
+        const cached = removedLinks.get(workspaceId);
+        // Without a value, a read under way may have been too early to see the events.
+        if (cached === undefined || ids.some((id) => cached.watched?.has(id))) removedLinks.evict(workspaceId);
       }
     },
     onGap() {

@@ -1,20 +1,23 @@
 import { type ClickHouseClient, type QueryCaller, type QueryReport, runCompiledQuery } from '@waymark/clickhouse';
+import { formatResourceId } from '@waymark/contract';
 import {
   allowedLinksStats,
   type BoundFilters,
   type CompiledQuery,
   type PlannerStats,
   planAllowedLinks,
+  planAllRemovedLinks,
   planLinkEventCount,
   planRemovedLinks,
   planTotalCount,
   printStats,
+  REMOVED_LINKS_MAX,
   removedLinksStats,
   type StatsPlan,
 } from '@waymark/event-query';
 import type { FirstPageHints } from './events/first-page-hints.js';
 import { queryKey } from './link-sets.js';
-import { kindKey, type PlanCache } from './plan-cache.js';
+import { kindKey, type PlanCache, type RemovedLinks } from './plan-cache.js';
 
 export interface ReadDeps {
   readonly clickhouse: ClickHouseClient;
@@ -72,7 +75,14 @@ export function createReads(
     async removedLinks(bound) {
       const removed = planRemovedLinks(bound);
       if (removed === undefined) return {};
-      const read = async () => removedLinksStats((await run<[string]>(printStats(removed))).map(([id]) => BigInt(id)));
+      const ids = async (plan: StatsPlan) => (await run<[string]>(printStats(plan))).map(([id]) => id);
+      const read = async (): Promise<RemovedLinks> => {
+        const all = await ids(planAllRemovedLinks(bound));
+        const withEvents = all.length === 0 ? [] : await ids(removed);
+        const watched =
+          all.length > REMOVED_LINKS_MAX ? undefined : new Set(all.map((id) => formatResourceId('link', id)));
+        return { ...removedLinksStats(withEvents.map(BigInt)), watched };
+      };
       return planCache.removedLinks.get(workspaceId) ?? planCache.removedLinks.refresh(workspaceId, read);
     },
 

@@ -10,23 +10,44 @@ function aCache() {
   return { cache, pass: (ms: number) => (nowMs += ms) };
 }
 
-const NONE = { hasRemovedLinks: false, removedLinks: [] };
+const NONE = { hasRemovedLinks: false, removedLinks: [], watched: new Set<string>() };
 
 function removal(table: string, isRemoved: boolean) {
   const record = { table, workspaceId: 'ws', id: 'link_1', version: 2, isRemoved };
   return { names: [], records: [record], counted: [] };
 }
 
-test('removed links are cached for a second', async () => {
+test.each([
+  ['ten seconds', NONE, 10_000],
+  ['a second when they are too many to watch', { hasRemovedLinks: true, removedLinks: [5n] }, 1000],
+] as const)('removed links are cached for %s', async (_time, removed, ttlMs) => {
   const { cache, pass } = aCache();
   const read = async () => {
     pass(300);
-    return NONE;
+    return removed;
   };
   await cache.removedLinks.refresh('ws', read);
-  pass(699);
-  expect(cache.removedLinks.get('ws')).toBe(NONE);
+  pass(ttlMs - 301);
+  expect(cache.removedLinks.get('ws')).toBe(removed);
   pass(1);
+  expect(cache.removedLinks.get('ws')).toBeUndefined();
+});
+
+test('removed links are read again when one of them gets an event, such as a click queued before its removal', async () => {
+  const { cache } = aCache();
+  const inserted = (...ids: string[]) => ({ names: [], records: [], counted: [{ workspaceId: 'ws', ids }] });
+  const removed = { hasRemovedLinks: false, removedLinks: [], watched: new Set(['link_1', 'link_2']) };
+  await cache.removedLinks.refresh('ws', async () => removed);
+  cache.onChange(inserted('link_3', 'cus_1'));
+  expect(cache.removedLinks.get('ws')).toBe(removed);
+  cache.onChange(inserted('link_3', 'link_2'));
+  expect(cache.removedLinks.get('ws')).toBeUndefined();
+
+  let answer = (_removed: typeof removed) => {};
+  const reading = cache.removedLinks.refresh('ws', () => new Promise<typeof removed>((resolve) => (answer = resolve)));
+  cache.onChange(inserted('link_2'));
+  answer(removed);
+  await reading;
   expect(cache.removedLinks.get('ws')).toBeUndefined();
 });
 

@@ -4,6 +4,11 @@ import type { NameOwner } from '../redis/record-cache.js';
 
 /** Fallback TTL of a copy in this process, in case an invalidation is lost. */
 const FRESH_MS = 1_000;
+/**
+ * How long a parsed record is used again when Redis still holds its version: as long as Redis keeps an entry. Two rows of one version
+ * can only exist after an update with an unknown outcome.
+ */
+const PARSED_MS = 600_000;
 
 interface RecordEntry<R> {
   readonly stored: Stored<R> | undefined;
@@ -11,6 +16,8 @@ interface RecordEntry<R> {
   readonly floor: number;
   readonly freshUntilMs: number;
   readonly epoch: number;
+  /** When the record was parsed. */
+  readonly parsedMs: number;
 }
 
 export interface LocalRecordsOptions {
@@ -46,11 +53,19 @@ export function createLocalRecords<R>({ entriesMax, staleMsMax, now }: LocalReco
       return entry?.epoch === epoch && entry.floor === stored?.version ? stored : undefined;
     },
 
+    /** The copy of a version, fresh or not, so that a record that was read again is not parsed again. */
+    parsed(key: string, version: number): Stored<R> | undefined {
+      const entry = entries.peek(key);
+      const isUsable = entry?.stored?.version === version && entry.parsedMs + PARSED_MS > now();
+      return isUsable ? entry.stored : undefined;
+    },
+
     /** @param readAtMs when the read began that found it */
     put(key: string, stored: Stored<R>, readAtMs: number): void {
-      const floor = entries.peek(key)?.floor ?? 0;
-      if (stored.version < floor) return;
-      entries.set(key, { stored, floor: stored.version, freshUntilMs: readAtMs + FRESH_MS, epoch });
+      const entry = entries.peek(key);
+      if (stored.version < (entry?.floor ?? 0)) return;
+      const parsedMs = entry?.stored === stored ? entry.parsedMs : readAtMs;
+      entries.set(key, { stored, floor: stored.version, freshUntilMs: readAtMs + FRESH_MS, epoch, parsedMs });
     },
 
     /** A newer version exists: the copy serves only when both stores fail, and no older version is cached. */

@@ -179,6 +179,20 @@ describe('copies in the process', () => {
     expect(records.stale('a')).toBeUndefined();
   });
 
+  it('are used again for their version for ten minutes from when they were parsed', () => {
+    let nowMs = 0;
+    const records = createLocalRecords<string>({ entriesMax: 10, staleMsMax: 0, now: () => nowMs });
+    const parsed = stored(1);
+    records.put('a', parsed, 0);
+    nowMs = 599_999;
+    expect(records.parsed('a', 1)).toBe(parsed);
+    expect(records.parsed('a', 2)).toBeUndefined();
+    records.put('a', parsed, nowMs);
+    nowMs = 600_000;
+    expect(records.fresh('a')).toBe(parsed);
+    expect(records.parsed('a', 1)).toBeUndefined();
+  });
+
   it('count as unchanged until an invalidation arrives or may have been lost', () => {
     let nowMs = 0;
     const records = createLocalRecords<string>({ entriesMax: 10, staleMsMax: 5000, now: () => nowMs });
@@ -198,6 +212,19 @@ describe('copies in the process', () => {
 });
 
 describe('reading', () => {
+  it('a record again that Redis still has in its version gives the same object, without parsing it', async () => {
+    let nowMs = Date.now();
+    const { workspace, link } = await aLink('unchanged');
+    const other = await subscribed(stores.catalog({ now: () => nowMs }));
+    const first = await other.links.get(workspace.id, link.id);
+    nowMs += 2000;
+    expect(await other.links.get(workspace.id, link.id)).toBe(first);
+    await catalog.links.update(workspace.id, link.id, (record) => ({ ...record, url: 'https://two.com/' }));
+    expect((await other.links.get(workspace.id, link.id))?.url).toBe('https://two.com/');
+    nowMs += 2000;
+    expect((await other.links.get(workspace.id, link.id))?.url).toBe('https://two.com/');
+  });
+
   it('a link again asks no store', async () => {
     const { host } = await aLink('hot');
     const other = await subscribed(aTimelessCatalog());

@@ -55,7 +55,7 @@ const FEW_EVENTS = 200_000;
 /** Up to this many links are passed to the page query as ids instead of a subquery. The ids are part of the query's URL. */
 const LISTED_LINKS_MAX = 2000;
 /** Up to this many removed links are listed; their events are read link by link and subtracted from the rollups. */
-const REMOVED_LINKS_MAX = 500;
+export const REMOVED_LINKS_MAX = 500;
 /**
  * With fewer events than this in the workspace, scanning all of them for the events of a few links costs no more (50 ms) than
  * listing the links first.
@@ -144,6 +144,16 @@ function sortedUnique(ids: readonly bigint[]): bigint[] {
 export function allowedLinksStats(ids: readonly bigint[]): Pick<PlannerStats, 'allowedLinks'> {
   if (ids.length > LISTED_LINKS_MAX) return {};
   return { allowedLinks: sortedUnique(ids) };
+}
+
+/** Lists the removed links of the workspace, with and without events, up to a limit. A link may occur more than once. */
+export function planAllRemovedLinks({ kind, workspace }: BoundFilters): StatsPlan {
+  return {
+    read: removedLinks(workspace),
+    isSum: false,
+    limit: BigInt(REMOVED_LINKS_MAX + 1),
+    settings: { ...READ_LIMITS, log_comment: `events ${kind} removed` },
+  };
 }
 
 /** Lists the removed links of the workspace that have events, up to a limit. A link may occur more than once. */
