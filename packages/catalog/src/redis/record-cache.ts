@@ -2,10 +2,13 @@ import { memoryShare } from '@waymark/event-queue';
 import { type Name, nameKey } from '../model/entity-type.js';
 import type { RedisConnections } from './connections.js';
 
-const RECORD_TTL_MS = 600_000;
+/** TTL of records and names while Redis has ample memory: most links of a page are then read without ClickHouse. */
+const AMPLE_TTL_MS = 24 * 3_600_000;
+/** The same above {@link AMPLE_SHARE_MAX}. */
+const SCARCE_TTL_MS = 600_000;
+const AMPLE_SHARE_MAX = 0.3;
 /** TTL of a writer's mark. When the writer was killed, reads of that record go to ClickHouse until then. */
 const MARK_TTL_MS = 60_000;
-const NAME_TTL_MS = 600_000;
 /** TTL of names without an owner: short, because anonymous requests choose the names. */
 const UNKNOWN_TTL_MS = 5_000;
 /** Share of Redis' memory above which reads fill no caches: the queue lives in the same server. */
@@ -85,7 +88,8 @@ function parseName(text: string | null): CachedName {
 
 /** Cache entries in Redis. Losing any of them loses nothing. */
 export function createRedisCache(redis: RedisConnections) {
-  let isMemoryTight = false;
+  /** Used share of Redis' memory limit; undefined until it was read. */
+  let usedShare: number | undefined;
   let memoryCheckedMs = Number.NEGATIVE_INFINITY;
 
   /** Checked in the background, at most once a second. */
@@ -95,9 +99,12 @@ export function createRedisCache(redis: RedisConnections) {
     void redis
       .tryRun((client) => client.info('memory'))
       .then((info) => {
-        isMemoryTight = memoryShare(info ?? '') > MEMORY_SHARE_MAX;
+        usedShare = info === undefined ? undefined : memoryShare(info);
       });
   }
+
+  const isMemoryTight = () => (usedShare ?? 0) > MEMORY_SHARE_MAX;
+  const ttlMs = () => (usedShare !== undefined && usedShare <= AMPLE_SHARE_MAX ? AMPLE_TTL_MS : SCARCE_TTL_MS);
 
   const setArguments = (table: string, workspaceId: string, records: readonly RecordData[], ttlMs: number) => [
     ...records.map(({ id }) => recordKey(table, workspaceId, id)),
@@ -115,8 +122,8 @@ export function createRedisCache(redis: RedisConnections) {
     /** Stores records that were read from ClickHouse. */
     async fillRecords(table: string, workspaceId: string, records: readonly RecordData[]): Promise<void> {
       checkMemory();
-      if (isMemoryTight || records.length === 0) return;
-      const values = setArguments(table, workspaceId, records, RECORD_TTL_MS);
+      if (isMemoryTight() || records.length === 0) return;
+      const values = setArguments(table, workspaceId, records, ttlMs());
       await redis.tryRun((client) => client.eval(SET_RECORDS, records.length, ...values));
     },
 
@@ -130,8 +137,9 @@ export function createRedisCache(redis: RedisConnections) {
 
     /** After changes are written. */
     async putRecords(table: string, workspaceId: string, records: readonly RecordData[]): Promise<void> {
-      if (isMemoryTight || records.length === 0) return;
-      const values = setArguments(table, workspaceId, records, RECORD_TTL_MS);
+      checkMemory();
+      if (isMemoryTight() || records.length === 0) return;
+      const values = setArguments(table, workspaceId, records, ttlMs());
       await redis.run((client) => client.eval(SET_RECORDS, records.length, ...values));
     },
 
@@ -143,14 +151,16 @@ export function createRedisCache(redis: RedisConnections) {
     /** Stores a name that was read from ClickHouse, if the entry is still the one that the reader `saw`. */
     async fillName(name: Name, saw: string, owner: NameOwner | undefined): Promise<void> {
       checkMemory();
-      if (isMemoryTight) return;
-      const ttlMs = owner === undefined ? UNKNOWN_TTL_MS : NAME_TTL_MS;
-      await redis.tryRun((client) => client.eval(REPLACE_NAME, 1, redisNameKey(name), saw, nameValue(owner), ttlMs));
+      if (isMemoryTight()) return;
+      const nameTtlMs = owner === undefined ? UNKNOWN_TTL_MS : ttlMs();
+      await redis.tryRun((client) =>
+        client.eval(REPLACE_NAME, 1, redisNameKey(name), saw, nameValue(owner), nameTtlMs),
+      );
     },
 
     /** Call it after a name was written, while holding its lock. */
     async putName(name: Name, owner: NameOwner): Promise<void> {
-      await redis.run((client) => client.set(redisNameKey(name), nameValue(owner), 'PX', NAME_TTL_MS));
+      await redis.run((client) => client.set(redisNameKey(name), nameValue(owner), 'PX', ttlMs()));
     },
 
     async dropName(name: Name): Promise<void> {

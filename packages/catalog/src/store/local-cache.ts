@@ -5,8 +5,8 @@ import type { NameOwner } from '../redis/record-cache.js';
 /** Fallback TTL of a copy in this process, in case an invalidation is lost. */
 const FRESH_MS = 1_000;
 /**
- * How long a parsed record is used again when Redis still holds its version: as long as Redis keeps an entry. Two rows of one version
- * can only exist after an update with an unknown outcome.
+ * How long a parsed record is used again when Redis still holds its version. Limited, because after an update with an unknown outcome
+ * two rows of one version may exist.
  */
 const PARSED_MS = 600_000;
 

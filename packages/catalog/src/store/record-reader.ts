@@ -42,6 +42,9 @@ export interface ReadOptions {
 /** Which expired copies are accepted; see local-cache.ts. */
 type CopyAge = 'unchanged' | 'stale';
 
+/** A read that began longer ago is not cached in Redis: the mark of a writer since then may have expired there. */
+const FILL_MS_MAX = 30_000;
+
 /** How long an API call waits. */
 const API_READ_MS_MAX = 5_000;
 export const API_READ: ReadOptions = { limitMs: API_READ_MS_MAX };
@@ -89,6 +92,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
   function beginFill() {
     const [startedMs, changesBefore] = [now(), changes];
     return {
+      isRecent: () => now() - startedMs < FILL_MS_MAX,
       record(workspaceId: string, stored: Stored<R>): void {
         if (changes === changesBefore) localRecords.put(localKey(workspaceId, stored.record.id), stored, startedMs);
       },
@@ -101,6 +105,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
   /** Caches records that were read from ClickHouse in this process and in Redis. */
   function cacheRead(workspaceId: string, read: readonly Stored<R>[], fill: ReturnType<typeof beginFill>): void {
     for (const stored of read) fill.record(workspaceId, stored);
+    if (!fill.isRecent()) return;
     const fills = read.map(({ version, record }) => ({ id: record.id, version, data: JSON.stringify(record) }));
     void cache.fillRecords(kind.table, workspaceId, fills);
   }
@@ -227,7 +232,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     // An unowned name is not cached: `/track` creates customers through the queue, which evicts nothing here.
     else if (kind.queued !== undefined) return undefined;
     fill.name(key, owner);
-    if (cached !== undefined) void cache.fillName(name, cached.seen, owner);
+    if (cached !== undefined && fill.isRecent()) void cache.fillName(name, cached.seen, owner);
     return stored?.record;
   }
 

@@ -125,6 +125,24 @@ describe('Redis entries', () => {
     expect(Math.min(...ttls)).toBeGreaterThan(0);
   });
 
+  it('last a day while Redis has ample memory, else ten minutes', async () => {
+    const cache = redisCache();
+    const key = `waymark:cache:{${WS}}:links:link_1`;
+    const ttlAfterFilling = async (version: number) => {
+      await cache.fillRecords('links', WS, [data(version)]);
+      return stores.client.pttl(key);
+    };
+    await waitFor(async () => (await ttlAfterFilling(10)) > 86_000_000, { what: 'the long TTL' });
+    const used = Number(/used_memory:(\d+)/.exec(await stores.client.info('memory'))?.[1]);
+    await stores.client.config('SET', 'maxmemory', String(Math.floor(used * 2.5)));
+    try {
+      // The memory is read at most once a second.
+      await waitFor(async () => (await ttlAfterFilling(11)) <= 600_000, { what: 'the short TTL' });
+    } finally {
+      await stores.client.config('SET', 'maxmemory', '0');
+    }
+  });
+
   it('are not made while Redis is short of memory', async () => {
     const { workspace, host, link } = await aLink('tight');
     const instance = await connected(stores.catalog(), stores.client);
