@@ -1,23 +1,28 @@
 import type { Holder } from './cache-lease.js';
 
-/** Which processes have acknowledged one invalidation, and which write waits for them. */
-interface Announced {
-  readonly heardBy: Set<string>;
-  /** Callbacks of waiting writes, by lease holder. */
+/** An invalidation that some processes have not acknowledged yet. */
+interface PendingInvalidation {
+  readonly acknowledgedBy: Set<string>;
+  /** Callbacks of the writes that wait for an acknowledgement, by lease holder. */
   readonly waiting: Map<string, () => void>;
 }
 
 /** Invalidations of this process that other processes have not all acknowledged yet. */
 export function createAcknowledgements() {
-  const announced = new Map<number, Announced>();
+  const pending = new Map<number, PendingInvalidation>();
   let last = 0;
 
-  function heard({ heardBy, waiting }: Announced, holder: string, leftMs: number): Promise<void> {
-    if (heardBy.has(holder)) return Promise.resolve();
+  /** Resolves once the holder has acknowledged the invalidation, or its lease has ended, `leftMs` from now. */
+  function acknowledgement(
+    { acknowledgedBy, waiting }: PendingInvalidation,
+    holder: string,
+    leftMs: number,
+  ): Promise<void> {
+    if (acknowledgedBy.has(holder)) return Promise.resolve();
     return new Promise((resolve) => {
-      const silent = setTimeout(resolve, leftMs);
+      const leaseEnd = setTimeout(resolve, leftMs);
       waiting.set(holder, () => {
-        clearTimeout(silent);
+        clearTimeout(leaseEnd);
         resolve();
       });
     });
@@ -25,48 +30,48 @@ export function createAcknowledgements() {
 
   return {
     /**
-     * Publishes under a new number, and waits until every lease holder has acknowledged it or its lease has expired.
+     * Publishes an invalidation under a new number. Resolves when every lease holder has acknowledged it or its lease has expired.
      *
-     * @param announce returns the processes to wait for
+     * @param send publishes under the given number; returns the lease holders to wait for
      */
-    async all(announce: (number: number) => Promise<readonly Holder[]>): Promise<void> {
+    async publish(send: (number: number) => Promise<readonly Holder[]>): Promise<void> {
       last += 1;
       const number = last;
-      const one: Announced = { heardBy: new Set(), waiting: new Map() };
-      announced.set(number, one);
+      const invalidation: PendingInvalidation = { acknowledgedBy: new Set(), waiting: new Map() };
+      pending.set(number, invalidation);
       try {
-        const holders = await announce(number);
-        await Promise.all(holders.map(({ id, leftMs }) => heard(one, id, leftMs)));
+        const holders = await send(number);
+        await Promise.all(holders.map(({ id, leftMs }) => acknowledgement(invalidation, id, leftMs)));
       } finally {
-        announced.delete(number);
+        pending.delete(number);
       }
     },
 
-    /** A lease holder has acknowledged these, perhaps before the publisher has the list of holders. */
-    note(holder: string, numbers: readonly number[]): void {
+    /** Records acknowledgements of one lease holder. They may arrive before `publish` has returned the list of holders. */
+    received(holder: string, numbers: readonly number[]): void {
       for (const number of numbers) {
-        const one = announced.get(number);
-        one?.heardBy.add(holder);
-        one?.waiting.get(holder)?.();
+        const invalidation = pending.get(number);
+        invalidation?.acknowledgedBy.add(holder);
+        invalidation?.waiting.get(holder)?.();
       }
     },
   };
 }
 
-/** Batches acknowledgements to each publisher: those of one turn of the event loop are one message. */
-export function createAcknowledger(send: (announcer: string, numbers: readonly number[]) => void) {
+/** Batches acknowledgements: those to the same publisher within one turn of the event loop are sent as one message. */
+export function createAcknowledger(send: (publisher: string, numbers: readonly number[]) => void) {
   let due = new Map<string, number[]>();
 
   function sendAll(): void {
     const sent = due;
     due = new Map();
-    for (const [announcer, numbers] of sent) send(announcer, numbers);
+    for (const [publisher, numbers] of sent) send(publisher, numbers);
   }
 
-  return function acknowledge(announcer: string, number: number): void {
+  return function acknowledge(publisher: string, number: number): void {
     if (due.size === 0) setImmediate(sendAll);
-    const numbers = due.get(announcer);
-    if (numbers === undefined) due.set(announcer, [number]);
+    const numbers = due.get(publisher);
+    if (numbers === undefined) due.set(publisher, [number]);
     else numbers.push(number);
   };
 }

@@ -1,24 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 
-/** How long a process may serve its copies without proof that it still receives invalidations. */
+/** How long a process may serve its cached copies without proof that it still receives invalidations. */
 export const LEASE_MS = 1_500;
 /**
- * Redis keeps a lease for longer than its holder uses it, so that a write never stops waiting too soon: Redis' times are cut to whole
- * milliseconds, timers fire up to a millisecond early, and the clocks of two machines run at slightly different speeds.
+ * Redis keeps a lease this much longer than its holder uses it, so that a write never stops waiting too early: Redis cuts times to
+ * whole milliseconds, timers fire up to a millisecond early, and the clocks of two machines differ in speed.
  */
 const MARGIN_MS = 50;
 const RENEW_EVERY_MS = 500;
-/** A process that serves no copies for this long gives up its lease, so that no write waits for it. */
+/** A process that has served no copies for this long stops renewing its lease, so that no write waits for it. */
 const IDLE_MS = 5_000;
 
-/** KEYS the holders; ARGV the holder and how long it holds. */
+/** Sets or renews a lease. KEYS sorted set of lease holders; ARGV id of the holder, duration in ms. */
 const HOLD = `
 local time = redis.call('TIME')
 redis.call('ZADD', KEYS[1], time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2], ARGV[1])
 return redis.call('PEXPIRE', KEYS[1], 2 * ARGV[2])`;
 
-/** Publishes and returns who holds a lease at that moment, each with the ms it has left. KEYS the holders; ARGV channel and message. */
+/** Publishes a message and returns the current lease holders, each with its remaining ms. KEYS lease holders; ARGV channel, message. */
 const PUBLISH_TO_HOLDERS = `
 redis.call('PUBLISH', ARGV[1], ARGV[2])
 local time = redis.call('TIME')
@@ -44,30 +44,30 @@ export interface FeedConnections {
   run<T>(command: (redis: Redis) => Promise<T>): Promise<T>;
 }
 
-/** A process that may be using copies. */
+/** A process with a lease, which may be serving cached copies for `leftMs` more. */
 export interface Holder {
   readonly id: string;
   readonly leftMs: number;
 }
 
 /**
- * The lease on which this process answers from its own copies: it is short, and renewed for as long as the process receives
- * invalidations. A write waits for the processes that hold one, so that checking it needs no request to Redis.
+ * The lease that lets this process serve its cached copies: short, and renewed only while the process receives invalidations. Because
+ * writes wait for every lease holder, a read checks the lease without a request to Redis.
  *
- * @param holdersKey in Redis: who holds a lease, and until when in ms of Redis' clock. Not a cache entry: writers must find it
+ * @param holdersKey Redis key of the lease holders, with the end of each lease in ms of Redis' clock. Not a cache entry
  */
 export function createCacheLease(connections: FeedConnections, holdersKey: string) {
   const { subscriber } = connections;
   const id = randomUUID();
-  /** Another one for each subscription; undefined while there is none. */
+  /** A new symbol for each subscription; undefined while there is none. */
   let subscription: symbol | undefined;
   let heldUntilMs = Number.NEGATIVE_INFINITY;
   let usedMs = Number.NEGATIVE_INFINITY;
   let isRenewing = false;
 
   /**
-   * Records in Redis that it holds, then pings through the subscription. A pong proves that what was published before was received;
-   * what is published later finds the holder in Redis, for longer than the lease lasts here, and waits for its acknowledgement.
+   * Stores the lease in Redis, then sends a ping on the subscribed connection. The pong proves that all earlier messages have been
+   * received. Later publishers find the lease in Redis, where it lasts longer than here, and wait for the acknowledgement.
    */
   async function renew(): Promise<void> {
     if (subscription === undefined || isRenewing) return;
@@ -78,7 +78,7 @@ export function createCacheLease(connections: FeedConnections, holdersKey: strin
       await subscriber.ping();
       if (subscription === renewed) heldUntilMs = askedMs + LEASE_MS;
     } catch {
-      // The lease expires.
+      // Without renewal the lease expires.
     } finally {
       isRenewing = false;
     }
@@ -87,7 +87,7 @@ export function createCacheLease(connections: FeedConnections, holdersKey: strin
     if (performance.now() - usedMs < IDLE_MS) void renew();
   }, RENEW_EVERY_MS).unref();
 
-  /** The subscription has ended: invalidations are not received any more. */
+  /** Call it when the subscription has ended: no invalidations are received any more. */
   function unsubscribed(): void {
     subscription = undefined;
     heldUntilMs = Number.NEGATIVE_INFINITY;
@@ -97,12 +97,12 @@ export function createCacheLease(connections: FeedConnections, holdersKey: strin
     id,
     unsubscribed,
 
-    /** To be called when the subscription stands and copies from before it are not used any more. */
+    /** Call it when the subscription is active and copies from before it have been evicted. */
     subscribed(): void {
       subscription = Symbol('subscription');
     },
 
-    /** Whether copies may be served now. Called by every read; sends no request to Redis. */
+    /** Whether cached copies may be served now. Every read calls it; it sends no request to Redis. */
     isHeld(): boolean {
       usedMs = performance.now();
       if (usedMs < heldUntilMs) return true;
@@ -110,7 +110,7 @@ export function createCacheLease(connections: FeedConnections, holdersKey: strin
       return false;
     },
 
-    /** @returns those who held a lease when the message was published; @throws ApiError 500 with `Retry-After` */
+    /** @returns the lease holders at the time of publishing; @throws ApiError 500 with `Retry-After` */
     async publish(channel: string, message: string): Promise<Holder[]> {
       const holders = await connections.run((client) =>
         client.eval(PUBLISH_TO_HOLDERS, 1, holdersKey, channel, message),

@@ -5,7 +5,7 @@ export interface ChangeFeedOptions<Change> {
   /** Name of the pub/sub channel; the feed's keys and other channels begin with it. */
   readonly channel: string;
   readonly connections: FeedConnections;
-  /** The change that a message stands for; undefined for one that another version has sent and this one cannot read. */
+  /** Parses a message; undefined when this version cannot read it, because another version has sent it. */
   readonly parse: (message: unknown) => Change | undefined;
   readonly logger: { warn(context: object, message: string): void };
 }
@@ -13,34 +13,34 @@ export interface ChangeFeedOptions<Change> {
 /** Receives the changes that this process and others publish. */
 export interface ChangeSubscriber<Change> {
   onChange(change: Change): void;
-  /** Changes may have been missed: whatever is cached may be outdated. */
+  /** Changes may have been missed, so any cached copy may be outdated. */
   onGap(): void;
 }
 
-/** Publishes changes to every process. `Message` is the JSON that is published, `Change` the value that subscribers get. */
+/** Publishes changes to every process. `Message` is the published JSON, `Change` what subscribers receive. */
 export interface ChangeFeed<Message, Change> {
-  /** Calls `subscriber` for every change from now on, those of this process before `publish` returns. */
+  /** Calls `subscriber` for every later change. Changes of this process reach it before `publish` returns. */
   subscribe(subscriber: ChangeSubscriber<Change>): void;
   /**
-   * Returns when no process answers from older copies any more, a lease later at most.
+   * Resolves when no process serves older copies any more, at most one lease later.
    *
-   * @throws what the connection throws when the message could not be published
+   * @throws the error of the connection when the message could not be published
    */
   publish(message: Message): Promise<void>;
-  /** Publishes without waiting for acknowledgements: for what may be seen a little later. */
+  /** Publishes without waiting for acknowledgements: for changes that readers may see a little later. */
   publishUnacknowledged(message: Message): Promise<void>;
-  /** Whether this process may answer from its caches: it receives changes, and writers wait for its acknowledgement. */
+  /** Whether this process may serve its cached copies: it receives changes, and writers wait for its acknowledgement. */
   isSubscribed(): boolean;
   close(): Promise<void>;
 }
 
-/** The sender of a message, and the number to acknowledge, if any. */
+/** The id of the sender, if any, and the number to acknowledge, if any. */
 interface Sender {
   readonly from: string | undefined;
   readonly number: number | undefined;
 }
 
-/** Fields of every message, whatever version sent it. */
+/** Reads the fields that messages of all versions have. */
 function senderOf(message: unknown): Sender {
   const { from, number } = Object(message) as { from?: unknown; number?: unknown };
   return {
@@ -49,7 +49,7 @@ function senderOf(message: unknown): Sender {
   };
 }
 
-/** `[holder, numbers]`, as a lease holder acknowledges them. */
+/** Parses an acknowledgement: `[id of the lease holder, acknowledged numbers]`. */
 function acknowledgementOf(message: unknown): [string, number[]] | undefined {
   if (!Array.isArray(message)) return undefined;
   const [holder, numbers] = message as unknown[];
@@ -58,7 +58,7 @@ function acknowledgementOf(message: unknown): [string, number[]] | undefined {
   return isOurs ? [holder, numbers] : undefined;
 }
 
-/** Undefined for what no version of this program has sent. */
+/** The parsed JSON; undefined when the text is not JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -68,8 +68,8 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * Publishes changes to every process, this one included, through Redis pub/sub. Once a change has been published no process answers
- * from a copy of before: each has evicted it and acknowledged that, or its lease has expired.
+ * Publishes changes to every process, this one included, through Redis pub/sub. When `publish` resolves, no process serves copies from
+ * before the change: each has evicted them and acknowledged the change, or its lease has expired.
  */
 export function createChangeFeed<Message extends object, Change>({
   channel,
@@ -81,7 +81,7 @@ export function createChangeFeed<Message extends object, Change>({
   const subscribers = new Set<ChangeSubscriber<Change>>();
   const lease = createCacheLease(connections, `${channel}:holders`);
   const acknowledgements = createAcknowledgements();
-  /** Others acknowledge to `<prefix><process>`, so that each process receives its own acknowledgements only. */
+  /** Acknowledgements go to channel `<prefix><id of the publisher>`, so that each process receives only its own. */
   const acknowledgedPrefix = `${channel}:acknowledged:`;
   const ownChannel = `${acknowledgedPrefix}${lease.id}`;
 
@@ -105,7 +105,7 @@ export function createChangeFeed<Message extends object, Change>({
     const message = parseJson(text);
     if (from === ownChannel) {
       const acknowledged = acknowledgementOf(message);
-      if (acknowledged !== undefined) acknowledgements.note(...acknowledged);
+      if (acknowledged !== undefined) acknowledgements.received(...acknowledged);
       return;
     }
     const sender = senderOf(message);
@@ -117,7 +117,7 @@ export function createChangeFeed<Message extends object, Change>({
   async function listen(): Promise<void> {
     try {
       await redis.subscribe(channel, ownChannel);
-      // Only after the subscription stands: a change between a clearing and the subscription would be missed.
+      // After subscribing, because a change between the eviction and the subscription would be missed.
       onGap();
       lease.subscribed();
     } catch (err) {
@@ -133,7 +133,7 @@ export function createChangeFeed<Message extends object, Change>({
 
     async publish(message) {
       deliver(message);
-      await acknowledgements.all(async (number) => {
+      await acknowledgements.publish(async (number) => {
         const holders = await lease.publish(channel, JSON.stringify({ ...message, from: lease.id, number }));
         return holders.filter(({ id }) => id !== lease.id);
       });

@@ -1,10 +1,10 @@
-/** How a {@link createDataLoader} reads. */
+/** Options of {@link createDataLoader}. */
 export interface DataLoaderOptions<Key, Value> {
   /** Keys with the same text are read once. */
   readonly identify: (key: Key) => string;
-  /** Only keys of the same group share a read. */
+  /** Only keys of the same group are read together. */
   readonly group: (key: Key) => string;
-  /** Values by the text of their key; absent = there is none. */
+  /** Reads the values; the map has them by `identify(key)`, and no entry for a key without a value. */
   readonly load: (keys: readonly Key[]) => Promise<ReadonlyMap<string, Value>>;
   readonly batchSizeMax: number;
   readonly concurrentReadsMax: number;

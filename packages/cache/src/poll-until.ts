@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 export interface PollOptions {
   readonly everyMs: number;
-  /** After this no further attempt begins. The time that attempts take counts. */
+  /** Once this has passed, no further attempt begins. Includes the duration of the attempts. */
   readonly withinMs: number;
 }
 
-/** Calls `isDone` with pauses in between until it returns true or the time is over. */
+/** Calls `isDone` every `everyMs` until it returns true or `withinMs` have passed. */
 export async function pollUntil(isDone: () => Promise<boolean>, { everyMs, withinMs }: PollOptions): Promise<void> {
   const untilMs = performance.now() + withinMs;
   while (performance.now() < untilMs) {

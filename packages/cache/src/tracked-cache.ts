@@ -3,16 +3,16 @@ import { LRUCache } from 'lru-cache';
 /** How much a cache holds; the least recently used entries are dropped. */
 export type CacheBound<Value> =
   | { readonly entriesMax: number }
-  /** The sizes of all values together; each is a whole number of at least 1. */
+  /** Limit on the sum of the sizes of all values; a size is a whole number of at least 1. */
   | { readonly sizeMax: number; readonly sizeOf: (value: Value) => number };
 
 export interface TrackedCacheOptions<Value> {
   readonly bound: CacheBound<Value>;
-  /** How long a value is used, from when its load began. */
+  /** How long a value is served, counted from the start of its load. */
   readonly ttlMs: number | ((value: Value) => number);
   /**
-   * Whether evictions reach this cache, such as those that other processes publish. While they do not, every load is a read of
-   * its own and nothing is answered from the cache. By default they always do.
+   * Whether this cache receives evictions, such as those that other processes publish. While it does not, every load is a separate
+   * read and nothing is served from the cache. True by default.
    */
   readonly isUsable?: () => boolean;
   readonly now: () => number;

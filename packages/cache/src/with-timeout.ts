@@ -1,6 +1,6 @@
 /**
- * The outcome of `work`, or of `onTimeout` once `limitMs` have passed: a fallback, or an error that it throws. The work itself
- * goes on; its late outcome is dropped.
+ * The outcome of `work`, or that of `onTimeout` (a fallback value, or an error that it throws) once `limitMs` have passed. `work` is
+ * not cancelled; its late outcome is ignored.
  */
 export async function withTimeout<T>(work: Promise<T>, limitMs: number, onTimeout: () => T): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

@@ -19,7 +19,7 @@ afterAll(async () => {
 const changeSchema = z.object({ names: z.array(z.string()) });
 type Change = z.infer<typeof changeSchema>;
 
-/** One process' part, on a subscription of its own. */
+/** The change feed of one process, on a subscription of its own. */
 function aProcess(subscriber: Redis, { commands = client, channel = 'test' } = {}) {
   const received: Change[] = [];
   const connections = {
@@ -38,7 +38,7 @@ function aProcess(subscriber: Redis, { commands = client, channel = 'test' } = {
   return { ...feed, received, onGap };
 }
 
-it('a change is known where it was made before anybody is answered, though the message never comes back', async () => {
+it('a change reaches the subscribers of its own process before publish returns, without a message from Redis', async () => {
   // Never connected: nothing is received.
   const { publish, received, close } = aProcess(new Redis(redis.url, { lazyConnect: true }));
   await publish({ names: ['link/a/b'] });
@@ -46,7 +46,7 @@ it('a change is known where it was made before anybody is answered, though the m
   expect(received).toEqual([{ names: ['link/a/b'] }]);
 });
 
-it('a change is known to every process that may use copies once its message returns', async () => {
+it('a change reaches every process that may serve copies before publish returns', async () => {
   const subscribers = Array.from({ length: 3 }, () => new Redis(redis.url));
   const processes = subscribers.map((subscriber) => aProcess(subscriber));
   const [first, ...others] = processes;
@@ -62,31 +62,31 @@ it('a change is known to every process that may use copies once its message retu
   for (const subscriber of subscribers) subscriber.disconnect();
 });
 
-it('what another version announces is acknowledged: it may be any change', async () => {
+it('a message of another version is acknowledged, and counts as a gap because it may be any change', async () => {
   const subscriber = new Redis(redis.url);
   const { onGap, isSubscribed, close } = aProcess(subscriber);
-  const announcer = new Redis(redis.url);
-  const said: string[] = [];
-  announcer.on('message', (_channel, text) => said.push(text));
-  await announcer.subscribe('test:acknowledged:other');
+  const publisher = new Redis(redis.url);
+  const acknowledged: string[] = [];
+  publisher.on('message', (_channel, text) => acknowledged.push(text));
+  await publisher.subscribe('test:acknowledged:other');
   await waitFor(isSubscribed, { what: 'the subscription' });
   const gapsBefore = onGap.mock.calls.length;
   await client.publish('test', JSON.stringify({ names: 'all of them', from: 'other', number: 7 }));
-  await waitFor(() => said.length > 0, { what: 'the acknowledgement' });
-  expect(JSON.parse(said[0] ?? '')[1]).toEqual([7]);
+  await waitFor(() => acknowledged.length > 0, { what: 'the acknowledgement' });
+  expect(JSON.parse(acknowledged[0] ?? '')[1]).toEqual([7]);
   expect(onGap.mock.calls.length).toBe(gapsBefore + 1);
   await close();
-  for (const one of [subscriber, announcer]) one.disconnect();
+  for (const one of [subscriber, publisher]) one.disconnect();
 });
 
-it('copies may be used for as long as pings come back, not by the subscription alone', async () => {
+it('copies may be served while pings are answered; a subscription without pings is not enough', async () => {
   const subscriber = new Redis(redis.url);
   const ping = vi.spyOn(subscriber, 'ping');
   const { isSubscribed, close } = aProcess(subscriber);
   try {
     expect(isSubscribed()).toBe(false);
     await waitFor(isSubscribed, { what: 'the subscription' });
-    // Five of them take longer than a subscription is believed without.
+    // Five pings take longer than the lease lasts without one.
     await waitFor(() => ping.mock.results.length >= 5, { what: 'pings', timeoutMs: 20_000 });
     await waitFor(isSubscribed, { what: 'the last ping' });
     subscriber.disconnect();
@@ -97,9 +97,9 @@ it('copies may be used for as long as pings come back, not by the subscription a
   }
 });
 
-it('a process with dead connections uses its copies for less long than a write waits for it', async () => {
+it('a process with dead connections stops serving copies before its lease in Redis ends', async () => {
   const proxy = await startTcpProxy(Number(new URL(redis.url).port));
-  /** What is left of the lease in Redis when the process has stopped to use its copies. */
+  /** How many ms the lease in Redis has left when the process has stopped serving copies. */
   async function leftMs(channel: string): Promise<number> {
     const [subscriber, commands] = [new Redis(proxy.port), new Redis(proxy.port)];
     const { isSubscribed, close } = aProcess(subscriber, { commands, channel });
@@ -112,7 +112,7 @@ it('a process with dead connections uses its copies for less long than a write w
     await close().catch(() => undefined);
     return Number(untilMs) - seconds * 1000 - microseconds / 1000;
   }
-  // On a busy machine the end may be noticed late.
+  // On a busy machine the process may notice the end late, so several attempts are allowed.
   const found: number[] = [];
   while (found.length < 5 && Math.max(...found, 0) < 10) found.push(await leftMs(`dead-${found.length}`));
   expect(Math.max(...found)).toBeGreaterThanOrEqual(10);

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { createDataLoader } from '../src/index.js';
 
-/** A loader of `<group>/<name>` keys whose reads are answered one by one; names that begin with `no` have no value. */
+/** A loader of `<group>/<name>` keys. The test resolves its reads one by one; names that begin with `no` have no value. */
 function aLoader({ batchSizeMax = 10, concurrentReadsMax = 1 } = {}) {
   const reads: { keys: readonly string[]; answer(): void; fail(err: Error): void }[] = [];
   const look = createDataLoader<string, string>({
@@ -24,7 +24,7 @@ function aLoader({ batchSizeMax = 10, concurrentReadsMax = 1 } = {}) {
   return { look, reads, keysRead };
 }
 
-it('keys that are looked up in one turn are one read, each key once', async () => {
+it('keys looked up in the same turn of the event loop are one read, with each key once', async () => {
   const { look, reads, keysRead } = aLoader();
   const values = Promise.all(['a/1', 'a/2', 'a/1', 'a/none'].map(look));
   await turn();
@@ -33,7 +33,7 @@ it('keys that are looked up in one turn are one read, each key once', async () =
   expect(keysRead()).toEqual([['a/1', 'a/2', 'a/none']]);
 });
 
-it('a key that is being read is read again: what is answered is never older than the call', async () => {
+it('a look-up during a read of the same key reads again: no answer is older than its call', async () => {
   const { look, reads, keysRead } = aLoader({ concurrentReadsMax: 2 });
   const first = look('a/1');
   await turn();
@@ -44,7 +44,7 @@ it('a key that is being read is read again: what is answered is never older than
   await Promise.all([first, second]);
 });
 
-it('a read has keys of one group and not too many, and no more reads run at once than allowed', async () => {
+it('limits the keys of a read to one group and the batch size, and the number of concurrent reads', async () => {
   const { look, reads, keysRead } = aLoader({ batchSizeMax: 2 });
   const values = Promise.all(['a/1', 'b/1', 'a/2', 'a/3'].map(look));
   for (const expected of [['a/1', 'a/2'], ['b/1'], ['a/3']]) {
@@ -56,7 +56,7 @@ it('a read has keys of one group and not too many, and no more reads run at once
   expect(await values).toHaveLength(4);
 });
 
-it('a read that fails fails for its keys alone', async () => {
+it('a failed read rejects only the look-ups of its own keys', async () => {
   const { look, reads } = aLoader({ concurrentReadsMax: 2 });
   const [one, other] = [look('a/1'), look('b/1')];
   await expect.poll(() => reads.length).toBe(2);

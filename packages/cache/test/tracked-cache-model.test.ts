@@ -4,8 +4,8 @@ import { expect, it } from 'vitest';
 import { createTrackedCache } from '../src/index.js';
 
 /*
- * A tracked cache over a store that changes, with random loads, failures, clocks and losses of the connection. The store says
- * what each answer must not be older than; nothing here repeats how the cache works.
+ * Runs a tracked cache over a changing store, with random loads, failures, clock steps and lost connections. The expected minimum
+ * version of each answer comes from the store alone; the model does not repeat the logic of the cache.
  */
 
 const TTL_MS = 100;
@@ -24,7 +24,7 @@ interface PendingRead extends Snapshot {
   finish(outcome: 'succeed' | 'fail'): void;
 }
 
-/** `lapsed`: evictions still arrive, but the cache must not be used. `gap`: they do not arrive. */
+/** `lapsed`: evictions still arrive, but the cache must not be used. `gap`: evictions do not arrive. */
 type Connection = 'up' | 'lapsed' | 'gap';
 
 const key = fc.constantFrom(...KEYS);
@@ -55,8 +55,8 @@ class World {
   #reads: PendingRead[] = [];
   #readsBegun = 0;
   readonly #versions = new Map<string, number>();
-  /** By key, the version that the last eviction announced. */
-  readonly #announced = new Map<string, number>();
+  /** By key, the version that the last received eviction was for. */
+  readonly #evictedAt = new Map<string, number>();
   readonly #answers: Promise<void>[] = [];
   readonly #cache = createTrackedCache<Snapshot>({
     bound: { entriesMax: ENTRIES_MAX },
@@ -85,17 +85,17 @@ class World {
     });
   }
 
-  /** An answer is of its key, not from before a change that was announced before the call, and not older than may be. */
+  /** Checks that an answer has the right key, no version from before an eviction that preceded the call, and at most the allowed age. */
   #check(answer: Snapshot, of: string, version: number, atMs: number, maxAgeMs = TTL_MS): void {
     expect(answer.key).toBe(of);
     expect(answer.version).toBeGreaterThanOrEqual(version);
     expect(atMs - answer.startedMs).toBeLessThan(Math.max(1, Math.min(maxAgeMs, TTL_MS)));
   }
 
-  /** What a call that comes now may at least expect. */
+  /** The lowest version that a call made now may return. */
   #leastVersion(of: string): number {
-    // Without a connection every caller reads the store.
-    return (this.#connection === 'up' ? this.#announced.get(of) : this.#versions.get(of)) ?? 0;
+    // Without a connection every call reads the store.
+    return (this.#connection === 'up' ? this.#evictedAt.get(of) : this.#versions.get(of)) ?? 0;
   }
 
   #call(of: string, maxAgeMs: number | undefined, answer: () => Promise<Snapshot>): void {
@@ -114,16 +114,16 @@ class World {
     const isShared =
       this.#connection === 'up' &&
       latest?.isShareable === true &&
-      latest.version >= (this.#announced.get(of) ?? 0) &&
+      latest.version >= (this.#evictedAt.get(of) ?? 0) &&
       this.#nowMs - latest.startedMs < Math.min(maxAgeMs, TTL_MS);
     this.#call(of, maxAgeMs, () => this.#cache.load(of, () => this.#read(of, this.#connection === 'up'), maxAgeMs));
     if (isShared) expect(this.#readsBegun).toBe(before);
   }
 
-  #change(of: string, isAnnounced: boolean): void {
+  #change(of: string, isEvicted: boolean): void {
     this.#versions.set(of, (this.#versions.get(of) ?? 0) + 1);
-    if (!isAnnounced || this.#connection === 'gap') return;
-    this.#announced.set(of, this.#versions.get(of) ?? 0);
+    if (!isEvicted || this.#connection === 'gap') return;
+    this.#evictedAt.set(of, this.#versions.get(of) ?? 0);
     this.#cache.evict(of);
   }
 
@@ -133,7 +133,7 @@ class World {
     if (!isGapOver) return;
     this.#cache.clear();
     this.#stopSharing(() => true);
-    for (const [of, version] of this.#versions) this.#announced.set(of, version);
+    for (const [of, version] of this.#versions) this.#evictedAt.set(of, version);
   }
 
   do(step: Step): void {
@@ -148,12 +148,12 @@ class World {
     else if (step.type === 'set') {
       // A writer caches what it has written.
       this.#change(step.key, false);
-      this.#announced.set(step.key, this.#versions.get(step.key) ?? 0);
+      this.#evictedAt.set(step.key, this.#versions.get(step.key) ?? 0);
       this.#cache.set(step.key, this.#snapshot(step.key));
     } else this.#change(step.key, step.type === 'change');
   }
 
-  /** What is cached at any time may be answered at that time, and there is never more of it than the bound. */
+  /** Checks that every cached value may be served now, and that the cache is within its bound. */
   checkCached(): void {
     const cached = KEYS.flatMap((of) => {
       const answer = this.#cache.get(of);
@@ -163,7 +163,7 @@ class World {
     expect(cached.length).toBeLessThanOrEqual(this.#connection === 'up' ? ENTRIES_MAX : 0);
   }
 
-  /** Every call is answered once the reads are. */
+  /** Resolves all reads, then checks that every call has an answer. */
   async finish(): Promise<void> {
     for (const { finish } of this.#reads.splice(0)) finish('succeed');
     await turn();
@@ -172,7 +172,7 @@ class World {
   }
 }
 
-it('never answers from before an eviction, nor beyond the TTL or the bound, and reads once for all who call together', async () => {
+it('never serves a value from before an eviction or beyond the TTL or bound, and concurrent loads share one read', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 80 }), async (steps) => {
       const world = new World();

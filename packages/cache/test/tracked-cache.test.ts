@@ -3,7 +3,7 @@ import { type CacheBound, createTrackedCache, type TrackedCacheOptions } from '.
 
 const TTL_MS = 1_000;
 
-/** A cache of texts with a clock, and reads that are answered one by one. */
+/** A cache of strings with a clock that the test sets, and reads that the test resolves one by one. */
 function aCache(options: Partial<TrackedCacheOptions<string>> = {}) {
   let nowMs = 0;
   let isUsable = true;
@@ -35,7 +35,7 @@ const filled = async (bound: CacheBound<string>, ...values: string[]) => {
 };
 
 describe('a value', () => {
-  it('is read once by all who load it together, and by nobody after them', async () => {
+  it('is read once for all concurrent loads, and not again for later ones', async () => {
     const { cache, reads, read } = aCache();
     const loads = [cache.load('a', read), cache.load('a', read), cache.load('b', read)];
     for (const [index, { answer }] of reads.entries()) answer(`read ${index}`);
@@ -45,7 +45,7 @@ describe('a value', () => {
     expect(reads).toHaveLength(2);
   });
 
-  it('may be undefined: that too is read once', async () => {
+  it('may be undefined, which is cached too', async () => {
     const cache = createTrackedCache<undefined>({ bound: { entriesMax: 1 }, ttlMs: TTL_MS, now: () => 0 });
     let reads = 0;
     for (let time = 0; time < 2; time++) {
@@ -57,7 +57,7 @@ describe('a value', () => {
     expect(reads).toBe(1);
   });
 
-  it('is used until its TTL has passed since its load began', async () => {
+  it('is served until its TTL has passed, counted from the start of its load', async () => {
     const { cache, reads, read, pass } = aCache();
     const loading = cache.load('a', read);
     pass(400);
@@ -77,7 +77,7 @@ describe('a value', () => {
     expect(cache.get('short')).toBeUndefined();
   });
 
-  it('is read anew for a caller that needs a younger one, and not for others', async () => {
+  it('is read again for a caller with a lower maximum age, and not for others', async () => {
     const { cache, pass } = aCache();
     cache.set('a', 'first');
     pass(300);
@@ -87,7 +87,7 @@ describe('a value', () => {
     expect(cache.get('a')).toBe('second');
   });
 
-  it('of a load that is older than the TTL is not shared', async () => {
+  it('of a load that began longer than the TTL ago is not shared', async () => {
     const { cache, reads, read, pass } = aCache();
     const first = cache.load('a', read);
     pass(TTL_MS);
@@ -101,7 +101,7 @@ describe('a value', () => {
 });
 
 describe('a load that began before an eviction', () => {
-  it.each(['evict', 'clear', 'set'] as const)('is neither cached nor shared: %s', async (how) => {
+  it.each(['evict', 'clear', 'set'] as const)('is neither cached nor shared after %s', async (how) => {
     const { cache, reads, read } = aCache();
     const before = cache.load('a', read);
     cache[how]('a', 'set');
@@ -113,7 +113,7 @@ describe('a load that began before an eviction', () => {
     expect(cache.get('a')).toBe(await after);
   });
 
-  it('of another key is kept', async () => {
+  it('is cached when the eviction was of another key', async () => {
     const { cache, reads, read } = aCache();
     const loading = cache.load('a', read);
     cache.evict('b');
@@ -124,7 +124,7 @@ describe('a load that began before an eviction', () => {
 });
 
 describe('a read that fails', () => {
-  it('fails for all who share it, and is made again by the next', async () => {
+  it('fails for all callers that share it, and the next call reads again', async () => {
     const { cache, reads, read } = aCache();
     const loads = [cache.load('a', read), cache.load('a', read)];
     reads[0]?.fail(new Error('away'));
@@ -134,7 +134,7 @@ describe('a read that fails', () => {
 });
 
 describe('a refresh', () => {
-  it('reads each time, shares nothing, and is cached', async () => {
+  it('reads every time, shares no read, and caches the result', async () => {
     const { cache, reads, read } = aCache();
     const refreshes = [cache.refresh('a', read), cache.refresh('a', read)];
     const loading = cache.load('a', read);
@@ -146,7 +146,7 @@ describe('a refresh', () => {
 });
 
 describe('while evictions do not arrive', () => {
-  it('nothing is answered from the cache, and nobody shares a read', async () => {
+  it('nothing is served from the cache, and no read is shared', async () => {
     const { cache, reads, read, beUsable } = aCache();
     cache.set('a', 'cached');
     beUsable(false);
@@ -161,7 +161,7 @@ describe('while evictions do not arrive', () => {
 });
 
 describe('the bound', () => {
-  it('is a number of entries, or a size; those used least recently go', async () => {
+  it('limits the number of entries, or their total size, and evicts the least recently used', async () => {
     expect(await filled({ entriesMax: 2 }, 'a', 'b', 'c')).toEqual(['b', 'c']);
     const bySize = { sizeMax: 6, sizeOf: (value: string) => value.length };
     expect(await filled(bySize, 'aaa', 'bb', 'c', 'dd')).toEqual(['bb', 'c', 'dd']);

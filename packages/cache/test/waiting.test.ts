@@ -4,12 +4,12 @@ import { pollUntil, withTimeout } from '../src/index.js';
 
 const never = new Promise<string>(() => undefined);
 
-it('withTimeout gives the outcome of work that is over in time', async () => {
+it('withTimeout returns the outcome of work that ends within the limit', async () => {
   expect(await withTimeout(Promise.resolve('done'), 10_000, () => 'late')).toBe('done');
   await expect(withTimeout(Promise.reject(new Error('failed')), 10_000, () => 'late')).rejects.toThrow('failed');
 });
 
-it('withTimeout gives the fallback, or throws the error, once the time is over', async () => {
+it('withTimeout returns the fallback, or throws the error, once the limit has passed', async () => {
   expect(await withTimeout(never, 1, () => 'late')).toBe('late');
   const fail = () => {
     throw new Error('too late');
@@ -17,8 +17,8 @@ it('withTimeout gives the fallback, or throws the error, once the time is over',
   await expect(withTimeout(never, -1, fail)).rejects.toThrow('too late');
 });
 
-it('withTimeout takes an answer that has arrived while the process stood still', async () => {
-  // From here on expired timers run before what arrives.
+it('withTimeout returns an answer that arrived while the process was blocked', async () => {
+  // From here on, expired timers run before data that has arrived.
   await turn();
   const answered = new Promise<string>((resolve) => setImmediate(resolve, 'in time'));
   const result = withTimeout(answered, 1, () => 'late');
@@ -27,7 +27,7 @@ it('withTimeout takes an answer that has arrived while the process stood still',
   expect(await result).toBe('in time');
 });
 
-it('pollUntil tries until it is done', async () => {
+it('pollUntil calls isDone until it returns true', async () => {
   let attempts = 0;
   await pollUntil(async () => ++attempts === 3, { everyMs: 1, withinMs: 60_000 });
   expect(attempts).toBe(3);
