@@ -62,10 +62,10 @@ export function createDataLoader<Key, Value>(options: DataLoaderOptions<Key, Val
     }
   }
 
-  return function look(key: Key): Promise<Value | undefined> {
+  return function load(key: Key): Promise<Value | undefined> {
     const id = options.identify(key);
-    const known = waiting.get(id);
-    if (known !== undefined) return known.result;
+    const pending = waiting.get(id);
+    if (pending !== undefined) return pending.result;
     let resolve: (value: Value | undefined) => void = () => undefined;
     let reject: (err: unknown) => void = () => undefined;
     const result = new Promise<Value | undefined>((onValue, onError) => {

@@ -57,7 +57,7 @@ import { createEventUsage } from './workspaces/event-usage.js';
 import { createWorkspaces } from './workspaces/workspaces.js';
 
 export interface CatalogOptions {
-  /** Only its settings are used: the catalog opens connections of its own, with their own time limits. */
+  /** Only its settings are used: the catalog opens its own connections, with its own time limits. */
   readonly redis: Redis;
   readonly clickhouse: ClickHouseClient;
   /** 32 bytes; encrypts link passwords. */
@@ -66,7 +66,7 @@ export interface CatalogOptions {
   readonly logger: CatalogLogger;
   /** Public origin of the API with its path prefix, without a trailing slash. */
   readonly baseUrl: string;
-  /** How long a redirect may wait for a link or domain that no cache holds; a second by default. */
+  /** How long a redirect may wait for ClickHouse when no cache has its link or domain; a second by default. */
   readonly redirectWaitMs?: number;
   /** Tables are replicated: reads must see every acknowledged write. */
   readonly isReplicated?: boolean;
@@ -207,7 +207,8 @@ export function createCatalog(options: CatalogOptions) {
     subscribe: (subscriber: CatalogSubscriber) => feed.subscribe(subscriber),
 
     /**
-     * Publishes which totals an insert has changed. Failing costs freshness only, for ten seconds.
+     * Publishes which totals an insert has changed. If that fails, cached totals are outdated for up to ten seconds.
+     *
      *
      * @param rows JSON arrays in the order of the table's columns
      */
@@ -219,10 +220,10 @@ export function createCatalog(options: CatalogOptions) {
       }
     },
 
-    /** Whether changes of other processes are received: caches that only they clear may be used. */
+    /** Whether this process receives the changes of others: only then may caches be used that rely on these changes for eviction. */
     isSubscribed,
 
-    /** How many records were looked up so far, by table and by what answered: this process, Redis or ClickHouse. */
+    /** How many records have been looked up, by table and by source: this process, Redis or ClickHouse. */
     lookups: () => Object.fromEntries(stores.map(({ kind, lookups }) => [kind.table, { ...lookups }])),
 
     /** Waits for writes in progress and closes the connections that the catalog has opened; the clients in the options stay open. */

@@ -4,7 +4,7 @@ import { type Catalog, createCatalog } from './catalog.js';
 import type { CatalogLogger } from './model/errors.js';
 import { SILENCE_MS_MAX } from './redis/connections.js';
 
-/** How a service reaches its stores. */
+/** Where the stores are, and how to connect to them. */
 export interface StoreSettings {
   readonly redisUrl: string | undefined;
   readonly clickhouseUrl: string | undefined;
@@ -21,11 +21,11 @@ export interface Stores {
   readonly redis: Redis;
   readonly clickhouse: ClickHouseClient;
   readonly catalog: Catalog;
-  /** Closes catalog, Redis and ClickHouse, in that order. Close everything that uses them first. */
+  /** Closes catalog, Redis and ClickHouse, in that order. Close their users first. */
   close(): Promise<void>;
 }
 
-/** Longest time that a request waits for a Redis that hangs. */
+/** How long a request waits for a Redis that does not respond. */
 const COMMAND_TIMEOUT_MS = 2000;
 
 /**
@@ -40,7 +40,7 @@ export function openStores(settings: StoreSettings, instanceKey: Buffer, logger:
   }
   const redis = new Redis(redisUrl, {
     enableOfflineQueue: false,
-    // ioredis must not repeat commands on its own: the caller may have handled the failure already.
+    // ioredis must not retry commands: the caller may have handled the failure already.
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     commandTimeout: COMMAND_TIMEOUT_MS,

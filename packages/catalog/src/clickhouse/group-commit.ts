@@ -8,14 +8,14 @@ export interface GroupCommitOptions {
   readonly concurrentInsertsMax: number;
 }
 
-/** Gathers the rows of many writers into one insert: single-row inserts would make a part each. */
+/** Batches the rows of many callers into one insert: single-row inserts would create one ClickHouse part each. */
 export interface GroupCommit {
   /**
-   * Resolves when the rows are in the table. Rows still unsent at `notAfterMs` are refused: the writer's locks may be gone
-   * before they would land. Rejects with UnknownOutcomeError when they may or may not be there.
+   * Resolves when the rows are in the table. Refuses rows that are still unsent at `notAfterMs`, because the locks of the caller could
+   * expire before the insert ends. Rejects with UnknownOutcomeError when the rows may or may not be in the table.
    */
   add(rows: readonly EventRow[], notAfterMs: number): Promise<void>;
-  /** Sends what is waiting and returns when every insert has ended. */
+  /** Sends the waiting rows and resolves when every insert has ended. */
   close(): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ interface Entry {
 
 const WAIT_MS = 5;
 const FULL_ROWS = 100;
-/** Rows of one insert when inserts are slower than their writers. */
+/** Maximum number of rows of an insert, reached when rows arrive faster than inserts end. */
 const ROWS_MAX = 1000;
 
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
@@ -78,7 +78,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
       await options.insert(timely.flatMap((entry) => entry.rows));
       for (const entry of timely) entry.resolve();
     } catch (err) {
-      // One writer's bad row must not fail the others: each tries alone.
+      // One caller's bad row must not fail the others: each is retried in an insert of its own.
       const isUnknown = isInfrastructureError(err);
       for (const entry of timely) {
         if (isUnknown) entry.reject(new UnknownOutcomeError(err));
@@ -94,7 +94,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
       return new Promise((resolve, reject) => {
         waiting.push({ rows, notAfterMs, resolve, reject });
         waitingRows += rows.length;
-        // Several rows are mostly those of a group, gathered already; while inserts are under way all wait together anyhow.
+        // Calls with several rows are batched already. While inserts are under way, all rows wait together anyway.
         if (rows.length > 1 || waitingRows >= FULL_ROWS) flush();
         else timer ??= setTimeout(flush, WAIT_MS);
       });

@@ -1,8 +1,8 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 
-/** ClickHouse stops a read that takes more. */
+/** ClickHouse aborts a read that exceeds these limits. */
 const READ_LIMITS = { max_execution_time: 5, max_memory_usage: '500000000', log_comment: 'catalog' };
-/** A server that does not even do that is given up: reads that hang would hold the places of those that come after. */
+/** The read is abandoned when the server does not answer in this time, so that hanging reads do not block later ones. */
 const ANSWER_MS_MAX = 6_000;
 
 /** Values of a constant query, by parameter name. */
@@ -17,10 +17,10 @@ export interface RowsQuery {
   readonly settings?: Readonly<Record<string, number>>;
 }
 
-/** Up to this many keys are read on one thread; of more, several threads read faster. */
+/** A read of up to this many keys uses one thread. With more keys, several threads are faster. */
 const KEYS_ON_ONE_THREAD = 200;
 
-/** Settings of a read by primary keys: a few are read by one thread with a fifth less CPU, and no later. */
+/** Settings of a read by primary keys: for a few keys, one thread takes a fifth less CPU and no more time. */
 export function keyReadSettings(keyCount: number): Readonly<Record<string, number>> {
   return keyCount <= KEYS_ON_ONE_THREAD ? { max_threads: 1 } : {};
 }

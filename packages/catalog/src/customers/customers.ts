@@ -26,7 +26,7 @@ export function customerRow(record: CustomerRecord, version: number): EventRow {
   return recordRow(customerType, { record, version });
 }
 
-/** What to call a customer: its name, else its email, else a name made from its id. */
+/** The display name of a customer: its name, else its email, else a name made from its id. */
 export function customerName(record: Pick<CustomerRecord, 'id' | 'name' | 'email'>): string {
   return record.name || record.email || generatedName(record.id);
 }
@@ -52,7 +52,8 @@ export function createCustomers(store: RecordStore<CustomerRecord>, deps: Custom
     },
 
     /**
-     * Whether the customer, and so perhaps the event that brought it, is not written yet.
+     * Whether the customer is still in the queue, and so perhaps the event that created it.
+     *
      *
      * @throws ApiError 500 with `Retry-After` when Redis stays away
      */
@@ -60,14 +61,14 @@ export function createCustomers(store: RecordStore<CustomerRecord>, deps: Custom
       return (await deps.pending.read(workspaceId, id)) !== undefined;
     },
 
-    /** Names under which the endpoints of `/track` store answers that mention the customer. */
+    /** Idempotency keys under which the `/track` endpoints store answers that contain the customer. */
     traces: (workspaceId: string, id: string): Promise<CustomerIdempotencyKeys> =>
       readIdempotencyKeys(deps.clickhouse, deps.settings.read, workspaceId, id),
 
     /** The totals of each customer that has events. */
     counters: deps.counters.customers,
 
-    /** The same, without those of the last moment. */
+    /** As `counters`, but cached: the latest events may be missing. */
     cachedCounters: deps.counters.cached.customers,
 
     /** The customer object of every response. */

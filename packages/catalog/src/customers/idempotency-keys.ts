@@ -2,9 +2,9 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { queryRows } from '../clickhouse/query-rows.js';
 import { numberOf } from '../model/entity-type.js';
 
-/** More than any customer has: answers stored for older events have expired. */
+/** Maximum number of keys, above that of any customer: answers stored for older events have expired. */
 const TRACES_MAX = 10_000;
-/** Longer than answers to repeated events are stored. */
+/** Longer than the answers to events are stored for repeated requests. */
 const STORED_DAYS = 9;
 
 const traces = (column: string, table: string) => `SELECT DISTINCT ${column} FROM ${table}

@@ -35,18 +35,18 @@ export function createDomainChanges(
     );
   }
 
-  /** Moves the links that are still on the old slug, which belongs to the domain until then and keeps answering. */
+  /** Moves the remaining links from the old slug. Until they are moved, the old slug belongs to the domain and its links keep redirecting. */
   async function finishMove(domain: DomainRecord): Promise<DomainRecord> {
     const { workspaceId, id, movedFrom } = domain;
     if (movedFrom === null) return domain;
     await moveLinks(domain, movedFrom);
     const moved = await resource.update(workspaceId, id, () => ({ movedFrom: null }));
-    // What was created there in the meantime.
+    // Links that were created on the old slug in the meantime.
     await moveLinks(domain, movedFrom);
     return moved;
   }
 
-  /** One primary domain: all are held while it changes. */
+  /** Makes one domain primary and all others not. All domains of the workspace are locked meanwhile, so there is only ever one. */
   async function setPrimary(workspaceId: string, id: string): Promise<void> {
     const ids = (await all(workspaceId)).map((domain) => domain.id);
     const updatedAt = new Date(deps.now()).toISOString();
@@ -55,7 +55,7 @@ export function createDomainChanges(
     );
   }
 
-  /** The oldest domain becomes primary when none is. */
+  /** Makes the oldest domain primary if none is. */
   async function ensurePrimary(workspaceId: string): Promise<void> {
     if ((await all(workspaceId)).some(({ primary }) => primary)) return;
     const lock = await deps.locks.take([`primary/${workspaceId}`]);
@@ -68,7 +68,7 @@ export function createDomainChanges(
 
   return {
     /**
-     * A domain and its root link without destination. The workspace's first domain becomes primary.
+     * Creates a domain and its root link, which has no destination. The workspace's first domain becomes primary.
      *
      * @throws ApiError forbidden (quota), conflict when the domain is in use, by any workspace
      */
@@ -79,7 +79,7 @@ export function createDomainChanges(
     },
 
     /**
-     * A new slug moves every link. Killed on the way, it leaves both slugs at work, and the next update moves the rest.
+     * Updates a domain. A new slug moves all links to it. If killed meanwhile, both slugs work, and the next update moves the rest.
      *
      * @throws ApiError not_found, conflict when the new slug is in use
      */
@@ -105,8 +105,8 @@ export function createDomainChanges(
     },
 
     /**
-     * Removes the domain and its links; killed on the way, it leaves the domain, to be removed again. The oldest of the others
-     * becomes primary if it was.
+     * Removes the domain and its links. If the process is killed meanwhile, the domain remains and can be removed again. If the domain was
+     * primary, the oldest remaining one becomes primary.
      *
      * @throws ApiError not_found
      */
@@ -114,7 +114,7 @@ export function createDomainChanges(
       const domain = await domains.get(workspaceId, id);
       if (domain === undefined) throw new ApiError('not_found', 'Domain not found.');
       const slugs = [domain.slug, ...(domain.movedFrom === null ? [] : [domain.movedFrom])];
-      // The root link goes with its domain: before that, one without it could be seen.
+      // The root link is removed after the domain, so that no reader sees a domain without its root link.
       const notRoot = { sql: "key != '_root'", values: {} };
       for (const slug of slugs) await removeAll(links, workspaceId, [equals('domain', slug), notRoot]);
       const removed = await resource.remove(workspaceId, id);

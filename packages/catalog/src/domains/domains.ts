@@ -45,7 +45,7 @@ export function createDomains(
 ) {
   const { domains, links } = stores;
   const resources = createResources(domains, DOMAIN_RULES, deps, {
-    /** Its root link, without destination. */
+    /** The root link of the domain, without destination. */
     companions: ({ workspaceId, slug }) => [
       links.prepare(draftLink(workspaceId, { domain: slug, key: '_root', url: '' }, deps.now())),
     ],
@@ -58,19 +58,19 @@ export function createDomains(
     list: resources.list,
 
     /**
-     * Redirect path: a stale copy rather than an error.
+     * For redirects: returns a stale copy rather than an error.
      *
      * @param slug lower case, without `www.`
-     * @param options.limitMs a second unless the caller has more time than a redirect
+     * @param options.limitMs time limit; by default the second that redirects have
      */
     findBySlug(slug: string, options: ReadOptions = hotRead): Promise<DomainRecord | undefined> {
       return domains.findByName(domainHost(slug), options);
     },
 
-    /** What {@link findBySlug} finds without a look at a store; undefined when it needs one. */
+    /** The result of {@link findBySlug} if it is cached in this process; undefined when a store would have to be queried. */
     freshBySlug: (slug: string): DomainRecord | undefined => domains.freshByName(domainHost(slug), hotRead),
 
-    /** The domain that links get when they name none. */
+    /** The domain of new links whose request names none. */
     primary: createPrimaryDomains(domains, deps.now),
 
     toDomain: domainObject,

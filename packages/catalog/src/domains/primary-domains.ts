@@ -7,8 +7,8 @@ const TTL_MS = 1_000;
 const READS_AT_ONCE = 4;
 
 /**
- * Finds the default domain of a workspace: the primary one or, while that is archived, the oldest other one. The id is cached for
- * a second, and checked against the domain's record at each use.
+ * Finds the default domain of a workspace: the primary one or, while that is archived, the oldest other one. Its id is cached for a
+ * second; each use checks the record of the domain.
  */
 export function createPrimaryDomains(
   { get, table }: Pick<RecordStore<DomainRecord>, 'get' | 'table'>,
@@ -20,14 +20,14 @@ export function createPrimaryDomains(
     now,
   });
 
-  const look = createDataLoader<string, DomainRecord>({
+  const findDefault = createDataLoader<string, DomainRecord>({
     identify: (workspaceId) => workspaceId,
     group: (workspaceId) => workspaceId,
     async load([workspaceId = '']) {
       const domains = (await table.select(workspaceId, 'ORDER BY id', {})).map(({ record }) => record);
-      // Links of an archived domain are out of service.
+      // Links of an archived domain do not redirect.
       const served = domains.filter(({ archived }) => !archived);
-      // While the primary one is being removed none is: the oldest of the others is next.
+      // While the primary domain is being removed there is none, and the oldest other one is used.
       const next = served.find(({ primary }) => primary) ?? served[0];
       return new Map(next === undefined ? [] : [[workspaceId, next]]);
     },
@@ -39,7 +39,7 @@ export function createPrimaryDomains(
     const id = idsByWorkspace.get(workspaceId);
     const cached = id === undefined ? undefined : await get(workspaceId, id);
     if (cached?.primary && !cached.archived) return cached;
-    const found = await look(workspaceId);
+    const found = await findDefault(workspaceId);
     if (found === undefined) idsByWorkspace.evict(workspaceId);
     else idsByWorkspace.set(workspaceId, found.id);
     return found;

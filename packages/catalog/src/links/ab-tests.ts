@@ -20,15 +20,15 @@ export interface LinkTestsDeps {
 export interface EndedWithin {
   readonly fromMs: number;
   readonly untilMs: number;
-  /** Leaves links alone that were changed since their test ended: somebody may have decided already. */
+  /** Skips links that were changed since their test ended, because a user may have chosen a variant already. */
   readonly untouchedOnly: boolean;
-  /** At least 0, below 1: decides between variants with as many leads. */
+  /** Returns a number from 0 up to but not including 1; chooses between variants with equally many leads. */
   readonly random: () => number;
 }
 
 const WORKSPACES_PER_READ = 1000;
 
-/** Older versions of a link are found as well: what a link says now is looked at afterwards. */
+/** Also finds links by older versions of their rows; `end` checks the current record afterwards. */
 const ENDED = `
 SELECT DISTINCT workspace_id, id FROM links
 WHERE workspace_id IN {workspaces:Array(UInt64)}
@@ -43,11 +43,11 @@ WHERE workspace_id = {workspace:UInt64} AND link_id = {link:UInt64}
 GROUP BY url_base`;
 
 function baseOf(url: string): string {
-  const mark = url.indexOf('?');
-  return mark < 0 ? url : url.slice(0, mark);
+  const queryStart = url.indexOf('?');
+  return queryStart < 0 ? url : url.slice(0, queryStart);
 }
 
-/** Ends the A/B tests of links. */
+/** Completes A/B tests of links. */
 export function createLinkTests({ clickhouse, settings, namesTable, store, update }: LinkTestsDeps) {
   async function endedLinks({ fromMs, untilMs }: EndedWithin): Promise<(readonly [string, string])[]> {
     const workspaces = await namesTable.ids('workspace');
@@ -101,7 +101,7 @@ export function createLinkTests({ clickhouse, settings, namesTable, store, updat
     if (within.untouchedOnly && Date.parse(link.updatedAt) > endedAtMs) return undefined;
     const url = await winnerOf(link, endedAtMs, within.random);
     if (url === undefined || url === link.url) return undefined;
-    // Whoever prolongs the test in this moment has the last word.
+    // If the test is extended at the same time, the extension wins.
     const ended = (record: LinkRecord) =>
       record.testCompletedAt === testCompletedAt ? { ...record, url, ...readUtm(url) } : record;
     const updated = await update(workspaceId, id, ended);
@@ -109,7 +109,7 @@ export function createLinkTests({ clickhouse, settings, namesTable, store, updat
   }
 
   return {
-    /** Sends visitors of links whose test has ended to the variant with the most leads; the links that were changed. */
+    /** Sets the destination of links whose test has ended to the variant with the most leads. @returns the changed links */
     async complete(within: EndedWithin): Promise<LinkRecord[]> {
       const changed: LinkRecord[] = [];
       for (const [workspaceId, id] of await endedLinks(within)) {

@@ -3,12 +3,12 @@ import type { LinkRecord } from '../model/record-schemas.js';
 import type { RecordStore } from '../store/record-store.js';
 import { linkConflict } from './link-creation.js';
 
-/** Returns the changed link, or the same object to leave it as it is. May throw to refuse. */
+/** Returns the changed link, or the same object to leave the link unchanged. May throw to refuse the change. */
 export type LinkChange = (record: LinkRecord) => LinkRecord;
 
 /** Changes and removes links under locks, so that concurrent changes do not overwrite each other. */
 export function createLinkChanges(store: RecordStore<LinkRecord>, now: () => number) {
-  /** Changes all or, when one is refused, none. @returns the links that exist; @throws ApiError conflict */
+  /** Changes all links or, when one change is refused, none. @returns the links that exist; @throws ApiError conflict */
   async function updateMany(workspaceId: string, ids: readonly string[], change: LinkChange): Promise<LinkRecord[]> {
     let changedLink: Pick<LinkRecord, 'domain' | 'key' | 'externalId'> | undefined;
     const changed = (record: LinkRecord) => {
@@ -33,8 +33,8 @@ export function createLinkChanges(store: RecordStore<LinkRecord>, now: () => num
     },
 
     /**
-     * The rows stay, marked as removed, because reads of events must recognise events of removed links. Keys and external ids become
-     * free.
+     * Removes links. Their rows stay, marked as removed, because reads of events must find removed links. Their keys and external ids
+     * become free.
      *
      * @param mayRemove throws to refuse the removal of all, returns false to keep that link
      * @returns the links that were removed

@@ -8,13 +8,13 @@ import { NameTakenError } from '../store/write-context.js';
 import { draftLink, type NewLink, randomKey } from './new-link.js';
 
 const RANDOM_KEY_TRIES = 8;
-/** Of 62 to the power of seven keys a workspace has few. */
+/** A random key of this length is almost certainly free: there are 62^7 of them, and a workspace uses few. */
 const LIKELY_FREE_CHARS = 7;
 
-/** What of a link can be taken. */
+/** The fields of a link that must be unique. */
 type LinkNames = Pick<NewLink, 'domain' | 'key' | 'externalId'>;
 
-/** Tells the caller what is taken; any other error stays as it is. */
+/** Replaces a NameTakenError by a `conflict` that says what is taken; returns other errors unchanged. */
 export function linkConflict(err: unknown, { domain, key, externalId }: LinkNames): unknown {
   if (!(err instanceof NameTakenError)) return err;
   const message =
@@ -28,7 +28,7 @@ function isTakenKey(err: unknown): boolean {
   return err instanceof NameTakenError && err.taken.kind === 'link';
 }
 
-/** Nothing of it was chosen that can be taken; short random keys are taken often. */
+/** Whether all unique names of the link are random and long enough to be free; short random keys are often taken. */
 function hasRandomNames({ key, keyLength, externalId }: NewLink): boolean {
   return key === undefined && !externalId && (keyLength === undefined || keyLength >= LIKELY_FREE_CHARS);
 }
@@ -39,7 +39,7 @@ export interface LinkCreationDeps {
   readonly now: () => number;
 }
 
-/** Creates links; random keys that are taken are drawn again. */
+/** Creates links. A random key that is taken is replaced by another random one. */
 export function createLinkCreation({ store, secrets, now }: LinkCreationDeps) {
   function draft(workspaceId: string, input: NewLink): LinkRecord {
     const { keyLength: _length, prefix: _prefix, password, ...fields } = input;
@@ -47,7 +47,7 @@ export function createLinkCreation({ store, secrets, now }: LinkCreationDeps) {
     return { ...record, encryptedPassword: password ? secrets.seal(password, record.id) : null };
   }
 
-  /** One try at each, all in one insert. */
+  /** Tries once to create each link, all in one insert. */
   async function attempt(workspaceId: string, inputs: readonly NewLink[]): Promise<(LinkRecord | ApiError)[]> {
     const drafts = inputs.map((input) => ({
       record: draft(workspaceId, input),
@@ -58,9 +58,9 @@ export function createLinkCreation({ store, secrets, now }: LinkCreationDeps) {
   }
 
   /**
-   * Creates those of the links whose names are free, in one insert unless a random key has to be drawn again.
+   * Creates those of the links whose names are free, in one insert unless a random key was taken and must be replaced.
    *
-   * @returns for each either the link or why there is none: unprocessable_entity or forbidden (key), conflict (key or
+   * @returns for each input the link or the error: unprocessable_entity or forbidden (key), conflict (key or
    *   externalId taken)
    */
   async function createMany(
@@ -84,7 +84,7 @@ export function createLinkCreation({ store, secrets, now }: LinkCreationDeps) {
     return results.map((result) => result ?? noFreeKey());
   }
 
-  /** @throws ApiError unprocessable_entity or forbidden for a malformed key, or a malformed prefix of a random one */
+  /** @throws ApiError unprocessable_entity or forbidden for a malformed key, or a malformed prefix of a random key */
   function checkKeyOf(input: NewLink): void {
     if (input.key === undefined) checkKey(randomKey(input), 'prefix');
     else checkKey(input.key);
@@ -120,7 +120,7 @@ export function createLinkCreation({ store, secrets, now }: LinkCreationDeps) {
       throw noFreeKey();
     },
 
-    /** @throws ApiError conflict when the key or the externalId is taken at this moment */
+    /** Uses no cache. @throws ApiError conflict when the key or the externalId is taken */
     async assertFree(workspaceId: string, input: LinkNames): Promise<void> {
       const { domain, key, externalId } = input;
       const names = [

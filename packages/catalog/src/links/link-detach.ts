@@ -29,7 +29,7 @@ export function webhookLinks(links: RecordStore<LinkRecord>) {
   /** Attaches the webhook to exactly these links, and detaches it from all others. */
   async function attach(workspaceId: string, webhookId: string, linkIds: readonly string[]): Promise<void> {
     const attached = new Set(linkIds);
-    // The ids of webhooks have no column, so candidates are found by a text search in the JSON.
+    // There is no column for the ids of webhooks, so candidates are found by a text search in the JSON.
     const mentionsIt = { sql: 'position(data, {webhook:String}) > 0', values: { webhook: webhookId } };
     await changeAll(links, workspaceId, [mentionsIt], (link) =>
       attached.has(link.id) || !link.webhookIds.includes(webhookId)

@@ -2,10 +2,10 @@ import { parseResourceId } from '@waymark/contract';
 import { type Condition, contains, equals, hasId, ifDefined } from '../store/list-conditions.js';
 import { IN_NO_HIDDEN_FOLDER } from './link-visibility.js';
 
-/** Which links a list shows; a filter that is left out is not applied. */
+/** Filters of a list of links; a filter that is left out is not applied. */
 export interface LinkFilters {
   readonly domain?: string | undefined;
-  /** Links that have any of them. */
+  /** Links that have at least one of these tags. */
   readonly tagIds?: readonly string[] | undefined;
   /** Null = links in no folder. */
   readonly folderId?: string | null | undefined;
@@ -17,9 +17,9 @@ export interface LinkFilters {
   readonly ids?: readonly string[] | undefined;
   /** Links with at least one tag. */
   readonly hasTags?: boolean | undefined;
-  /** Without those in folders that not every member may see. */
+  /** Leaves out links in folders that not every member may see. */
   readonly hidesFolders?: boolean | undefined;
-  /** Archived ones as well. */
+  /** Includes archived links. */
   readonly showArchived: boolean;
 }
 
@@ -34,7 +34,7 @@ function inFolder(folderId: string | null): Condition {
   return folderId === null ? { sql: 'folder_id = 0', values: {} } : hasId('folder_id', 'folder', [folderId]);
 }
 
-/** Conditions that a list has beside that on archived links: they may leave few. */
+/** Conditions of a list except the one on archived links. If there are any, few links may be left. */
 export function narrowing(filters: LinkFilters): Condition[] {
   return [
     ...ifDefined(filters.domain, (domain) => equals('domain', domain)),
@@ -51,7 +51,7 @@ export function narrowing(filters: LinkFilters): Condition[] {
 
 export const NOT_ARCHIVED: Condition = { sql: 'archived = 0', values: {} };
 
-/** Everything that a listed link must be. */
+/** All conditions that a listed link must meet. */
 export function linkConditions(filters: LinkFilters): Condition[] {
   return [
     ...narrowing(filters),
@@ -60,7 +60,7 @@ export function linkConditions(filters: LinkFilters): Condition[] {
   ];
 }
 
-/** Only links of the newest rows: a list of all that starts with the newest need not look at the rest. */
+/** Only links in the newest `rows` rows: a list that starts with the newest links need not read the others. */
 export function newestRows(rows: number, beforeNumber?: string): Condition {
   const before = beforeNumber === undefined ? '' : 'AND id < {window_before:UInt64}';
   return {

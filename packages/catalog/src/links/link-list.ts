@@ -19,17 +19,17 @@ export interface LinkPage {
   readonly offset: number;
 }
 
-/** The page next to a link, in the order of creation. */
+/** A page that begins next to a given link, in the order of creation. */
 export interface LinkCursor {
   readonly filters: LinkFilters;
   readonly sortOrder: SortOrder;
   readonly limit: number;
-  /** Public id; need not be of a link that still exists. */
+  /** Public id; the link may have been removed. */
   readonly id: string;
   readonly side: 'after' | 'before';
 }
 
-/** What links can be counted by, and the column that says it. */
+/** Properties that links can be counted by, and the expression for each. */
 const GROUPS = {
   domain: 'domain',
   tagId: 'arrayJoin(tag_ids)',
@@ -38,15 +38,15 @@ const GROUPS = {
 } as const;
 export type LinkGroup = keyof typeof GROUPS;
 
-/** A group's value; null stands for links without one. */
+/** A value and the number of its links; null stands for links without a value. */
 export interface LinkCount {
   readonly value: string | null;
   readonly count: number;
 }
 
-/** More than the groups of any workspace that people look at. */
+/** Maximum number of groups in an answer, above what any workspace needs. */
 const GROUPS_MAX = 1_000;
-/** Beyond the page, for rows of older versions and links that are not listed. */
+/** Rows read beyond the page, for older versions of links and for links that are not listed. */
 const WINDOW_SPARE = 300;
 
 export interface LinkListDeps {
@@ -71,7 +71,7 @@ function groupValue(group: LinkGroup, text: string): string | null {
   return text === '' ? null : text;
 }
 
-/** Lists and counts links. What is listed is read from ClickHouse: a link is in the list as soon as its creation was answered. */
+/** Lists and counts links. Lists are read from ClickHouse, so a link is listed as soon as its creation was acknowledged. */
 export function createLinkList({ store, clickhouse, settings }: LinkListDeps) {
   const { lists } = store;
   const tops = createLinkTops({ store, clickhouse, settings });
@@ -87,7 +87,7 @@ export function createLinkList({ store, clickhouse, settings }: LinkListDeps) {
     const conditions = [...linkConditions(filters), ...cursor];
     const request = { sort: BY_CREATION, order, limit, offset };
     if (order === 'desc' && !isNarrow(filters)) {
-      // In this direction a read with FINAL goes through all rows of the workspace.
+      // In descending order a read with FINAL would go through all rows of the workspace.
       const rows = 2 * (offset + limit) + WINDOW_SPARE;
       const newest = { ...request, conditions: [...conditions, newestRows(rows, beforeNumber)] };
       const found = await lists.list(workspaceId, newest);
@@ -97,11 +97,11 @@ export function createLinkList({ store, clickhouse, settings }: LinkListDeps) {
   }
 
   return {
-    /** A page of links; links with equal sort values are in the order of creation, in the same direction. */
+    /** A page of links. Links with equal sort values are ordered by creation, in the same direction. */
     async list(workspaceId: string, page: LinkPage): Promise<LinkRecord[]> {
       const { filters, sortBy, sortOrder: order, limit, offset } = page;
       if (!isTotalSort(sortBy)) return byCreation(workspaceId, page);
-      // These pages are put together from totals, which are not split by folder.
+      // These pages are composed from totals, which cannot be filtered by folder.
       if (!isNarrow(filters) && !filters.hidesFolders) {
         const records = await tops.find(workspaceId, { ...page, sortBy });
         if (records !== undefined) return records;
@@ -110,10 +110,10 @@ export function createLinkList({ store, clickhouse, settings }: LinkListDeps) {
       return lists.list(workspaceId, { conditions, sort: byTotal(sortBy), order, limit, offset });
     },
 
-    /** Links next to another, in the order of the list. */
+    /** The links before or after a given one, in the order of the list. */
     async listFrom(workspaceId: string, { filters, sortOrder, limit, id, side }: LinkCursor): Promise<LinkRecord[]> {
       const number = numberOf('link', id);
-      // Links before another in a list are those after it in the opposite order, read from the near end.
+      // Links before the cursor are those after it in the opposite order, nearest first.
       const order = side === 'after' ? sortOrder : sortOrder === 'asc' ? 'desc' : 'asc';
       const sql = order === 'asc' ? 'id > {cursor:UInt64}' : 'id < {cursor:UInt64}';
       const cursor = [{ sql, values: { cursor: BigInt(number) } }];
@@ -121,7 +121,7 @@ export function createLinkList({ store, clickhouse, settings }: LinkListDeps) {
       return side === 'after' ? found : found.reverse();
     },
 
-    /** Whether the workspace has, or ever had, a link of that id: pages go on while links are removed. */
+    /** Whether the workspace has, or ever had, a link with that id: a cursor stays valid when its link is removed. */
     async everExisted(workspaceId: string, id: string): Promise<boolean> {
       const rows = await queryRows<[number]>(clickhouse, {
         query: 'SELECT 1 FROM links WHERE workspace_id = {workspace:UInt64} AND id = {id:UInt64} LIMIT 1',
@@ -134,7 +134,7 @@ export function createLinkList({ store, clickhouse, settings }: LinkListDeps) {
     count: (workspaceId: string, filters: LinkFilters): Promise<number> =>
       lists.count(workspaceId, linkConditions(filters)),
 
-    /** How many links each value has, most first. */
+    /** The number of links for each value, highest first. */
     async countBy(workspaceId: string, filters: LinkFilters, group: LinkGroup): Promise<LinkCount[]> {
       const conditions = linkConditions(filters);
       const rows = await queryRows<[string, string]>(clickhouse, {
@@ -150,7 +150,7 @@ GROUP BY value ORDER BY links DESC, value LIMIT ${GROUPS_MAX}`,
       return rows.map(([value, count]) => ({ value: groupValue(group, value), count: Number(count) }));
     },
 
-    /** The oldest link with that destination that the caller may see. */
+    /** The oldest link with that destination that is visible to the caller. */
     async findByUrl(
       workspaceId: string,
       url: string,

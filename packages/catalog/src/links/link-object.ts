@@ -6,7 +6,7 @@ export function shortLinkOf(domain: string, key: string): string {
   return key === ROOT_KEY ? `https://${domain}` : `https://${domain}/${key}`;
 }
 
-/** What a response shows of a link besides its record. */
+/** The data of a link's response object besides its record. */
 export interface LinkContext {
   /** Origin and path prefix of the API, without a trailing slash. */
   readonly baseUrl: string;
@@ -49,7 +49,7 @@ export function linkObject(record: LinkRecord, context: LinkContext): Link {
     folderId: record.folderId,
     comments: record.comments,
     shortLink,
-    // Needs no percent-encoding: short links have only characters that a query may contain. Visits with `?qr=1` count as scans.
+    // Not percent-encoded: short links contain only characters that a query may contain. Visits with `?qr=1` count as scans.
     qrCode: `${context.baseUrl}/qr?url=${shortLink}?qr=1`,
     utm_source: record.utm_source,
     utm_medium: record.utm_medium,

@@ -1,16 +1,16 @@
 import { parseUrl, URL_CHARS_MAX, UTM_FIELDS, UTM_TEMPLATE_FIELDS } from '@waymark/contract';
 import { storableText } from '../model/storable-text.js';
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: matches control characters
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
 /**
- * A destination as it is stored: kept as given when it is a URL of any scheme, else with `https://` in front when that makes
- * one. Undefined when it is no URL either way.
+ * A destination as it is stored: unchanged when it is a URL of any scheme, else with `https://` in front if that makes it a URL.
+ * Undefined when it is not a URL either way.
  */
 export function normaliseUrl(text: string): string | undefined {
   if (text.length > URL_CHARS_MAX) return undefined;
-  // What URL parsers skip anyway, and what a Location header must not contain.
+  // URL parsers ignore these characters, and a Location header must not contain them.
   const clean = storableText(text.trim().replace(/[\t\n\r]/g, ''));
   const mayLackScheme = clean.includes('.') && !clean.includes(' ');
   for (const url of mayLackScheme ? [clean, `https://${clean}`] : [clean]) {
@@ -22,10 +22,10 @@ export function normaliseUrl(text: string): string | undefined {
   return undefined;
 }
 
-/** Fields of a request that change the destination's query: a value sets, null or '' removes, undefined leaves alone. */
+/** Request fields that change the query of the destination: a value sets the parameter, null or '' removes it, undefined leaves it. */
 export type UtmChanges = Readonly<Partial<Record<(typeof UTM_TEMPLATE_FIELDS)[number], string | null | undefined>>>;
 
-/** The destination with the query parameters that the request names; re-serialised only when it names any. */
+/** The destination with the given query parameters changed; serialised again only if there are changes. */
 export function mergeUtm(url: string, changes: UtmChanges): string {
   const touched = UTM_TEMPLATE_FIELDS.filter((field) => changes[field] !== undefined);
   const parsed = touched.length === 0 ? undefined : parseUrl(url);
@@ -41,10 +41,10 @@ export function mergeUtm(url: string, changes: UtmChanges): string {
 /** The `utm_*` fields of a link. */
 export type UtmValues = Readonly<Record<(typeof UTM_FIELDS)[number], string | null>>;
 
-/** Destinations such as `mailto:` and `tel:` addresses have none, and a parameter would become a part of the address. */
+/** URLs with an authority. Others, such as `mailto:` and `tel:`, have no query: a parameter would become part of the address. */
 const HAS_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\//i;
 
-/** The destination with those of the values whose parameter it does not have; re-serialised only when there are any. */
+/** Adds those values whose parameter the destination does not have; serialised again only if there are any. */
 export function keepUtm(url: string, values: UtmValues): string {
   const parsed = HAS_AUTHORITY.test(url) ? parseUrl(url) : undefined;
   if (parsed === undefined) return url;
@@ -56,7 +56,7 @@ export function keepUtm(url: string, values: UtmValues): string {
   return kept.length === 0 ? url : parsed.href;
 }
 
-/** The link's `utm_*` fields: what its destination's query says. */
+/** The `utm_*` fields of a link, read from the query of its destination. */
 export function readUtm(url: string): UtmValues {
   const parameters = parseUrl(url)?.searchParams ?? new URLSearchParams();
   const values = UTM_FIELDS.map((field) => [field, parameters.get(field) || null]);

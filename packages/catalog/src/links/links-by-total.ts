@@ -29,11 +29,11 @@ export interface TopPage {
   readonly offset: number;
 }
 
-/** Pages that end beyond this position are left to the join of all links with all totals. */
+/** Pages that end beyond this position are found by joining all links with all totals. */
 const END_MAX = 5_000;
 /** Ids read beyond the end of the page, in place of links that are archived or removed. */
 const SPARE = 50;
-/** Oldest links examined for each requested link without a total, because most links of a workspace may have one. */
+/** Number of the oldest links examined for each requested link without a total: most links of a workspace may have one. */
 const EXAMINED_PER_LINK = 10;
 /** Records read beyond the page, in place of links that are not listed: one larger read is faster than a second one. */
 const SPARE_RECORDS = 20;

@@ -18,7 +18,7 @@ import type { LinkVisibility } from './link-visibility.js';
 
 const COUNTS_AT_ONCE = 4;
 
-/** Partners who have, or had, links of their own; applications and invitations have not. */
+/** Statuses of partners who have, or had, links. Applicants and invited partners have none. */
 const ENROLLED: ReadonlySet<PartnerRecord['status']> = new Set(['approved', 'deactivated', 'banned', 'archived']);
 
 export interface LinksDeps {
@@ -66,7 +66,7 @@ export function createLinks(deps: LinksDeps) {
     return linkObject(record, { baseUrl, password: shownPassword(record, visibility), counters: linkCounters, tags });
   }
 
-  /** Reads the tags of these links. @returns those of one of them, in its order */
+  /** Reads the tags of all given links at once. @returns a function that gives the tags of one of them, in its order */
   async function tagsOf(
     workspaceId: string,
     records: readonly LinkRecord[],
@@ -80,7 +80,7 @@ export function createLinks(deps: LinksDeps) {
   }
 
   const periodKey = ({ workspaceId, sinceMs }: Period) => `${workspaceId}/${sinceMs}`;
-  // A hundred creations at once ask for one count.
+  // Concurrent creations share one count.
   const countSince = createDataLoader<Period, number>({
     identify: periodKey,
     group: periodKey,
@@ -100,37 +100,37 @@ export function createLinks(deps: LinksDeps) {
     ...createLinkList(deps),
 
     /**
-     * Redirect path: this process, Redis, ClickHouse; a stale copy rather than an error. As its partner's state has it, unless
-     * the partner cannot be read.
+     * For redirects. Reads this process, Redis, then ClickHouse; returns a stale copy rather than an error. The state of the partner is
+     * applied to the link, unless the partner cannot be read.
      *
      * @param domain lower case, without `www.`
      * @param key as `normaliseKey` gives it
-     * @param options.limitMs a second unless the caller has more time than a redirect
+     * @param options.limitMs time limit; by default the second that redirects have
      */
     async findByAddress(domain: string, key: string, options: ReadOptions = hotRead): Promise<LinkRecord | undefined> {
       const link = await store.findByName(linkAddress(domain, key), options);
       if (link === undefined || link.partnerId === null) return link;
-      // The reader has logged why; a redirect does not fail for it.
+      // The reader has logged the error; the redirect continues without the state of the partner.
       return partnerState.of(link, options).catch(() => link);
     },
 
-    /** What {@link findByAddress} finds without a look at a store or a partner; undefined when it needs one. */
+    /** The result of {@link findByAddress} if it is cached in this process and has no partner; undefined otherwise. */
     freshByAddress(domain: string, key: string): LinkRecord | undefined {
       const link = store.freshByName(linkAddress(domain, key), hotRead);
       return link?.partnerId === null ? link : undefined;
     },
 
-    /** @param externalId as bodies give it, without the `ext_` of a selector */
+    /** @param externalId without the prefix `ext_` that selectors have */
     findByExternalId,
 
-    /** By `link_…` id or `ext_…` external id. */
+    /** Finds a link by `link_…` id or `ext_…` external id. */
     find(workspaceId: string, reference: string): Promise<LinkRecord | undefined> {
       return reference.startsWith(EXTERNAL_ID_PREFIX)
         ? findByExternalId(workspaceId, reference.slice(EXTERNAL_ID_PREFIX.length))
         : store.get(workspaceId, reference);
     },
 
-    /** Those that exist of links named by `link_…` ids or `ext_…` external ids, each once, in the order given. */
+    /** Finds links by `link_…` ids or `ext_…` external ids. @returns those that exist, each once, in the order given */
     async findMany(workspaceId: string, references: readonly string[]): Promise<LinkRecord[]> {
       const external = references.filter((reference) => reference.startsWith(EXTERNAL_ID_PREFIX));
       const [byId, named] = await Promise.all([
@@ -144,29 +144,29 @@ export function createLinks(deps: LinksDeps) {
       return [...new Map(found.flatMap((link) => (link === undefined ? [] : [[link.id, link] as const]))).values()];
     },
 
-    /** As its partner's state has it. */
+    /** With the state of its partner applied. */
     async get(workspaceId: string, id: string, options?: ReadOptions): Promise<LinkRecord | undefined> {
       return partnerState.of(await store.get(workspaceId, id, options), options);
     },
 
-    /** As they are stored: what is to be shown of them goes through `inPartnerState`. */
+    /** As they are stored; pass them through `inPartnerState` before showing them. */
     getMany: store.getMany,
 
-    /** Links of one workspace as the states of their partners have them, in the order given. */
+    /** Applies the states of their partners to links of one workspace, in the order given. */
     inPartnerState: partnerState.ofMany,
 
-    /** The partner that is, or was, enrolled in the workspace's program for a tenant: links of one who is out are out with them. */
+    /** The partner with the tenantId who is, or was, enrolled: a banned or deactivated partner's state applies to its new links too. */
     async partnerOfTenant(workspaceId: string, tenantId: string): Promise<PartnerRecord | undefined> {
       const partner = await deps.partners.findByName(partnerTenantId(workspaceId, tenantId));
       return partner !== undefined && ENROLLED.has(partner.status) ? partner : undefined;
     },
 
-    /** Links made since then, root links apart, removed ones included: what counts against the plan. */
+    /** How many links were created since then, including removed ones, without root links: the number that the plan limits. */
     async createdSince(workspaceId: string, sinceMs: number): Promise<number> {
       return (await countSince({ workspaceId, sinceMs })) ?? 0;
     },
 
-    /** Runs `work` while nobody else does for any of the destinations: two who look for one and find none would both create it. */
+    /** Runs `work` under a lock on each URL: two concurrent requests that look for a link to a URL would otherwise both create it. */
     async whileUrlsHeld<T>(workspaceId: string, urls: readonly string[], work: () => Promise<T>): Promise<T> {
       const lock = await deps.locks.take(urls.map((url) => `link-url/${workspaceId}/${hashToken(url)}`));
       try {
@@ -176,25 +176,25 @@ export function createLinks(deps: LinksDeps) {
       }
     },
 
-    /** The counters of each link that has events. */
+    /** The current counters of each link that has events. */
     counters: counters.links,
 
-    /** The same, without those of the last moment. */
+    /** As `counters`, but cached: the latest events may be missing. */
     cachedCounters: counters.cached.links,
 
     passwordOf,
 
-    /** What is stored of a password. */
+    /** The encrypted password, as it is stored. */
     sealPassword: (password: string, linkId: string): string => secrets.seal(password, linkId),
 
     toLink,
 
     /**
-     * The link objects of every response, with the counters of the moment and their tags, as the states of their partners have
-     * them.
+     * The link objects of a response, with current counters and tags, and with the states of their partners applied.
+     *
      *
      * @param records links that the caller may see
-     * @param areNew links that were just created have no counters to look for
+     * @param areNew the links were just created, so their counters are 0 and need not be read
      */
     async objects(
       workspaceId: string,

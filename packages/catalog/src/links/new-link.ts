@@ -11,19 +11,19 @@ type LinkFields = Omit<
   'id' | 'workspaceId' | 'createdAt' | 'updatedAt' | 'domain' | 'key' | 'url' | 'encryptedPassword' | `utm_${string}`
 >;
 
-/** What a new link must say; the rest defaults to none. The `utm_*` fields are read from the destination. */
+/** A new link; fields that are left out default to none. The `utm_*` fields are read from the destination. */
 export type LinkDraft = Partial<LinkFields> & {
   readonly domain: string;
   readonly key: string;
-  /** Final: normalised, with its UTM parameters. */
+  /** Normalised, with its UTM parameters. */
   readonly url: string;
 };
 
 export type NewLink = Omit<LinkDraft, 'key'> & {
-  /** Left out: a random one. */
+  /** Default: a random key. */
   readonly key?: string | undefined;
   readonly keyLength?: number | undefined;
-  /** In front of a random key, with a slash. */
+  /** Put in front of a random key, with a slash. */
   readonly prefix?: string | undefined;
   readonly password?: string | null | undefined;
 };
@@ -71,13 +71,13 @@ export function draftLink(workspaceId: string, input: LinkDraft, nowMs: number):
   };
 }
 
-/** A key behind a prefix; one slash at each end of the prefix is not counted. */
+/** The key with the prefix in front; one slash at each end of the prefix is ignored. */
 export function prefixedKey(prefix: string | null | undefined, key: string): string {
   const path = prefix?.replace(/^\/|\/$/g, '');
   return path ? `${path}/${key}` : key;
 }
 
-/** The key of a link whose caller gave none. */
+/** A random key, for a link whose request gives none. */
 export function randomKey({ prefix, keyLength = RANDOM_KEY_CHARS }: Pick<NewLink, 'prefix' | 'keyLength'>): string {
   return prefixedKey(prefix, randomText(keyLength));
 }

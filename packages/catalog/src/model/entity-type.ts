@@ -11,7 +11,7 @@ export interface CatalogRecord {
   readonly updatedAt: string;
 }
 
-/** A text that leads to a record without its workspace and id; unique within its kind and scope. Stored in the table `names`. */
+/** A unique text by which a record is found without its workspace and id; unique within its kind and scope. Stored in table `names`. */
 export interface Name {
   readonly kind: string;
   /** A domain, the number of a workspace, or `''` for names that are unique in the whole installation. */
@@ -29,7 +29,7 @@ export interface EntityType<R extends CatalogRecord> {
   /** The values of the columns that lists filter by. {@link recordRow} adds the columns that every table has. */
   readonly columns: Readonly<Record<string, (record: R) => RowValue>>;
   readonly names: (record: R) => readonly Name[];
-  /** Clears what the columns of a removed record must not keep; unset = they keep everything. */
+  /** Returns the record without what must not stay in the columns of a removed record, such as personal data; by default all stays. */
   readonly remains?: (record: R) => R;
   /** How old a copy in this process may be served when neither Redis nor ClickHouse answers. */
   readonly staleMsMax: number;
@@ -41,7 +41,7 @@ export interface EntityType<R extends CatalogRecord> {
 export interface QueuedEntityType<R extends CatalogRecord> {
   /** ClickHouse types of the filter columns. */
   readonly columnTypes: Readonly<Record<string, 'String' | 'UInt64'>>;
-  /** The record without long fields that no filter reads: it travels in the URL of a query. */
+  /** The record without long fields that no filter reads, because it is sent in the URL of a query. */
   readonly listed: (record: R) => R;
 }
 
@@ -49,7 +49,7 @@ export interface QueuedEntityType<R extends CatalogRecord> {
 export interface Stored<R> {
   readonly version: number;
   readonly record: R;
-  /** The row is in the queue and not in its table yet, nor are the rows of its names. */
+  /** The row is still in the queue: neither it nor the rows of its names are in ClickHouse. */
   readonly isPending?: true;
 }
 
@@ -72,7 +72,7 @@ export function recordColumns<R extends CatalogRecord>(kind: EntityType<R>): str
   return [...LEADING_COLUMNS, ...Object.keys(kind.columns), 'created_at', 'data'];
 }
 
-/** The value as ClickHouse stores it: see {@link storableText}. */
+/** The value as ClickHouse stores it; see {@link storableText}. */
 export function columnValue(value: RowValue): RowValue {
   return typeof value === 'string' ? storableText(value) : value;
 }
@@ -95,7 +95,7 @@ export function recordRow<R extends CatalogRecord>(
   ];
 }
 
-/** The row of `names` that gives `name` to a record, or takes it away. */
+/** The row of `names` that assigns `name` to a record, or withdraws it. */
 export function nameRow(
   name: Name,
   owner: { readonly id: string; readonly workspaceId: string },
@@ -105,7 +105,7 @@ export function nameRow(
   return [name.kind, name.scope, storableText(name.name), owner.id, owner.workspaceId, version, removed ? 1 : 0];
 }
 
-/** Longer than any name that is accepted anywhere, with room for punycode. */
+/** Longer than any accepted name, with room for punycode. */
 const NAME_CHARS_MAX = 2_048;
 
 /** Whether the name contains NUL, which cannot be sent in a query parameter. */

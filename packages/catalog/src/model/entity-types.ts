@@ -95,7 +95,7 @@ export const domainType: EntityType<DomainRecord> = {
   table: 'domains',
   schema: domainRecordSchema,
   columns: { slug: (record) => record.slug, archived: (record) => (record.archived ? 1 : 0) },
-  // While its links are being moved, a renamed domain also owns its former host.
+  // While its links are being moved, a renamed domain also keeps its previous host.
   names: ({ slug, movedFrom }) => [
     domainHost(slug),
     ...(movedFrom === null || movedFrom === slug ? [] : [domainHost(movedFrom)]),
@@ -243,7 +243,7 @@ export const partnerType: EntityType<PartnerRecord> = {
     ...(email === null ? [] : [partnerEmail(workspaceId, email)]),
     ...(tenantId === null ? [] : [partnerTenantId(workspaceId, tenantId)]),
   ],
-  // As long as links: redirects need the partners of links.
+  // As long as for links, because redirects of partner links read the partner.
   staleMsMax: DAY_MS,
 };
 

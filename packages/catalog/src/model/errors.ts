@@ -17,14 +17,14 @@ export function unavailable(what: string, cause?: unknown): ApiError {
   });
 }
 
-/** `work`, or an `unavailable` error once `limitMs` have passed; the work itself goes on. */
+/** The result of `work`, or an `unavailable` error once `limitMs` have passed; `work` is not cancelled. */
 export function within<T>(work: Promise<T>, limitMs: number, what: string): Promise<T> {
   return withTimeout(work, limitMs, () => {
     throw unavailable(`${what} took longer than ${limitMs} ms`);
   });
 }
 
-/** An insert was sent and no answer came: its rows may be stored, may be stored later, or may be lost. */
+/** An insert was sent but not answered: its rows may be stored, may be stored later, or may be lost. */
 export class UnknownOutcomeError extends ApiError {
   constructor(cause: unknown) {
     super('internal_server_error', BUSY, { retryAfterSeconds: 30, cause });

@@ -4,11 +4,11 @@ import punycode from 'punycode/punycode.js';
 
 const ASCII = /^[^\u0080-\uffff]*$/;
 
-// Digits, `#` and `*` are \p{Emoji} too, so emoji are named by the properties that hold nothing else.
+// Digits, `#` and `*` have the property \p{Emoji} too, so narrower properties are used.
 const ALLOWED =
   /^[\w\-/.\u0080-\ud7ff\ue000-\uffff\u{e0020}-\u{e007f}\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}]*$/u;
 
-/** Longest key that a caller may choose. A random key may be longer: its prefix and its length are bounded each on its own. */
+/** Maximum length of a key chosen by the caller. A random key may be longer: prefix and random part have limits of their own. */
 const KEY_CHARS_MAX = 190;
 
 const RESERVED: ReadonlySet<string> = new Set([
@@ -21,11 +21,11 @@ const RESERVED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Longer than any key is, with room for punycode, whose encoder takes quadratic time: longer texts are no keys, and stay as they are.
+ * Longer than any valid key in punycode. Longer texts are not converted, because the punycode encoder takes quadratic time.
  */
 const CONVERTED_CHARS_MAX = 1024;
 
-/** Applies `change` to every part between slashes and dots, each of which is a punycode label of its own. */
+/** Applies `change` to every part between slashes and dots; each part is a punycode label. */
 function mapLabels(key: string, change: (label: string) => string): string {
   if (key.length > CONVERTED_CHARS_MAX) return key;
   return key
@@ -38,7 +38,7 @@ function encodeLabel(label: string): string {
   return ASCII.test(label) ? label : `xn--${punycode.encode(label)}`;
 }
 
-/** The text behind a punycode label; labels that no encoder would have made stay as they are. */
+/** The text that a punycode label encodes; a label that no encoder produces is returned unchanged. */
 function decodeLabel(label: string): string {
   if (!/^xn--/i.test(label)) return label;
   const encoded = label.slice(4);
@@ -53,13 +53,13 @@ function decodeLabel(label: string): string {
 
 function foldLabel(label: string): string {
   const folded = decodeLabel(label).normalize('NFC').toLowerCase().normalize('NFC');
-  // Folding can make a label plain ASCII (the Kelvin sign), and that may read as punycode in its turn.
+  // Folding can make a label plain ASCII (the Kelvin sign), and the result may be punycode itself.
   return ASCII.test(folded) && folded !== label ? foldLabel(folded) : encodeLabel(folded);
 }
 
 /**
- * The form of a key that look-ups compare: no outer slashes, lower case, non-ASCII parts in punycode; `_root` for the empty
- * key. Takes a decoded URL path, what a caller gave, or a stored key alike.
+ * The form of a key that look-ups compare: without outer slashes, lower case, non-ASCII parts in punycode; `_root` for the empty
+ * key. Accepts a decoded URL path, a key from a request, or a stored key.
  */
 export function normaliseKey(key: string): string {
   const trimmed = trimCharacter(key, '/');
@@ -75,9 +75,9 @@ export function storedKey(key: string): string {
 }
 
 /**
- * Refuses keys that no short link may have.
+ * Checks that a short link may have the key.
  *
- * @param field what the caller gave it as
+ * @param field the request field that is named in the error
  * @throws ApiError 422 for a malformed key, 403 for a reserved one
  */
 export function checkKey(key: string, field = 'key'): void {
@@ -103,6 +103,6 @@ export function checkKey(key: string, field = 'key'): void {
 function hasForbiddenForm(lookup: string): boolean {
   if (lookup.startsWith('_')) return lookup !== ROOT_KEY;
   if (lookup.startsWith('.well-known') || /\.php7?$/.test(lookup)) return true;
-  // URL parsers resolve dot segments away: such a link could never be visited.
+  // URL parsers remove dot segments, so such a link could never be visited.
   return lookup.split('/').some((segment) => segment === '.' || segment === '..');
 }

@@ -64,7 +64,7 @@ export const domainRecordSchema = z.strictObject({
   logo: text,
   assetLinks: text,
   appleAppSiteAssociation: text,
-  /** The slug it had, while links are still on it. */
+  /** The previous slug, while links are being moved from it. */
   movedFrom: text.default(null),
 });
 export type DomainRecord = z.infer<typeof domainRecordSchema>;
@@ -84,7 +84,7 @@ export const linkRecordSchema = z.strictObject({
   expiresAt: text,
   expiredUrl: text,
   disabledAt: text,
-  /** Encrypted with the instance key (AES-256-GCM); never in the clear. */
+  /** Encrypted with the instance key (AES-256-GCM). */
   encryptedPassword: text,
   proxy: z.boolean(),
   title: text,
@@ -121,7 +121,7 @@ export const customerRecordSchema = z.strictObject({
   avatar: text,
   stripeCustomerId: text,
   country: text,
-  /** First touch: the click that brought the customer, and its link. */
+  /** First touch: the click that created the customer, and its link. */
   clickId: text,
   linkId: text,
   programId: text,
@@ -139,23 +139,23 @@ export const folderRecordSchema = z.strictObject({
   name: z.string(),
   description: text,
   type: z.enum(['default', 'mega']),
-  /** What every member of the workspace may do with it; null = nothing, it is for owners. */
+  /** What all members of the workspace may do with the folder; null = only owners have access. */
   accessLevel: z.enum(['write', 'read']).nullable(),
 });
 export type FolderRecord = z.infer<typeof folderRecordSchema>;
 
-/** Which events are sent where. Open, because older records list their links, which the links themselves do now. */
+/** Which events are sent to which URL. Accepts unknown fields, because older records list the links of the webhook. */
 export const webhookRecordSchema = z.object({
   ...common,
   name: z.string(),
   url: z.string(),
-  /** The signing secret, encrypted with the instance key; never in the clear. */
+  /** The signing secret, encrypted with the instance key. */
   encryptedSecret: z.string(),
   triggers: z.array(webhookTriggerSchema),
-  /** Null = it gets no clicks. */
+  /** Null = the webhook receives no clicks. */
   linkScope: webhookLinkScopeSchema.nullable(),
   folderIds: z.array(z.string()),
-  /** Failed attempts in a row when the webhook was disabled; while it works they are counted in Redis. */
+  /** Consecutive failed attempts when the webhook was disabled; while it is enabled, Redis counts them. */
   consecutiveFailures: z.int().min(0),
   disabledAt: time.nullable(),
 });
@@ -165,11 +165,11 @@ export type WebhookRecord = z.infer<typeof webhookRecordSchema>;
 export const programRecordSchema = z.strictObject({
   ...common,
   name: z.string(),
-  /** Where links of partners are made; null = where links are made that name no domain. */
+  /** Domain of partner links whose request names none; null = the default domain of the workspace. */
   domainId: text,
-  /** Where links of partners are put that name no folder; null = in none. */
+  /** Folder of partner links whose request names none; null = no folder. */
   defaultFolderId: text.default(null),
-  /** Where links of partners lead that name no destination; null = the program's domain itself. */
+  /** Destination of partner links whose request names none; null = the domain of the program. */
   url: text,
   defaultGroupId: z.string(),
 });
@@ -200,7 +200,7 @@ export type GroupRecord = z.infer<typeof groupRecordSchema>;
 export const partnerTagRecordSchema = z.strictObject({ ...common, name: z.string() });
 export type PartnerTagRecord = z.infer<typeof partnerTagRecordSchema>;
 
-/** A partner as the workspace's program has it: the person and the enrolment in one. */
+/** A partner in the program of a workspace: the person and the enrolment in one record. */
 export const partnerRecordSchema = z.strictObject({
   ...common,
   name: z.string(),
@@ -216,10 +216,10 @@ export const partnerRecordSchema = z.strictObject({
   partnerTagIds: z.array(z.string()),
   networkStatus: z.enum(['draft', 'submitted', 'approved', 'rejected', 'trusted']),
   status: z.enum(['pending', 'approved', 'rejected', 'invited', 'declined', 'deactivated', 'banned', 'archived']),
-  /** Since when it is banned or, of one that is deactivated, deactivated. */
+  /** When the partner was banned or, if it is deactivated, deactivated. */
   bannedAt: time.nullable(),
   bannedReason: text,
-  /** What an applicant answered. */
+  /** The answers of the application form. */
   applicationFormData: z
     .array(z.strictObject({ label: z.string(), value: text }))
     .nullable()

@@ -7,13 +7,13 @@ const TAG_BYTES = 16;
 
 /** Encrypts short texts with the instance key. */
 export interface SecretBox {
-  /** @param context what the text belongs to (the link's id): a sealed text opens only under the same one */
+  /** @param context what the text belongs to, such as the id of a link: opening requires the same context */
   seal(text: string, context: string): string;
   open(sealed: string, context: string): string;
 }
 
 /**
- * AES-256-GCM with a random nonce a text. Sealed form: `v1.` and nonce, tag and ciphertext in base64url.
+ * Uses AES-256-GCM with a random nonce for each text. Sealed form: `v1.` and nonce, tag and ciphertext in base64url.
  *
  * @param key 32 bytes
  */

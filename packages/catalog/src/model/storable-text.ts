@@ -1,4 +1,4 @@
-/** Replaces lone surrogates by U+FFFD: because of one, ClickHouse's JSON reader would refuse every row of the same insert. */
+/** Replaces lone surrogates by U+FFFD: with one of them, ClickHouse's JSON parser would refuse all rows of the insert. */
 export function storableText(text: string): string {
   return /\p{Surrogate}/u.test(text) ? text.replace(/\p{Surrogate}/gu, '\ufffd') : text;
 }

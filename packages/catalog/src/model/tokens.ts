@@ -14,7 +14,7 @@ export function createToken(kind: TokenKind): string {
   return TOKEN_PREFIX[kind] + randomText(TOKEN_CHARS);
 }
 
-/** All that is stored of a token: SHA-256, hex. */
+/** The stored form of a token: SHA-256, hex. The token itself is not stored. */
 export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }

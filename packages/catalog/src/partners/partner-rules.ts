@@ -18,13 +18,13 @@ const SEARCHED = ['name', 'email', 'tenant_id', dataText('username')];
 
 export interface PartnerFilters {
   readonly groupId?: string | undefined;
-  /** Empty `include` = any that is not excluded. */
+  /** Empty `include` = all countries that are not excluded. */
   readonly countries?: { readonly include: readonly string[]; readonly exclude: readonly string[] } | undefined;
   readonly status?: PartnerRecord['status'] | undefined;
   /** Case-insensitive. */
   readonly email?: string | undefined;
   readonly tenantId?: string | undefined;
-  /** A whole id, or a case-insensitive part of one of {@link SEARCHED}. */
+  /** A whole id, or a case-insensitive part of one of the fields {@link SEARCHED}. */
   readonly search?: string | undefined;
 }
 

@@ -5,7 +5,7 @@ import { IN_NO_HIDDEN_FOLDER } from '../links/link-visibility.js';
 import { numberOf } from '../model/entity-type.js';
 import { BY_CREATION, type SortRule } from '../store/record-list.js';
 
-/** What the links of a partner came to. */
+/** Sums of the counters of a partner's links. */
 export interface PartnerTotals {
   readonly clicks: number;
   readonly leads: number;
@@ -30,7 +30,7 @@ const totalsJoin = (links: string) => `GLOBAL LEFT JOIN (${totalsOf(links)}) AS 
 
 const rate = (part: string, whole: string) => `if(${whole} = 0, 0, ${part} / ${whole})`;
 
-/** Nobody earns commissions here: what they are divided by or taken from is as if they were 0. */
+/** Sort expressions. There are no commissions, so net revenue is the sale amount. */
 const TOTAL_SORTS = {
   totalClicks: 'clicks',
   totalLeads: 'leads',
@@ -47,7 +47,7 @@ const WITHOUT_COMMISSIONS = ['totalCommissions', 'earningsPerClick', 'returnOnAd
 
 export type PartnerSort = 'createdAt' | keyof typeof TOTAL_SORTS | (typeof WITHOUT_COMMISSIONS)[number];
 
-/** @param links which of them count */
+/** @param links SQL condition on the links to count */
 const sortsBy = (links: string) =>
   ({
     createdAt: BY_CREATION,
@@ -57,7 +57,7 @@ const sortsBy = (links: string) =>
 
 export const PARTNER_SORTS = sortsBy('partner_id != 0');
 
-/** For callers from whom folders are hidden: what is in these counts for nothing. */
+/** For callers who may not see all folders: links in hidden folders are not counted. */
 export const SEEN_PARTNER_SORTS = sortsBy(`partner_id != 0 AND ${IN_NO_HIDDEN_FOLDER.sql}`);
 
 /** Partners without events are absent. */

@@ -36,12 +36,12 @@ export function createPartners(
     list: (workspaceId: string, request: Parameters<typeof resources.list>[1], hidesFolders: boolean) =>
       (hidesFolders ? sortedByVisible : resources).list(workspaceId, request),
 
-    /** Reads the tables and no cache, because enrolment must not decide on an older state. */
+    /** Reads the tables without caches, because enrolment must use the current state. */
     async findByEmail(workspaceId: string, email: string): Promise<PartnerRecord | undefined> {
       return (await partners.findOwnerUncached(partnerEmail(workspaceId, email)))?.record;
     },
 
-    /** Reads the tables and no cache. */
+    /** Reads the tables without caches. */
     async findByTenantId(workspaceId: string, tenantId: string): Promise<PartnerRecord | undefined> {
       return (await partners.findOwnerUncached(partnerTenantId(workspaceId, tenantId)))?.record;
     },
@@ -73,7 +73,7 @@ export function createPartners(
       return byPartner;
     },
 
-    /** The partner's oldest link with exactly that destination, of those that the caller may see. */
+    /** The partner's oldest link with exactly that destination that is visible to the caller. */
     async linkByUrl(
       workspaceId: string,
       id: string,
@@ -96,8 +96,8 @@ export function createPartners(
       changeAll(links, workspaceId, linksOf(id), (link) => (link.tenantId === tenantId ? link : { ...link, tenantId })),
 
     /**
-     * Disables the links of a banned partner, and enables those of any other. The status is read while each link is locked: of
-     * concurrent calls, the last one to change a link then uses the latest status.
+     * Disables the links of a banned partner, and enables those of any other. The status is read while each link is locked, so that
+     * among concurrent calls the last one to change a link applies the latest status.
      */
     banToLinks: (workspaceId: string, id: string): Promise<void> =>
       changeAll(links, workspaceId, linksOf(id), async (link) => {

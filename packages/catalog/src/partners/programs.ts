@@ -1,13 +1,13 @@
 import { createResourceId } from '@waymark/contract';
 import type { GroupRecord, ProgramRecord } from '../model/record-schemas.js';
 
-/** Slug of the group that partners are in when nothing else is said. */
+/** Slug of the group of partners whose request names none. */
 export const DEFAULT_GROUP = 'default';
 
-/** What a new program must say. */
+/** The required fields of a new program. */
 export type NewProgram = Pick<ProgramRecord, 'name' | 'domainId' | 'url'>;
 
-/** A program with its default group; neither is stored yet. */
+/** Drafts a program with its default group; nothing is stored yet. */
 export function draftProgram(
   workspaceId: string,
   input: NewProgram,

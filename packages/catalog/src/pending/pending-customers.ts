@@ -17,9 +17,9 @@ import { parseData } from '../store/record-table.js';
 import type { NameClaim } from '../store/unique-names.js';
 import type { Peek, PendingRecords } from './pending-records.js';
 
-/** More wait only while the writer is away. */
+/** Maximum number of listed records. There are more only while the writer is unavailable. */
 const LISTED_MAX = 1_000;
-/** The writer is waited for so long to get below that. */
+/** How long to wait for the writer to reduce the number to {@link LISTED_MAX}. */
 const WRITTEN = { withinMs: 2_000, everyMs: 50 };
 const IDS_PER_READ = 1_000;
 
@@ -28,34 +28,34 @@ interface CustomerKey {
   readonly number: string;
 }
 
-type Ask = <T>(command: (redis: Redis) => Promise<T>) => Promise<T>;
+type RunCommand = <T>(command: (redis: Redis) => Promise<T>) => Promise<T>;
 
-/** Customers that `/track` has made and the writer has not written yet. */
+/** Customers that `/track` has created and the writer has not inserted yet. */
 export function createPendingCustomers(redis: RedisConnections, now: () => number): PendingRecords<CustomerRecord> {
   const parse = (text: string) => parseData(customerType, text);
 
   /** @throws Error when Redis does not answer at once */
-  const tryRun: Ask = async (command) => {
+  const tryRun: RunCommand = async (command) => {
     const answer = await redis.tryRun(async (client) => ({ value: await command(client) }));
     if (answer === undefined) throw new Error('Redis does not answer');
     return answer.value;
   };
 
-  function createLook(ask: Ask) {
+  function createLoader(run: RunCommand) {
     return createDataLoader<CustomerKey, CustomerRecord>({
       identify: ({ workspaceId, number }) => `${workspaceId}/${number}`,
       group: ({ workspaceId }) => workspaceId,
       async load(keys) {
         const workspaceId = keys[0]?.workspaceId ?? '';
         const numbers = keys.map(({ number }) => number);
-        const texts = await ask((client) => readPendingCustomers(client, numberOf('workspace', workspaceId), numbers));
+        const texts = await run((client) => readPendingCustomers(client, numberOf('workspace', workspaceId), numbers));
         return new Map([...texts].map(([number, text]) => [`${workspaceId}/${number}`, parse(text)]));
       },
       batchSizeMax: IDS_PER_READ,
       concurrentReadsMax: 4,
     });
   }
-  const looks = { early: createLook(tryRun), late: createLook((command) => redis.run(command)) };
+  const loaders = { peek: createLoader(tryRun), read: createLoader((command) => redis.run(command)) };
 
   async function peekAt<T>(look: () => Promise<T | undefined>): Promise<Peek<T>> {
     try {
@@ -65,19 +65,19 @@ export function createPendingCustomers(redis: RedisConnections, now: () => numbe
     }
   }
 
-  /** An older one has been written, or parked, long ago. */
+  /** Whether the customer may still be pending: an older one has been inserted or parked. */
   const isYoung = (id: string) => now() - (resourceIdTime('customer', id) ?? 0) < PENDING_MS_MAX;
   const keyOf = (workspaceId: string, id: string) => ({ workspaceId, number: numberOf('customer', id) });
 
-  async function claimOf(ask: Ask, { scope, name }: Name): Promise<NameClaim | undefined> {
-    const number = await ask((client) => findPendingCustomer(client, scope, storableText(name)));
+  async function claimOf(run: RunCommand, { scope, name }: Name): Promise<NameClaim | undefined> {
+    const number = await run((client) => findPendingCustomer(client, scope, storableText(name)));
     return number === undefined ? undefined : { workspaceNumber: scope, number };
   }
 
   return {
     peek: (workspaceId, id) =>
-      isYoung(id) ? peekAt(() => looks.early(keyOf(workspaceId, id))) : Promise.resolve({ found: undefined }),
-    read: async (workspaceId, id) => (isYoung(id) ? looks.late(keyOf(workspaceId, id)) : undefined),
+      isYoung(id) ? peekAt(() => loaders.peek(keyOf(workspaceId, id))) : Promise.resolve({ found: undefined }),
+    read: async (workspaceId, id) => (isYoung(id) ? loaders.read(keyOf(workspaceId, id)) : undefined),
     peekByName: (name) => peekAt(() => claimOf(tryRun, name)),
     readByName: (name) => claimOf((command) => redis.run(command), name),
 

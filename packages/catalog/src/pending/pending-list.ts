@@ -4,10 +4,10 @@ import type { CatalogRecord, EntityType, QueuedEntityType } from '../model/entit
 import { columnValue, numberOf } from '../model/entity-type.js';
 import type { Condition } from '../store/list-conditions.js';
 
-/** Records of one statement. Their values travel in its URL. */
+/** Records of one statement, whose values are sent in its URL. */
 const RECORDS_PER_READ = 100;
 
-/** A statement and its values. */
+/** A statement and its parameter values. */
 interface Statement {
   readonly query: string;
   readonly parameters: QueryParameters;
@@ -19,15 +19,15 @@ function chunks<T>(items: readonly T[], size: number): T[][] {
   );
 }
 
-/** Values of a column as a typed parameter takes them. */
+/** The values of a column, converted for a typed query parameter. */
 function parameterOf(type: 'String' | 'UInt64', values: readonly RowValue[]): readonly string[] | readonly bigint[] {
   const texts = values.map((value) => String(columnValue(value)));
   return type === 'String' ? texts : texts.map(BigInt);
 }
 
 /**
- * Statements that find which of these records meet the conditions and have no row in the table, not even that of a removed
- * record. Records become rows as the kind's table would have them.
+ * Builds statements that find which of the records meet the conditions and have no row in the table, not even the row of a removed
+ * record. The columns of the records are computed as for the table of their kind.
  */
 export function pendingStatements<R extends CatalogRecord>(
   kind: EntityType<R>,

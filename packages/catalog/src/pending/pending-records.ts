@@ -46,7 +46,7 @@ export function withPending<R extends CatalogRecord>(
         workspaceNumber: numberOf('workspace', workspaceId),
         number: numberOf(kind.resource, id),
       });
-      // The table has a row by now: the record, or the mark that it was removed.
+      // The table has a row by now: the record, or the row that marks it as removed.
       return isWritten ? table.get(workspaceId, id) : { version: FIRST_VERSION, record, isPending: true };
     },
   };

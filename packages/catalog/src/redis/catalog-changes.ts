@@ -5,7 +5,7 @@ import type { RedisConnections } from './connections.js';
 
 const CHANNEL = 'waymark:catalog';
 
-/** What a writer publishes to the other processes. Types of records are named by their table. */
+/** The message that a writing process publishes to all others. `table` stands for the type of a record. */
 const changeSchema = z.object({
   names: z.array(z.string()).default([]),
   records: z
@@ -25,7 +25,7 @@ export type AffectedTotals = CatalogChange['counted'][number];
 export type CatalogSubscriber = ChangeSubscriber<CatalogChange>;
 export type CatalogFeed = ChangeFeed<Partial<CatalogChange>, CatalogChange>;
 
-/** The feed of all changes of the catalog, to and from every process. */
+/** The feed by which all processes publish and receive the changes of the catalog. */
 export function createCatalogFeed(connections: RedisConnections, logger: CatalogLogger): CatalogFeed {
   return createChangeFeed({
     channel: CHANNEL,

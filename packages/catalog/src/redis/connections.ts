@@ -1,22 +1,22 @@
 import type { Redis, RedisOptions } from 'ioredis';
 import { type CatalogLogger, unavailable } from '../model/errors.js';
 
-/** A read that Redis answers later than this is answered by ClickHouse instead. */
+/** A read that Redis does not answer in this time is answered by ClickHouse instead. */
 const READ_TIMEOUT_MS = 250;
 const WRITE_TIMEOUT_MS = 2000;
-/** After a timeout Redis is left alone for this long: a store that hangs must not slow every read down. */
+/** After a timeout Redis is not queried for this long, so that a hanging Redis does not delay every read. */
 const PAUSE_MS = 500;
-/** A connection on which commands wait and nothing has been received for that long is dead, although it was not closed. */
+/** A connection with pending commands on which nothing has been received for this long is considered dead. */
 export const SILENCE_MS_MAX = 5000;
 const READY_WAIT_MS = 2000;
 
-/** The catalog's own connections: one with a short time-out, one with a long one, and one that subscribes. */
+/** The catalog's own connections: one with a short command timeout, one with a long one, and one for subscriptions. */
 export interface RedisConnections {
-  /** The answer, or undefined when Redis is away, slow or failing. Never throws, never waits long: for caches. */
+  /** For caches: the answer, or undefined when Redis is unavailable, slow or failing. Never throws, never waits long. */
   tryRun<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined>;
-  /** Whether `tryRun` would not even try now: Redis is known to be away, slow or failing. */
+  /** Whether `tryRun` would return undefined without trying, because Redis has just failed or is not connected. */
   isAway(): boolean;
-  /** @throws ApiError 500 with `Retry-After` when Redis does not do it */
+  /** @throws ApiError 500 with `Retry-After` when Redis does not execute the command */
   run<T>(command: (redis: Redis) => Promise<T>): Promise<T>;
   readonly subscriber: Redis;
   close(): Promise<void>;
@@ -36,7 +36,7 @@ const COMMON: RedisOptions = {
 function readiness(redis: Redis): () => Promise<void> {
   let waiting: Promise<void> | undefined;
 
-  // Not events.once: that gives up at the first failed attempt to connect.
+  // Not events.once, which rejects at the first failed attempt to connect.
   const wait = () =>
     new Promise<void>((resolve, reject) => {
       const end = (settle: () => void) => {
@@ -61,12 +61,12 @@ function readiness(redis: Redis): () => Promise<void> {
 export function connectRedis(template: Redis, logger: CatalogLogger): RedisConnections {
   const reader = template.duplicate({ ...COMMON, commandTimeout: READ_TIMEOUT_MS });
   const writer = template.duplicate({ ...COMMON, commandTimeout: WRITE_TIMEOUT_MS });
-  // The subscription is made anew whenever it is ready; see the change feed.
+  // Not automatic: the change feed subscribes again whenever the connection is ready.
   const subscriber = template.duplicate({ ...COMMON, autoResubscribe: false });
   const connections = [reader, writer, subscriber];
   for (const redis of connections) watch(redis, logger);
   const writerReady = readiness(writer);
-  /** Until when Redis is left alone after a failure; the first attempt after that keeps the others from it. */
+  /** Until when Redis is not queried after a failure. While the first attempt after that runs, no other is made. */
   let pausedUntilMs = Number.NEGATIVE_INFINITY;
   let hasFailed = false;
   let isTrying = false;
@@ -106,7 +106,7 @@ export function connectRedis(template: Redis, logger: CatalogLogger): RedisConne
   };
 }
 
-/** A single failed attempt, such as a ready check that times out on a busy machine, is repeated without a log line. */
+/** A single failed attempt to connect, such as a ready check that times out on a busy machine, is not logged. */
 const FAILURES_REPORTED_FROM = 2;
 
 /** Logs one line for each outage. Without a listener ioredis prints every failed attempt to reconnect. */

@@ -5,8 +5,8 @@ import { unavailable } from '../model/errors.js';
 import type { RedisConnections } from './connections.js';
 
 /**
- * Longer than everything that is done under a lock can take: the checks, then inserts that start at most
- * {@link LOCK_WORK_MS} after it was taken and run for at most their `max_execution_time`.
+ * Longer than the work under a lock can take: the checks, then inserts that start at most {@link LOCK_WORK_MS} after the lock was
+ * taken and run for at most their `max_execution_time`.
  */
 const LOCK_MS = 30_000;
 const LOCK_WORK_MS = 15_000;
@@ -16,14 +16,14 @@ const PAUSE_MS = 10;
 const RELEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`;
 
 export interface Lock {
-  /** Inserts of the holder must have been sent by then. */
+  /** Inserts under the lock must be sent before this time. */
   readonly workUntilMs: number;
-  /** Frees the names at once. Not after an insert whose outcome is unknown: it may land later, so the lock must expire. */
+  /** Releases the lock. Do not call it after an insert whose outcome is unknown: the insert may still run, so the lock must expire. */
   release(): Promise<void>;
 }
 
 export interface LockOptions {
-  /** Called while another holds one of the names; throwing ends the wait. */
+  /** Called while another request has the lock of one of the names; if it throws, waiting ends with that error. */
   readonly whileBusy?: () => unknown;
 }
 
@@ -33,21 +33,21 @@ export interface Locks {
 
 const lockKey = (name: string) => `waymark:lock:${name}`;
 
-/** Short exclusive holds on names, shared by every process through Redis. */
+/** Short-lived exclusive locks on names, shared by all processes through Redis. */
 export function createLocks(redis: RedisConnections, now: () => number): Locks {
   async function release(names: readonly string[], owner: string): Promise<void> {
     if (names.length === 0) return;
-    // A lock that cannot be freed expires.
+    // A lock that cannot be released expires.
     await redis
       .run((client) => Promise.all(names.map((name) => client.eval(RELEASE, 1, lockKey(name), owner))))
       .catch(() => undefined);
   }
 
   /**
-   * Asks for all names in one go; they are free as a rule. Those behind the first that is not are given back: whoever waits
-   * holds only names that come before the one waited for.
+   * Tries to lock all names at once, because they are usually free. If one is locked by another request, the names after it are released
+   * again. So a waiting request holds only names that sort before the name it waits for, which prevents deadlocks.
    *
-   * @returns how many from the first on are held
+   * @returns how many names, counted from the first, are locked
    */
   async function takeFree(names: readonly string[], owner: string): Promise<number> {
     const answers = await redis.run((client) =>
@@ -65,7 +65,7 @@ export function createLocks(redis: RedisConnections, now: () => number): Locks {
   return {
     async take(names, options = {}) {
       const owner = randomUUID();
-      // One order for everybody: two who want the same names never wait for each other.
+      // All requests lock in the same order, so that no two of them wait for each other.
       const sorted = [...new Set(names)].sort();
       const startedMs = now();
       try {

@@ -5,19 +5,19 @@ import { UnknownOutcomeError, unavailable } from '../model/errors.js';
 import type { RedisConnections } from './connections.js';
 
 /**
- * Longer than a creation can take: the wait below, its locks' own wait, and their time. A place that a killed process left
- * behind counts against the quota until then.
+ * How long a queue position is kept: longer than a creation can take, with the wait below, the wait for its locks, and their duration.
+ * The position of a killed process counts against the quota until then.
  */
-const PLACE_MS = 60_000;
+const POSITION_MS = 60_000;
 const WAIT_MS_MAX = 10_000;
 const PAUSE_MS = 10;
 
 /**
- * Takes a place in the line, or keeps it, and adds up what is asked for by those in front. KEYS the line and its last number
- * (both of one workspace); ARGV the place's member `<owner>|<amount>`, how long a place lasts in ms. A place's score is its
- * number; the time it ends is a field of a hash beside the line.
+ * Takes a queue position, or keeps the one it has, and returns the sum of the amounts in front of it. KEYS the queue, its last position
+ * number and its expiry times (all of one workspace); ARGV the member `<owner>|<amount>`, lifetime of a position in ms. The score of
+ * a member is its position number; a hash has the time at which each member expires.
  */
-const LINE_UP = `
+const TAKE_POSITION = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local own = redis.call('ZSCORE', KEYS[1], ARGV[1])
@@ -39,42 +39,43 @@ for _, member in ipairs(redis.call('ZRANGE', KEYS[1], '-inf', '(' .. own, 'BYSCO
 end
 return ahead`;
 
-const LEAVE = `redis.call('ZREM', KEYS[1], ARGV[1]) return redis.call('HDEL', KEYS[3], ARGV[1])`;
+const RELEASE_POSITION = `redis.call('ZREM', KEYS[1], ARGV[1]) return redis.call('HDEL', KEYS[3], ARGV[1])`;
 
 export interface QuotaRequest {
   readonly workspaceId: string;
-  /** What is counted, such as `links`: those who count the same stand in one line. */
+  /** What is counted, such as `links`. Requests of a workspace with the same value share a queue. */
   readonly what: string;
   readonly amount: number;
-  /** Null = as many as one likes. */
+  /** Null = unlimited. */
   readonly limit: number | null;
-  /** How many there are at or after the call. */
+  /** Counts the existing records; the result must not be older than the call. */
   readonly used: () => Promise<number>;
   readonly refusal: () => ApiError;
 }
 
 /**
- * Keeps creations at once within a quota, exactly: whoever creates stands in a line in Redis while it does, and counts those in
- * front as made. Only when they decide does it wait for them. Far from the limit nobody waits.
+ * Enforces quotas exactly under concurrent creations. A creation takes a queue position in Redis and counts the amounts in front of
+ * it as used. It waits for them only if they decide whether the quota is exceeded, so far from the limit there is no waiting.
  */
 export function createQuotas(redis: RedisConnections, now: () => number) {
   return {
-    /** Runs `work` when the quota has room for its amount. @throws what `refusal` gives when it has not */
+    /** Runs `work` if the quota has room for the amount. @throws the error of `refusal` if it has not */
     async within<T>(request: QuotaRequest, work: () => Promise<T>): Promise<T> {
       const { workspaceId, what, amount, limit, used, refusal } = request;
       if (limit === null) return work();
-      const line = `waymark:quota:{${workspaceId}}:${what}`;
-      const keys = [line, `${line}:last`, `${line}:ends`];
+      const queue = `waymark:quota:{${workspaceId}}:${what}`;
+      const keys = [queue, `${queue}:last`, `${queue}:ends`];
       const member = `${randomUUID()}|${amount}`;
-      const lineUp = () => redis.run((client) => client.eval(LINE_UP, 3, ...keys, member, PLACE_MS));
-      const leave = () => redis.run((client) => client.eval(LEAVE, 3, ...keys, member)).catch(() => undefined);
+      const takePosition = () => redis.run((client) => client.eval(TAKE_POSITION, 3, ...keys, member, POSITION_MS));
+      const releasePosition = () =>
+        redis.run((client) => client.eval(RELEASE_POSITION, 3, ...keys, member)).catch(() => undefined);
 
       const untilMs = now() + WAIT_MS_MAX;
       let result: T;
       try {
-        // The line is read first: who left it by then is counted by `used`.
+        // The queue is read before the count: a creation that has left the queue by then is counted by `used`.
         for (;;) {
-          const ahead = Number(await lineUp());
+          const ahead = Number(await takePosition());
           const count = await used();
           if (count + amount > limit) throw refusal();
           if (count + ahead + amount <= limit) break;
@@ -83,11 +84,11 @@ export function createQuotas(redis: RedisConnections, now: () => number) {
         }
         result = await work();
       } catch (err) {
-        // What may still land keeps its place until it has landed.
-        if (!(err instanceof UnknownOutcomeError)) await leave();
+        // After an unknown outcome the records may still be stored, so the queue position is left to expire.
+        if (!(err instanceof UnknownOutcomeError)) await releasePosition();
         throw err;
       }
-      await leave();
+      await releasePosition();
       return result;
     },
   };

@@ -7,17 +7,17 @@ const AMPLE_TTL_MS = 24 * 3_600_000;
 /** The same above {@link AMPLE_SHARE_MAX}. */
 const SCARCE_TTL_MS = 600_000;
 const AMPLE_SHARE_MAX = 0.3;
-/** TTL of a writer's mark. When the writer was killed, reads of that record go to ClickHouse until then. */
-const MARK_TTL_MS = 60_000;
-/** TTL of names without an owner: short, because anonymous requests choose the names. */
-const UNKNOWN_TTL_MS = 5_000;
-/** Share of Redis' memory above which reads fill no caches: the queue lives in the same server. */
+/** TTL of a write marker. If the writing process was killed, reads of the record go to ClickHouse until then. */
+const WRITE_MARKER_TTL_MS = 60_000;
+/** TTL of names without an owner. Short, because anonymous requests can look up any name. */
+const UNOWNED_TTL_MS = 5_000;
+/** Share of Redis' memory in use above which reads add no cache entries, because the queue is in the same Redis. */
 const MEMORY_SHARE_MAX = 0.6;
 const MEMORY_CHECK_MS = 1_000;
 
 /**
- * Sets entries `<version>|<data>` unless the one that is there has a higher version, or the same and data. An entry without
- * data is a mark of a writer: that version is being written, read ClickHouse. KEYS one a record; ARGV ttl, then version and data each.
+ * Sets entries `<version>|<data>`, unless the existing entry is newer: a higher version, or the same version while only the existing one
+ * has data. No data is a write marker: that version is being written, so read ClickHouse. KEYS one a record; ARGV TTL, then version, data.
  */
 const SET_RECORDS = `
 for i, key in ipairs(KEYS) do
@@ -33,13 +33,13 @@ for i, key in ipairs(KEYS) do
 end
 return 1`;
 
-/** Sets a name only while it still is what the reader saw ('' = absent): a slow reader never undoes a writer. */
+/** Sets the entry of a name if it still is what the reader found ('' = none), so that a slow reader does not overwrite a newer entry. */
 const REPLACE_NAME = `
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1`;
 
-/** Who owns a name, as public ids. */
+/** The record that owns a name, as public ids. */
 export interface NameOwner {
   readonly workspaceId: string;
   readonly id: string;
@@ -54,7 +54,7 @@ interface CachedRecord {
 /** A cached name: the raw entry, for compare-and-set, and its owner, if any. */
 export interface CachedName {
   readonly seen: string;
-  readonly owner: NameOwner | 'nobody' | undefined;
+  readonly owner: NameOwner | 'none' | undefined;
 }
 
 export interface RecordData {
@@ -63,13 +63,14 @@ export interface RecordData {
   readonly data: string;
 }
 
-const NOBODY = '-';
+const NO_OWNER = '-';
 
-// The workspace is the hash tag: the records of one page are read in one call on a cluster, too.
+// The workspace is the hash tag, so that the records of a page are read in one call on a cluster too.
 const recordKey = (table: string, workspaceId: string, id: string) => `waymark:cache:{${workspaceId}}:${table}:${id}`;
 const redisNameKey = (name: Name) => `waymark:cache:name:${nameKey(name)}`;
 
-const nameValue = (owner: NameOwner | undefined) => (owner === undefined ? NOBODY : `${owner.workspaceId}/${owner.id}`);
+const nameValue = (owner: NameOwner | undefined) =>
+  owner === undefined ? NO_OWNER : `${owner.workspaceId}/${owner.id}`;
 
 function parseRecord(text: string | null): CachedRecord | undefined {
   if (text === null) return undefined;
@@ -82,17 +83,17 @@ function parseName(text: string | null): CachedName {
   if (text === null) return { seen: '', owner: undefined };
   const [workspaceId, id] = text.split('/');
   return workspaceId === undefined || id === undefined
-    ? { seen: text, owner: 'nobody' }
+    ? { seen: text, owner: 'none' }
     : { seen: text, owner: { workspaceId, id } };
 }
 
-/** Cache entries in Redis. Losing any of them loses nothing. */
+/** Cache entries in Redis. All of them can be lost without loss of data. */
 export function createRedisCache(redis: RedisConnections) {
   /** Used share of Redis' memory limit; undefined until it was read. */
   let usedShare: number | undefined;
   let memoryCheckedMs = Number.NEGATIVE_INFINITY;
 
-  /** Checked in the background, at most once a second. */
+  /** Reads the memory usage in the background, at most once a second. */
   function checkMemory(): void {
     if (performance.now() - memoryCheckedMs < MEMORY_CHECK_MS) return;
     memoryCheckedMs = performance.now();
@@ -127,15 +128,15 @@ export function createRedisCache(redis: RedisConnections) {
       await redis.tryRun((client) => client.eval(SET_RECORDS, records.length, ...values));
     },
 
-    /** Call it before changes are written: older versions are neither served nor cached from here on. */
+    /** Call it before changes are written: from then on older versions are neither served nor cached. */
     async markRecords(table: string, workspaceId: string, records: readonly Omit<RecordData, 'data'>[]): Promise<void> {
       if (records.length === 0) return;
       const marks = records.map((record) => ({ ...record, data: '' }));
-      const values = setArguments(table, workspaceId, marks, MARK_TTL_MS);
+      const values = setArguments(table, workspaceId, marks, WRITE_MARKER_TTL_MS);
       await redis.run((client) => client.eval(SET_RECORDS, marks.length, ...values));
     },
 
-    /** After changes are written. */
+    /** Call it after changes are written. */
     async putRecords(table: string, workspaceId: string, records: readonly RecordData[]): Promise<void> {
       checkMemory();
       if (isMemoryTight() || records.length === 0) return;
@@ -152,7 +153,7 @@ export function createRedisCache(redis: RedisConnections) {
     async fillName(name: Name, saw: string, owner: NameOwner | undefined): Promise<void> {
       checkMemory();
       if (isMemoryTight()) return;
-      const nameTtlMs = owner === undefined ? UNKNOWN_TTL_MS : ttlMs();
+      const nameTtlMs = owner === undefined ? UNOWNED_TTL_MS : ttlMs();
       await redis.tryRun((client) =>
         client.eval(REPLACE_NAME, 1, redisNameKey(name), saw, nameValue(owner), nameTtlMs),
       );

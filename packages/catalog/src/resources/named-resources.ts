@@ -26,7 +26,7 @@ export type NewProgram = New<ProgramRecord, 'name' | 'defaultGroupId'>;
 export type NewUtmTemplate = New<UtmTemplateRecord, 'name'>;
 export type NewWebhook = New<WebhookRecord, 'name' | 'url' | 'encryptedSecret' | 'triggers'>;
 
-/** What lists of things with a name can be asked for. */
+/** List filters of resources that have a name. */
 export interface NamedFilters {
   /** Part of the name, in any case. */
   readonly search?: string | undefined;
@@ -93,9 +93,9 @@ export interface CustomerFilters {
   readonly linkId?: string | undefined;
   readonly programId?: string | undefined;
   readonly partnerId?: string | undefined;
-  /** Only those made before this one, by id. */
+  /** Only customers created before this one, by id. */
   readonly beforeId?: string | undefined;
-  /** Only those made after this one, by id. */
+  /** Only customers created after this one, by id. */
   readonly afterId?: string | undefined;
 }
 
@@ -156,7 +156,7 @@ export const CUSTOMER_RULES: ResourceRules<
 };
 
 export interface FolderFilters extends NamedFilters {
-  /** Left out: any, those without one included. */
+  /** Default: folders of any access level, and those without one. */
   readonly accessLevels?: readonly string[] | undefined;
 }
 

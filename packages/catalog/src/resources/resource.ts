@@ -8,16 +8,16 @@ import type { RecordStore } from '../store/record-store.js';
 import { NameTakenError, type WriteDeps } from '../store/write-context.js';
 
 export type Fields<R extends CatalogRecord> = Omit<R, keyof CatalogRecord>;
-/** What a new record must say; the rest has a default. */
+/** A new record: the required fields; all others have defaults. */
 export type New<R extends CatalogRecord, Required extends keyof Fields<R>> = Partial<Fields<R>> &
   Pick<Fields<R>, Required>;
 
-/** The rules of one kind of resource, beyond those of its table. */
+/** The rules of one kind of resource, in addition to those of its table. */
 export interface ResourceRules<R extends CatalogRecord, N, Filters, Sort extends string> {
-  /** What people call one. */
+  /** What error messages call the resource. */
   readonly title: string;
   readonly complete: (input: N) => Fields<R>;
-  /** The name that only one of them has in a workspace. */
+  /** The name that must be unique in the workspace. */
   readonly nameOf?: (workspaceId: string, name: string) => Name;
   readonly conditions: (filters: Filters) => readonly Condition[];
   readonly sorts: Readonly<Record<Sort, SortRule>>;
@@ -36,15 +36,15 @@ export interface ResourceDeps extends WriteDeps {
   readonly quotas: Quotas;
 }
 
-/** What other kinds have to do with one. */
+/** How records of other kinds depend on one of this kind. */
 export interface Relations<R extends CatalogRecord> {
-  /** Takes what other records say of one away from them. */
+  /** Removes the references that other records have to the record. */
   readonly detach?: (workspaceId: string, id: string) => Promise<void>;
-  /** Records that appear together with a new one, before it. */
+  /** Records that are created together with a new one, and inserted before it. */
   readonly companions?: (record: R) => readonly Creation[];
 }
 
-/** What is alike for every kind of resource that a workspace has. */
+/** The operations that all kinds of resources of a workspace have in common. */
 export function createResources<R extends CatalogRecord, N, Filters, Sort extends string>(
   store: RecordStore<R>,
   rules: ResourceRules<R, N, Filters, Sort>,
@@ -66,7 +66,7 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
     return new ApiError('conflict', `A ${title} "${original}" exists already.`, { cause: err });
   }
 
-  /** @throws ApiError forbidden when the workspace has as many as it may */
+  /** @throws ApiError forbidden when the workspace has reached the limit */
   function withinQuota<T>(workspaceId: string, limit: number | null, create: () => Promise<T>): Promise<T> {
     const request = {
       workspaceId,
@@ -90,7 +90,7 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
       return record;
     },
 
-    /** The one of that name, in any case; only of kinds with unique names. */
+    /** Finds by name, in any case; only for kinds with unique names. */
     async findByName(workspaceId: string, name: string): Promise<R | undefined> {
       return rules.nameOf && store.findByName(rules.nameOf(workspaceId, name));
     },
@@ -107,8 +107,8 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
     },
 
     /**
-     * @param countMax how many of them the workspace may have; null = any number
-     * @throws ApiError forbidden (quota), conflict when a name it must have alone is taken
+     * @param countMax maximum number of such records in the workspace; null = unlimited
+     * @throws ApiError forbidden (quota), conflict when a unique name is taken
      */
     async create(workspaceId: string, input: N, countMax: number | null = null): Promise<R> {
       const nowMs = now();
@@ -125,9 +125,9 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
     },
 
     /**
-     * Changes fields under a lock: none that another change set is lost.
+     * Changes fields under a lock, so that concurrent changes are not lost.
      *
-     * @param change given the record as it is; may throw to refuse
+     * @param change receives the current record; may throw to refuse the change
      * @throws ApiError not_found, conflict
      */
     async update(
@@ -147,15 +147,15 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
     },
 
     /**
-     * Nothing refers to it afterwards. Killed before its end, it leaves the record, and removing it again goes on from there.
+     * Removes the record and all references to it. If the process is killed meanwhile, the record remains and can be removed again.
      *
-     * @returns the record that was there; @throws ApiError not_found
+     * @returns the removed record; @throws ApiError not_found
      */
     async remove(workspaceId: string, id: string): Promise<R> {
       if (isId(id)) await detach?.(workspaceId, id);
       const removed = isId(id) ? await store.remove(workspaceId, id) : undefined;
       if (removed === undefined) throw notFound();
-      // What came to refer to it in the meantime.
+      // Removes references that were added in the meantime.
       await detach?.(workspaceId, id);
       return removed;
     },

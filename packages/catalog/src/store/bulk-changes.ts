@@ -2,7 +2,7 @@ import type { CatalogRecord } from '../model/entity-type.js';
 import type { Condition } from './list-conditions.js';
 import type { RecordStore } from './record-store.js';
 
-/** Records changed in one insert: with their locks well within the time that the locks give. */
+/** Records changed in one insert: few enough to finish well within the lifetime of their locks. */
 const RECORDS_AT_ONCE = 500;
 
 async function forEachPage<R extends CatalogRecord>(
@@ -21,8 +21,8 @@ async function forEachPage<R extends CatalogRecord>(
 }
 
 /**
- * Changes every record that meets the conditions, each under its lock, page by page. Run again it goes on where an earlier run
- * ended, because what was changed does not meet the conditions any more.
+ * Changes every record that meets the conditions, each under its lock, page by page. Changed records must no longer meet the
+ * conditions; then a repeated call continues where an interrupted one ended.
  */
 export function changeAll<R extends CatalogRecord>(
   store: RecordStore<R>,

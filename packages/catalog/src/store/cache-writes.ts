@@ -2,18 +2,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type CatalogRecord, type Name, nameKey, type Stored } from '../model/entity-type.js';
 import type { RecordDeps, WriteDeps } from './write-context.js';
 
-/** A record as it was written, and the names that came and went with it. */
+/** A record as it was written, and the names that it gained and lost. */
 export interface Written<R extends CatalogRecord> {
   readonly stored: Stored<R>;
   readonly gained: readonly Name[];
   readonly lost: readonly Name[];
 }
 
-/** Long enough for a restart of Redis, and within the time of the lock. */
+/** Long enough for a restart of Redis, and shorter than the lifetime of a lock. */
 const PUBLISH_MS_MAX = 5_000;
 const PAUSE_MS = 50;
 
-/** Retries until it succeeds or the time is over. `work` must be idempotent. @throws the error of the last try */
+/** Retries until `work` succeeds or the time is over. `work` must be idempotent. @throws the error of the last attempt */
 async function retryUntilDone(work: () => Promise<unknown>): Promise<void> {
   for (const untilMs = performance.now() + PUBLISH_MS_MAX; ; ) {
     try {
@@ -73,7 +73,7 @@ export function createCacheWrites<R extends CatalogRecord>(deps: WriteDeps, { ki
       );
     },
 
-    /** To be awaited before the answer. */
+    /** Await it before the write is answered. */
     publishWritten: (written: readonly Written<R>[]) => publish(written, false),
 
     /**
@@ -83,7 +83,7 @@ export function createCacheWrites<R extends CatalogRecord>(deps: WriteDeps, { ki
     evictNames: (removed: readonly Written<R>[]): Promise<void> =>
       retryUntilDone(() => Promise.all(removed.flatMap(({ lost }) => lost.map(cache.dropName)))),
 
-    /** To be awaited before the answer. */
+    /** Await it before the write is answered. */
     publishRemoved: (removed: readonly Written<R>[]) => publish(removed, true),
   };
 }

@@ -5,16 +5,16 @@ import { type CreationFault, DuplicateNameError, NamesBusyError, type NewRecord 
 
 /** Records of one batch. */
 const BATCH_MAX = 100;
-/** A batch that takes longer waits for a lock or a store. The next batch then starts without waiting for it. */
-const PATIENCE_MS = 250;
-/** After a batch, wait this long for the same callers' next requests: otherwise batches hold half as many. */
+/** If a batch takes longer, it waits for a lock or a store, and the next batch starts without waiting for it. */
+const BATCH_WAIT_MS = 250;
+/** Pause after a batch, so that the next requests of the same callers join one batch: without it batches hold half as many. */
 const GATHER_MS = 10;
 
 export interface CreationActions<R extends CatalogRecord> {
   /** All in one insert; rejects at once when another request holds the lock of a name. */
   createTogether(workspaceId: string, records: readonly NewRecord<R>[]): Promise<readonly CreationFault[]>;
   namesOf(record: R): readonly Name[];
-  /** Waits for the locks of its names. */
+  /** Waits for the locks of the names. */
   createAlone(record: NewRecord<R>): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ interface Entry<R extends CatalogRecord> {
   readonly reject: (err: unknown) => void;
 }
 
-interface Line<R extends CatalogRecord> {
+interface CreationQueue<R extends CatalogRecord> {
   isBusy: boolean;
   waiting: Entry<R>[];
 }
@@ -33,16 +33,16 @@ interface Line<R extends CatalogRecord> {
  * Batches creations of a workspace that arrive while its previous creation is in progress. Every statement costs ClickHouse
  * milliseconds, even for one row: 32 links took 49 ms of CPU one by one, and 29 ms together.
  */
-export function createCreationBatcher<R extends CatalogRecord>(ways: CreationActions<R>) {
-  const { createTogether, createAlone, namesOf } = ways;
-  const lines = new Map<string, Line<R>>();
+export function createCreationBatcher<R extends CatalogRecord>(actions: CreationActions<R>) {
+  const { createTogether, createAlone, namesOf } = actions;
+  const queues = new Map<string, CreationQueue<R>>();
 
   function settle({ resolve, reject }: Entry<R>, work: Promise<void>): Promise<void> {
     return work.then(resolve, reject);
   }
 
   /** Whether the error may concern a single creation (a locked name, a refused row), so that the others are tried without it. */
-  function isOfOne(err: unknown): boolean {
+  function concernsOne(err: unknown): boolean {
     if (err instanceof NamesBusyError) return true;
     return !(err instanceof ApiError) && !(err instanceof UnknownOutcomeError);
   }
@@ -58,33 +58,33 @@ export function createCreationBatcher<R extends CatalogRecord>(ways: CreationAct
       const settled = group.map((entry, index) => {
         const fault = faults[index];
         if (fault === undefined) return entry.resolve();
-        // The earlier creation of that name in the batch failed.
+        // The name has become free again, because the earlier creation of that name in the batch failed.
         const isFreeAgain = fault instanceof DuplicateNameError && !taken.has(nameKey(fault.taken));
         return isFreeAgain ? settle(entry, createAlone(entry.record)) : entry.reject(fault);
       });
       await Promise.all(settled);
     } catch (err) {
-      if (isOfOne(err)) await alone();
+      if (concernsOne(err)) await alone();
       else for (const { reject } of group) reject(err);
     }
   }
 
-  function next(workspaceId: string, line: Line<R>): void {
-    const group = line.waiting.splice(0, BATCH_MAX);
+  function next(workspaceId: string, queue: CreationQueue<R>): void {
+    const group = queue.waiting.splice(0, BATCH_MAX);
     if (group.length === 0) {
-      line.isBusy = false;
-      lines.delete(workspaceId);
+      queue.isBusy = false;
+      queues.delete(workspaceId);
       return;
     }
     let isOver = false;
     const over = () => {
       if (isOver) return;
       isOver = true;
-      next(workspaceId, line);
+      next(workspaceId, queue);
     };
-    const patience = setTimeout(over, PATIENCE_MS);
+    const timer = setTimeout(over, BATCH_WAIT_MS);
     void createGroup(workspaceId, group).finally(() => {
-      clearTimeout(patience);
+      clearTimeout(timer);
       if (group.length === 1) over();
       else setTimeout(over, GATHER_MS);
     });
@@ -92,13 +92,13 @@ export function createCreationBatcher<R extends CatalogRecord>(ways: CreationAct
 
   return function create(record: NewRecord<R>): Promise<void> {
     const { workspaceId } = record.record;
-    const line = lines.get(workspaceId) ?? { isBusy: false, waiting: [] };
-    lines.set(workspaceId, line);
+    const queue = queues.get(workspaceId) ?? { isBusy: false, waiting: [] };
+    queues.set(workspaceId, queue);
     return new Promise((resolve, reject) => {
-      line.waiting.push({ record, resolve, reject });
-      if (line.isBusy) return;
-      line.isBusy = true;
-      next(workspaceId, line);
+      queue.waiting.push({ record, resolve, reject });
+      if (queue.isBusy) return;
+      queue.isBusy = true;
+      next(workspaceId, queue);
     });
   };
 }

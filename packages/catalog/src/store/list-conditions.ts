@@ -2,7 +2,7 @@ import { parseResourceId, type ResourceKind } from '@waymark/contract';
 import type { QueryParameters } from '../clickhouse/query-rows.js';
 import { storableText } from '../model/storable-text.js';
 
-/** A condition of a list: constant SQL over the type's columns, with values only as parameters. */
+/** A condition of a list: constant SQL over the columns of the type; values are passed as parameters only. */
 export interface Condition {
   readonly sql: string;
   readonly values: QueryParameters;
@@ -57,7 +57,7 @@ export function hasId(column: string, resource: ResourceKind, ids: readonly stri
   return { sql: `${column} IN ({${column}_ids:Array(UInt64)})`, values: { [`${column}_ids`]: numbers } };
 }
 
-/** The condition for a filter's value; none when the request leaves the filter out. */
+/** The condition for the value of a filter; none when the filter is left out. */
 export function ifDefined<T>(value: T | undefined, condition: (value: T) => Condition): Condition[] {
   return value === undefined ? [] : [condition(value)];
 }

@@ -16,7 +16,7 @@ interface RecordEntry<R> {
   readonly floor: number;
   readonly freshUntilMs: number;
   readonly epoch: number;
-  /** When the record was parsed. */
+  /** When the record was parsed, in ms. */
   readonly parsedMs: number;
 }
 
@@ -37,7 +37,7 @@ export function createLocalRecords<R>({ entriesMax, staleMsMax, now }: LocalReco
   }
 
   return {
-    /** Each redirect calls it five times, so it does not update the LRU order; the reload once a second does. */
+    /** A redirect calls it five times, so it does not update the LRU order; the reload once a second does. */
     fresh(key: string): Stored<R> | undefined {
       const entry = entries.peek(key);
       return entry !== undefined && entry.epoch === epoch && entry.freshUntilMs > now() ? entry.stored : undefined;
@@ -100,13 +100,13 @@ export function createLocalNames(entriesMax: number, now: () => number) {
   let epoch = 0;
 
   return {
-    /** As that of records. */
+    /** As `fresh` of {@link createLocalRecords}. */
     fresh(key: string): NameEntry | undefined {
       const entry = entries.peek(key);
       return entry !== undefined && entry.epoch === epoch && entry.freshUntilMs > now() ? entry : undefined;
     },
 
-    /** The entry whatever its age, to fall back on. */
+    /** The entry regardless of its age, as a fallback. */
     peek(key: string): NameEntry | undefined {
       return entries.peek(key);
     },

@@ -213,7 +213,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     const key = nameKey(name);
     const fill = beginFill();
     const cached = await cache.readName(name);
-    if (cached?.owner === 'nobody') {
+    if (cached?.owner === 'none') {
       lookups.redis += 1;
       fill.name(key, undefined);
       return undefined;

@@ -4,51 +4,51 @@ import { type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
 import { isPossibleName, type Name, nameKey } from '../model/entity-type.js';
 import { storableText } from '../model/storable-text.js';
 
-/** An owner as the table has it, 64-bit ids as decimal text. */
+/** A row of `names`: a record that has, or once had, the name. 64-bit ids as decimal text. */
 export interface NameClaim {
   readonly workspaceNumber: string;
   readonly number: string;
 }
 
-/** A bulk of a hundred creations asks for twice as many. They travel in the URL of the query. */
-const QUESTIONS_PER_READ = 250;
+/** Twice what a bulk creation of a hundred records looks up, and some. The values are sent in the URL of the query. */
+const LOOKUPS_PER_READ = 250;
 
-/** The id of a record, as its table has it. */
+/** The id of a record as in its table, as decimal text. */
 interface RecordNumber {
   readonly table: string;
   readonly workspaceNumber: string;
   readonly number: string;
 }
 
-type Question =
-  | { readonly about: 'name'; readonly name: Name }
-  | { readonly about: 'record'; readonly record: RecordNumber };
+type Lookup =
+  | { readonly type: 'name'; readonly name: Name }
+  | { readonly type: 'record'; readonly record: RecordNumber };
 
-function questionKey(question: Question): string {
-  if (question.about === 'name') return `name/${nameKey(question.name)}`;
-  const { table, workspaceNumber, number } = question.record;
+function lookupKey(lookup: Lookup): string {
+  if (lookup.type === 'name') return `name/${nameKey(lookup.name)}`;
+  const { table, workspaceNumber, number } = lookup.record;
   return `record/${table}/${workspaceNumber}/${number}`;
 }
 
-/** Things with the same key, in lists of their own. */
-function grouped<T>(things: readonly T[], keyOf: (thing: T) => string): [T, ...T[]][] {
+/** Groups items by key, in the order of their first occurrence. */
+function grouped<T>(items: readonly T[], keyOf: (item: T) => string): [T, ...T[]][] {
   const groups = new Map<string, [T, ...T[]]>();
-  for (const thing of things) {
-    const key = keyOf(thing);
+  for (const item of items) {
+    const key = keyOf(item);
     const group = groups.get(key);
-    if (group === undefined) groups.set(key, [thing]);
-    else group.push(thing);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
   }
   return [...groups.values()];
 }
 
-/** Part of a query that is a SELECT of `table, kind, scope, name, id, workspace_id`; the first two identify the look-up that a row answers. */
+/** Part of a query that is a SELECT of `table, kind, scope, name, id, workspace_id`; the first two identify the lookUp-up that a row answers. */
 interface Part {
   readonly sql: string;
   readonly parameters: QueryParameters;
 }
 
-function namesPart(names: readonly Name[]): Part[] {
+function nameParts(names: readonly Name[]): Part[] {
   const groups = grouped(names, ({ kind, scope }) => `${kind}/${scope}`);
   if (groups.length === 0) return [];
   const conditions = groups.map(
@@ -68,7 +68,7 @@ function namesPart(names: readonly Name[]): Part[] {
   ];
 }
 
-function recordDeps(records: readonly RecordNumber[]): Part[] {
+function recordParts(records: readonly RecordNumber[]): Part[] {
   return grouped(records, ({ table, workspaceNumber }) => `${table}/${workspaceNumber}`).map((group, index) => ({
     sql: `SELECT DISTINCT '${group[0].table}' AS table, '' AS kind, '' AS scope, '' AS name, id, workspace_id
 FROM ${group[0].table} WHERE workspace_id = {w${index}:UInt64} AND id IN ({i${index}:Array(UInt64)})`,
@@ -80,14 +80,14 @@ FROM ${group[0].table} WHERE workspace_id = {w${index}:UInt64} AND id IN ({i${in
 }
 
 /**
- * Reads of `names`: the one table that is read without a workspace, because it is what leads to one. What is asked at the same
- * moment is one statement, each of which costs milliseconds however little it says.
+ * Reads table `names`. It is the only table that is read without a workspace, because names are how workspaces are found. Concurrent
+ * lookUp-ups share one statement, because each statement costs ClickHouse milliseconds, however small.
  */
 export function createNamesTable(clickhouse: ClickHouseClient, settings: Readonly<Record<string, number>>) {
-  async function load(questions: readonly Question[]): Promise<ReadonlyMap<string, readonly NameClaim[]>> {
+  async function load(lookups: readonly Lookup[]): Promise<ReadonlyMap<string, readonly NameClaim[]>> {
     const selects = [
-      ...namesPart(questions.flatMap((question) => (question.about === 'name' ? question.name : []))),
-      ...recordDeps(questions.flatMap((question) => (question.about === 'record' ? question.record : []))),
+      ...nameParts(lookups.flatMap((lookup) => (lookup.type === 'name' ? lookup.name : []))),
+      ...recordParts(lookups.flatMap((lookup) => (lookup.type === 'record' ? lookup.record : []))),
     ];
     const rows = await queryRows<[string, string, string, string, string, string]>(clickhouse, {
       query: `SELECT * FROM (${selects.map(({ sql }) => sql).join('\nUNION ALL ')}) ORDER BY table, kind, scope, name, id`,
@@ -96,40 +96,40 @@ export function createNamesTable(clickhouse: ClickHouseClient, settings: Readonl
     });
     const claims = new Map<string, NameClaim[]>();
     for (const [table, kind, scope, name, number, workspaceNumber] of rows) {
-      const key = questionKey(
+      const key = lookupKey(
         table === ''
-          ? { about: 'name', name: { kind, scope, name } }
-          : { about: 'record', record: { table, workspaceNumber, number } },
+          ? { type: 'name', name: { kind, scope, name } }
+          : { type: 'record', record: { table, workspaceNumber, number } },
       );
-      const known = claims.get(key) ?? [];
-      claims.set(key, known);
-      known.push({ workspaceNumber, number });
+      const rowsOfKey = claims.get(key) ?? [];
+      claims.set(key, rowsOfKey);
+      rowsOfKey.push({ workspaceNumber, number });
     }
     return claims;
   }
 
-  const look = createDataLoader<Question, readonly NameClaim[]>({
-    identify: questionKey,
+  const lookUp = createDataLoader<Lookup, readonly NameClaim[]>({
+    identify: lookupKey,
     group: () => '',
     load,
-    batchSizeMax: QUESTIONS_PER_READ,
+    batchSizeMax: LOOKUPS_PER_READ,
     concurrentReadsMax: 4,
   });
 
   return {
-    /** Rows of a name, the oldest id first. A row alone owns nothing: its record must exist and say the same name. */
+    /** Rows with a name, lowest id first. A row does not prove ownership: the record must exist and have the name. */
     async claims(name: Name): Promise<readonly NameClaim[]> {
       if (!isPossibleName(name)) return [];
       const stored = { ...name, name: storableText(name.name), scope: storableText(name.scope) };
-      return (await look({ about: 'name', name: stored })) ?? [];
+      return (await lookUp({ type: 'name', name: stored })) ?? [];
     },
 
-    /** Whether a record of a table has that id, or ever had. Asked together with names: who creates asks for both. */
+    /** Whether a table has, or ever had, a record with that id. Shares a statement with lookUp-ups of names, which creations need too. */
     async isUsed(record: RecordNumber): Promise<boolean> {
-      return (await look({ about: 'record', record })) !== undefined;
+      return (await lookUp({ type: 'record', record })) !== undefined;
     },
 
-    /** Ids with a name of that kind in the scope of the whole installation, the oldest first. */
+    /** Ids of records with an installation-wide name of that kind, lowest first. */
     async ids(kind: string): Promise<string[]> {
       const query = `SELECT DISTINCT id FROM names FINAL WHERE kind = {kind:String} AND scope = '' ORDER BY id`;
       const rows = await queryRows<[string]>(clickhouse, { query, parameters: { kind }, settings });

@@ -19,7 +19,7 @@ import type { RecordReader } from './record-reader.js';
 import type { RecordTable } from './record-table.js';
 import type { NamesTable } from './unique-names.js';
 
-/** A name that a create or an update asked for belongs to another record. */
+/** The name of a creation or an update belongs to another record. */
 export class NameTakenError extends ApiError {
   readonly taken: Name;
 
@@ -29,23 +29,23 @@ export class NameTakenError extends ApiError {
   }
 }
 
-/** Somebody holds one of the names that are to be created together. */
+/** Another request has the lock of a name that is to be created in a batch. */
 export class NamesBusyError extends Error {}
 
-/** What became of one of several creations: nothing when it was made. */
+/** The error of one creation in a batch; undefined when the record was created. */
 export type CreationFault = ApiError | undefined;
 
-/** One that is created together with others wants a name that one before it wants. */
+/** An earlier creation of the same batch has the same name. */
 export class DuplicateNameError extends NameTakenError {}
 
 /** A record to be created. */
 export interface NewRecord<R extends CatalogRecord> {
   readonly record: R;
-  /** Its names are random, so collisions are practically impossible. */
+  /** Its names are random, so a collision is practically impossible. */
   readonly hasRandomNames: boolean;
 }
 
-/** What writing needs whatever the kind. */
+/** Dependencies of writes to records of all types. */
 export interface WriteDeps {
   readonly locks: Locks;
   readonly namesTable: NamesTable;
@@ -57,22 +57,22 @@ export interface WriteDeps {
   readonly now: () => number;
 }
 
-/** What writing needs of one kind. */
+/** Dependencies of writes to records of one type. */
 export interface RecordDeps<R extends CatalogRecord> {
   readonly kind: EntityType<R>;
   readonly table: RecordTable<R>;
   readonly reader: RecordReader<R>;
   readonly commit: GroupCommit;
   readonly localRecords: LocalRecords<R>;
-  /** Whether a record is left over from a creation of several that was killed half-way: its names may be taken over. */
+  /** Whether a record is left over from a killed creation of several records: its names may be reassigned. */
   readonly isOrphan?: (record: R) => Promise<boolean>;
 }
 
 export const recordLock = <R extends CatalogRecord>(kind: EntityType<R>, id: string) => `record/${kind.table}/${id}`;
 export const nameLock = (name: Name) => `name/${nameKey(name)}`;
 
-/** Members of requests that names are made of, by the kind of name; `name` for all others. */
-const MEMBERS: Readonly<Record<string, string>> = {
+/** Request field that names of each kind come from, for error messages; `name` for kinds not listed. */
+const FIELDS: Readonly<Record<string, string>> = {
   'link-external-id': 'externalId',
   'partner-email': 'email',
   'partner-tenant-id': 'tenantId',
@@ -84,22 +84,22 @@ const MEMBERS: Readonly<Record<string, string>> = {
   workspace: 'slug',
 };
 
-/** @throws ApiError unprocessable_entity for a name that no row can have */
+/** @throws ApiError unprocessable_entity for a name that cannot be stored */
 export function checkPossible(name: Name): void {
   if (isPossibleName(name)) return;
-  const member = MEMBERS[name.kind] ?? 'name';
-  if (hasNul(name)) throw fieldError('invalid_format', member, 'must not contain a NUL character');
-  throw fieldError('too_big', member, 'is too long');
+  const field = FIELDS[name.kind] ?? 'name';
+  if (hasNul(name)) throw fieldError('invalid_format', field, 'must not contain a NUL character');
+  throw fieldError('too_big', field, 'is too long');
 }
 
-/** Whose name it is, as the rows of `names` say it. */
+/** The owner columns of rows of `names`. */
 export function rowOwner<R extends CatalogRecord>(kind: EntityType<R>, record: R) {
   return { id: numberOf(kind.resource, record.id), workspaceId: numberOf('workspace', record.workspaceId) };
 }
 
 /**
- * Runs `work` and frees the lock, except after an insert with an unknown outcome: it may still land, so the lock is left to
- * expire, which is after the insert's last moment.
+ * Runs `work` and releases the lock. After an insert with an unknown outcome the lock is not released but expires, because the
+ * insert may still run; the lock outlasts it.
  */
 export async function underLock<T>(lock: Lock, work: () => Promise<T>): Promise<T> {
   let result: T;

@@ -2,10 +2,10 @@ import { formatResourceId } from '@waymark/contract';
 import { type EventTableKind, rowIds } from '@waymark/event-format';
 import type { AffectedTotals } from '../redis/catalog-changes.js';
 
-/** Ids of one message: an insert of 20,000 rows is published in parts, so that no subscriber is blocked for long. */
-const IDS_PER_ANNOUNCEMENT = 1000;
+/** Ids in one message: an insert of 20,000 rows is published as several messages, so that no subscriber is blocked for long. */
+const IDS_PER_MESSAGE = 1000;
 
-/** The links and customers that rows count for, by the number of their workspace. */
+/** The links and customers whose totals include the rows, by numeric id of the workspace. */
 function numbersOf(kind: EventTableKind, rows: readonly string[]) {
   const byWorkspace = new Map<string, { readonly links: Set<string>; readonly customers: Set<string> }>();
   for (const row of rows) {
@@ -21,7 +21,7 @@ function numbersOf(kind: EventTableKind, rows: readonly string[]) {
 }
 
 /**
- * The links and customers whose totals an insert has changed, in parts of the size of one message.
+ * The links and customers whose totals an insert has changed, split into messages.
  *
  * @param rows JSON arrays in the order of the table's columns
  */
@@ -37,7 +37,7 @@ export function affectedTotalsOf(kind: EventTableKind, rows: readonly string[]):
     while (ids.length > 0) {
       if (room === 0) {
         messages.push([]);
-        room = IDS_PER_ANNOUNCEMENT;
+        room = IDS_PER_MESSAGE;
       }
       const some = ids.splice(0, room);
       room -= some.length;

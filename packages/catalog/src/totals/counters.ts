@@ -6,12 +6,12 @@ import { numberOf } from '../model/entity-type.js';
 import type { CatalogChange } from '../redis/catalog-changes.js';
 import { createTotalsCache, readMany } from './totals-cache.js';
 
-/** As many as a page can have. They travel in the URL of the query, 24 bytes each. */
+/** Ids in one read, as many as a page can have. They are sent in the URL of the query, 24 bytes each. */
 const IDS_PER_READ = 1000;
-/** At the same time. The more there are, the fewer are shared. */
+/** Maximum number of concurrent reads. With more of them, fewer callers share a read. */
 const READS_MAX = 4;
 
-/** Counters of a link, made of its events. */
+/** Counters of a link, summed over its events. */
 export interface LinkCounters {
   readonly clicks: number;
   readonly leads: number;
@@ -54,13 +54,13 @@ FROM customer_totals
 WHERE workspace_id = {workspace:UInt64} AND customer_id IN ({ids:Array(UInt64)})
 GROUP BY customer_id`;
 
-/** ISO time of epoch milliseconds; the epoch itself stands for never. */
+/** ISO time of epoch milliseconds; null for 0, which means never. */
 function isoTime(ms: number): string | null {
   return ms > 0 ? new Date(ms).toISOString() : null;
 }
 
 export interface CountersDeps {
-  /** Whether changes of totals are received. */
+  /** Whether this process receives changes of totals; until then nothing is cached. */
   readonly isSubscribed: () => boolean;
   readonly now: () => number;
 }
@@ -72,8 +72,8 @@ interface TotalsKey {
 }
 
 /**
- * Reads the totals that materialized views keep: those of the moment, or `cached` ones, which lag an insert's message behind. Callers
- * at the same moment share a read: concurrent requests for one list need the same few links.
+ * Reads the totals that materialized views keep: the current ones, or `cached` ones, which lag by the message that an insert publishes.
+ * Concurrent loadTotals-ups share a read, because concurrent requests for one list need the same links.
  */
 export function createCounters(clickhouse: ClickHouseClient, { isSubscribed, now }: CountersDeps) {
   function createTotals<Totals>(
@@ -92,7 +92,7 @@ export function createCounters(clickhouse: ClickHouseClient, { isSubscribed, now
       );
     }
 
-    const look = createDataLoader<TotalsKey, Totals>({
+    const loadTotals = createDataLoader<TotalsKey, Totals>({
       identify: ({ workspaceId, id }) => `${workspaceId}/${id}`,
       group: ({ workspaceId }) => workspaceId,
       load: async (keys) => {
@@ -107,9 +107,9 @@ export function createCounters(clickhouse: ClickHouseClient, { isSubscribed, now
       concurrentReadsMax: READS_MAX,
     });
 
-    const readOne = (workspaceId: string, id: string) => look({ workspaceId, id });
+    const readOne = (workspaceId: string, id: string) => loadTotals({ workspaceId, id });
     return {
-      /** The totals of the moment. */
+      /** The current totals. */
       read: readMany(readOne),
       cache: createTotalsCache({ readOne, isSubscribed, now }),
     };

@@ -1,7 +1,7 @@
 import { createTrackedCache } from '@waymark/cache';
 import type { AffectedTotals } from '../redis/catalog-changes.js';
 
-/** A fallback: an insert evicts the totals that it changes, but its message may be lost. */
+/** A fallback: an insert evicts the totals that it changes, but the message may be lost. */
 const TTL_MS = 10_000;
 const ENTRIES_MAX = 50_000;
 
@@ -10,7 +10,7 @@ export type ReadTotals<Totals> = (workspaceId: string, ids: readonly string[]) =
 
 type ReadOne<Totals> = (workspaceId: string, id: string) => Promise<Totals | undefined>;
 
-/** Reads totals one by one, each id once; `readOne` is expected to gather the reads of the same moment. */
+/** Reads totals, each id once; `readOne` is expected to batch concurrent reads. */
 export function readMany<Totals>(readOne: ReadOne<Totals>): ReadTotals<Totals> {
   return async (workspaceId, ids) => {
     const distinct = [...new Set(ids)];
@@ -31,14 +31,14 @@ export interface TotalsCache<Totals> {
 }
 
 export interface TotalsCacheDeps<Totals> {
-  /** Reads the totals of one link or customer; calls of the same moment share a query. */
+  /** Reads the totals of one link or customer; concurrent calls share a query. */
   readonly readOne: ReadOne<Totals>;
   /** Whether evictions that other processes publish are received; until then nothing is cached. */
   readonly isSubscribed: () => boolean;
   readonly now: () => number;
 }
 
-/** Caches totals, those of links and customers without events as well, until an insert changes them. */
+/** Caches totals until an insert changes them, including the absence of totals of links and customers without events. */
 export function createTotalsCache<Totals>({
   readOne,
   isSubscribed,

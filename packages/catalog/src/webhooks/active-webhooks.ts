@@ -9,7 +9,7 @@ import type { CatalogChange } from '../redis/catalog-changes.js';
 import { parseData } from '../store/record-table.js';
 
 const WORKSPACES_MAX = 10_000;
-/** A fallback, in case an eviction is lost. */
+/** A fallback TTL, in case an eviction is lost. */
 const TTL_MS = 30_000;
 const WORKSPACES_PER_READ = 1_000;
 
@@ -22,8 +22,7 @@ export interface ActiveWebhooksDeps {
 }
 
 /**
- * The webhooks of a workspace that are not disabled, cached in this process: they are read for every insert of events, and
- * almost always the answer is none.
+ * The enabled webhooks of a workspace, cached in this process: every insert of events reads them, and most workspaces have none.
  */
 export function createActiveWebhooks({ clickhouse, read, isSubscribed, now }: ActiveWebhooksDeps) {
   const cache = createTrackedCache<readonly WebhookRecord[]>({
@@ -33,7 +32,7 @@ export function createActiveWebhooks({ clickhouse, read, isSubscribed, now }: Ac
     now,
   });
 
-  const look = createDataLoader<string, WebhookRecord[]>({
+  const readWebhooks = createDataLoader<string, WebhookRecord[]>({
     identify: (workspaceId) => workspaceId,
     group: () => '',
     async load(workspaceIds) {
@@ -56,7 +55,7 @@ WHERE workspace_id IN ({workspaces:Array(UInt64)}) AND disabled = 0 ORDER BY wor
 
   return {
     of: (workspaceId: string): Promise<readonly WebhookRecord[]> =>
-      cache.load(workspaceId, async () => (await look(workspaceId)) ?? []),
+      cache.load(workspaceId, async () => (await readWebhooks(workspaceId)) ?? []),
 
     onChange({ records }: CatalogChange): void {
       for (const { table, workspaceId } of records) if (table === webhookType.table) cache.evict(workspaceId);

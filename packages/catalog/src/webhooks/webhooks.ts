@@ -21,19 +21,19 @@ export function createWebhooks(
   return {
     ...resources,
 
-    /** A webhook with a secret of its own. @throws ApiError conflict when the workspace has one with that URL */
+    /** Creates a webhook with a new secret. @throws ApiError conflict when the workspace has a webhook with that URL */
     create(workspaceId: string, input: Omit<NewWebhook, 'encryptedSecret'>): Promise<WebhookRecord> {
       const secret = `whsec_${randomBytes(SECRET_BYTES).toString('hex')}`;
       return resources.create(workspaceId, { ...input, encryptedSecret: secrets.seal(secret, workspaceId) });
     },
 
-    /** Makes these the links that name the webhook; ids that are none of the workspace's are passed over. */
+    /** Attaches the webhook to exactly these links; ids that are not of the workspace are ignored. */
     attachLinks: links.attach,
 
-    /** Those that are not disabled, from a cache of this process. */
+    /** The enabled webhooks, cached in this process. */
     active: active.of,
 
-    /** What deliveries are signed with: `whsec_` and 32 hexadecimal digits. */
+    /** The signing secret of deliveries: `whsec_` and 32 hexadecimal digits. */
     secretOf: (record: WebhookRecord): string => secrets.open(record.encryptedSecret, record.workspaceId),
   };
 }

@@ -17,7 +17,7 @@ export interface NewKey {
   readonly expiresAt?: string | null;
 }
 
-/** A new key with its token, which is available only now: the record has only its hash. */
+/** A new key with its token, which cannot be read later: the record contains only its hash. */
 export interface IssuedKey {
   readonly record: ApiKeyRecord;
   readonly token: string;
@@ -44,7 +44,7 @@ export function draftKey(workspaceId: string, input: NewKey, nowMs: number): Iss
   return { record, token };
 }
 
-/** A key, possibly expired (callers check that, to send an error of their own), with its workspace if that still exists. */
+/** A key, possibly expired (callers check that, to send their own error), with its workspace if that still exists. */
 export interface Authenticated {
   readonly key: ApiKeyRecord;
   readonly workspace: WorkspaceRecord | undefined;
@@ -67,7 +67,7 @@ export function createKeys(
       return key && { key, workspace: await workspaces.get(key.workspaceId) };
     },
 
-    /** @throws ApiError forbidden when the workspace has as many keys as it may */
+    /** @throws ApiError forbidden when the workspace has reached the maximum number of keys */
     async create(input: NewKey & { readonly workspaceId: string }): Promise<IssuedKey> {
       const { workspaceId, ...rest } = input;
       if ((await list(workspaceId)).length >= KEYS_MAX) {

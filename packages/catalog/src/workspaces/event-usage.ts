@@ -7,7 +7,7 @@ import type { WorkspaceRecord } from '../model/record-schemas.js';
 import { workspaceLimits } from './workspaces.js';
 
 const WORKSPACES_MAX = 10_000;
-/** Maximum age of a count that is not near its limit. Recording never stops at the limit, only reads do. */
+/** Maximum age of a count that is not near its limit. The limit stops reads only; events are always recorded. */
 const TTL_MS = 30_000;
 /** Maximum age of a count near its limit. */
 const NEAR_TTL_MS = 1_000;
@@ -41,7 +41,7 @@ export interface EventUsage {
   check(workspace: WorkspaceRecord): Promise<void>;
 }
 
-/** Whether a count is just below its limit. One above needs no fresh value: counts of a month never decrease. */
+/** Whether a count is just below its limit. A count above it needs no fresh value, because counts of a month never decrease. */
 function isNear(count: number, limit: number): boolean {
   return count < limit && limit - count <= Math.max(NEAR_EVENTS, limit * NEAR_SHARE);
 }

@@ -31,7 +31,7 @@ export interface NewWorkspace {
   readonly plan: Plan;
   /** A first domain: lower case, made primary, with its root link. */
   readonly domain?: string;
-  /** Where links of partners lead that name no destination. */
+  /** Destination of partner links whose request names none. */
   readonly programUrl?: string;
 }
 
@@ -42,7 +42,7 @@ export interface CreatedWorkspace {
   readonly publishableKey: IssuedKey;
 }
 
-/** What an operator may change. */
+/** Fields that an operator may change. */
 export type WorkspacePatch = Partial<
   Pick<
     WorkspaceRecord,
@@ -84,7 +84,7 @@ function checkHostnames(hostnames: readonly string[]): void {
   if (wrong !== undefined) throw new ApiError('unprocessable_entity', `"${wrong}" is not a hostname.`);
 }
 
-/** The limits in force: the plan's, field by field replaced by the workspace's own. */
+/** The effective limits: those of the plan, overridden field by field by the workspace. */
 export function workspaceLimits(workspace: WorkspaceRecord): PlanLimits {
   const plan = PLAN_LIMITS[workspace.plan];
   return {
@@ -128,7 +128,7 @@ export function createWorkspaces(stores: WorkspaceStores, deps: WriteDeps, hotRe
     return [stores.links.prepare(root), stores.domains.prepare(domain)];
   }
 
-  /** The program of a workspace that names none: one that an earlier call made before it was killed, or a new one. */
+  /** Creates the program of a workspace that has none, or finds the one that an earlier call created before it was killed. */
   async function createProgram({ id: workspaceId, name }: WorkspaceRecord): Promise<ProgramRecord> {
     const fresh = draftProgram(workspaceId, { name, domainId: null, url: null }, deps.now());
     const known = await stores.groups.findByName(groupSlug(workspaceId, DEFAULT_GROUP));
@@ -147,17 +147,17 @@ export function createWorkspaces(stores: WorkspaceStores, deps: WriteDeps, hotRe
   return {
     get: (id: string): Promise<WorkspaceRecord | undefined> => workspaces.get(id, id),
 
-    /** Whether it exists, as far as that needs no look at a store: redirects wait for nothing they need not wait for. */
+    /** Whether the workspace is cached in this process. Sends no request to a store, so that redirects need not wait. */
     isFresh: (id: string): boolean => workspaces.fresh(id, id, hotRead) !== undefined,
 
-    /** Redirect path: a stale copy rather than an error. */
+    /** For redirects: uses a stale copy rather than failing. */
     exists: async (id: string): Promise<boolean> => (await workspaces.get(id, id, hotRead)) !== undefined,
 
     findBySlug: (slug: string): Promise<WorkspaceRecord | undefined> => workspaces.findByName(workspaceSlug(slug)),
 
     /**
-     * A workspace with its keys, its partner program and, if asked for, its first domain. Its own row is written last: killed before that, nothing
-     * of it exists.
+     * Creates a workspace with its keys, its partner program and, if requested, its first domain. Its own row is written last, so that
+     * nothing of it is visible if the process is killed before.
      *
      * @throws ApiError conflict when the slug or the domain is taken
      */
@@ -201,7 +201,7 @@ export function createWorkspaces(stores: WorkspaceStores, deps: WriteDeps, hotRe
       return updated;
     },
 
-    /** The workspace with its partner program, which one made before there were programs gets by this. @throws ApiError not_found */
+    /** The workspace with its partner program, which is created for workspaces older than programs. @throws ApiError not_found */
     async withProgram(id: string): Promise<WorkspaceRecord> {
       const updated = await workspaces.update(id, id, async (record) => {
         if (record.defaultProgramId !== null) return record;
@@ -211,7 +211,7 @@ export function createWorkspaces(stores: WorkspaceStores, deps: WriteDeps, hotRe
       return updated;
     },
 
-    /** Every workspace, oldest first: for the operator. Found through `names`, the one table without a workspace. */
+    /** Every workspace, oldest first, for the operator. Found through table `names`, the only one that is read without a workspace. */
     async list(): Promise<WorkspaceRecord[]> {
       return workspaces.table.selectWorkspaces(await deps.namesTable.ids('workspace'));
     },
