@@ -91,11 +91,11 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
   /** Acknowledges a batch, together with its webhook jobs. */
   const acknowledge = async (batch: NewInsertBatch, { texts }: BatchRows) => {
     const { webhookJobsOf } = options;
-    const announced = webhookJobsOf === undefined ? [] : texts.filter((row) => !isSilentRow(row));
+    const notSilent = webhookJobsOf === undefined ? [] : texts.filter((row) => !isSilentRow(row));
     const webhookJobs =
-      webhookJobsOf === undefined || announced.length === 0
+      webhookJobsOf === undefined || notSilent.length === 0
         ? []
-        : await retry('finding webhooks', () => webhookJobsOf({ kind, batchId: batch.id, rows: announced }));
+        : await retry('finding webhooks', () => webhookJobsOf({ kind, batchId: batch.id, rows: notSilent }));
     await retry('acknowledging a batch', async () => {
       try {
         if (webhookJobs.length === 0) await manifest.acknowledge(batch.id, batch.jobIds);

@@ -91,9 +91,9 @@ describe('webhook jobs of an insert', () => {
 
   it('are not added for silent rows, in an insert, its repeat and a replay; those rows are stored like others', async () => {
     const rows = Array.from({ length: 3 }, () => JSON.stringify(aLead({ timestampMs: now() })));
-    const [announced = '', ...others] = rows;
+    const [notSilent = '', ...others] = rows;
     const [stopped = '', replayed = ''] = others.map(silentRow);
-    const [announcedId] = rowIds([announced]);
+    const [notSilentId] = rowIds([notSilent]);
     let isInserted = false;
     const first = startWriter({
       closeMs: 100,
@@ -102,7 +102,7 @@ describe('webhook jobs of an insert', () => {
         return Promise.reject(new Error('no webhooks yet'));
       },
     });
-    await fixture.add('lead', [stopped, announced]);
+    await fixture.add('lead', [stopped, notSilent]);
     await waitFor(() => isInserted, { what: 'the insert' });
     await first.close();
 
@@ -119,8 +119,8 @@ describe('webhook jobs of an insert', () => {
     expect(await replayDeadLetters(fixture.admin)).toBe(1);
     await waitFor(async () => (await webhookJobs()).length === 1, { what: 'the job', timeoutMs: 20_000 });
     await fixture.untilDrained();
-    expect(batches).toEqual([[announcedId]]);
-    expect(await webhookJobs()).toEqual([`wh-${announcedId}`]);
+    expect(batches).toEqual([[notSilentId]]);
+    expect(await webhookJobs()).toEqual([`wh-${notSilentId}`]);
     const stored = await fixture.select<{ id: string }>(
       'SELECT toString(event_id) AS id FROM lead_events WHERE event_id IN {ids:Array(String)} ORDER BY id',
       { ids: rowIds(rows) },
