@@ -46,7 +46,7 @@ const digest = (text: string) => createHash('sha256').update(text).digest();
 export const adminGuard = fp<AdminGuardOptions>(
   async (app, { adminKey, rateLimiter }) => {
     const expected = adminKey === undefined ? undefined : digest(adminKey);
-    /** Networks that have sent too many wrong keys, with the end of their block. Until then they are rejected without asking Redis. */
+    /** Networks that have sent too many wrong keys, with the end of their block. Until then they are rejected without a call to Redis. */
     const blockedUntilMs = new LRUCache<string, number>({ max: BLOCKED_NETWORKS_MAX });
 
     const rejectAsBlocked = (network: string, retryAfterSeconds: number): never => {

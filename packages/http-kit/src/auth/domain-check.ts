@@ -18,11 +18,11 @@ const HOST = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](
 const WWW = 'www.';
 
 const CACHED_NAMES_MAX = 10_000;
-/** Anonymous clients choose the names. As long as the catalog caches that a name is not registered, it is not counted again. */
+/** Anonymous clients choose the names. While the catalog caches that a name is not registered, its look-ups are not counted. */
 const UNREGISTERED_TTL_MS = 5_000;
-/** Registered names are not counted again for this long. */
+/** Look-ups of a registered name are not counted for this long after its first one. */
 const REGISTERED_TTL_MS = 24 * 3_600_000;
-/** Most first look-ups of names in a window, over all processes: each may read ClickHouse. */
+/** Limit on first look-ups of names in a window, over all processes: each may read ClickHouse. */
 const NEW_NAMES_MAX = 120;
 const WINDOW_SECONDS = 60;
 /** Beyond that limit look-ups wait for the next batch, so that a flood costs one read of ClickHouse per interval, not one per name. */
@@ -37,7 +37,7 @@ const querySchema = z.object({
 });
 
 function createDomainCheck({ catalog, rateLimiter, defaultDomain }: DomainCheckDeps) {
-  /** Names that are not counted again, and whether they are registered. */
+  /** Names whose look-ups are not counted, and whether they are registered. */
   const recentNames = createTrackedCache<boolean>({
     bound: { entriesMax: CACHED_NAMES_MAX },
     ttlMs: (registered) => (registered ? REGISTERED_TTL_MS : UNREGISTERED_TTL_MS),

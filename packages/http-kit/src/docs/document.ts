@@ -1,6 +1,6 @@
-/** What the pages read of the OpenAPI document. */
+/** The parts of the OpenAPI document that the documentation pages read. */
 
-/** Security scheme of the routes that pages call. */
+/** Security scheme of the routes that web pages call, with a publishable key. */
 export const PUBLISHABLE_KEY = 'publishableKey';
 
 export interface JsonSchema {
@@ -59,12 +59,12 @@ export interface Document {
   readonly components?: { readonly schemas?: Readonly<Record<string, JsonSchema>> };
 }
 
-/** Name of the schema that a reference leads to. */
+/** The name of the schema that a `$ref` points to. */
 export function referenceName(reference: string): string {
   return reference.slice(reference.lastIndexOf('/') + 1);
 }
 
-/** The one content of a body or an answer. */
+/** The content of a body or a response, which has a single content type. */
 export function contentOf(part: { readonly content?: ContentByType } | undefined): Content | undefined {
   return Object.values(part?.content ?? {})[0];
 }

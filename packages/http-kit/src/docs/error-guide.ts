@@ -1,11 +1,11 @@
 import { ERROR_STATUS, type ErrorCode } from '@waymark/contract';
 
-/** What an error code means to the caller. */
+/** An error code, explained for callers. */
 export interface ErrorGuide {
   readonly code: ErrorCode;
   readonly status: number;
   readonly meaning: string;
-  /** What to do about it. */
+  /** What the caller should do. */
   readonly advice: string;
 }
 

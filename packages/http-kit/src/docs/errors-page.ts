@@ -8,7 +8,7 @@ function section({ code, status, meaning, advice }: ErrorGuide) {
 <p>${prose(meaning)}</p><p>${prose(advice)}</p></section>`;
 }
 
-/** Every error code with what it means and what to do: where `doc_url` leads. */
+/** The page that explains every error code. The `doc_url` of an error links to it. */
 export function errorsPage(title: string, docBase: string): string {
   const example = JSON.stringify(errorBody('not_found', 'Link not found.', docBase), null, 2);
   const navigation = html`<a href="../../docs">${title}</a><a href="../reference">Reference</a><b>Errors</b>${ERROR_GUIDE.map(

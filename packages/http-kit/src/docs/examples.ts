@@ -8,7 +8,7 @@ interface Operation {
 
 const REQUESTS = new Map<string, ExampleRequest>(EXAMPLE_REQUESTS.map((request) => [request.route, request]));
 
-/** Shows what each operation of the OpenAPI document is asked and answers; those without an example stay as they are. */
+/** Adds an example request and an example response to each operation of the OpenAPI document that has one in `EXAMPLE_REQUESTS`. */
 export function addExamples(paths: Readonly<Record<string, unknown>>): void {
   for (const [path, operations] of Object.entries(paths)) {
     for (const [method, operation] of Object.entries(operations as Record<string, Operation>)) {

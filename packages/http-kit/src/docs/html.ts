@@ -6,12 +6,12 @@ const CHARACTER_REFERENCES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** A text as it may stand between tags and inside quoted attributes. */
+/** Escapes a text for use between tags and inside quoted attributes. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => CHARACTER_REFERENCES[character] ?? '');
 }
 
-/** Markup whose texts are escaped already. */
+/** Markup, in which texts are already escaped. */
 export class Html {
   constructor(readonly text: string) {}
 }
@@ -25,12 +25,12 @@ function partText(part: Part): string {
   return escapeHtml(String(part));
 }
 
-/** Markup with values in it: texts are escaped, markup and lists of it stand as they are. */
+/** A template tag for markup: texts are escaped, `Html` values and lists of them are inserted unchanged. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return new Html(strings.map((string, index) => string + partText(parts[index])).join(''));
 }
 
-/** Escapes a text and sets what it has between backquotes as code. */
+/** Escapes a text and renders the parts between backquotes as code. */
 export function prose(text: string): Html {
   const pieces = escapeHtml(text).split('`');
   return new Html(pieces.map((piece, index) => (index % 2 === 0 ? piece : `<code>${piece}</code>`)).join(''));

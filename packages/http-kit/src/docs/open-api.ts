@@ -7,11 +7,11 @@ import { type RouteRequirements, requirementsOf, requirementsText } from '../aut
 import { PUBLISHABLE_KEY } from './document.js';
 import { addExamples } from './examples.js';
 
-/** What an operation's `security` names, by the kind of key that its route takes. */
+/** Names of the security schemes in the document, by the kind of key that a route requires. */
 const SECURITY_SCHEMES = { secret: 'token', publishable: PUBLISHABLE_KEY } as const;
 const ERROR_CODES = Object.keys(ERROR_STATUS) as ErrorCode[];
 
-/** What a route without authentication can still answer. */
+/** Errors that a route without authentication can answer. */
 const PUBLIC_ERRORS: ReadonlySet<ErrorCode> = new Set([
   'bad_request',
   'forbidden',
@@ -26,29 +26,29 @@ type OpenApiDocument = Extract<SwaggerOptions, { openapiObject: unknown }>['open
 
 export interface OpenApiOptions {
   readonly title: string;
-  /** Public address of the API; left out, the document names no server. */
+  /** Public address of the API; if undefined, the document has no server. */
   readonly baseUrl: string | undefined;
   readonly docBase: string;
 }
 
-/** `GET /links/{linkId}/x` → `getLinksLinkIdX`, for routes that give no `operationId`. */
+/** `GET /links/{linkId}/x` → `getLinksLinkIdX`, for routes without an `operationId` of their own. */
 function defaultOperationId(method: string, url: string): string {
   const words = url.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
 /**
- * Whether the route refuses parameters that it does not name. Programs that hold a secret key misspell; pages and what shows
- * them add parameters of their own. Hidden routes refuse every request, for what they are, or close their query
- * themselves.
+ * Whether the route rejects unknown query parameters. Routes with a secret key do, because their callers are programs that may
+ * misspell a name. Routes for web pages accept them, because pages and embedding sites add parameters of their own. Hidden routes
+ * reject every request, or declare their own query.
  */
 function isQueryClosed({ schema }: RouteOptions, requirements: RouteRequirements | undefined): boolean {
   return requirements !== undefined && requirements.keyKind !== 'publishable' && schema?.hide !== true;
 }
 
 /**
- * Marks what needs a key, says what the key needs, names each operation, and closes the query of routes that describe none.
- * Has to be set before any route is added.
+ * Completes the schema of a route: operation id, required key, required permissions, and a closed query if it declares none.
+ * Call it in an `onRoute` hook that is set before any route is added.
  */
 export function describeRoute(route: RouteOptions): void {
   const method = Array.isArray(route.method) ? route.method.join('') : route.method;
@@ -88,7 +88,7 @@ function errorResponse(code: ErrorCode, docBase: string) {
   };
 }
 
-/** Adds the error answers to every operation, by reference. */
+/** Adds the error responses to every operation, as references. */
 function withErrorResponses(document: OpenApiDocument, docBase: string): OpenApiDocument {
   for (const path of Object.values(document.paths ?? {})) {
     for (const operation of Object.values(path ?? {})) {
@@ -104,7 +104,7 @@ function withErrorResponses(document: OpenApiDocument, docBase: string): OpenApi
   return { ...document, components: { ...document.components, responses } } as OpenApiDocument;
 }
 
-/** Leaves out named schemas that nothing refers to: each exists as an input and as an output. */
+/** Removes named schemas without references: zod generates each schema both as input and as output. */
 function withoutUnusedSchemas(document: OpenApiDocument): OpenApiDocument {
   const all: Record<string, unknown> = document.components?.schemas ?? {};
   const used = new Set<string>();
@@ -139,7 +139,7 @@ export const openApiPlugin = fp<OpenApiOptions>(
           },
         },
       },
-      // A transform for each document: it caches the named schemas and refreshes them only when their number changes.
+      // A transform of its own: it caches the named schemas, and refreshes them only when their number changes.
       transform: createJsonSchemaTransform({}),
       transformObject: (input) => {
         const document = jsonSchemaTransformObject(input) as OpenApiDocument;

@@ -21,7 +21,7 @@ td small{display:block;opacity:.7}td b{font-size:11px;font-weight:600;color:#c52
 
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 
-/** Nothing is loaded or run: the pages are text and one style sheet, allowed by its hash. */
+/** The pages are text and one inline style sheet, which is allowed by its hash; the browser loads and runs nothing else. */
 export const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
@@ -30,10 +30,10 @@ export const PAGE_HEADERS = {
   'cache-control': 'public, max-age=300',
 } as const;
 
-/** A whole page of the documentation. */
+/** A complete documentation page. */
 export function docsPage(title: string, navigation: Html, content: Html): string {
   const head = html`<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>`;
-  // The style stands outside the template, whose values are escaped: the hash is that of the very text.
+  // The style is inserted outside the `html` template, which would escape it: the hash is that of the unescaped text.
   return `<!doctype html><html lang="en"><head>${head.text}<style>${STYLE}</style></head><body>${
     html`<nav>${navigation}</nav><main>${content}</main>`.text
   }</body></html>`;

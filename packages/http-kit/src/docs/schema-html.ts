@@ -1,9 +1,9 @@
 import { type JsonSchema, referenceName } from './document.js';
 import { type Html, html, prose } from './html.js';
 
-/** One line of a table of fields. */
+/** A row of a table of fields. */
 export interface FieldRow {
-  /** `sale.amount`, `testVariants[].url`. */
+  /** Such as `sale.amount`, `testVariants[].url`. */
   readonly path: string;
   readonly schema: JsonSchema;
   readonly isRequired: boolean;
@@ -17,7 +17,7 @@ function joined(parts: readonly Html[], separator: Html): Html {
   return html`${parts.map((part, index) => (index === 0 ? part : html`${separator}${part}`))}`;
 }
 
-/** What a value may be, in words: `string or null`, `list of Link`. */
+/** The type of a value in words, such as `string or null` or `list of Link`. */
 export function typeHtml(schema: JsonSchema): Html {
   if (schema.$ref !== undefined) {
     const name = referenceName(schema.$ref);
@@ -49,7 +49,7 @@ const BOUNDS = [
   ['maxItems', 'at most', ' items'],
 ] as const;
 
-/** Bounds and default of a value; those of `… or null` are those of what may be null. */
+/** Bounds and default of a value. For a value that may be null, the bounds of its non-null type. */
 function boundsOf(schema: JsonSchema): string[] {
   const bounds = BOUNDS.flatMap(([name, words, unit]) => {
     const bound = schema[name];
@@ -60,7 +60,7 @@ function boundsOf(schema: JsonSchema): string[] {
   return [...bounds, ...inner, ...standard];
 }
 
-/** The fields of an object, those of objects inside it by their paths; named schemas are left to their own section. */
+/** The fields of an object and, by path, of the objects inside it; named schemas are described in their own section. */
 export function fieldRows(schema: JsonSchema, prefix = ''): FieldRow[] {
   const rows = Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const path = `${prefix}${name}`;
@@ -72,7 +72,7 @@ export function fieldRows(schema: JsonSchema, prefix = ''): FieldRow[] {
   return distinct([...rows, ...inner, ...items]);
 }
 
-/** Alternatives of an answer share most of their fields: the first of a path stands for all. */
+/** Removes repeated paths, of which the first is kept: alternatives of a response share most of their fields. */
 function distinct(rows: readonly FieldRow[]): FieldRow[] {
   return [...new Map([...rows].reverse().map((row) => [row.path, row])).values()].reverse();
 }
@@ -84,7 +84,7 @@ function rowHtml({ path, schema, isRequired }: FieldRow): Html {
 <td>${typeHtml(schema)}${notes === '' ? '' : html`<small>${notes}</small>`}</td><td>${text}</td></tr>`;
 }
 
-/** A table of fields; nothing when there are none. */
+/** A table of fields; empty if there are no fields. */
 export function fieldTable(caption: string, rows: readonly FieldRow[]): Html {
   if (rows.length === 0) return html``;
   return html`<h4>${caption}</h4><div class="scroll"><table><tbody>${rows.map(rowHtml)}</tbody></table></div>`;

@@ -1,7 +1,7 @@
 import { html } from './html.js';
 import { docsPage } from './page.js';
 
-/** What `/` leads to, each where the service has it. */
+/** Links of the page `/`; each is shown if the service has the route. */
 const DESTINATIONS: readonly (readonly [path: string, text: string])[] = [
   ['/docs', 'every route with a request and its answer'],
   ['/docs/reference', 'the rules of the interface, a page for each subject'],
@@ -10,7 +10,7 @@ const DESTINATIONS: readonly (readonly [path: string, text: string])[] = [
   ['/readyz', 'whether the stores can be reached'],
 ];
 
-/** `GET /` for people: what this address is, and where to go from here. */
+/** The page at `/`: says what this server is, and links to its other pages. */
 export function startPage(title: string, hasRoute: (path: string) => boolean): string {
   const served = DESTINATIONS.filter(([path]) => hasRoute(path));
   const content = html`<h1>${title}</h1>

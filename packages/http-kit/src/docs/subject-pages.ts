@@ -5,10 +5,10 @@ import { marked, Renderer, type Tokens } from 'marked';
 import { escapeHtml, Html, html } from './html.js';
 import { docsPage } from './page.js';
 
-/** `docs/reference` of the repository; `src` and `dist` are equally deep in it. */
+/** `docs/reference` of the repository. The relative path is the same from `src` and from `dist`. */
 export const SUBJECTS_DIRECTORY = fileURLToPath(new URL('../../../../docs/reference', import.meta.url));
 
-/** File name of the index, which is served at the address of the folder. */
+/** File name of the index, which is served as `/docs/reference`. */
 const INDEX = 'README';
 
 /** One Markdown file of `docs/reference`. */
@@ -18,14 +18,14 @@ interface Subject {
   readonly text: string;
 }
 
-/** The pages about the subjects of the interface, rendered on demand. */
+/** The pages of `docs/reference`, rendered on demand. */
 export interface SubjectPages {
-  /** Names in the order of their titles, without the index. */
+  /** File names without extension, in the order of the titles, without the index. */
   readonly names: readonly string[];
   titleOf(name: string): string;
   /** The index page, served at `/docs/reference`. */
   index(): string;
-  /** The page served at `/docs/reference/<name>`; undefined if there is none of that name. */
+  /** The page served at `/docs/reference/<name>`; undefined if there is none. */
   page(name: string): string | undefined;
 }
 
@@ -40,7 +40,7 @@ function readSubjects(): ReadonlyMap<string, Subject> {
   return new Map(subjects.map((subject) => [subject.name, subject]));
 }
 
-/** The anchor of a heading, the same as code hosts make of it. */
+/** The anchor of a heading, as code hosts generate it. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -48,18 +48,18 @@ function anchorOf(heading: string): string {
     .replaceAll(' ', '-');
 }
 
-/** Relative addresses, as seen from the page that has the links. */
+/** Relative addresses, as seen from the page that contains the links. */
 export interface Addresses {
   readonly docs: string;
   readonly index: string;
-  /** In front of the name of a page. */
+  /** Prefix of the names of pages. */
   readonly pages: string;
 }
 
 const FROM_INDEX: Addresses = { docs: '../docs', index: 'reference', pages: 'reference/' };
 const FROM_PAGE: Addresses = { docs: '../../docs', index: '../reference', pages: '' };
 
-/** Where a link leads on this server; undefined for files of the repository that are not served. */
+/** The address of a link's target on this server; undefined for files of the repository that are not served. */
 function servedAddress(href: string, from: Addresses, names: ReadonlySet<string>): string | undefined {
   if (href.startsWith('#') || /^https?:/.test(href)) return href;
   const [, name, anchor = ''] = /^([\w-]+)\.md(#.*)?$/.exec(href) ?? [];
@@ -95,7 +95,7 @@ class PageRenderer extends Renderer {
   }
 }
 
-/** HTML of a Markdown text; `names` are the files that its links may lead to. */
+/** Renders Markdown as HTML; `names` are the pages that links may point to. */
 export function renderMarkdown(text: string, from: Addresses, names: ReadonlySet<string>): Html {
   return new Html(marked.parse(text, { async: false, renderer: new PageRenderer(from, names) }));
 }

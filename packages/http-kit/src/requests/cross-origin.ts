@@ -1,4 +1,4 @@
-/** What pages of other origins may use a route for: calls from scripts, or images. The route itself decides what it returns. */
+/** How pages of other origins may use a route: calls from scripts, or images. The route itself decides what it returns. */
 export type CrossOrigin = 'scripts' | 'images';
 
 declare module 'fastify' {
