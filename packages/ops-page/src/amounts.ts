@@ -1,15 +1,15 @@
-/** What a number counts. */
+/** Units of the plotted numbers. */
 export const UNITS = ['count', 'per-minute', 'milliseconds', 'bytes'] as const;
 export type Unit = (typeof UNITS)[number];
 
-/** Three figures are as many as a plot can show. */
+/** Rounds to about three significant digits, which is the precision of a plot. */
 function figures(value: number): string {
   const size = Math.abs(value);
   const digits = size >= 100 || Number.isInteger(value) ? 0 : size >= 10 ? 1 : 2;
   return String(Number(value.toFixed(digits)));
 }
 
-/** The largest step that `value` reaches; the first for anything smaller. */
+/** Divides by the largest step that is not above `value` (the first for smaller values) and appends its suffix. */
 function scaled(value: number, steps: readonly (readonly [size: number, suffix: string])[]): string {
   const step = steps.findLast(([size]) => Math.abs(value) >= size) ?? steps[0];
   return step === undefined ? figures(value) : `${figures(value / step[0])}${step[1]}`;
@@ -35,12 +35,12 @@ const SIZES = [
   [1024 ** 4, ' TiB'],
 ] as const;
 
-/** Up to 999 in full. */
+/** A count, in full up to 999. */
 function countText(value: number): string {
   return Math.abs(value) < 1e3 ? figures(value) : scaled(value, COUNTS);
 }
 
-/** A number as people read it, with its unit: `1.2 s`, `512 MiB`, `40/min`, `12.5k`. */
+/** Formats a number with its unit: `1.2 s`, `512 MiB`, `40/min`, `12.5k`. */
 export function amountText(value: number, unit: Unit): string {
   switch (unit) {
     case 'count':

@@ -8,30 +8,30 @@ const DURATIONS = [
   ...[1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400].map((s) => s * 1000),
 ];
 
-/** Distances between two ticks that read well in a unit, ascending. */
+/** Round distances between two ticks of a value axis, ascending. */
 export function tickSteps(unit: Unit): number[] {
   const steps = unit === 'bytes' ? BINARY : unit === 'milliseconds' ? DURATIONS : WHOLE;
   return steps.toSorted((a, b) => a - b);
 }
 
-/** Top of a scale that starts at zero: a little air above the largest value; an empty or flat plot has a scale, too. */
+/** Upper end of a scale that starts at zero, 12 % above the largest value; 1 if there is no value above zero. */
 export function scaleTop(largest: number | null): number {
   return largest === null || largest <= 0 ? 1 : largest * 1.12;
 }
 
-/** Distances between two ticks of a time axis, in seconds. */
+/** Round distances between two ticks of a time axis, in seconds. */
 export const TIME_STEPS: readonly number[] = [
   60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800,
 ];
 
-/** From and to, in seconds since 1970. */
+/** Start and end, in seconds since 1970. */
 export type TimeSpan = readonly [from: number, to: number];
 
 const SPAN_SECONDS_MIN = 300;
-/** Of the whole range: fewer points than that are no plot. */
+/** Shortest visible span as a share of the whole range: a plot of fewer points is not readable. */
 const SPAN_SHARE_MIN = 1 / 12;
 
-/** Index of the first moment of which anything is known; filled-in noughts count as nothing. */
+/** Index of the first time at which a series has a value; zeros, which fill gaps, do not count. */
 function firstKnown({ series }: PlotAnswer): number {
   const firsts = series.map(({ values }) => values.findIndex((value) => value !== null && value !== 0));
   const found = firsts.filter((index) => index >= 0);
@@ -39,8 +39,8 @@ function firstKnown({ series }: PlotAnswer): number {
 }
 
 /**
- * What the time axis of all plots shows: the whole range, or of an installation that is younger the time since it has been
- * there. Undefined when nothing is known at all.
+ * The time axis of all plots: the whole range or, if the installation is younger than that, the time since its first value.
+ * Undefined if there are no values.
  */
 export function visibleSpan(plots: readonly PlotAnswer[]): TimeSpan | undefined {
   const starts = plots.flatMap((plot) => plot.times[firstKnown(plot)] ?? []);

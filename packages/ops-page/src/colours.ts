@@ -1,6 +1,6 @@
 import type { Tone } from './ops-answer.js';
 
-/** Colours that are drawn on canvases, as the style sheet has them for light and dark. */
+/** The style sheet's colours, for drawing on a canvas; they differ between the light and the dark colour scheme. */
 export interface Colours {
   readonly text: string;
   readonly grid: string;
@@ -14,7 +14,7 @@ export function readColours(): Colours {
   return { text: read('muted'), grid: read('grid'), surface: read('surface'), of: (tone) => read(`tone-${tone}`) };
 }
 
-/** Calls back whenever the system turns from light to dark or back. */
+/** Calls `changed` whenever the colour scheme changes between light and dark. */
 export function onColourScheme(changed: () => void): void {
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', changed);
 }

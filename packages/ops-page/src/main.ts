@@ -20,7 +20,7 @@ const [strip, status, summary, pause] = ['components', 'status', 'summary', 'pau
 const panels = findPanels(readColours());
 const rangeLinks = [...document.querySelectorAll<HTMLAnchorElement>('#ranges a')];
 
-/** When the last answer came, on this clock, and how far the server's is ahead of it. */
+/** When the last response arrived, by the browser's clock, and how far the server's clock is ahead of it. */
 let answeredAtMs: number | undefined;
 let clockAheadMs = 0;
 let failure: string | undefined;
@@ -45,7 +45,7 @@ function showAnswer(answer: OpsAnswer): void {
     strip.innerHTML = answer.components;
     strip.dataset.shown = answer.components;
   }
-  // Only a change is read out.
+  // Set only if it has changed, because screen readers announce every assignment.
   if (summary.textContent !== answer.summary) summary.textContent = answer.summary;
   const span = visibleSpan(Object.values(answer.plots)) ?? [answer.nowMs / 1000 - 3600, answer.nowMs / 1000];
   for (const panel of panels) panel.show(answer, span);

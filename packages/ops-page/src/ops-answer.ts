@@ -1,10 +1,10 @@
-/** Colours by what they stand for; `limit` is drawn as a dashed line. */
+/** Names of the colours of series; `limit` is drawn as a dashed line. */
 export type Tone = 'first' | 'second' | 'third' | 'fourth' | 'fifth' | 'bad' | 'limit';
 
 export interface PlotSeries {
   readonly name: string;
   readonly tone: Tone;
-  /** One a time; null = nothing is known. */
+  /** One value for each item of `times`; null = no value. */
   readonly values: readonly (number | null)[];
 }
 
@@ -14,18 +14,18 @@ export interface PlotAnswer {
   readonly series: readonly PlotSeries[];
 }
 
-/** What `GET /ops/data` answers. Markup in it is escaped. */
+/** Response of `GET /ops/data`. Text inside its HTML is escaped. */
 export interface OpsAnswer {
   /** Milliseconds since 1970 on the server's clock. */
   readonly nowMs: number;
-  /** The strip of components as markup. */
+  /** HTML of the strip of components. */
   readonly components: string;
-  /** One line for screen readers: what is not as it should be. */
+  /** The current problems in one line, for screen readers. */
   readonly summary: string;
-  /** Plots that could be read, by panel. */
+  /** Plots by panel id; those that could not be read are absent. */
   readonly plots: Readonly<Record<string, PlotAnswer>>;
-  /** Tables that could be read, as markup, by panel. */
+  /** HTML of tables by panel id; those that could not be read are absent. */
   readonly tables: Readonly<Record<string, string>>;
-  /** Why the others could not be read. */
+  /** Error messages by panel id, for panels that could not be read. */
   readonly failures: Readonly<Record<string, string>>;
 }

@@ -5,7 +5,7 @@ import type { Colours } from './colours.js';
 import type { OpsAnswer, PlotAnswer, PlotSeries } from './ops-answer.js';
 import { Plot } from './plot.js';
 
-/** A panel of the page that shows what was read for it last. */
+/** A panel of the page. It shows the last data that could be read. */
 export interface Panel {
   readonly id: string;
   show(answer: OpsAnswer, span: TimeSpan): void;
@@ -25,7 +25,7 @@ function largest({ values }: PlotSeries): number | null {
   return known.length === 0 ? null : Math.max(...known);
 }
 
-/** Says under a panel since when it could not be read; what it shows stays. */
+/** Creates a function that shows below a panel why its data could not be read, and the time of the data it still shows. */
 function createNote(panel: HTMLElement): (reason: string | undefined) => void {
   const note = child(panel, 'note');
   let readAtMs: number | undefined;
@@ -38,7 +38,7 @@ function createNote(panel: HTMLElement): (reason: string | undefined) => void {
   };
 }
 
-/** Names, latest and largest values: the legend of a plot, and its text for those who do not see it. */
+/** Table of the series with their latest and largest values: the legend of a plot, and its text for screen readers. */
 class Legend {
   readonly #body: HTMLTableSectionElement;
   readonly #moment: HTMLElement;
@@ -74,7 +74,7 @@ class Legend {
   }
 }
 
-/** Arrow keys go through the moments of a plot, as a pointer does. */
+/** Moves the crosshair of a plot with the arrow keys. */
 function listenToKeys(host: HTMLElement, plot: Plot): void {
   const steps: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1, Home: -100_000, End: 100_000 };
   host.addEventListener('keydown', (event) => {
@@ -134,7 +134,7 @@ function tablePanel(panel: HTMLElement): Panel {
       note(failures[id]);
       if (markup === undefined) return;
       panel.removeAttribute('aria-busy');
-      // The same markup again would only take a selection away.
+      // Assigned only if it has changed, because assigning would clear the user's selection.
       if (markup !== shown) content.innerHTML = markup;
       shown = markup;
     },
@@ -142,7 +142,7 @@ function tablePanel(panel: HTMLElement): Panel {
   };
 }
 
-/** All panels of the page. */
+/** Creates an object for each panel of the page. */
 export function findPanels(colours: Colours): Panel[] {
   const panels = [...document.querySelectorAll<HTMLElement>('section.panel')];
   return panels.map((panel) => (panel.dataset.kind === 'plot' ? plotPanel(panel, colours) : tablePanel(panel)));

@@ -5,22 +5,22 @@ import { momentText, tickText } from './clock.js';
 import type { Colours } from './colours.js';
 import type { PlotAnswer, PlotSeries } from './ops-answer.js';
 
-/** Loaded before the modules, as a script of its own. */
+/** Global variable of the uPlot script, which the page loads before the modules. */
 declare const uPlot: typeof UPlot;
 
 const HEIGHT_PX = 148;
 const AXIS_FONT = '11px system-ui, sans-serif';
-/** Crosshairs of all plots move together. */
+/** All plots share this key, so that their crosshairs move together. */
 const SYNC_KEY = 'ops';
 
 export interface PlotOptions {
   readonly host: HTMLElement;
   readonly unit: Unit;
-  /** Told where the crosshair is: an index of `times`, or null when it is nowhere. */
+  /** Called when the crosshair moves, with its index in `times`; null when no crosshair is shown. */
   readonly onMoment: (index: number | null) => void;
 }
 
-/** Moments that no line leads to or from: they are drawn as points. */
+/** Indexes of values without a neighbour. They have no line, so they are drawn as points. */
 function loneMoments(values: ArrayLike<number | null | undefined>): number[] {
   const isKnown = (index: number) => typeof values[index] === 'number';
   return Array.from(values, (_, index) => index).filter(
@@ -86,7 +86,7 @@ function plotOptions(
 
 const seriesKey = ({ series }: PlotAnswer) => series.map(({ name, tone }) => `${tone} ${name}`).join('\n');
 
-/** One plot that keeps its canvas while its values change. */
+/** A plot on a canvas. New data of the same series is drawn on the same canvas. */
 export class Plot {
   readonly #options: PlotOptions;
   #plot: UPlot | undefined;
@@ -122,14 +122,14 @@ export class Plot {
       );
   }
 
-  /** Draws everything again, in other colours. */
+  /** Draws the plot again, in other colours. */
   recolour(colours: Colours): void {
     this.#colours = colours;
     this.#key = '';
     if (this.#answer !== undefined) this.show(this.#answer, this.#span);
   }
 
-  /** Moves the crosshair, as the arrow keys do; gives the moment in words. */
+  /** Moves the crosshair by a number of values. @returns the new time as text; undefined if there is nothing to show */
   step(by: number): string | undefined {
     const times = this.#answer?.times;
     if (this.#plot === undefined || times === undefined || times.length === 0) return undefined;

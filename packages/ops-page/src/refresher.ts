@@ -7,7 +7,7 @@ export interface RefresherOptions {
   /** URL of the data. */
   readonly address: () => string;
   readonly onAnswer: (answer: OpsAnswer) => void;
-  /** @param reason in words, for people */
+  /** @param reason a message for the user */
   readonly onFailure: (reason: string) => void;
 }
 
@@ -19,15 +19,15 @@ async function fetchAnswer(address: string, signal: AbortSignal): Promise<OpsAns
 }
 
 function reasonOf(err: unknown): string {
-  // The error of fetch for a refused connection does not help a reader.
+  // The message of fetch for a refused connection does not help the user.
   return err instanceof Error && err.name === 'Error' ? err.message : 'The API does not answer.';
 }
 
-/** Asks for the data every few seconds while the page is seen, one request at a time. */
+/** Requests the data every five seconds while the page is visible, one request at a time. */
 export class Refresher {
   readonly #options: RefresherOptions;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #asking = new AbortController();
+  #request = new AbortController();
   #isPaused = false;
 
   constructor(options: RefresherOptions) {
@@ -44,20 +44,20 @@ export class Refresher {
     this.#resume();
   }
 
-  /** Asks at once; an answer that is under way is no longer wanted. */
+  /** Requests the data now, and aborts a request in progress. */
   async refresh(): Promise<void> {
     clearTimeout(this.#timer);
-    this.#asking.abort();
-    const asking = new AbortController();
-    this.#asking = asking;
+    this.#request.abort();
+    const request = new AbortController();
+    this.#request = request;
     try {
-      const signal = AbortSignal.any([asking.signal, AbortSignal.timeout(ANSWER_MS_MAX)]);
+      const signal = AbortSignal.any([request.signal, AbortSignal.timeout(ANSWER_MS_MAX)]);
       this.#options.onAnswer(await fetchAnswer(this.#options.address(), signal));
     } catch (err) {
-      if (asking.signal.aborted) return;
+      if (request.signal.aborted) return;
       this.#options.onFailure(reasonOf(err));
     }
-    if (!asking.signal.aborted) this.#timer = setTimeout(() => this.#resume(), EVERY_MS);
+    if (!request.signal.aborted) this.#timer = setTimeout(() => this.#resume(), EVERY_MS);
   }
 
   #resume(): void {
