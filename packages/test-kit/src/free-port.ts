@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * Below the range systems hand out for outgoing connections: one of those, even a client's that looks for a server which was just
- * killed, could be given the port, and the server could not come back. A stack takes its own from 21,000 on.
+ * Below the range that systems use for outgoing connections: otherwise a client that reconnects to a killed server could be given the
+ * server's own port, and the server could not be restarted. Stacks use ports from 21,000 on.
  */
 const FIRST_PORT = 11_000;
 const PORT_COUNT = 10_000;
-/** Whoever was given one may not listen on it yet. */
+/** Ports handed out by this process; their servers may not listen yet. */
 const assignedPorts = new Set<number>();
 
 async function isFree(port: number): Promise<boolean> {
@@ -24,7 +24,7 @@ async function isFree(port: number): Promise<boolean> {
   }
 }
 
-/** A port of loopback that was free a moment ago, and is not likely to be taken by anybody else. */
+/** A port on loopback that is free now, and unlikely to be used by another process. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = FIRST_PORT + randomInt(PORT_COUNT);

@@ -1,6 +1,6 @@
 /**
- * The least that several measurements come to. One of no more than `enough` is the last: a machine that is busy with other
- * things lets some runs take long, slow code lets all of them. Each measurement makes anew what it measures.
+ * The smallest of up to `times` measurements; stops early at one of at most `enough`. On a busy machine some measurements are slow,
+ * whereas slow code is slow in all of them. `measure` must set up what it measures each time.
  */
 export async function leastOf(enough: number, measure: () => Promise<number>, times = 5): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
@@ -8,7 +8,7 @@ export async function leastOf(enough: number, measure: () => Promise<number>, ti
   return least;
 }
 
-/** How long that takes, in milliseconds. */
+/** The duration of `work`, in milliseconds. */
 export async function elapsedMs(work: () => Promise<unknown>): Promise<number> {
   const startedMs = performance.now();
   await work();

@@ -1,19 +1,19 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** Stands between a client and a server and does what networks do. */
+/** A proxy between a client and a server that simulates faults of a network. */
 export interface TcpProxy {
   readonly port: number;
-  /** From here on what the server answers is kept back; requests still reach it. */
+  /** Holds back responses from now on; requests still reach the server. */
   holdAnswers(): void;
-  /** From here on nothing reaches the server; connections stay open. */
+  /** Holds back requests from now on; connections stay open. */
   holdRequests(): void;
-  /** Sends on whatever was kept back and passes everything again. */
+  /** Delivers everything that was held back, and passes all data again. */
   pass(): void;
-  /** Silently drops everything on the open connections from here on. New connections work. */
+  /** Silently drops all data on the open connections from now on. New connections work. */
   abandon(): void;
-  /** Breaks every connection; what was kept back is lost. New ones are accepted. */
+  /** Closes every connection; data held back is lost. New connections are accepted. */
   cut(): void;
-  /** Bytes of requests that reached the server so far. */
+  /** Number of request bytes that have reached the server. */
   requestBytes(): number;
   stop(): Promise<void>;
 }
@@ -26,7 +26,7 @@ interface Link {
   readonly requests: Buffer[];
 }
 
-/** A proxy to a port of this machine. */
+/** Starts a proxy to a port of this machine. */
 export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   const links = new Set<Link>();
   let holds: 'nothing' | 'answers' | 'requests' = 'nothing';

@@ -1,17 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface WaitOptions {
-  /** 20 s by default. */
+  /** Default: 20 s. */
   readonly timeoutMs?: number;
-  /** What is waited for, for the message. */
+  /** What the test waits for, for the error message. */
   readonly what: string;
 }
 
 const POLL_MS = 10;
 
 /**
- * Waits until `condition` gives something other than `undefined`, `null` or `false`, and resolves to it. A condition that
- * throws is not met yet; the last error is the cause of the timeout's.
+ * Waits until `condition` returns something other than `undefined`, `null` or `false`, and returns that. A condition that throws is
+ * treated as not met; its last error becomes the cause of the timeout error.
  */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,

@@ -9,12 +9,12 @@ import {
   saleRow,
 } from '@waymark/event-format';
 
-/** 2026-11-02T10:30:00.000Z, a Monday: the time of a built event unless one is given. */
+/** Default time of a built event: 2026-11-02T10:30:00.000Z, a Monday. */
 export const BUILDER_TIME_MS = Date.UTC(2026, 10, 2, 10, 30);
 
-/** The row of a click: workspace 1, link 2, a visitor in Paris. Its id is made from its time. */
-export function aClick(facts: Partial<ClickFields> = {}): EventRow {
-  const timestampMs = facts.timestampMs ?? BUILDER_TIME_MS;
+/** The row of a click: workspace 1, link 2, a visitor in Paris. Its id contains its time. */
+export function aClick(fields: Partial<ClickFields> = {}): EventRow {
+  const timestampMs = fields.timestampMs ?? BUILDER_TIME_MS;
   return clickRow({
     workspaceId: '1',
     linkId: '2',
@@ -33,34 +33,34 @@ export function aClick(facts: Partial<ClickFields> = {}): EventRow {
     referer: '(direct)',
     refererUrl: '(direct)',
     ip: '',
-    ...facts,
+    ...fields,
   });
 }
 
-function leadFacts(facts: Partial<LeadFields>, eventName: string): LeadFields {
-  const timestampMs = facts.timestampMs ?? BUILDER_TIME_MS + 60_000;
+function leadFieldsOf(fields: Partial<LeadFields>, eventName: string): LeadFields {
+  const timestampMs = fields.timestampMs ?? BUILDER_TIME_MS + 60_000;
   return {
     eventId: createEventId(timestampMs),
     eventName,
     timestampMs,
     customerId: '3',
     metadata: null,
-    ...facts,
+    ...fields,
   };
 }
 
-/** The row of a lead of `click` (a built one by default): customer 3, a minute after a built click. */
+/** The row of a lead from `click` (by default {@link aClick}): customer 3, a minute after the default time of a click. */
 export function aLead({
   click = aClick(),
-  ...facts
+  ...fields
 }: Partial<LeadFields> & { readonly click?: EventRow } = {}): EventRow {
-  return leadRow(click, leadFacts(facts, 'Sign up'));
+  return leadRow(click, leadFieldsOf(fields, 'Sign up'));
 }
 
-/** The row of a sale of `click` (a built one by default): customer 3, a first sale of 29 dollars. */
+/** The row of a sale from `click` (by default {@link aClick}): customer 3, a first sale of 29 dollars. */
 export function aSale({
   click = aClick(),
-  ...facts
+  ...fields
 }: Partial<SaleFields> & { readonly click?: EventRow } = {}): EventRow {
   return saleRow(click, {
     amount: 2900,
@@ -68,7 +68,7 @@ export function aSale({
     invoiceId: null,
     paymentProcessor: 'custom',
     saleType: 'new',
-    ...facts,
-    ...leadFacts(facts, 'Purchase'),
+    ...fields,
+    ...leadFieldsOf(fields, 'Purchase'),
   });
 }

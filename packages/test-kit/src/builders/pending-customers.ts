@@ -4,12 +4,12 @@ import { customerNameRow, NAMES_TABLE, QUEUE_TABLES } from '@waymark/event-forma
 import { pendingCustomer } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 
-/** Leaves a customer as the commit of an event does until the writer has written it. */
+/** Makes a customer pending, as the commit of an event does. */
 export async function addPendingCustomer(redis: Redis, record: CustomerRecord): Promise<void> {
   for (const { key, field = '', value } of pendingCustomer(customerRow(record, 1))) await redis.hset(key, field, value);
 }
 
-/** Inserts the rows of a customer as the writer does; it stays pending. */
+/** Inserts the rows of a customer as the writer does, but leaves it pending. */
 export async function writePendingCustomer(client: ClickHouseClient, record: CustomerRecord): Promise<void> {
   const { table, columns } = QUEUE_TABLES.customer;
   const row = customerRow(record, 1);

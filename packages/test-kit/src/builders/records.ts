@@ -11,7 +11,7 @@ import {
 import { createResourceId, formatResourceId } from '@waymark/contract';
 import { BUILDER_TIME_MS } from './event-builders.js';
 
-/** The workspace of built records, as of built events: number 1. */
+/** The workspace of built records and events: number 1. */
 export const BUILDER_WORKSPACE_ID = formatResourceId('workspace', '1');
 
 const TIME = new Date(BUILDER_TIME_MS).toISOString();
@@ -37,7 +37,7 @@ export function aWorkspaceRecord(fields: Partial<WorkspaceRecord> = {}): Workspa
   };
 }
 
-/** An owner's secret key without scopes: it may do everything. */
+/** A secret key without scopes, of an owner: it has all permissions. */
 export function anApiKeyRecord(fields: Partial<ApiKeyRecord> = {}): ApiKeyRecord {
   return {
     id: createResourceId('apiKey', BUILDER_TIME_MS),
@@ -61,13 +61,13 @@ export function aDomainRecord(fields: Partial<DomainRecord> = {}): DomainRecord 
   return { ...draftDomain(BUILDER_WORKSPACE_ID, { slug: 'go.acme.com', primary: true }, BUILDER_TIME_MS), ...fields };
 }
 
-/** `go.acme.com/try` to `https://acme.com/try`; its id is new unless given. */
+/** The link `go.acme.com/try` to `https://acme.com/try`; by default its id is new. */
 export function aLinkRecord(fields: Partial<LinkRecord> = {}): LinkRecord {
   const draft = { domain: 'go.acme.com', key: 'try', url: 'https://acme.com/try' };
   return { ...draftLink(BUILDER_WORKSPACE_ID, draft, BUILDER_TIME_MS), ...fields };
 }
 
-/** Ada, `user_42`; its id is new unless given. */
+/** The customer Ada, `user_42`; by default its id is new. */
 export function aCustomerRecord(fields: Partial<CustomerRecord> = {}): CustomerRecord {
   const draft = { externalId: 'user_42', name: 'Ada', email: 'ada@example.com', country: 'FR' };
   return { ...draftCustomer(BUILDER_WORKSPACE_ID, draft, BUILDER_TIME_MS), ...fields };

@@ -4,19 +4,19 @@ function git(...args: readonly string[]): string {
   return execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
 }
 
-/** Where the branch left main; the last commit where no main is known. */
+/** The commit at which the branch left main; the last commit if there is no main. */
 function base(): string {
   for (const main of ['main', 'origin/main']) {
     try {
       return git('merge-base', main, 'HEAD');
     } catch {
-      // A clone of one branch has no main.
+      // A clone of a single branch has no main.
     }
   }
   return 'HEAD';
 }
 
-/** The folders under `packages` and `services` with a change since main, committed or not. */
+/** Folders under `packages` and `services` that have changed since main, committed or not. */
 export function changedRooms(): string[] {
   const changed = git('diff', '--name-only', base());
   const added = git('ls-files', '--others', '--exclude-standard');

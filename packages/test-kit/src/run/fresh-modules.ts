@@ -1,5 +1,5 @@
 import { vi } from 'vitest';
 
-// One process runs many files, so that libraries are loaded once. Our own modules are evaluated again for each file: none
-// sees the state that another file left in them, and a module that a file mocks is not loaded yet.
+// One process runs many test files, so that libraries are loaded once. Our own modules are evaluated again for each file, so that no
+// file sees the module state of another, and mocks apply to modules that are not loaded yet.
 vi.resetModules();

@@ -7,7 +7,7 @@ import { freePort } from '../free-port.js';
 import { startClickHouse } from '../stores/clickhouse.js';
 import { givenServers } from '../stores/given-servers.js';
 
-/** Starts the ClickHouse of a test run without holding up the tests that need none. */
+/** Starts the ClickHouse of a test run in the background, so that tests without ClickHouse need not wait. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const keptDatabases = mkdtempSync(join(tmpdir(), 'waymark-databases-'));
   project.provide('keptDatabases', keptDatabases);

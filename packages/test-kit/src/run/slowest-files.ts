@@ -3,7 +3,7 @@ import type { Reporter, TestModule } from 'vitest/node';
 const SHOWN = 15;
 const MINIMUM_FILES = 2;
 
-/** Prints the files that took longest at the end of a run, their imports and hooks included. */
+/** Prints the slowest files at the end of a run; their time includes imports and hooks. */
 export class SlowestFiles implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     if (modules.length < MINIMUM_FILES) return;

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Tests of the CPU time that input takes in their own process. */
+/** Tests that measure the CPU time of their own process for hostile input. */
 const MEASURED_ROOM = 'test/hostile';
-/** Rooms whose tests start whole processes, browsers, proxies or stacks. */
+/** Folders whose tests start processes, browsers, proxies or stacks. */
 const SYSTEM_ROOMS = ['services/cli', 'services/standalone', 'services/writer', 'test'];
 const STARTS_PROCESS = /from 'node:child_process'/;
 const STARTS_STORE = /\b(?:startRedis|startClickHouse|createTestDatabase)\(/;
@@ -11,7 +11,7 @@ const RELATIVE_IMPORT = /from '(\.{1,2}\/[^']+)\.js'/g;
 
 export type ProjectName = 'unit' | 'stores' | 'system' | 'measured';
 
-/** Every test file of the repository by its path from the root, with the project it belongs to. */
+/** Every test file of the repository, by its path from the root, with its project. */
 export function testFiles(): ReadonlyMap<string, ProjectName> {
   const rooms = ['packages', 'services'].flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)));
   const paths = [...rooms.map((room) => join(room, 'test')), 'test'].flatMap(filesBelow);
@@ -24,9 +24,9 @@ function filesBelow(folder: string): string[] {
 }
 
 /**
- * `measured`: it measures the CPU time of its own process, so each file has one. `system`: in one of the system rooms, or it
- * starts a process. `stores`: it starts a Redis or opens a database. `unit`: all others. The fixtures that a file imports count
- * as the file's own text.
+ * The project of a test file. `measured`: measures the CPU time of its own process, so each file has one. `system`: is in one of the
+ * system rooms, or starts a process. `stores`: starts a Redis or opens a database. `unit`: all others. The fixtures that a file
+ * imports count as its own text.
  */
 function projectOf(path: string): ProjectName {
   if (path.startsWith(`${MEASURED_ROOM}/`)) return 'measured';
@@ -42,7 +42,7 @@ function textWithFixtures(path: string, seen: Set<string>): string {
   const text = readFileSync(path, 'utf8');
   const fixtures = [...text.matchAll(RELATIVE_IMPORT)]
     .map(([, name]) => `${join(dirname(path), name ?? '')}.ts`)
-    // Not the sources: many of them could start something.
+    // Only test fixtures: many source files could start processes or stores.
     .filter((fixture) => /(?:^|\/)test\//.test(fixture));
   return [text, ...fixtures.map((fixture) => textWithFixtures(fixture, seen))].join('\n');
 }

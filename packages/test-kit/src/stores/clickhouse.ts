@@ -12,17 +12,17 @@ import { temporaryDirectory } from './temporary-directory.js';
 import type { TestServer } from './test-server.js';
 
 export interface TestClickHouseOptions {
-  /** Kept when given; else a temporary one, removed by `stop`. */
+  /** Not removed by `stop`. Default: a temporary directory, removed by `stop`. */
   readonly dataDir?: string;
   readonly port?: number;
-  /** None: a new one. */
+  /** Default: a random password. */
   readonly password?: string;
 }
 
-/** Its URL has the user and the password. */
+/** The URL contains the user and the password. */
 export type TestClickHouse = TestServer;
 
-/** An embedded ClickHouse of one's own, for tests that kill it. Others share one: `createTestDatabase`. */
+/** Starts an embedded ClickHouse for one test, which may kill it. Other tests share one: `createTestDatabase`. */
 export async function startClickHouse(options: TestClickHouseOptions = {}): Promise<TestClickHouse> {
   const dataDir = options.dataDir ?? temporaryDirectory('waymark-clickhouse-');
   const port = options.port ?? (await freePort());

@@ -5,27 +5,27 @@ import { inject } from 'vitest';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Directory with a file for each migrated database that no test uses. */
+    /** Directory with a file for each migrated database that is free for the next test. */
     keptDatabases: string;
   }
 }
 
 const KEPT = '.kept';
 
-/** A migrated database that no test uses at the moment. */
+/** A migrated database that is free for the next test. */
 export interface KeptDatabase {
   readonly database: string;
-  /** What the migrations made, as `readSchema` reads it. */
+  /** The schema after the migrations, from `readSchema`. */
   readonly schema: string;
 }
 
-/** A kept database of the run, if there is one. Its tables still hold the rows of the test before: `emptyTables`. */
+/** Takes a free database of the run, if there is one. It contains the rows of earlier tests; call `emptyTables`. */
 export function takeDatabase(): KeptDatabase | undefined {
   const directory = inject('keptDatabases');
   for (const name of readdirSync(directory).filter((file) => file.endsWith(KEPT))) {
     const taken = join(directory, name.slice(0, -KEPT.length));
     try {
-      // Only one process can rename it.
+      // Only one process succeeds in renaming it.
       renameSync(join(directory, name), taken);
     } catch {
       continue;
@@ -35,7 +35,7 @@ export function takeDatabase(): KeptDatabase | undefined {
   return undefined;
 }
 
-/** Several processes run tests: the list of databases is a directory of the run, with a file for each. */
+/** Makes a database free for the next test. The list is a directory of files, because several processes run tests. */
 export function keepDatabase(database: KeptDatabase): void {
   const draft = join(inject('keptDatabases'), database.database);
   writeFileSync(draft, JSON.stringify(database));
@@ -43,9 +43,9 @@ export function keepDatabase(database: KeptDatabase): void {
 }
 
 /**
- * The tables and views, the migrations that are applied, and the mutations that no migration makes. A database is kept only
- * while this is what the migrations left. A mutation that removes rows leaves their blocks in the deduplication log, where
- * truncating does not find them: the same rows could not be inserted again.
+ * The tables and views, the applied migrations, and the number of mutations that are not from migrations. A database is reused only
+ * while these equal the state after the migrations: a mutation that removes rows leaves their blocks in the deduplication log, where
+ * TRUNCATE does not find them, so the same rows could not be inserted again.
  */
 export async function readSchema(client: ClickHouseClient): Promise<string> {
   const result = await client.query({
@@ -59,7 +59,7 @@ export async function readSchema(client: ClickHouseClient): Promise<string> {
   return result.text();
 }
 
-/** Removes the rows of every table, and their blocks from the deduplication logs. */
+/** Removes the rows of every table, and their blocks in the deduplication logs. */
 export async function emptyTables(client: ClickHouseClient): Promise<void> {
   const result = await client.query({
     query: `SELECT name FROM system.tables

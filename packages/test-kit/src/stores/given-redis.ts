@@ -5,8 +5,8 @@ const DATABASES = 16;
 let nextDatabase = 0;
 
 /**
- * A database of a Redis that was given, emptied. It cannot be killed: tests that do so are not run against given servers.
- * Files must run one after another, as the databases are counted within one process only.
+ * An emptied database of an external Redis. It cannot be killed: tests that do so are not run against external servers.
+ * Files must run one after another, because the numbers of databases are counted within one process.
  */
 export async function emptyGivenRedis(url: string): Promise<TestRedis> {
   const database = nextDatabase++ % DATABASES;

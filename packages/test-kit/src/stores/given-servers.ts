@@ -1,8 +1,8 @@
 import { environmentWith } from '@waymark/config';
 
 /**
- * Servers that the tests use instead of starting their own: how the same tests run against the images of production
- * (test/stores). Tests that kill a server start their own all the same.
+ * URLs of external servers that the tests use instead of starting their own, so that they run against the images of production
+ * (test/stores). Tests that kill a server start one of their own nevertheless.
  */
 export function givenServers(): { readonly clickhouseUrl: string | undefined; readonly redisUrl: string | undefined } {
   const environment = environmentWith({});

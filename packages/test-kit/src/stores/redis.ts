@@ -10,14 +10,14 @@ import { temporaryDirectory } from './temporary-directory.js';
 import type { TestRedis } from './test-server.js';
 
 export interface TestRedisOptions {
-  /** Kept when given; else a temporary one, removed by `stop`. */
+  /** Not removed by `stop`. Default: a temporary directory, removed by `stop`. */
   readonly dataDir?: string;
   readonly port?: number;
-  /** More arguments of redis-server, such as `['--maxmemory', '64mb']`. */
+  /** Further arguments of redis-server, such as `['--maxmemory', '64mb']`. */
   readonly args?: readonly string[];
 }
 
-/** The durability of a stack: every write in the AOF before its answer, nothing ever evicted. */
+/** As durable as in a stack: each write is in the AOF before its reply, and nothing is evicted. */
 const ARGUMENTS = [
   '--bind',
   '127.0.0.1',
@@ -29,7 +29,7 @@ const ARGUMENTS = [
   'noeviction',
 ];
 
-/** Starts a redis-server, or takes an empty database of the given one if no options are set. */
+/** Starts a redis-server or, without options, takes an empty database of the external server if there is one. */
 export async function startRedis(options: TestRedisOptions = {}): Promise<TestRedis> {
   const { redisUrl } = givenServers();
   if (redisUrl !== undefined && Object.keys(options).length === 0) return emptyGivenRedis(redisUrl);
@@ -51,17 +51,17 @@ export async function startRedis(options: TestRedisOptions = {}): Promise<TestRe
       child = await launch(port, args);
     },
     async stop() {
-      // A regular stop takes a tenth of a second, so it is used only when the data are kept.
+      // Only if the data are kept, because a regular stop takes a tenth of a second.
       await endProcess(child, options.dataDir === undefined ? 'SIGKILL' : 'SIGTERM');
       if (options.dataDir !== undefined) return;
-      // A child that rewrites the log outlives a killed parent for a moment, and may still add a file.
+      // A child process that rewrites the log outlives its killed parent briefly, and may still create a file.
       const isRemoved = () => rmSync(dataDir, { recursive: true, force: true }) ?? true;
       await waitFor(isRemoved, { what: `${dataDir} to be removed` });
     },
   };
 }
 
-/** A killed Redis reads all of its log again before it answers. */
+/** After a kill, Redis reads its whole log before it answers. */
 const START_MS_MAX = 60_000;
 
 async function launch(port: number, args: readonly string[]): Promise<ChildProcess> {
@@ -80,7 +80,7 @@ async function launch(port: number, args: readonly string[]): Promise<ChildProce
   return child;
 }
 
-/** Whether it answers PONG: while it loads its data it accepts connections and answers an error. */
+/** Whether Redis answers PONG. While it loads its data it accepts connections, but answers with an error. */
 function answersPing(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'));

@@ -3,10 +3,10 @@ import { freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const MEMORY_FILES = '/dev/shm';
-/** Far more than the tests need at any moment; containers often have only 64 MiB there. */
+/** Far more than tests need at a time; in containers the file system in memory is often only 64 MiB. */
 const FREE_BYTES_MIN = 4 * 1024 ** 3;
 
-/** In memory where there is enough of it: stores that write each event to disk wait for it otherwise. */
+/** A file system in memory if it has enough room: there, stores that sync each event do not wait for a disk. */
 function parentDirectory(): string {
   try {
     const { bavail, bsize } = statfsSync(MEMORY_FILES);
@@ -16,7 +16,7 @@ function parentDirectory(): string {
   }
 }
 
-/** A new directory for what a store or a service of a test keeps. Who makes it removes it. */
+/** Creates a directory for the data of a store or a service. The caller removes it. */
 export function temporaryDirectory(prefix: string): string {
   return mkdtempSync(join(parentDirectory(), prefix));
 }

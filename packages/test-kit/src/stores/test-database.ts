@@ -6,7 +6,7 @@ import { emptyTables, keepDatabase, readSchema, takeDatabase } from './database-
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The embedded ClickHouse that the run shares. It may still be starting: `createTestDatabase` waits for it. */
+    /** The embedded ClickHouse that the tests of the run share. It may still be starting; `createTestDatabase` waits for it. */
     sharedClickHouseUrl: string;
   }
 }
@@ -19,7 +19,7 @@ export interface TestDatabase {
 }
 
 export interface TestDatabaseOptions {
-  /** Another server than the one the run shares. */
+  /** Default: the shared server of the run. */
   readonly url?: string;
   readonly user?: string;
   readonly password?: string;
@@ -28,8 +28,8 @@ export interface TestDatabaseOptions {
 }
 
 /**
- * A database with every table and no rows, on the ClickHouse of the test run. On that ClickHouse databases are used again:
- * one whose schema is still what the migrations made is kept by `drop` and emptied for the next test file.
+ * Creates a database with every table and no rows, by default on the shared ClickHouse of the run. There, databases are reused:
+ * `drop` keeps a database for the next test file if its schema is unchanged since the migrations.
  */
 export async function createTestDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const { user, password, migrated = true } = options;

@@ -1,13 +1,13 @@
-/** A server of a store for one test file, which the test may kill. */
+/** A Redis or ClickHouse server for one test file, which may kill it. */
 export interface TestServer {
   readonly url: string;
   readonly port: number;
-  /** Process id of the current server; 0 for a given server. */
+  /** Process id of the current server; 0 for an external server. */
   readonly pid: number;
   readonly dataDir: string;
-  /** Sends SIGKILL; resolves when the process is gone. */
+  /** Sends SIGKILL and waits until the process has exited. */
   kill9(): Promise<void>;
-  /** Starts it again after a kill, or stops and starts it, on the same port and data. */
+  /** Starts the server again after a kill, or stops and starts it, with the same port and data. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
