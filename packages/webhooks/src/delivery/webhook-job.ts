@@ -10,7 +10,7 @@ const outgoingEventSchema = z.object({
 });
 export type OutgoingEvent = z.infer<typeof outgoingEventSchema>;
 
-/** A job in Redis, where the field `events` is called `told`. */
+/** A job as stored in Redis. The field `told`, whose name is part of the stored format, is `events` in {@link WebhookJobData}. */
 const storedJobSchema = z
   .object({
     v: z.literal(1),

@@ -24,7 +24,7 @@ export interface WebhookNotifier {
   close(): void;
 }
 
-/** Few, because the request that made the change waits. */
+/** Few retries, because the request that made the change waits for them. */
 const RETRIES_MAX = 2;
 
 export function createWebhookNotifier({ catalog, redis, logger, now }: WebhookNotifierDeps): WebhookNotifier {
