@@ -107,7 +107,7 @@ export function createOutbound({ allowedRanges, resolveHost = createHostResolver
       });
       outgoing.on('response', (response) => readResponse(response, request.responseBytesMax).then(resolve, reject));
       outgoing.on('error', (err) =>
-        // The receiver has closed a keep-alive connection and has not seen the request, which is sent again.
+        // The receiver closed a keep-alive connection before it read the request, which is therefore sent again.
         reject(outgoing.reusedSocket && hasCode(err, 'ECONNRESET') ? new StaleConnectionError({ cause: err }) : err),
       );
       outgoing.end(body);
