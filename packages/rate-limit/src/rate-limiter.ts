@@ -34,7 +34,7 @@ export interface RateLimiter {
 }
 
 export interface RateLimiterOptions {
-  /** Key of the installation, shared by its processes. Without it, the keys in Redis do not reveal whose requests were counted. */
+  /** Key of the installation, shared by its processes. The keys in Redis are HMACs with it, which do not reveal the counted callers. */
   readonly instanceKey: Buffer;
   readonly now?: () => number;
   /** A Redis slower than this counts as unavailable. */
