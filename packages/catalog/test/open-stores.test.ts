@@ -2,8 +2,8 @@ import { createTestDatabase, startRedis, waitFor } from '@waymark/test-kit';
 import { expect, it } from 'vitest';
 import { openStores } from '../src/index.js';
 
-it('a command that failed while Redis hung is carried out once at most', async () => {
-  // A process of its own: it is stopped.
+it('a command that fails while Redis hangs is executed at most once', async () => {
+  // A Redis of its own, because the test stops the process.
   const [redis, database] = await Promise.all([startRedis({ args: [] }), createTestDatabase()]);
   const logger = { warn: () => undefined };
   const settings = {

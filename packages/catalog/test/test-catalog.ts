@@ -7,25 +7,25 @@ import { type Catalog, type CreatedWorkspace, createCatalog } from '../src/index
 const BASE_URL = 'https://api.example.com';
 const INSTANCE_KEY = Buffer.alloc(32, 7);
 
-/** Where a catalog finds its stores, unless where everybody does, and what it takes for the time. */
+/** The stores, the clock and the time limit of a catalog; by default those of the test file, the real time and ten seconds. */
 interface CatalogAt {
   readonly now?: () => number;
   readonly database?: { readonly client: ClickHouseClient };
   readonly redis?: Redis;
-  /** Ten seconds unless a test is about it: machines under load are slow. */
+  /** Ten seconds by default, because busy machines are slow. */
   readonly redirectWaitMs?: number;
 }
 
-/** Both stores of a test file, and as many catalogs on them as it asks for, each as alone as in a process of its own. */
+/** Both stores of a test file, and any number of catalogs on them, which share nothing, like those of separate processes. */
 export interface TestStores {
   readonly database: TestDatabase;
   readonly redis: TestRedis;
-  /** A connection of the test's own. */
+  /** A connection for the test itself. */
   readonly client: Redis;
-  /** What the catalogs logged. */
+  /** Warnings that the catalogs have logged. */
   readonly warnings: string[];
   catalog(options?: CatalogAt): Catalog;
-  /** The same database through another address. */
+  /** The same database at another URL. */
   databaseAt(url: string): { readonly client: ClickHouseClient };
   close(): Promise<void>;
 }
@@ -64,7 +64,7 @@ export async function startStores(): Promise<TestStores> {
   };
 }
 
-/** The same catalog, once its connections to Redis stand: until then it reads ClickHouse. */
+/** Resolves with the catalog once it is connected to Redis; until then it reads ClickHouse. */
 export async function connected(catalog: Catalog, client: Redis): Promise<Catalog> {
   const keys: string[] = [];
   await waitFor(
@@ -79,7 +79,7 @@ export async function connected(catalog: Catalog, client: Redis): Promise<Catalo
   return catalog;
 }
 
-/** A workspace with a domain of its own. */
+/** Creates a workspace with a domain of its own. */
 export function aWorkspace(catalog: Catalog): Promise<CreatedWorkspace & { readonly host: string }> {
   const mark = randomUUID().slice(0, 8);
   const host = `go.${mark}.example`;
@@ -95,7 +95,7 @@ export function outcomes(settled: readonly PromiseSettledResult<unknown>[]): { c
   return { created: settled.length - codes.length, codes: [...new Set(codes)] };
 }
 
-/** Every cache entry goes; the queue, locks and limits have other prefixes. */
+/** Deletes every cache entry. The queue, locks and rate limits have other prefixes. */
 export async function wipeCaches(client: Redis): Promise<number> {
   const keys = await client.keys('waymark:cache:*');
   return keys.length === 0 ? 0 : client.del(keys);

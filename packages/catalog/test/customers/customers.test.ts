@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => stores.close());
 
 describe('a customer of the queue', () => {
-  it('written by its queue row and name row is found, although it was asked for before', async () => {
+  it('is found once its rows are inserted, although an earlier look-up did not find it', async () => {
     const { workspace } = await aWorkspace(catalog);
     const record = aCustomerRecord({ workspaceId: workspace.id, linkId: 'link_0000000001F' });
     expect(await catalog.customers.findByExternalId(workspace.id, record.externalId)).toBeUndefined();
@@ -83,7 +83,7 @@ describe('the customer object', () => {
     });
   });
 
-  it('without sales was never sold to', async () => {
+  it('has no time of a first sale without sales', async () => {
     const { workspace } = await aWorkspace(catalog);
     const record = await catalog.customers.create(workspace.id, { externalId: 'u2' });
     const click = aClick({ workspaceId: numberOf('workspace', workspace.id) });
@@ -96,11 +96,11 @@ describe('the customer object', () => {
     [{ name: 'Ada', email: 'ada@example.com' }, 'Ada'],
     [{ name: null, email: 'ada@example.com' }, 'ada@example.com'],
     [{ name: '', email: 'ada@example.com' }, 'ada@example.com'],
-  ])('of %o is called %s', (fields, name) => {
+  ])('of %o has the name %s', (fields, name) => {
     expect(catalog.customers.toCustomer(aCustomerRecord(fields)).name).toBe(name);
   });
 
-  it('of somebody without name and email has a name that stays', () => {
+  it('has a generated name that stays the same when the customer has neither name nor email', async () => {
     const record = aCustomerRecord({ name: null, email: null });
     const { name } = catalog.customers.toCustomer(record);
     expect(name).toMatch(/^[A-Z][a-z]+ [A-Z][a-z]+$/);

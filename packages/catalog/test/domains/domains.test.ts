@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => stores.close());
 
-/** Stores are as after a process that was killed when it had renamed the domain, but moved no link yet. */
+/** Leaves the stores as a process does that is killed after renaming the domain and before moving any link. */
 async function renameOnly(domain: DomainRecord, slug: string): Promise<void> {
   const client = stores.database.client;
   const owner = { id: numberOf('domain', domain.id), workspaceId: numberOf('workspace', domain.workspaceId) };
@@ -26,7 +26,7 @@ async function renameOnly(domain: DomainRecord, slug: string): Promise<void> {
   await wipeCaches(stores.client);
 }
 
-it('a move killed on the way leaves links at work, and the next update completes it', async () => {
+it('when a move is killed, links still redirect, and the next update completes the move', async () => {
   const { workspace, domain, host } = await aWorkspace(catalog);
   if (domain === undefined) throw new Error('the workspace has a domain');
   const link = await catalog.links.create(workspace.id, { domain: host, key: 'half', url: 'https://acme.com' });
@@ -41,7 +41,7 @@ it('a move killed on the way leaves links at work, and the next update completes
   expect(await after.domains.findBySlug(host)).toBeUndefined();
 });
 
-it('a domain whose move was killed is removed with the links of both slugs', async () => {
+it('removing a domain whose move was killed removes the links of both slugs', async () => {
   const { workspace, domain, host } = await aWorkspace(catalog);
   if (domain === undefined) throw new Error('the workspace has a domain');
   const link = await catalog.links.create(workspace.id, { domain: host, key: 'half', url: 'https://acme.com' });
@@ -52,7 +52,7 @@ it('a domain whose move was killed is removed with the links of both slugs', asy
   expect(await next.links.findByAddress(host, '_root')).toBeUndefined();
 });
 
-it('the primary domain is what the last change made it: at once, everywhere', async () => {
+it('a change of the primary domain is visible to every process at once', async () => {
   const { workspace, domain: first, host } = await aWorkspace(catalog);
   if (first === undefined) throw new Error('the workspace has a domain');
   const second = await catalog.domains.create(workspace.id, { slug: `two.${host}` });

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => stores.close());
 
-it('removing a tag takes it off every link and leaves the others on', async () => {
+it('removing a tag removes it from every link and keeps their other tags', async () => {
   const { workspace, host } = await aWorkspace(catalog);
   const [gone, kept] = await Promise.all([
     catalog.tags.create(workspace.id, { name: 'gone' }),
@@ -27,7 +27,7 @@ it('removing a tag takes it off every link and leaves the others on', async () =
   expect([both.id, one.id].map((id) => links.get(id)?.tagIds)).toEqual([[kept.id], []]);
 });
 
-it('removing a folder with more links than one insert takes leaves all of them without one', async () => {
+it('removing a folder removes it from all its links, even if they are more than one insert changes', async () => {
   const { workspace, host } = await aWorkspace(catalog);
   const folder = await catalog.folders.create(workspace.id, { name: 'gone' });
   const other = await catalog.folders.create(workspace.id, { name: 'kept' });

@@ -12,7 +12,7 @@ const LINKS = 1_200;
 const FIRST_MS = Date.UTC(2026, 0, 1);
 const CLICKED_MS = Date.UTC(2026, 5, 1);
 
-/** A link and what its events add up to. */
+/** A link and the sums of its events. */
 interface Listed {
   readonly link: LinkRecord;
   readonly clicks: number;
@@ -25,7 +25,7 @@ let catalog: Catalog;
 let workspaceId: string;
 let links: Listed[];
 
-/** Links of which some are archived, some were changed, some were removed, and half have events, few of them many. */
+/** Some links are archived, changed or removed. Half of them have events, a few of these have many. */
 beforeAll(async () => {
   stores = await startStores();
   catalog = stores.catalog();
@@ -97,7 +97,7 @@ const filters = fc.record({
   search: fc.option(fc.constantFrom('/k1', '/K10', 'nothing'), { nil: undefined, freq: 3 }),
 });
 
-/** What a list is, made in memory. */
+/** The expected list, computed in memory. */
 function expected(
   filter: { showArchived: boolean; search: string | undefined },
   by: keyof typeof TOTALS,
@@ -114,7 +114,7 @@ function expected(
 }
 
 describe('a list of links', () => {
-  it('is what sorting all of them gives, whatever the page', async () => {
+  it('equals the sorted list of all links, for any page', async () => {
     const page = fc.record({ limit: fc.integer({ min: 1, max: 100 }), offset: fc.integer({ min: 0, max: LINKS }) });
     await fc.assert(
       fc.asyncProperty(filters, sortBy, sortOrder, page, async (filter, by, order, { limit, offset }) => {
@@ -128,7 +128,7 @@ describe('a list of links', () => {
     );
   });
 
-  it('goes on from any link, forwards and back', async () => {
+  it('continues from any link, in both directions', async () => {
     const side = fc.constantFrom('after' as const, 'before' as const);
     const place = fc.nat();
     await fc.assert(
@@ -159,7 +159,7 @@ describe('a list of links', () => {
     );
   });
 
-  it('is counted', async () => {
+  it('has a count', async () => {
     for (const filter of fc.sample(filters, 10)) {
       expect(await catalog.links.count(workspaceId, filter)).toBe(expected(filter, 'createdAt', 'asc').length);
     }

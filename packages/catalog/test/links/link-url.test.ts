@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { keepUtm, mergeUtm, normaliseUrl, readUtm } from '../../src/index.js';
 
-/** No two neighbours alike: encoders of international names take the longer, the more characters differ. */
+/** All neighbours differ: encoders of international names are slower the more different characters there are. */
 const ideographs = (chars: number) =>
   Array.from({ length: chars }, (_, index) => String.fromCharCode(0x4e00 + (index % 8_000))).join('');
 
@@ -42,13 +42,13 @@ describe('UTM fields', () => {
   it.each([
     ['set a parameter', { utm_source: 'news letter' }, 'https://a.com/?x=1&utm_source=news+letter'],
     ['turn the first plus into a space', { utm_term: 'a+b+c' }, 'https://a.com/?x=1&utm_term=a+b%2Bc'],
-    ['set ref, which lives in the URL only', { ref: 'me' }, 'https://a.com/?x=1&ref=me'],
-    ['that nobody names leave the URL as it is', {}, 'https://a.com?x=1'],
+    ['set ref, which only the URL has', { ref: 'me' }, 'https://a.com/?x=1&ref=me'],
+    ['that are not given leave the URL unchanged', {}, 'https://a.com?x=1'],
   ])('%s', (_what, changes, url) => {
     expect(mergeUtm('https://a.com?x=1', changes)).toBe(url);
   });
 
-  it('null and empty remove theirs, others stay', () => {
+  it('are removed by null and by an empty value; other parameters stay', () => {
     const url = 'https://a.com/?utm_source=a&utm_medium=b&utm_campaign=c';
     expect(mergeUtm(url, { utm_source: null, utm_medium: '' })).toBe('https://a.com/?utm_campaign=c');
   });
@@ -63,7 +63,7 @@ describe('UTM fields', () => {
     });
   });
 
-  it('of no destination are none', () => {
+  it('of an empty destination are null', () => {
     expect(Object.values(readUtm(''))).toEqual([null, null, null, null, null]);
     expect(mergeUtm('', { utm_source: 'x' })).toBe('');
   });
@@ -71,7 +71,7 @@ describe('UTM fields', () => {
   it.each([
     ['a host of 31,000 ideographs', `https://${ideographs(31_000)}/`],
     ['more characters than a URL may have', `https://a.com/${'a'.repeat(32_000)}`],
-  ])('leave %s as it is, in a moment', (_what, url) => {
+  ])('leave %s unchanged, in little CPU time', (_what, url) => {
     const before = process.cpuUsage();
     expect(mergeUtm(url, { utm_source: 'x' })).toBe(url);
     expect(keepUtm(url, { ...readUtm(url), utm_source: 'x' })).toBe(url);

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => stores.close());
 
 describe('the link object', () => {
-  it('has the 51 fields of the contract, with defaults for what nobody gave', async () => {
+  it('has the 51 fields of the contract, with defaults for fields that were not given', async () => {
     const { workspace, host } = await aWorkspace(catalog);
     const url = 'https://acme.com/?utm_source=x';
     const record = await catalog.links.create(workspace.id, { domain: host, key: 'Try', url });
@@ -51,14 +51,14 @@ describe('the link object', () => {
     });
   });
 
-  it('of a key outside ASCII has its punycode, and is found by what was typed', async () => {
+  it('of a key outside ASCII has the key in punycode, and is found by the key as typed', async () => {
     const { workspace, host } = await aWorkspace(catalog);
     const record = await catalog.links.create(workspace.id, { domain: host, key: 'Café', url: 'https://a.com' });
     expect(record.key).toBe('xn--Caf-dma');
     expect(await catalog.links.findByAddress(host, 'xn--caf-dma')).toEqual(record);
   });
 
-  it('shows its tags, the first of them as tagId', async () => {
+  it('has its tags, and the first of them as tagId', async () => {
     const { workspace, host } = await aWorkspace(catalog);
     const record = await catalog.links.create(workspace.id, { domain: host, url: 'https://a.com' });
     const names = ['One', 'Two'];
@@ -70,7 +70,7 @@ describe('the link object', () => {
 });
 
 describe('a password', () => {
-  it('is shown in the clear and is in the clear in no store', async () => {
+  it('is returned in the clear, and no store has it in the clear', async () => {
     const { workspace, host } = await aWorkspace(catalog);
     const password = 'correct horse "battery" staple ⚡';
     const record = await catalog.links.create(workspace.id, {
@@ -96,7 +96,7 @@ describe('a password', () => {
     expect(values.filter((value) => value?.includes('battery'))).toEqual([]);
   });
 
-  it('does not open on another link', async () => {
+  it('cannot be decrypted for another link', async () => {
     const { workspace, host } = await aWorkspace(catalog);
     const create = (password: string | null) =>
       catalog.links.create(workspace.id, { domain: host, url: 'https://a.com', password });
@@ -104,7 +104,7 @@ describe('a password', () => {
     expect(() => catalog.links.toLink({ ...two, encryptedPassword: one.encryptedPassword }, CLEAR)).toThrow();
   });
 
-  it('that is empty is none', async () => {
+  it('is null when it is empty', async () => {
     const { workspace, host } = await aWorkspace(catalog);
     const record = await catalog.links.create(workspace.id, { domain: host, url: 'https://a.com', password: '' });
     expect(catalog.links.passwordOf(record)).toBeNull();
@@ -112,7 +112,7 @@ describe('a password', () => {
 });
 
 describe('counters', () => {
-  it('of links are those of their own events, over many ids; links without events have none', async () => {
+  it('are the sums of the events of each link, for many ids; links without events have none', async () => {
     const { workspace, host } = await aWorkspace(catalog);
     const links = await Promise.all(
       Array.from({ length: 3 }, () => catalog.links.create(workspace.id, { domain: host, url: 'https://a.com' })),
@@ -143,7 +143,7 @@ describe('counters', () => {
     expect(counters.size).toBe(2);
   });
 
-  it('asked for at the same moment share a read, one for each workspace, and each caller has its own', async () => {
+  it('are read once per workspace for concurrent callers, each of which gets its own links', async () => {
     const workspaces = await Promise.all([aWorkspace(catalog), aWorkspace(catalog)]);
     const numbers = workspaces.map(({ workspace }) => numberOf('workspace', workspace.id));
     const { client } = stores.database;
@@ -174,7 +174,7 @@ describe('counters', () => {
     expect(reads).toBe(2);
   });
 
-  it('of a link with leads only say that it was never clicked', async () => {
+  it('have no time of a last click for a link with leads only', async () => {
     const { workspace } = await aWorkspace(catalog);
     const click = aClick({ workspaceId: numberOf('workspace', workspace.id), linkId: '77' });
     await insertLeads(stores.database.client, [aLead({ click })]);
@@ -183,8 +183,8 @@ describe('counters', () => {
   });
 });
 
-describe('links made since a moment', () => {
-  it('count removed ones and no root links', async () => {
+describe('the number of links created since a time', () => {
+  it('includes removed links and no root links', async () => {
     const startedMs = Date.now();
     const { workspace, host } = await aWorkspace(catalog);
     const before = await catalog.links.createdSince(workspace.id, startedMs);

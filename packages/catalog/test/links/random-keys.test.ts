@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import type { Catalog } from '../../src/index.js';
 import { aWorkspace, outcomes, startStores, type TestStores } from '../test-catalog.js';
 
-/** Rows of names that were drawn are written before it is known that nobody has them. */
+/** The name rows of random keys are inserted before it is checked that the keys are free. */
 
 const { draws, ids } = vi.hoisted(() => ({ draws: [] as string[], ids: [] as string[] }));
 vi.mock('../../src/links/new-link.js', async (original) => {
@@ -45,9 +45,9 @@ async function rowsOf(name: string): Promise<number> {
   return Number(rows);
 }
 
-it('a drawn key that is taken is drawn again, and stays with whom it belongs to', async () => {
+it('a random key that is taken is replaced by another, and its owner keeps it', async () => {
   const owner = await create('taken-1');
-  // One is drawn to check the prefix with.
+  // The first random key is used to check the prefix only.
   draws.push('probe-1', 'Taken-1', 'fresh-1');
   expect((await create()).key).toBe('fresh-1');
   expect(draws).toEqual([]);
@@ -56,7 +56,7 @@ it('a drawn key that is taken is drawn again, and stays with whom it belongs to'
   expect(await catalog.links.count(workspaceId, { showArchived: true })).toBe(3);
 });
 
-it('of several that draw at the same moment each gets a key of its own', async () => {
+it('concurrent creations with the same random keys get different keys', async () => {
   const owner = await create('taken-2');
   draws.push('probe', 'taken-2', 'probe', 'same-22', 'probe', 'same-22');
   const settled = await Promise.allSettled([create(), create(), create()]);
@@ -67,7 +67,7 @@ it('of several that draw at the same moment each gets a key of its own', async (
   expect((await stores.catalog().links.findByAddress(host, 'taken-2'))?.id).toBe(owner.id);
 });
 
-it('a chosen key that is refused leaves no row behind', async () => {
+it('a chosen key that is refused leaves no name row behind', async () => {
   await create('chosen-3');
   const settled = await Promise.allSettled([create('chosen-3'), create('Chosen-3'), create('other-3')]);
   expect(outcomes(settled)).toEqual({ created: 1, codes: ['conflict'] });
@@ -77,7 +77,7 @@ it('a chosen key that is refused leaves no row behind', async () => {
 it.each([
   ['a link', async () => undefined],
   ['a link that was removed', (id: string) => catalog.links.removeMany(workspaceId, [id])],
-])('an id that %s has is not given again', async (_whose, then) => {
+])('the id of %s is not assigned again', async (_whose, then) => {
   const owner = await create('owner-4');
   await then(owner.id);
   ids.push(owner.id);

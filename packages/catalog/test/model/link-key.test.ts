@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkKey, normaliseKey, storedKey } from '../../src/index.js';
 
-/** Any text, with the characters that matter to keys drawn often. */
+/** Arbitrary texts, in which characters that have a meaning in keys are frequent. */
 const text = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 40 }),
   fc.string({ unit: 'binary', maxLength: 40 }),
@@ -30,7 +30,7 @@ function statusOf(key: string): number {
 const validKey = text.filter((key) => statusOf(key) === 200);
 
 describe('the look-up form of a key', () => {
-  it('is stable: normalising it again changes nothing', () => {
+  it('is idempotent', () => {
     fc.assert(
       fc.property(text, (key) => {
         expect(normaliseKey(normaliseKey(key))).toBe(normaliseKey(key));
@@ -41,7 +41,7 @@ describe('the look-up form of a key', () => {
     );
   });
 
-  it('of the stored form is that of the original, so that a link is found by either', () => {
+  it('of the stored form equals that of the original, so that a link is found by either', () => {
     fc.assert(
       fc.property(text, (key) => {
         expect(normaliseKey(storedKey(key))).toBe(normaliseKey(key));
@@ -99,7 +99,7 @@ describe('the stored form of a key', () => {
 });
 
 describe('checking a key', () => {
-  it('never throws anything but our error', () => {
+  it('throws nothing but ApiError', () => {
     fc.assert(
       fc.property(text, (key) => {
         expect([200, 403, 422]).toContain(statusOf(key));

@@ -15,7 +15,7 @@ import { numberOf } from '../../src/model/entity-type.js';
 import type { CustomerFilters } from '../../src/resources/named-resources.js';
 import { aWorkspace, connected, startStores, type TestStores, wipeCaches } from '../test-catalog.js';
 
-/** Customers that events brought and the writer has not written: they are read as if it had. */
+/** Customers of events whose rows the writer has not inserted yet: reads return them as if it had. */
 
 let stores: TestStores;
 let catalog: Catalog;
@@ -43,7 +43,7 @@ const listed = async (filters: CustomerFilters, of: string = workspaceId) =>
   (await catalog.customers.list(of, { ...everyone, filters })).map(({ externalId }) => externalId);
 
 describe('one customer', () => {
-  it('is found by its id and by its external id, by its own workspace only, while it is pending and after', async () => {
+  it('is found by its id and its external id in its own workspace only, both while pending and afterwards', async () => {
     const stranger = (await aWorkspace(catalog)).workspace.id;
     const record = await aPendingCustomer('one');
     const other = stores.catalog();
@@ -61,14 +61,14 @@ describe('one customer', () => {
     await expectFound(stores.catalog());
   });
 
-  it('keeps its external id from others', async () => {
+  it('keeps its external id from being taken by another customer', async () => {
     await aPendingCustomer('taken');
     await expect(catalog.customers.create(workspaceId, { externalId: 'taken' })).rejects.toMatchObject({
       code: 'conflict',
     });
   });
 
-  it('is changed at once, and what the writer writes later does not undo it', async () => {
+  it('can be changed at once, and the later insert of the writer does not undo the change', async () => {
     const record = await aPendingCustomer('changed');
     const renamed = await aPendingCustomer('before');
     const updated = await catalog.customers.update(workspaceId, record.id, () => ({ email: 'new@acme.com' }));
@@ -88,7 +88,7 @@ describe('one customer', () => {
     await expectChanged(stores.catalog());
   });
 
-  it('is removed at once, its external id is free, and what the writer writes later does not bring it back', async () => {
+  it('can be removed at once, which frees its external id, and the later insert of the writer does not restore it', async () => {
     const record = await aPendingCustomer('removed');
     await catalog.customers.remove(workspaceId, record.id);
     const expectGone = async (reader: Catalog) => {
@@ -105,7 +105,7 @@ describe('one customer', () => {
 });
 
 describe('a list', () => {
-  it('says the same before the writer has written as after: every filter, sort, page and cursor', async () => {
+  it('is the same before and after the writer has inserted the customers: every filter, sort, page and cursor', async () => {
     const own = (await aWorkspace(catalog)).workspace.id;
     const records = Array.from({ length: 24 }, (_none, index) =>
       draft(
@@ -152,14 +152,14 @@ describe('a list', () => {
     const before = await lists();
     expect(before[0]?.length).toBe(24);
     for (const [index, record] of records.entries()) if (index % 3 !== 1) await write(record);
-    // Written and not removed from the index yet: listed once.
+    // The rows are inserted, and the customers not yet removed from the pending index: each is listed once.
     expect(await lists()).toEqual(before);
     const keys = await stores.client.keys(`*pending-customer*:${numberOf('workspace', own)}`);
     expect(await stores.client.del(keys)).toBe(2);
     expect(await lists()).toEqual(before);
   }, 60_000);
 
-  it('is refused rather than incomplete when more are pending than can be listed, and one is found all the same', async () => {
+  it('is refused rather than incomplete when too many customers are pending; one customer is found nevertheless', async () => {
     const own = (await aWorkspace(catalog)).workspace.id;
     const records = Array.from({ length: 1001 }, (_none, index) => draft(`many-${index}`, {}, own));
     await Promise.all(records.map((record) => addPendingCustomer(stores.client, record)));
@@ -174,8 +174,8 @@ describe('a list', () => {
   });
 });
 
-describe('with Redis away', () => {
-  it('written customers are found; whether another is pending nobody can say, unless it is too old', async () => {
+describe('while Redis is unavailable', () => {
+  it('inserted customers are found; others answer an error, unless their id is too old to be pending', async () => {
     const proxy = await startTcpProxy(Number(new URL(stores.redis.url).port));
     const client = new Redis(`redis://127.0.0.1:${proxy.port}`);
     client.on('error', () => undefined);
@@ -194,8 +194,8 @@ describe('with Redis away', () => {
     client.disconnect();
   });
 
-  it('a customer that is written while its reads are under way is found by each of them', async () => {
-    // Reads and the end of pending are interleaved in every order: none may fall between the index and the table.
+  it('a customer that is inserted during reads is found by each of them', async () => {
+    // Reads run at every stage of the insertion: none may miss the customer in both the index and the table.
     for (let round = 0; round < 8; round++) {
       const record = await aPendingCustomer(`race-${round}`);
       const reader = stores.catalog();

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => stores.close());
 
-/** The row that a filter sees, removed and replaced ones left out. */
+/** The current row, as filters see it, without removed rows and older versions. */
 async function row(table: string, columns: string, workspaceId: string): Promise<unknown> {
   const result = await stores.database.client.query({
     query: `SELECT ${columns} FROM ${table} FINAL WHERE workspace_id = {workspace:UInt64}`,
@@ -35,11 +35,11 @@ const makers = {
 describe.each(Object.keys(makers) as (keyof typeof makers)[])('%s', (kind) => {
   const create = makers[kind];
 
-  it('are read back as they were made, by their own workspace only', async () => {
+  it('are read as they were created, by their own workspace only', async () => {
     const [{ workspace }, { workspace: stranger }] = await Promise.all([aWorkspace(catalog), aWorkspace(catalog)]);
     const record = await create(workspace.id);
     expect(record).toMatchObject({ name: 'Spring', workspaceId: workspace.id });
-    // A catalog of its own has nothing in its caches.
+    // A new catalog has empty caches.
     for (const reader of [catalog, stores.catalog()]) {
       expect(await reader[kind].get(workspace.id, record.id)).toEqual(record);
       expect(await reader[kind].getMany(workspace.id, [record.id])).toEqual(new Map([[record.id, record]]));
@@ -47,7 +47,7 @@ describe.each(Object.keys(makers) as (keyof typeof makers)[])('%s', (kind) => {
     }
   });
 
-  it('have names that are taken once in a workspace', async () => {
+  it('have names that are unique in a workspace', async () => {
     const [{ workspace }, { workspace: other }] = await Promise.all([aWorkspace(catalog), aWorkspace(catalog)]);
     await create(workspace.id);
     await expect(create(workspace.id)).rejects.toMatchObject({ code: 'conflict' });
@@ -62,19 +62,19 @@ it('the secret of a webhook is stored encrypted', async () => {
   expect(await row('webhooks', 'data', workspace.id)).not.toEqual([expect.stringContaining('whsec_')]);
 });
 
-it('a tag without a color gets one', async () => {
+it('a tag without a color gets a random one', async () => {
   const { workspace } = await aWorkspace(catalog);
   await catalog.tags.create(workspace.id, { name: 'Plain' });
   expect(await row('tags', 'name, color', workspace.id)).toEqual(['Plain', 'blue']);
 });
 
-it('a folder says who may use it', async () => {
+it('the row of a folder has its access level', async () => {
   const { workspace } = await aWorkspace(catalog);
   await catalog.folders.create(workspace.id, { name: 'Secret', accessLevel: null });
   expect(await row('folders', 'name, access_level', workspace.id)).toEqual(['Secret', '']);
 });
 
-it('a partner names its group and its tags by their numbers', async () => {
+it('the row of a partner has the ids of its group and tags', async () => {
   const { workspace } = await aWorkspace(catalog);
   const group = await catalog.groups.create(workspace.id, { name: 'Gold', slug: 'gold' });
   const tag = await catalog.partnerTags.create(workspace.id, { name: 'Podcast' });

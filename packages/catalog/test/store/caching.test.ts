@@ -23,13 +23,13 @@ afterAll(async () => {
   await stores.close();
 });
 
-/** An instance whose cached copies never expire: only invalidations evict them. */
+/** An instance whose cached copies never expire, so that only invalidations evict them. */
 function aTimelessCatalog(): Catalog {
   const startedMs = Date.now();
   return stores.catalog({ now: () => startedMs });
 }
 
-/** The same catalog, once it may use copies of its own. */
+/** Resolves with the catalog once it may serve its cached copies. */
 async function subscribed(instance: Catalog): Promise<Catalog> {
   await connected(instance, stores.client);
   await waitFor(instance.isSubscribed, { what: 'the right to use copies' });
@@ -45,7 +45,7 @@ async function aLink(key: string) {
 let connections: RedisConnections;
 const redisCache = () => createRedisCache(connections);
 
-/** How many queries `work` sends to ClickHouse; they are answered as ever. */
+/** The number of queries that `work` sends to ClickHouse. */
 async function queriesOf(work: () => Promise<unknown>): Promise<number> {
   const query = vi.spyOn(stores.database.client, 'rows');
   await work();
@@ -55,7 +55,7 @@ async function queriesOf(work: () => Promise<unknown>): Promise<number> {
 }
 
 describe('a change', () => {
-  it('is seen although its invalidation was lost: reconnecting clears the cache', async () => {
+  it('is visible although its invalidation was lost, because a reconnect evicts all copies', async () => {
     const { host, link } = await aLink('missed');
     const other = await subscribed(aTimelessCatalog());
     await other.links.findByAddress(host, 'missed');
@@ -69,7 +69,7 @@ describe('a change', () => {
     });
   });
 
-  it('is read back at once where it was made', async () => {
+  it('is visible at once in the process that made it', async () => {
     const { workspace, host, link } = await aLink('mine');
     for (let round = 0; round < 10; round++) {
       const url = `https://${round}.com/`;
@@ -92,7 +92,7 @@ describe('Redis entries', () => {
     expect(await read()).toEqual({ version: 4, data: '{"version":4}' });
   });
 
-  it('a mark sends readers to ClickHouse and keeps older versions out until the marked one comes', async () => {
+  it('a write marker sends readers to ClickHouse, and is replaced by its own version or a newer one only', async () => {
     await redisCache().markRecords('links', WS, [{ id: 'link_1', version: 5 }]);
     expect(await read()).toEqual({ version: 5, data: undefined });
     await redisCache().fillRecords('links', WS, [data(4)]);
@@ -103,7 +103,7 @@ describe('Redis entries', () => {
     expect((await read())?.data).toBe('{"version":5}');
   });
 
-  it('a slow reader of a name never undoes what a writer said since', async () => {
+  it('a slow reader of a name does not overwrite what a writer has stored since', async () => {
     const name = linkAddress('slow.example', 'x');
     const owner = { workspaceId: WS, id: 'link_1' };
     const seen = await redisCache().readName(name);
@@ -112,7 +112,7 @@ describe('Redis entries', () => {
     expect((await redisCache().readName(name))?.owner).toEqual(owner);
   });
 
-  it('all expire, those of unknown names within seconds', async () => {
+  it('all expire, those of names without an owner within seconds', async () => {
     const { host } = await aLink('expiring');
     const other = await connected(stores.catalog(), stores.client);
     await other.links.findByAddress(host, 'expiring');
@@ -143,13 +143,13 @@ describe('Redis entries', () => {
     }
   });
 
-  it('are not made while Redis is short of memory', async () => {
+  it('are not added while Redis is short of memory', async () => {
     const { workspace, host, link } = await aLink('tight');
     const instance = await connected(stores.catalog(), stores.client);
     const used = Number(/used_memory:(\d+)/.exec(await stores.client.info('memory'))?.[1]);
     await stores.client.config('SET', 'maxmemory', String(Math.floor(used * 1.2)));
     try {
-      // The instance looks at most once a second.
+      // The instance checks the memory at most once a second.
       await waitFor(
         async () => {
           const name = randomUUID();
@@ -184,7 +184,7 @@ describe('copies in the process', () => {
     expect(records.fresh('a')).toEqual(stored(3));
   });
 
-  it('are fresh for a second from when their read began, and stale as long as their kind allows', () => {
+  it('are fresh for a second after their read began, and usable as stale copies for as long as their type allows', () => {
     let nowMs = 10_000;
     const records = createLocalRecords<string>({ entriesMax: 10, staleMsMax: 5000, now: () => nowMs });
     records.put('a', stored(1), 9500);
@@ -197,7 +197,7 @@ describe('copies in the process', () => {
     expect(records.stale('a')).toBeUndefined();
   });
 
-  it('are used again for their version for ten minutes from when they were parsed', () => {
+  it('are reused for the same version for ten minutes after they were parsed', () => {
     let nowMs = 0;
     const records = createLocalRecords<string>({ entriesMax: 10, staleMsMax: 0, now: () => nowMs });
     const parsed = stored(1);
@@ -211,7 +211,7 @@ describe('copies in the process', () => {
     expect(records.parsed('a', 1)).toBeUndefined();
   });
 
-  it('count as unchanged until an invalidation arrives or may have been lost', () => {
+  it('are unchanged until an invalidation arrives or may have been missed', () => {
     let nowMs = 0;
     const records = createLocalRecords<string>({ entriesMax: 10, staleMsMax: 5000, now: () => nowMs });
     for (const key of ['a', 'b', 'c']) records.put(key, stored(1), 0);
@@ -230,7 +230,7 @@ describe('copies in the process', () => {
 });
 
 describe('reading', () => {
-  it('a record again that Redis still has in its version gives the same object, without parsing it', async () => {
+  it('a record whose version in Redis is unchanged gives the same object, without parsing it again', async () => {
     let nowMs = Date.now();
     const { workspace, link } = await aLink('unchanged');
     const other = await subscribed(stores.catalog({ now: () => nowMs }));
@@ -243,20 +243,20 @@ describe('reading', () => {
     expect((await other.links.get(workspace.id, link.id))?.url).toBe('https://two.com/');
   });
 
-  it('a link again asks no store', async () => {
+  it('a link for the second time sends no query to a store', async () => {
     const { host } = await aLink('hot');
     const other = await subscribed(aTimelessCatalog());
     await other.links.findByAddress(host, 'hot');
     expect(await queriesOf(() => other.links.findByAddress(host, 'hot'))).toBe(0);
   });
 
-  it('a link that Redis holds asks ClickHouse nothing', async () => {
+  it('a link that Redis has sends no query to ClickHouse', async () => {
     const { host } = await aLink('warm');
     const other = await connected(stores.catalog(), stores.client);
     expect(await queriesOf(() => other.links.findByAddress(host, 'warm'))).toBe(0);
   });
 
-  it('a link that no cache holds flies once for many callers', async () => {
+  it('an uncached link by many concurrent callers shares one look-up', async () => {
     const { host } = await aLink('cold');
     await wipeCaches(stores.client);
     const other = stores.catalog();
@@ -266,14 +266,14 @@ describe('reading', () => {
     expect(count).toBe(2);
   });
 
-  it('an unknown address again asks ClickHouse nothing', async () => {
+  it('an unknown address for the second time sends no query to ClickHouse', async () => {
     const { host } = await aWorkspace(catalog);
     const other = await subscribed(aTimelessCatalog());
     expect(await queriesOf(() => other.links.findByAddress(host, 'nope'))).toBe(1);
     expect(await queriesOf(() => other.links.findByAddress(host, 'nope'))).toBe(0);
   });
 
-  it('many links at once takes a few queries and skips those of other workspaces', async () => {
+  it('many links at once takes a few queries, and skips links of other workspaces', async () => {
     const { workspace, host } = await aWorkspace(catalog);
     const links = await Promise.all(
       Array.from({ length: 150 }, () => catalog.links.create(workspace.id, { domain: host, url: 'https://a.com' })),
@@ -292,7 +292,7 @@ describe('reading', () => {
   });
 });
 
-describe('wiping every cache entry', () => {
+describe('deleting every cache entry', () => {
   it('loses nothing', async () => {
     const { workspace, host, link } = await aLink('kept');
     const { apiKey } = await aWorkspace(catalog);

@@ -2,13 +2,13 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { startStores } from '../test-catalog.js';
 
-it('a catalog closed at any moment of its connecting warns of nothing', { timeout: 60_000 }, async () => {
+it('a catalog that is closed at any stage of connecting logs no warning', { timeout: 60_000 }, async () => {
   const stores = await startStores();
   try {
     for (let turns = 0; turns < 60; turns++) {
       const catalog = stores.catalog();
       for (let turn = 0; turn < turns; turn++) await setImmediate();
-      // One closed in the middle of a look into Redis, too.
+      // Also closes during a read from Redis.
       const looking = catalog.links.findByAddress('go.example.com', `${turns}`);
       await Promise.all([catalog.close(), looking]);
       await stores.client.ping();

@@ -2,7 +2,7 @@ import { createCatalog } from '@waymark/catalog';
 import { createClickHouseClient } from '@waymark/clickhouse';
 import { Redis } from 'ioredis';
 
-/** A process of its own that creates one link many times at once; argv: Redis, ClickHouse, database, workspace, domain, times. */
+/** A process that creates the same link many times concurrently; argv: Redis, ClickHouse, database, workspace, domain, times. */
 const [redisUrl = '', clickhouseUrl = '', database = '', workspaceId = '', domain = '', times = '0'] =
   process.argv.slice(2);
 const redis = new Redis(redisUrl);
@@ -17,7 +17,7 @@ const catalog = createCatalog({
 });
 const create = (index: number) =>
   catalog.links.create(workspaceId, { domain, key: 'race', url: `https://acme.com/${process.pid}/${index}` });
-// Both processes start when the parent says so.
+// Both processes start at a message of their parent.
 process.once('message', async () => {
   const settled = await Promise.allSettled(Array.from({ length: Number(times) }, (_, index) => create(index)));
   const outcomes = settled.map((outcome) => (outcome.status === 'fulfilled' ? 'created' : outcome.reason.code));

@@ -4,7 +4,7 @@ import { linkAddress } from '../../src/model/entity-types.js';
 import { nameLock } from '../../src/store/write-context.js';
 import { aWorkspace, outcomes, startStores, type TestStores } from '../test-catalog.js';
 
-/** Links that a workspace creates one by one, at the same time, are written together; none of them fails for another. */
+/** Concurrent creations of single links in a workspace share inserts, and a failing one does not affect the others. */
 
 let stores: TestStores;
 let catalog: Catalog;
@@ -24,7 +24,7 @@ afterAll(() => stores.close());
 const create = (key: string, externalId?: string) =>
   catalog.links.create(workspaceId, { domain: host, key, url: 'https://acme.com', externalId: externalId ?? null });
 
-/** Every insert gives its parts the next number. */
+/** The number of inserts so far: each insert numbers its parts consecutively. */
 async function insertsSoFar(): Promise<number> {
   const result = await stores.database.client.query({
     query: "SELECT max(max_block_number) FROM system.parts WHERE database = currentDatabase() AND table = 'links'",
@@ -34,7 +34,7 @@ async function insertsSoFar(): Promise<number> {
   return Number(inserts);
 }
 
-it('a hundred at once take a few inserts', async () => {
+it('a hundred concurrent creations take a few inserts', async () => {
   const before = await insertsSoFar();
   const links = await Promise.all(Array.from({ length: 100 }, (_, index) => create(`key-${index}`)));
   expect(new Set(links.map(({ key }) => key)).size).toBe(100);
@@ -42,7 +42,7 @@ it('a hundred at once take a few inserts', async () => {
   expect(await catalog.links.count(workspaceId, { showArchived: true })).toBe(101);
 });
 
-it('a name that somebody holds makes only those wait who want it', async () => {
+it('a locked name delays only the creation that uses it', async () => {
   const lock = `waymark:lock:${nameLock(linkAddress(host, 'held'))}`;
   await stores.client.set(lock, 'somebody', 'PX', 60_000);
   let isHeldMade = false;
@@ -57,13 +57,13 @@ it('a name that somebody holds makes only those wait who want it', async () => {
   expect(await catalog.links.findByAddress(host, 'held')).toBeDefined();
 });
 
-it('a name goes to the next who wants it when the first fails for another reason', async () => {
+it('when the first creation of a name fails for another reason, the next one gets the name', async () => {
   await create('owner', 'mine');
   const settled = await Promise.allSettled([create('ahead'), create('wanted', 'mine'), create('wanted')]);
   expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
 });
 
-it('of several who want one name one gets it, and who wants another gets that', async () => {
+it('of several creations of one name one succeeds; creations of other names succeed too', async () => {
   const wanted = ['ahead', 'one', 'ONE', 'two', 'one', 'three'];
   const settled = await Promise.allSettled(wanted.map((key) => create(key)));
   expect(outcomes(settled)).toEqual({ created: 4, codes: ['conflict'] });

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => stores.close());
 
-/** Half of what a creation writes, as a killed process leaves it. */
+/** Inserts only the name rows of a creation, as a process does that is killed after them. */
 async function leaveNames<R extends CatalogRecord>(kind: EntityType<R>, record: R): Promise<void> {
   const owner = { id: numberOf(kind.resource, record.id), workspaceId: numberOf('workspace', record.workspaceId) };
   const rows = kind.names(record).map((name) => nameRow(name, owner, 1));
@@ -40,8 +40,8 @@ async function leaveRecord<R extends CatalogRecord>(kind: EntityType<R>, record:
   await insertRows(stores.database.client, { table: kind.table, columns: recordColumns(kind), rows });
 }
 
-describe('creating one address many times at once', () => {
-  it('succeeds once of a hundred, through two instances, whatever the case; the others conflict', async () => {
+describe('a hundred concurrent creations of one address', () => {
+  it('succeed once, through two instances and in any case; the others conflict', async () => {
     const { workspace, host } = await aWorkspace(catalog);
     const create = (index: number) =>
       (index % 2 === 0 ? catalog : other).links.create(workspace.id, {
@@ -55,7 +55,7 @@ describe('creating one address many times at once', () => {
     expect(await other.links.findByAddress(host, 'try')).toEqual(winner?.value);
   });
 
-  it('succeeds once across two processes', async () => {
+  it('succeed once across two processes', async () => {
     const { workspace, host } = await aWorkspace(catalog);
     const script = fileURLToPath(new URL('./create-in-child.ts', import.meta.url));
     const args = [stores.redis.url, stores.database.url, stores.database.database, workspace.id, host, '50'];
@@ -70,7 +70,7 @@ describe('creating one address many times at once', () => {
 });
 
 describe('names', () => {
-  it('an externalId belongs to one link of a workspace, and to another workspace as well', async () => {
+  it('an externalId is unique in a workspace, and can be used by another workspace', async () => {
     const [one, two] = await Promise.all([aWorkspace(catalog), aWorkspace(catalog)]);
     const link = (host: string) => ({ domain: host, url: 'https://acme.com', externalId: 'ref-1' });
     const settled = await Promise.allSettled([
@@ -81,7 +81,7 @@ describe('names', () => {
     expect(outcomes(settled)).toEqual({ created: 2, codes: ['conflict'] });
   });
 
-  it('a slug and a domain belong to one workspace', async () => {
+  it('a slug and a domain are unique in the installation', async () => {
     const { workspace, host } = await aWorkspace(catalog);
     const again = { name: 'Other', plan: 'free' as const };
     await expect(other.workspaces.create({ ...again, slug: workspace.slug })).rejects.toMatchObject({
@@ -94,7 +94,7 @@ describe('names', () => {
     expect(await other.workspaces.findBySlug('other')).toBeUndefined();
   });
 
-  it('a random key that is taken is drawn again', async () => {
+  it('a random key that is taken is replaced by another one', async () => {
     const { workspace, host } = await aWorkspace(catalog);
     const links = await Promise.all(
       Array.from({ length: 15 }, () =>
@@ -104,7 +104,7 @@ describe('names', () => {
     expect(new Set(links.map((link) => link.key.toLowerCase())).size).toBe(15);
   });
 
-  it('a random key takes its prefix and its length', async () => {
+  it('a random key has the requested prefix and length', async () => {
     const { workspace, host } = await aWorkspace(catalog);
     const link = await catalog.links.create(workspace.id, {
       domain: host,
@@ -115,7 +115,7 @@ describe('names', () => {
     expect(link.key).toMatch(/^c\/[0-9A-Za-z]{9}$/);
   });
 
-  it('owned twice, the older id wins', async () => {
+  it('with two owners belong to the lower id', async () => {
     const { workspace, host } = await aWorkspace(catalog);
     const fields = { workspaceId: workspace.id, domain: host, key: 'twice' };
     const older = aLinkRecord({ ...fields, url: 'https://older.com' });
@@ -149,7 +149,7 @@ describe('a creation that was killed', () => {
     }
   });
 
-  it('before a workspace was complete leaves its domain usable', async () => {
+  it('before its workspace was complete leaves the domain usable', async () => {
     const gone = { workspaceId: 'ws_0000000zzzz', domain: 'left.over.example', key: '_root', url: '' };
     const domain = aDomainRecord({ workspaceId: gone.workspaceId, slug: gone.domain });
     const root = aLinkRecord(gone);
@@ -165,7 +165,7 @@ describe('a creation that was killed', () => {
 });
 
 describe('inserts', () => {
-  it('of many creates at once are few', async () => {
+  it('of many concurrent creations are few', async () => {
     const { workspace, host } = await aWorkspace(catalog);
     const blocks = async () => {
       const result = await stores.database.client.query({
@@ -181,7 +181,7 @@ describe('inserts', () => {
     expect((await blocks()) - before).toBeLessThan(30);
   });
 
-  it('take text that ClickHouse cannot read without failing the links beside it', async () => {
+  it('store text that ClickHouse cannot parse, without failing the links of the same insert', async () => {
     const { workspace, host } = await aWorkspace(catalog);
     const create = (tenantId: string) =>
       catalog.links.create(workspace.id, { domain: host, url: 'https://a.com', tenantId });
@@ -189,7 +189,7 @@ describe('inserts', () => {
     expect((await other.links.get(workspace.id, odd.id))?.tenantId).toBe('\ud800');
   });
 
-  it('with an unknown outcome leave the name locked, and a definite refusal does not', async () => {
+  it('with an unknown outcome keep the name locked; with a definite error they do not', async () => {
     const { workspace, host } = await aWorkspace(catalog);
     const gate = await startGate(stores.database.url);
     const database = stores.databaseAt(gate.url);
@@ -215,7 +215,7 @@ describe('inserts', () => {
     expect((await other.links.findByAddress(host, 'lost'))?.id).toBe(retried.id);
   });
 
-  it('of a name with a NUL are refused: it could never be looked up', async () => {
+  it('of a name with NUL are refused, because it could never be looked up', async () => {
     const { workspace, host } = await aWorkspace(catalog);
     const link = { domain: host, url: 'https://a.com', externalId: 'a\0b' };
     await expect(catalog.links.create(workspace.id, link)).rejects.toMatchObject({ code: 'unprocessable_entity' });

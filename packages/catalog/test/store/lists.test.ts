@@ -13,7 +13,7 @@ afterAll(() => stores.close());
 
 const PAGE = { filters: {}, sortBy: 'name', sortOrder: 'asc', page: 1, pageSize: 100 } as const;
 
-it('a list shows what was created, changed and removed through another instance before it', async () => {
+it('a list reflects earlier creations, changes and removals through another instance', async () => {
   const { workspace } = await aWorkspace(catalog);
   const [tag, gone] = await Promise.all([
     catalog.tags.create(workspace.id, { name: 'b' }),
@@ -26,7 +26,7 @@ it('a list shows what was created, changed and removed through another instance 
   expect((await catalog.tags.list(workspace.id, PAGE)).map(({ name }) => name)).toEqual(['a', 'z']);
 });
 
-it('values of filters never become SQL, whatever they say', async () => {
+it('values of filters never become SQL, whatever they contain', async () => {
   const { workspace } = await aWorkspace(catalog);
   const names = ["' OR 1=1 --", '{search:String}', '\\', '%', 'a\ud800'];
   for (const name of names) await catalog.tags.create(workspace.id, { name });
@@ -36,7 +36,7 @@ it('values of filters never become SQL, whatever they say', async () => {
   }
 });
 
-it('a quota holds for creations at once through two instances', async () => {
+it('a quota holds for concurrent creations through two instances', async () => {
   const { workspace } = await aWorkspace(catalog);
   const other = stores.catalog();
   const settled = await Promise.allSettled(

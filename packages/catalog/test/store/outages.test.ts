@@ -18,12 +18,12 @@ interface GatedCatalog {
   readonly gated: Catalog;
   readonly redis: StoreGate;
   readonly clickhouse: StoreGate;
-  /** Lets the catalog's copies in this process grow old. */
+  /** Advances the clock by which this process's copies age. */
   later(ms: number): void;
   close(): Promise<void>;
 }
 
-/** A catalog that can lose either store while everybody else keeps it. */
+/** A catalog that can lose either store while other catalogs keep it. */
 async function aGatedCatalog(at: { redirectWaitMs?: number } = {}): Promise<GatedCatalog> {
   const [redis, clickhouse] = await Promise.all([startGate(stores.redis.url), startGate(stores.database.url)]);
   const client = new Redis(redis.url);
@@ -57,13 +57,13 @@ async function aLink(key: string) {
 const HOUR_MS = 3_600_000;
 
 describe.each(['refusing', 'hanging'] as const)('while Redis is %s', (state) => {
-  it('nothing is served that only an invalidation evicts, and it is again once Redis is back', async () => {
+  it('copies that only an invalidation evicts are not served, and are served again once Redis is back', async () => {
     const { gated, redis, close } = await aGatedCatalog();
     try {
       await waitFor(gated.isSubscribed, { what: 'the catalog to subscribe' });
       redis.set(state);
       await waitFor(() => !gated.isSubscribed(), { what: 'the catalog to notice' });
-      // What hung is cut in the end.
+      // Connections that hang are closed in the end.
       redis.set('refusing');
       redis.set('open');
       await waitFor(gated.isSubscribed, { what: 'the catalog to subscribe again' });
@@ -72,7 +72,7 @@ describe.each(['refusing', 'hanging'] as const)('while Redis is %s', (state) => 
     }
   });
 
-  it('links, domains and keys are read from ClickHouse, soon', async () => {
+  it('links, domains and keys are read from ClickHouse without much delay', async () => {
     const { host, link, apiKey } = await aLink('away');
     const takenMs = async () => {
       const { gated, redis, close } = await aGatedCatalog();
@@ -89,14 +89,14 @@ describe.each(['refusing', 'hanging'] as const)('while Redis is %s', (state) => 
     expect(await leastOf(5000, takenMs, 3)).toBeLessThanOrEqual(5000);
   });
 
-  it('writes answer 500 with Retry-After, write nothing and work again afterwards', async () => {
+  it('writes answer 500 with Retry-After, store nothing, and work again afterwards', async () => {
     const { workspace, host } = await aLink('w');
     const { gated, redis, close } = await aGatedCatalog();
     redis.set(state);
     const create = () => gated.links.create(workspace.id, { domain: host, key: 'later', url: 'https://a.com' });
     await expect(create()).rejects.toMatchObject({ code: 'internal_server_error', retryAfterSeconds: 1 });
     expect(await catalog.links.findByAddress(host, 'later')).toBeUndefined();
-    // Connections that were left hanging end only with a cut.
+    // Hanging connections end only when they are closed.
     redis.set('refusing');
     redis.set('open');
     await waitFor(create, { what: 'a create' });
@@ -104,7 +104,7 @@ describe.each(['refusing', 'hanging'] as const)('while Redis is %s', (state) => 
   });
 });
 
-it('connections to Redis that are dead without having ended are replaced, and invalidations arrive again', {
+it('dead connections to Redis are replaced, and invalidations arrive again', {
   timeout: 60_000,
 }, async () => {
   const { workspace, host, link } = await aLink('abandoned');
@@ -127,7 +127,7 @@ it('connections to Redis that are dead without having ended are replaced, and in
 });
 
 describe.each(['refusing', 'hanging'] as const)('while ClickHouse is %s', (state) => {
-  it('links that Redis holds are served', async () => {
+  it('links that Redis has are served', async () => {
     const { host, link } = await aLink('held');
     const { gated, clickhouse, close } = await aGatedCatalog();
     clickhouse.set(state);
@@ -135,7 +135,7 @@ describe.each(['refusing', 'hanging'] as const)('while ClickHouse is %s', (state
     await close();
   });
 
-  it('a link that no cache holds is an error within about a second', async () => {
+  it('a link that no cache has is an error within about a second', async () => {
     const { host } = await aLink('lost');
     const takenMs = async () => {
       const { gated, clickhouse, close } = await aGatedCatalog({ redirectWaitMs: 1000 });
@@ -150,7 +150,7 @@ describe.each(['refusing', 'hanging'] as const)('while ClickHouse is %s', (state
     expect(await leastOf(1800, takenMs)).toBeLessThanOrEqual(1800);
   });
 
-  it('and Redis too, a link seen lately is served although its copy is old', async () => {
+  it('and Redis too, a link that was read before is served from its stale copy', async () => {
     const { workspace, host, link } = await aLink('stale');
     const { gated, redis, clickhouse, later, close } = await aGatedCatalog({ redirectWaitMs: 1000 });
     await gated.links.findByAddress(host, 'stale');
@@ -167,14 +167,14 @@ describe.each(['refusing', 'hanging'] as const)('while ClickHouse is %s', (state
   });
 });
 
-describe('a ClickHouse that stopped answering', () => {
-  it('holds nobody up for long once it answers again', async () => {
+describe('a ClickHouse that stopped responding', () => {
+  it('delays reads only briefly once it responds again', async () => {
     const { host, link } = await aLink('hung');
     const { gated, clickhouse, close } = await aGatedCatalog({ redirectWaitMs: 200 });
     await wipeCaches(stores.client);
     clickhouse.set('hanging');
     await expect(gated.links.findByAddress(host, 'hung')).rejects.toMatchObject({ code: 'internal_server_error' });
-    // What was asked meanwhile is never answered.
+    // The earlier query never gets a response.
     clickhouse.set('open');
     const found = await waitFor(() => gated.links.findByAddress(host, 'hung'), { what: 'the link', timeoutMs: 9000 });
     expect(found).toEqual(link);
@@ -183,7 +183,7 @@ describe('a ClickHouse that stopped answering', () => {
 });
 
 describe('an update whose insert is never answered', () => {
-  it('is an error to its caller, seen by everybody else, and keeps the next update waiting', async () => {
+  it('is an error for its caller, visible to all others, and keeps its lock', async () => {
     const { workspace, host, link } = await aLink('unanswered');
     const other = await connected(stores.catalog(), stores.client);
     expect(await other.links.findByAddress(host, 'unanswered')).toEqual(link);
@@ -192,7 +192,7 @@ describe('an update whose insert is never answered', () => {
 
     clickhouse.cutAfter((chunk) => chunk.includes('INSERT'));
     await expect(update()).rejects.toMatchObject({ code: 'internal_server_error', retryAfterSeconds: 30 });
-    // Redis held the older version: only the mark the writer left makes others look at the table.
+    // Redis has the older version: only the write marker sends readers to the table.
     const late = await connected(stores.catalog(), stores.client);
     await waitFor(async () => (await late.links.get(workspace.id, link.id))?.url === 'https://two.com', {
       what: 'the row that was inserted',
@@ -203,7 +203,7 @@ describe('an update whose insert is never answered', () => {
 });
 
 describe('while both stores refuse', () => {
-  it('a key seen lately authenticates for ten minutes more, not longer', async () => {
+  it('a key that was used before authenticates for ten minutes more, not longer', async () => {
     const { apiKey, link } = await aLink('credential');
     const { gated, redis, clickhouse, later, close } = await aGatedCatalog();
     await gated.keys.authenticate(apiKey.token);
@@ -216,7 +216,7 @@ describe('while both stores refuse', () => {
     await close();
   });
 
-  it('a copy that is known to be outdated is the last resort, not the first', async () => {
+  it('a copy that is known to be outdated is used only if no store answers', async () => {
     const { workspace, host, link } = await aLink('outdated');
     const { gated, clickhouse, close } = await aGatedCatalog();
     expect(await gated.links.findByAddress(host, 'outdated')).toEqual(link);

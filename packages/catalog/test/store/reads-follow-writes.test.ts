@@ -13,7 +13,7 @@ let stores: TestStores;
 let writer: Catalog;
 let reader: Catalog;
 
-/** A catalog whose cached copies never expire: only invalidations evict them. */
+/** A catalog whose cached copies never expire, so that only invalidations evict them. */
 async function aTimelessCatalog(client = stores.client): Promise<Catalog> {
   const startedMs = Date.now();
   const catalog = await connected(stores.catalog({ redis: client, now: () => startedMs }), stores.client);
@@ -34,13 +34,13 @@ async function aLink(key: string) {
   return { workspace, host, link, apiKey };
 }
 
-/** Reads in a loop until stopped, so that a read is always in progress, also one that began before a write. */
+/** Reads in a loop until stopped, so that some read is always in progress, including reads that began before a write. */
 function reading(read: () => Promise<unknown>) {
   let isOver = false;
   const loop = async () => {
     while (!isOver) {
       await read();
-      // Long enough for others to get a word in, short enough for some read to be under way at any moment.
+      // Long enough for other work to run, short enough that some read is always in progress.
       await delay(1);
     }
   };
@@ -51,8 +51,8 @@ function reading(read: () => Promise<unknown>) {
   };
 }
 
-describe('once a write has been answered, another process says so', { timeout: 60_000 }, () => {
-  it('of a link that changes while it is being read all the time', async () => {
+describe('after a write was answered, another process returns the new state', { timeout: 60_000 }, () => {
+  it('of a link that changes while it is read continuously', async () => {
     const { workspace, host, link } = await aLink('busy');
     const url = async () => (await reader.links.findByAddress(host, 'busy'))?.url;
     const end = reading(url);
@@ -67,7 +67,7 @@ describe('once a write has been answered, another process says so', { timeout: 6
     }
   });
 
-  it('of addresses that are asked for all the time before they exist, and when they are gone', async () => {
+  it('of addresses that are looked up continuously before they exist and after they are removed', async () => {
     const { workspace, host } = await aWorkspace(writer);
     for (let round = 0; round < 5; round++) {
       const find = () => reader.links.findByAddress(host, `soon-${round}`);
@@ -89,7 +89,7 @@ describe('once a write has been answered, another process says so', { timeout: 6
     }
   });
 
-  it('of keys: a revoked one is refused', async () => {
+  it('of keys: a revoked key is refused', async () => {
     const { workspace } = await aWorkspace(writer);
     for (let round = 0; round < 5; round++) {
       const input = { workspaceId: workspace.id, name: 'Key', kind: 'secret', role: 'owner', scopes: [] } as const;
@@ -102,7 +102,7 @@ describe('once a write has been answered, another process says so', { timeout: 6
     }
   });
 
-  it('of webhooks: a new one gets the next event, and one that is gone does not', async () => {
+  it('of webhooks: a new one receives the next event, and a removed one does not', async () => {
     const { workspace } = await aWorkspace(writer);
     const active = async () => (await reader.webhooks.active(workspace.id)).map(({ id }) => id);
     const end = reading(active);
@@ -140,17 +140,17 @@ describe('once a write has been answered, another process says so', { timeout: 6
   });
 });
 
-describe('a process that receives no invalidations any more', { timeout: 60_000 }, () => {
+describe('a process that receives no invalidations', { timeout: 60_000 }, () => {
   it.each(['its subscription was killed', 'its connections are dead without having ended'] as const)(
     'because %s does not answer from copies, and holds a write up for less than two seconds',
     async (why) => {
-      const heldUpMs = async () => {
-        const { workspace, host, link } = await aLink('deaf');
+      const writeMs = async () => {
+        const { workspace, host, link } = await aLink('unsubscribed');
         const proxy = await startTcpProxy(Number(new URL(stores.redis.url).port));
         const client = new Redis(`redis://127.0.0.1:${proxy.port}`);
         client.on('error', () => undefined);
-        const deaf = await aTimelessCatalog(client);
-        const url = async () => (await deaf.links.findByAddress(host, 'deaf'))?.url;
+        const unsubscribed = await aTimelessCatalog(client);
+        const url = async () => (await unsubscribed.links.findByAddress(host, 'unsubscribed'))?.url;
         try {
           expect(await url()).toBe('https://one.com');
           expect(await url()).toBe('https://one.com');
@@ -159,19 +159,19 @@ describe('a process that receives no invalidations any more', { timeout: 60_000 
           const ms = await elapsedMs(() =>
             writer.links.update(workspace.id, link.id, (record) => ({ ...record, url: 'https://two.com' })),
           );
-          expect((await deaf.links.get(workspace.id, link.id))?.url).toBe('https://two.com');
+          expect((await unsubscribed.links.get(workspace.id, link.id))?.url).toBe('https://two.com');
           return ms;
         } finally {
           client.disconnect();
-          await deaf.close();
+          await unsubscribed.close();
           await proxy.stop();
         }
       };
-      expect(await leastOf(2000, heldUpMs)).toBeLessThanOrEqual(2000);
+      expect(await leastOf(2000, writeMs)).toBeLessThanOrEqual(2000);
     },
   );
 
-  it('is not waited for once its lease has run out, nor when it was closed', async () => {
+  it('does not delay writes after its lease has expired, nor after it was closed', async () => {
     const { workspace, link } = await aLink('gone');
     const holders = () => stores.client.zrange(HOLDERS, '0', '-1');
     const before = await holders();
@@ -194,7 +194,7 @@ describe('a process that receives no invalidations any more', { timeout: 60_000 
     expect(await leastOf(LEASE_MS / 2, () => elapsedMs(change))).toBeLessThanOrEqual(LEASE_MS / 2);
   });
 
-  it('answers redirects from copies of the last second while Redis is away, and everything else from ClickHouse', async () => {
+  it('while Redis is unavailable, serves redirects from copies of the last second, and all other reads from ClickHouse', async () => {
     const { workspace, host, link } = await aLink('away');
     const gate = await startGate(stores.redis.url);
     const client = new Redis(gate.url);
@@ -216,19 +216,19 @@ describe('a process that receives no invalidations any more', { timeout: 60_000 
 });
 
 it('a write that could not be published is an error', { timeout: 30_000 }, async () => {
-  const { workspace, host, link } = await aLink('untold');
+  const { workspace, host, link } = await aLink('unpublished');
   const gate = await startGate(stores.redis.url);
   const client = new Redis(gate.url);
   client.on('error', () => undefined);
   const cut = await connected(stores.catalog({ redis: client }), stores.client);
   try {
     const update = cut.links.update(workspace.id, link.id, (record) => {
-      // Locks are held, the row is not written: the next command to Redis sets the mark.
+      // The locks are taken and the row is not inserted yet: the next command to Redis sets the write marker.
       gate.cutAfter((chunk) => chunk.includes('PUBLISH'));
       return { ...record, url: 'https://two.com' };
     });
     await expect(update).rejects.toMatchObject({ code: 'internal_server_error', retryAfterSeconds: 1 });
-    expect((await reader.links.findByAddress(host, 'untold'))?.url).toBe('https://two.com');
+    expect((await reader.links.findByAddress(host, 'unpublished'))?.url).toBe('https://two.com');
   } finally {
     client.disconnect();
     await cut.close();

@@ -1,15 +1,15 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** What the gate does to a connection: lets it through, refuses it, or leaves it without an answer. */
+/** What the gate does with connections: forwards them, refuses them, or leaves them without a response. */
 type GateState = 'open' | 'refusing' | 'hanging';
 
-/** A TCP door in front of a real store, so that a test can take the store away from one client only. */
+/** A TCP proxy in front of a real store, with which a test takes the store away from one client only. */
 export interface StoreGate {
   readonly url: string;
-  /** Applies to new connections; those that stand are cut (refusing) or stop being forwarded (hanging). */
+  /** Applies to new connections; existing ones are closed (refusing) or no longer forwarded (hanging). */
   set(state: GateState): void;
-  /** Called with every chunk a client sends; returning true cuts the connection before the store's answer comes back. */
+  /** Calls `test` with every chunk from a client; if it returns true, the connection is closed before the response arrives. */
   cutAfter(test: (chunk: string) => boolean): void;
   close(): Promise<void>;
 }

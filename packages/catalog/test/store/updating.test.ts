@@ -24,7 +24,7 @@ async function aLink(key: string) {
 }
 
 describe('updates', () => {
-  it('at once, through two instances, lose no field', async () => {
+  it('that are concurrent, through two instances, lose no field', async () => {
     const { workspace, link } = await aLink('many');
     const marks = Array.from({ length: 30 }, (_, index) => `mark-${index}`);
     await Promise.all(
@@ -39,7 +39,7 @@ describe('updates', () => {
     expect(updated?.comments?.split(' ').sort()).toEqual([...marks].sort());
   });
 
-  it('of different fields at once keep both', async () => {
+  it('of different fields that are concurrent keep both', async () => {
     const { workspace } = await aWorkspace(catalog);
     await Promise.all([
       catalog.workspaces.update(workspace.id, { plan: 'pro' }),
@@ -53,7 +53,7 @@ describe('updates', () => {
     });
   });
 
-  it('cannot change what a record is', async () => {
+  it('cannot change the id, the workspace or the creation time of a record', async () => {
     const { workspace, link } = await aLink('fixed');
     const updated = await catalog.links.update(workspace.id, link.id, (record) => ({
       ...record,
@@ -105,13 +105,13 @@ describe('a change of name', () => {
     expect((await other.links.findByAddress(host, 'mine'))?.id).toBe(link.id);
   });
 
-  it('to the same key in another case is no conflict', async () => {
+  it('to the same key in another case does not conflict', async () => {
     const { workspace, host, link } = await aLink('case');
     await rename(catalog, workspace.id, link.id, 'CASE');
     expect((await other.links.findByAddress(host, 'case'))?.key).toBe('CASE');
   });
 
-  it('of many links to one address at once succeeds for one', async () => {
+  it('of many links to one address concurrently succeeds for one', async () => {
     const { workspace, host } = await aWorkspace(catalog);
     const links = await Promise.all(
       Array.from({ length: 10 }, () => catalog.links.create(workspace.id, { domain: host, url: 'https://a.com' })),
@@ -122,7 +122,7 @@ describe('a change of name', () => {
     expect(outcomes(settled)).toEqual({ created: 1, codes: ['conflict'] });
   });
 
-  it('that was killed before the record was written leaves the old address at work and the new one free', async () => {
+  it('that is killed before the record is inserted leaves the old address working and the new one free', async () => {
     const { workspace, host, link } = await aLink('stays');
     const owner = { id: numberOf('link', link.id), workspaceId: numberOf('workspace', workspace.id) };
     const rows = [nameRow(linkAddress(host, 'never'), owner, 2)];
@@ -134,8 +134,8 @@ describe('a change of name', () => {
   });
 });
 
-describe('removing', () => {
-  it('a key ends it for every instance, and leaves no data in its row', async () => {
+describe('revoking', () => {
+  it('a key takes effect in every instance, and leaves no data in its row', async () => {
     const { workspace, apiKey } = await aWorkspace(catalog);
     expect((await other.keys.authenticate(apiKey.token))?.workspace?.id).toBe(workspace.id);
     await catalog.keys.revoke(workspace.id, apiKey.record.id);

@@ -13,8 +13,8 @@ function clickOf(workspaceId: string, linkId: string) {
   return aClick({ workspaceId, linkId, timestampMs, clickId: createEventId(timestampMs) });
 }
 
-describe('what rows count for', () => {
-  it('is the link of clicks, and the link and the customer of leads and sales, each once', () => {
+describe('the affected totals of rows', () => {
+  it('are those of the link of clicks, and of the link and the customer of leads and sales, each once', () => {
     const [click, other] = [clickOf('7', '11'), clickOf('8', '12')];
     expect(affectedTotalsOf('click', text([click, clickOf('7', '11'), other]))).toEqual([
       [
@@ -33,7 +33,7 @@ describe('what rows count for', () => {
     }
   });
 
-  it('is published in parts of a thousand ids, without rows that are malformed', () => {
+  it('are split into messages of a thousand ids, without malformed rows', () => {
     const rows = Array.from({ length: 2500 }, (_, index) => clickOf(String(index % 2), String(100 + index)));
     const parts = affectedTotalsOf('click', [...text(rows), 'no row', '[1]']);
     expect(parts.map((part) => part.flatMap(({ ids }) => ids).length)).toEqual([1000, 1000, 500]);
@@ -43,14 +43,14 @@ describe('what rows count for', () => {
   });
 });
 
-describe('known counters and totals', () => {
+describe('cached counters and totals', () => {
   let stores: TestStores;
   beforeAll(async () => {
     stores = await startStores();
   });
   afterAll(() => stores.close());
 
-  it('of another process are fresh once an insert is published', async () => {
+  it('of another process are current once an insert is published', async () => {
     const [writer, reader] = [stores.catalog(), stores.catalog({ now: () => 0 })];
     const { workspace, host } = await aWorkspace(writer);
     const link = await writer.links.create(workspace.id, { domain: host, key: 'a', url: 'https://acme.com/' });

@@ -3,7 +3,7 @@ import { createDataLoader } from '@waymark/cache';
 import { describe, expect, test } from 'vitest';
 import { createTotalsCache } from '../../src/totals/totals-cache.js';
 
-/** Totals that a read finds one higher each time; `b` has none. */
+/** Totals that increase by one with each read; `b` has none. */
 function aReader() {
   const reads: string[][] = [];
   let nowMs = 0;
@@ -35,7 +35,7 @@ function aReader() {
     pass: (ms: number) => {
       nowMs += ms;
     },
-    /** Reads wait until it is opened. */
+    /** Blocks reads until the returned function is called. */
     hold() {
       let open = () => {};
       gate = new Promise((resolve) => {
@@ -56,14 +56,14 @@ function aReader() {
 const ofWorkspace = (workspaceId: string, ...ids: string[]) => [{ workspaceId, ids }];
 
 describe('cached totals', () => {
-  test('are read once, those without events as well', async () => {
+  test('are read once, including those of links without events', async () => {
     const { read, reads } = aReader();
     expect(await read('ws', ['a', 'b'])).toEqual(new Map([['a', 1]]));
     expect(await read('ws', ['b', 'a', 'c'])).toEqual(new Map(Object.entries({ a: 1, c: 2 })));
     expect(reads).toEqual([['a', 'b'], ['c']]);
   });
 
-  test('are read again once their change is published, in their workspace', async () => {
+  test('are read again once their change is published, in their workspace only', async () => {
     const { read, reads, onChange } = aReader();
     for (const workspaceId of ['ws', 'other']) await read(workspaceId, ['a', 'b', 'c']);
     onChange(ofWorkspace('ws', 'a', 'b', 'd'));
@@ -72,7 +72,7 @@ describe('cached totals', () => {
     expect(reads.slice(2)).toEqual([['a', 'b']]);
   });
 
-  test('that change while they are read are not cached', async () => {
+  test('that change during their read are not cached', async () => {
     const { read, reads, onChange, hold } = aReader();
     const open = hold();
     const reading = read('ws', ['a', 'c']);
@@ -84,7 +84,7 @@ describe('cached totals', () => {
     expect(reads).toEqual([['a', 'c'], ['a']]);
   });
 
-  test('of a read that began after the change are cached, although an older one is still under way', async () => {
+  test('of a read that began after a change are cached, even while an older read is in progress', async () => {
     const { read, onChange, hold } = aReader();
     const openFirst = hold();
     const first = read('ws', ['a']);
@@ -100,7 +100,7 @@ describe('cached totals', () => {
     expect((await read('ws', ['a'])).get('a')).toBe(2);
   });
 
-  test('are all read again when changes may have been missed, and those being read are not cached', async () => {
+  test('are all read again when changes may have been missed, and reads in progress are not cached', async () => {
     const { read, reads, onGap, hold } = aReader();
     await read('ws', ['a']);
     const open = hold();
@@ -113,7 +113,7 @@ describe('cached totals', () => {
     expect(reads.at(-1)).toEqual(['a', 'c']);
   });
 
-  test('are used for ten seconds', async () => {
+  test('are served for ten seconds', async () => {
     const { read, reads, pass } = aReader();
     await read('ws', ['a']);
     pass(9_999);
@@ -123,7 +123,7 @@ describe('cached totals', () => {
     expect((await read('ws', ['a'])).get('a')).toBe(2);
   });
 
-  test('of a read that failed are read again', async () => {
+  test('of a failed read are read again', async () => {
     const { read, fail } = aReader();
     const work = fail(new Error('away'));
     await expect(read('ws', ['a'])).rejects.toThrow('away');
@@ -131,7 +131,7 @@ describe('cached totals', () => {
     expect((await read('ws', ['a'])).get('a')).toBe(2);
   });
 
-  test('are read each time while changes are not received', async () => {
+  test('are read every time while changes are not received', async () => {
     const { read, reads, subscribe } = aReader();
     await read('ws', ['a']);
     subscribe(false);

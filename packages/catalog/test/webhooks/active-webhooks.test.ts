@@ -12,7 +12,7 @@ afterAll(() => stores.close());
 const aHook = (url: string) => ({ name: 'Hook', url, triggers: ['lead.created' as const] });
 
 describe('the active webhooks of a workspace', () => {
-  it('follow every change that another process makes', async () => {
+  it('reflect every change that another process makes', async () => {
     const reader = await connected(stores.catalog(), stores.client);
     const writer = await connected(stores.catalog(), stores.client);
     const { workspace } = await aWorkspace(writer);
@@ -31,7 +31,7 @@ describe('the active webhooks of a workspace', () => {
     await becomes([]);
   });
 
-  it('are separated by workspace, read together or alone', async () => {
+  it('are separated by workspace, for one workspace and for several in one read', async () => {
     const catalog = stores.catalog();
     const [one, two, none] = await Promise.all([aWorkspace(catalog), aWorkspace(catalog), aWorkspace(catalog)]);
     await catalog.webhooks.create(one.workspace.id, aHook('https://same.example/'));

@@ -27,8 +27,8 @@ const clicks = (count: number) =>
   );
 const used = (limit?: number) => usage.thisMonth(formatResourceId('workspace', workspace), limit);
 
-describe('the events of a month are counted', () => {
-  it('again after a second while they are near the limit', async () => {
+describe('the count of events in a month', () => {
+  it('is read again after a second when it is near the limit', async () => {
     await clicks(2);
     expect(await used(3)).toBe(2);
     await clicks(4);
@@ -38,7 +38,7 @@ describe('the events of a month are counted', () => {
     expect(await used(3)).toBe(6);
   });
 
-  it('again after half a minute while they are far from it, and when they are beyond', async () => {
+  it('is read again after half a minute when it is far from the limit or above it', async () => {
     await clicks(2);
     for (const limit of [undefined, FAR, 1]) expect(await used(limit)).toBe(2);
     await clicks(4);
@@ -48,7 +48,7 @@ describe('the events of a month are counted', () => {
     expect(await used(FAR)).toBe(6);
   });
 
-  it('near a limit once for all who ask at the same time', async () => {
+  it('near the limit is read once for concurrent callers', async () => {
     await clicks(1);
     await used(3);
     await clicks(1);

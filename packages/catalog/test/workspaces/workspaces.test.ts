@@ -13,12 +13,12 @@ beforeAll(async () => {
 });
 afterAll(() => stores.close());
 
-it('an installation starts without workspaces', async () => {
+it('a new installation has no workspaces', async () => {
   expect(await catalog.workspaces.list()).toEqual([]);
 });
 
 describe('a new workspace', () => {
-  it('comes with its domain, the root link, a secret and a publishable key', async () => {
+  it('has its domain, the root link, a secret key and a publishable key', async () => {
     const { workspace, domain, apiKey, publishableKey, host } = await aWorkspace(catalog);
     expect(apiKey.token).toMatch(/^dub_[0-9A-Za-z]{24}$/);
     expect(publishableKey.token).toMatch(/^dub_pk_[A-Za-z0-9_-]{16,64}$/);
@@ -31,7 +31,7 @@ describe('a new workspace', () => {
     expect(workspace.publishableKeyHash).toBe(publishableKey.record.keyHash);
   });
 
-  it('is listed, the oldest first', async () => {
+  it('is listed, oldest first', async () => {
     const [one, two] = [await aWorkspace(catalog), await aWorkspace(catalog)];
     const ids = (await stores.catalog().workspaces.list()).map(({ id }) => id);
     expect(ids.slice(-2)).toEqual([one.workspace.id, two.workspace.id]);
@@ -46,7 +46,7 @@ describe('a new workspace', () => {
 });
 
 describe('limits', () => {
-  it("are the plan's, field by field replaced by the workspace's own", async () => {
+  it("are those of the plan, overridden field by field by the workspace's own", async () => {
     const { workspace } = await aWorkspace(catalog);
     await catalog.workspaces.update(workspace.id, {
       plan: 'free',
@@ -105,7 +105,7 @@ describe('keys', () => {
     ]);
   });
 
-  it('are at most a hundred a workspace', async () => {
+  it('are at most a hundred per workspace', async () => {
     const { workspace } = await aWorkspace(catalog);
     const create = () =>
       catalog.keys.create({ workspaceId: workspace.id, name: 'x', kind: 'secret', role: 'owner', scopes: [] });
@@ -118,7 +118,7 @@ describe('keys', () => {
 });
 
 describe('domains', () => {
-  it('are listed by workspace: archived ones on request, by part of the slug, in pages', async () => {
+  it('are listed by workspace, with filters for archived ones and parts of the slug, in pages', async () => {
     const { workspace, host } = await aWorkspace(catalog);
     const mark = host.split('.')[1];
     await catalog.domains.create(workspace.id, { slug: `a.${mark}.example` });
