@@ -1,7 +1,7 @@
 import { EXAMPLE_REQUESTS, type ExampleRequest } from '@waymark/contract';
 import { BROWSER, startWholeApi, type WholeApi } from './whole-api.js';
 
-/** The part of a JSON schema that tests walk. */
+/** The parts of a JSON schema that the tests use. */
 export interface JsonSchema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -35,7 +35,7 @@ interface Operation {
   readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: JsonSchema } } };
 }
 
-/** A route of the OpenAPI document and a request of it that works, as far as what it names exists. */
+/** A route of the OpenAPI document, with a valid example request; the resources it names may not exist. */
 export interface DocumentedRoute {
   readonly name: ExampleRequest['route'];
   readonly parameters: readonly Parameter[];
@@ -46,23 +46,23 @@ export interface DocumentedRoute {
 export interface Answer {
   readonly status: number;
   readonly text: string;
-  /** Of an error; empty for others. */
+  /** The message of an error; empty for other responses. */
   readonly message: string;
 }
 
-/** A request whose parameters may be given several times. */
+/** A request in which a parameter may occur several times. */
 export type SentRequest = Omit<ExampleRequest, 'query'> & {
   readonly query?: ExampleRequest['query'] | readonly (readonly [string, string])[];
 };
 
-/** The whole API with one workspace that no rate limit holds back. */
+/** The whole API, with a workspace whose rate limits no test reaches. */
 export interface DocumentedApi {
   readonly api: WholeApi;
   readonly workspaceId: string;
   readonly routes: readonly DocumentedRoute[];
-  /** What a reference in a schema leads to. */
+  /** Named schemas, which references point to. */
   readonly schemas: Readonly<Record<string, JsonSchema>>;
-  /** Sends a request from an address of its own, and with the key that its route requires. */
+  /** Sends a request from a new address, with the kind of key that its route requires. */
   send(request: SentRequest, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   close(): Promise<void>;
 }

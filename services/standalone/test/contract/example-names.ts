@@ -17,12 +17,12 @@ const SECRET = /"whsec_[0-9a-f]{32}"/g;
 const EXAMPLE_SECRET = 'whsec_0123456789abcdef0123456789abcdef';
 const DAY_MS = 86_400_000;
 
-/** The ids of one run beside those of the examples, which are given in the order in which answers show them. */
+/** Maps the ids of a test run to the ids of the examples, which are assigned in the order in which responses contain them. */
 export class ExampleNames {
   readonly #exampleOf = new Map<string, string>();
   readonly #shown = new Map<string, number>();
 
-  /** What one is in this run, where it is no id. */
+  /** Maps a text of this run that is not an id. */
   is(actual: string, example: string): void {
     this.#exampleOf.set(actual, example);
   }
@@ -41,7 +41,7 @@ export class ExampleNames {
     return example;
   }
 
-  /** What a run answered, as the examples show it. */
+  /** A response of this run, with the ids, times and secrets of the examples. */
   toExample(answer: unknown): unknown {
     const text = JSON.stringify(answer)
       .replace(RESOURCE_ID, (quoted, prefix: string) => {

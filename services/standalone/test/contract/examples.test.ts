@@ -9,8 +9,8 @@ import { ExampleNames } from './example-names.js';
 import { BROWSER, startWholeApi, type WholeApi } from './whole-api.js';
 
 /**
- * The examples of the OpenAPI document are what the API answers: each request is sent to real stores, and its answer, under the
- * ids and times of the examples, is the recorded one. `npx vitest run <this file> --update` records the answers anew.
+ * Checks the examples of the OpenAPI document: each request is sent to real stores, and its response must equal the recorded one after
+ * ids and times are replaced by those of the examples. `npx vitest run <this file> --update` records the responses again.
  */
 
 const ANSWERS_FILE = '../../../../packages/contract/src/examples/answers.ts';
@@ -55,7 +55,7 @@ afterAll(async () => {
   await api.close();
 });
 
-/** A page of another site. */
+/** A page on another site. */
 async function startPage(): Promise<typeof page> {
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' });
@@ -70,9 +70,9 @@ async function startPage(): Promise<typeof page> {
 
 const hasEach = (words: readonly string[]) => (text: string) => words.every((word) => text.includes(word));
 const HAS_EVENTS = hasEach(['"clicks":1', '"leads":1', '"sales":1']);
-/** Answers that show what was recorded shortly before. */
+/** Routes that show recent events, with a check whether the response contains all of them. */
 const SETTLED: Readonly<Record<string, (text: string) => boolean>> = {
-  // The customer's counters as well as the link's, which two views count.
+  // Waits for the customer's counters as well as the link's, because two views compute them.
   'GET /events': hasEach(['"clicks":1', '"leads":1', '"country":"US","sales":1,"saleAmount":4900']),
   'GET /analytics': HAS_EVENTS,
   'GET /customers': hasEach(['"sales":1']),
@@ -104,7 +104,7 @@ async function send({ route, params = {}, query = {}, body }: ExampleRequest): P
   });
 }
 
-/** The documented schema of an answer as one of zod's. */
+/** Converts the documented schema of a response to a zod schema. */
 function schemaOf(content: Content): z.ZodType {
   const text = JSON.stringify({ ...(content.schema as object), $defs: document.components.schemas });
   return z.fromJSONSchema(JSON.parse(text.replaceAll('#/components/schemas/', '#/$defs/')));
@@ -117,7 +117,7 @@ it('every route has an example', () => {
   expect(EXAMPLE_REQUESTS.map(({ route }) => route).sort()).toEqual(routes.sort());
 });
 
-it.each(EXAMPLE_REQUESTS)('$route is answered as documented', async (request) => {
+it.each(EXAMPLE_REQUESTS)('$route has the documented response', async (request) => {
   const { route } = request;
   const isSettled = SETTLED[route] ?? (() => true);
   const { status, type, sniff, cache, text } = await waitFor(
@@ -135,7 +135,7 @@ it.each(EXAMPLE_REQUESTS)('$route is answered as documented', async (request) =>
     { what: 'an answer with what was recorded', timeoutMs: 20_000 },
   );
   expect([200, 201], text).toContain(status);
-  // QR codes are public.
+  // QR codes are public, so they may be cached.
   expect([sniff, cache === 'no-store']).toEqual(['nosniff', type !== 'image/png']);
   if (type?.startsWith('application/json') !== true) {
     answers[route] = { status };
@@ -148,7 +148,7 @@ it.each(EXAMPLE_REQUESTS)('$route is answered as documented', async (request) =>
   expect(content.example).toEqual(exampleAnswer(route)?.body);
 });
 
-it('the recorded answers are those of this run', async () => {
+it('the recorded responses equal those of this run', async () => {
   const lines = Object.entries(answers).map(([route, answer]) => `  '${route}': ${JSON.stringify(answer)},`);
   const text = `import type { ExampleAnswer } from './example-request.js';
 

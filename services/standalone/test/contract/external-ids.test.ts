@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BROWSER, startWholeApi, type WholeApi } from './whole-api.js';
 
-// An external id is the caller's: bodies keep it as it is given, and paths and selectors put `ext_` in front of it.
+// External ids are chosen by the caller: bodies contain them unchanged, paths and selectors with the prefix `ext_`.
 
 let api: WholeApi;
 let key: string;
@@ -18,7 +18,7 @@ async function send<Body>(method: string, path: string, body?: object): Promise<
   return { status: response.status, body: (await response.json()) as Body };
 }
 
-/** Routes that read and have the parameter in their query. */
+/** GET routes with that query parameter. */
 async function routesWith(parameter: string): Promise<string[]> {
   const { body } = await send<{ paths: Record<string, { get?: { parameters?: { name: string; in: string }[] } }> }>(
     'GET',
@@ -34,7 +34,7 @@ interface Named {
   readonly externalId: string;
 }
 
-/** Ids that no earlier run has used, most of them awkward: with the prefix, with blanks, with signs that URLs use. */
+/** External ids that are unique in this run, many with prefixes, spaces, or characters that have a meaning in URLs. */
 let runs = 0;
 const anExternalId = fc
   .tuple(
@@ -66,8 +66,8 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-describe('whatever an external id looks like', () => {
-  it('a link keeps it and is selected by it with ext_ in front, in paths and in queries', async () => {
+describe('any external id', () => {
+  it('of a link is stored unchanged, and selects the link with the prefix ext_, in paths and in queries', async () => {
     const property = fc.asyncProperty(anExternalId, async (externalId) => {
       const made = await send<Named>('POST', '/links', { url: 'https://acme.com', externalId });
       expect([made.status, made.body.externalId]).toEqual([200, externalId]);
@@ -85,7 +85,7 @@ describe('whatever an external id looks like', () => {
     await fc.assert(property, { numRuns: 25 });
   }, 120_000);
 
-  it('a customer of POST /customers and the customer of an event with that id are one', async () => {
+  it('is the same customer in POST /customers and in events', async () => {
     const property = fc.asyncProperty(anExternalId, fc.boolean(), async (externalId, isLeadFirst) => {
       const create = () => send<Named>('POST', '/customers', { externalId, country: 'FR' });
       const lead = () =>
@@ -112,10 +112,10 @@ describe('whatever an external id looks like', () => {
 });
 
 describe('an external id without its prefix', () => {
-  /** Its `externalId` is a customer's, which the SDK sends as it is. */
+  /** Its `externalId` is that of a customer, which the SDK sends without a prefix. */
   const BARE = '/customers';
 
-  it('is refused by every parameter `externalId` alike, whether or not there is such a link', async () => {
+  it('is refused by every parameter `externalId` with the same error, whether or not such a link exists', async () => {
     await send('POST', '/links', { url: 'https://acme.com', externalId: 'there' });
     const routes = (await routesWith('externalId')).filter((path) => path !== BARE);
     expect(routes.sort()).toEqual(['/analytics', '/events', '/links/info']);
@@ -145,12 +145,12 @@ describe('an external id without its prefix', () => {
 });
 
 describe('a link selected by our id and by the caller’s', () => {
-  /** Parameters that select links, each with the routes that have it. */
+  /** Parameters that select links, and the routes that have them. */
   const SELECTORS: Readonly<Record<string, readonly string[]>> = {
     linkId: ['/analytics', '/customers', '/events', '/links/info'],
     linkIds: ['/links', '/links/count'],
   };
-  /** It answers for the one link it names: an unknown one is not found. */
+  /** Answers 404 for an unknown link, because it returns a single one. */
   const ONE = '/links/info';
   let link: Named;
 
@@ -171,7 +171,7 @@ describe('a link selected by our id and by the caller’s', () => {
     await waitFor(async () => (await events()).body.length === 1, { what: 'the lead of a link' });
   });
 
-  it.each(Object.entries(SELECTORS))('%s is the same on every route', async (parameter, routes) => {
+  it.each(Object.entries(SELECTORS))('%s has the same rules on every route', async (parameter, routes) => {
     expect((await routesWith(parameter)).sort()).toEqual(routes);
     for (const path of routes) {
       const byId = await send<object>('GET', `${path}?${parameter}=${link.id}`);
@@ -192,14 +192,14 @@ describe('a link selected by our id and by the caller’s', () => {
     }
   });
 
-  it('finds the customers of that link, and none of a link that does not exist', async () => {
+  it('finds the customers of that link, and none for an unknown link', async () => {
     const ids = async (linkId: string) =>
       (await send<Named[]>('GET', `/customers?linkId=${linkId}`)).body.map(({ externalId }) => externalId);
     expect(await ids('ext_selected')).toEqual(['by-selected']);
     expect(await ids('ext_nowhere')).toEqual([]);
   });
 
-  it('is in the event that a webhook gets', async () => {
+  it('can be attached to a webhook by either id', async () => {
     const hook = { name: 'Clicks', url: 'https://hooks.acme.com', triggers: ['link.clicked'], linkScope: 'links' };
     const webhook = await send<Named>('POST', '/webhooks', { ...hook, linkIds: ['ext_selected', link.id] });
     expect(webhook.status).toBe(201);

@@ -1,14 +1,14 @@
 import type { JsonSchema } from './documented-api.js';
 
-/** A value that a field must not have. */
+/** An invalid value for a field. */
 export interface FieldFault {
   readonly kind: string;
   readonly path: readonly (string | number)[];
-  /** The path as messages write it. */
+  /** The path in the notation of error messages. */
   readonly place: string;
-  /** Undefined = the field is left out. */
+  /** Undefined: the field is absent. */
   readonly value: unknown;
-  /** Codes that its refusal may begin with. */
+  /** Codes that the error message may begin with. */
   readonly codes: readonly string[];
 }
 
@@ -16,11 +16,11 @@ type Schemas = Readonly<Record<string, JsonSchema>>;
 
 interface FieldTraits {
   readonly isRequired: boolean;
-  /** Of a query: every value arrives as text, and an empty one is none. */
+  /** A query parameter: every value is a text, and an empty one counts as absent. */
   readonly isText: boolean;
 }
 
-/** No body may be larger. */
+/** Bodies with longer texts would exceed the limit of a body. */
 const SENT_CHARS_MAX = 500_000;
 const SAMPLES: Readonly<Record<string, unknown>> = {
   object: { x: 1 },
@@ -35,7 +35,7 @@ function resolved(schema: JsonSchema, schemas: Schemas): JsonSchema {
   return $ref === undefined ? schema : resolved(schemas[$ref.slice($ref.lastIndexOf('/') + 1)] ?? {}, schemas);
 }
 
-/** The schema and its alternatives, without those that only combine others. */
+/** The schema with its references resolved, or its alternatives if it has any. */
 function branchesOf(schema: JsonSchema, schemas: Schemas): JsonSchema[] {
   const own = resolved(schema, schemas);
   const inner = [...(own.anyOf ?? []), ...(own.oneOf ?? []), ...(own.allOf ?? [])];
@@ -63,7 +63,7 @@ function longText({ format, maxLength = 0 }: JsonSchema): string {
   return format === 'email' ? `${fill}@acme.com` : format === 'uri' ? `https://acme.com/${fill}` : fill;
 }
 
-/** Something that the schema takes, as far as types and required members go. */
+/** A value that is valid as far as types and required fields are concerned. */
 function sampleOf(schema: JsonSchema, schemas: Schemas): unknown {
   const [branch = {}] = branchesOf(schema, schemas);
   const { type, properties = {}, required = [], items } = branch;
@@ -77,7 +77,7 @@ function sampleOf(schema: JsonSchema, schemas: Schemas): unknown {
   return branch.format === 'email' ? 'a@acme.com' : 'https://acme.com';
 }
 
-/** Values that a single branch refuses by its own bounds. */
+/** Values that violate the bounds of a schema without alternatives. */
 function boundFaults(
   branch: JsonSchema,
   schemas: Schemas,
@@ -100,7 +100,7 @@ function boundFaults(
   return faults;
 }
 
-/** Everything that can be wrong with a field and, of a body, with the fields in it. */
+/** All invalid values to test for a field and, in a body, for the fields inside it. */
 export function faultsOf(
   schema: JsonSchema,
   schemas: Schemas,
@@ -162,7 +162,7 @@ function placed(
   return { ...members, [part]: placed(inner, schemas, members[part], rest, value) };
 }
 
-/** The body with that fault in it. */
+/** The body with an invalid value in the field. */
 export function withBodyFault(
   schema: JsonSchema,
   schemas: Schemas,

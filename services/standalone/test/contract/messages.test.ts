@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { DOMAIN, type DocumentedApi, startDocumentedApi } from './documented-api.js';
 import { type FieldFault, faultsOf, withBodyFault } from './field-faults.js';
 
-// Every message says which field was refused and which rule it broke, in words and in one style: `<code>: <field>: <rule>`.
+// Every error message has the form `<code>: <field>: <rule>`, and describes the rule in words.
 
 let documented: DocumentedApi;
 beforeAll(async () => {
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => documented.close());
 
-/** Words of the library that checks requests. */
+/** Phrases of the validation library, which messages must not contain. */
 const RAW = /nonoptional|undefined|received|expected|Invalid|custom:|Too (?:big|small)|pattern/;
 
 interface Case {
@@ -46,7 +46,7 @@ function casesOfBody({ name, body, example }: DocumentedApi['routes'][number]): 
   }));
 }
 
-it('a refusal of any field of any request names the field and the rule, by the same code for the same rule', async () => {
+it('an error for any field of any request names the field and the rule, with one code for each rule', async () => {
   const codeOfRule = new Map<string, string>();
   const kinds = new Map<string, number>();
   const wrong: unknown[] = [];
@@ -69,7 +69,7 @@ it('a refusal of any field of any request names the field and the rule, by the s
     }
   }
   expect(wrong).toEqual([]);
-  // The walk did find what there is to find.
+  // Enough faults of each kind were found.
   for (const kind of [
     'missing',
     'null',
@@ -84,7 +84,7 @@ it('a refusal of any field of any request names the field and the rule, by the s
   }
 }, 240_000);
 
-it('the page about errors explains every rule', () => {
+it('the documentation page of errors explains every rule', () => {
   const page = readFileSync(new URL('../../../../docs/reference/errors.md', import.meta.url), 'utf8');
   const explained = [...page.matchAll(/^\| `(\w+)` \| 4\d\d \|.*`\1: /gm)].map(([, code]) => code);
   expect(explained).toEqual([...RULE_CODES]);
@@ -290,7 +290,7 @@ it.each<[ExampleRequest['route'], object, string]>([
   ['POST /folders', { name: 'a\0b' }, `invalid_format: name: ${NUL}`],
   ['POST /links', { url, externalId: 'a\0b' }, `invalid_format: externalId: ${NUL}`],
   ['POST /partners', { email: 'nul@acme.com', tenantId: 'a\0b' }, `invalid_format: tenantId: ${NUL}`],
-])('%s says of a NUL character that it is one', async (route, body, message) => {
+])('%s reports a NUL character', async (route, body, message) => {
   const answer = await documented.send({ route, body });
   expect([answer.status, answer.message]).toEqual([422, message]);
 });
@@ -312,7 +312,7 @@ it.each<[ExampleRequest['route'], object, object, string]>([
     { url: `${url}/fresh`, key: '' },
     `Duplicate key: the link ${DOMAIN}/_root already exists.`,
   ],
-])('%s names what is taken as it was sent: %j, then %j', async (route, first, second, message) => {
+])('%s reports a taken name as it was sent: %j, then %j', async (route, first, second, message) => {
   await documented.send({ route, body: first });
   const answer = await documented.send({ route, body: second });
   expect([answer.status, answer.message]).toEqual([409, message]);

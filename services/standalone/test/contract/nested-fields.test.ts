@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type DocumentedApi, startDocumentedApi } from './documented-api.js';
 
-// A refusal names the field as the caller wrote it, wherever in the body it stands: also by rules that are checked after the
-// schema, which see a link and not the body around it.
+// Errors name a field by its path in the request body. This includes errors of rules that run after the schema, which receive a link
+// without the rest of the body.
 
 let documented: DocumentedApi;
 let linkId: string;
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => documented.close());
 
-/** What is wrong with a field of a link, and how `POST /links` names it. */
+/** Invalid fields of a link, and their names in the errors of `POST /links`. */
 const FAULTS: readonly (readonly [object, string])[] = [
   [{ expiresAt: 'sometime' }, 'expiresAt'],
   [{ expiredUrl: 'http://' }, 'expiredUrl'],
@@ -29,7 +29,7 @@ const FAULTS: readonly (readonly [object, string])[] = [
   [{ password: '********' }, 'password'],
   [{ testVariants: [variant(20), variant(30)], trackConversion: true }, 'testVariants'],
   [{ testVariants: [variant(50), variant(50, 'http://')], trackConversion: true }, 'testVariants[1].url'],
-  // Refused by the schema.
+  // Rejected by the schema.
   [{ title: 1 }, 'title'],
   [{ testVariants: [variant(50), variant(5)], trackConversion: true }, 'testVariants[1].percentage'],
 ];
@@ -57,11 +57,11 @@ let emails = 0;
 const email = () => `ada${emails++}@acme.com`;
 
 describe.each(CREATED)('%o', (fault, field) => {
-  it('is named by its field', async () => {
+  it('is reported under its own name', async () => {
     expect(await fieldOf({ route: 'POST /links', body: { url: 'https://acme.com', ...fault } })).toBe(field);
   });
 
-  it('is named by its place in linkProps, whichever way a partner gets a link', async () => {
+  it('is reported under its path in linkProps, on every route that creates partner links', async () => {
     const { trackConversion: _always, ...linkProps } = fault as { trackConversion?: boolean };
     const place = `linkProps.${field}`;
     const enrolled = await documented.send({ route: 'POST /partners', body: { email: email(), name: 'Ada' } });
@@ -79,12 +79,12 @@ describe.each(CREATED)('%o', (fault, field) => {
 });
 
 describe.each(FAULTS)('%o of a bulk update', (data, field) => {
-  it('is named by its place in data', async () => {
+  it('is reported under its path in data', async () => {
     expect(await fieldOf({ route: 'PATCH /links/bulk', body: { linkIds: [linkId], data } })).toBe(`data.${field}`);
   });
 });
 
-it('what is wrong with the list of a bulk request is named by its place in the list', async () => {
+it('a fault in the list of a bulk request is reported with its index in the list', async () => {
   const [one, two] = [{ url: 'https://acme.com', key: 'same' }, { url: 'https://acme.com' }];
   const bulk = (body: unknown) => fieldOf({ route: 'POST /links/bulk', body });
   expect(await bulk([one, two, one])).toBe('[2].key');
@@ -92,7 +92,7 @@ it('what is wrong with the list of a bulk request is named by its place in the l
   expect(await fieldOf({ route: 'PATCH /links/bulk', body: { linkIds: [linkId, 5], data: {} } })).toBe('linkIds[1]');
 });
 
-it('a fault in a field of a partner’s request outside of linkProps is named without a prefix', async () => {
+it('a fault in a field of a partner request outside of linkProps is reported without a prefix', async () => {
   const { text } = await documented.send({ route: 'POST /partners', body: { email: email() } });
   const { partnerId } = JSON.parse(text) as { partnerId: string };
   const linkProps = { title: 'A title' };

@@ -2,8 +2,8 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type DocumentedApi, type JsonSchema, startDocumentedApi } from './documented-api.js';
 
-// What a request may hold is bounded before anything is made of it: no text or list without a greatest length, no body of countless
-// values.
+// The size of a request is limited before it is processed: every text and list has a maximum length, and a body has a maximum number
+// of values.
 
 let documented: DocumentedApi;
 beforeAll(async () => {
@@ -11,10 +11,10 @@ beforeAll(async () => {
 });
 afterAll(() => documented.close());
 
-/** Bounded as a whole, as JSON text. */
+/** Limited as a whole, as JSON text. */
 const FREE_JSON = 'JsonValue';
 
-/** The longest address; no other text is longer but images, and files that a domain serves. */
+/** The longest URL. Only images and the files that a domain serves may be longer. */
 const TEXT_CHARS_MAX = 32_000;
 const FILE_CHARS_MAX = 128 * 1024;
 const IMAGE_CHARS_MAX = 1024 * 1024;
@@ -27,7 +27,7 @@ function charsMax(place: string): number {
 
 const isOver = (bound = Number.POSITIVE_INFINITY, most: number) => bound > most;
 
-/** Places of the schema with a text or a list of any length, or longer than any has to be. */
+/** Paths in the schema of texts and lists without a maximum length, or with one that is too high. */
 function unbounded(schema: JsonSchema, place: string): string[] {
   const { $ref } = schema;
   if ($ref !== undefined) {
@@ -50,7 +50,7 @@ function unbounded(schema: JsonSchema, place: string): string[] {
   ];
 }
 
-it('every text and every list of every request has a greatest length, which is not beyond all use', () => {
+it('every text and every list of every request has a maximum length, which is not too high', () => {
   const found = documented.routes.flatMap(({ name, parameters, body }) => [
     ...parameters.flatMap((parameter) => unbounded(parameter.schema, `${name} ?${parameter.name}`)),
     ...(body === undefined ? [] : unbounded(body, `${name} body`)),
@@ -79,7 +79,7 @@ it.each([
   },
 );
 
-it('a body within the bounds is read', async () => {
+it('a body within the limits is accepted', async () => {
   const metadata = { list: Array.from({ length: 2000 }, () => 1), deep: nested(90) };
   const { status } = await documented.send({
     route: 'POST /track/lead',
@@ -88,7 +88,7 @@ it('a body within the bounds is read', async () => {
   expect(status).toBe(400);
 });
 
-it('the link port answers 431 to more than 16 kB of headers and goes on', async () => {
+it('the link port answers 431 to more than 16 kB of headers, and keeps running', async () => {
   const port = await documented.api.listenLinks();
   const statusLine = (bytes: number) =>
     new Promise<string>((resolve, reject) => {

@@ -5,14 +5,14 @@ import * as errors from 'dub/models/errors';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startWholeApi, type WholeApi } from './whole-api.js';
 
-/** Every method of the published SDK against the running API, with nothing but `serverURL` set. */
+/** Calls every method of the published SDK on the running API, with only `serverURL` set. */
 
 let api: WholeApi;
 let dub: Dub;
 let workspaceId: string;
 let domain: string;
 let clickId: string;
-/** Of what earlier steps made. */
+/** Ids of the resources that earlier calls have created. */
 const ids = { tag: '', folder: '', customer: '', partner: '', applicant: '', other: '' };
 
 beforeAll(async () => {
@@ -41,7 +41,7 @@ afterAll(() => api.close());
 
 const url = 'https://acme.com/page';
 
-/** In the order in which they are called; what a step makes, later ones use. */
+/** Calls in order: later ones use what earlier ones have created. */
 const WORKS: Readonly<Record<string, () => Promise<unknown>>> = {
   'tags.create': async () => {
     ids.tag = (await dub.tags.create({ name: 'news', color: 'red' })).id;
@@ -151,7 +151,7 @@ const FORBIDDEN: Readonly<Record<string, () => Promise<unknown>>> = {
   'domains.checkStatus': () => dub.domains.checkStatus({ domains: ['acme.link'] }),
 };
 
-/** The resources that the SDK makes when they are asked for, and their methods. */
+/** The methods of the SDK's resources, which are created lazily by getters. */
 function methodsOf(client: Dub): string[] {
   const resources = Object.entries(Object.getOwnPropertyDescriptors(Dub.prototype)).filter(([, { get }]) => get);
   return resources.flatMap(([name]) => {
@@ -171,15 +171,15 @@ it.each(Object.entries(WORKS))('%s works', async (_method, call) => {
   await call();
 });
 
-it.each(Object.entries(NOT_FOUND))('%s meets the typed NotFound', async (_method, call) => {
+it.each(Object.entries(NOT_FOUND))('%s throws the typed error NotFound', async (_method, call) => {
   await expect(call()).rejects.toBeInstanceOf(errors.NotFound);
 });
 
-it.each(Object.entries(FORBIDDEN))('%s meets the typed Forbidden', async (_method, call) => {
+it.each(Object.entries(FORBIDDEN))('%s throws the typed error Forbidden', async (_method, call) => {
   await expect(call()).rejects.toBeInstanceOf(errors.Forbidden);
 });
 
-it('every other error of the SDK has its type as well', async () => {
+it('every other error status of the SDK has a typed error as well', async () => {
   const stranger = new Dub({ token: 'dub_nonsense', serverURL: api.url });
   await expect(stranger.tags.list()).rejects.toBeInstanceOf(errors.Unauthorized);
   await dub.tags.create({ name: 'twice' });

@@ -3,10 +3,10 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type DocumentedApi, type DocumentedRoute, startDocumentedApi } from './documented-api.js';
 
-// A list without the filter that its caller misspelt silently holds more than the caller requested. One rule for
-// every route with a secret key, whatever its method and whether or not it has parameters.
+// If a misspelt filter were ignored, a list would contain more than its caller requested. The rule is the same for every route with a
+// secret key, whatever its method and whether or not it has parameters.
 
-/** What pages call or show: what stands in a page may get parameters of others. */
+/** Routes that web pages call or embed: pages and embedding sites may add parameters of their own. */
 const OPEN = [
   'GET /qr',
   ...['click', 'open', 'visit', 'lead/client', 'sale/client'].map((path) => `POST /track/${path}`),
@@ -25,13 +25,13 @@ beforeAll(async () => {
 });
 afterAll(() => documented.close());
 
-/** One letter too many. */
+/** Adds a letter. */
 function misspelt(name: string): string {
   const middle = Math.ceil(name.length / 2);
   return `${name.slice(0, middle)}x${name.slice(middle)}`;
 }
 
-it('every route that filters is among those tried, and so are single resources and writes', () => {
+it('the tested routes include every filter route, single resources and writes', () => {
   const names = routes.map(({ name }) => name);
   expect(documented.routes.length - routes.length).toBe(OPEN.length);
   for (const route of ['GET /links/{linkId}', 'DELETE /tags/{id}', 'PATCH /folders/{id}', 'GET /links/metatags']) {
@@ -45,7 +45,7 @@ it('every route that filters is among those tried, and so are single resources a
   }
 });
 
-it('a misspelt parameter of any route is refused, and the refusal names it and the one that was meant', async () => {
+it('a misspelt parameter is rejected on every route, with an error that names it and the intended one', async () => {
   for (const route of routes) {
     const { name, example } = route;
     for (const meant of queryNames(route)) {
@@ -66,7 +66,7 @@ it.each([
   ['customerIds', 'customerId'],
   ['COUNTRY', 'country'],
   ['utm-source', 'utm_source'],
-])('%s on /events and /analytics is taken for %s', async (given, meant) => {
+])('%s on /events and /analytics is recognised as %s', async (given, meant) => {
   for (const route of ['GET /events', 'GET /analytics'] as const) {
     const { status, message } = await documented.send({ route, query: { [given]: 'US' } });
     expect(status).toBe(422);
@@ -74,7 +74,7 @@ it.each([
   }
 });
 
-it('what is no misspelling of a parameter is refused without a suggestion, on every route', async () => {
+it('an unknown parameter that is not a misspelling is rejected without a suggestion, on every route', async () => {
   for (const { name, example } of routes) {
     const query = { ...example.query, zzqjxw: '1' };
     const { status, message } = await documented.send({ ...example, query });
@@ -86,7 +86,7 @@ it('what is no misspelling of a parameter is refused without a suggestion, on ev
   }
 });
 
-it('PUT refuses it wherever it does what PATCH does, documented or not', async () => {
+it('PUT rejects it on every route on which it is an alias of PATCH, documented or not', async () => {
   const aliases: string[] = [];
   for (const { name, example } of routes.filter((one) => one.name.startsWith('PATCH '))) {
     const route = name.replace('PATCH', 'PUT');
@@ -116,7 +116,7 @@ it.each([
   expect(message).toBe(`unrecognized_keys: ${given}: ${words}`);
 });
 
-it('routes that pages call or show take parameters of others', async () => {
+it('routes that web pages call or embed accept unknown parameters', async () => {
   for (const { name, example } of documented.routes.filter((route) => OPEN.includes(route.name))) {
     const asked = await documented.send(example);
     const query = { ...example.query, utm_source: 'news', contry: 'US', _: '1' };
@@ -125,7 +125,7 @@ it('routes that pages call or show take parameters of others', async () => {
   }
 });
 
-it('a parameter given twice is answered as if given once, on every route', async () => {
+it('a repeated parameter with the same value has the same response, on every route', async () => {
   let tried = 0;
   for (const route of documented.routes) {
     for (const name of queryNames(route)) {
@@ -162,14 +162,14 @@ it.each([
       ['url', 'https://acme.com'],
     ],
   ],
-] as const)('%s: of different values the last one counts', async (route, query) => {
+] as const)('%s: the last one of different values applies', async (route, query) => {
   const [, last] = query;
   const alone = await documented.send({ route, query: [last] });
   const { status, message } = await documented.send({ route, query });
   expect([status, message]).toEqual([alone.status, alone.message]);
 });
 
-it('a name of any length is answered shortly', async () => {
+it('the error for a very long parameter name is short', async () => {
   const { status, message } = await documented.send({
     route: 'GET /events',
     query: { [`country${'x'.repeat(50_000)}`]: '1' },
@@ -178,7 +178,7 @@ it('a name of any length is answered shortly', async () => {
   expect(message.length).toBeLessThan(300);
 });
 
-it('parameters that old clients add to everything are ignored on every route', async () => {
+it('parameters that old clients add to every request are ignored on every route', async () => {
   for (const { name, example } of routes) {
     const query = { ...example.query, workspaceId: 'ws_1', projectSlug: 'acme', _: '1700000000000' };
     const { status, message } = await documented.send({ ...example, query });
@@ -187,7 +187,7 @@ it('parameters that old clients add to everything are ignored on every route', a
   }
 });
 
-it('every parameter that the SDK can send is known to its route', () => {
+it('every parameter that the SDK can send is a parameter of its route', () => {
   const directory = new URL('./', import.meta.resolve('dub/funcs/linksList.js'));
   const sent = readdirSync(fileURLToPath(directory))
     .filter((file) => file.endsWith('.js'))

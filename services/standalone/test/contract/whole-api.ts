@@ -18,23 +18,23 @@ import { Redis } from 'ioredis';
 export const BROWSER =
   'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
 
-/** Every route of the API on real stores and a port. */
+/** All HTTP services, on real stores and a port. */
 export interface WholeApi {
   readonly url: string;
   readonly catalog: Catalog;
   readonly database: TestDatabase;
-  /** Follows a short link as a browser that was never here; resolves to the status. */
+  /** Follows a short link as a new visitor. @returns the status */
   visit(domain: string, key: string): Promise<number>;
-  /** Calls the link port as a browser without cookies, unless `headers` has others. */
+  /** Requests the link port with the headers of a browser without cookies, which `headers` can override. */
   callLinks(request: InjectOptions): Promise<LightMyRequestResponse>;
   /** Opens the link port. @returns its number */
   listenLinks(): Promise<number>;
-  /** Starts a writer and deliveries to webhooks on this machine. */
+  /** Starts a writer, and webhook deliveries that may reach this machine. */
   startWriter(): void;
   close(): Promise<void>;
 }
 
-/** @param options.trustedProxies addresses whose forwarded headers the API believes */
+/** @param options.trustedProxies addresses whose forwarded headers are accepted */
 export async function startWholeApi({ trustedProxies = [] as readonly string[] } = {}): Promise<WholeApi> {
   const [database, server] = await Promise.all([createTestDatabase(), startRedis()]);
   const directory = temporaryDirectory('waymark-api-');

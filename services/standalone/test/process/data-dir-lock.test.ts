@@ -13,7 +13,7 @@ describe('the lock of a data directory', () => {
   });
   afterEach(() => rmSync(dataDir, { recursive: true }));
 
-  it('refuses a second supervisor and names the first', () => {
+  it('refuses a second supervisor, and names the first in the error', () => {
     const lock = lockDataDir(dataDir);
     expect(() => lockDataDir(dataDir)).toThrow(DataDirInUseError);
     expect(() => lockDataDir(dataDir)).toThrow(new RegExp(`process ${process.pid}`));
@@ -21,20 +21,20 @@ describe('the lock of a data directory', () => {
     lockDataDir(dataDir).release();
   });
 
-  it('takes over a lock whose process number was reused by another process', () => {
+  it('is taken over when its pid has been reused by another process', () => {
     lockDataDir(dataDir);
     const stale = { supervisor: { pid: process.pid, started: 'another time' }, children: [] };
     writeFileSync(lockFile(), JSON.stringify(stale));
     lockDataDir(dataDir).release();
   });
 
-  it('takes over a lock that was cut off while it was written', () => {
+  it('is taken over when its file is incomplete', () => {
     lockDataDir(dataDir);
     writeFileSync(lockFile(), '{"superv');
     lockDataDir(dataDir).release();
   });
 
-  it('names the children of a dead supervisor that still run, and no process that only has the same number', () => {
+  it('lists the children of a dead supervisor that still run, but no process that has reused a pid', () => {
     lockDataDir(dataDir);
     const self = identifyProcess(process.pid);
     const children = [self, { pid: process.ppid, started: 'another time' }];
@@ -42,7 +42,7 @@ describe('the lock of a data directory', () => {
     expect(lockDataDir(dataDir).leftovers).toEqual([self]);
   });
 
-  it('closes stores and keys to other users, whatever a copy has made of their modes', () => {
+  it('removes access of other users to stores and keys, in case a copy of the directory allows it', () => {
     const folders = ['redis', 'clickhouse', 'logs', 'spool', 'run'].map((name) => join(dataDir, name));
     for (const folder of folders) mkdirSync(folder);
     const keys = ['admin.key', 'instance.key', 'first-api.key'].map((name) => join(dataDir, name));

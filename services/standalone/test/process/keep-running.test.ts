@@ -38,7 +38,7 @@ describe('a kept child', () => {
     return { child, pid: child.pid ?? 0 };
   }
 
-  it('is started again each time it is killed, as another process', async () => {
+  it('is restarted each time it is killed, as a new process', async () => {
     const child = await keep(() => start());
     const pids = new Set([child.current.pid]);
     for (const kill of [1, 2, 3]) {
@@ -50,7 +50,7 @@ describe('a kept child', () => {
     expect(reports[0]).toBe('it ended (signal SIGKILL), starting it again');
   });
 
-  it('is tried again when its restart fails', async () => {
+  it('is started again when a restart has failed', async () => {
     let attempts = 0;
     const child = await keep(() => {
       attempts += 1;
@@ -62,7 +62,7 @@ describe('a kept child', () => {
     expect(reports).toContain('not this time');
   });
 
-  it('that ends between its word of being ready and our watch is noticed all the same', async () => {
+  it('that ends right after it was ready, before it is watched, is restarted', async () => {
     let attempts = 0;
     await keep(async () => {
       attempts += 1;
@@ -73,19 +73,19 @@ describe('a kept child', () => {
     await waitFor(() => restarts === 1, { what: 'the restart' });
   });
 
-  it('is not started again once it is stopped, even while a restart is due', async () => {
+  it('is not restarted after it was stopped, even if a restart was due', async () => {
     const child = await keep(() => start());
     process.kill(child.current.pid, 'SIGKILL');
-    await waitFor(() => reports.length === 1, { what: 'the news of its end' });
+    await waitFor(() => reports.length === 1, { what: 'the report of its exit' });
     await child.stop(1000);
     expect(restarts).toBe(0);
     expect(started).toHaveLength(1);
   });
 
-  it('that does not heed SIGTERM is killed at the deadline', async () => {
-    const deaf = ['-e', "process.on('SIGTERM', () => {}); process.stdout.write('x'); setInterval(() => {}, 1000)"];
+  it('that ignores SIGTERM is killed at the deadline', async () => {
+    const ignoring = ['-e', "process.on('SIGTERM', () => {}); process.stdout.write('x'); setInterval(() => {}, 1000)"];
     const child = await keep(async () => {
-      const process_ = spawn(process.execPath, deaf, { stdio: ['ignore', 'pipe', 'ignore'] });
+      const process_ = spawn(process.execPath, ignoring, { stdio: ['ignore', 'pipe', 'ignore'] });
       started.push(process_);
       await new Promise((resolve) => process_.stdout.once('data', resolve));
       return { child: process_, pid: process_.pid ?? 0 };

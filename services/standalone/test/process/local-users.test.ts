@@ -7,13 +7,13 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { removeUp, runUp, temporaryDataDir, UP_MS_MAX, type Up } from './run-up.js';
 
-/** What another user of the machine gets of a running stack: nothing that its public ports do not give to everybody. */
+/** Another user of the machine gets no more from a running stack than its public ports offer to everybody. */
 
 const NOBODY = 65_534;
 /** Only root may start a process of another user. */
 const isRoot = process.getuid?.() === 0;
 
-/** Runs as another user: tries to read files and to speak with the stores, and prints what came of it. */
+/** Runs as another user: tries to read files and to use the stores, and prints the results. */
 const STRANGER = `
 const { accessSync, constants, readFileSync, readdirSync, writeFileSync } = require('node:fs');
 const { connect } = require('node:net');
@@ -70,7 +70,7 @@ describe.skipIf(!isRoot)('another user of the machine (skipped: only root can st
     up = runUp(temporaryDataDir());
     state = await up.ready();
     await waitFor(() => up.output().includes('Ctrl-C'), { what: 'its last line' });
-    // As DATA_DIR of a package or a container is: made beforehand, and open to all.
+    // Like a DATA_DIR that a package or a container has created with open permissions.
     chmodSync(up.dataDir, 0o755);
     const inside = (name: string) => join(up.dataDir, name);
     const task = {
@@ -94,25 +94,25 @@ describe.skipIf(!isRoot)('another user of the machine (skipped: only root can st
   }, UP_MS_MAX);
   afterAll(() => removeUp(up));
 
-  it('is one, and the stores have secrets', () => {
+  it('has another uid, and the stores have passwords', () => {
     expect(attempts.uid).toBe(NOBODY);
     for (const secret of secrets) expect(secret).toMatch(/^[\w-]{43}$/);
     expect(new Set(secrets).size).toBe(2);
   });
 
-  it('reads no file that opens anything, lists no folder of the data and writes nothing there', () => {
+  it('cannot read files with secrets, list the directories of the data, or write to them', () => {
     expect(new Set([...attempts.files, ...attempts.folders, ...attempts.written])).toEqual(new Set(['EACCES']));
     expect(statSync(join(up.dataDir, 'run')).mode & 0o777).toBe(0o700);
     expect(statSync(join(up.dataDir, 'run', 'standalone.json')).mode & 0o777).toBe(0o600);
   });
 
-  it('finds the secrets neither in environments nor in command lines', () => {
+  it('finds the passwords neither in environments nor in command lines', () => {
     expect(new Set(attempts.environments)).toEqual(new Set(['EACCES']));
     expect(attempts.commandLines).toContain('redis-server');
     for (const secret of secrets) expect(attempts.commandLines).not.toContain(secret);
   });
 
-  it('must log in to Redis for every command', () => {
+  it('is rejected by Redis for every command without a password', () => {
     expect(attempts.redis).toHaveLength(8);
     for (const answer of attempts.redis) expect(answer).toMatch(/^-(?:NOAUTH|WRONGPASS) [^\r]*\r\n$/);
   });
@@ -123,7 +123,7 @@ describe.skipIf(!isRoot)('another user of the machine (skipped: only root can st
   });
 
   it(
-    'finds other secrets after a new start',
+    'finds that the passwords change at every start',
     async () => {
       expect(await up.stop()).toBe(0);
       const again = runUp(up.dataDir);

@@ -9,19 +9,19 @@ const PLACE = {
   suffix: '',
 };
 
-it('a terminal is shown the key of the first workspace, in every line that needs it', () => {
+it('a terminal shows the key of the first workspace, in every command that needs it', () => {
   const text = nextSteps({ ...PLACE, apiKey: 'dub_key', apiKeyFile: undefined });
   expect(text.split('Bearer dub_key').length).toBe(8);
   expect(text).toContain('shown this once');
 });
 
-it('a log is not: the lines read the key from its file', () => {
+it('a log does not contain the key: the commands read it from its file', () => {
   const text = nextSteps({ ...PLACE, apiKey: 'dub_key', apiKeyFile: '/data/first-api.key' });
   expect(text).not.toContain('dub_key');
   expect(text.split("Bearer $(cat '/data/first-api.key')").length).toBe(8);
 });
 
-it('later starts name the variable that holds a key', () => {
+it('later starts refer to an environment variable for the key', () => {
   const text = nextSteps({ ...PLACE, apiKey: undefined, apiKeyFile: undefined });
   expect(text.split('Bearer $WAYMARK_KEY').length).toBe(8);
 });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stablePort } from '../../src/ports.js';
 import { removeUp, runUp, temporaryDataDir, UP_MS_MAX, type Up } from './run-up.js';
 
-/** What operators see of the whole stack: its metrics while parts of it are killed, and its logs. */
+/** The metrics of a whole stack while parts of it are killed, and its logs. */
 
 const ADMIN_KEY = `hunter-admin-${'k'.repeat(32)}`;
 const INSTANCE_KEY = '5ec2e7'.repeat(11).slice(0, 64);
@@ -52,7 +52,7 @@ async function visit(path: string, address = ADDRESSES[0] ?? '', init: RequestIn
   return /dub_id=([\w-]+)/.exec(answer.headers.get('location') ?? '')?.[1] ?? '';
 }
 
-/** A value of `/metrics`, undefined when it is missing; a scrape that takes longer than a second fails. */
+/** A value of `/metrics`; undefined if it is missing. A scrape that takes longer than a second fails. */
 async function metric(line: string, base = state.api): Promise<number | undefined> {
   const headers = { authorization: `Bearer ${ADMIN_KEY}` };
   const answer = await fetch(`${base}/metrics`, { headers, signal: AbortSignal.timeout(SCRAPE_MS_MAX) });
@@ -63,14 +63,14 @@ async function metric(line: string, base = state.api): Promise<number | undefine
 const component = (name: string, of: string) => metric(`waymark_component_${of}{component="${name}"`);
 
 describe('metrics of a running stack', { timeout: 60_000 }, () => {
-  it('show every part of it as up', async () => {
+  it('show every component as up', async () => {
     for (const name of ['redis', 'clickhouse', 'http', 'writer']) {
       await waitFor(async () => (await component(name, 'up')) === 1, { what: `${name} to be up` });
       expect(await component(name, 'starts_total')).toBe(1);
     }
   });
 
-  it('count redirects by status, and what the writer stored of them', async () => {
+  it('count redirects by status, and the batches and rows that the writer has stored', async () => {
     await api('/links', { url: 'https://example.com/', key: 'plain', trackConversion: true });
     expect(await visit('/plain')).not.toBe('');
     await visit('/nothing-here');
@@ -85,7 +85,7 @@ describe('metrics of a running stack', { timeout: 60_000 }, () => {
     expect(await metric('waymark_writer_batch_rows_sum{kind="click"', writerUrl)).toBe(1);
   });
 
-  it('show within 15 s that the writer was killed with -9, by its name, though it is back by then', async () => {
+  it('show within 15 s that the writer was killed, even if it runs again by then', async () => {
     expect(await component('writer', 'kills_total')).toBe(0);
     process.kill(state.pids.writer, 'SIGKILL');
     await waitFor(async () => (await component('writer', 'kills_total')) === 1, {
@@ -97,7 +97,7 @@ describe('metrics of a running stack', { timeout: 60_000 }, () => {
     expect(await component('writer', 'up')).toBe(1);
   });
 
-  it('show within 15 s that ClickHouse does not answer, by its name, in scrapes of less than a second', async () => {
+  it('show within 15 s that ClickHouse does not respond, in scrapes of less than a second', async () => {
     const pid = state.pids.clickhouse ?? 0;
     process.kill(pid, 'SIGSTOP');
     try {
@@ -135,13 +135,13 @@ function logLines(): { readonly text: string; readonly lines: readonly Record<st
   return { text, lines: lines.map((line) => JSON.parse(line) as Record<string, unknown>) };
 }
 
-describe('logs of a running stack at their most talkative', { timeout: 60_000 }, () => {
+describe('logs of a running stack at the lowest level', { timeout: 60_000 }, () => {
   const PASSWORD = 'hunter-password';
   const secrets = () => [
     apiKey,
     ADMIN_KEY,
     INSTANCE_KEY,
-    // Each process logs its settings at the start, among them the URLs of the stores.
+    // Each process logs its settings at start-up, which include the URLs of the stores.
     ...[state.redis, state.clickhouse].map((url) => new URL(url).password),
     PASSWORD,
     'hunter-wrong-password',
@@ -151,7 +151,7 @@ describe('logs of a running stack at their most talkative', { timeout: 60_000 },
     ...ADDRESSES,
   ];
 
-  it('hold no key, no password and no address of a visitor, whatever is asked and whatever fails', async () => {
+  it('contain no keys, passwords or addresses of visitors, whatever is requested and whatever fails', async () => {
     const created = await api('/links', { url: 'https://example.com/', key: 'locked', password: PASSWORD });
     expect(created.status).toBe(200);
     const hook = await api('/webhooks', {
@@ -190,7 +190,7 @@ describe('logs of a running stack at their most talkative', { timeout: 60_000 },
     };
     await traffic();
     state = up.state() ?? state;
-    // Errors are logged with more detail than requests.
+    // Errors are logged with more details than requests.
     for (const name of ['clickhouse', 'redis'] as const) {
       const pid = state.pids[name] ?? 0;
       process.kill(pid, 'SIGSTOP');
@@ -222,7 +222,7 @@ describe('logs of a running stack at their most talkative', { timeout: 60_000 },
     }
   }, 120_000);
 
-  it('have the request’s id and its workspace in every line about a request', async () => {
+  it('have the request id and the workspace in every line about a request', async () => {
     const requests = logLines().lines.filter(({ msg }) => /^(request|response) /.test(String(msg)));
     expect(requests.length).toBeGreaterThan(30);
     expect(requests.filter(({ requestId }) => typeof requestId !== 'string')).toEqual([]);

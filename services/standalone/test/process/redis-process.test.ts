@@ -10,7 +10,7 @@ import { removeDataDir, temporaryDataDir } from './run-up.js';
 
 const MODULE = new URL('../../dist/redis-process.js', import.meta.url).href;
 
-/** Starts Redis as the supervisor does and prints its process number. */
+/** Starts Redis as the supervisor does, and prints its pid. */
 const PARENT = `
 const [, , dataDir, port, path] = process.argv;
 const { launchRedis } = await import('${MODULE}');
@@ -20,7 +20,7 @@ console.log(pid);
 setInterval(() => {}, 1000);
 `;
 
-/** A PATH with Redis on it and without setpriv, as on macOS. */
+/** A PATH that contains Redis but not setpriv, as on macOS. */
 function pathWithout(dataDir: string): string {
   const directory = join(dataDir, 'bin');
   mkdirSync(directory);
@@ -38,9 +38,9 @@ describe('Redis started for a stack', () => {
   afterEach(() => removeDataDir(dataDir));
 
   it.each([
-    ['where the system has a parent death signal', fullPath],
-    ['where it has none', pathWithout],
-  ])('dies with the process that started it, %s', async (_where, path) => {
+    ['on a system with parent death signals', fullPath],
+    ['on a system without them', pathWithout],
+  ])('ends with the process that started it, %s', async (_where, path) => {
     dataDir = temporaryDataDir();
     const port = String(await stablePort(dataDir));
     const script = join(dataDir, 'parent.mjs');

@@ -22,7 +22,7 @@ afterAll(async () => {
   await Promise.all([redis.stop(), database.drop()]);
 });
 
-/** Starts a service on its own. Answers what it has logged so far. */
+/** Starts a service on its own. @returns a function that gives its log so far */
 function start(service: (typeof SERVICES)[number]): () => string {
   const child = fork(fileURLToPath(new URL(`../../../${service}/dist/main.js`, import.meta.url)), [], {
     execArgv: [],
@@ -47,7 +47,7 @@ function start(service: (typeof SERVICES)[number]): () => string {
   return () => logged;
 }
 
-it.each(SERVICES)('%s complains of a Redis that can lose queued events, one line a setting', async (service) => {
+it.each(SERVICES)('%s warns of a Redis that can lose queued events, with a line for each setting', async (service) => {
   const logged = start(service);
   await waitFor(() => WRONG.filter((word) => word.startsWith('--')).every((word) => logged().includes(word.slice(2))), {
     what: `the warnings of ${service}`,

@@ -9,14 +9,14 @@ import { temporaryDirectory, waitFor } from '@waymark/test-kit';
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
 const MAIN = join(ROOT, 'services/standalone/dist/main.js');
 const START_MS_MAX = 120_000;
-/** For hooks and tests that start a stack; a busy machine takes its time. */
+/** Time limit of hooks and tests that start a stack, which takes long on a busy machine. */
 export const UP_MS_MAX = 300_000;
 
 export function temporaryDataDir(): string {
   return temporaryDirectory('waymark-up-');
 }
 
-/** Processes that are ending may still write to it. */
+/** Retries, because processes that are ending may still write to the directory. */
 export function removeDataDir(dataDir: string): void {
   rmSync(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }
@@ -24,24 +24,24 @@ export function removeDataDir(dataDir: string): void {
 export interface Up {
   readonly child: ChildProcess;
   readonly dataDir: string;
-  /** What it printed so far. */
+  /** The output so far. */
   output(): string;
   /** The current content of the run file. */
   state(): RunState | undefined;
-  /** Waits until the run file is there. */
+  /** Waits until the run file exists. */
   ready(): Promise<RunState>;
-  /** The key of the workspace that the first start on this data made. */
+  /** The API key of the workspace that the first start has created. */
   firstKey(): string;
   /** Exit code, or the signal that ended it. */
   ended(): Promise<number | string>;
-  /** SIGTERM, and waits. */
+  /** Sends SIGTERM and waits for the exit. */
   stop(): Promise<number | string>;
 }
 
-/** What `npm run up` ends with, and the command itself, which checks installation and build first. */
+/** The supervisor, which `npm run up` starts last, and the command itself, which first checks installation and build. */
 const COMMANDS = { supervisor: [process.execPath, MAIN], npm: ['npm', 'run', 'up'] } as const;
 
-/** Starts the whole stack on free ports unless `env` says otherwise. */
+/** Starts the whole stack, by default on free ports. */
 export function runUp(
   dataDir: string,
   env: Readonly<Record<string, string>> = {},
@@ -50,7 +50,7 @@ export function runUp(
   const [program, ...args] = COMMANDS[command];
   const child = spawn(program, args, {
     cwd: ROOT,
-    // A terminal gives what it starts a process group of its own, which Ctrl-C then reaches as a whole.
+    // Its own process group, as a terminal creates it, so that a test can send Ctrl-C to the whole group.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: environmentWith({ DATA_DIR: dataDir, API_PORT: '0', LINK_PORT: '0', ...env }),
@@ -89,7 +89,7 @@ export function runUp(
   };
 }
 
-/** Ends whatever a test left behind, and its data. */
+/** Kills the stack if it still runs, and removes its data. */
 export async function removeUp(up: Up): Promise<void> {
   if (up.child.exitCode === null && up.child.signalCode === null) {
     up.child.kill('SIGKILL');

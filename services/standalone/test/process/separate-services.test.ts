@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { stablePort } from '../../src/ports.js';
 import { removeDataDir, temporaryDataDir } from './run-up.js';
 
-/** Services that run on their own, as in a cluster. */
+/** Services that run as separate processes, as in a cluster. */
 
 const SERVICES = ['ingest', 'query', 'management'] as const;
 const START_MS_MAX = 60_000;
@@ -79,13 +79,13 @@ it.each(SERVICES)('%s serves its own metrics, and those of the other services', 
   expect([withoutKey.status, (await withoutKey.text()).includes('waymark_')]).toEqual([401, false]);
 });
 
-it('on the link port /metrics is a short link like any other', async () => {
+it('on the link port /metrics may be a short link', async () => {
   const answer = await fetch(`http://127.0.0.1:${ports.get('ingest links')}/metrics`);
   expect(answer.status).toBe(404);
   expect(await answer.text()).not.toContain('waymark_');
 });
 
-it('a service that is stopped deregisters, so that it does not count as killed', async () => {
+it('a stopped service deregisters, so that it does not count as killed', async () => {
   const child = children.get('query') as ChildProcess;
   child.kill('SIGTERM');
   await once(child, 'exit');

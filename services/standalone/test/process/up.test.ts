@@ -28,7 +28,7 @@ describe('up', { timeout: 120_000 }, () => {
   }, UP_MS_MAX);
   afterAll(() => removeUp(up));
 
-  it('has the addresses and the processes of the stack, and only its owner can read it', async () => {
+  it('writes the addresses and pids of the stack to the run file, which only its owner can read', async () => {
     expect(state).toEqual({
       api: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       links: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
@@ -48,7 +48,7 @@ describe('up', { timeout: 120_000 }, () => {
     expect(await isReady(state)).toBe(true);
   });
 
-  it('makes a workspace at the first start, whose key works and is in no log but in a file of its own', async () => {
+  it('creates a workspace at the first start, whose key works and is in a file of its own, not in a log', async () => {
     apiKey = up.firstKey();
     expect(statSync(join(up.dataDir, 'first-api.key')).mode & 0o077).toBe(0);
     expect(up.output()).not.toMatch(API_KEY);
@@ -58,7 +58,7 @@ describe('up', { timeout: 120_000 }, () => {
     expect(await answer.json()).toMatchObject([{ slug: 'localhost', primary: true }]);
   });
 
-  it('is refused a second time on the same data, and for a port in use, each with the reason', async () => {
+  it('fails with the reason when the data directory or a port is in use', async () => {
     const second = runUp(up.dataDir);
     expect(await second.ended()).toBe(1);
     expect(second.output()).toContain(`in use by another waymark (process ${up.child.pid})`);
@@ -70,7 +70,7 @@ describe('up', { timeout: 120_000 }, () => {
     expect(up.state()).toEqual(state);
   });
 
-  it.each(['http', 'writer', 'clickhouse', 'redis'] as const)('starts %s again when it is killed', async (name) => {
+  it.each(['http', 'writer', 'clickhouse', 'redis'] as const)('restarts %s when it is killed', async (name) => {
     const before = up.state()?.pids[name];
     process.kill(before ?? 0, 'SIGKILL');
     const after = await waitFor(() => [up.state()].find((now) => now !== undefined && now.pids[name] !== before), {
@@ -84,7 +84,7 @@ describe('up', { timeout: 120_000 }, () => {
   });
 
   it(
-    'leaves no process when it is killed, and starts again over what is left',
+    'leaves no process running when it is killed, and can be started again on the same data',
     async () => {
       up.child.kill('SIGKILL');
       await up.ended();
@@ -117,7 +117,7 @@ describe('up', { timeout: 120_000 }, () => {
   }, 60_000);
 });
 
-it('up uses the stores that are configured and starts none of its own', async () => {
+it('up uses the configured stores, and starts none of its own', async () => {
   const [redis, database] = await Promise.all([
     startRedis({ args: ['--maxmemory-policy', 'volatile-lru'] }),
     createTestDatabase(),
@@ -146,7 +146,7 @@ it('up uses the stores that are configured and starts none of its own', async ()
 }, 60_000);
 
 it(
-  'npm run up passes SIGTERM on and ends when everything has stopped',
+  'npm run up forwards SIGTERM, and exits when everything has stopped',
   async () => {
     const up = runUp(temporaryDataDir(), {}, 'npm');
     try {

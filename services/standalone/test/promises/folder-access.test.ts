@@ -12,8 +12,8 @@ import { aClick, aLead, aSale, insertClicks, insertLeads, insertSales } from '@w
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startWholeApi, type WholeApi } from '../contract/whole-api.js';
 
-// Who sees what of folders without an access level and of passwords: docs/reference/access.md. Everything in the hidden folder
-// carries a marker in its text, so that every mention in an answer is found.
+// Visibility of folders without an access level, and of passwords: docs/reference/access.md. All texts in the hidden folder contain a
+// marker, so that any leak in a response is found.
 
 const MARK = 'topsecret';
 const HOST = 'go.acme.example';
@@ -23,7 +23,7 @@ const PASSWORD = 'open sesame';
 let api: WholeApi;
 let workspaceId: string;
 let partner: PartnerRecord;
-/** Public ids of what is hidden, and of what is not. */
+/** Public ids of the hidden and of the visible resources. */
 const ids = { hidden: '', secret: '', open: '', shown: '', secretClick: '', openClick: '', customer: '' };
 
 interface Answer {
@@ -34,7 +34,7 @@ interface Answer {
 type Call = (method: string, path: string, body?: object) => Promise<Answer>;
 
 const callers = new Map<string, Call>();
-/** A caller by its name in the tables below. */
+/** The caller with that name in the tables below. */
 const as = (name: string): Call => callers.get(name) ?? expect.fail(name);
 
 function calling(token: string): Call {
@@ -53,10 +53,10 @@ async function addCaller(name: string, role: Role, scopes: readonly Scope[] = []
   callers.set(name, calling(token));
 }
 
-/** `{secret}` and the like stand for ids. */
+/** Replaces placeholders such as `{secret}` by ids. */
 const filled = (text: string) => text.replace(/\{(\w+)\}/g, (_all, name: keyof typeof ids) => ids[name]);
 
-/** What of the hidden folder a text mentions. */
+/** The ids and markers of the hidden folder that a response contains. */
 const mentions = ({ text }: Answer) =>
   [MARK, ids.hidden, ids.secret, ids.secretClick].filter((mark) => text.toLowerCase().includes(mark.toLowerCase()));
 
@@ -121,7 +121,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** Reads whose answer contains hidden things for the owner. */
+/** Reads whose response contains data of the hidden folder for the owner. */
 const READS: readonly string[] = [
   '/links',
   '/links?sortBy=clicks',
@@ -172,11 +172,11 @@ const READS: readonly string[] = [
   '/customers/ext_eve?includeExpandedFields=true',
 ];
 
-/** Callers who must not see hidden things: two members and a viewer. Some may not call some of the routes at all. */
+/** Callers without access to the hidden folder; some may not call some of the routes at all. */
 const KEPT_OUT = ['member', 'member with scopes', 'viewer'];
 
 describe('a folder without an access level', () => {
-  it.each(READS)('and what is in it are in the answer of GET %s for owners only', async (path) => {
+  it.each(READS)('and its content are in the response of GET %s for owners only', async (path) => {
     expect(mentions(await as('owner')('GET', filled(path)))).not.toEqual([]);
     for (const name of KEPT_OUT) {
       const answer = await as(name)('GET', filled(path));
@@ -185,7 +185,7 @@ describe('a folder without an access level', () => {
     }
   });
 
-  it.each(['startingAfter', 'endingBefore'])('does not take the id of its link as %s from members', async (cursor) => {
+  it.each(['startingAfter', 'endingBefore'])('has no link whose id members can use as %s', async (cursor) => {
     const path = filled(`/links?${cursor}={secret}`);
     const unknown = `/links?${cursor}=${createResourceId('link', Date.now())}`;
     expect((await as('owner')('GET', path)).status).toBe(200);
@@ -242,27 +242,30 @@ describe('a folder without an access level', () => {
     { status: 403, request: 'GET /events?folderId={hidden}' },
     { status: 403, request: 'GET /analytics?folderId={hidden}' },
   ];
-  it.each(WRITES)('answers $status to a member and does nothing: $request $body', async ({ status, request, body }) => {
-    const [method = '', path = ''] = request.split(' ');
-    const sent = body && JSON.parse(filled(JSON.stringify(body)));
-    const answer = await as('member')(method, filled(path), sent);
-    expect(answer.status, answer.text).toBe(status);
-    expect(mentions(answer)).toEqual([]);
-    const link = JSON.parse((await as('owner')('GET', `/links/${ids.secret}`)).text);
-    expect(link).toMatchObject({ id: ids.secret, title: MARK, folderId: ids.hidden });
-  });
+  it.each(WRITES)(
+    'answers $status to a member, and changes nothing: $request $body',
+    async ({ status, request, body }) => {
+      const [method = '', path = ''] = request.split(' ');
+      const sent = body && JSON.parse(filled(JSON.stringify(body)));
+      const answer = await as('member')(method, filled(path), sent);
+      expect(answer.status, answer.text).toBe(status);
+      expect(mentions(answer)).toEqual([]);
+      const link = JSON.parse((await as('owner')('GET', `/links/${ids.secret}`)).text);
+      expect(link).toMatchObject({ id: ids.secret, title: MARK, folderId: ids.hidden });
+    },
+  );
 
   it.each<[string, object]>([
     ['/links/upsert', { url: SECRET_URL }],
     ['/partners/links/upsert', { url: SECRET_URL, tenantId: 'ada' }],
-  ])('is passed over by PUT %s: a member gets a link of its own', async (path, body) => {
+  ])('is not used by PUT %s: a member gets a new link', async (path, body) => {
     const answer = await as('member')('PUT', path, body);
     expect(answer.status, answer.text).toBe(200);
     expect(answer.text).not.toContain(ids.secret);
     expect((await as('member')('DELETE', `/links/${JSON.parse(answer.text).id}`)).status).toBe(200);
   });
 
-  it('is not named to a member who tracks a lead of its link', async () => {
+  it('is not revealed to a member who tracks a lead of a link in it', async () => {
     const body = { clickId: ids.secretClick, eventName: 'Sign up', customerExternalId: 'fay' };
     const answer = await as('member')('POST', '/track/lead', body);
     expect([answer.status, JSON.parse(answer.text).link]).toEqual([200, null]);
@@ -270,7 +273,7 @@ describe('a folder without an access level', () => {
     expect(JSON.parse(owner.text).link).toMatchObject({ id: ids.secret });
   });
 
-  it('keeps its sales to itself when a member repeats an invoice: the answer holds what was sent', async () => {
+  it('does not reveal its sales to a member who repeats an invoice: the response contains what was sent', async () => {
     const first = { customerExternalId: 'hal', clickId: ids.secretClick, eventName: `Buy ${MARK}`, amount: 70_123 };
     const details = { currency: 'usd', paymentProcessor: 'stripe', metadata: { plan: MARK } };
     const paid = { ...first, ...details, invoiceId: 'inv-1' };
@@ -283,7 +286,7 @@ describe('a folder without an access level', () => {
     const owner = JSON.parse((await as('owner')('POST', '/track/sale', repeat)).text);
     expect(owner).toMatchObject({ eventName: paid.eventName, sale: { amount: 70_123, invoiceId: 'inv-1' } });
 
-    // Written long ago: found in ClickHouse.
+    // Stored long ago, so it is found in ClickHouse.
     const old = await as('member')('POST', '/track/sale', { ...repeat, invoiceId: 'old-70000' });
     expect(JSON.parse(old.text)).toEqual({
       eventName: 'Buy',
@@ -305,7 +308,7 @@ describe('a folder without an access level', () => {
     expect(again).toMatchObject({ eventName: 'Rent', customer: { externalId: 'ivy' } });
   });
 
-  it('is visible to members at once when it gets an access level, and hidden at once when it loses it', async () => {
+  it('becomes visible to members at once when it gets an access level, and hidden at once when that is removed', async () => {
     const link = () => as('member')('GET', filled('/links/{secret}'));
     const clicks = async () => JSON.parse((await as('member')('GET', '/analytics?event=clicks')).text).clicks;
     expect((await as('owner')('PATCH', filled('/folders/{hidden}'), { accessLevel: 'read' })).status).toBe(200);
@@ -330,7 +333,7 @@ describe('the password of a link', () => {
     }
   });
 
-  it('is not shown in the answer of a write to a caller without links.write', async () => {
+  it('is hidden in the response of a write from a caller without links.write', async () => {
     const linkProps = { password: 'chosen' };
     for (const [method, path] of [
       ['POST', '/partners/links'],
@@ -342,7 +345,7 @@ describe('the password of a link', () => {
     }
   });
 
-  it('stays when what stands for it is sent back', async () => {
+  it('stays unchanged when its placeholder is sent back', async () => {
     const read = JSON.parse((await as('viewer')('GET', filled('/links/{open}'))).text);
     expect(read.password).toBe(HIDDEN_PASSWORD);
     const { password } = read;
@@ -356,7 +359,7 @@ describe('the password of a link', () => {
     expect(JSON.parse(upserted.text)).toMatchObject({ id: ids.open, password: PASSWORD });
   });
 
-  it('cannot be what stands for a hidden one', async () => {
+  it('cannot be set to the placeholder', async () => {
     const created = await as('owner')('POST', '/links', { url: 'https://acme.com', password: HIDDEN_PASSWORD });
     expect([created.status, created.text]).toEqual([422, expect.stringContaining('password: ')]);
     const { id } = JSON.parse((await as('owner')('POST', '/links', { url: 'https://acme.com' })).text);

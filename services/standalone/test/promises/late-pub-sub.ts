@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A proxy to Redis that delays messages to subscribers and passes everything else at once. */
+/** A proxy to Redis that delays messages to subscribers, and forwards everything else at once. */
 export interface LatePubSub {
   readonly url: string;
   stop(): Promise<void>;
@@ -17,7 +17,7 @@ export async function startLatePubSub(redisUrl: string, lateMs: number): Promise
       outside.write(data);
     });
     outside.on('data', (data) => {
-      // Timers of one length end in the order in which they began.
+      // Timers of the same length end in the order in which they were started.
       if (isSubscriber) setTimeout(() => inside.write(data), lateMs);
       else inside.write(data);
     });

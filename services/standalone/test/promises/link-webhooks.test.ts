@@ -6,7 +6,7 @@ import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startWholeApi, type WholeApi } from '../contract/whole-api.js';
 
-/** Webhooks that links name (`webhookIds`) and links that webhooks list (`linkIds`) are the same thing. */
+/** `webhookIds` of links and `linkIds` of webhooks are two views of the same relation. */
 
 const domain = 'go.acme.example';
 let api: WholeApi;
@@ -15,7 +15,7 @@ let next = 0;
 
 interface Hook {
   readonly id: string;
-  /** Where its deliveries come to. */
+  /** The path at which the receiver gets its deliveries. */
   readonly path: string;
 }
 let received: { readonly path: string; readonly linkId: string }[] = [];
@@ -52,7 +52,7 @@ async function call<T>(method: string, path: string, body?: unknown): Promise<{ 
   return { status: answer.status, body: (await answer.json()) as T };
 }
 
-/** A webhook for clicks. */
+/** Creates a webhook for clicks. */
 async function aHook(fields: object): Promise<Hook> {
   const path = `/hook-${next++}`;
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}${path}`;
@@ -72,8 +72,13 @@ async function aLink(fields: object = {}): Promise<Link> {
 
 const webhookIdsOf = async ({ id }: Link) => (await call<Link>('GET', `/links/${id}`)).body.webhookIds;
 
-/** Visits each link, and expects events of `expected` at one webhook, and of all links at another. */
-async function expectTold(hook: Hook, expected: readonly Link[], witness: Hook, links: readonly Link[]): Promise<void> {
+/** Visits each link, and expects that `hook` receives the clicks of `expected`, and `witness` the clicks of all. */
+async function expectReceived(
+  hook: Hook,
+  expected: readonly Link[],
+  witness: Hook,
+  links: readonly Link[],
+): Promise<void> {
   received = [];
   const receivedBy = ({ path }: Hook) => received.filter((one) => one.path === path).map(({ linkId }) => linkId);
   for (const { key } of links) expect(await api.visit(domain, key)).toBe(302);
@@ -82,32 +87,32 @@ async function expectTold(hook: Hook, expected: readonly Link[], witness: Hook, 
   expect(receivedBy(hook).sort()).toEqual(expected.map(({ id }) => id).sort());
 }
 
-it('a webhook that a link lists gets its events, wherever the list is changed', async () => {
+it('a webhook gets the clicks of its links, whether they are set on the link or on the webhook', async () => {
   const witness = await aHook({ linkScope: 'workspace' });
   const hook = await aHook({ linkScope: 'links' });
   const [named, other] = [await aLink({ webhookIds: [hook.id, hook.id] }), await aLink()];
   expect([named.webhookIds, other.webhookIds]).toEqual([[hook.id], []]);
-  await expectTold(hook, [named], witness, [other, named]);
+  await expectReceived(hook, [named], witness, [other, named]);
 
   await call('PATCH', `/webhooks/${hook.id}`, { linkIds: [other.id] });
   expect([await webhookIdsOf(named), await webhookIdsOf(other)]).toEqual([[], [hook.id]]);
-  await expectTold(hook, [other], witness, [named, other]);
+  await expectReceived(hook, [other], witness, [named, other]);
 
   await call('PATCH', `/links/${other.id}`, { webhookIds: null });
   await call('PATCH', `/links/${named.id}`, { webhookIds: [hook.id] });
-  await expectTold(hook, [named], witness, [other, named]);
+  await expectReceived(hook, [named], witness, [other, named]);
 });
 
-it('a webhook of folders gets events of a link outside them that lists it', async () => {
+it('a webhook for folders also gets the clicks of links outside them that list it', async () => {
   const witness = await aHook({ linkScope: 'workspace' });
   const folder = (await call<{ id: string }>('POST', '/folders', { name: 'Launch' })).body;
   const hook = await aHook({ linkScope: 'folders', folderIds: [folder.id] });
   const [outside, inside] = [await aLink(), await aLink({ folderId: folder.id })];
   const named = await aLink({ webhookIds: [hook.id] });
-  await expectTold(hook, [inside, named], witness, [outside, inside, named]);
+  await expectReceived(hook, [inside, named], witness, [outside, inside, named]);
 });
 
-it('unknown webhooks answer 422; those that end are named by no link', async () => {
+it('unknown webhooks answer 422; webhooks that are deleted or change their scope are removed from links', async () => {
   const unknown = await call<{ error: { message: string } }>('POST', '/links', {
     url: 'https://acme.com',
     webhookIds: ['wh_00000000000'],

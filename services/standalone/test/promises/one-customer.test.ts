@@ -2,7 +2,7 @@ import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { BROWSER, startWholeApi, type WholeApi } from '../contract/whole-api.js';
 
-// Customers are made by leads and by POST /customers: an external id belongs to one of them, whichever request comes first.
+// Leads and POST /customers both create customers: an external id belongs to one customer, whichever request comes first.
 
 const CUSTOMERS = 40;
 let api: WholeApi;
@@ -19,7 +19,7 @@ function send(method: string, path: string, body?: object): Promise<Response> {
 
 const post = (path: string, body: object) => send('POST', path, body);
 
-/** A customer with a lead, once the writer has written both. */
+/** Creates a customer by a lead, and waits until the writer has stored both. */
 async function aCustomerWithLead(externalId: string): Promise<void> {
   expect((await post('/track/lead', { clickId, eventName: 'Sign up', customerExternalId: externalId })).status).toBe(
     200,
@@ -56,7 +56,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-it('a lead and a creation of the same customer at the same moment make one customer', async () => {
+it('a concurrent lead and creation of the same customer create one customer', async () => {
   const outcomes = await Promise.all(
     Array.from({ length: CUSTOMERS }, async (_none, number) => {
       const externalId = `customer-${number}`;
@@ -88,7 +88,7 @@ it('a lead and a creation of the same customer at the same moment make one custo
   }
 });
 
-it('a customer does not get the leads of a deleted one who had its external id', async () => {
+it('a new customer does not get the leads of a deleted customer with the same external id', async () => {
   await aCustomerWithLead('deleted');
   expect((await sell('deleted')).status).toBe(200);
   expect((await send('DELETE', '/customers/ext_deleted')).status).toBe(200);
@@ -96,13 +96,13 @@ it('a customer does not get the leads of a deleted one who had its external id',
   const sold = await sell('deleted');
   expect([sold.status, await sold.text()]).toEqual([404, expect.stringContaining('No lead found')]);
 
-  // Its own leads count as ever, and at once.
+  // Its own leads count at once.
   const lead = { clickId, eventName: 'Second life', customerExternalId: 'deleted' };
   expect((await post('/track/lead', lead)).status).toBe(200);
   expect((await sell('deleted')).status).toBe(200);
 });
 
-it('a customer does not get the leads of one who has another external id by now, and that one keeps them', async () => {
+it('a new customer does not get the leads of a customer that had its external id before, who keeps them', async () => {
   await aCustomerWithLead('renamed');
   expect((await send('PATCH', '/customers/ext_renamed', { externalId: 'renamed-to' })).status).toBe(200);
   expect((await post('/customers', { externalId: 'renamed', country: 'FR' })).status).toBe(201);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTwoApis, type TwoApis } from './two-apis.js';
 
-/** Customers that `/track` makes, read at once through every process. */
+/** Customers that `/track` creates can be read at once, through every process. */
 
 const CUSTOMERS = 20;
 const TEST_MS_MAX = 180_000;
@@ -13,8 +13,8 @@ beforeAll(async () => {
 afterAll(() => two.close());
 
 describe.each([
-  ['while the writer writes', 'SIGCONT'],
-  ['while the writer stands still', 'SIGSTOP'],
+  ['while the writer runs', 'SIGCONT'],
+  ['while the writer is stopped', 'SIGSTOP'],
 ] as const)('%s', (when, signal) => {
   beforeAll(() => two.writer.kill(signal));
   afterAll(() => two.writer.kill('SIGCONT'));
@@ -48,7 +48,7 @@ describe.each([
     },
   );
 
-  it('such a customer can be changed and removed at once', async () => {
+  it('such a customer can be changed and deleted at once', async () => {
     const [first, second] = two.apis;
     const customerExternalId = `changed ${when}`;
     await first.dub.track.lead({ clickId: await two.aClick(first), eventName: 'Sign up', customerExternalId });
@@ -62,9 +62,9 @@ describe.each([
   });
 });
 
-it('what was changed and removed before it was written stays so afterwards', async () => {
+it('changes and deletions before the customer was stored remain in effect afterwards', async () => {
   const { dub } = two.apis[1];
-  for (const when of ['while the writer writes', 'while the writer stands still']) {
+  for (const when of ['while the writer runs', 'while the writer is stopped']) {
     expect((await dub.customers.list({ externalId: `changed ${when}` })).result).toEqual([]);
   }
 });

@@ -12,13 +12,13 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => api.close());
 
-/** Routes for everybody, and the two that are made for this key. */
+/** Public routes, and the two routes for publishable keys. */
 const OPEN = [
   'GET /qr',
   ...['click', 'open', 'visit', 'lead/client', 'sale/client'].map((what) => `POST /track/${what}`),
 ];
 
-it('a publishable key, which everybody can read in a page, opens two routes and no other', async () => {
+it('a publishable key, which is visible in web pages, gives access to two routes only', async () => {
   const { paths } = (await (await fetch(`${api.url}/openapi.json`)).json()) as { paths: Record<string, object> };
   const routes = Object.entries(paths).flatMap(([path, operations]) =>
     Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),

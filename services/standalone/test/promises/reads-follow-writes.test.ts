@@ -3,17 +3,17 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startTwoApis, type TwoApis } from './two-apis.js';
 import { ALL_ACTIONS, type Step, WrittenWorld } from './written-world.js';
 
-/** What an answer of success said is in every read that starts after it, through the process that answered and through the other. */
+/** Every read that starts after a successful response shows the write, through the process that answered and through the other one. */
 
 const STEPS = 100;
-/** A slow machine takes fewer of them. */
+/** On a slow machine fewer steps are run. */
 const STEPS_MS_MAX = 30_000;
 /** Longer than a read takes: a write that does not wait for the other processes' acknowledgement fails the test. */
-const HEARD_AFTER_MS = 25;
+const INVALIDATION_DELAY_MS = 25;
 let two: TwoApis;
 
 beforeAll(async () => {
-  two = await startTwoApis({ invalidationDelayMs: HEARD_AFTER_MS });
+  two = await startTwoApis({ invalidationDelayMs: INVALIDATION_DELAY_MS });
 }, 180_000);
 afterAll(() => two.close());
 
@@ -23,11 +23,11 @@ const step: fc.Arbitrary<Step> = fc.record({
   pick: fc.nat(11),
 });
 
-it('every read shows what was written, in random sequences of writes over two processes', {
+it('every read shows all earlier writes, in a random sequence of writes through two processes', {
   timeout: 180_000,
 }, async () => {
   const world = new WrittenWorld(two);
-  // One long sequence: what is there grows with it. It is not made shorter on failure, because the stores are not made anew.
+  // Shrinking is disabled: the steps build on the data of earlier ones, and the stores are not created again for each run.
   const sequence = fc.array(step, { minLength: STEPS, maxLength: STEPS, size: 'max' });
   const settings = { numRuns: 1, endOnFailure: true } as const;
   await fc.assert(
@@ -39,7 +39,7 @@ it('every read shows what was written, in random sequences of writes over two pr
   );
 });
 
-it('a revoked key is refused by the other process at once, though it was just accepted there', async () => {
+it('a revoked key is rejected at once by a process that has just accepted it', async () => {
   const [first, second] = two.apis;
   for (let round = 0; round < 5; round++) {
     const issued = await two.withCatalog(({ keys }) =>

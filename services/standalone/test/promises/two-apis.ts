@@ -15,7 +15,7 @@ const START_MS_MAX = 120_000;
 const BROWSER =
   'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
 
-/** An answer of the API. */
+/** A response of the API. */
 export interface Answer<Body = unknown> {
   readonly status: number;
   readonly body: Body;
@@ -25,20 +25,20 @@ export interface Answer<Body = unknown> {
 export interface ApiProcess {
   readonly url: string;
   readonly child: ChildProcess;
-  /** The published SDK with the workspace's key. */
+  /** The published SDK, with the key of the workspace. */
   readonly dub: Dub;
-  /** A request for which the SDK has no method. */
+  /** Sends a request for which the SDK has no method. */
   call<Body = unknown>(method: string, path: string, body?: object, token?: string): Promise<Answer<Body>>;
-  /** Visits a short link; `location` is where it leads, undefined when it leads nowhere. */
+  /** Visits a short link; `location` is its destination, undefined if it does not redirect. */
   visit(domain: string, path: string): Promise<{ readonly status: number; readonly location: string | undefined }>;
 }
 
-/** Two processes of the API and a writer over one Redis and one database, as behind a load balancer. */
+/** Two API processes and a writer on one Redis and one database, as behind a load balancer. */
 export interface TwoApis {
   readonly apis: readonly [ApiProcess, ApiProcess];
   readonly writer: ChildProcess;
   readonly redis: TestRedis;
-  /** A connection of the test's own. */
+  /** A connection for the test itself. */
   readonly redisClient: Redis;
   readonly database: TestDatabase;
   readonly workspaceId: string;
@@ -46,9 +46,9 @@ export interface TwoApis {
   readonly domain: string;
   readonly token: string;
   readonly publishableToken: string;
-  /** Works with a catalog of this process, as a command of the operator does. */
+  /** Runs `work` with a catalog in this process, as a command of the operator does. */
   withCatalog<T>(work: (catalog: Catalog) => Promise<T>): Promise<T>;
-  /** A click of a new visitor, on the link `tracked`; the process that records it finds it at once. */
+  /** Records a click of a new visitor on the link `tracked`; the process that records it finds it at once. */
   aClick(api: ApiProcess): Promise<string>;
   close(): Promise<void>;
 }
@@ -59,7 +59,7 @@ async function answerOf<Body>(response: Response): Promise<Answer<Body>> {
 }
 
 export interface TwoApisOptions {
-  /** By how much messages of Redis' pub/sub, such as invalidations, reach the processes late. */
+  /** Delay of pub/sub messages from Redis to the processes, such as invalidations. */
   readonly invalidationDelayMs?: number;
 }
 

@@ -5,8 +5,8 @@ import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startWholeApi, type WholeApi } from '../contract/whole-api.js';
 
-// The rules of a visit hold on every way to a link's destination or to data about it: every way is tried on a
-// link in every state. Whatever is refused shows nothing of the destination and records no click.
+// The rules of a visit apply to every route to a link's destination or data: each route is tested with a link in each state. A refused
+// request reveals nothing of the destination, and records no click.
 
 const SECRET = 'nobody-may-see-this';
 const target = (path: string) => `https://${SECRET}.example/${path}`;
@@ -28,16 +28,16 @@ interface Answer {
   readonly text: string;
 }
 
-/** A request that leads to a link's destination, or reads it. */
+/** A request for a link's destination, or for data about it. */
 interface Way {
   readonly name: string;
   readonly fields?: Partial<NewLink>;
   readonly request: (link: LinkRecord) => Promise<Answer>;
-  /** What it answers for a link that is open, and whether it then shows the destination. */
+  /** The status for an open link, and whether the response contains the destination. */
   readonly open: { readonly status: number; readonly isShown: boolean };
-  /** Visits get the answer of the link's state; other ways are refused with a status of their own. */
+  /** Visits get the response for the state of the link; other requests get this status. */
   readonly refused: 'as a visit' | number;
-  /** Done while the link is still open. */
+  /** Runs while the link is still open. */
   readonly before?: (link: LinkRecord) => Promise<void>;
 }
 
@@ -76,13 +76,13 @@ async function callApi(path: string, headers: Record<string, string>): Promise<A
 
 let strangers = 0;
 
-/** Each call comes from an address of its own, so that no limit is reached. */
+/** Uses a new address for each call, so that no limit is reached. */
 function callAsStranger(path: string): Promise<Answer> {
   strangers += 1;
   return callApi(path, { 'x-forwarded-for': `198.51.100.${strangers}` });
 }
 
-/** Readers of other workspaces see no link in any state. */
+/** A read by another workspace, which finds the link in no state. */
 function strangerReads(name: string, pathOf: (link: LinkRecord) => string, status = 404): Way {
   return {
     name: `${name} of another workspace`,
@@ -120,7 +120,7 @@ const WAYS: readonly Way[] = [
         headers: { host: link.domain, 'content-type': 'application/x-www-form-urlencoded' },
         payload: 'password=wrong',
       }),
-    // To the link itself.
+    // Redirects to the link itself.
     open: { status: 303, isShown: false },
     refused: 'as a visit',
   },
@@ -156,19 +156,19 @@ const WAYS: readonly Way[] = [
   {
     name: 'GET /qr',
     request: ({ domain, key }) => callAsStranger(`/qr?url=https://${domain}/${key}`),
-    // The code shows the requested address in every state.
+    // The QR code contains the requested URL in every state.
     open: { status: 200, isShown: false },
     refused: 200,
   },
 ];
 
-/** How a link comes to be refused. */
+/** A state of a link in which visits are refused. */
 interface State {
   readonly name: string;
   readonly domain?: { readonly expiredUrl?: string; readonly notFoundUrl?: string };
   readonly fields?: () => Promise<Partial<NewLink>>;
   readonly apply: (links: readonly LinkRecord[], domain: string) => Promise<unknown>;
-  /** What a visit gets. */
+  /** The response to a visit. */
   readonly visit: { readonly status: number; readonly text?: string };
 }
 
@@ -258,7 +258,7 @@ async function aDomain(state: State, owner: string): Promise<string> {
   return slug;
 }
 
-/** A link a way, all on a domain of their own. */
+/** Creates a link for each way, all on a new domain. */
 async function linksOf(state: State, owner = workspaceId) {
   const domain = await aDomain(state, owner);
   const fields = await state.fields?.();
@@ -287,7 +287,7 @@ const clicksOf = async (link: LinkRecord) => {
   return Number(row?.clicks);
 };
 
-/** Waits until every click recorded so far is written, by one more. */
+/** Waits until every click so far is stored: records one more, and waits for it. */
 async function untilWritten(): Promise<void> {
   const { made } = await linksOf({ name: 'last', apply: async () => undefined, visit: { status: 302 } });
   const last = made[0]?.link as LinkRecord;
@@ -301,7 +301,7 @@ async function isRefused({ name, refused, request }: Way, link: LinkRecord, stat
   expect([name, answer.status]).toEqual([name, isVisit ? state.visit.status : refused]);
   expect([name, answer.text]).toEqual([name, expect.not.stringContaining(SECRET)]);
   if (isVisit && state.visit.text !== undefined) expect(answer.text).toContain(state.visit.text);
-  // Nothing was counted, and no visitor is to come back with it.
+  // No click was recorded, and no click id is passed on.
   expect([name, answer.text]).toEqual([name, expect.not.stringContaining('dub_id')]);
 }
 
@@ -322,7 +322,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 describe('the rules of a visit', () => {
-  it('let every way through to a link that is open', async () => {
+  it('allow every request for an open link', async () => {
     const { made } = await linksOf({ name: 'open', apply: async () => undefined, visit: { status: 302 } });
     for (const { way, link } of made) {
       await way.before?.(link);
@@ -337,7 +337,7 @@ describe('the rules of a visit', () => {
     }
   });
 
-  it.each(STATES)('let no way through to a link that is $name', async (state) => {
+  it.each(STATES)('refuse every request for a link that is $name', async (state) => {
     const { domain, made } = await linksOf(state);
     for (const { way, link } of made) await way.before?.(link);
     const clicksBefore = made.map(({ way }) => (way.before === undefined ? 0 : 1));
@@ -350,7 +350,7 @@ describe('the rules of a visit', () => {
     expect(await Promise.all(made.map(({ link }) => clicksOf(link)))).toEqual(clicksBefore);
   });
 
-  it('let no way through to a link of a workspace that is gone', async () => {
+  it('refuse every request for a link of a deleted workspace', async () => {
     const state: State = { name: 'gone', apply: async () => undefined, visit: { status: 404 } };
     const { made } = await linksOf(state, createResourceId('workspace', Date.now()));
     for (const { way, link } of made) await isRefused(way, link, state);
@@ -358,7 +358,7 @@ describe('the rules of a visit', () => {
     expect(await Promise.all(made.map(({ link }) => clicksOf(link)))).toEqual(made.map(() => 0));
   });
 
-  it('let an app through that was opened with the link’s password, and with no other', async () => {
+  it('allow an app that was opened with the correct password of the link only', async () => {
     const [locked] = STATES;
     const { made } = await linksOf(locked as State);
     const link = made[0]?.link as LinkRecord;
@@ -375,7 +375,7 @@ describe('the rules of a visit', () => {
     expect(opened.text).toContain(SECRET);
   });
 
-  it('let visits through again when the domain is back in service', async () => {
+  it('allow visits again when the domain is restored from the archive', async () => {
     const { domain, made } = await linksOf({ name: 'back', apply: async () => undefined, visit: { status: 302 } });
     const link = made[0]?.link as LinkRecord;
     for (const [archived, status] of [

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import type { ApiProcess, TwoApis } from './two-apis.js';
 
-/** What is written through one process and read at once through both. */
+/** Writes through one process, and immediate reads through both. */
 
-/** One random step: what is done, by which process, and to which of those that could be meant. */
+/** A random step: the action, the process that executes it, and a number that selects one of the possible targets. */
 export interface Step {
   readonly action: Action;
   readonly process: number;
@@ -25,12 +25,12 @@ interface Page<T> {
   readonly result: readonly T[];
 }
 
-/** Few, so that names of what is gone are used again, and were asked for before. */
+/** Few keys, so that keys of removed links are reused, and were looked up before. */
 const KEYS = ['one', 'two', 'three', 'four'];
 const OK = 200;
 const NOT_FOUND = 404;
 
-/** The state according to the successful answers, the steps that change it, and the reads that must show it. */
+/** The expected state after the successful writes, the steps that change it, and the reads that check it. */
 export class WrittenWorld {
   readonly #two: TwoApis;
   readonly #links: WrittenLink[] = [];
@@ -125,7 +125,7 @@ export class WrittenWorld {
     await this.#seeLinkIds(reader);
   }
 
-  /** Lists and counts, of all and by what is filtered for. */
+  /** Checks lists and counts, of all links and with filters. */
   async #seeLinkIds(reader: ApiProcess): Promise<void> {
     const ids = (links: readonly { id: string }[]) => links.map(({ id }) => id).sort();
     const listed = await found<Named[]>(reader, '/links?search=written.example');
@@ -227,7 +227,7 @@ export class WrittenWorld {
 
   async createCustomer(writer: ApiProcess, readers: ApiProcess[]): Promise<void> {
     const name = this.#unique('customer');
-    // The SDK has no method for it.
+    // The SDK has no method for this route.
     const { status, body } = await writer.call<Named>('POST', '/customers', { externalId: name, name, country: 'FR' });
     expect(status).toBe(201);
     const { id } = body;
@@ -344,7 +344,7 @@ async function missing(reader: ApiProcess, path: string): Promise<void> {
   expect([path, (await reader.call('GET', path)).status]).toEqual([path, NOT_FOUND]);
 }
 
-/** A list has these and no others. */
+/** Checks that a list contains exactly these items. */
 async function listed(reader: ApiProcess, path: string, expected: readonly Named[]): Promise<void> {
   const body = await found<readonly Named[] | Page<Named>>(reader, path);
   const all = 'result' in body ? body.result : body;
