@@ -42,7 +42,7 @@ it('doc_url of every error leads to a section that explains it', () => {
   }
 });
 
-/** Addresses of all pages: those of the files, and those that are made of the routes. */
+/** Addresses of all pages: those of the files, and those that are generated from the routes. */
 const files = readdirSync(SUBJECTS_DIRECTORY).filter((file) => file !== 'README.md');
 const pages = ['/', '/docs', '/docs/api-reference/errors', '/docs/reference'].concat(
   files.map((file) => `/docs/reference/${file.replace('.md', '')}`),
@@ -106,7 +106,7 @@ it('shows raw HTML of a Markdown file as text, and no link to a file that is not
 });
 
 describe('GET /', () => {
-  it('is a page for browsers that leads to the documentation and to what the service serves besides', async () => {
+  it('is a page for browsers with links to the documentation and to the other system routes of the service', async () => {
     const answer = await browse('/');
     expect(answer.statusCode).toBe(200);
     expect(answer.headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8', vary: 'accept' });
@@ -127,14 +127,14 @@ describe('GET /', () => {
     }
   });
 
-  it('belongs to short links where a port has no system routes', async () => {
+  it('is a short link on ports without system routes', async () => {
     const { app: links } = aTestApp({ systemRoutes: false });
     expect((await links.inject({ url: '/', headers: { accept: 'text/html' } })).statusCode).toBe(404);
     await links.close();
   });
 });
 
-it('loads nothing, runs nothing, and escapes what it shows', async () => {
+it('pages load and run nothing, and escape all texts', async () => {
   const answer = await app.inject('/docs');
   expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
   expect(answer.headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'sha256-/);
@@ -145,6 +145,6 @@ it('loads nothing, runs nothing, and escapes what it shows', async () => {
   }
 });
 
-it('is no part of the OpenAPI document', async () => {
+it('the pages are not part of the OpenAPI document', async () => {
   expect(Object.keys((await app.inject('/openapi.json')).json().paths)).toEqual(['/events', '/links/{linkId}']);
 });
