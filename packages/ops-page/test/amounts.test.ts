@@ -20,7 +20,7 @@ test.each([
   expect(amountText(value, unit)).toBe(text);
 });
 
-test('a number and its unit stay short enough for an axis', () => {
+test('a number with its unit is short enough for an axis', () => {
   fc.assert(
     fc.property(fc.double({ min: 0, max: 1e12, noNaN: true }), fc.constantFrom(...UNITS), (value, unit) => {
       expect(amountText(value, unit).length).toBeLessThanOrEqual(13);
@@ -28,14 +28,14 @@ test('a number and its unit stay short enough for an axis', () => {
   );
 });
 
-test.each(UNITS)('ticks of %s grow, and those of things that are counted are whole', (unit) => {
+test.each(UNITS)('ticks of %s are ascending, and those of counts are whole numbers', (unit) => {
   const steps = tickSteps(unit);
   expect(steps).toEqual(steps.toSorted((a, b) => a - b));
   expect(new Set(steps).size).toBe(steps.length);
   if (unit !== 'milliseconds') expect(steps.every(Number.isInteger)).toBe(true);
 });
 
-test('a scale has a top even when there is nothing on it', () => {
+test('a scale has an upper end even without values', () => {
   expect([scaleTop(null), scaleTop(0)]).toEqual([1, 1]);
   expect(scaleTop(100)).toBeGreaterThan(100);
 });
@@ -56,7 +56,7 @@ const plotFrom = (first: number, missing: 0 | null = null) => ({
   series: [{ name: 'a', tone: 'first' as const, values: times.map((_, index) => (index < first ? missing : 1)) }],
 });
 
-test('the time axis of a young installation starts where it does, that of an older one with the range', () => {
+test('the time axis begins with the first values of a young installation, else with the range', () => {
   expect(visibleSpan([plotFrom(0), plotFrom(239)])).toEqual([0, 3585]);
   expect(visibleSpan([plotFrom(239), plotFrom(239, 0)])).toEqual([3285, 3585]);
   const [from = 0] = visibleSpan([plotFrom(120, 0), plotFrom(180)]) ?? [];
