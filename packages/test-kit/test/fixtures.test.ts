@@ -24,7 +24,7 @@ test('built events of every kind can be inserted and are counted by the views', 
   await drop();
 });
 
-test('a database that is used again has no rows, and takes rows that it had before', async () => {
+test('a reused database has no rows, and accepts rows that it had before', async () => {
   const click = aClick();
   const counts: string[] = [];
   for (let use = 0; use < 3; use++) {
@@ -53,7 +53,7 @@ test.each([
   await next.drop();
 });
 
-test('a Redis of a test keeps its data and its port over a kill -9', async () => {
+test('a Redis of a test keeps its data and its port after kill -9', async () => {
   const redis = await startRedis();
   const before = redis.pid;
   await redis.kill9();
