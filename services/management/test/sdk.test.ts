@@ -45,7 +45,7 @@ describe('the dub SDK, unchanged', () => {
     expect(slugs).toEqual([caller.host, `two.${caller.host}`]);
   });
 
-  it('meets its own typed errors', async () => {
+  it('throws its own typed errors', async () => {
     await dub.links.create({ url: 'https://acme.com', key: 'typed' });
     await expect(dub.links.create({ url: 'https://acme.com', key: 'typed' })).rejects.toBeInstanceOf(errors.Conflict);
     await expect(dub.links.create({ url: 'nonsense' })).rejects.toBeInstanceOf(errors.UnprocessableEntity);

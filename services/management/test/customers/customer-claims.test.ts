@@ -18,7 +18,7 @@ afterAll(() => management.close());
 const keyOf = (name: string) => `${QUEUE_PREFIX}:claim:${name}`;
 const create = (externalId: string) => acme.call('POST', '/customers', { externalId, country: 'FR' });
 
-async function remember(name: string, value: string, ms = 60_000): Promise<void> {
+async function storeClaim(name: string, value: string, ms = 60_000): Promise<void> {
   await management.redis.set(keyOf(name), value, 'PX', ms);
 }
 
@@ -37,7 +37,7 @@ describe('a crash between writing the customer and deleting its claims', () => {
   it('a renamed customer does not block its old external id', async () => {
     await create('before');
     const { workspaceId } = acme;
-    await remember(customerClaim(workspaceId, 'before'), 'f:{}');
+    await storeClaim(customerClaim(workspaceId, 'before'), 'f:{}');
     const renaming = updateCustomer(killedAfter('update'), workspaceId, 'ext_before', { externalId: 'after' });
     await expect(renaming).rejects.toThrow('killed');
     expect((await acme.call('GET', '/customers/ext_after')).status).toBe(200);
@@ -47,7 +47,7 @@ describe('a crash between writing the customer and deleting its claims', () => {
   it('a deleted customer does not block its external id', async () => {
     await create('leaving');
     const { workspaceId } = acme;
-    await remember(customerClaim(workspaceId, 'leaving'), 'f:{}');
+    await storeClaim(customerClaim(workspaceId, 'leaving'), 'f:{}');
     await expect(deleteCustomer(killedAfter('remove'), workspaceId, 'ext_leaving')).rejects.toThrow('killed');
     expect((await create('leaving')).status).toBe(201);
   });
@@ -55,7 +55,7 @@ describe('a crash between writing the customer and deleting its claims', () => {
 
 describe('an external id with a pending claim', () => {
   it('is waited for, and available when the claim is released', async () => {
-    await remember(customerClaim(acme.workspaceId, 'waited-for'), 'p:someone', 300);
+    await storeClaim(customerClaim(acme.workspaceId, 'waited-for'), 'p:someone', 300);
     expect((await create('waited-for')).status).toBe(201);
   });
 
@@ -68,7 +68,7 @@ describe('an external id with a pending claim', () => {
   });
 
   it('answers Retry-After while a crashed process holds the claim', async () => {
-    await remember(customerClaim(acme.workspaceId, 'held'), 'p:someone');
+    await storeClaim(customerClaim(acme.workspaceId, 'held'), 'p:someone');
     const { status, body } = await create('held');
     expect([status, body.error?.code]).toEqual([500, 'internal_server_error']);
   });

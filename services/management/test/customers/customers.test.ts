@@ -42,7 +42,7 @@ const create = (caller: Caller, body: object) =>
   caller.call<Customer>('POST', '/customers', { country: 'FR', ...body });
 
 /** Stores a claim as an event does. */
-async function remember(name: string, value: string): Promise<string> {
+async function storeClaim(name: string, value: string): Promise<string> {
   const key = `${QUEUE_PREFIX}:claim:${name}`;
   await management.redis.set(key, value, 'PX', 60_000);
   return key;
@@ -86,7 +86,7 @@ describe('POST /customers', () => {
   });
 
   it('conflicts with a customer of a recent event that is not stored yet', async () => {
-    await remember(customerClaim(acme.workspaceId, 'queued'), 'f:{}');
+    await storeClaim(customerClaim(acme.workspaceId, 'queued'), 'f:{}');
     expect(codeOf(await create(acme, { externalId: 'queued' }))).toEqual([409, 'conflict']);
   });
 });
@@ -211,7 +211,7 @@ describe('GET, PATCH and DELETE /customers/{id}', () => {
 
   it('an update is atomic, clears fields that are null, and is not undone by claims of events', async () => {
     const { body: customer } = await create(acme, { externalId: 'old', email: 'old@acme.com', name: 'Old' });
-    const key = await remember(customerClaim(acme.workspaceId, 'old'), 'f:{"email":"old@acme.com"}');
+    const key = await storeClaim(customerClaim(acme.workspaceId, 'old'), 'f:{"email":"old@acme.com"}');
     const { status, body } = await acme.call<Customer>('PATCH', '/customers/ext_old', {
       externalId: 'new',
       email: null,
@@ -231,7 +231,7 @@ describe('GET, PATCH and DELETE /customers/{id}', () => {
 
   it('a new external id conflicts with a customer of a recent event that is not stored yet', async () => {
     await create(acme, { externalId: 'renamed' });
-    await remember(customerClaim(acme.workspaceId, 'just-brought'), 'f:{}');
+    await storeClaim(customerClaim(acme.workspaceId, 'just-brought'), 'f:{}');
     const change = { externalId: 'just-brought', name: 'Other' };
     expect(codeOf(await acme.call('PATCH', '/customers/ext_renamed', change))).toEqual([409, 'conflict']);
     expect((await acme.call<Customer>('GET', '/customers/ext_renamed')).body.name).not.toBe('Other');
@@ -239,7 +239,7 @@ describe('GET, PATCH and DELETE /customers/{id}', () => {
 
   it('waits for a request that may be storing a copy of the old customer', async () => {
     await create(acme, { externalId: 'busy' });
-    const key = await remember(customerClaim(acme.workspaceId, 'busy'), 'p:someone');
+    const key = await storeClaim(customerClaim(acme.workspaceId, 'busy'), 'p:someone');
     const patch = acme.call('PATCH', '/customers/ext_busy', { name: 'Calm' });
     // The change is stored; deleting the copy waits for the request.
     await waitFor(async () => (await acme.call<Customer>('GET', '/customers/ext_busy')).body.name === 'Calm', {
@@ -266,7 +266,7 @@ describe('GET, PATCH and DELETE /customers/{id}', () => {
   it('find a customer of a recent event that is not stored yet', async () => {
     const brought = draftCustomer(acme.workspaceId, { externalId: 'on-its-way', name: 'Ada' }, Date.now());
     await addPendingCustomer(management.redis, brought);
-    const key = await remember(customerClaim(acme.workspaceId, 'on-its-way'), `f:${JSON.stringify(brought)}`);
+    const key = await storeClaim(customerClaim(acme.workspaceId, 'on-its-way'), `f:${JSON.stringify(brought)}`);
     const { id } = brought;
     for (const path of ['/customers/ext_on-its-way', `/customers/${id}`]) {
       const found = await acme.call<Customer>('GET', path);
@@ -288,7 +288,7 @@ describe('GET, PATCH and DELETE /customers/{id}', () => {
   it('a deletion waits for the customer’s events, from which the keys of stored responses are derived', async () => {
     const brought = draftCustomer(acme.workspaceId, { externalId: 'with-lead' }, Date.now());
     await addPendingCustomer(management.redis, brought);
-    const key = await remember(leadClaim(acme.workspaceId, 'with-lead', 'Sign up'), 'f:secret@acme.com');
+    const key = await storeClaim(leadClaim(acme.workspaceId, 'with-lead', 'Sign up'), 'f:secret@acme.com');
     const deletion = acme.call<{ id: string }>('DELETE', '/customers/ext_with-lead');
     const click = aClick({ workspaceId: parseResourceId('workspace', acme.workspaceId) ?? '' });
     const customerId = parseResourceId('customer', brought.id) ?? '';
@@ -315,9 +315,9 @@ describe('GET, PATCH and DELETE /customers/{id}', () => {
     await insertLeads(management.database.client, [aLead({ click, customerId, eventName: 'Sign up', timestampMs })]);
     await insertSales(management.database.client, [aSale({ click, customerId, invoiceId: 'inv_1', timestampMs })]);
     const keys = await Promise.all([
-      remember(customerClaim(workspaceId, 'secret-id'), 'f:secret@acme.com'),
-      remember(leadClaim(workspaceId, 'secret-id', 'Sign up'), 'f:secret@acme.com'),
-      remember(invoiceClaim(workspaceId, 'inv_1'), 'f:secret@acme.com'),
+      storeClaim(customerClaim(workspaceId, 'secret-id'), 'f:secret@acme.com'),
+      storeClaim(leadClaim(workspaceId, 'secret-id', 'Sign up'), 'f:secret@acme.com'),
+      storeClaim(invoiceClaim(workspaceId, 'inv_1'), 'f:secret@acme.com'),
     ]);
     expect(await acme.call('DELETE', '/customers/ext_secret-id')).toEqual({ status: 200, body: { id: customer.id } });
     expect(codeOf(await acme.call('GET', `/customers/${customer.id}`))).toEqual([404, 'not_found']);

@@ -76,7 +76,7 @@ it('updates and deletes many although some are in a folder without write access'
   expect(await dub.links.get({ linkId: closed.id })).toEqual(closed);
 });
 
-it('meets its own typed errors', async () => {
+it('throws its own typed errors', async () => {
   const { id } = await dub.links.create({ url: 'https://e.com', key: 'e' });
   const other = await dub.links.create({ url: 'https://e.com' });
   await expect(dub.links.update(other.id, { key: 'E' })).rejects.toBeInstanceOf(errors.Conflict);

@@ -8,7 +8,7 @@ afterEach(() => {
   for (const close of closers.splice(0)) close();
 });
 
-/** Both ends of a connection within this process. */
+/** Creates a connection with both ends in this process. */
 async function aConnection(): Promise<readonly [Socket, Socket]> {
   const server = createServer();
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -22,14 +22,14 @@ async function aConnection(): Promise<readonly [Socket, Socket]> {
   return [client, peer];
 }
 
-it('a request that has arrived is read before work that yields goes on', async () => {
+it('a request that has arrived is read before the work continues', async () => {
   const [[begin, work], [send, receive]] = await Promise.all([aConnection(), aConnection()]);
   let hasRead = false;
   receive.once('data', () => {
     hasRead = true;
   });
   const hadRead = new Promise<boolean>((resolve, reject) => {
-    // Work of a request begins where its socket is read.
+    // A request begins to be processed when its socket is read.
     work.once('data', () => {
       send.write('request');
       yieldToRequests().then(() => resolve(hasRead), reject);

@@ -18,7 +18,7 @@ beforeEach(() => management.redis.del(`${QUEUE_PREFIX}:${WEBHOOK_QUEUE}:wait`));
 afterAll(() => management.close());
 
 /** The queued webhook events, oldest first. */
-async function told(): Promise<{ event: string; id: unknown }[]> {
+async function queuedEvents(): Promise<{ event: string; id: unknown }[]> {
   const ids = await management.redis.lrange(`${QUEUE_PREFIX}:${WEBHOOK_QUEUE}:wait`, 0, -1);
   const texts = await Promise.all(
     ids.reverse().map((id) => management.redis.hget(`${QUEUE_PREFIX}:${WEBHOOK_QUEUE}:${id}`, 'data')),
@@ -38,7 +38,7 @@ describe('webhooks receive events', () => {
     await caller.call('PATCH', `/links/${link.id}`, { comments: 'changed' });
     await caller.call('PATCH', `/links/${link.id}`, { comments: 'changed' });
     await caller.call('DELETE', `/links/${link.id}`);
-    expect(await told()).toEqual(
+    expect(await queuedEvents()).toEqual(
       ['link.created', 'link.updated', 'link.deleted'].map((event) => ({ event, id: link.id })),
     );
   });
@@ -47,12 +47,12 @@ describe('webhooks receive events', () => {
     const url = 'https://acme.com/upserted';
     await caller.call('PUT', '/links/upsert', { ...aLink(), url });
     await caller.call('PUT', '/links/upsert', { ...aLink(), url, comments: 'changed' });
-    expect((await told()).map(({ event }) => event)).toEqual(['link.created', 'link.updated']);
+    expect((await queuedEvents()).map(({ event }) => event)).toEqual(['link.created', 'link.updated']);
   });
 
   it('but not for bulk requests, nor for rejected ones', async () => {
     await caller.call('POST', '/links/bulk', [aLink(), aLink()]);
     await caller.post({ ...aLink(), domain: 'of-another.example' });
-    expect(await told()).toEqual([]);
+    expect(await queuedEvents()).toEqual([]);
   });
 });
