@@ -2,7 +2,7 @@ import { createClickHouseClient } from '@waymark/clickhouse';
 import { loadSettings } from '@waymark/config';
 import { createEventWriter, type QueueLogger } from '@waymark/event-queue';
 
-/** A writer that stops between an insert and its webhook jobs, and sends a message to its parent there, to be killed. */
+/** A writer that stops between an insert and its webhook jobs, and then sends a message to its parent, which kills it. */
 
 const logger: QueueLogger = { debug() {}, info() {}, warn() {}, error() {} };
 const settings = loadSettings();

@@ -71,11 +71,11 @@ describe('the writer process', () => {
     expect(await once(writer, 'exit')).toEqual([0, null]);
   });
 
-  it('publishes to the other processes which totals have changed', async () => {
+  it('publishes which totals have changed to the other processes', async () => {
     const writer = await startWriterProcess();
     const client = new Redis(redis.url);
     const logger = { debug() {}, info() {}, warn() {}, error() {} };
-    // Its clock stands still, so its cached totals never expire: only an invalidation evicts them.
+    // A catalog whose clock does not advance: its cached totals never expire, so only an invalidation evicts them.
     const catalog = createCatalog({
       ...{ redis: client, clickhouse: database.client, instanceKey: Buffer.alloc(32, 7), now: () => 0, logger },
       baseUrl: 'https://api.example.com',
@@ -105,14 +105,14 @@ describe('the writer process', () => {
     }
   });
 
-  it('starts the process of the deliveries at the first delivery, and from then on with itself', async () => {
+  it('starts the delivery process at the first delivery, and from then on at every start', async () => {
     const writer = await startWriterProcess();
     const client = new Redis(redis.url);
     const registered = async () => (await client.hkeys('{waymark}:instances')).map((name) => name.split(':')[0]);
     try {
       await waitFor(async () => (await statusOf('/readyz')) === 200, { what: 'the writer', timeoutMs: 20_000 });
       expect(readFileSync(`/proc/${writer.pid}/task/${writer.pid}/children`, 'utf8')).toBe('');
-      // No version supports it: it stays in the queue.
+      // A job that no version supports, so it stays in the queue.
       const data = JSON.stringify({ ofNoVersion: true });
       await createWebhookJobSender(client).send([{ id: 'first', data }]);
       await waitFor(async () => (await registered()).includes('webhooks'), { what: 'its process', timeoutMs: 20_000 });
