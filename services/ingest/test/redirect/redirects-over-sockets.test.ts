@@ -83,7 +83,7 @@ describe('over a socket', () => {
     for (const method of ['GET', 'HEAD'] as const) {
       const bytes = `${method} /${key} HTTP/1.1\r\nHost: ${DOMAIN}\r\nConnection: close\r\n\r\n`;
       expect(await exchange(port, bytes)).toMatch(/^HTTP\/1\.1 302/);
-      // Past the sockets, as with traces.
+      // Sent without a socket, as requests of the tracing tests are.
       expect((await app.inject({ method, url: `/${key}`, headers })).statusCode).toBe(302);
     }
     const form = await app.inject({
