@@ -1,4 +1,4 @@
-// What an event takes: bytes on disk by kind, Redis bytes while it waits and after, CPU of every process it passes. The figures
+// The resources of an event: bytes on disk by kind, Redis bytes while queued and afterwards, CPU of every process involved. The results
 // are the constants of `npx waymark capacity` (services/cli/src/capacity/constants.ts) and of docs/capacity.md.
 
 import { parseArgs } from 'node:util';

@@ -1,5 +1,5 @@
-// This checkout beside another one, such as the commit before a change: both services work on the same stores and are asked in
-// turn, so that a slow minute of the machine meets both.
+// Compares this checkout with another one, such as the commit before a change. Both services use the same stores and are measured
+// alternately, so that a slow phase of the machine affects both.
 // `npm run bench -- checkouts --other ../before [--clicks 1000000] [--only redirect,events,links]`.
 // The other checkout must be built. Ratios above 1 mean that this checkout is slower.
 
@@ -34,7 +34,7 @@ const REDIRECTS = 2_500;
 const CONNECTIONS = 64;
 const REGULARS = 50;
 
-/** What one round sends to a service. */
+/** The requests that a round sends to a service. */
 interface Case {
   readonly name: string;
   readonly count: number;
@@ -70,7 +70,7 @@ async function measure(service: BenchService, one: Case, round: number): Promise
   };
 }
 
-/** A row of the table: what a request takes on each side, and the ratios. The service that goes first changes from round to round. */
+/** Measures one case: CPU and latency of a request on each side, and the ratios. The service that goes first alternates. */
 async function compare(pair: Pair, one: Case): Promise<string[]> {
   const all: Record<keyof Pair, Measured[]> = { now: [], before: [] };
   for (let round = -2; round < rounds; round++) {
@@ -79,7 +79,7 @@ async function compare(pair: Pair, one: Case): Promise<string[]> {
       if (round >= 0) all[side].push(measured);
     }
   }
-  // The kernel counts CPU time in steps of 10 ms, so of CPU the mean of all rounds counts.
+  // The kernel counts CPU time in steps of 10 ms, so the mean over all rounds is used for CPU.
   const cpuOf = (side: keyof Pair) => all[side].reduce((sum, { cpuUs }) => sum + cpuUs, 0) / rounds;
   const latencyOf = (side: keyof Pair) => median(all[side].map(({ latencyMs }) => latencyMs));
   const [cpu, cpuBefore] = [cpuOf('now'), cpuOf('before')];
@@ -117,7 +117,7 @@ async function reads(): Promise<string[][]> {
   const { token } = knownOf(world, BIG_RANK);
   const get = (path: string, query: Readonly<Record<string, string>>) =>
     `GET ${path}?${new URLSearchParams(query)} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`;
-  /** A window that no other round or request asks for. */
+  /** A time range that no other round or request uses. */
   const window = (round: number, index: number) => {
     const end = END_MS - (round + 2) * 10 * DAY_MS - index * 3_600_000;
     return { start: new Date(end - 30 * DAY_MS).toISOString(), end: new Date(end).toISOString() };

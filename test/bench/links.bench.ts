@@ -1,6 +1,6 @@
-// What links cost: creating them one by one and a hundred at once, and listing a page of a workspace that has a million, by
-// every sort. Lists are also requested through a proxy that measures the time spent in ClickHouse.
-// `--links` sets how many there are, `--creates` how many are made.
+// The cost of links: creating them one by one and a hundred at once, and listing a page of a workspace with a million links, by every
+// sort. Lists are also requested through a proxy that measures the time spent in ClickHouse.
+// `--links` sets the number of existing links, `--creates` the number of created ones.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -30,7 +30,7 @@ const DOMAIN = 'go.bench.test';
 const stores = await startStores();
 const management = await startService('management', stores.environment);
 
-/** A workspace that nothing limits; its key. */
+/** Creates a workspace without limits. @returns its key */
 async function createWorkspace(slug: string, domain: string) {
   const redis = new Redis(stores.redis.url);
   const catalog = createCatalog({
@@ -60,7 +60,7 @@ async function number(query: string): Promise<number> {
   return Number(value);
 }
 
-/** The highest block number grows by one with every insert. */
+/** The number of inserts: the highest block number increases by one with each. */
 const insertsSoFar = () =>
   number("SELECT max(max_block_number) FROM system.parts WHERE database = 'waymark' AND table = 'links'");
 const activeParts = () =>
@@ -83,7 +83,7 @@ async function measureCreating(name: string, connections: number, count: number,
   ];
 }
 
-/** Copies of a link, one in fifty archived, one in a hundred changed since, one in two hundred removed; two in three clicked. */
+/** Copies of a link: one in fifty archived, one in a hundred changed, one in two hundred removed; two in three have clicks. */
 async function fillWorkspace({ workspaceId, template }: Awaited<ReturnType<typeof createWorkspace>>): Promise<void> {
   const workspace = parseResourceId('workspace', workspaceId) ?? '';
   const record = JSON.stringify(template).replace(template.id, '<id>').replace('"template"', '"<key>"');
@@ -115,7 +115,7 @@ WHERE workspace_id = ${workspace} AND cityHash64(id, 'clicked') % 3 < 2 AND ${pa
   }
 }
 
-/** Merges of what was just inserted would be counted as well. */
+/** Waits for the merges of earlier inserts, which would be measured as well. */
 async function untilMerged(): Promise<void> {
   while ((await number('SELECT count() FROM system.merges')) > 0) await delay(500);
 }

@@ -1,5 +1,5 @@
-// Memory of every process while millions of clicks go through: `npm run bench -- memory [--clicks 5000000]`. Each click is a new
-// visitor's, so that nothing is remembered twice.
+// Memory of every process while millions of clicks are recorded: `npm run bench -- memory [--clicks 5000000]`. Each click is of a new
+// visitor, so that no cache entry is reused.
 
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -14,7 +14,7 @@ const CLICKS = Number(values.clicks);
 const STEPS = 20;
 const CONNECTIONS = 128;
 
-/** Resident memory of a process, megabytes. */
+/** Resident memory of a process in megabytes. */
 function residentMb(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Math.round(Number(kilobytes) / 1024);

@@ -1,5 +1,5 @@
-// What visitors and servers feel at 2,000 requests a second when everything shares the same cores: ingest, writer, Redis and the
-// embedded ClickHouse. Open loop, so that a stall is felt by every request that it delays.
+// Latencies at 2,000 requests a second when ingest, writer, Redis and the embedded ClickHouse share the same cores. Open loop, so that
+// a stall affects the latency of every request that it delays.
 
 import { request } from 'node:http';
 import { type LoadReport, openLoop } from './lib/http-load.js';
@@ -20,7 +20,7 @@ const ingest = await startService('ingest', stores.environment);
 const writer = await startService('writer', stores.environment);
 let next = 1000;
 
-/** The id of a click that conversions may name. */
+/** Records a click. @returns its id, for conversions */
 function aClick(): Promise<string> {
   return new Promise((resolve, reject) => {
     const headers = {

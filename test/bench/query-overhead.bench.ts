@@ -1,5 +1,5 @@
-// GET /events, 100 items: the time a request spends in our process ÷ the time it waits for ClickHouse. The service runs in
-// this process, to separate the two; requests come one after another over a connection of their own.
+// GET /events, 100 items: the ratio of a request's time in our process to its time waiting for ClickHouse. The service runs in this
+// process, to separate the two; requests are sent one after another on connections of their own.
 
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
@@ -26,10 +26,10 @@ const REQUESTS = 400;
 const DAY_MS = 24 * 3_600_000;
 const KINDS = ['clicks', 'leads', 'sales'] as const;
 
-/** When queries were sent and when their answers began, since the last look. */
+/** Start of each query, and the time at which its result was available, since the list was last emptied. */
 const waits: (readonly [number, number])[] = [];
 
-/** The client, telling how long it is waited for. An answer that is being read is our own time. */
+/** A client that records how long each query takes. */
 function timed(client: ClickHouseClient): ClickHouseClient {
   const rows: ClickHouseClient['rows'] = async (read) => {
     const start = performance.now();
@@ -42,7 +42,7 @@ function timed(client: ClickHouseClient): ClickHouseClient {
   return new Proxy(client, { get: (target, name) => (name === 'rows' ? rows : Reflect.get(target, name)) });
 }
 
-/** Time during which at least one query was waited for. */
+/** Time in which at least one query was in progress. */
 function waitedMs(intervals: readonly (readonly [number, number])[]): number {
   let [total, until] = [0, 0];
   for (const [start, end] of [...intervals].sort((a, b) => a[0] - b[0])) {
@@ -82,7 +82,7 @@ async function numbers(kind: 'link' | 'customer', records: Promise<{ readonly id
   return (await records).map(({ id }) => parseResourceId(kind, id) ?? '0');
 }
 
-/** A day of events on many links, each twentieth click with a lead and a sale. */
+/** A day of events on many links; every twentieth click has a lead and a sale. */
 async function fill(): Promise<void> {
   const each = <T>(count: number, make: (index: number) => Promise<T>) =>
     Promise.all(Array.from({ length: count }, (_, index) => make(index)));

@@ -1,6 +1,6 @@
-// GET /events and GET /analytics beside a baseline that stands for how such systems are built today, on the same engine and
-// data, asked in turn. `npm run bench -- query [--clicks 30000000] [--small 3000000] [--data DIR] [--only events,…]`. Data that
-// is there already is used again.
+// GET /events and GET /analytics compared with a baseline that stands for how such systems are built today, on the same engine and data,
+// measured alternately. `npm run bench -- query [--clicks 30000000] [--small 3000000] [--data DIR] [--only events,…]`. Existing data
+// is reused.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ import { measure, PARTS } from './query/measure.js';
 const { values } = parseArgs({
   options: {
     clicks: { type: 'string', default: '30000000' },
-    /** A second, smaller world, to show growth. */
+    /** A second, smaller data set, to measure growth. */
     small: { type: 'string', default: '3000000' },
     seed: { type: 'string', default: '1' },
     data: { type: 'string', default: join(tmpdir(), 'waymark-bench') },
@@ -36,7 +36,7 @@ function worldFile({ clicks, seed }: WorldSizes): string {
 const redis = await startRedis();
 const clickhouse = await startClickHouse({ dataDir: join(dataDir, 'clickhouse') });
 
-/** The world of a former run, or a new one. */
+/** The data set of an earlier run, or a new one. */
 async function provide(sizes: WorldSizes): Promise<World> {
   const file = worldFile(sizes);
   if (existsSync(file)) {

@@ -1,6 +1,6 @@
-// What it costs a write that no process may answer from a copy of before: latencies of `PATCH /links`, `POST /links` and
-// `POST /track/lead` through a process that serves everything: alone, beside another that holds no lease, so that writes
-// do not wait for it, and beside another that is read all the time, whose acknowledgement each write waits for. The last two in turns.
+// The cost of waiting until no process serves copies from before a write: latencies of `PATCH /links`, `POST /links` and
+// `POST /track/lead` through a process that serves everything: alone; beside another that holds no lease, so that writes do not wait for
+// it; and beside another that is read continuously, for whose acknowledgement each write waits. The last two are measured alternately.
 
 import { request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -16,7 +16,7 @@ import { visitorRequest } from './lib/visitors.js';
 const ROUNDS = 5;
 const REQUESTS = 100;
 const READ_EVERY_MS = 50;
-/** Of packages/catalog/src/redis/cache-lease.ts. */
+/** The key of the lease holders in Redis (packages/cache/src/cache-lease.ts). */
 const HOLDERS = 'waymark:catalog:holders';
 
 const stores = await startStores();
@@ -34,7 +34,7 @@ async function createdLink(): Promise<string> {
   return ((await answer.json()) as { readonly id: string }).id;
 }
 
-/** A click that is waited for. `fetch` would not let the host be chosen. */
+/** Records a click. Not by `fetch`, which cannot set the Host header. */
 function click(): Promise<string> {
   return new Promise((resolve, reject) => {
     const headers = { host: BENCH_DOMAIN, 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101' };
@@ -56,7 +56,7 @@ const WRITES: Readonly<Record<string, () => string>> = {
 };
 type Latencies = Record<string, number[]>;
 
-/** One request after another, as many of each kind. */
+/** Sends one request after another, the same number of each kind. */
 async function measure(latencies: Latencies): Promise<void> {
   for (const [name, write] of Object.entries(WRITES)) {
     const report = await closedLoop({ port: first.apiPort, connections: 1, count: REQUESTS, request: write });
@@ -65,7 +65,7 @@ async function measure(latencies: Latencies): Promise<void> {
   }
 }
 
-/** How many processes may be using copies. */
+/** The number of processes with a lease. */
 async function holders(): Promise<number> {
   const [seconds = 0, microseconds = 0] = (await redis.time()).map(Number);
   return redis.zcount(HOLDERS, seconds * 1000 + microseconds / 1000, '+inf');
@@ -75,7 +75,7 @@ async function untilHolders(count: number): Promise<void> {
   while ((await holders()) !== count) await delay(20);
 }
 
-/** Visits that keep a process using its copies, until they are stopped. */
+/** Sends visits that make a process renew its lease, until they are stopped. */
 function keepReading({ linkPort }: BenchService): () => Promise<void> {
   let isStopped = false;
   const visits = (async () => {

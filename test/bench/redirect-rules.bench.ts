@@ -1,5 +1,5 @@
-// What rules cost: a link that has every rule beside a plain one, a visitor who comes again beside a bare 302, and
-// /track/lead beside a bare JSON POST. CPU per request of the process that answers, in turns.
+// The cost of rules: a link with every rule compared with a plain one, a returning visitor compared with a bare 302, and /track/lead
+// compared with a bare JSON POST. CPU per request of the process that answers, measured alternately.
 
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { closedLoop } from './lib/http-load.js';
@@ -43,7 +43,7 @@ const writer = await startService('writer', stores.environment);
 const bare = await startBareFastify();
 let next = 0;
 
-/** Headers of one answer of the link port. `fetch` would not let the host be chosen. */
+/** Response headers of the link port. Not by `fetch`, which cannot set the Host header. */
 function send(method: string, path: string, body = ''): Promise<IncomingHttpHeaders> {
   const headers = {
     host: BENCH_DOMAIN,
@@ -60,7 +60,7 @@ function send(method: string, path: string, body = ''): Promise<IncomingHttpHead
   });
 }
 
-/** The cookies a browser has that opened the link and was given a variant. */
+/** The cookies of a browser that has opened the link and was assigned a variant. */
 async function cookiesOf(path: string): Promise<string> {
   const { 'set-cookie': opened = [] } = await send('POST', path, `password=${encodeURIComponent(PASSWORD)}`);
   if (opened.length === 0) throw new Error('the password does not open the link');

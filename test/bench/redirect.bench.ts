@@ -1,6 +1,6 @@
-// Redirects beside a bare Fastify 302: CPU per request of the two processes, CPU of Redis per click, and the latency that
-// awaiting adds at a fixed rate. New visitors are recorded, claimed and awaited; those who come again are claimed already,
-// robots are not recorded.
+// Redirects compared with a bare Fastify 302: CPU per request of both processes, CPU of Redis per click, and the latency at a fixed
+// rate. Clicks of new visitors are claimed and recorded before the redirect; those of returning visitors are claimed already; robots
+// are not recorded.
 
 import { closedLoop, type LoadReport, openLoop } from './lib/http-load.js';
 import { processCpuMicroseconds } from './lib/process-cpu.js';
@@ -31,14 +31,14 @@ function checked(report: LoadReport): LoadReport {
   return report;
 }
 
-/** Kinds of requests. */
+/** A kind of requests. */
 interface Traffic {
   readonly name: string;
   readonly key: string;
   readonly connections: number;
-  /** What they send besides a visitor's headers. */
+  /** Headers in addition to those of a visitor. */
   readonly more?: readonly string[];
-  /** So many visitors again and again; all are new unless it is set. */
+  /** Number of visitors that return again and again; by default all are new. */
   readonly regulars?: number;
 }
 
@@ -83,7 +83,7 @@ try {
   console.log(`\n${machineLine()}\n`);
   for (const server of [bare, ingest]) await closedLoop(load(NEW_VISITORS, server.port, 2 * REQUESTS));
 
-  // The writer is stopped while CPU of Redis is measured: the queue's other half has its own benchmark.
+  // The writer is stopped while the CPU of Redis is measured: the other half of the queue has its own benchmark.
   await untilWritten(2 * REQUESTS);
   await writer.stop();
   const rows: string[][] = [];

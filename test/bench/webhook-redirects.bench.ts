@@ -1,5 +1,5 @@
-// Redirects at a fixed rate while no webhook, a webhook of another link, or a webhook of this link gets every click: what each
-// costs the redirect (CPU and latency) and the writer (CPU per click, until the last one is delivered).
+// Redirects at a fixed rate without a webhook, with a webhook for another link, and with a webhook for this link: the cost for the
+// redirect (CPU and latency) and for the writer (CPU per click, until the last one is delivered).
 
 import { readFileSync } from 'node:fs';
 import { closedLoop, type LoadReport, openLoop } from './lib/http-load.js';
@@ -36,7 +36,7 @@ const writer = await startService('writer', environment);
 let nextVisitor = 0;
 let recorded = 0;
 
-/** Leaves the workspace with the webhook of that mode. */
+/** Gives the workspace the webhook of that mode. */
 function prepare(mode: Mode): Promise<void> {
   return withCatalog(stores, async (catalog) => {
     for (const { id } of await catalog.webhooks.active(workspaceId)) await catalog.webhooks.remove(workspaceId, id);
@@ -80,7 +80,7 @@ function checked(report: LoadReport): LoadReport {
   return report;
 }
 
-/** CPU time of the process that the writer delivers with; it is started at the first delivery. */
+/** CPU time of the writer's delivery process, which is started at the first delivery. */
 function cpuOfDeliveries(): number {
   const [pid] = readFileSync(`/proc/${writer.pid}/task/${writer.pid}/children`, 'utf8').split(' ');
   return pid === undefined || pid === '' ? 0 : processCpuMicroseconds(Number(pid));

@@ -1,5 +1,5 @@
-// The writer draining a full queue, beside a bare loop of 20,000-row inserts of the same rows: CPU per row of the two
-// processes, taken in turns on one ClickHouse.
+// The writer emptying a full queue, compared with a bare loop of 20,000-row inserts of the same rows: CPU per row of both processes,
+// measured alternately on one ClickHouse.
 
 import { fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { startStores } from './lib/stores.js';
 
 const ROUNDS = 5;
 const ROWS = 200_000;
-/** Clicks that wait for Redis at a time, as from so many visitors: full batches. */
+/** Concurrent clicks, as from this many visitors: enough for full batches. */
 const VISITORS = 1000;
 const SILENT = { info() {}, warn() {}, error() {}, debug() {} };
 

@@ -181,7 +181,7 @@ describe.skipIf(!hasChromium)('the operations page', { timeout: 60_000 }, () => 
     const job = { name: 'click', data: JSON.stringify({ v: 1, rows: [row] }), opts: '{}', timestamp: Date.now() };
     await connection.hset('{waymark}:click:a-job', { ...job, failedReason: `not a number: ${row}` });
     await connection.lpush('{waymark}:click:wait', 'a-job');
-    // The second page cancels what the first one still loads.
+    // The second page cancels requests that the first one has not finished.
     const page = await open({}, [/^failed: .*\/ops\/queues\/.*: net::ERR_ABORTED$/]);
     await page.getByRole('link', { name: 'Queues' }).click();
     await page.getByText('dead-letter').first().waitFor();

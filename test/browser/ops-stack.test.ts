@@ -17,7 +17,7 @@ import { hasChromium, newVisitor, startChromium, type Visitor } from './lib/chro
 
 const ROOT = join(import.meta.dirname, '../..');
 /** Longest time until the page shows a change. */
-const TOLD_WITHIN_MS = 15_000;
+const SHOWN_WITHIN_MS = 15_000;
 
 describe.skipIf(!hasChromium)('the operations page of a running stack', { timeout: 120_000 }, () => {
   let up: Up;
@@ -44,14 +44,14 @@ describe.skipIf(!hasChromium)('the operations page of a running stack', { timeou
   afterEach(() => expect(visitor.faults).toEqual([]));
 
   /** Waits until the page shows a component in this state, and returns its text. */
-  async function told(component: string, wanted: string): Promise<string> {
+  async function shownText(component: string, wanted: string): Promise<string> {
     const card = page.locator(`#components [data-component="${component}"][data-state="${wanted}"]`);
-    await card.waitFor({ timeout: TOLD_WITHIN_MS });
+    await card.waitFor({ timeout: SHOWN_WITHIN_MS });
     return (await card.textContent()) ?? '';
   }
 
   it('shows every component as up', async () => {
-    for (const component of ['redis', 'clickhouse', 'http', 'writer']) await told(component, 'up');
+    for (const component of ['redis', 'clickhouse', 'http', 'writer']) await shownText(component, 'up');
   });
 
   it('shows live plots of the demo', async () => {
@@ -72,7 +72,7 @@ describe.skipIf(!hasChromium)('the operations page of a running stack', { timeou
 
   it('shows that a writer was killed, and that it is back', async () => {
     process.kill(state.pids.writer, 'SIGKILL');
-    expect(await told('writer', 'restarted')).toMatch(new RegExp(`:${state.pids.writer} was killed .* ago`));
+    expect(await shownText('writer', 'restarted')).toMatch(new RegExp(`:${state.pids.writer} was killed .* ago`));
     await page
       .getByRole('status')
       .getByText(/^writer restarted: /)
@@ -84,7 +84,7 @@ describe.skipIf(!hasChromium)('the operations page of a running stack', { timeou
     const events = page.locator('#events');
     process.kill(pid, 'SIGSTOP');
     try {
-      expect(await told('clickhouse', 'down')).toMatch(/no answer within/);
+      expect(await shownText('clickhouse', 'down')).toMatch(/no answer within/);
       await events.getByText(/^ClickHouse does not answer\. Shown as of \d\d:\d\d:\d\d\.$/).waitFor();
       expect(await events.locator('canvas').count()).toBe(1);
     } finally {

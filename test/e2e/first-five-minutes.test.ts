@@ -41,7 +41,7 @@ function withoutPlace(command: string): string {
 }
 
 /** Retries on `Retry-After`: on a busy machine a lead may arrive before its click is stored. */
-function patiently<T>(call: () => Promise<T>) {
+function withRetries<T>(call: () => Promise<T>) {
   return waitFor(call, { what: 'the lead to be accepted', timeoutMs: 15_000 });
 }
 
@@ -103,7 +103,7 @@ describe('the first five minutes', { timeout: 120_000 }, () => {
     expect(JSON.parse(await shell(create))).toMatchObject({ key: 'try', shortLink: 'https://localhost/try' });
     const clickId = (await shell(follow)).trim();
     expect(clickId).toMatch(/^[0-9A-Za-z]{16}$/);
-    const reported = await patiently(async () => {
+    const reported = await withRetries(async () => {
       const answer = JSON.parse(await shell(lead)) as { readonly error?: unknown };
       return answer.error === undefined ? answer : undefined;
     });
@@ -142,7 +142,7 @@ describe('the first five minutes', { timeout: 120_000 }, () => {
     expect(status).toBe(302);
 
     const report = { clickId, eventName: 'Sign up', customerExternalId: 'sdk-1', customerEmail: 'ada@example.com' };
-    const lead = await patiently(() => dub.track.lead({ ...report, metadata: { plan: 'pro' } }));
+    const lead = await withRetries(() => dub.track.lead({ ...report, metadata: { plan: 'pro' } }));
     expect(lead).toMatchObject({ click: { id: clickId }, link: { id: link.id }, customer: { externalId: 'sdk-1' } });
     const sale = await dub.track.sale({
       customerExternalId: 'sdk-1',

@@ -41,7 +41,7 @@ function copyOf(sentEvents: SentEvents): SentEvents {
   };
 }
 
-/** A key of a workspace with a domain, and how it calls the API. */
+/** Creates a workspace with a domain, and functions that call the API with its key. */
 async function aWorkspace() {
   const made = await stack.waymark('workspace', 'create', '--name', 'Drill', '--slug', 'drill', '--domain', DOMAIN);
   const headers = { authorization: `Bearer ${String(made.apiKey)}`, 'content-type': 'application/json' };

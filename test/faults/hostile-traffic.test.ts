@@ -121,7 +121,7 @@ function fault(request: RawRequest, answer: string): string | undefined {
 
 describe('hostile traffic', () => {
   it(
-    `${BATCH * BATCHES} fuzzed requests: no answer is a fault, and nothing is told to the wrong one`,
+    `${BATCH * BATCHES} fuzzed requests: no response is faulty, and none has data of another workspace`,
     async () => {
       const known = {
         hosts: ['a.test', 'b.test', 'www.a.test', 'other.test'],
@@ -163,7 +163,7 @@ describe('hostile traffic', () => {
     FUZZING_MS,
   );
 
-  it('slow and oversized clients are cut off', async () => {
+  it('slow and oversized clients are disconnected', async () => {
     const startedMs = performance.now();
     const answers = await Promise.all(
       [

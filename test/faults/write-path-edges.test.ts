@@ -115,7 +115,7 @@ async function countOf(table: string, workspaceId: string): Promise<number> {
 
 describe('a lost answer of Redis', () => {
   it(
-    'and whose transaction is repeated after its job was completed records a sale once',
+    'records a sale once when its transaction is repeated after its job was completed',
     async () => {
       const workspaceId = path.nextWorkspace();
       const producer = await aProducer(await aDirectory());
@@ -149,7 +149,7 @@ describe('a lost answer of Redis', () => {
   );
 
   it(
-    'and whose clicks were spooled meanwhile records each click once',
+    'records each click once when its clicks were spooled meanwhile',
     async () => {
       const workspaceId = path.nextWorkspace();
       const producer = await aProducer(await aDirectory());
@@ -172,7 +172,7 @@ describe('a lost answer of Redis', () => {
 
 describe('a claim whose owner is killed before its job', () => {
   it(
-    'keeps a repeat waiting, never lies, and is free again when it has expired',
+    'makes a repeat wait, never leads to a false answer, and is free again when it has expired',
     async () => {
       const workspaceId = path.nextWorkspace();
       const producer = await aProducer(await aDirectory());

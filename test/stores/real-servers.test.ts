@@ -6,8 +6,8 @@ import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer,
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /**
- * The store tests again, the very same files, against the images of docker-compose.yml instead of the embedded ClickHouse
- * and the redis-server of this machine. Files that kill or start a server themselves stay out: a container is not theirs.
+ * Runs the same store tests against the images of docker-compose.yml instead of the embedded ClickHouse and the redis-server of this
+ * machine. Files that start or kill a server are left out, because they cannot do so with a container.
  */
 const IMAGES = { clickhouse: composeImage('clickhouse/clickhouse-server'), redis: composeImage('redis') };
 const ROOMS = ['clickhouse', 'catalog', 'event-query', 'event-queue', 'rate-limit'];
@@ -39,7 +39,7 @@ function runTests(
   env: Record<string, string>,
 ): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve, reject) => {
-    // One file after another: the databases of the one Redis are counted within a process.
+    // One file after another, because the numbers of the databases of a Redis are counted within one process.
     const args = ['--no-install', 'vitest', 'run', '--no-file-parallelism', '--maxWorkers=1', ...files];
     const child = spawn('npx', args, { env: environmentWith(env), stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
@@ -93,7 +93,7 @@ describe.skipIf(!hasDocker)('against the images of production', () => {
 
   afterAll(() => Promise.all([clickhouse?.stop(), redis?.stop()]));
 
-  test('every store test passes there, too', { timeout: MINUTES_10 }, async () => {
+  test('every store test passes', { timeout: MINUTES_10 }, async () => {
     const files = storeTests();
     expect(files.length).toBeGreaterThan(5);
     const { code, output } = await runTests(files, {

@@ -4,7 +4,7 @@ import { insertLeads, insertSales } from '../query/dataset/generate-conversions.
 import { generateLinks } from '../query/dataset/generate-links.js';
 import { type BenchWorkspace, END_MS, linksOfRank, START_MS, sizesFor } from '../query/dataset/world.js';
 
-/** Bytes on disk per event of a kind once everything is merged: its own row, and its part of each table that a view fills. */
+/** Bytes on disk per event of a kind after all merges: its own row, and its share of each table that a view fills. */
 export interface DiskUse {
   readonly kind: string;
   readonly events: number;
@@ -29,7 +29,7 @@ async function bytesByTable(client: ClickHouseClient): Promise<Map<string, numbe
   return new Map((await sizes.json<[string, string]>()).map(([table, bytes]) => [table, Number(bytes)]));
 }
 
-/** Fills the tables with eighteen months of events of `clicks` clicks and looks at them after each kind. */
+/** Fills the tables with eighteen months of events, `clicks` of them clicks, and measures them after each kind. */
 export async function measureDisk(client: ClickHouseClient, known: bigint, clicks: number): Promise<DiskUse[]> {
   const sizes = {
     ...sizesFor(clicks, 1),

@@ -8,7 +8,7 @@ import type { BenchStores } from '../lib/stores.js';
 const SMALL = { inserts: 40, rows: 20 };
 const LARGE = { inserts: 8, rows: 20_000 };
 
-/** Microseconds of ClickHouse's CPU for an insert whatever its rows, and for each row in it, views and merges included. */
+/** Microseconds of ClickHouse's CPU for an insert regardless of its rows, and for each of its rows, including views and merges. */
 export async function measureInserts({ client, clickhouse }: BenchStores) {
   let next = 0;
   const run = async ({ inserts, rows }: typeof SMALL) => {
@@ -19,7 +19,7 @@ export async function measureInserts({ client, clickhouse }: BenchStores) {
         Array.from({ length: rows }, () => benchClick(next++)),
       );
     }
-    // What was inserted is merged sooner or later.
+    // The inserted parts would be merged sooner or later.
     await client.command({ query: 'OPTIMIZE TABLE click_events' });
     return (processCpuMicroseconds(clickhouse.pid) - before) / inserts;
   };
@@ -30,7 +30,7 @@ export async function measureInserts({ client, clickhouse }: BenchStores) {
   return { perInsert: small - perRow * SMALL.rows, perRow };
 }
 
-/** Microseconds of CPU per request, of the query service and of ClickHouse, for requests of a workspace with many events. */
+/** Microseconds of CPU per request, of the query service and of ClickHouse, for a workspace with many events. */
 export async function measureQueries({ clickhouse, environment }: BenchStores, token: string, count: number) {
   const query = await startService('query', environment);
   const used = async (path: string) => {

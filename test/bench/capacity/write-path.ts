@@ -7,12 +7,12 @@ import { type BenchService, startService } from '../lib/service.js';
 import { BENCH_DOMAIN, type BenchStores } from '../lib/stores.js';
 import { visitorRequest } from '../lib/visitors.js';
 
-/** What an event of a kind takes on its way, each per event. */
+/** Resources on the write path, per event of a kind. */
 export interface PathUse {
   readonly kind: string;
-  /** Redis bytes while it waits, claims and the stored state of `/track` included. */
+  /** Redis bytes while the event is queued, including claims and the stored state of `/track`. */
   readonly queuedBytes: number;
-  /** Redis bytes that stay once it is written, times the seconds until each expires: at a steady rate, the bytes in use. */
+  /** Redis bytes that remain afterwards, times the seconds until they expire: at one event per second, the bytes in use. */
   readonly keptByteSeconds: number;
   readonly keptBytes: number;
   /** Microseconds of CPU. */
@@ -30,14 +30,14 @@ function jsonPost(path: string, token: string, body: object): string {
   return [`POST ${path} HTTP/1.1`, ...head, `Content-Length: ${Buffer.byteLength(text)}`, '', text].join('\r\n');
 }
 
-/** Clicks, leads and sales over HTTP, each kind first queued without a writer and then written. */
+/** Measures clicks, leads and sales over HTTP; each kind is first queued without a writer, and then written. */
 export async function measurePath(stores: BenchStores, key: string, token: string, events: number): Promise<PathUse[]> {
   const redis = new Redis(stores.redis.url);
   const info = async (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(await redis.info())?.[1]);
   const redisPid = await info('process_id');
   const ingest = await startService('ingest', stores.environment);
 
-  /** Of everything that expires. */
+  /** The sum over all keys that expire. */
   async function byteSeconds(): Promise<number> {
     let sum = 0;
     for await (const keys of redis.scanStream({ count: 1000 }) as AsyncIterable<string[]>) {
@@ -95,7 +95,7 @@ export async function measurePath(stores: BenchStores, key: string, token: strin
   }
 
   try {
-    // What is made once, connections and scripts, is no part of an event.
+    // Connections and scripts are created once, and are not part of the cost of an event.
     await closedLoop({
       port: ingest.port,
       connections: CONNECTIONS,

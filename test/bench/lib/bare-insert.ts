@@ -2,7 +2,7 @@ import { createClickHouseClient } from '@waymark/clickhouse';
 import { EVENT_TABLES, type EventRow } from '@waymark/event-format';
 import { benchClick } from './bench-clicks.js';
 
-// The baseline of the writer: a loop of `client.insert` with 20,000 rows each, nothing queued, nothing claimed.
+// The baseline of the writer: a loop of `client.insert` with 20,000 rows each, without a queue or claims.
 
 const [url = '', database = '', count = '0', firstIndex = '0'] = process.argv.slice(2);
 const INSERT_ROWS = 20_000;

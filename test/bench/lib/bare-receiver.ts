@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setPriority } from 'node:os';
 
-/** A receiver of webhooks that does nothing but count; its own process, so that it is in no figure. Answers the count. */
-// It stands for another machine.
+/** A receiver of webhooks that only counts them and answers the count. A process of its own, so that its CPU is not measured. */
+// A low priority, because it stands for another machine.
 setPriority(19);
 let count = 0;
 const server = createServer((request, response) => {

@@ -6,7 +6,7 @@ const CITIES = ['Austin', 'Berlin', 'Lyon', 'Pune', 'Recife', 'Leeds', 'Osaka', 
 const AGENT =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/138.0.0.0 Safari/537.36';
 
-/** A click as ingest would queue it: number `index` of a run, on one of a thousand links. */
+/** A click as ingest queues it: number `index` of a run, on one of a thousand links. */
 export function benchClick(index: number): EventRow {
   const timestampMs = Date.now();
   const place = index % COUNTRIES.length;

@@ -1,10 +1,10 @@
 import { connect, type Socket } from 'node:net';
 
-/** One kept-alive HTTP/1.1 connection without an HTTP client's own cost, so that the load costs less than the server. */
+/** A keep-alive HTTP/1.1 connection without an HTTP client, so that the load costs less CPU than the server. */
 class Connection {
   readonly #socket: Socket;
   #head = '';
-  /** Bytes of the answer that are still to come; undefined until its head is here. */
+  /** Bytes of the response that have not arrived yet; undefined until its head has arrived. */
   #awaited: number | undefined;
   #settle: ((status: number) => void) | undefined;
   #reject: ((err: Error) => void) | undefined;
@@ -41,7 +41,7 @@ class Connection {
     this.#socket.destroy();
   }
 
-  /** An answer of megabytes is counted, not put together: that would take longer than to serve it. */
+  /** Responses of megabytes are counted, not joined: that would take longer than serving them. */
   #onData(chunk: Buffer): void {
     if (this.#awaited === undefined) {
       this.#head += chunk.toString('latin1');
@@ -60,7 +60,7 @@ class Connection {
   }
 }
 
-/** What a load saw: latencies in milliseconds, and how many answers each status had. */
+/** The result of a load: latencies in milliseconds, and the number of responses by status. */
 export interface LoadReport {
   readonly latenciesMs: readonly number[];
   readonly statuses: Readonly<Record<string, number>>;
@@ -70,7 +70,7 @@ export interface LoadReport {
 interface LoadOptions {
   readonly port: number;
   readonly connections: number;
-  /** The whole request text, for request number `index`. */
+  /** The complete text of request number `index`. */
   readonly request: (index: number) => string;
   readonly count: number;
 }
@@ -96,7 +96,7 @@ async function withConnections(
   return { latenciesMs, statuses, seconds: (performance.now() - startMs) / 1000 };
 }
 
-/** Closed loop: each connection sends its next request when the last is answered. */
+/** Closed loop: each connection sends its next request when the previous one is answered. */
 export function closedLoop(options: LoadOptions): Promise<LoadReport> {
   return withConnections(options, async (connections, record) => {
     let next = 0;
@@ -113,8 +113,8 @@ export function closedLoop(options: LoadOptions): Promise<LoadReport> {
 }
 
 /**
- * Open loop: requests start at their own times whatever the server does, and latency counts from the planned start, so that a
- * stall is seen by every request it delays.
+ * Open loop: requests start at planned times regardless of the server, and latency is counted from the planned start, so that a stall
+ * affects the latency of every request that it delays.
  */
 export function openLoop(options: LoadOptions & { readonly perSecond: number }): Promise<LoadReport> {
   return withConnections(options, async (connections, record) => {
@@ -138,7 +138,7 @@ export function openLoop(options: LoadOptions & { readonly perSecond: number }):
       const timer = setInterval(() => {
         const due = Math.min(options.count, Math.floor(((performance.now() - startMs) * options.perSecond) / 1000));
         for (; next < due; next++) {
-          // The one that has been idle longest: a server closes those that are never used.
+          // The connection that has been idle longest: a server closes unused ones.
           const connection = idle.shift();
           if (connection === undefined) waiting.push(next);
           else send(connection, next);

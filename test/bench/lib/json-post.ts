@@ -1,4 +1,4 @@
-/** The text of a request with an API key and a JSON body, as a kept-alive connection sends it. */
+/** The text of a request with an API key and a JSON body, for a keep-alive connection. */
 export function jsonRequest(method: 'POST' | 'PATCH', token: string, path: string, body: object): string {
   const text = JSON.stringify(body);
   return [

@@ -30,19 +30,19 @@ function stopper(child: ChildProcess, dataDir: string): () => Promise<void> {
   };
 }
 
-/** A service of ours; `apiPort` and `linkPort` are the ports of its API and of short links, whatever `port` is. */
+/** One of our services. `apiPort` and `linkPort` are the ports of its API and of short links; `port` is one of the two. */
 export interface BenchService extends BenchProcess {
   readonly apiPort: number;
   readonly linkPort: number;
 }
 
-/** The one that serves the whole API and short links. */
+/** The service with the whole API and short links has another entry file. */
 const ENTRY_FILES: Readonly<Record<string, string>> = { standalone: 'http' };
 
 /**
- * The compiled entry file of a service, as production runs it. `port` is its link port, of those without one the API port.
+ * Starts the compiled entry file of a service, as production runs it. `port` is its link port, or the API port if it has none.
  *
- * @param root another built checkout, to compare with
+ * @param root another built checkout to compare with; by default this one
  */
 export async function startService(
   name: 'ingest' | 'management' | 'query' | 'writer' | 'standalone',
@@ -55,7 +55,7 @@ export async function startService(
   const [apiPort, linkPort] = name === 'ingest' ? [other, String(port)] : [String(port), other];
   const ports = { API_PORT: apiPort, LINK_PORT: linkPort, WRITER_PORT: String(await freePort()) };
   const child = fork(join(root, `services/${name}/dist/${ENTRY_FILES[name] ?? 'main'}.js`), {
-    // Not this process's own: its loader of TypeScript costs what production does not pay.
+    // Without the TypeScript loader of this process, whose cost production does not have.
     execArgv: [],
     env: environmentWith({ ...environment, ...ports, DATA_DIR: dataDir }),
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -80,8 +80,8 @@ async function startBare(file: string): Promise<BenchProcess> {
   return { pid: child.pid ?? 0, port, stop: stopper(child, dataDir) };
 }
 
-/** The baseline: the same framework without anything of ours. */
+/** The baseline: the same framework without our code. */
 export const startBareFastify = (): Promise<BenchProcess> => startBare('bare-fastify.ts');
 
-/** Counts the webhooks it is sent. */
+/** Counts the webhooks that it receives. */
 export const startBareReceiver = (): Promise<BenchProcess> => startBare('bare-receiver.ts');

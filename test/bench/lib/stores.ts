@@ -8,12 +8,12 @@ export const BENCH_DOMAIN = 'go.bench.test';
 const DATABASE = 'waymark';
 const SILENT = { info() {}, warn() {}, error() {}, debug() {} };
 
-/** Own stores with a migrated database, as a stack has them: Redis with `appendfsync always`, the embedded ClickHouse. */
+/** Stores with a migrated database, configured as in a stack: Redis with `appendfsync always`, and the embedded ClickHouse. */
 export interface BenchStores {
   readonly redis: TestRedis;
   readonly clickhouse: TestClickHouse;
   readonly client: ClickHouseClient;
-  /** Environment of a service that works on these stores. */
+  /** Environment of a service that uses these stores. */
   readonly environment: Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
@@ -46,7 +46,7 @@ export async function startStores(): Promise<BenchStores> {
   };
 }
 
-/** Works with the catalog of the stores, as a service has it. */
+/** Runs `work` with a catalog on the stores. */
 export async function withCatalog<T>(stores: BenchStores, work: (catalog: Catalog) => Promise<T>): Promise<T> {
   const redis = new Redis(stores.redis.url);
   const catalog = createCatalog({
@@ -65,7 +65,7 @@ export async function withCatalog<T>(stores: BenchStores, work: (catalog: Catalo
   }
 }
 
-/** A workspace on the biggest plan with a domain and one plain link; its key, and an API key without a limit that matters. */
+/** Creates a workspace on the largest plan with a domain and a plain link. @returns the link's key, and an API key without low limits */
 export function createBenchLink(
   stores: BenchStores,
 ): Promise<{ readonly workspaceId: string; readonly key: string; readonly plainKey: string; readonly token: string }> {

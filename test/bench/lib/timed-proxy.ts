@@ -5,12 +5,12 @@ import type { AddressInfo } from 'node:net';
 /** A proxy between a service and ClickHouse that measures how long the service waits for it. */
 export interface TimedProxy {
   readonly url: string;
-  /** Milliseconds since the last call during which at least one statement was under way. */
+  /** Milliseconds since the last call in which at least one statement was in progress. */
   takeBusyMs(): number;
   stop(): void;
 }
 
-/** Parameters travel in the URL. */
+/** Parameters are sent in the URL. */
 const HEADER_BYTES_MAX = 1024 * 1024;
 
 interface Span {
@@ -18,7 +18,7 @@ interface Span {
   readonly toMs: number;
 }
 
-/** How long it takes from the beginning of the first to the end of the last, gaps left out. */
+/** The total length of the spans, without gaps and counting overlaps once. */
 function unionMs(spans: readonly Span[]): number {
   let total = 0;
   let reached = Number.NEGATIVE_INFINITY;

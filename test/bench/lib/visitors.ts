@@ -6,7 +6,7 @@ const AGENTS = [
   'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
 ];
 
-/** The request of visitor number `index`: an address, an agent and the headers an edge and a browser send, and `more`. */
+/** The request of visitor number `index`: an address, a user agent, the headers of an edge and a browser, and those in `more`. */
 export function visitorRequest(host: string, key: string, index: number, more: readonly string[] = []): string {
   const address = `${11 + ((index >>> 24) & 63)}.${(index >>> 16) & 255}.${(index >>> 8) & 255}.${index & 255}`;
   return [

@@ -9,7 +9,7 @@ import { programOf } from './families/event-families.js';
 
 const now = () => END_MS;
 
-/** Asks one system a question and gives how many rows it answered. */
+/** Runs a query of one system. @returns the number of rows of the result */
 export type Ask = (family: Family) => Promise<number>;
 
 function readsOf(client: ClickHouseClient, workspace: KnownWorkspace, planCache = createPlanCache(now, () => true)) {
@@ -31,12 +31,12 @@ function pagesOf(reads: Reads, workspace: KnownWorkspace): Ask {
   };
 }
 
-/** Reads pages as the query service does. That the workspace removed links or not is known, as it is while it is asked often. */
+/** Reads pages as the query service does. Whether the workspace has removed links is cached, as it is for busy workspaces. */
 export function askForPages(client: ClickHouseClient, workspace: KnownWorkspace): Ask {
   return pagesOf(readsOf(client, workspace), workspace);
 }
 
-/** Of workspaces what is known otherwise, of lists nothing. */
+/** A plan cache that caches data about workspaces, but none about lists. */
 function planCacheWithoutLists(): PlanCache {
   const planCache = createPlanCache(now, () => true);
   const { eventCounts, linkSets } = planCache;
@@ -51,7 +51,7 @@ function planCacheWithoutLists(): PlanCache {
   };
 }
 
-/** The same of lists that nobody asked for before: where their first pages lie and which links they have is not known. */
+/** As `askForPages`, for lists that were not requested before: their first pages and their links are not cached. */
 export function askForNewLists(client: ClickHouseClient, workspace: KnownWorkspace): Ask {
   return pagesOf(readsOf(client, workspace, planCacheWithoutLists()), workspace);
 }
@@ -65,7 +65,7 @@ export function askForGroups(client: ClickHouseClient, workspace: KnownWorkspace
   };
 }
 
-/** The baseline, on as many threads. */
+/** Runs the query on the baseline, with the same number of threads. */
 export function askBaseline(client: ClickHouseClient): Ask {
   return async ({ baseline }) => {
     const rows = await client.rows({ query: baseline, settings: { max_threads: 2, max_execution_time: 120 } });

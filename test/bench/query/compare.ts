@@ -3,18 +3,18 @@ import type { Ask } from './ask.js';
 import type { Family } from './families/event-families.js';
 
 export const ROUNDS = 20;
-/** A run that takes longer is repeated less often. */
+/** A run that takes longer than this is repeated less often. */
 const SLOW_MS = 3000;
 const SLOW_ROUNDS = 5;
 
-/** Median milliseconds of each system, by name, and the rows that each answered. */
+/** Median milliseconds of each system, by name, and the number of rows that each returned. */
 export interface Compared {
   readonly family: Family;
   readonly ms: Readonly<Record<string, number>>;
   readonly rows: Readonly<Record<string, number>>;
 }
 
-/** Asks every system the same question in turn, again and again; the first round only warms up. */
+/** Runs the same query on every system alternately, several times; the first round is for warming up. */
 export async function compare(family: Family, systems: Readonly<Record<string, Ask>>): Promise<Compared> {
   const times: Record<string, number[]> = {};
   const rows: Record<string, number> = {};

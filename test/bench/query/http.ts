@@ -22,7 +22,7 @@ async function request(port: number, text: string, count: number, connections = 
   return report;
 }
 
-/** Medians in milliseconds of a whole request and of its one page statement alone, asked in turn. */
+/** Median milliseconds of a whole request, and of its page statement alone, measured alternately. */
 export async function wholeAndAlone(
   service: BenchProcess,
   client: ClickHouseClient,
@@ -56,7 +56,7 @@ export interface Throughput {
   readonly p95: number;
 }
 
-/** Requests a second of so many callers, each asking anew when it has its answer. */
+/** Requests per second of a number of callers, each of which sends its next request when the last one is answered. */
 export async function throughput(
   service: BenchProcess,
   text: string,
@@ -78,7 +78,7 @@ function residentMegabytes(pid: number): number {
   return Number(kilobytes) / 1024;
 }
 
-/** Memory of the service, in MB, before and while callers ask: the highest of each quarter of the time. */
+/** Memory of the service in MB, before and during requests: the maximum of each quarter of the time. */
 export async function memoryUnder(
   service: BenchProcess,
   text: string,

@@ -39,7 +39,7 @@ async function compareAll(
   return all;
 }
 
-/** One row a family: each of our times, the baseline's, and how often ours fits into it. */
+/** Prints a row for each family: our times, the baseline's, and the baseline's divided by ours. */
 function printRatios(title: string, all: readonly Compared[], names: readonly string[] = ['ours']): void {
   const ratios = names.map((name) => all.map(({ ms: { [name]: ours = 0, baseline = 0 } }) => baseline / ours));
   printTable(
@@ -109,7 +109,7 @@ class Measurement {
     printRatios('GET /events, far pages', await compareAll(deepFamilies(workspace, clicks), systems, progress));
   }
 
-  /** Page 1 of a big and a tiny workspace, and of the same workspace among ten times as many events. */
+  /** Page 1 of a large and a tiny workspace, and of the same workspace in a data set ten times as large. */
   async growth(): Promise<void> {
     const { big, small, progress } = this.#bench;
     const first = { group: 'growth', name: 'page 1 since ever', query: { interval: 'all' }, baseline: '' };
@@ -200,7 +200,7 @@ class Measurement {
     }
   }
 
-  /** Size on disk of both layouts, everything included. */
+  /** Size on disk of both layouts, in total. */
   async disk(): Promise<void> {
     const { database, sizes } = this.#bench.big;
     const result = await this.#big.query({
@@ -226,7 +226,7 @@ WHERE active AND database IN ({names:Array(String)}) GROUP BY database, table HA
   }
 }
 
-/** Runs the chosen parts and prints their tables. */
+/** Runs the selected parts and prints their tables. */
 export async function measure(bench: Bench, parts: readonly Part[]): Promise<void> {
   const measurement = new Measurement(bench);
   try {

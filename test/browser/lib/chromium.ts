@@ -6,7 +6,7 @@ const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'googl
 export const VISITOR =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
 
-const TELL_VIOLATIONS = `document.addEventListener('securitypolicyviolation', (event) =>
+const LOG_VIOLATIONS = `document.addEventListener('securitypolicyviolation', (event) =>
   console.error('policy violated:', event.violatedDirective, event.blockedURI));`;
 
 function findChromium(): string | undefined {
@@ -48,7 +48,7 @@ export async function newVisitor(
     if (!expected.some((pattern) => pattern.test(fault))) faults.push(fault);
   };
   // Most violations appear in the console; those of a report-only policy do not.
-  await context.addInitScript({ content: TELL_VIOLATIONS });
+  await context.addInitScript({ content: LOG_VIOLATIONS });
   context.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') {
       note(`${message.type()} at ${message.location().url}: ${message.text()}`);

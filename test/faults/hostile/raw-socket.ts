@@ -3,8 +3,8 @@ import { connect } from 'node:net';
 const ANSWER_WITHIN_MS = 20_000;
 
 /**
- * Sends bytes and gives all that is answered until the connection closes, or until nothing more is owed: the answer to a
- * request may leave the connection open.
+ * Sends bytes and returns everything received until the connection closes or the response is complete, because the connection may stay
+ * open after the response.
  *
  * @param isWhole whether the text received so far is complete
  */

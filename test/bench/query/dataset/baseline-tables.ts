@@ -2,9 +2,9 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { base62, resourceId } from './sql.js';
 
 /*
- * The baseline: how such systems are built today. Events in the order (workspace, link, time) in monthly partitions, ids as
- * text, a column for everything that is shown, UTM values inside the URL, metadata as JSON text, the attributes of links in a
- * table of versions that is read with FINAL, and a second copy of the clicks by their id.
+ * The baseline: how such systems are built today. Events sorted by (workspace, link, time) in monthly partitions, ids as text, a column
+ * for every field of a response, UTM values inside the URL, metadata as JSON text, the attributes of links in a table of versions that
+ * is read with FINAL, and a second copy of the clicks sorted by id.
  */
 
 export function baselineOf(database: string): string {
@@ -24,7 +24,7 @@ function eventTable(name: string, columns: string): string {
 ORDER BY (workspace_id, link_id, timestamp)`;
 }
 
-/** Columns of a click, from our own row `event` and its link. */
+/** Columns of a click, from our own row `event` and from its link. */
 const COPIED = `link.workspace, link.link, event.click_id, event.timestamp, link.domain, link.key, event.url, event.country,
   event.region, event.city, event.continent, event.device, event.browser, event.os, JSONExtractString(event.payload, 'click', 'ua'), event.trigger, event.referer, event.referer_url, event.ip`;
 const LEAD_COPIED = `${COPIED}, event.event_id, event.event_name, ${resourceId('cus_', 'event.customer_id')},
@@ -32,7 +32,7 @@ const LEAD_COPIED = `${COPIED}, event.event_id, event.event_name, ${resourceId('
 const SALE_COPIED = `${LEAD_COPIED}, event.invoice_id, event.amount, JSONExtractString(event.payload, 'sale', 'paymentProcessor'),
   'usd'`;
 
-/** Makes the tables empty and copies the links, which have their partner's group and tags on them. */
+/** Creates the empty tables, and copies the links together with their partner's group and tags. */
 export async function createBaseline(client: ClickHouseClient, database: string): Promise<void> {
   const baseline = baselineOf(database);
   const idOrNone = (prefix: string, number: string) => `if(${number} = 0, '', ${resourceId(prefix, number)})`;
@@ -60,7 +60,7 @@ LEFT JOIN ${database}.partners AS partner ON partner.workspace_id = link.workspa
   }
 }
 
-/** Copies the events of a time, in epoch milliseconds. Texts of ids are made once a link, not once an event. */
+/** Copies the events of a time range, in epoch milliseconds. Ids are converted to text once per link, not once per event. */
 export async function fillBaseline(
   client: ClickHouseClient,
   database: string,

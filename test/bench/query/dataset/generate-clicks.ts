@@ -17,7 +17,7 @@ import { type BenchWorkspace, DAY_MS, SPAN_MS, START_MS, type WorldSizes, worksp
 
 const HOUR_MS = 3_600_000;
 
-/** When, by whom and on which link: clicks grow a little over the months and come in daily waves. */
+/** Time, visitor and link of a click: clicks grow a little over the months, and vary by the time of day. */
 function occurrence({ clicks, seed, workspaces: count }: WorldSizes, workspaces: readonly BenchWorkspace[]): string {
   const u = (stream: number) => uniform(seed, stream);
   const even = `(${SPAN_MS} - ${2 * HOUR_MS}) * pow((number + ${u(1)}) / ${clicks}, 0.8)`;
@@ -31,7 +31,7 @@ function occurrence({ clicks, seed, workspaces: count }: WorldSizes, workspaces:
       ${eventId('ms', `cityHash64(number, ${seed}, 4)`)} AS click_id`;
 }
 
-/** Who came, from where, and the address they were sent to. */
+/** Visitor, location and destination of a click. */
 function attributes(seed: number): string {
   const u = (stream: number) => uniform(seed, stream);
   const place = `cityHash64(city_index, ${seed})`;
@@ -68,13 +68,13 @@ function attributes(seed: number): string {
       IPv4NumToString(toUInt32(cityHash64(number, ${seed}, 26) % 4294967296)) AS ip`;
 }
 
-/** Payload of version 1, as `clickRow` writes it. */
+/** Payload of version 1, in the format of `clickRow`. */
 const PAYLOAD = `concat('{"v":1,"click":{"id":"', click_id, '","timestamp":"', ${isoTime('ms')}, '","url":"', url,
       '","continent":"', continent, '","country":"', country, '","city":"', city, '","device":"', device, '","browser":"', browser,
       '","os":"', os, '","region":"', country, '-', region, '","ua":"', ua, '","trigger":"', trigger, '","referer":"', referer,
       '","refererUrl":"', referer_url, '","qr":', if(trigger = 'qr', 'true', 'false'), '}}')`;
 
-/** An insert of `count` clicks from number `first` on, in the order of time. */
+/** SQL that inserts `count` clicks from number `first` on, in the order of time. */
 export function insertClicks(
   sizes: WorldSizes,
   workspaces: readonly BenchWorkspace[],

@@ -5,12 +5,12 @@ import { END_MS, type WorldSizes } from './world.js';
 const COPIED = `trigger, country, region, city, continent, device, browser, os, referer, referer_url, url, url_base, utm_source,
   utm_medium, utm_campaign, utm_term, utm_content`;
 
-/** Whether a row is chosen: a given share of all, always the same rows. */
+/** SQL that selects a share of all rows, always the same ones. */
 function chosen(seed: number, stream: number, id: string, share: number): string {
   return `${uniform(seed, stream, id)} < ${share}`;
 }
 
-/** An insert of the leads of all clicks within a time, in epoch milliseconds: most within the hour, some days later. */
+/** SQL that inserts the leads of all clicks in a time range, in epoch milliseconds: most within an hour, some days later. */
 export function insertLeads({ clicks, leads, seed }: WorldSizes, fromMs: number, toMs: number): string {
   const u = (stream: number) => uniform(seed, stream, 'click_id');
   const waited = `toUInt64(60000 - 2400000 * log(1 - ${u(31)} * 0.999999))`;
@@ -35,7 +35,7 @@ FROM (
 )`;
 }
 
-/** An insert of sales: a share of the leads bought something within three days. */
+/** SQL that inserts sales: a share of the leads has one within three days. */
 export function insertSales({ leads, sales, seed }: WorldSizes, fromMs: number, toMs: number): string {
   const u = (stream: number) => uniform(seed, stream, 'event_id');
   return `INSERT INTO sale_events (workspace_id, timestamp, event_id, event_name, customer_id, link_id, click_id, click_timestamp,
@@ -57,7 +57,7 @@ FROM (
 )`;
 }
 
-/** Customers of the given workspaces, as leads and sales name them. */
+/** SQL that inserts the customers of the leads and sales of these workspaces. */
 export function insertCustomers(workspaces: readonly bigint[]): string {
   const created = isoTime('toUnixTimestamp64Milli(first)');
   const fields = `","email":null,"avatar":null,"stripeCustomerId":null,"country":null,"clickId":null,"linkId":null,"programId":null,"partnerId":null,"clickedAt":null,"subscriptionCanceledAt":null}`;

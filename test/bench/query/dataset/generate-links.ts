@@ -18,16 +18,16 @@ import {
 
 const LINKS_PER_INSERT = 100_000;
 const FIRST_LINK_MS = START_MS - 100 * DAY_MS;
-/** Places, from the most clicked link of a workspace on, at which the root links of its domains stand. */
+/** Position, from the most clicked link of a workspace on, of the root links of its domains. */
 const FIRST_ROOT = 20;
 
-/** Number of the link at place `place` (from 0, the most clicked one first): an id as the catalog would have made it. */
+/** SQL of the number of the link at a position (from 0, the most clicked one first), in the format of the catalog's ids. */
 export function linkNumber(seed: number, rank: string, place: string, links: string): string {
   const created = `toUInt64(${FIRST_LINK_MS} + ${SPAN_MS} * (${place} / ${links}))`;
   return `(${created} * 4194304 + cityHash64(${rank}, ${place}, ${seed}) % 4194304)`;
 }
 
-/** Place of the link that a click is on. */
+/** SQL of the position of the link of a click. */
 export function clickedPlace(links: string, u: string): string {
   return `(${zipfRank(links, u)} - 1)`;
 }
@@ -36,7 +36,7 @@ function nullable(value: string, condition: string): string {
   return `if(${condition}, concat('"', ${value}, '"'), 'null')`;
 }
 
-/** Fields of a link's record that are the same for every generated link. */
+/** Fields of a link's record that are the same for all generated links. */
 const CONSTANT_FIELDS = JSON.stringify({
   trackConversion: true,
   archived: false,
@@ -76,7 +76,7 @@ const RECORD = `concat('{"id":"', ${resourceId('link_', 'id')}, '","workspaceId"
   ',"tagIds":[', arrayStringConcat(arrayMap(tag -> concat('"tag_', ${base62('tag', 11)}, '"'), tag_ids), ','),
   '],"folderId":', ${nullable(resourceId('fold_', 'folder_id'), 'folder_id != 0')}, ',', '${CONSTANT_FIELDS}')`;
 
-/** The links of some workspaces, most clicked first; what they have is drawn by hash. */
+/** SQL that inserts the links of some workspaces, most clicked first; a hash selects their attributes. */
 function insertLinks(seed: number, workspaces: readonly BenchWorkspace[]): string {
   const u = (stream: number) => uniform(seed, stream, 'rank, place');
   const tag = (stream: number, share: number) =>
@@ -107,9 +107,9 @@ FROM (
 }
 
 /**
- * SQL of a record as the catalog stores it, for requests that read it whole.
+ * SQL of a record as the catalog stores it, for requests that read whole records.
  *
- * @param fields those that all generated records of its kind share
+ * @param fields fields that all generated records of its kind share
  */
 function recordData(prefix: string, number: string, name: string, fields: object): string {
   const constant = JSON.stringify({ createdAt: CREATED_AT, updatedAt: CREATED_AT, ...fields }).slice(1);
@@ -136,7 +136,7 @@ const PARTNER_FIELDS = {
   bannedReason: null,
 };
 
-/** Partners of some workspaces, each with a group and two tags. */
+/** SQL that inserts the partners of some workspaces, each with a group and two tags. */
 function insertPartners(workspaces: readonly BenchWorkspace[]): string {
   const rows = workspaces.map(({ rank, id, links }) => `(${rank}, ${id}, ${Math.ceil(links / LINKS_PER_TENANT)})`);
   return `INSERT INTO partners (workspace_id, id, version, group_id, program_id, partner_tag_ids, status, data)
@@ -150,7 +150,7 @@ FROM (
 )`;
 }
 
-/** By table: how many of them each workspace has, their prefix, and the fields that all of them share. */
+/** By table: the number of records per workspace, their prefix, and the fields that all of them share. */
 const NAMED = {
   tags: { count: TAGS, prefix: 'tag_', fields: { color: 'blue' } },
   folders: { count: FOLDERS, prefix: 'fold_', fields: { description: null, type: 'default', accessLevel: 'write' } },
@@ -158,7 +158,7 @@ const NAMED = {
   partner_tags: { count: PARTNER_TAGS, prefix: 'ptag_', fields: {} },
 } as const;
 
-/** Tags, folders, groups and partner tags: analytics names only those that exist. */
+/** SQL that inserts tags, folders, groups and partner tags: analytics shows existing ones only. */
 function insertNamed(table: keyof typeof NAMED, workspaces: readonly BenchWorkspace[]): string {
   const { count, prefix, fields } = NAMED[table];
   const rows = workspaces.map(({ rank, id }) => `(${rank}, ${id})`);
@@ -171,7 +171,7 @@ FROM (
 )`;
 }
 
-/** Workspaces in portions of at most so many links, where one alone does not have more. */
+/** Splits workspaces into batches with a limited number of links, unless a single workspace has more. */
 function portions(workspaces: readonly BenchWorkspace[]): BenchWorkspace[][] {
   const result: BenchWorkspace[][] = [[]];
   let links = 0;
@@ -186,7 +186,7 @@ function portions(workspaces: readonly BenchWorkspace[]): BenchWorkspace[][] {
   return result;
 }
 
-/** Links and partners of every workspace. In a third of the workspaces one link in two hundred is removed. */
+/** Generates links and partners of every workspace. In a third of the workspaces one link in two hundred is removed. */
 export async function generateLinks(
   client: ClickHouseClient,
   { seed }: WorldSizes,

@@ -13,17 +13,17 @@ import { type BenchWorkspace, DAY_MS, END_MS, linksOfRank, START_MS, type WorldS
 const CLICKS_PER_INSERT = 250_000;
 const MONTH_MS = 31 * DAY_MS;
 
-/** A workspace that can be asked over HTTP. */
+/** A workspace with an API key, for requests over HTTP. */
 export interface KnownWorkspace extends BenchWorkspace {
   readonly publicId: string;
   readonly token: string;
 }
 
-/** A generated database, and the baseline's beside it. */
+/** A generated database, and the database of the baseline. */
 export interface World {
   readonly sizes: WorldSizes;
   readonly database: string;
-  /** The busiest, one with removed links, and a tiny one. */
+  /** The busiest workspace, one with removed links, and a tiny one. */
   readonly known: readonly KnownWorkspace[];
 }
 
@@ -54,12 +54,12 @@ export function benchClient(url: string, database: string): ClickHouseClient {
     url,
     database,
     requestTimeoutMs: 3_600_000,
-    // Repeated runs would otherwise be answered from the cache of conditions, for both systems.
+    // Otherwise repeated runs would be answered from the cache of query conditions, for both systems.
     settings: { use_query_condition_cache: 0 },
   });
 }
 
-/** Workspaces with keys are made by the catalog; of all others there are only events and links. */
+/** Creates the workspaces with keys in the catalog; of all others there are only events and links. */
 async function createKnown(client: ClickHouseClient, { redisUrl, sizes }: GenerateOptions): Promise<KnownWorkspace[]> {
   const redis = new Redis(redisUrl);
   const logger = createLogger({ name: 'bench', level: 'silent' });
@@ -93,7 +93,7 @@ async function inMonths(
   }
 }
 
-/** Waits until no merge is under way, so that all runs meet the same parts. */
+/** Waits until no merge is in progress, so that all runs read the same parts. */
 async function settleMerges(client: ClickHouseClient, progress: (line: string) => void): Promise<void> {
   for (;;) {
     const result = await client.query({ query: 'SELECT count() FROM system.merges', format: 'JSONCompactEachRow' });
@@ -104,7 +104,7 @@ async function settleMerges(client: ClickHouseClient, progress: (line: string) =
   }
 }
 
-/** Generates a world into its own database, and the baseline's tables from it. */
+/** Generates a data set in a database of its own, and the baseline's tables from it. */
 export async function generateWorld(options: GenerateOptions): Promise<World> {
   const { clickhouseUrl, sizes, progress } = options;
   const database = databaseOf(sizes);

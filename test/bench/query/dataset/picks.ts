@@ -2,12 +2,12 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
 import type { KnownWorkspace } from './generate.js';
 
-/** Values of a workspace that the families filter by: found in its data, the same in every run on the same data. */
+/** Values of a workspace for filters, found in its data: the same in every run on the same data. */
 export interface Picks {
   readonly topLink: string;
   readonly middleLink: string;
   readonly quietLink: string;
-  /** Links in the order of their clicks. */
+  /** Links, most clicked first. */
   readonly busiestLinks: readonly string[];
   readonly quietLinks: readonly string[];
   readonly rareCity: string;
@@ -21,7 +21,7 @@ export interface Picks {
   readonly order: string;
 }
 
-/** What has most nearly `wanted` rows among the values of a column. */
+/** SQL of the value of a column whose number of rows is closest to `wanted`. */
 function nearest(column: string, workspace: bigint, wanted: number): string {
   return `SELECT toString(${column}) FROM click_events WHERE workspace_id = ${workspace} AND ${column} != ''
 GROUP BY ${column} ORDER BY abs(toInt64(count()) - ${wanted}), ${column} LIMIT 1`;

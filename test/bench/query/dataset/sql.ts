@@ -1,16 +1,16 @@
 import { BASE62 } from './world.js';
 
 /*
- * Pieces of SQL that the generator is put together from. All randomness is a hash of the row's number and the seed: the same
- * sizes and seed give the same rows, whatever order they are made in.
+ * SQL expressions for the generator. All randomness is a hash of the row's number and the seed: the same sizes and seed give the same
+ * rows, whatever the order of their creation.
  */
 
-/** A uniform number in [0, 1), one of many independent ones: `stream` selects one, `of` its row. */
+/** A uniform number in [0, 1) from one of many independent sequences: `stream` selects the sequence, `of` the row. */
 export function uniform(seed: number, stream: number, of = 'number'): string {
   return `(cityHash64(${of}, ${seed}, ${stream}) / 18446744073709551616.)`;
 }
 
-/** A whole number in [0, count), low ones far more often than high ones; the higher `skew`, the more so. */
+/** A whole number in [0, count), low ones more frequent; the higher `skew`, the more so. */
 export function skewed(count: number | string, skew: number, u: string): string {
   return `toUInt64(${count} * pow(${u}, ${skew}))`;
 }
@@ -24,27 +24,27 @@ export function array(values: readonly (string | number | bigint)[]): string {
   return `[${values.map((value) => (typeof value === 'string' ? `'${value}'` : value)).join(', ')}]`;
 }
 
-/** One of the values, low positions more often. */
+/** One of the values, those at low positions more frequent. */
 export function pickSkewed(values: readonly string[], skew: number, u: string): string {
   return `${array(values)}[1 + ${skewed(values.length, skew, u)}]`;
 }
 
 const POWERS = Array.from({ length: 11 }, (_, index) => 62n ** BigInt(index));
 
-/** A UInt64 as base62 text of fixed width, as ids have it. */
+/** A UInt64 as base62 text of fixed width, as in ids. */
 export function base62(number: string, width: number): string {
   const powers = POWERS.slice(0, width).reverse();
   return `arrayStringConcat(arrayMap(power -> substring('${BASE62}', 1 + intDiv(${number}, power) % 62, 1), ${array(powers)}))`;
 }
 
-/** The id of an event: 42 bits of milliseconds and 53 random ones as 16 base62 digits, made in two halves. */
+/** The id of an event: 42 bits of milliseconds and 53 random bits as 16 base62 digits, computed in two halves. */
 export function eventId(ms: string, random: string): string {
   const whole = `(toUInt128(${ms}) * 9007199254740992 + bitShiftRight(${random}, 11))`;
   const half = String(62n ** 8n);
   return `concat(${base62(`toUInt64(intDiv(${whole}, ${half}))`, 8)}, ${base62(`toUInt64(${whole} % ${half})`, 8)})`;
 }
 
-/** A time in milliseconds as the API shows it. */
+/** A time in milliseconds in the format of the API. */
 export function isoTime(ms: string): string {
   return `concat(replaceOne(toString(fromUnixTimestamp64Milli(toInt64(${ms}), 'UTC')), ' ', 'T'), 'Z')`;
 }

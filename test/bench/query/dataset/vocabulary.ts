@@ -1,4 +1,4 @@
-/** Words of generated events, the most frequent first. */
+/** Values of generated events, the most frequent first. */
 
 export const COUNTRIES = (
   'US IN GB DE BR FR CA JP AU NL ES IT MX ID PL SE TR KR SG CH BE AR ZA AE IE DK NO FI PT AT NZ IL CL CO PH VN TH MY NG EG ' +

@@ -1,6 +1,6 @@
 import { type EventKind, formatResourceId } from '@waymark/contract';
 
-/** How big a generated world is. */
+/** The sizes of a generated data set. */
 export interface WorldSizes {
   readonly clicks: number;
   readonly leads: number;
@@ -10,7 +10,7 @@ export interface WorldSizes {
   readonly seed: number;
 }
 
-/** The proportions of 30 million clicks, 1 million leads, 300,000 sales, 1 million links and 2000 workspaces. */
+/** Sizes in the proportions of 30 million clicks, 1 million leads, 300,000 sales, 1 million links and 2000 workspaces. */
 export function sizesFor(clicks: number, seed: number): WorldSizes {
   return {
     clicks,
@@ -22,7 +22,7 @@ export function sizesFor(clicks: number, seed: number): WorldSizes {
   };
 }
 
-/** The present of every world: a Saturday. Events lie in the eighteen months before it. */
+/** The current time of every data set: a Saturday. Events are in the eighteen months before it. */
 export const END_MS = Date.parse('2026-11-21T08:00:00.000Z');
 export const DAY_MS = 24 * 3_600_000;
 export const SPAN_MS = 548 * DAY_MS;
@@ -30,21 +30,21 @@ export const START_MS = END_MS - SPAN_MS;
 
 export const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** Resources of a workspace are numbered from 1 in a block of their own. */
+/** Resources of a workspace are numbered from 1 within a block of numbers of its own. */
 const BLOCK = 100_000;
 export const TAGS = 200;
 export const FOLDERS = 25;
 export const GROUPS = 7;
 export const PARTNER_TAGS = 11;
-/** One tenant has so many links; one partner, too. */
+/** Number of links of one tenant, and of one partner. */
 export const LINKS_PER_TENANT = 50;
-/** Workspaces whose rank leaves this rest, divided by 3, have removed links: one in two hundred. */
+/** Workspaces whose rank has this remainder when divided by 3 have removed links: one in two hundred. */
 export const REMOVING_REST = 2;
 
-/** A workspace of a world, by rank: 1 is the busiest. */
+/** A workspace of a data set, by rank: 1 is the busiest. */
 export interface BenchWorkspace {
   readonly rank: number;
-  /** The number behind its id. */
+  /** The number of its id. */
   readonly id: bigint;
   readonly links: number;
 }
@@ -57,18 +57,18 @@ function shareUpTo(rank: number, count: number): number {
   return (1 - (rank + 1) ** EXPONENT) / (1 - (count + 1) ** EXPONENT);
 }
 
-/** SQL of the rank that a uniform number falls on; the inverse of the share. */
+/** SQL of the rank for a uniform number; the inverse of the share. */
 export function workspaceRank(count: number, u: string): string {
   const rest = 1 - (count + 1) ** EXPONENT;
   return `least(toUInt32(${count}), toUInt32(pow(1 - ${u} * ${rest}, ${1 / EXPONENT})))`;
 }
 
-/** Links are shared out like events; every workspace has at least one. */
+/** Links are distributed like events; every workspace has at least one. */
 export function linksOfRank(rank: number, { workspaces, links }: WorldSizes): number {
   return Math.max(1, Math.round(links * (shareUpTo(rank, workspaces) - shareUpTo(rank - 1, workspaces))));
 }
 
-/** Number of a tag, folder, partner … of a workspace; `index` from 0. */
+/** Number of a tag, folder, partner or other resource of a workspace; `index` from 0. */
 export function resourceNumber(rank: number | string, index: number | string): string {
   return `(toUInt64(${rank}) * ${BLOCK} + 1 + ${index})`;
 }

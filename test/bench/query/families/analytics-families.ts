@@ -10,7 +10,7 @@ const YEAR = 365;
 export function analyticsFamilies({ publicId, rank }: KnownWorkspace, picks: Picks): Family[] {
   const families: Family[] = [];
   let group = '';
-  /** Over the last days, or since ever. */
+  /** Adds a query for the last days or, with undefined, for all time. */
   const add = (name: string, days: number | undefined, query: Record<string, string>, ask: BaselineGroups = {}) => {
     const range: Record<string, string> =
       days === undefined ? { interval: 'all' } : { start: isoDaysAgo(days), end: isoDaysAgo(0) };
@@ -27,7 +27,7 @@ export function analyticsFamilies({ publicId, rank }: KnownWorkspace, picks: Pic
   add('count of a year', YEAR, {});
   add('count of 30 days', 30, {});
   add('sales of a year', YEAR, { event: 'sales' }, { event: 'sales' });
-  // Half a year is the longest range of daily buckets that the API gives.
+  // Half a year is the longest range for which the API has daily buckets.
   add('daily, half a year', 180, { groupBy: 'timeseries' }, { by: 'toDate(timestamp)' });
   add('monthly, a year', YEAR, { groupBy: 'timeseries' }, { by: 'toStartOfMonth(timestamp)' });
   add('monthly, since ever', undefined, { groupBy: 'timeseries' }, { by: 'toStartOfMonth(timestamp)' });

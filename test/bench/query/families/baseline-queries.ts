@@ -2,18 +2,17 @@ import type { EventKind } from '@waymark/contract';
 import { DAY_MS, END_MS, TABLES } from '../dataset/world.js';
 
 /*
- * Statements of the baseline, written for its own tables: link attributes through a subquery with FINAL, UTM values by LIKE on
- * the URL, metadata by JSONExtract, pages by OFFSET. Events of removed links must not be counted, and the
- * baseline has no record of whether there are any: its counts read the links each time. Its pages need not, such systems drop those events from
- * the page they have read.
+ * Statements of the baseline for its own tables: link attributes through a subquery with FINAL, UTM values by LIKE on the URL, metadata
+ * by JSONExtract, pages by OFFSET. Events of removed links must not be counted, and the baseline has no record of whether there are
+ * any, so its counts read the links each time. Its pages need not: such systems remove those events from the page after reading it.
  */
 
-/** What is asked of the baseline: conditions on the event's row and on the link's. Texts are those of generated data. */
+/** A query for the baseline: conditions on the row of the event and on that of the link. All texts are generated. */
 export interface BaselineAsk {
   readonly event?: EventKind;
   readonly where?: readonly string[];
   readonly link?: readonly string[];
-  /** Days before the present; undefined = since ever. */
+  /** Days before the current time; undefined = all time. */
   readonly days?: number | undefined;
 }
 
@@ -54,30 +53,30 @@ export function baselinePage(workspace: string, limit: number, ask: BaselinePage
 ORDER BY timestamp ${order} LIMIT ${limit} OFFSET ${offset}`;
 }
 
-/** Clicks of a customer come from the copy by click id. */
+/** Reads the clicks of a customer from the copy sorted by click id. */
 export function baselineCustomerClicks(workspace: string, limit: number, customer: string): string {
   return `SELECT ${COLUMNS} FROM click_events_by_id WHERE workspace_id = '${workspace}' AND click_id IN (
   SELECT click_id FROM lead_events WHERE workspace_id = '${workspace}' AND customer_id = '${customer}')
 ORDER BY timestamp DESC LIMIT ${limit}`;
 }
 
-/** The first sale of a customer on a link is the new one; found anew in every query. */
+/** The first sale of a customer on a link is the new one; computed in every query. */
 export function firstSales(workspace: string): string {
   return `(link_id, customer_id, timestamp) IN (SELECT link_id, customer_id, min(timestamp) FROM sale_events
   WHERE workspace_id = '${workspace}' GROUP BY link_id, customer_id)`;
 }
 
 export interface BaselineGroups extends BaselineAsk {
-  /** Expressions to group by; none counts everything. */
+  /** Expressions to group by; without any, everything is counted. */
   readonly by?: string;
-  /** Something of the link to group by, with the columns of the link it is made of. */
+  /** A property of the link to group by, with the link columns that it is computed from. */
   readonly byLink?: { readonly column: string; readonly expression: string };
 }
 
 export function baselineGroups(workspace: string, ask: BaselineGroups): string {
   const { event = 'clicks', by, byLink } = ask;
   const amount = event === 'sales' ? ', sum(amount) AS amount' : '';
-  // The join with the links leaves those events out by itself.
+  // The join with the links leaves out those events.
   const from = `${TABLES[event]} WHERE ${conditions(workspace, ask, byLink === undefined || ask.link !== undefined)}`;
   if (byLink !== undefined) {
     return `SELECT ${byLink.expression} AS value, sum(n) AS total FROM (

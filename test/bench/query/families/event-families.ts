@@ -4,7 +4,7 @@ import type { Picks } from '../dataset/picks.js';
 import { DAY_MS, END_MS, FOLDERS, resourceIdOf, TAGS } from '../dataset/world.js';
 import { type BaselinePage, baselineCustomerClicks, baselinePage, firstSales } from './baseline-queries.js';
 
-/** A question that both systems are asked. */
+/** A query that both systems run. */
 export interface Family {
   readonly group: string;
   readonly name: string;
@@ -21,12 +21,12 @@ function list(values: readonly string[]): string {
   return `(${values.map((value) => `'${value}'`).join(', ')})`;
 }
 
-/** Program that links and partners of a generated workspace name. */
+/** Program of the links and partners of a generated workspace. */
 export function programOf(rank: number): string {
   return formatResourceId('program', BigInt(rank * 100_000 + 1));
 }
 
-/** Page 1 of `GET /events` in every way that filters combine. */
+/** Page 1 of `GET /events`, with every combination of filters. */
 export function eventFamilies(workspace: KnownWorkspace, picks: Picks): Family[] {
   const { publicId, rank } = workspace;
   const families: Family[] = [];
@@ -205,7 +205,7 @@ export function eventFamilies(workspace: KnownWorkspace, picks: Picks): Family[]
   return families;
 }
 
-/** Pages far back. */
+/** Pages with high numbers. */
 export function deepFamilies(workspace: KnownWorkspace, clicks: number): Family[] {
   const page = (name: string, offset: number, query: Record<string, string> = {}, ask: BaselinePage = {}): Family => ({
     group: 'far pages',
@@ -223,7 +223,7 @@ export function deepFamilies(workspace: KnownWorkspace, clicks: number): Family[
   ];
 }
 
-/** A time as the API takes it, so that both systems look at the same range. */
+/** A time in the format of the API, so that both systems use the same range. */
 export function isoDaysAgo(days: number): string {
   return new Date(END_MS - days * DAY_MS).toISOString();
 }
