@@ -32,9 +32,9 @@ function showAges(): void {
 }
 
 function showStatus(): void {
-  const seen = answeredAtMs === undefined ? '' : ` Values are of ${timeText(answeredAtMs)}.`;
+  const asOf = answeredAtMs === undefined ? '' : ` Values are of ${timeText(answeredAtMs)}.`;
   document.documentElement.toggleAttribute('data-stale', failure !== undefined);
-  status.textContent = failure === undefined ? `Updated ${timeText(answeredAtMs ?? Date.now())}` : `${failure}${seen}`;
+  status.textContent = failure === undefined ? `Updated ${timeText(answeredAtMs ?? Date.now())}` : `${failure}${asOf}`;
 }
 
 function showAnswer(answer: OpsAnswer): void {

@@ -31,8 +31,8 @@ function createNote(panel: HTMLElement): (reason: string | undefined) => void {
   let readAtMs: number | undefined;
   return (reason) => {
     if (reason === undefined) readAtMs = Date.now();
-    const seen = readAtMs === undefined ? '' : ` Shown as of ${timeText(readAtMs)}.`;
-    note.textContent = reason === undefined ? '' : `${reason}${seen}`;
+    const asOf = readAtMs === undefined ? '' : ` Shown as of ${timeText(readAtMs)}.`;
+    note.textContent = reason === undefined ? '' : `${reason}${asOf}`;
     note.hidden = reason === undefined;
     panel.toggleAttribute('data-stale', reason !== undefined);
   };

@@ -33,10 +33,10 @@ function hasEnded({ child }: Launched): boolean {
 async function end(launched: Launched, deadlineMs: number): Promise<void> {
   const { child } = launched;
   if (hasEnded(launched)) return;
-  const gone = once(child, 'exit');
+  const exited = once(child, 'exit');
   child.kill('SIGTERM');
   const timer = setTimeout(() => child.kill('SIGKILL'), deadlineMs);
-  await gone;
+  await exited;
   clearTimeout(timer);
 }
 

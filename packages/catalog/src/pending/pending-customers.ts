@@ -57,9 +57,9 @@ export function createPendingCustomers(redis: RedisConnections, now: () => numbe
   }
   const loaders = { peek: createLoader(tryRun), read: createLoader((command) => redis.run(command)) };
 
-  async function peekAt<T>(look: () => Promise<T | undefined>): Promise<Peek<T>> {
+  async function peekAt<T>(read: () => Promise<T | undefined>): Promise<Peek<T>> {
     try {
-      return { found: await look() };
+      return { found: await read() };
     } catch {
       return undefined;
     }

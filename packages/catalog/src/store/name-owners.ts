@@ -13,8 +13,8 @@ export function createNameOwners<R extends CatalogRecord>({ kind, reader, commit
     const owner = await reader.findOwnerUncached(name);
     if (owner === undefined || owner.record.id === id) return [];
     if (!(await isOrphan?.(owner.record))) throw new NameTakenError(name);
-    const gone = { record: owner.record, version: owner.version + 1 };
-    return [{ remove: (lock) => commit.add([recordRow(kind, gone, true)], lock.workUntilMs) }];
+    const removed = { record: owner.record, version: owner.version + 1 };
+    return [{ remove: (lock) => commit.add([recordRow(kind, removed, true)], lock.workUntilMs) }];
   }
 
   /** @throws NameTakenError when one of the names belongs to another record than `id` */

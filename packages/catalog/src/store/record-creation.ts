@@ -40,7 +40,7 @@ export interface Creation {
 
 /**
  * Runs `check` and, at the same time, inserts the rows of random names, which saves one of three round trips. Rows of chosen names
- * are inserted after the check, because each refused one would leave a row behind (harmless: without a record it owns nothing).
+ * are inserted after the check, because a refused one would leave a row behind (harmless: without its record it is ignored).
  */
 async function checkAndName<T>(
   { commitNames }: WriteDeps,
@@ -62,7 +62,7 @@ const lockNames = (creations: readonly Creation[]) =>
 
 /**
  * Creates records, possibly of several types: all, or none if one is refused. Inserts the rows of all names first, then the records
- * in the order given. A name row without its record owns nothing, so a creation that is killed leaves no name taken.
+ * in the order given. A name row without its record is ignored, so a killed creation reserves no name.
  */
 export async function createRecords(deps: WriteDeps, creations: readonly Creation[]): Promise<void> {
   for (const name of creations.flatMap(({ names }) => names)) checkPossible(name);

@@ -15,7 +15,7 @@ import { parseData, type RecordTable } from './record-table.js';
 import type { NameClaim, NamesTable } from './unique-names.js';
 
 /** For this long after a failed read, copies without an invalidation are served at once: an outage delays one read a second. */
-const TROUBLE_MS = 1_000;
+const FAILING_MS = 1_000;
 
 export interface ReaderDeps<R extends CatalogRecord> {
   readonly kind: EntityType<R>;
@@ -73,7 +73,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
 
   /** Look-ups by where the record was found, for metrics. */
   const lookups = { memory: 0, redis: 0, clickhouse: 0 };
-  let troubleUntilMs = Number.NEGATIVE_INFINITY;
+  let failingUntilMs = Number.NEGATIVE_INFINITY;
 
   const localKey = (workspaceId: string, id: string) => `${workspaceId}/${id}`;
   const isId = (id: string) => parseResourceId(kind.resource, id) !== undefined;
@@ -163,22 +163,22 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     what: string,
     read: () => Promise<R | undefined>,
   ): Promise<R | undefined> {
-    const unchanged = now() < troubleUntilMs ? copyOf('unchanged') : undefined;
+    const unchanged = now() < failingUntilMs ? copyOf('unchanged') : undefined;
     if (unchanged !== undefined) return unchanged;
     try {
       return await within(read(), limitMs ?? API_READ_MS_MAX, what);
     } catch (err) {
-      noteTrouble(err);
+      recordFailure(err);
       const copy = copyOf('stale');
       if (copy === undefined) throw unavailable(what, err);
       return copy;
     }
   }
 
-  function noteTrouble(err: unknown): void {
-    if (now() >= troubleUntilMs)
+  function recordFailure(err: unknown): void {
+    if (now() >= failingUntilMs)
       deps.logger.warn({ err, table: kind.table }, 'catalog read failed; serving stale copies');
-    troubleUntilMs = now() + TROUBLE_MS;
+    failingUntilMs = now() + FAILING_MS;
   }
 
   /** Of the records with a row for the name, the first (oldest id) that still exists and has the name. */
@@ -287,13 +287,13 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
       const all = ids.map((id) => [id, localRecords[age](localKey(workspaceId, id))?.record] as const);
       return all.every((pair): pair is [string, R] => pair[1] !== undefined) ? new Map(all) : undefined;
     };
-    const unchanged = now() < troubleUntilMs ? copies('unchanged') : undefined;
+    const unchanged = now() < failingUntilMs ? copies('unchanged') : undefined;
     if (unchanged !== undefined) return unchanged;
     const what = `${kind.table} by ids`;
     try {
       return await within(load(workspaceId, ids), API_READ_MS_MAX, what);
     } catch (err) {
-      noteTrouble(err);
+      recordFailure(err);
       const stale = copies('stale');
       if (stale === undefined) throw unavailable(what, err);
       return stale;

@@ -41,7 +41,7 @@ export function createRecordTable<R extends CatalogRecord>(
   const BY_IDS = `SELECT version, data FROM ${kind.table} FINAL
 PREWHERE workspace_id = {workspace:UInt64} AND id IN ({ids:Array(UInt64)})`;
 
-  const look = createDataLoader<RecordId, Stored<R>>({
+  const lookUp = createDataLoader<RecordId, Stored<R>>({
     identify: ({ workspaceId, number }) => `${workspaceId}/${number}`,
     group: ({ workspaceId }) => workspaceId,
     async load(ids) {
@@ -69,7 +69,7 @@ PREWHERE workspace_id = {workspace:UInt64} AND id IN ({ids:Array(UInt64)})`;
 
     /** The record as the table has it at or after the call. */
     get(workspaceId: string, id: string): Promise<Stored<R> | undefined> {
-      return look({ workspaceId, number: numberOf(kind.resource, id) });
+      return lookUp({ workspaceId, number: numberOf(kind.resource, id) });
     },
 
     /** @param tail constant SQL after the workspace condition; values only through `parameters` */

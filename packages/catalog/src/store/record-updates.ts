@@ -50,13 +50,13 @@ export function createChanger<R extends CatalogRecord>(
     });
   }
 
-  /** Marks the records in the cache of Redis before they are written, so that reads bypass it until it has the new version. */
-  function mark(workspaceId: string, written: readonly Written<R>[]): Promise<void> {
+  /** Sets write markers in Redis before records are written, so that reads bypass that cache until it has the new version. */
+  function setWriteMarkers(workspaceId: string, written: readonly Written<R>[]): Promise<void> {
     const marks = written.map(({ stored: { record, version } }) => ({ id: record.id, version }));
     return deps.cache.markRecords(kind.table, workspaceId, marks);
   }
 
-  /** Removes the rows of lost names. A failure is harmless: the records no longer have these names, so the rows own nothing. */
+  /** Removes the rows of lost names. A failure is harmless: the records no longer have these names, so the rows are ignored. */
   async function dropNames(written: readonly Written<R>[], lock: Lock): Promise<void> {
     const rows = written.flatMap(({ stored: { record, version }, lost }) =>
       lost.map((name) => nameRow(name, rowOwner(kind, record), version, true)),
@@ -88,8 +88,8 @@ export function createChanger<R extends CatalogRecord>(
     const nameLocks = await deps.locks.take(gained.map(nameLock), { whileBusy: checkGained });
     await underLock(nameLocks, async () => {
       for (const orphan of await checkGained()) await orphan.remove(lock);
-      await mark(workspaceId, written);
-      // The insert of the record makes the change of names: before it the new rows own nothing, after it the old ones do not.
+      await setWriteMarkers(workspaceId, written);
+      // The insert of the record changes its names: until then the new name rows are ignored, afterwards the old ones are.
       const gainedRows = written.flatMap(({ stored: { record, version }, gained: names }) =>
         names.map((name) => nameRow(name, rowOwner(kind, record), version)),
       );
@@ -143,7 +143,7 @@ export function createChanger<R extends CatalogRecord>(
           lost: kind.names(record),
         }));
       if (marked.length === 0) return [];
-      await mark(workspaceId, marked);
+      await setWriteMarkers(workspaceId, marked);
       await commit.add(
         marked.map(({ stored }) => recordRow(kind, stored, true)),
         lock.workUntilMs,
