@@ -188,8 +188,8 @@ async function startLocked(options: StackOptions, lock: DataDirLock): Promise<St
 }
 
 /**
- * Starts everything on this machine and keeps it running. When something cannot be started, another supervisor holds DATA_DIR or
- * `signal` is aborted, stops everything again and rejects.
+ * Starts everything on this machine and keeps it running. If something cannot be started, another supervisor uses DATA_DIR or `signal`
+ * is aborted, it stops everything again and rejects.
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const lock = lockDataDir(options.settings.dataDir);

@@ -31,9 +31,9 @@ export function localNginxConf(ports: Readonly<Record<string, number>>, director
 }
 
 /**
- * The Caddyfile of docs/production.md over plain HTTP on this machine, which has no names to get certificates for.
+ * The Caddyfile of docs/production.md, over plain HTTP on this machine, for which there are no certificates.
  *
- * @param ports of Caddy's API and link sites and of what is behind them
+ * @param ports ports of Caddy's API and link sites, and of the servers behind them
  */
 export function localCaddyfile(ports: Readonly<Record<'api' | 'links' | 'apiBehind' | 'linksBehind', number>>): string {
   const file = caddyfile()

@@ -29,7 +29,7 @@ export interface EntityType<R extends CatalogRecord> {
   /** The values of the columns that lists filter by. {@link recordRow} adds the columns that every table has. */
   readonly columns: Readonly<Record<string, (record: R) => RowValue>>;
   readonly names: (record: R) => readonly Name[];
-  /** Returns the record without what must not stay in the columns of a removed record, such as personal data; by default all stays. */
+  /** Returns the record without data that must not stay in the columns of a removed record, such as personal data; by default all stays. */
   readonly remains?: (record: R) => R;
   /** How old a copy in this process may be served when neither Redis nor ClickHouse answers. */
   readonly staleMsMax: number;

@@ -68,7 +68,7 @@ export function insertBatchKey(batchId: string): string {
   return `${QUEUE_PREFIX}:group:${batchId}`;
 }
 
-/** Number of inserts started by all writers, which tells whether ClickHouse can still deduplicate a repeated one. */
+/** Number of inserts started by all writers. From it follows whether ClickHouse can still deduplicate a repeated insert. */
 export const INSERT_COUNT_KEY = `${QUEUE_PREFIX}:inserts`;
 
 /** A value that occupies memory in Redis. Writers delete it when Redis is full, so that jobs can be completed. */

@@ -19,9 +19,9 @@ export interface DocsOptions {
 const HIDDEN = { schema: { hide: true } } as const;
 
 /**
- * `/docs`, the OpenAPI document as a page; `/docs/reference`, the pages of the repository's `docs/reference`;
- * `/docs/api-reference/errors`, where `doc_url` of every error leads unless `DOC_BASE` names another place; and `/`, which leads
- * to them. Plain pages: no script, and nothing from elsewhere.
+ * The documentation: `/docs`, the routes of the OpenAPI document; `/docs/reference`, the pages of `docs/reference` in the repository;
+ * `/docs/api-reference/errors`, to which the `doc_url` of errors links unless `DOC_BASE` is set; and `/`, which links to them. The
+ * pages have no scripts, and load nothing from other hosts.
  */
 export const docsPlugin = fp<DocsOptions>(
   async (app: FastifyInstance, { title, docBase, baseUrl = '' }) => {

@@ -38,7 +38,7 @@ const PRICES = [900, 1900, 4900, 9900, 29_900];
 
 export function createTraffic(options: TrafficOptions) {
   const { http, api, links, domain, apiKey, now } = options;
-  /** When the first visit was due; unset while the links are created, which takes no time from the visits. */
+  /** When the first visit was due; undefined while the links are created, so that this does not shorten the time for visits. */
   let startedAt: number | undefined;
   const totals: TrafficTotals = {
     links: 0,

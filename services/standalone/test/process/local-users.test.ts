@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { removeUp, runUp, temporaryDataDir, UP_MS_MAX, type Up } from './run-up.js';
 
-/** Another user of the machine gets no more from a running stack than its public ports offer to everybody. */
+/** Another user of the machine gets no more from a running stack than its public ports offer to every client. */
 
 const NOBODY = 65_534;
 /** Only root may start a process of another user. */
