@@ -168,14 +168,14 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     try {
       return await within(read(), limitMs ?? API_READ_MS_MAX, what);
     } catch (err) {
-      recordFailure(err);
+      noteFailure(err);
       const copy = copyOf('stale');
       if (copy === undefined) throw unavailable(what, err);
       return copy;
     }
   }
 
-  function recordFailure(err: unknown): void {
+  function noteFailure(err: unknown): void {
     if (now() >= failingUntilMs)
       deps.logger.warn({ err, table: kind.table }, 'catalog read failed; serving stale copies');
     failingUntilMs = now() + FAILING_MS;
@@ -293,7 +293,7 @@ export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>)
     try {
       return await within(load(workspaceId, ids), API_READ_MS_MAX, what);
     } catch (err) {
-      recordFailure(err);
+      noteFailure(err);
       const stale = copies('stale');
       if (stale === undefined) throw unavailable(what, err);
       return stale;
