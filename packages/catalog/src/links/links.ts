@@ -9,6 +9,7 @@ import { createPartnerState } from '../partners/partner-state.js';
 import type { Locks } from '../redis/locks.js';
 import type { ReadOptions } from '../store/record-reader.js';
 import type { RecordStore } from '../store/record-store.js';
+import { underLock } from '../store/write-context.js';
 import type { Counters, LinkCounters } from '../totals/counters.js';
 import { createLinkChanges } from './link-changes.js';
 import { createLinkCreation } from './link-creation.js';
@@ -169,11 +170,7 @@ export function createLinks(deps: LinksDeps) {
     /** Runs `work` under a lock on each URL: two concurrent requests that look for a link to a URL would otherwise both create it. */
     async whileUrlsHeld<T>(workspaceId: string, urls: readonly string[], work: () => Promise<T>): Promise<T> {
       const lock = await deps.locks.take(urls.map((url) => `link-url/${workspaceId}/${hashToken(url)}`));
-      try {
-        return await work();
-      } finally {
-        await lock.release();
-      }
+      return underLock(lock, work);
     },
 
     /** The current counters of each link that has events. */

@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { insertRows } from '@waymark/clickhouse';
+import { ApiError } from '@waymark/contract';
 import { NAMES_TABLE } from '@waymark/event-format';
 import { aDomainRecord, aLinkRecord, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -15,6 +16,7 @@ import {
   recordRow,
 } from '../../src/model/entity-type.js';
 import { domainType, linkType } from '../../src/model/entity-types.js';
+import { UnknownOutcomeError } from '../../src/model/errors.js';
 import { aWorkspace, outcomes, startStores, type TestStores } from '../test-catalog.js';
 import { startGate } from './store-gate.js';
 
@@ -187,6 +189,18 @@ describe('inserts', () => {
       catalog.links.create(workspace.id, { domain: host, url: 'https://a.com', tenantId });
     const [odd] = await Promise.all([create('\ud800'), create('fine'), create('\u0000')]);
     expect((await other.links.get(workspace.id, odd.id))?.tenantId).toBe('\ud800');
+  });
+
+  it('with an unknown outcome keep the lock on the URL of an upsert; with a definite error they do not', async () => {
+    const { workspace } = await aWorkspace(catalog);
+    const heldAfter = async (error: Error) => {
+      const urls = [error.name];
+      const failing = catalog.links.whileUrlsHeld(workspace.id, urls, () => Promise.reject(error));
+      await expect(failing).rejects.toBe(error);
+      return (await stores.client.keys(`waymark:lock:link-url/${workspace.id}/*`)).length;
+    };
+    expect(await heldAfter(new ApiError('conflict', 'The key is taken.'))).toBe(0);
+    expect(await heldAfter(new UnknownOutcomeError(new Error('the connection was closed')))).toBe(1);
   });
 
   it('with an unknown outcome keep the name locked; with a definite error they do not', async () => {
