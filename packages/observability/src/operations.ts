@@ -3,12 +3,13 @@ import { type WriteReport, warnOfRedisSettings } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import type { Registry } from 'prom-client';
 import { type ComponentWatch, startComponentWatch } from './components/component-watch.js';
+import { startLoopDelay } from './metrics/loop-delay.js';
 import type { MetricsLogger } from './metrics/metrics-logger.js';
 import { createQueryCounts } from './metrics/query-counts.js';
 import { startQueueSampler } from './metrics/queue-sampler.js';
 import { type CatalogLookups, createRegistry } from './metrics/registry.js';
 import { createRequestCounts, type RequestCounts } from './metrics/request-counts.js';
-import { startSamples } from './metrics/samples.js';
+import { addSamples } from './metrics/samples.js';
 import { createWriterCounts } from './metrics/writer-counts.js';
 import { createOpsLog, type OpsLog } from './ops-log.js';
 import type { Tracing } from './tracing/tracing.js';
@@ -107,16 +108,28 @@ export function startOperations(options: OperationsOptions): Operations {
   opsLog.onFlush(() => {
     if (addRequests(opsLog, requests, service, now())) components.noteWork();
   });
-  const samples = startSamples({
+  const loopDelay = startLoopDelay();
+  addSamples({
     service,
     components,
     queue,
     opsLog,
+    loopDelays: loopDelay.histogram(),
     clickhouse: isWriter ? clickhouse : undefined,
     now,
   });
   const queries = createQueryCounts({ opsLog, now });
-  const registry = createRegistry({ service, components, queue, requests, queries, opsLog, catalogLookups, writer });
+  const registry = createRegistry({
+    service,
+    components,
+    queue,
+    requests,
+    queries,
+    opsLog,
+    loopDelays: loopDelay.histogram(),
+    catalogLookups,
+    writer,
+  });
 
   return {
     service,
@@ -135,7 +148,7 @@ export function startOperations(options: OperationsOptions): Operations {
       tracing?.query(caller, report);
     },
     async close() {
-      samples.close();
+      loopDelay.close();
       await queue.close();
       await Promise.all([components.close(), opsLog.close(), tracing?.close()]);
     },

@@ -170,7 +170,9 @@ describe('/metrics', () => {
         valueFor('waymark_redis_memory_limit_bytes') !== undefined &&
         valueFor('waymark_component_up', { component: 'clickhouse' }) === 1 &&
         valueFor('waymark_component_starts_total', { component: 'http' }) !== undefined &&
-        valueFor('waymark_queue_jobs', { kind: 'click', state: 'waiting' }) !== undefined
+        valueFor('waymark_queue_jobs', { kind: 'click', state: 'waiting' }) !== undefined &&
+        // Left out of a scrape within a second of the one before.
+        valueFor('nodejs_eventloop_lag_p99_seconds') !== undefined
       );
     };
     await waitFor(hasAll, { what: 'the first polls of stores, services and the queue' });

@@ -6,15 +6,19 @@ import { createStoreWatch } from '../src/components/store-watch.js';
 function aWatch() {
   let nowMs = 1_000_000;
   let uptimeSeconds: number | undefined;
+  let wasUptimeRead = false;
   const watch = createStoreWatch({
     name: 'store',
     now: () => nowMs,
-    async check() {
+    async check(_limitMs, withUptime) {
+      wasUptimeRead = withUptime;
       if (uptimeSeconds === undefined) throw new Error('refused');
-      return { uptimeSeconds, detail: 'Store 1' };
+      return withUptime ? { uptimeSeconds, detail: 'Store 1' } : { uptimeSeconds: undefined, detail: undefined };
     },
   });
   return {
+    /** Whether the last look asked the store for its uptime. */
+    wasUptimeRead: () => wasUptimeRead,
     /** The state after a look so many milliseconds later; undefined = the store does not answer. */
     async after(milliseconds: number, uptime: number | undefined) {
       nowMs += milliseconds;
@@ -37,4 +41,29 @@ it('a store that hung is the same one, however uptimes are rounded', async () =>
   expect(await after(0, 100)).toMatchObject({ state: 'up', starts: 1 });
   expect(await after(2900, undefined)).toMatchObject({ state: 'down', starts: 1 });
   expect(await after(100, 102)).toMatchObject({ state: 'up', starts: 1 });
+});
+
+it('a store that answers is asked for its uptime now and then, and at once after it did not answer', async () => {
+  const { after, wasUptimeRead } = aWatch();
+  const looks: boolean[] = [];
+  for (const [milliseconds, uptime] of [
+    [0, 100],
+    [4000, 104],
+    [4000, 108],
+    [4000, 112],
+    [1000, undefined],
+    [100, 113],
+  ] as const) {
+    await after(milliseconds, uptime);
+    looks.push(wasUptimeRead());
+  }
+  expect(looks).toEqual([true, false, true, false, false, true]);
+  expect(await after(4000, 117)).toMatchObject({ state: 'up', starts: 1, detail: 'Store 1' });
+});
+
+it('a store that was restarted between two looks is noticed at the next look at its uptime', async () => {
+  const { after } = aWatch();
+  await after(0, 100);
+  expect(await after(4000, 2)).toMatchObject({ state: 'up', starts: 1 });
+  expect(await after(4000, 6)).toMatchObject({ state: 'restarted', starts: 2 });
 });

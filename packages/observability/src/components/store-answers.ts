@@ -3,11 +3,15 @@ import { infoField, memoryOf, type RedisMemory } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import type { StoreAnswer } from './store-watch.js';
 
-/** Version, uptime and memory of Redis. Rejects when it does not answer, and while it loads its data. */
+const NOTHING_NEW: StoreAnswer = { uptimeSeconds: undefined, detail: undefined };
+
+/** Memory of Redis, and if asked for its version and uptime. Rejects when it does not answer, and while it loads its data. */
 export async function checkRedis(
   redis: Redis,
+  withUptime: boolean,
 ): Promise<{ readonly answer: StoreAnswer; readonly memory: RedisMemory }> {
-  const [server, used] = await Promise.all([redis.info('server'), redis.info('memory')]);
+  const [used, server] = await Promise.all([redis.info('memory'), withUptime ? redis.info('server') : undefined]);
+  if (server === undefined) return { answer: NOTHING_NEW, memory: memoryOf(used) };
   const version = infoField(server, 'redis_version') ?? 'of unknown version';
   const uptime = infoField(server, 'uptime_in_seconds');
   const uptimeSeconds = uptime === undefined ? undefined : Number(uptime);
@@ -17,9 +21,8 @@ export async function checkRedis(
 /** A server with all sessions busy still answers pings. If it does not return its uptime in this time, the next poll reads it. */
 const UPTIME_TIMEOUT_MS = 700;
 
-/** Version and uptime of ClickHouse. Rejects when it does not answer a ping within `limitMs`. */
-export async function checkClickHouse(clickhouse: ClickHouseClient, limitMs: number): Promise<StoreAnswer> {
-  const uptime = clickhouse
+function readUptime(clickhouse: ClickHouseClient): Promise<[number, string][]> {
+  return clickhouse
     .query({
       query: 'SELECT uptime(), version()',
       format: 'JSONCompactEachRow',
@@ -27,6 +30,15 @@ export async function checkClickHouse(clickhouse: ClickHouseClient, limitMs: num
     })
     .then((result) => result.json<[number, string]>())
     .catch(() => []);
+}
+
+/** If asked for, version and uptime of ClickHouse. Rejects when it does not answer a ping within `limitMs`. */
+export async function checkClickHouse(
+  clickhouse: ClickHouseClient,
+  limitMs: number,
+  withUptime: boolean,
+): Promise<StoreAnswer> {
+  const uptime = withUptime ? readUptime(clickhouse) : undefined;
   const limit = AbortSignal.timeout(limitMs);
   const ping = await clickhouse.ping({ select: false, abort_signal: limit });
   if (!ping.success) {
@@ -34,6 +46,7 @@ export async function checkClickHouse(clickhouse: ClickHouseClient, limitMs: num
       limit.aborted ? `no answer within ${limitMs} ms` : ping.error.message || 'clickhouse does not answer',
     );
   }
+  if (uptime === undefined) return NOTHING_NEW;
   const [row] = await uptime;
   return { uptimeSeconds: row?.[0], detail: row === undefined ? 'ClickHouse is busy' : `ClickHouse ${row[1]}` };
 }

@@ -2,9 +2,10 @@ import { within } from '../within.js';
 
 /** Answer of a store to a status check. */
 export interface StoreAnswer {
-  /** undefined when the store did not return it in time. */
+  /** undefined when the store was not asked for it or did not return it in time. */
   readonly uptimeSeconds: number | undefined;
-  readonly detail: string;
+  /** undefined when there is nothing new to say. */
+  readonly detail: string | undefined;
 }
 
 /** Status of a store. Times are epoch milliseconds. */
@@ -24,14 +25,20 @@ export interface StoreWatch {
 
 export interface StoreWatchOptions {
   readonly name: string;
-  /** Rejects when the store does not answer. */
-  readonly check: (limitMs: number) => Promise<StoreAnswer>;
+  /**
+   * Rejects when the store does not answer.
+   *
+   * @param withUptime whether the answer should have the uptime, which costs the store a statement
+   */
+  readonly check: (limitMs: number, withUptime: boolean) => Promise<StoreAnswer>;
   readonly now: () => number;
 }
 
 const TIMEOUT_MS = 1000;
 /** How long a restart is shown. */
 export const RESTART_SHOWN_MS = 5 * 60_000;
+/** How often the uptime is read from a store that answers. A restart that the polls between miss is noticed as late as this. */
+const UPTIME_EVERY_MS = 8_000;
 /** Tolerance of start times: uptimes are whole seconds, and answers are delayed. */
 const SAME_START_MS = 2000;
 
@@ -41,11 +48,13 @@ export function createStoreWatch({ name, check, now }: StoreWatchOptions): Store
   let startedAt: number | undefined;
   let lastUptimeSeconds = 0;
   let answeredAt = Number.NEGATIVE_INFINITY;
+  let uptimeReadAt = Number.NEGATIVE_INFINITY;
   let restartedAt = Number.NEGATIVE_INFINITY;
 
   /** Counts a start if the uptime shows that the store is another process than at the last answer. */
   function noteStart(uptimeSeconds: number | undefined): void {
     if (uptimeSeconds === undefined) return;
+    uptimeReadAt = now();
     const start = now() - uptimeSeconds * 1000;
     // A new process, even if the old one had started so shortly before that the start times are within the tolerance.
     const hasStartedWhileDown = current.state === 'down' && start > answeredAt;
@@ -65,7 +74,9 @@ export function createStoreWatch({ name, check, now }: StoreWatchOptions): Store
     state: () => current,
     async poll() {
       try {
-        const { uptimeSeconds, detail } = await within(check(TIMEOUT_MS), TIMEOUT_MS, name);
+        const withUptime = current.state === 'down' || now() - uptimeReadAt >= UPTIME_EVERY_MS;
+        const answer = await within(check(TIMEOUT_MS, withUptime), TIMEOUT_MS, name);
+        const { uptimeSeconds, detail = current.detail } = answer;
         noteStart(uptimeSeconds);
         answeredAt = now();
         const state = now() - restartedAt < RESTART_SHOWN_MS ? 'restarted' : 'up';

@@ -1,3 +1,4 @@
+import type { Histogram } from 'node:perf_hooks';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { ComponentWatch } from '../components/component-watch.js';
 import type { OpsLog } from '../ops-log.js';
@@ -26,11 +27,14 @@ export interface RegistryDeps {
   readonly requests: Pick<RequestCounts, 'all'>;
   readonly queries: Pick<QueryCounts, 'slow' | 'failed'>;
   readonly opsLog: Pick<OpsLog, 'dropped'>;
+  /** Delays of the event loop, for this reader only. */
+  readonly loopDelays: Histogram;
   readonly catalogLookups: (() => CatalogLookups) | undefined;
   readonly writer: Pick<WriterCounts, 'all'> | undefined;
 }
 
 const DEAD_LETTERS = 'dead-letter';
+const NANOSECONDS_PER_SECOND = 1e9;
 
 function groupBy<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>();
@@ -110,11 +114,42 @@ function addComponents(registry: Registry, components: RegistryDeps['components'
   addGauge(registry, ...METRICS.redisLimit, () => one(redisMemory()?.limitBytes));
 }
 
+const NEVER_MS = 2 ** 31 - 1;
+
+/** prom-client's metrics of the process, with delays of the event loop that are measured less often than it does. */
+function addProcess(registry: Registry, delays: Histogram): void {
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER_MS });
+  const values = {
+    min: () => delays.min,
+    max: () => delays.max,
+    mean: () => delays.mean,
+    stddev: () => delays.stddev,
+    p50: () => delays.percentile(50),
+    p90: () => delays.percentile(90),
+    p99: () => delays.percentile(99),
+  };
+  const entries = Object.entries(values);
+  entries.forEach(([statistic, value], index) => {
+    const name = `nodejs_eventloop_lag_${statistic}_seconds`;
+    registry.removeSingleMetric(name);
+    addGauge(
+      registry,
+      name,
+      `Delay of the event loop since the last scrape, measured once a second: ${statistic}`,
+      () => {
+        const sample = one(delays.count === 0 ? undefined : value() / NANOSECONDS_PER_SECOND);
+        if (index === entries.length - 1) delays.reset();
+        return sample;
+      },
+    );
+  });
+}
+
 /** All metrics of a process. A scrape waits for no store: values are those of the last poll. */
 export function createRegistry(deps: RegistryDeps): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ service: deps.service });
-  collectDefaultMetrics({ register: registry });
+  addProcess(registry, deps.loopDelays);
   addRequests(registry, deps.requests);
   addQueue(registry, deps.queue);
   addComponents(registry, deps.components);

@@ -1,4 +1,4 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Histogram } from 'node:perf_hooks';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import type { ComponentWatch } from '../components/component-watch.js';
 import type { OpsLog } from '../ops-log.js';
@@ -9,6 +9,8 @@ export interface SamplesOptions {
   readonly components: Pick<ComponentWatch, 'instance' | 'redisMemory' | 'componentStatus'>;
   readonly queue: Pick<QueueSampler, 'queue' | 'spool'>;
   readonly opsLog: Pick<OpsLog, 'add' | 'onFlush' | 'dropped'>;
+  /** Delays of the event loop, for this reader only. */
+  readonly loopDelays: Histogram;
   /** Set in one service only: measures the sizes of tables as well. */
   readonly clickhouse: ClickHouseClient | undefined;
   readonly now: () => number;
@@ -22,10 +24,8 @@ const SIZES = `SELECT table, sum(rows) AS rows, sum(bytes_on_disk) AS bytes FROM
 WHERE active AND database = currentDatabase() GROUP BY table`;
 
 /** Adds measurements of this process to `ops_samples` at each flush. */
-export function startSamples(options: SamplesOptions): { close(): void } {
-  const { service, components, queue, opsLog, clickhouse, now } = options;
-  const loop = monitorEventLoopDelay({ resolution: 20 });
-  loop.enable();
+export function addSamples(options: SamplesOptions): void {
+  const { service, components, queue, opsLog, loopDelays, clickhouse, now } = options;
   let sizesAt = Number.NEGATIVE_INFINITY;
 
   const put = (metric: string, value: number) =>
@@ -57,8 +57,8 @@ export function startSamples(options: SamplesOptions): { close(): void } {
       put('redis_used_bytes', memory.usedBytes);
       put('redis_limit_bytes', memory.limitBytes);
     }
-    put('event_loop_p99_ms', loop.percentile(99) / NANOSECONDS_PER_MS);
-    loop.reset();
+    if (loopDelays.count > 0) put('event_loop_p99_ms', loopDelays.percentile(99) / NANOSECONDS_PER_MS);
+    loopDelays.reset();
     put('rss_bytes', process.memoryUsage.rss());
     put('rows_dropped', opsLog.dropped());
     if (clickhouse !== undefined && now() - sizesAt >= TABLES_INTERVAL_MS) {
@@ -68,5 +68,4 @@ export function startSamples(options: SamplesOptions): { close(): void } {
       });
     }
   });
-  return { close: () => loop.disable() };
 }
