@@ -83,9 +83,19 @@ export function createCacheLease(connections: FeedConnections, holdersKey: strin
       isRenewing = false;
     }
   }
-  const renewing = setInterval(() => {
-    if (performance.now() - usedMs < IDLE_MS) void renew();
-  }, RENEW_EVERY_MS).unref();
+  /** Undefined while the process serves no copies. */
+  let renewing: NodeJS.Timeout | undefined;
+
+  function stopRenewing(): void {
+    clearInterval(renewing);
+    renewing = undefined;
+  }
+  function keepRenewing(): NodeJS.Timeout {
+    return setInterval(() => {
+      if (performance.now() - usedMs < IDLE_MS) void renew();
+      else stopRenewing();
+    }, RENEW_EVERY_MS).unref();
+  }
 
   /** Call it when the subscription has ended: no invalidations are received any more. */
   function unsubscribed(): void {
@@ -105,6 +115,7 @@ export function createCacheLease(connections: FeedConnections, holdersKey: strin
     /** Whether cached copies may be served now. Every read calls it; it sends no request to Redis. */
     isHeld(): boolean {
       usedMs = performance.now();
+      renewing ??= keepRenewing();
       if (usedMs < heldUntilMs) return true;
       void renew();
       return false;
@@ -120,7 +131,7 @@ export function createCacheLease(connections: FeedConnections, holdersKey: strin
 
     /** Releases the lease, so that no write waits for this process. */
     async close(): Promise<void> {
-      clearInterval(renewing);
+      stopRenewing();
       unsubscribed();
       await connections.tryRun((client) => client.zrem(holdersKey, id));
     },

@@ -36,6 +36,8 @@ export interface RedisHealthOptions {
 }
 
 const PROBE_ANSWER_MS = 200;
+/** While this process adds nothing to Redis. */
+const IDLE_POLL_MS = 1000;
 const RECOVERY_POLL_MS = 25;
 
 /** Polls the memory use of Redis, often enough to shed in time, and more often while Redis does not answer. */
@@ -47,12 +49,16 @@ export function createRedisHealth(redis: Redis, options: RedisHealthOptions): Re
   let hasNeverAnswered = true;
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
+  /** Whether the load was asked for since the last probe. */
+  let isUsed = false;
 
   const answering = () => hasAnsweredLast && redis.status === 'ready';
 
   const schedule = () => {
     clearTimeout(timer);
-    if (!isClosed) timer = setTimeout(probe, answering() ? options.pollMs : RECOVERY_POLL_MS);
+    const pollMs = isUsed ? options.pollMs : Math.max(options.pollMs, IDLE_POLL_MS);
+    isUsed = false;
+    if (!isClosed) timer = setTimeout(probe, answering() ? pollMs : RECOVERY_POLL_MS);
   };
 
   async function probe(): Promise<void> {
@@ -74,7 +80,10 @@ export function createRedisHealth(redis: Redis, options: RedisHealthOptions): Re
   void probe();
 
   return {
-    load: () => load,
+    load() {
+      isUsed = true;
+      return load;
+    },
     isAnswering: answering,
     refresh: probe,
 

@@ -18,9 +18,9 @@ export interface SpoolReplayerOptions {
   readonly health: RedisHealth;
   readonly logger: QueueLogger;
   readonly now: () => number;
-  /** How often to check for entries to replay. */
+  /** How often to try while there are entries to replay, or Redis does not answer. */
   readonly intervalMs: number;
-  /** How often to check for files of dead processes while this process has no entries. */
+  /** How often to check for files of dead processes while this process has no entries. An entry ends this wait. */
   readonly takeOverIntervalMs: number;
 }
 
@@ -112,7 +112,9 @@ export function createSpoolReplayer(options: SpoolReplayerOptions): { close(): P
   const running = (async () => {
     while (!closing.signal.aborted) {
       await replayOnce();
-      await pause(options.intervalMs, closing.signal);
+      const isAtRest = health.isAnswering() && !spool.hasEntries();
+      if (isAtRest) await spool.waitForEntries(options.takeOverIntervalMs, closing.signal);
+      else await pause(options.intervalMs, closing.signal);
     }
   })();
 

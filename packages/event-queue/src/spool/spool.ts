@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pause } from '../redis/deadline.js';
 import { type QueueLogger, throttled } from '../redis/throttled-log.js';
 import { createSpoolOwner, type SpoolOwner } from './file-owner.js';
 import { decodeFrames, encodeFrame, type SpoolEntry } from './frame.js';
@@ -30,6 +31,8 @@ export interface Spool {
   replay(send: (entries: readonly SpoolEntry[]) => Promise<void>): Promise<void>;
   /** Whether this process has entries to replay. */
   hasEntries(): boolean;
+  /** Waits until an entry is written. Resolves also after `milliseconds`, and when `signal` is aborted. */
+  waitForEntries(milliseconds: number, signal: AbortSignal): Promise<void>;
   /** When the oldest file was created, epoch milliseconds. */
   oldestAt(): number | undefined;
   close(): Promise<void>;
@@ -88,6 +91,8 @@ export function createSpool(options: SpoolOptions): Spool {
   let isReplaying = false;
   let isClosed = false;
   let lastWrite: Promise<unknown> = Promise.resolve();
+  /** Aborted when an entry has been written. */
+  let written = new AbortController();
 
   const starting: Promise<SpoolOwner> = (async () => {
     await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -149,6 +154,8 @@ export function createSpool(options: SpoolOptions): Spool {
         if (bytesOnDisk() + bytes.length > options.bytesMax) throw new SpoolFullError('the spool is full');
         await serialized(() => write(bytes));
         for (const entry of pending) entry.resolve();
+        written.abort();
+        written = new AbortController();
       } catch (err) {
         for (const entry of pending) entry.reject(err);
       }
@@ -222,9 +229,9 @@ export function createSpool(options: SpoolOptions): Spool {
     append(entry) {
       if (isClosed) return Promise.reject(new SpoolFullError('the spool is closed'));
       const bytes = encodeFrame(entry);
-      const written = new Promise<void>((resolve, reject) => queue.push({ bytes, resolve, reject }));
+      const stored = new Promise<void>((resolve, reject) => queue.push({ bytes, resolve, reject }));
       void writeQueue();
-      return written;
+      return stored;
     },
 
     async replay(send) {
@@ -243,6 +250,7 @@ export function createSpool(options: SpoolOptions): Spool {
       }
     },
 
+    waitForEntries: (milliseconds, signal) => pause(milliseconds, AbortSignal.any([signal, written.signal])),
     hasEntries: () => closed.length > 0 || (current?.segment.size() ?? 0) > 0,
     oldestAt: () =>
       closed[0]?.since ?? (current !== undefined && current.segment.size() > 0 ? current.since : undefined),

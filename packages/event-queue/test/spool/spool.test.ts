@@ -61,6 +61,18 @@ async function orphanFile(): Promise<string> {
 }
 
 describe('the spool', () => {
+  it('ends a wait for entries as soon as one is on disk, and when the wait is given up', async () => {
+    const spool = aSpool();
+    const waiting = spool.waitForEntries(600_000, new AbortController().signal);
+    await spool.append(anEntry());
+    await waiting;
+    expect(spool.hasEntries()).toBe(true);
+    const givingUp = new AbortController();
+    const waitingAgain = spool.waitForEntries(600_000, givingUp.signal);
+    givingUp.abort();
+    await waitingAgain;
+  });
+
   it('replays every entry unchanged, and leaves no file', async () => {
     const spool = aSpool();
     const entries = Array.from({ length: 100 }, () => anEntry());
