@@ -4,6 +4,7 @@ import { ConnectionPool } from './connection-pool.js';
 import { asDatabaseException, exceptions } from './database-exception.js';
 import { findExternalAccess, mayAccessExternal } from './external-access.js';
 import type { NativeConnection, NativeEngine } from './native.js';
+import { takeCounts, UNKNOWN_COUNTS, withCounts } from './read-counts.js';
 import { selfContained } from './self-contained.js';
 import { Slots } from './slots.js';
 import { isReadOnly, leadingKeyword, mayContainSeveral, stringLiteral } from './sql-text.js';
@@ -121,12 +122,16 @@ export class Engine {
   async #runInSlot(statement: Statement, signal: AbortSignal): Promise<StatementResult> {
     checkParameterNames(statement.parameters);
     const statementId = randomUUID();
-    const text = selfContained(statement, statementId);
+    const counted = withCounts(statement.sql, statement.settings);
+    const text = selfContained(counted === undefined ? statement : { ...statement, sql: counted }, statementId);
     if (text !== undefined) {
       return this.#readers.use(statement.database, async (connection) => {
         await this.#assertNoExternalAccess(connection, statement);
         signal.throwIfAborted();
-        return this.#abortable(statementId, signal, () => this.#query(connection, text, statement.format));
+        const result = await this.#abortable(statementId, signal, () =>
+          this.#query(connection, text, statement.format),
+        );
+        return counted === undefined ? result : { ...result, ...takeCounts(result.bytes) };
       });
     }
     return this.#onConnection(async (connection) => {
@@ -175,14 +180,16 @@ export class Engine {
     if (leadingKeyword(sql) === 'INSERT') {
       const insert = await this.#native.InsertRawAsyncConnection(connection, sql, data, true);
       const { rowsSent, rowsWritten, bytesWritten } = insert;
-      return { bytes: NO_DATA, rowsRead: rowsSent ?? 0, bytesRead: data.length, rowsWritten, bytesWritten };
+      // An INSERT without data reads tables.
+      const read = data.length === 0 ? UNKNOWN_COUNTS : { rowsRead: rowsSent ?? 0, bytesRead: data.length };
+      return { bytes: NO_DATA, ...read, rowsWritten, bytesWritten };
     }
     return this.#query(connection, data.length === 0 ? sql : sql + data.toString('utf8'), format);
   }
 
   async #query(connection: NativeConnection, sql: string, format: string): Promise<StatementResult> {
-    const { bytes, rowsRead, bytesRead } = await this.#native.QueryAsyncConnection(connection, sql, format);
-    return { bytes, rowsRead, bytesRead, rowsWritten: 0, bytesWritten: 0 };
+    const { bytes } = await this.#native.QueryAsyncConnection(connection, sql, format);
+    return { bytes, ...UNKNOWN_COUNTS, rowsWritten: 0, bytesWritten: 0 };
   }
 
   /** Retries until the statement has ended, because it may not be in the list of running queries yet. */

@@ -6,8 +6,6 @@ export type NativeConnection = object & { readonly __brand: 'chdb connection' };
 
 interface NativeResult {
   readonly bytes: Buffer;
-  readonly rowsRead: number;
-  readonly bytesRead: number;
 }
 
 interface NativeInsertResult {

@@ -1,4 +1,5 @@
 import { exceptions } from './database-exception.js';
+import type { ReadCounts } from './read-counts.js';
 import { quotedIdentifier, stringLiteral } from './sql-text.js';
 
 /** One statement with its data, settings and parameters. */
@@ -14,10 +15,8 @@ export interface Statement {
   readonly parameters: ReadonlyMap<string, string>;
 }
 
-export interface StatementResult {
+export interface StatementResult extends ReadCounts {
   readonly bytes: Buffer;
-  readonly rowsRead: number;
-  readonly bytesRead: number;
   readonly rowsWritten: number;
   readonly bytesWritten: number;
 }

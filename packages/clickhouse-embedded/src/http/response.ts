@@ -25,11 +25,14 @@ export interface StatementResponse {
   readonly mayCompress: boolean;
 }
 
-/** The value of `X-ClickHouse-Summary`, with numbers as strings like the server's. The rows of a result are not counted. */
+/**
+ * The value of `X-ClickHouse-Summary`, with numbers as strings like the server's. What was read is left out when the engine does not
+ * say. The rows of a result are not counted.
+ */
 function summary({ result, elapsedNs }: StatementResponse): string {
   return JSON.stringify({
-    read_rows: String(result.rowsRead),
-    read_bytes: String(result.bytesRead),
+    ...(result.rowsRead === undefined ? {} : { read_rows: String(result.rowsRead) }),
+    ...(result.bytesRead === undefined ? {} : { read_bytes: String(result.bytesRead) }),
     written_rows: String(result.rowsWritten),
     written_bytes: String(result.bytesWritten),
     total_rows_to_read: '0',
