@@ -40,7 +40,7 @@ test.each([
   }
 });
 
-test('what was read is left out of the summary where the engine does not say', async () => {
+test('what was read is left out of the summary where the engine does not report it', async () => {
   for (const query of ['SELECT n FROM counted LIMIT 2 FORMAT TSV', 'INSERT INTO counted SELECT 1, 2 WHERE 0']) {
     const { summary } = await ask(query);
     expect(summary).not.toHaveProperty('read_rows');

@@ -1,4 +1,4 @@
-/** Rows and bytes that a statement has read; undefined when the engine does not say. The native result counts its own rows only. */
+/** Rows and bytes that a statement has read; undefined when the engine does not report it. The native result counts its own rows only. */
 export interface ReadCounts {
   readonly rowsRead: number | undefined;
   readonly bytesRead: number | undefined;

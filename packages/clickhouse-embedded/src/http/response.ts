@@ -27,7 +27,7 @@ export interface StatementResponse {
 
 /**
  * The value of `X-ClickHouse-Summary`, with numbers as strings like the server's. What was read is left out when the engine does not
- * say. The rows of a result are not counted.
+ * report it. The rows of a result are not counted.
  */
 function summary({ result, elapsedNs }: StatementResponse): string {
   return JSON.stringify({
