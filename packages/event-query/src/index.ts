@@ -22,6 +22,7 @@ export { planLinkEventCount } from './plan/link-reads.js';
 export { type PagePlan, plan } from './plan/plan.js';
 export {
   allowedLinksStats,
+  areManyEvents,
   isBeyondEnd,
   isFarPage,
   type PageStart,

@@ -102,6 +102,11 @@ const CASES: Record<string, Case> = {
     facts: { events: 1_000_000 },
     events: [4],
   },
+  'tenant among enough events to list its links': {
+    query: { tenantId: 'tenant-2', domain: 'go.acme.com' },
+    facts: { events: 100_000 },
+    events: [4],
+  },
   'unknown tenant among many events': { query: { tenantId: 'x' }, facts: { events: 1_000_000 }, events: [] },
   'tags in and out': { query: { tagId: `${tagId(2)},-${tagId(1)}` }, events: [2] },
   'an excluded tag keeps links without tags': { query: { tagIds: `-${tagId(2)}` }, events: [3, 4, 5] },

@@ -89,7 +89,12 @@ export async function pageOf(
   const found = links === undefined ? {} : allowedLinksStats((await run(printStats(links))).map(BigInt));
   const few = planLinkEventCount(bound, found);
   const linkEvents = few === undefined ? undefined : Number((await run(printStats(few)))[0]);
-  const stats = { linkEvents, ...known, ...found };
+  const stats = {
+    linkEvents,
+    kindEvents: ever === undefined ? undefined : (events ?? countedEver),
+    ...known,
+    ...found,
+  };
   const start = isFar === true ? await startOf(bound, stats, table) : {};
   if (start === undefined) return { ids: [], statements };
   return { ids: await run(print(plan(bound, { ...stats, ...start }))), statements };

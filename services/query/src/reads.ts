@@ -1,7 +1,8 @@
 import { type ClickHouseClient, type QueryCaller, type QueryReport, runCompiledQuery } from '@waymark/clickhouse';
-import { formatResourceId } from '@waymark/contract';
+import { type EventKind, formatResourceId } from '@waymark/contract';
 import {
   allowedLinksStats,
+  areManyEvents,
   type BoundFilters,
   type CompiledQuery,
   type PlannerStats,
@@ -41,7 +42,10 @@ export interface Reads {
   /** Runs the query for a sum; undefined when there is no query. */
   sum(plan: StatsPlan | undefined): Promise<number | undefined>;
   removedLinks(bound: BoundFilters): Promise<PlannerStats>;
+  /** The links that the filters on links select, unless there are no such filters, and how many events the workspace has. */
   allowedLinks(bound: BoundFilters): Promise<PlannerStats>;
+  /** Runs the query for the number of events of a kind in the workspace, or returns a recent result; undefined when there is no query. */
+  kindEvents(kind: EventKind, plan: StatsPlan | undefined): Promise<number | undefined>;
   /** Approximate number of events of the links of the request, if they are few; otherwise 0, because the plan does not depend on it. */
   linkEvents(bound: BoundFilters, stats: PlannerStats): Promise<number>;
 }
@@ -61,9 +65,12 @@ export function createReads(
   }
 
   /** A cached sum. May be outdated, because it affects only the speed of a query, never its result. */
-  async function cachedSum(key: string, plan: StatsPlan | undefined): Promise<number> {
-    if (plan === undefined) return 0;
+  async function cachedSum(key: string, plan: StatsPlan): Promise<number> {
     return planCache.eventCounts.get(key) ?? planCache.eventCounts.refresh(key, async () => (await sum(plan)) ?? 0);
+  }
+
+  async function readKindEvents(kind: EventKind, plan: StatsPlan | undefined): Promise<number | undefined> {
+    return plan === undefined ? undefined : cachedSum(kindKey(workspaceId, kind), plan);
   }
 
   return {
@@ -87,17 +94,21 @@ export function createReads(
     },
 
     async allowedLinks(bound) {
-      const events = await cachedSum(kindKey(workspaceId, bound.kind), planTotalCount(bound));
-      const links = planAllowedLinks(bound, events);
-      if (links === undefined) return {};
+      const kindEvents = await readKindEvents(bound.kind, planTotalCount(bound));
+      if (kindEvents === undefined) return {};
+      const links = planAllowedLinks(bound, kindEvents);
+      if (links === undefined) return { kindEvents };
       const query = printStats(links);
       const read = async () => allowedLinksStats((await run<[string]>(query)).map(([id]) => BigInt(id)));
-      return planCache.linkSets.find(workspaceId, query, { read, isEager: bound.isLinkFilterSelective });
+      const isEager = bound.isLinkFilterSelective && areManyEvents({ kindEvents });
+      return { kindEvents, ...(await planCache.linkSets.find(workspaceId, query, { read, isEager })) };
     },
 
-    linkEvents(bound, stats) {
+    kindEvents: readKindEvents,
+
+    async linkEvents(bound, stats) {
       const plan = planLinkEventCount(bound, stats);
-      return cachedSum(plan === undefined ? '' : `${workspaceId}/${queryKey(printStats(plan))}`, plan);
+      return plan === undefined ? 0 : cachedSum(`${workspaceId}/${queryKey(printStats(plan))}`, plan);
     },
   };
 }

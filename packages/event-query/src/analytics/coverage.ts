@@ -36,6 +36,18 @@ function isOnLink(condition: Condition): boolean {
  */
 const MANY_EVENTS = 2_500_000;
 
+/** Planning the union of a rollup and the events at both ends of the range costs as much as scanning this many events. */
+const CHEAP_EVENTS = 150_000;
+/** Over how many days the events of a workspace are assumed to be spread: it decides between plans only. */
+const SPREAD_MS = 180 * 86_400_000;
+
+/** Whether the events in the range are so few that scanning them is cheaper than a union: 12 instead of 19 ms for 30 days. */
+function areCheapToScan({ fromMs, toMs }: Bounds, { kindEvents }: AnalyticsStats): boolean {
+  if (kindEvents === undefined) return false;
+  const share = fromMs === undefined ? 1 : Math.min(1, (toMs - fromMs) / SPREAD_MS);
+  return kindEvents * share <= CHEAP_EVENTS;
+}
+
 /** Whether the rollup `workspace_slots` has everything that the request needs. */
 export function canUseSlots({ grouping, timeline }: BoundAnalytics, bound: BoundFilters): boolean {
   if (bound.conditions.length > 0 || bound.allowedLinks !== undefined) return false;
@@ -69,11 +81,21 @@ export function coverageOf(request: BoundAnalytics, bound: BoundFilters, stats: 
   const { fromMs, toMs } = bound;
   const canSubtractRemoved = stats.hasRemovedLinks === false || stats.removedLinks !== undefined;
   const isWorthIt = canSubtractRemoved || (stats.events ?? MANY_EVENTS) >= MANY_EVENTS;
-  if (isWorthIt && canUseSlots(request, bound)) return slotCoverage(bound);
-  if (stats.eventsExpire || !canUseLinkTotals(request, bound))
-    return { rollUp: undefined, added: [{ fromMs, toMs }], subtracted: [] };
+  const scan: Coverage = { rollUp: undefined, added: [{ fromMs, toMs }], subtracted: [] };
+  if (canUseSlots(request, bound)) {
+    if (areCheapToScan(bound, stats)) return scan;
+    if (isWorthIt) return slotCoverage(bound);
+  }
+  if (stats.eventsExpire || !canUseLinkTotals(request, bound)) return scan;
   const later = toMs < EVENT_MS_MAX ? [{ fromMs: toMs + 1, toMs: EVENT_MS_MAX }] : [];
   return { rollUp: { table: 'link_totals' }, added: [], subtracted: later };
+}
+
+/** Counts all events of the kind in the workspace, if {@link coverageOf} depends on the count. An outdated count is good enough. */
+export function planKindCount(request: BoundAnalytics): StatsPlan | undefined {
+  const bound = firstNonEmptyRead(request);
+  if (bound === undefined || !canUseSlots(request, bound)) return undefined;
+  return planEventCount({ ...bound, fromMs: undefined, toMs: EVENT_MS_MAX });
 }
 
 /** Counts the events in the range, if {@link coverageOf} depends on the count. */

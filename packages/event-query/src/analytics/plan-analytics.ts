@@ -7,6 +7,11 @@ import type { BoundAnalytics } from './bind-analytics.js';
 import { type ReadContext, readsOf } from './grouped-reads.js';
 import { GROUPING_RULES, type GroupingRule, MEASURES_OF, type Measure } from './groupings.js';
 
+/**
+ * Up to this many links of a subquery are looked up in the projection. All their events are read in any case: 29 instead of 39 ms of
+ * CPU for the countries of a tag with 92 links, 16 instead of 27 for a partner.
+ */
+const SUBQUERY_LINKS_MAX = 2000;
 /** Most groups in a response. */
 const GROUPS_MAX = 5000n;
 
@@ -39,6 +44,7 @@ function settingsOf({ event, grouping }: BoundAnalytics, reads: readonly Grouped
     ...linkReadSettings(
       links.length === 0 ? undefined : Math.min(...links),
       reads.flatMap(({ read }) => read.where),
+      { subqueryLinksMax: SUBQUERY_LINKS_MAX },
     ),
   };
 }

@@ -110,6 +110,21 @@ const CASES: Record<string, Case> = {
     query: { start: '2026-11-21T14:26:00Z', end: '2026-11-21T14:28:00Z' },
     totals: [2, 0, 0, 0],
   },
+  'count of two days in a workspace with few events': {
+    query: { start: '2026-11-20T14:26:00Z', end: '2026-11-22T14:28:00Z', event: 'composite' },
+    facts: { hasRemovedLinks: false, kindEvents: 150_000 },
+    totals: [8, 3, 2, 5800],
+  },
+  'a time series of a day in a workspace with many events': {
+    query: { groupBy: 'timeseries' },
+    facts: { hasRemovedLinks: false, kindEvents: 28_000_000 },
+    totals: [8, 0, 0, 0],
+  },
+  'a time series of a day in a workspace with not so many events': {
+    query: { groupBy: 'timeseries' },
+    facts: { hasRemovedLinks: false, kindEvents: 26_000_000 },
+    totals: [8, 0, 0, 0],
+  },
   'count since ever': { query: { interval: 'all', event: 'composite' }, totals: [8, 3, 2, 5800] },
   'count of a link since ever': { query: { interval: 'all', linkId: linkId(2) }, totals: [2, 0, 0, 0] },
   'count by an attribute of links since ever': {

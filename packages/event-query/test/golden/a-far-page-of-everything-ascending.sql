@@ -23,6 +23,7 @@ SELECT click_id, timestamp, link_id, payload, ip
 -- p3 = "3"
 -- p4 = "2"
 -- set max_threads = 1
+-- set query_plan_merge_expressions = 0
 -- set log_comment = events clicks
 -- set optimize_use_projections = 0
 -- set use_index_for_in_with_subqueries = 0

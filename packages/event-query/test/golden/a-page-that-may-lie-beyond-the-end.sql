@@ -1,11 +1,24 @@
 -- GET /events?page=101
 
-SELECT sum(clicks)
-  FROM workspace_slots
+SELECT click_id, timestamp, link_id, payload, ip
+  FROM click_events
   WHERE workspace_id = {p0:UInt64}
-  AND slot >= {p1:DateTime('UTC')}
-  AND slot <= {p2:DateTime('UTC')}
+  AND timestamp >= {p1:DateTime64(3, 'UTC')}
+  AND timestamp <= {p2:DateTime64(3, 'UTC')}
+  AND NOT (link_id IN (SELECT id FROM links WHERE workspace_id = {p0:UInt64} AND deleted = {p3:UInt8}))
+  ORDER BY timestamp DESC, click_id DESC
+  LIMIT {p4:UInt64} OFFSET {p5:UInt64}
 -- p0 = "500"
--- p1 = "2026-11-20 14:30:00"
--- p2 = "2026-11-21 14:30:00"
--- set log_comment = events clicks count
+-- p1 = "2026-11-20 14:30:00.250"
+-- p2 = "2026-11-21 14:30:00.250"
+-- p3 = "1"
+-- p4 = "100"
+-- p5 = "10000"
+-- set max_threads = 1
+-- set query_plan_merge_expressions = 0
+-- set query_plan_max_limit_for_lazy_materialization = 0
+-- set log_comment = events clicks
+-- set optimize_use_projections = 0
+-- set use_index_for_in_with_subqueries = 0
+-- set ignore_data_skipping_indices = link_id_bloom
+-- set use_top_k_dynamic_filtering = 0

@@ -19,6 +19,7 @@ SELECT event_id, timestamp, link_id, payload, ip, event_name, customer_id
 -- p6 = "100"
 -- p7 = "0"
 -- set max_threads = 1
+-- set query_plan_merge_expressions = 0
 -- set log_comment = events leads
 -- set optimize_use_projections = 0
 -- set use_index_for_in_with_subqueries = 0

@@ -23,7 +23,8 @@ SELECT click_id, timestamp, link_id, payload, ip
 -- p4 = "100"
 -- p5 = "0"
 -- set log_comment = events clicks
--- set optimize_use_projections = 0
--- set use_index_for_in_with_subqueries = 0
+-- set optimize_use_projections = 1
+-- set use_index_for_in_with_subqueries = 1
+-- set use_index_for_in_with_subqueries_max_values = 100
 -- set ignore_data_skipping_indices = link_id_bloom
 -- set use_top_k_dynamic_filtering = 0

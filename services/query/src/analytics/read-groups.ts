@@ -6,6 +6,7 @@ import {
   firstNonEmptyRead,
   planAnalytics,
   planAnalyticsCount,
+  planKindCount,
   printAnalytics,
 } from '@waymark/event-query';
 import type { Reads } from '../reads.js';
@@ -18,9 +19,12 @@ import type { Reads } from '../reads.js';
 export async function readGroups(reads: Reads, request: BoundAnalytics): Promise<readonly CountedGroup[]> {
   const bound = firstNonEmptyRead(request);
   if (bound === undefined) return [];
-  const removed = await reads.removedLinks(bound);
+  const [removed, links, kindEvents] = await Promise.all([
+    reads.removedLinks(bound),
+    reads.allowedLinks(bound),
+    reads.kindEvents(bound.kind, planKindCount(request)),
+  ]);
   const events = await reads.sum(planAnalyticsCount(request, removed));
-  const links = await reads.allowedLinks(bound);
-  const plan = planAnalytics(request, { ...removed, ...links, events, eventsExpire: reads.eventsExpire });
+  const plan = planAnalytics(request, { ...removed, ...links, kindEvents, events, eventsExpire: reads.eventsExpire });
   return plan === undefined ? [] : countedGroups(request, await reads.run<AnalyticsRow>(printAnalytics(plan)));
 }

@@ -3,9 +3,9 @@ import type { EventRow } from '@waymark/event-format';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { aWorkspace, NOW, startQuery, type TestQuery, type TestWorkspace } from '../test-query.js';
 
-// Enough events, spread over a day, for pages with an offset of more than 10,000, which are read differently.
-const CLICKS = 10_040;
-const PER_MINUTE = 7.25;
+// Enough events, spread over a day, for pages with an offset of more than 30,000, which are read differently.
+const CLICKS = 30_040;
+const PER_MINUTE = 21.75;
 
 let query: TestQuery;
 let workspace: TestWorkspace;
@@ -17,7 +17,7 @@ beforeAll(async () => {
   workspace = await aWorkspace(query);
   links = await Promise.all(['a', 'b'].map((key) => workspace.aLink({ key })));
   const clicks = Array.from({ length: CLICKS }, (_, index) =>
-    workspace.click(links[index % 500 === 499 ? 1 : 0]!, Math.floor(index / PER_MINUTE), {
+    workspace.click(links[index % 1500 === 1499 ? 1 : 0]!, Math.floor(index / PER_MINUTE), {
       city: index < CLICKS - 30 ? 'Paris' : 'Lyon',
     }),
   );
@@ -35,21 +35,21 @@ async function pageIds(parameters: Record<string, string>): Promise<unknown[]> {
 const idsOf = (rows: readonly EventRow[]) => rows.map((row) => row[2]);
 
 test('a far page without filters has the right events, in both orders, and the page after the last is empty', async () => {
-  expect(await pageIds({ page: '101', interval: 'all' })).toEqual(idsOf(newestFirst.slice(10_000)));
-  expect(await pageIds({ page: '1005', limit: '10' })).toEqual([]);
-  expect(await pageIds({ page: '1004', limit: '10' })).toEqual(idsOf(newestFirst.slice(10_030)));
+  expect(await pageIds({ page: '301', interval: 'all' })).toEqual(idsOf(newestFirst.slice(30_000)));
+  expect(await pageIds({ page: '3005', limit: '10' })).toEqual([]);
+  expect(await pageIds({ page: '3004', limit: '10' })).toEqual(idsOf(newestFirst.slice(30_030)));
   const oldestFirst = newestFirst.toReversed();
-  expect(await pageIds({ page: '1002', limit: '10', sortOrder: 'asc' })).toEqual(
-    idsOf(oldestFirst.slice(10_010, 10_020)),
+  expect(await pageIds({ page: '3002', limit: '10', sortOrder: 'asc' })).toEqual(
+    idsOf(oldestFirst.slice(30_010, 30_020)),
   );
 });
 
 test('a far page with filters has the right events, and the page after the last is empty', async () => {
   const notLyon = newestFirst.filter((row) => row[7] !== 'Lyon');
-  expect(await pageIds({ city: '-Lyon', page: '1001', limit: '10' })).toEqual(idsOf(notLyon.slice(10_000)));
-  expect(await pageIds({ city: '-Lyon', page: '1002', limit: '10' })).toEqual([]);
-  expect(await pageIds({ domain: workspace.host, page: '1002', limit: '10' })).toEqual(
-    idsOf(newestFirst.slice(10_010, 10_020)),
+  expect(await pageIds({ city: '-Lyon', page: '3001', limit: '10' })).toEqual(idsOf(notLyon.slice(30_000)));
+  expect(await pageIds({ city: '-Lyon', page: '3002', limit: '10' })).toEqual([]);
+  expect(await pageIds({ domain: workspace.host, page: '3002', limit: '10' })).toEqual(
+    idsOf(newestFirst.slice(30_010, 30_020)),
   );
 });
 
@@ -63,6 +63,6 @@ test('events of a removed link no longer count for the offset', async () => {
   await workspace.remove(links[1]!);
   const kept = newestFirst.filter((row) => row[3] === newestFirst[0]![3]);
   expect(kept.length).toBeLessThan(CLICKS);
-  expect(await pageIds({ page: '1001', limit: '10', interval: 'all' })).toEqual(idsOf(kept.slice(10_000, 10_010)));
-  expect(await pageIds({ page: '1003', limit: '10', interval: 'all' })).toEqual([]);
+  expect(await pageIds({ page: '3001', limit: '10', interval: 'all' })).toEqual(idsOf(kept.slice(30_000, 30_010)));
+  expect(await pageIds({ page: '3003', limit: '10', interval: 'all' })).toEqual([]);
 });

@@ -136,3 +136,21 @@ test('in a workspace with many events a tenant’s links are read again after ev
   expect(await links()).toBe(1);
   expect(rows).toHaveBeenCalledOnce();
 });
+
+test('in a workspace without many events a tenant’s links are a subquery of the first request, and listed for the next', async () => {
+  const query = await startQuery();
+  onTestFinished(() => query.close());
+  const workspace = await aWorkspace(query);
+  await workspace.aLink({ key: 'one', tenantId: 't' });
+  const planCache = createPlanCache(Date.now, () => true);
+  const { signal } = new AbortController();
+  const caller = { endpoint: 'test', workspaceId: workspace.id, requestId: 'test', signal };
+  const reads = createReads({ clickhouse: query.database.client, planCache }, caller);
+  const parsed = parse(eventsQuerySchema.parse({ tenantId: 't', interval: 'all' }), Date.now(), undefined);
+  const bound = bind(parsed, { workspaceId: workspace.id, programId: null });
+  const twice = async () => [await reads.allowedLinks(bound), await reads.allowedLinks(bound)];
+
+  expect(await twice()).toEqual([{ kindEvents: 0 }, { kindEvents: 0 }]);
+  await planCache.eventCounts.refresh(kindKey(workspace.id, 'clicks'), async () => 100_000);
+  expect(await twice()).toMatchObject([{ kindEvents: 100_000 }, { allowedLinks: [expect.any(BigInt)] }]);
+});

@@ -64,6 +64,7 @@ GROUP BY key_0
 -- p12 = ["FR"]
 -- p13 = ["go.acme.com"]
 -- set log_comment = analytics composite timeseries
--- set optimize_use_projections = 0
--- set use_index_for_in_with_subqueries = 0
+-- set optimize_use_projections = 1
+-- set use_index_for_in_with_subqueries = 1
+-- set use_index_for_in_with_subqueries_max_values = 2000
 -- set ignore_data_skipping_indices = link_id_bloom

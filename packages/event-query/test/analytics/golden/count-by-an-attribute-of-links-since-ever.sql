@@ -62,6 +62,7 @@ FROM (
 -- p8 = "2109-05-15 07:35:11.103"
 -- p9 = ["2"]
 -- set log_comment = analytics composite count
--- set optimize_use_projections = 0
--- set use_index_for_in_with_subqueries = 0
+-- set optimize_use_projections = 1
+-- set use_index_for_in_with_subqueries = 1
+-- set use_index_for_in_with_subqueries_max_values = 2000
 -- set ignore_data_skipping_indices = link_id_bloom

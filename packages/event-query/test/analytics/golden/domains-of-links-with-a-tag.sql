@@ -34,6 +34,7 @@ LIMIT {p4:UInt64}
 -- p3 = ["2"]
 -- p4 = "5000"
 -- set log_comment = analytics clicks top_domains
--- set optimize_use_projections = 0
--- set use_index_for_in_with_subqueries = 0
+-- set optimize_use_projections = 1
+-- set use_index_for_in_with_subqueries = 1
+-- set use_index_for_in_with_subqueries_max_values = 2000
 -- set ignore_data_skipping_indices = link_id_bloom
