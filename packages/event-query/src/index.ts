@@ -17,7 +17,7 @@ export type {
   ParsedFilters,
   ParsedRequest,
 } from './parse/parsed-request.js';
-export { planFirstEvent, planPartialSlotCount, planStartSlot } from './plan/far-page.js';
+export { planPartialSlotCount, planStartSlot } from './plan/far-page.js';
 export { planLinkEventCount } from './plan/link-reads.js';
 export { type PagePlan, plan } from './plan/plan.js';
 export {

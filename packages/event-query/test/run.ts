@@ -12,7 +12,6 @@ import {
   parseCursor,
   plan,
   planAllowedLinks,
-  planFirstEvent,
   planLinkEventCount,
   planPartialSlotCount,
   planRangeCount,
@@ -42,18 +41,13 @@ async function startOf(
   stats: PlannerStats,
   run: (statement: CompiledQuery) => Promise<string[][]>,
 ): Promise<PlannerStats | undefined> {
-  const firstEvent = planFirstEvent(bound, stats);
-  if (firstEvent !== undefined) {
-    const [event] = await run(print(firstEvent));
-    return event && { start: { type: 'event', first: { id: event[0]!, timeMs: Date.parse(event[1]!) } } };
-  }
   const head = planPartialSlotCount(bound, stats);
   const counted = head === undefined ? 0n : BigInt((await run(printCount(head)))[0]![0]!);
   const slot = planStartSlot(bound, stats, counted);
   if (slot === undefined) return {};
   const [found] = await run(printStartSlot(slot));
   const slotMs = Date.parse(found?.[0] ?? '');
-  return found && { start: { type: 'slot', slotMs, offset: slot.offset - BigInt(found[1]!) } };
+  return found && { start: { slotMs, offset: slot.offset - BigInt(found[1]!) } };
 }
 
 interface PageOptions extends PlannerStats {

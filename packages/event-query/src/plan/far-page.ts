@@ -3,7 +3,7 @@ import { type QuerySettings, READ_LIMITS } from '../sql/read-limits.js';
 import type { TableRead } from '../sql/sql-nodes.js';
 import { type Bounds, happenedWithin, SLOT_MS, slotOverlaps } from '../sql/time-conditions.js';
 import { isOfRemovedLinks, linkConditions, linkReadSettings } from './link-reads.js';
-import { type PagePlan, plan, SHAPES } from './plan.js';
+import { SHAPES } from './plan.js';
 import type { PlannerStats } from './planner-stats.js';
 
 /*
@@ -11,7 +11,7 @@ import type { PlannerStats } from './planner-stats.js';
  *
  * Without filters, the rollup `workspace_slots` (events per 15-minute slot) is summed up until the offset is reached, minus the
  * events of removed links. Only the slot in which the range begins may be covered in part; its events are counted from the table.
- * With filters, the rows are skipped with OFFSET in a first query that reads only the columns of the filters and the sort key.
+ * With filters, the rows are skipped with OFFSET, reading only the columns of the filters and the sort key.
  */
 
 /** A table read without its SELECT expressions. */
@@ -101,12 +101,4 @@ export function planStartSlot(bound: BoundRequest, stats: PlannerStats, head: bi
       ...(subtracted === undefined ? {} : linkReadSettings(0, subtracted.where)),
     },
   };
-}
-
-/** Reads id and time of the first event of a far page with filters; undefined for a page without. */
-export function planFirstEvent(bound: BoundRequest, stats: PlannerStats): PagePlan | undefined {
-  if (canCountBySlots(bound, stats)) return undefined;
-  const page = plan(bound, stats);
-  const columns = [SHAPES[bound.kind].id, 'timestamp'] as const;
-  return { ...page, read: { ...page.read, columns }, limit: 1n };
 }

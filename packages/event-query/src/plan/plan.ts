@@ -3,7 +3,7 @@ import type { BoundRequest } from '../bind/bind.js';
 import { NOTHING } from '../sql/conditions.js';
 import { type QuerySettings, READ_LIMITS } from '../sql/read-limits.js';
 import type { ColumnName, Condition, EventTable, TableRead } from '../sql/sql-nodes.js';
-import { comesAfter, comesFrom, happenedWithin, SLOT_MS } from '../sql/time-conditions.js';
+import { comesAfter, happenedWithin, SLOT_MS } from '../sql/time-conditions.js';
 import { linkConditions, linkCountOf, linkReadSettings } from './link-reads.js';
 import { areManyEvents, FEW_LINKS, type PlannerStats } from './planner-stats.js';
 
@@ -69,12 +69,11 @@ function pageSettings(
   where: readonly Condition[],
   stats: PlannerStats,
 ): QuerySettings {
+  const lastRow = offsetOf(bound, stats) + BigInt(bound.page.limit);
   return {
     ...READ_LIMITS,
     ...(isReadInOrder(bound, links) ? IN_ORDER_SETTINGS : {}),
-    ...(offsetOf(bound.page, stats) + BigInt(bound.page.limit) > LAZY_ROWS
-      ? { query_plan_max_limit_for_lazy_materialization: 0 }
-      : {}),
+    ...(lastRow > LAZY_ROWS ? { query_plan_max_limit_for_lazy_materialization: 0 } : {}),
     log_comment: `events ${bound.kind}`,
     ...linkReadSettings(links, where, { stats, subqueryLinksMax: subqueryLinksMax(bound, stats) }),
     // Enabled, it moves the filters out of PREWHERE: 193 instead of 75 ms.
@@ -87,17 +86,15 @@ function timeConditions(bound: BoundRequest, id: ColumnName, { start }: PlannerS
   const { direction, after } = bound.page;
   if (after !== undefined) return [...happenedWithin(bound), ...comesAfter(after, direction, id)];
   if (start === undefined) return happenedWithin(bound);
-  if (start.type === 'event') return [...happenedWithin(bound), ...comesFrom(start.first, direction, id)];
   const { fromMs, toMs } = bound;
   return direction === 'ASC'
     ? happenedWithin({ fromMs: Math.max(fromMs ?? 0, start.slotMs), toMs })
     : happenedWithin({ fromMs, toMs: Math.min(toMs, start.slotMs + SLOT_MS - 1) });
 }
 
-/** Rows still to skip, after `start`. */
-function offsetOf({ offset }: BoundRequest['page'], { start }: PlannerStats): bigint {
-  if (start === undefined) return offset;
-  return start.type === 'event' ? 0n : start.offset;
+/** Rows to skip, after `start`. */
+function offsetOf({ page }: BoundRequest, { start }: PlannerStats): bigint {
+  return start?.offset ?? page.offset;
 }
 
 /** Plans the query for a page: table, columns, order and settings. */
@@ -119,7 +116,7 @@ export function plan(bound: BoundRequest, stats: PlannerStats = {}): PagePlan {
     orderBy: orderOf(id, links),
     direction,
     limit: BigInt(limit),
-    offset: offsetOf(bound.page, stats),
+    offset: offsetOf(bound, stats),
     settings: pageSettings(bound, links, where, stats),
   };
 }

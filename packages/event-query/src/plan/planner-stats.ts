@@ -1,6 +1,5 @@
 import { type BoundFilters, type BoundRequest, EVENT_MS_MAX } from '../bind/bind.js';
 import { removedLinks } from '../bind/link-filters.js';
-import type { Position } from '../parse/page.js';
 import { linkIn } from '../sql/conditions.js';
 import { type QuerySettings, READ_LIMITS } from '../sql/read-limits.js';
 import type { TableRead } from '../sql/sql-nodes.js';
@@ -16,15 +15,12 @@ export interface StatsPlan {
 }
 
 /** Where a page with a large offset begins. */
-export type PageStart =
-  | {
-      readonly type: 'slot';
-      /** Start of the 15-minute slot in which the page begins, in epoch milliseconds. */
-      readonly slotMs: number;
-      /** Events of that slot that come before the page. */
-      readonly offset: bigint;
-    }
-  | { readonly type: 'event'; readonly first: Position };
+export interface PageStart {
+  /** Start of the 15-minute slot in which the page begins, in epoch milliseconds. */
+  readonly slotMs: number;
+  /** Events of that slot that come before the page. */
+  readonly offset: bigint;
+}
 
 /** Statistics for the planner. All are optional: without them the result is the same, only slower. */
 export interface PlannerStats {

@@ -53,11 +53,6 @@ export function comesAfter(position: Position, direction: 'ASC' | 'DESC', idColu
   return compareTo(position, idColumn, direction === 'ASC' ? '>' : '<');
 }
 
-/** The event is the one at `position` or comes after it in the sort order. */
-export function comesFrom(position: Position, direction: 'ASC' | 'DESC', idColumn: ColumnName): Condition[] {
-  return compareTo(position, idColumn, direction === 'ASC' ? '>=' : '<=');
-}
-
 /** The 15-minute slot overlaps the bounds. */
 export function slotOverlaps(bounds: Bounds): Condition[] {
   return within('slot', bounds, slot);

@@ -1,6 +1,6 @@
 -- GET /events?country=FR&page=3&limit=2
 
-SELECT click_id, timestamp
+SELECT click_id, timestamp, link_id, payload, ip
   FROM click_events
   WHERE workspace_id = {p0:UInt64}
   AND timestamp >= {p1:DateTime64(3, 'UTC')}
@@ -14,7 +14,7 @@ SELECT click_id, timestamp
 -- p2 = "2026-11-21 14:30:00.250"
 -- p3 = ["FR"]
 -- p4 = "1"
--- p5 = "1"
+-- p5 = "2"
 -- p6 = "4"
 -- set log_comment = events clicks
 -- set optimize_use_projections = 0

@@ -1,6 +1,6 @@
 -- GET /events?country=FR&page=2&limit=2
 
-SELECT click_id, timestamp
+SELECT click_id, timestamp, link_id, payload, ip
   FROM click_events
   WHERE workspace_id = {p0:UInt64}
   AND timestamp >= {p1:DateTime64(3, 'UTC')}
@@ -14,34 +14,8 @@ SELECT click_id, timestamp
 -- p2 = "2026-11-21 14:30:00.250"
 -- p3 = ["FR"]
 -- p4 = "1"
--- p5 = "1"
+-- p5 = "2"
 -- p6 = "2"
--- set log_comment = events clicks
--- set optimize_use_projections = 0
--- set use_index_for_in_with_subqueries = 0
--- set ignore_data_skipping_indices = link_id_bloom
--- set use_top_k_dynamic_filtering = 0
-
-SELECT click_id, timestamp, link_id, payload, ip
-  FROM click_events
-  WHERE workspace_id = {p0:UInt64}
-  AND timestamp >= {p1:DateTime64(3, 'UTC')}
-  AND timestamp <= {p2:DateTime64(3, 'UTC')}
-  AND timestamp <= {p3:DateTime64(3, 'UTC')}
-  AND (timestamp, click_id) <= ({p3:DateTime64(3, 'UTC')}, {p4:String})
-  AND country IN {p5:Array(String)}
-  AND NOT (link_id IN (SELECT id FROM links WHERE workspace_id = {p0:UInt64} AND deleted = {p6:UInt8}))
-  ORDER BY timestamp DESC, click_id DESC
-  LIMIT {p7:UInt64} OFFSET {p8:UInt64}
--- p0 = "500"
--- p1 = "2026-11-20 14:30:00.250"
--- p2 = "2026-11-21 14:30:00.250"
--- p3 = "2026-11-21 14:24:00.250"
--- p4 = "L1sHciYMX43eSjZO"
--- p5 = ["FR"]
--- p6 = "1"
--- p7 = "2"
--- p8 = "0"
 -- set log_comment = events clicks
 -- set optimize_use_projections = 0
 -- set use_index_for_in_with_subqueries = 0

@@ -1,6 +1,6 @@
 -- GET /events?page=2&limit=3
 
-SELECT click_id, timestamp
+SELECT click_id, timestamp, link_id, payload, ip
   FROM click_events
   WHERE workspace_id = {p0:UInt64}
   AND timestamp >= {p1:DateTime64(3, 'UTC')}
@@ -12,34 +12,8 @@ SELECT click_id, timestamp
 -- p1 = "2026-11-20 14:30:00.250"
 -- p2 = "2026-11-21 14:30:00.250"
 -- p3 = "1"
--- p4 = "1"
+-- p4 = "3"
 -- p5 = "3"
--- set max_threads = 1
--- set query_plan_merge_expressions = 0
--- set log_comment = events clicks
--- set optimize_use_projections = 0
--- set use_index_for_in_with_subqueries = 0
--- set ignore_data_skipping_indices = link_id_bloom
--- set use_top_k_dynamic_filtering = 0
-
-SELECT click_id, timestamp, link_id, payload, ip
-  FROM click_events
-  WHERE workspace_id = {p0:UInt64}
-  AND timestamp >= {p1:DateTime64(3, 'UTC')}
-  AND timestamp <= {p2:DateTime64(3, 'UTC')}
-  AND timestamp <= {p3:DateTime64(3, 'UTC')}
-  AND (timestamp, click_id) <= ({p3:DateTime64(3, 'UTC')}, {p4:String})
-  AND NOT (link_id IN (SELECT id FROM links WHERE workspace_id = {p0:UInt64} AND deleted = {p5:UInt8}))
-  ORDER BY timestamp DESC, click_id DESC
-  LIMIT {p6:UInt64} OFFSET {p7:UInt64}
--- p0 = "500"
--- p1 = "2026-11-20 14:30:00.250"
--- p2 = "2026-11-21 14:30:00.250"
--- p3 = "2026-11-21 14:27:00.250"
--- p4 = "L1sI7sHKnZlyE9D9"
--- p5 = "1"
--- p6 = "3"
--- p7 = "0"
 -- set max_threads = 1
 -- set query_plan_merge_expressions = 0
 -- set log_comment = events clicks

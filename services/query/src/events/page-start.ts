@@ -1,31 +1,22 @@
 import {
   type BoundRequest,
   type PlannerStats,
-  planFirstEvent,
   planPartialSlotCount,
   planStartSlot,
-  print,
   printCount,
   printStartSlot,
 } from '@waymark/event-query';
 import type { Reads } from '../reads.js';
 
 /**
- * Finds the start of a page with a large offset; undefined = beyond the end. The result is empty when the page begins before the
- * first whole 15-minute slot: skipping so few rows is fast enough.
+ * Finds the start of a page with a large offset; undefined = beyond the end. The result is empty when the page has filters, and when
+ * it begins before the first whole 15-minute slot: skipping so few rows is fast enough.
  */
 export async function findStart(
   reads: Reads,
   bound: BoundRequest,
   stats: PlannerStats,
 ): Promise<PlannerStats | undefined> {
-  const firstEvent = planFirstEvent(bound, stats);
-  if (firstEvent !== undefined) {
-    const [event] = await reads.run<[id: string, timestamp: string]>(print(firstEvent));
-    if (event === undefined) return undefined;
-    const [id, timestamp] = event;
-    return { start: { type: 'event', first: { timeMs: Date.parse(timestamp), id } } };
-  }
   const head = planPartialSlotCount(bound, stats);
   const [count] = head === undefined ? [] : await reads.run<[string]>(printCount(head));
   const slot = planStartSlot(bound, stats, BigInt(count?.[0] ?? 0));
@@ -33,5 +24,5 @@ export async function findStart(
   const [found] = await reads.run<[slot: string, before: string]>(printStartSlot(slot));
   if (found === undefined) return undefined;
   const [start, before] = found;
-  return { start: { type: 'slot', slotMs: Date.parse(start), offset: slot.offset - BigInt(before) } };
+  return { start: { slotMs: Date.parse(start), offset: slot.offset - BigInt(before) } };
 }
