@@ -9,6 +9,7 @@ import { oldestQueuedMs } from '../queue/oldest-job.js';
 import { connectProducer } from '../redis/connection.js';
 import { DeadlineError } from '../redis/deadline.js';
 import { createRedisHealth, type Load } from '../redis/health.js';
+import { watchServerIdentity } from '../redis/server-identity.js';
 import type { QueueLogger } from '../redis/throttled-log.js';
 import { createSpoolReplayer } from '../spool/replayer.js';
 import { createSpool } from '../spool/spool.js';
@@ -31,8 +32,16 @@ export interface QueuedRow {
 /** A claim that the commit makes final. */
 export interface FinalClaim {
   readonly name: string;
-  /** The owner that holds the claim as pending; undefined: the claim must be free, and the commit takes it. */
+  /** The owner that holds the claim as pending; undefined: the commit takes the claim, see `expected` and `mustBeUnseen`. */
   readonly owner: string | undefined;
+  /** Without an owner: the final value that the claim must still have; undefined: it must be free. */
+  readonly expected?: string | undefined;
+  /** Its history must show, when the commit is carried out, that it was never final: there is no such event in ClickHouse. */
+  readonly mustBeUnseen?: boolean;
+  /**
+   * Of a claim that the commit takes, no other commit may have the same value: when the claim already has it, the transaction counts as
+   * one that is repeated because its answer was lost, and is accepted.
+   */
   readonly value: string;
   readonly ttlMs: number;
 }
@@ -58,7 +67,8 @@ export interface EventProducer {
    *
    * @throws ApiError with `Retry-After`: 429 when Redis is short of memory and nothing was queued; 500 otherwise, when the rows may
    * have been queued all the same. A retry is idempotent if the request has a claim: it then finds the claim's final value.
-   * @throws ClaimHeldError when a claim that was to be free is held
+   * @throws ClaimHeldError when a claim that the commit was to take is held, has changed, or may have been final before; nothing was
+   * queued
    */
   commit(request: CommitRequest): Promise<void>;
   readonly claims: Claims;
@@ -102,12 +112,18 @@ const COMMIT_ANSWER_MS = 5000;
 const SHED_RETRY_AFTER_SECONDS = 5;
 const CLAIMS_EXPIRED = 'its claims had expired';
 
+function expectedValue({ owner, expected }: FinalClaim): string {
+  if (owner !== undefined) return pendingValue(owner);
+  return expected === undefined ? '' : finalValue(expected);
+}
+
 /** Connects to Redis and starts replaying the spool, including files that earlier processes have left. */
 export function createEventProducer(options: EventProducerOptions): EventProducer {
   const { logger, now = Date.now } = options;
   const redis = connectProducer(options.redisUrl, logger);
   const health = createRedisHealth(redis, { pollMs: options.memoryPollMs ?? MEMORY_POLL_MS, logger, now });
-  const claims = createClaims(redis, now);
+  const server = watchServerIdentity(redis);
+  const claims = createClaims(redis, server, now);
   const counted = createCountedClicks(redis);
   const adder = createJobAdder(redis);
   keepAddingScripts(redis);
@@ -119,6 +135,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
   });
   const sender = createBatchSender({
     adder,
+    server,
     counted,
     health,
     spool,
@@ -158,11 +175,12 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
         const text = rowText(row);
         return { kind, text: isSilent ? silentRow(text) : text };
       });
-      const finals = request.finals.map(({ name, owner, value, ttlMs }) => ({
-        name,
-        pending: owner === undefined ? '' : pendingValue(owner),
-        final: finalValue(value),
-        ttlMs,
+      const finals = request.finals.map((claim) => ({
+        name: claim.name,
+        expected: expectedValue(claim),
+        final: finalValue(claim.value),
+        ttlMs: claim.ttlMs,
+        mustBeUnseen: claim.mustBeUnseen ?? false,
       }));
       const takesClaims = request.finals.some(({ owner }) => owner === undefined);
       const finish = (settle: () => void) => {

@@ -1,4 +1,4 @@
-import { execute } from '@waymark/event-queue';
+import { execute, INSTANCES_KEY, KEEPER_STARTS_KEY, START_COUNTS_KEY } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 
@@ -15,6 +15,8 @@ const instanceSchema = z.object({
   lastWorkAt: z.number().nullable(),
   /** When this was written. */
   beatAt: z.number(),
+  /** Whether it sets claims in histories (packages/event-queue): not before release 0.2. */
+  keepsHistories: z.boolean().optional(),
 });
 export type Instance = Readonly<z.infer<typeof instanceSchema>>;
 
@@ -42,10 +44,10 @@ export const HEARTBEAT_TTL_MS = 10_000;
 const CHANGES_KEPT = 100;
 const PREFIX = '{waymark}';
 const KEYS = {
-  instances: `${PREFIX}:instances`,
+  instances: INSTANCES_KEY,
   changes: `${PREFIX}:starts`,
   lastEnds: `${PREFIX}:last-ends`,
-  starts: `${PREFIX}:start-counts`,
+  starts: START_COUNTS_KEY,
   kills: `${PREFIX}:kill-counts`,
 } as const;
 
@@ -91,7 +93,8 @@ export function createInstanceRegistry(redis: Redis) {
         .multi()
         .lpush(KEYS.changes, JSON.stringify(change))
         .ltrim(KEYS.changes, 0, CHANGES_KEPT - 1);
-      multi.hincrby(KEYS.starts, service, 1);
+      // Together, so that the starts of processes that do not keep histories can be told from their difference.
+      multi.hincrby(KEYS.starts, service, 1).incr(KEEPER_STARTS_KEY);
       addBeat(multi, instance);
       await execute(multi);
     },
