@@ -1,6 +1,6 @@
 // GET /events and GET /analytics compared with a baseline that stands for how such systems are built today, on the same engine and data,
-// measured alternately. `npm run bench -- query [--clicks 30000000] [--small 3000000] [--data DIR] [--only events,…]`. Existing data
-// is reused.
+// measured alternately. `npm run bench -- query [--clicks 30000000] [--small 3000000] [--data DIR] [--only events,…] [--rested]`.
+// Existing data is reused, and stays rested.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startClickHouse, startRedis } from '@waymark/test-kit';
 import { machineLine } from './lib/report.js';
-import { generateWorld, type World } from './query/dataset/generate.js';
+import { generateWorld, letRest, type World } from './query/dataset/generate.js';
 import { sizesFor, type WorldSizes } from './query/dataset/world.js';
 import { measure, PARTS } from './query/measure.js';
 
@@ -20,6 +20,8 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     data: { type: 'string', default: join(tmpdir(), 'waymark-bench') },
     only: { type: 'string', default: PARTS.join(',') },
+    /** First lets both layouts come to rest, as they do when nothing is inserted for days. */
+    rested: { type: 'boolean', default: false },
   },
 });
 
@@ -55,9 +57,12 @@ try {
   const seed = Number(values.seed);
   const big = await provide(sizesFor(Number(values.clicks), seed));
   const small = await provide(sizesFor(Number(values.small), seed));
+  if (values.rested) {
+    for (const world of [big, small]) await letRest(clickhouse.url, world, progress);
+  }
   console.log(`\n${machineLine()}\n`);
   await measure(
-    { big, small, clickhouseUrl: clickhouse.url, redisUrl: redis.url, progress },
+    { big, small, clickhouseUrl: clickhouse.url, clickhousePid: clickhouse.pid, redisUrl: redis.url, progress },
     PARTS.filter((part) => values.only.split(',').includes(part)),
   );
 } finally {

@@ -18,6 +18,8 @@ interface Bench {
   readonly big: World;
   readonly small: World;
   readonly clickhouseUrl: string;
+  /** Process of ClickHouse. */
+  readonly clickhousePid: number;
   readonly redisUrl: string;
   readonly progress: (line: string) => void;
 }
@@ -28,20 +30,26 @@ const ratio = (value: number) => value.toFixed(2);
 async function compareAll(
   families: readonly Family[],
   systems: Readonly<Record<string, Ask>>,
-  progress: (line: string) => void,
+  { progress, clickhousePid }: Bench,
 ): Promise<Compared[]> {
   const all: Compared[] = [];
   for (const family of families) {
-    const compared = await compare(family, systems);
+    const compared = await compare(family, systems, clickhousePid);
     all.push(compared);
-    progress(`${family.group}, ${family.name}: ${JSON.stringify(compared.ms)} ${JSON.stringify(compared.rows)}`);
+    const { ms: times, cpuMs, rows } = compared;
+    progress(
+      `${family.group}, ${family.name}: ${JSON.stringify(times)} CPU ${JSON.stringify(cpuMs)} ${JSON.stringify(rows)}`,
+    );
   }
   return all;
 }
 
 /** Prints a row for each family: our times, the baseline's, and the baseline's divided by ours. */
 function printRatios(title: string, all: readonly Compared[], names: readonly string[] = ['ours']): void {
-  const ratios = names.map((name) => all.map(({ ms: { [name]: ours = 0, baseline = 0 } }) => baseline / ours));
+  const ratiosOf = (of: (compared: Compared) => Compared['ms']) =>
+    names.map((name) => all.map(of).map(({ [name]: ours = 0, baseline = 0 }) => baseline / ours));
+  const ratios = ratiosOf(({ ms: times }) => times);
+  const cpuRatios = ratiosOf(({ cpuMs }) => cpuMs);
   printTable(
     [
       `${title}; ms, median of ${ROUNDS}`,
@@ -49,19 +57,27 @@ function printRatios(title: string, all: readonly Compared[], names: readonly st
       ...names,
       'baseline',
       ...names.map((name) => `baseline ÷ ${name}`),
+      ...names.map((name) => `${name}, CPU`),
+      'baseline, CPU',
+      ...names.map((name) => `baseline ÷ ${name}, CPU`),
       'rows',
     ],
-    all.map(({ family, ms: times, rows }, index) => [
+    all.map(({ family, ms: times, cpuMs, rows }, index) => [
       family.group,
       family.name,
       ...names.map((name) => ms(times[name])),
       ms(times.baseline),
       ...ratios.map((of) => ratio(of[index] ?? Number.NaN)),
+      ...names.map((name) => ms(cpuMs[name])),
+      ms(cpuMs.baseline),
+      ...cpuRatios.map((of) => ratio(of[index] ?? Number.NaN)),
       [...new Set([...names, 'baseline'].map((name) => rows[name]))].join(', baseline '),
     ]),
   );
-  for (const [index, of] of ratios.entries()) {
-    console.log(`\n${names[index]}: geometric mean ${ratio(geometricMean(of))}, least ${ratio(Math.min(...of))}.`);
+  const summary = (of: readonly number[] = []) =>
+    `geometric mean ${ratio(geometricMean(of))}, least ${ratio(Math.min(...of))}`;
+  for (const [index, name] of names.entries()) {
+    console.log(`\n${name}: ${summary(ratios[index])}; CPU of the engine: ${summary(cpuRatios[index])}.`);
   }
   console.log('');
 }
@@ -84,7 +100,7 @@ class Measurement {
   }
 
   async events(): Promise<void> {
-    const { big, progress } = this.#bench;
+    const { big } = this.#bench;
     for (const [rank, title] of [
       [BIG_RANK, 'GET /events, the busiest workspace'],
       [REMOVING_RANK, 'GET /events, a workspace with removed links'],
@@ -97,21 +113,21 @@ class Measurement {
       };
       const families = eventFamilies(workspace, await this.picks(rank));
       const asked = rank === BIG_RANK ? families : families.filter((_family, index) => index % 4 === 2);
-      printRatios(title, await compareAll(asked, systems, progress), ['first', 'again']);
+      printRatios(title, await compareAll(asked, systems, this.#bench), ['first', 'again']);
     }
   }
 
   async pages(): Promise<void> {
-    const { big, progress } = this.#bench;
+    const { big } = this.#bench;
     const workspace = knownOf(big, BIG_RANK);
     const clicks = Math.floor(big.sizes.clicks / 6);
     const systems = { ours: askForPages(this.#big, workspace), baseline: askBaseline(this.#baseline) };
-    printRatios('GET /events, far pages', await compareAll(deepFamilies(workspace, clicks), systems, progress));
+    printRatios('GET /events, far pages', await compareAll(deepFamilies(workspace, clicks), systems, this.#bench));
   }
 
   /** Page 1 of a large and a tiny workspace, and of the same workspace in a data set ten times as large. */
   async growth(): Promise<void> {
-    const { big, small, progress } = this.#bench;
+    const { big, small } = this.#bench;
     const first = { group: 'growth', name: 'page 1 since ever', query: { interval: 'all' }, baseline: '' };
     const families: Family[] = [
       first,
@@ -125,7 +141,7 @@ class Measurement {
         tiny: askForPages(this.#big, knownOf(big, TINY_RANK)),
         small: askForPages(this.#small, knownOf(small, BIG_RANK)),
       },
-      progress,
+      this.#bench,
     );
     printTable(
       [
@@ -145,11 +161,11 @@ class Measurement {
   }
 
   async analytics(): Promise<void> {
-    const { big, progress } = this.#bench;
+    const { big } = this.#bench;
     const workspace = knownOf(big, BIG_RANK);
     const systems = { ours: askForGroups(this.#big, workspace), baseline: askBaseline(this.#baseline) };
     const families = analyticsFamilies(workspace, await this.picks(BIG_RANK));
-    printRatios('GET /analytics, the busiest workspace', await compareAll(families, systems, progress));
+    printRatios('GET /analytics, the busiest workspace', await compareAll(families, systems, this.#bench));
   }
 
   async http(): Promise<void> {

@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { base62, resourceId } from './sql.js';
+import { END_MS } from './world.js';
 
 /*
  * The baseline: how such systems are built today. Events sorted by (workspace, link, time) in monthly partitions, ids as text, a column
@@ -90,9 +91,16 @@ WHERE ${within('event.timestamp')}`,
   });
 }
 
-/** Merges each month into one part, as it would be long after its end. Our own tables stay as the inserts left them. */
-export async function mergeBaseline(client: ClickHouseClient, database: string): Promise<void> {
-  for (const table of ['click_events', 'click_events_by_id', 'lead_events', 'sale_events']) {
-    await client.command({ query: `OPTIMIZE TABLE ${baselineOf(database)}.${table} FINAL` });
+/** Merges each month that has ended into one part. */
+export async function mergeEndedMonths(client: ClickHouseClient, database: string): Promise<void> {
+  const baseline = baselineOf(database);
+  const result = await client.query({
+    query: `SELECT DISTINCT table, partition_id FROM system.parts
+WHERE active AND database = {baseline:String} AND partition_id NOT IN ('all', toString({current:UInt32}))`,
+    query_params: { baseline, current: new Date(END_MS).getUTCFullYear() * 100 + new Date(END_MS).getUTCMonth() + 1 },
+    format: 'JSONCompactEachRow',
+  });
+  for (const [table, partition] of await result.json<[string, string]>()) {
+    await client.command({ query: `OPTIMIZE TABLE ${baseline}.${table} PARTITION ID '${partition}' FINAL` });
   }
 }

@@ -4,14 +4,17 @@ import { parseResourceId } from '@waymark/contract';
 import { createLogger } from '@waymark/http-kit';
 import { Redis } from 'ioredis';
 import { INSTANCE_KEY } from '../../lib/stores.js';
-import { createBaseline, fillBaseline, mergeBaseline } from './baseline-tables.js';
+import { createBaseline, fillBaseline, mergeEndedMonths } from './baseline-tables.js';
 import { insertClicks } from './generate-clicks.js';
 import { insertCustomers, insertLeads, insertSales } from './generate-conversions.js';
 import { generateLinks } from './generate-links.js';
-import { type BenchWorkspace, DAY_MS, END_MS, linksOfRank, START_MS, type WorldSizes } from './world.js';
+import { type BenchWorkspace, END_MS, linksOfRank, START_MS, type WorldSizes } from './world.js';
 
-const CLICKS_PER_INSERT = 250_000;
-const MONTH_MS = 31 * DAY_MS;
+/** Small enough that each month has several parts for the background to merge, as it has with a writer. */
+const CLICKS_PER_INSERT = 50_000;
+
+/** As the migrations set it. */
+const FORCED_AGE_SECONDS = 43_200;
 
 /** A workspace with an API key, for requests over HTTP. */
 export interface KnownWorkspace extends BenchWorkspace {
@@ -82,14 +85,17 @@ async function createKnown(client: ClickHouseClient, { redisUrl, sizes }: Genera
   return known;
 }
 
-async function inMonths(
+/** Runs the inserts of a table in the order of time, as many of them as there were of clicks, so that both layouts get alike parts. */
+async function inOrderOfTime(
   what: string,
-  progress: (line: string) => void,
+  { sizes, progress }: GenerateOptions,
   run: (fromMs: number, toMs: number) => Promise<void>,
 ) {
-  for (let fromMs = START_MS; fromMs < END_MS; fromMs += MONTH_MS) {
-    await run(fromMs, fromMs + MONTH_MS);
-    progress(`${what}: ${Math.min(100, Math.round(((fromMs + MONTH_MS - START_MS) / (END_MS - START_MS)) * 100))} %`);
+  const inserts = Math.ceil(sizes.clicks / CLICKS_PER_INSERT);
+  const timeOf = (insert: number) => START_MS + Math.round(((END_MS + 1 - START_MS) * insert) / inserts);
+  for (let insert = 0; insert < inserts; insert++) {
+    await run(timeOf(insert), timeOf(insert + 1));
+    if (insert % 20 === 19) progress(`${what}: ${Math.round((100 * (insert + 1)) / inserts)} %`);
   }
 }
 
@@ -104,7 +110,53 @@ async function settleMerges(client: ClickHouseClient, progress: (line: string) =
   }
 }
 
-/** Generates a data set in a database of its own, and the baseline's tables from it. */
+/** Tables whose old parts the background merges into one: those of the migration that says so. */
+async function tablesMergedByAge(client: ClickHouseClient): Promise<string[]> {
+  const result = await client.query({
+    query: `SELECT name FROM system.tables
+WHERE database = currentDatabase() AND create_table_query LIKE '%min_age_to_force_merge_seconds%'`,
+    format: 'JSONCompactEachRow',
+  });
+  return (await result.json<[string]>()).map(([name]) => name);
+}
+
+/**
+ * Lets the time pass that a world needs to come to rest. Ours: whatever is older than some hours is merged, as the settings of the
+ * tables say. The baseline, which has no such settings: months that have ended are one part each, as the background leaves parts
+ * of their size after nine days; the current month stays as it is.
+ */
+export async function letRest(
+  clickhouseUrl: string,
+  { database }: World,
+  progress: (line: string) => void,
+): Promise<void> {
+  const client = benchClient(clickhouseUrl, database);
+  await migrate(client);
+  const merged = await tablesMergedByAge(client);
+  for (const table of merged)
+    await client.command({ query: `ALTER TABLE ${table} MODIFY SETTING min_age_to_force_merge_seconds = 1` });
+  for (;;) {
+    const result = await client.query({
+      query: `SELECT count() FROM (SELECT 1 FROM system.parts WHERE active AND database = currentDatabase()
+  AND table IN ({merged:Array(String)}) GROUP BY table, partition HAVING count() > 1)`,
+      query_params: { merged },
+      format: 'JSONCompactEachRow',
+    });
+    const [row] = await result.json<[string]>();
+    if (Number(row?.[0]) === 0) break;
+    progress(`partitions of several parts: ${row?.[0]}`);
+    await new Promise((resolve) => setTimeout(resolve, 5000));
+  }
+  for (const table of merged) {
+    await client.command({
+      query: `ALTER TABLE ${table} MODIFY SETTING min_age_to_force_merge_seconds = ${FORCED_AGE_SECONDS}`,
+    });
+  }
+  await mergeEndedMonths(client, database);
+  await client.close();
+}
+
+/** Generates a world into its own database, and the baseline's tables from it. */
 export async function generateWorld(options: GenerateOptions): Promise<World> {
   const { clickhouseUrl, sizes, progress } = options;
   const database = databaseOf(sizes);
@@ -127,15 +179,14 @@ export async function generateWorld(options: GenerateOptions): Promise<World> {
   for (let first = 0; first < sizes.clicks; first += CLICKS_PER_INSERT) {
     const count = Math.min(CLICKS_PER_INSERT, sizes.clicks - first);
     await client.command({ query: insertClicks(sizes, workspaces, first, count) });
-    if ((first / CLICKS_PER_INSERT) % 4 === 3) progress(`${database}: ${first + count} clicks`);
+    if ((first / CLICKS_PER_INSERT) % 20 === 19) progress(`${database}: ${first + count} clicks`);
   }
   const run = (query: string) => client.command({ query }).then(() => undefined);
-  await inMonths(`${database}: leads`, progress, (fromMs, toMs) => run(insertLeads(sizes, fromMs, toMs)));
-  await inMonths(`${database}: sales`, progress, (fromMs, toMs) => run(insertSales(sizes, fromMs, toMs)));
+  await inOrderOfTime(`${database}: leads`, options, (fromMs, toMs) => run(insertLeads(sizes, fromMs, toMs)));
+  await inOrderOfTime(`${database}: sales`, options, (fromMs, toMs) => run(insertSales(sizes, fromMs, toMs)));
   await run(insertCustomers(known.map(({ id }) => id)));
   await createBaseline(client, database);
-  await inMonths(`${database}: baseline`, progress, (fromMs, toMs) => fillBaseline(client, database, fromMs, toMs));
-  await mergeBaseline(client, database);
+  await inOrderOfTime(`${database}: baseline`, options, (fromMs, toMs) => fillBaseline(client, database, fromMs, toMs));
   await settleMerges(client, progress);
   await client.close();
   return { sizes, database, known };
