@@ -105,7 +105,10 @@ describe('the writer process', () => {
     }
   });
 
-  it('starts the delivery process at the first delivery, and from then on at every start', async () => {
+  it('starts the delivery process at the first delivery, and from then on at every start', {
+    // Four starts of a process, each with a limit of its own.
+    timeout: 90_000,
+  }, async () => {
     const writer = await startWriterProcess();
     const client = new Redis(redis.url);
     const registered = async () => (await client.hkeys('{waymark}:instances')).map((name) => name.split(':')[0]);
