@@ -48,7 +48,8 @@ describe('a Redis at its memory limit', () => {
       const traffic = new Traffic(path, {
         clicks: 100,
         sales: 20,
-        pauseMs: 0,
+        // Fills the memory within seconds; the short form leaves the processor to the tests beside it.
+        pauseMs: FAULTS.isLong ? 0 : 40,
         padding: { every: 1, characters: 1000 },
       });
       await traffic.progress(500);
