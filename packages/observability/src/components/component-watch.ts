@@ -26,7 +26,7 @@ export interface ComponentWatchOptions {
 export interface ComponentWatch {
   /** Host and process id of this process. */
   readonly instance: string;
-  /** As of the last poll, three seconds ago at most. */
+  /** As of the last poll, two seconds ago at most. */
   componentStatus(): readonly ComponentStatus[];
   /** The latest starts and ends of all processes, latest first. Rejects while Redis is away. */
   processChanges(): Promise<readonly ProcessChange[]>;
@@ -37,7 +37,7 @@ export interface ComponentWatch {
   close(): Promise<void>;
 }
 
-const INTERVAL_MS = 3000;
+const INTERVAL_MS = 2000;
 const REGISTRY_TIMEOUT_MS = 1000;
 /** After an outage of Redis, processes have this long to send a heartbeat before a missing one counts. */
 const SETTLING_MS = HEARTBEAT_TTL_MS + 2000;

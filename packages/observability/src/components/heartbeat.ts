@@ -24,7 +24,7 @@ export interface Heartbeat {
   close(): Promise<void>;
 }
 
-const INTERVAL_MS = 3000;
+const INTERVAL_MS = 2000;
 
 /** Whether a process of this machine is gone. */
 function isGone(pid: number): boolean {
