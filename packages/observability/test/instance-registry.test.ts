@@ -1,4 +1,3 @@
-import { KEEPER_STARTS_KEY, START_COUNTS_KEY } from '@waymark/event-queue';
 import { startRedis, type TestRedis } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
@@ -47,16 +46,4 @@ it.each(WRITES)('%s that Redis discarded is an error', async (_what, write) => {
 it.each(WRITES)('%s of which one command failed is an error', async (_what, write) => {
   await admin.set('{waymark}:instances', 'no hash');
   await expect(write()).rejects.toThrow('WRONGTYPE');
-});
-
-it('a start counts as one of a process that keeps claim histories, in the same transaction', async () => {
-  await createInstanceRegistry(redis).started(instance);
-  await createInstanceRegistry(redis).started({ ...instance, service: 'http', instance: 'host:2' });
-  expect(await admin.hvals(START_COUNTS_KEY)).toEqual(['1', '1']);
-  expect(await admin.get(KEEPER_STARTS_KEY)).toBe('2');
-  await admin.flushdb();
-  await redis.watch('watched');
-  await admin.set('watched', 'changed');
-  await expect(createInstanceRegistry(redis).started(instance)).rejects.toThrow();
-  expect(await admin.exists(START_COUNTS_KEY, KEEPER_STARTS_KEY)).toBe(0);
 });

@@ -41,7 +41,7 @@ export interface HistoryKeeper {
  * and then inserts its row: within the 30 s that it holds the lock of the name (packages/catalog/src/redis/locks.ts). A name that was
  * not set, because the history did not exist yet, is therefore in ClickHouse after that time, or never.
  */
-const GRACE_MS = 60_000;
+export const GRACE_MS = 60_000;
 /**
  * Rows of commits that were carried out before the history existed are in the queue. Jobs carry the time of their producer's clock,
  * which may be ahead by this much: see the manifest.

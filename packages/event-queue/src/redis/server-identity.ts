@@ -11,28 +11,20 @@ export interface ServerIdentity {
   current(): string;
 }
 
-/**
- * A server gets a new replication id when its first replica comes, without losing anything and without closing connections. It is read
- * again this often, so that processes with older and with newer connections soon agree.
- */
-const REFRESH_MS = 60_000;
-
-/** Reads the identity on every new connection, and again after a minute of use. */
+/** Reads the identity on every new connection. */
 export function watchServerIdentity(redis: Redis): ServerIdentity {
   let identity = '';
   let connections = 0;
-  let readAtMs = 0;
 
   const read = async () => {
     const connection = connections;
-    readAtMs = performance.now();
     try {
       const info = await redis.info();
       const parts = [infoField(info, 'run_id'), infoField(info, 'master_replid')];
       if (connection !== connections || parts[0] === undefined) return;
       identity = hash('sha256', parts.join('/'), 'hex').slice(0, 16);
     } catch {
-      // The connection is gone, and the next one is read again; or INFO is refused, and the identity stays as it is.
+      // The connection is gone, and the next one is read again; or INFO is refused, and the identity stays unknown.
     }
   };
 
@@ -42,10 +34,5 @@ export function watchServerIdentity(redis: Redis): ServerIdentity {
   });
   redis.on('ready', () => void read());
   if (redis.status === 'ready') void read();
-  return {
-    current() {
-      if (identity !== '' && performance.now() > readAtMs + REFRESH_MS) void read();
-      return identity;
-    },
-  };
+  return { current: () => identity };
 }

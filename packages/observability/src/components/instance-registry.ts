@@ -15,7 +15,7 @@ const instanceSchema = z.object({
   lastWorkAt: z.number().nullable(),
   /** When this was written. */
   beatAt: z.number(),
-  /** Whether it sets claims in histories (packages/event-queue); absent in releases before them. */
+  /** Whether it sets claims in histories (packages/event-queue): not before release 0.2. */
   keepsHistories: z.boolean().optional(),
 });
 export type Instance = Readonly<z.infer<typeof instanceSchema>>;
