@@ -1,7 +1,6 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { type EventTableKind, NAMES_TABLE } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
-import { withCustomerHistory } from './customers/customer-history.js';
 import { createCustomers } from './customers/customers.js';
 import { createDomains } from './domains/domains.js';
 import { createLinkTests } from './links/ab-tests.js';
@@ -99,10 +98,7 @@ export function createCatalog(options: CatalogOptions) {
   const activeWebhooks = createActiveWebhooks({ clickhouse, read: settings.read, isSubscribed, now });
   const localNames = createLocalNames(NAMES_KEPT, now);
   const namesTable = createNamesTable(clickhouse, settings.read);
-  const commitNames = withCustomerHistory(
-    createTableCommit(clickhouse, NAMES_TABLE.table, NAMES_TABLE.columns, settings, now),
-    redis,
-  );
+  const commitNames = createTableCommit(clickhouse, NAMES_TABLE.table, NAMES_TABLE.columns, settings, now);
   const counters = createCounters(clickhouse, { isSubscribed, now });
   feed.subscribe({
     onChange({ names }) {

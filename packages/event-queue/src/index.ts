@@ -9,16 +9,6 @@ export {
   readAllPendingCustomers,
   readPendingCustomers,
 } from './claims/pending-customers.js';
-export { setSeen } from './history/claim-history.js';
-export {
-  createHistoryKeeper,
-  type HistoryKeeper,
-  type HistoryKeeperOptions,
-  type HistorySource,
-} from './history/history-keeper.js';
-export { type HistorySubject, historyKey } from './history/history-keys.js';
-export { INSTANCES_KEY, KEEPER_STARTS_KEY, START_COUNTS_KEY } from './history/keepers.js';
-export { claimsOfSale } from './history/row-claims.js';
 export type { Click, RecordedClick } from './producer/click-recorder.js';
 export {
   type CommitRequest,

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { Catalog } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import type { Settings } from '@waymark/config';
-import { createHistoryKeeper, type EventProducer, type HistoryKeeper } from '@waymark/event-queue';
+import type { EventProducer } from '@waymark/event-queue';
 import type { Logger } from '@waymark/http-kit';
 import type { RateLimiter } from '@waymark/rate-limit';
 import { createVisitReader } from '@waymark/visit';
@@ -14,7 +14,6 @@ import { createPasswordAttempts } from './redirect/password/password-attempts.js
 import { createPasswordGate } from './redirect/password/password-gate.js';
 import type { RedirectDeps } from './redirect/redirector.js';
 import { createCurrencyConverter } from './track/conversions/currencies.js';
-import { createHistorySources } from './track/history/history-sources.js';
 import type { TrackDeps } from './track/track-deps.js';
 
 /** Dependencies of the routes of this service. */
@@ -35,26 +34,16 @@ export interface IngestDepsOptions {
     | 'anonymisedAddresses'
     | 'currencyRatesFile'
     | 'defaultDomain'
-    | 'clickhouseCluster'
   >;
   readonly instanceKey: Buffer;
   readonly catalog: Catalog;
   readonly producer: EventProducer;
   readonly clickhouse: ClickHouseClient;
   /** Must have a command time-out. */
-  readonly redis: Redis;
+  readonly redis: Pick<Redis, 'mget' | 'get' | 'set'>;
   readonly rateLimiter: RateLimiter;
   readonly logger: Logger;
   readonly now?: () => number;
-}
-
-/**
- * Claim histories are filled from ClickHouse, so every acknowledged row must be in it when it is read. A replica may lack rows that
- * another one has: on a cluster no histories are filled.
- */
-function createHistories(options: IngestDepsOptions & { readonly now: () => number }): HistoryKeeper {
-  if (options.settings.clickhouseCluster !== undefined) return { note() {}, close: async () => {} };
-  return createHistoryKeeper({ ...options, sources: createHistorySources(options.clickhouse) });
 }
 
 /** Creates the dependencies from the settings. @throws Error when a configured file cannot be read */
@@ -88,7 +77,6 @@ export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
       ),
     onReloadError: onReloadError('the file of exchange rates'),
   });
-  const histories = createHistories({ ...options, now });
   const passwords = createPasswordGate({
     secret: secretFor('link passwords'),
     passwordOf: catalog.links.passwordOf,
@@ -98,7 +86,6 @@ export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
     catalog,
     producer,
     clickhouse,
-    histories,
     readState: async (keys) => (await redis.mget(...keys)).map((value) => value ?? undefined),
     readVisit,
     admission: createAdmission({ catalog, passwords, defaultDomain: settings.defaultDomain, now }),
@@ -112,7 +99,6 @@ export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
     logger,
     now,
     close() {
-      void histories.close();
       readVisit.close();
       currencies.close();
     },

@@ -1,52 +1,19 @@
-import { HISTORY_FUNCTIONS, OPEN_HISTORIES } from '../history/history-scripts.js';
-
 /**
- * Lua of scripts whose ARGV has after `head` arguments the server, the number of histories, and per claim the number of its
- * history (0: none) with, if it has one, 4 positions. KEYS: claims, histories, start counts and keepers' starts if there are histories.
- */
-const CLAIMS_WITH_HISTORIES = `
-${HISTORY_FUNCTIONS}
-${OPEN_HISTORIES}
-local function eachClaim(head, visit)
-  local server, historyCount = ARGV[head + 1], tonumber(ARGV[head + 2])
-  local claimCount = historyCount == 0 and #KEYS or #KEYS - historyCount - 2
-  local histories = openHistories(claimCount + 1, historyCount, server)
-  local at = head + 3
-  for i = 1, claimCount do
-    local history = histories[tonumber(ARGV[at])]
-    visit(i, function() return isUnseen(history, at + 1) end)
-    at = at + (ARGV[at] == '0' and 1 or 5)
-  end
-end
-`;
-
-/**
- * Takes several claims in one call. KEYS and ARGV: see {@link CLAIMS_WITH_HISTORIES}; the first two ARGV are the pending value and
- * its TTL in milliseconds. Returns for each claim an empty string (this owner holds it, from now or before), '-' (the same, and its
- * history shows that it was never final), or the value that another owner has set.
+ * Takes several claims in one call. KEYS: the claims. ARGV: the TTL of a pending claim in milliseconds, then the pending value
+ * of each. Returns for each an empty string (this owner holds it, from now or before) or the value that another owner has set.
  * Does not use `SET … NX GET`, which needs Redis 7.
  */
 export const TAKE_CLAIMS = `
-${CLAIMS_WITH_HISTORIES}
 local answers = {}
-eachClaim(2, function(i, neverFinal)
-  local held = not redis.call('SET', KEYS[i], ARGV[1], 'NX', 'PX', ARGV[2]) and redis.call('GET', KEYS[i])
-  if held and held ~= ARGV[1] then answers[i] = held
-  else answers[i] = neverFinal() and '-' or '' end
-end)
-return answers
-`;
-
-/**
- * Reads claims. KEYS and ARGV: see {@link CLAIMS_WITH_HISTORIES}. Returns for each claim its value, an empty string (free), or '-'
- * (free, and its history shows that it was never final).
- */
-export const LOOK_UP_CLAIMS = `
-${CLAIMS_WITH_HISTORIES}
-local answers = {}
-eachClaim(0, function(i, neverFinal)
-  answers[i] = redis.call('GET', KEYS[i]) or (neverFinal() and '-' or '')
-end)
+for i = 1, #KEYS do
+  local mine = ARGV[i + 1]
+  if redis.call('SET', KEYS[i], mine, 'NX', 'PX', ARGV[1]) then
+    answers[i] = ''
+  else
+    local held = redis.call('GET', KEYS[i])
+    if held == mine then answers[i] = '' else answers[i] = held end
+  end
+end
 return answers
 `;
 
@@ -88,42 +55,35 @@ return discarded
  * as recorded; the replay of the spool then reads that key and adds the discarded rows again. The batch's marker is one bit
  * that is set here and by the replay: after a replay this script discards no clicks.
  *
- * An entry (one `commit`) is accepted if each of its claims still has the value that it expects (pending for its owner; free, if the
- * entry takes it here; or a final value that it has read), or already has the entry's own final value because the transaction is
- * repeated after its answer was lost. A claim that must never have been final must also be unseen in its history. Otherwise the entry
- * is late: another owner may hold its claims, so none of them is set and the entry's rows are discarded. A claim that is set is also
- * set in its history, in the same step.
+ * An entry (one `commit`) is accepted if each of its claims is still pending for its owner (or free, if the entry takes it
+ * here), or already has the entry's own final value because the transaction is repeated after its answer was lost. Otherwise
+ * the entry is late: another owner may hold its claims, so none of them is set and the entry's rows are discarded.
  *
- * KEYS: jobs, that of the clicks first; histories, start counts and keepers' starts if there are histories; marker and claims of the
- * clicks if there are any; each entry's claims and state keys.
- * ARGV: number of jobs, number of entries, number of clicks, number of histories, server; if there are clicks: bit of the marker, TTL
- * of the marker, TTL of a claim, click ids; per entry: 1 if its caller has already received an error, number of claims, per claim
- * its expected value (empty: free), final value, TTL, number of its history (0: none) and if it has one: 1 if it must be unseen, 4
- * positions; number of state keys, per key 1 if it is a hash, its field, value, TTL; number of rows, per row the number of its job
- * and its index in that job. All TTLs are in milliseconds.
+ * KEYS: jobs, that of the clicks first; marker and claims of the clicks if there are any; each entry's claims and state keys.
+ * ARGV: number of jobs, number of entries, number of clicks; if there are clicks: bit of the marker, TTL of the marker, TTL of
+ * a claim, click ids; per entry: 1 if its caller has already received an error, number of claims, per claim its pending value
+ * (empty: free), final value, TTL; number of state keys, per key 1 if it is a hash, its field, value, TTL; number of rows, per
+ * row the number of its job and its index in that job. All TTLs are in milliseconds.
  * Returns the numbers of the late entries, and the numbers of the clicks counted before, each followed by the counted id.
  */
 export const FINALIZE = `
-${HISTORY_FUNCTIONS}
-${OPEN_HISTORIES}
-local jobCount, entryCount, clickCount, historyCount = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local jobCount, entryCount, clickCount = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 for i = 1, jobCount do
   if redis.call('EXISTS', KEYS[i]) == 0 then return redis.error_reply('JOBMISSING a job of the batch was not added') end
 end
-local histories = openHistories(jobCount + 1, historyCount, ARGV[5])
-local key, arg = historyCount == 0 and jobCount or jobCount + historyCount + 2, 5
+local key, arg = jobCount, 3
 local late, counted, discarded = {}, {}, {}
 local function discard(job, row)
   discarded[job] = discarded[job] or {}
   table.insert(discarded[job], row)
 end
 if clickCount > 0 then
-  key, arg = key + 1, arg + 3
-  local isRepeat = redis.call('SETBIT', KEYS[key], ARGV[6], 1) == 1
-  redis.call('PEXPIRE', KEYS[key], ARGV[7])
+  key, arg = jobCount + 1, 6
+  local isRepeat = redis.call('SETBIT', KEYS[key], ARGV[4], 1) == 1
+  redis.call('PEXPIRE', KEYS[key], ARGV[5])
   for i = 1, clickCount do
     local claim, id = KEYS[key + i], ARGV[arg + i]
-    if not redis.call('SET', claim, id, 'NX', 'PX', ARGV[8]) and not isRepeat then
+    if not redis.call('SET', claim, id, 'NX', 'PX', ARGV[6]) and not isRepeat then
       local held = redis.call('GET', claim)
       if held ~= id then
         counted[#counted + 1] = i
@@ -133,7 +93,7 @@ if clickCount > 0 then
     end
   end
   if discarded[1] then
-    redis.call('SET', KEYS[1] .. ':struck', '[' .. table.concat(discarded[1], ',') .. ']', 'PX', ARGV[7])
+    redis.call('SET', KEYS[1] .. ':struck', '[' .. table.concat(discarded[1], ',') .. ']', 'PX', ARGV[5])
   end
   key, arg = key + clickCount, arg + clickCount
 end
@@ -141,26 +101,18 @@ for entry = 1, entryCount do
   local abandoned = ARGV[arg + 1] == '1'
   local claimCount = tonumber(ARGV[arg + 2])
   arg = arg + 2
-  local firstKey, argsOf = key, {}
-  local isAccepted, changed = true, 0
-  for i = 1, claimCount do
+  local firstKey, firstArg = key, arg
+  local isAccepted = not (abandoned and claimCount == 0)
+  for _ = 1, claimCount do
     key = key + 1
-    argsOf[i] = arg
-    if ARGV[arg + 1] ~= ARGV[arg + 2] then changed = changed + 1 end
     local held = redis.call('GET', KEYS[key]) or ''
-    local history = histories[tonumber(ARGV[arg + 4])]
-    local isRepeat = held == ARGV[arg + 2]
-    local mustBeUnseen = ARGV[arg + 4] ~= '0' and ARGV[arg + 5] == '1'
-    if not isRepeat and held ~= ARGV[arg + 1] then isAccepted = false end
-    if not isRepeat and mustBeUnseen and not isUnseen(history, arg + 6) then isAccepted = false end
-    arg = arg + (ARGV[arg + 4] == '0' and 4 or 9)
+    if held ~= ARGV[arg + 1] and held ~= ARGV[arg + 2] then isAccepted = false end
+    arg = arg + 3
   end
-  if abandoned and changed == 0 then isAccepted = false end
   if isAccepted then
     for i = 1, claimCount do
-      local at = argsOf[i]
+      local at = firstArg + (i - 1) * 3
       redis.call('SET', KEYS[firstKey + i], ARGV[at + 2], 'PX', ARGV[at + 3])
-      setSeen(histories[tonumber(ARGV[at + 4])], at + 6)
     end
   else
     late[#late + 1] = entry

@@ -8,14 +8,11 @@ export const PENDING_TTL_MS = 30_000;
 /** After this time an owner must not commit any more: its claim could expire before the transaction is carried out. */
 export const OWNER_GIVES_UP_MS = 10_000;
 
-/**
- * The state of a claim, as seen by an owner. `isUnseen` is set if the history of its workspace shows that the claim was never final,
- * so that ClickHouse need not be asked; without it nothing is known.
- */
+/** The state of a claim, as seen by an owner. */
 export type ClaimState =
-  | { readonly state: 'mine'; readonly isUnseen?: true }
+  | { readonly state: 'mine' }
   | { readonly state: 'pending' }
-  | { readonly state: 'free'; readonly isUnseen?: true }
+  | { readonly state: 'free' }
   | { readonly state: 'final'; readonly value: string };
 
 export function pendingValue(owner: string): string {

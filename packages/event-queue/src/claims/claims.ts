@@ -1,12 +1,9 @@
-import { createDataLoader } from '@waymark/cache';
 import { ApiError } from '@waymark/contract';
 import type { Redis } from 'ioredis';
-import { createHistoryArguments } from '../history/history-arguments.js';
 import { claimKey } from '../queue/keys.js';
 import { isOutOfMemory } from '../redis/connection.js';
 import { withinMs } from '../redis/deadline.js';
-import type { ServerIdentity } from '../redis/server-identity.js';
-import { LOOK_UP_CLAIMS, RELEASE_CLAIMS, TAKE_CLAIMS } from './claim-scripts.js';
+import { RELEASE_CLAIMS, TAKE_CLAIMS } from './claim-scripts.js';
 import { type ClaimState, claimState, OWNER_GIVES_UP_MS, PENDING_TTL_MS, pendingValue } from './claim-value.js';
 
 /** Claims of `/track`: at most one request at a time records the event of an invoice, a lead or a customer. */
@@ -18,10 +15,8 @@ export interface Claims {
   take(names: readonly string[], owner: string): Promise<ClaimState[]>;
   /** Deletes the claims that are still pending for `owner`; final claims stay. */
   release(names: readonly string[], owner: string): Promise<void>;
-  /** Reads claims without taking them; one without a holder is `free`. */
+  /** Reads claims without taking them; one that nobody holds is `free`. */
   read(names: readonly string[]): Promise<ClaimState[]>;
-  /** Like `read`, and says of free claims whether they are unseen. Look-ups of the same moment share a call. */
-  lookUp(names: readonly string[]): Promise<ClaimState[]>;
 }
 
 export interface OwnerClock {
@@ -30,14 +25,12 @@ export interface OwnerClock {
 }
 
 interface ClaimScripts {
-  waymarkLookUpClaims(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<string[]>;
   waymarkTakeClaims(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<string[]>;
   waymarkReleaseClaims(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<number>;
 }
 
 /** Defines the claim scripts on a connection. */
 export function claimScripts(redis: Redis): ClaimScripts {
-  redis.defineCommand('waymarkLookUpClaims', { lua: LOOK_UP_CLAIMS });
   redis.defineCommand('waymarkTakeClaims', { lua: TAKE_CLAIMS });
   redis.defineCommand('waymarkReleaseClaims', { lua: RELEASE_CLAIMS });
   return redis as Redis & ClaimScripts;
@@ -64,38 +57,10 @@ export class ClaimHeldError extends Error {
 
 const ANSWER_WITHIN_MS = 2000;
 const OWNERS_BEFORE_CLEANUP = 10_000;
-const LOOK_UPS_AT_ONCE = 200;
-const LOOK_UP_CALLS_MAX = 8;
-
-/** The keys and arguments of a script about claims with histories, behind `head`. */
-function claimsCall(names: readonly string[], identity: string, head: readonly (string | number)[]) {
-  const histories = createHistoryArguments();
-  const places = names.flatMap((name) => histories.argumentsOf(name));
-  const keys = [...names.map(claimKey), ...histories.keys()];
-  return [keys.length, ...keys, ...head, identity, histories.count(), ...places] as const;
-}
-
-/** Parses the answer of a script about one claim. */
-function answered(value: string, owner?: string): ClaimState {
-  const isUnseen = value === '-' ? { isUnseen: true as const } : {};
-  if (value === '' || value === '-') return { state: owner === undefined ? 'free' : 'mine', ...isUnseen };
-  return claimState(value, owner);
-}
 
 /** Claims on the producer's connection; `now` returns epoch milliseconds. */
-export function createClaims(redis: Redis, server: ServerIdentity, now: () => number): Claims & OwnerClock {
+export function createClaims(redis: Redis, now: () => number): Claims & OwnerClock {
   const scripts = claimScripts(redis);
-  const lookUpOne = createDataLoader<string, ClaimState>({
-    identify: (name) => name,
-    group: () => '',
-    batchSizeMax: LOOK_UPS_AT_ONCE,
-    concurrentReadsMax: LOOK_UP_CALLS_MAX,
-    async load(names) {
-      const call = scripts.waymarkLookUpClaims(...claimsCall(names, server.current(), []));
-      const values = await withinMs(call, ANSWER_WITHIN_MS, 'looking up claims');
-      return new Map(names.map((name, index) => [name, answered(values[index] ?? '')]));
-    },
-  });
   const takenAt = new Map<string, number>();
 
   const removeExpiredOwners = () => {
@@ -117,9 +82,14 @@ export function createClaims(redis: Redis, server: ServerIdentity, now: () => nu
       takenAt.set(owner, at);
       const mine = pendingValue(owner);
       try {
-        const call = scripts.waymarkTakeClaims(...claimsCall(names, server.current(), [mine, PENDING_TTL_MS]));
-        const values = await withinMs(call, ANSWER_WITHIN_MS, 'taking claims');
-        return values.map((value) => answered(value, owner));
+        const call = scripts.waymarkTakeClaims(
+          names.length,
+          ...names.map(claimKey),
+          PENDING_TTL_MS,
+          ...names.map(() => mine),
+        );
+        const held = await withinMs(call, ANSWER_WITHIN_MS, 'taking claims');
+        return held.map((value) => (value === '' ? { state: 'mine' } : claimState(value, owner)));
       } catch (err) {
         throw notRecorded(err);
       }
@@ -131,15 +101,6 @@ export function createClaims(redis: Redis, server: ServerIdentity, now: () => nu
       try {
         const call = scripts.waymarkReleaseClaims(names.length, ...names.map(claimKey), pendingValue(owner));
         await withinMs(call, ANSWER_WITHIN_MS, 'releasing claims');
-      } catch (err) {
-        throw notRecorded(err);
-      }
-    },
-
-    async lookUp(names) {
-      try {
-        const states = await Promise.all(names.map((name) => lookUpOne(name)));
-        return states.map((state) => state ?? { state: 'free' });
       } catch (err) {
         throw notRecorded(err);
       }

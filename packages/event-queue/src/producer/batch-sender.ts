@@ -3,7 +3,6 @@ import type { JobAdder } from '../queue/job-adder.js';
 import { isOutOfMemory, isRefusal } from '../redis/connection.js';
 import { backoffMs, DeadlineError, pause, withinMs } from '../redis/deadline.js';
 import type { RedisHealth } from '../redis/health.js';
-import type { ServerIdentity } from '../redis/server-identity.js';
 import type { QueueLogger } from '../redis/throttled-log.js';
 import { createMarkerSequence } from '../spool/batch-markers.js';
 import type { Spool } from '../spool/spool.js';
@@ -15,7 +14,6 @@ import { runTransaction, type TransactionResult } from './transaction.js';
 
 export interface BatchSenderOptions {
   readonly adder: JobAdder;
-  readonly server: ServerIdentity;
   readonly counted: CountedClicks;
   readonly health: RedisHealth;
   readonly spool: Spool;
@@ -43,7 +41,7 @@ const CLOSE_WAIT_MS = 2000;
 
 /** Sends each batch as one transaction. Clicks that Redis does not accept in time go to the spool. */
 export function createBatchSender(options: BatchSenderOptions): BatchSender {
-  const { adder, server, counted, health, spool, logger, now } = options;
+  const { adder, counted, health, spool, logger, now } = options;
   const background = new Set<Promise<void>>();
   const closing = new AbortController();
   const nextMarker = createMarkerSequence(now);
@@ -137,7 +135,7 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
       }
       if (batch.commits.every((commit) => commit.isSettled)) return;
       await pause(backoffMs(count, RETRY_FIRST_MS, RETRY_MAX_MS), closing.signal);
-      attempt = runTransaction(adder, planOf(batch, false), server);
+      attempt = runTransaction(adder, planOf(batch, false));
     }
   };
 
@@ -148,7 +146,7 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
       await pause(backoffMs(count, RETRY_FIRST_MS, RETRY_MAX_MS), closing.signal);
       if (!(await health.waitUntilAnswering(RETRY_MAX_MS)) || health.load() === 'spool-clicks') continue;
       try {
-        await runTransaction(adder, planOf({ ...batch, commits: [], commitJobs: [] }, true), server);
+        await runTransaction(adder, planOf({ ...batch, commits: [], commitJobs: [] }, true));
         return;
       } catch (err) {
         report(err);
@@ -186,7 +184,7 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
         if (!(await spoolClicks(batch))) retryLater(batch);
         return;
       }
-      const attempt = runTransaction(adder, planOf(batch, withClicks), server);
+      const attempt = runTransaction(adder, planOf(batch, withClicks));
       if (commits.length > 0) inBackground(followCommits(batch, attempt));
       const areStored = withClicks ? await settleClicks(batch, attempt, deadline) : await spoolClicks(batch);
       if (!areStored) retryLater(batch);

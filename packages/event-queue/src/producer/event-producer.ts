@@ -9,7 +9,6 @@ import { oldestQueuedMs } from '../queue/oldest-job.js';
 import { connectProducer } from '../redis/connection.js';
 import { DeadlineError } from '../redis/deadline.js';
 import { createRedisHealth, type Load } from '../redis/health.js';
-import { watchServerIdentity } from '../redis/server-identity.js';
 import type { QueueLogger } from '../redis/throttled-log.js';
 import { createSpoolReplayer } from '../spool/replayer.js';
 import { createSpool } from '../spool/spool.js';
@@ -32,16 +31,8 @@ export interface QueuedRow {
 /** A claim that the commit makes final. */
 export interface FinalClaim {
   readonly name: string;
-  /** The owner that holds the claim as pending; undefined: the commit takes the claim, see `expected` and `mustBeUnseen`. */
+  /** The owner that holds the claim as pending; undefined: the claim must be free, and the commit takes it. */
   readonly owner: string | undefined;
-  /** Without an owner: the final value that the claim must still have; undefined: it must be free. */
-  readonly expected?: string | undefined;
-  /** Its history must show, when the commit is carried out, that it was never final: there is no such event in ClickHouse. */
-  readonly mustBeUnseen?: boolean;
-  /**
-   * Of a claim that the commit takes, no other commit may have the same value: when the claim already has it, the transaction counts as
-   * one that is repeated because its answer was lost, and is accepted.
-   */
   readonly value: string;
   readonly ttlMs: number;
 }
@@ -67,8 +58,7 @@ export interface EventProducer {
    *
    * @throws ApiError with `Retry-After`: 429 when Redis is short of memory and nothing was queued; 500 otherwise, when the rows may
    * have been queued all the same. A retry is idempotent if the request has a claim: it then finds the claim's final value.
-   * @throws ClaimHeldError when a claim that the commit was to take is held, has changed, or may have been final before; nothing was
-   * queued
+   * @throws ClaimHeldError when a claim that was to be free is held
    */
   commit(request: CommitRequest): Promise<void>;
   readonly claims: Claims;
@@ -112,18 +102,12 @@ const COMMIT_ANSWER_MS = 5000;
 const SHED_RETRY_AFTER_SECONDS = 5;
 const CLAIMS_EXPIRED = 'its claims had expired';
 
-function expectedValue({ owner, expected }: FinalClaim): string {
-  if (owner !== undefined) return pendingValue(owner);
-  return expected === undefined ? '' : finalValue(expected);
-}
-
 /** Connects to Redis and starts replaying the spool, including files that earlier processes have left. */
 export function createEventProducer(options: EventProducerOptions): EventProducer {
   const { logger, now = Date.now } = options;
   const redis = connectProducer(options.redisUrl, logger);
   const health = createRedisHealth(redis, { pollMs: options.memoryPollMs ?? MEMORY_POLL_MS, logger, now });
-  const server = watchServerIdentity(redis);
-  const claims = createClaims(redis, server, now);
+  const claims = createClaims(redis, now);
   const counted = createCountedClicks(redis);
   const adder = createJobAdder(redis);
   keepAddingScripts(redis);
@@ -135,7 +119,6 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
   });
   const sender = createBatchSender({
     adder,
-    server,
     counted,
     health,
     spool,
@@ -175,12 +158,11 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
         const text = rowText(row);
         return { kind, text: isSilent ? silentRow(text) : text };
       });
-      const finals = request.finals.map((claim) => ({
-        name: claim.name,
-        expected: expectedValue(claim),
-        final: finalValue(claim.value),
-        ttlMs: claim.ttlMs,
-        mustBeUnseen: claim.mustBeUnseen ?? false,
+      const finals = request.finals.map(({ name, owner, value, ttlMs }) => ({
+        name,
+        pending: owner === undefined ? '' : pendingValue(owner),
+        final: finalValue(value),
+        ttlMs,
       }));
       const takesClaims = request.finals.some(({ owner }) => owner === undefined);
       const finish = (settle: () => void) => {

@@ -1,19 +1,15 @@
 import { FINALIZE } from '../claims/claim-scripts.js';
-import { createHistoryArguments } from '../history/history-arguments.js';
 import type { JobAdder, JobDraft } from '../queue/job-adder.js';
 import { claimKey, jobKey } from '../queue/keys.js';
-import type { ServerIdentity } from '../redis/server-identity.js';
 import { BATCH_MARKER_MS, type BatchMarker, markerKey } from '../spool/batch-markers.js';
 import { CLICK_CLAIM_MS } from './recent-clicks.js';
 
-/** A claim to finalize: its stored value must be `expected` (empty: the claim must be free), and becomes `final`. */
+/** A claim to finalize: its stored value must be `pending` (empty: the claim must be free), and becomes `final`. */
 export interface EntryFinal {
   readonly name: string;
-  readonly expected: string;
+  readonly pending: string;
   readonly final: string;
   readonly ttlMs: number;
-  /** Its history must show that it was never final. */
-  readonly mustBeUnseen: boolean;
 }
 
 /** A Redis key that is set together with the event, for readers outside this package. */
@@ -63,16 +59,12 @@ export interface TransactionResult {
   readonly alreadyCounted: ReadonlyMap<number, string>;
 }
 
-function finalizeCall(
-  { jobs, clicks, marker, entries }: TransactionPlan,
-  server: string,
-): {
+function finalizeCall({ jobs, clicks, marker, entries }: TransactionPlan): {
   keys: string[];
   args: (string | number)[];
 } {
-  const histories = createHistoryArguments();
-  const keys: string[] = [];
-  const args: (string | number)[] = [];
+  const keys = jobs.map((job) => jobKey(job.kind, job.jobId));
+  const args: (string | number)[] = [jobs.length, entries.length, clicks.length];
   if (clicks.length > 0) {
     keys.push(markerKey(marker));
     args.push(marker.bit, BATCH_MARKER_MS, CLICK_CLAIM_MS);
@@ -83,9 +75,9 @@ function finalizeCall(
   }
   for (const entry of entries) {
     args.push(entry.isAbandoned ? 1 : 0, entry.finals.length);
-    for (const { name, expected, final, ttlMs, mustBeUnseen } of entry.finals) {
+    for (const { name, pending, final, ttlMs } of entry.finals) {
       keys.push(claimKey(name));
-      args.push(expected, final, ttlMs, ...histories.argumentsOf(name, mustBeUnseen ? 1 : 0));
+      args.push(pending, final, ttlMs);
     }
     args.push(entry.state.length);
     for (const { key, field, value, ttlMs } of entry.state) {
@@ -95,10 +87,7 @@ function finalizeCall(
     args.push(entry.rows.length);
     for (const { job, index } of entry.rows) args.push(job + 1, index);
   }
-  return {
-    keys: [...jobs.map((job) => jobKey(job.kind, job.jobId)), ...histories.keys(), ...keys],
-    args: [jobs.length, entries.length, clicks.length, histories.count(), server, ...args],
-  };
+  return { keys, args };
 }
 
 function readResult(answer: unknown): TransactionResult {
@@ -118,15 +107,10 @@ function readResult(answer: unknown): TransactionResult {
  * @throws PartialTransactionError when a command failed; repeating the transaction under the same job ids completes it
  * @throws any other error of Redis or the connection; the transaction may have been carried out
  */
-export async function runTransaction(
-  adder: JobAdder,
-  plan: TransactionPlan,
-  server: ServerIdentity,
-): Promise<TransactionResult> {
+export async function runTransaction(adder: JobAdder, plan: TransactionPlan): Promise<TransactionResult> {
   const multi = await adder.transaction();
   await Promise.all(plan.jobs.map((job) => adder.add(multi, job)));
-  // From here to the sending there is no await: the identity is that of the connection on which the transaction is sent.
-  const { keys, args } = finalizeCall(plan, server.current());
+  const { keys, args } = finalizeCall(plan);
   multi.eval(FINALIZE, keys.length, ...keys, ...args);
   return readResult((await adder.run(multi)).at(-1));
 }

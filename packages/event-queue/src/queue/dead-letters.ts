@@ -1,8 +1,6 @@
 import { QUEUE_TABLES, type QueueKind } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import { setSeen } from '../history/claim-history.js';
-import { claimsOfRow } from '../history/row-claims.js';
 import { DiscardedTransactionError } from '../redis/execute-transaction.js';
 import { createJobAdder } from './job-adder.js';
 import { rowJobId } from './job-id.js';
@@ -118,8 +116,6 @@ export async function replayDeadLetters(
       await redis.unwatch();
       return false;
     }
-    // While it was parked the row was neither in the queue nor in ClickHouse, so a history that was filled then lacks it.
-    await setSeen(redis, claimsOfRow(kind, row));
     const multi = await adder.transaction();
     await adder.add(multi, { kind, jobId: id, version, rowCount: 1, rows: row });
     const keys = [queueKey(kind, 'wait'), wait, jobKey(DEAD_LETTER_QUEUE, id), batchOfJobKey(id)];

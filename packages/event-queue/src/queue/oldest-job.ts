@@ -1,7 +1,6 @@
 import type { QueueKind } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
 import { withinMs } from '../redis/deadline.js';
-import { execute } from '../redis/execute-transaction.js';
 import { jobIdTime } from './job-id.js';
 import { queueKey } from './keys.js';
 
@@ -11,14 +10,12 @@ const WAITING_JOBS_READ = 50;
 
 /** When the oldest job of a queue was created, epoch milliseconds; undefined if the queue is empty. */
 export async function oldestQueuedMs(redis: Redis, kind: QueueKind): Promise<number | undefined> {
-  // One transaction: a job that moves from one list to another is in one of them.
-  const lookups = redis
-    .multi()
-    .lrange(queueKey(kind, 'wait'), -WAITING_JOBS_READ, -1)
-    .lrange(queueKey(kind, 'active'), 0, -1)
-    .zrange(queueKey(kind, 'delayed'), '0', `${WAITING_JOBS_READ}`);
-  const lists = (await withinMs(execute(lookups), ANSWER_WITHIN_MS, 'reading the queue')) as readonly string[][];
-  const jobIds = lists.flat();
+  const lookups = Promise.all([
+    redis.lrange(queueKey(kind, 'wait'), -WAITING_JOBS_READ, -1),
+    redis.lrange(queueKey(kind, 'active'), 0, -1),
+    redis.zrange(queueKey(kind, 'delayed'), '0', `${WAITING_JOBS_READ}`),
+  ]);
+  const jobIds = (await withinMs(lookups, ANSWER_WITHIN_MS, 'reading the queue')).flat();
   const times = jobIds.map(jobIdTime).filter((time) => time !== undefined);
   return times.length === 0 ? undefined : Math.min(...times);
 }

@@ -60,8 +60,7 @@ const WRITES: readonly (readonly [string, 'dead-letter' | 'webhook' | 'click', (
     () => {
       const job = { kind: 'click', jobId: 'batch', version: 1, rowCount: 1, rows: '[]' } as const;
       const marker = createMarkerSequence(Date.now)();
-      const plan = { jobs: [job], clicks: [], marker, entries: [] };
-      return runTransaction(createJobAdder(redis), plan, { current: () => '' });
+      return runTransaction(createJobAdder(redis), { jobs: [job], clicks: [], marker, entries: [] });
     },
   ],
 ];

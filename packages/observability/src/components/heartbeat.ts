@@ -47,11 +47,7 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   let isRegistered = false;
   let beatingSince: number | undefined;
 
-  const self = (): Instance => ({
-    ...{ service, instance, host, pid, startedAt, version, lastWorkAt },
-    beatAt: now(),
-    keepsHistories: true,
-  });
+  const self = (): Instance => ({ service, instance, host, pid, startedAt, version, lastWorkAt, beatAt: now() });
 
   /** Registers this process, and marks instances of the service that this host no longer runs as killed. */
   async function register(): Promise<void> {

@@ -1,4 +1,4 @@
-import { execute, INSTANCES_KEY, KEEPER_STARTS_KEY, START_COUNTS_KEY } from '@waymark/event-queue';
+import { execute } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 
@@ -15,8 +15,6 @@ const instanceSchema = z.object({
   lastWorkAt: z.number().nullable(),
   /** When this was written. */
   beatAt: z.number(),
-  /** Whether it sets claims in histories (packages/event-queue): not before release 0.2. */
-  keepsHistories: z.boolean().optional(),
 });
 export type Instance = Readonly<z.infer<typeof instanceSchema>>;
 
@@ -44,10 +42,10 @@ export const HEARTBEAT_TTL_MS = 10_000;
 const CHANGES_KEPT = 100;
 const PREFIX = '{waymark}';
 const KEYS = {
-  instances: INSTANCES_KEY,
+  instances: `${PREFIX}:instances`,
   changes: `${PREFIX}:starts`,
   lastEnds: `${PREFIX}:last-ends`,
-  starts: START_COUNTS_KEY,
+  starts: `${PREFIX}:start-counts`,
   kills: `${PREFIX}:kill-counts`,
 } as const;
 
@@ -93,8 +91,7 @@ export function createInstanceRegistry(redis: Redis) {
         .multi()
         .lpush(KEYS.changes, JSON.stringify(change))
         .ltrim(KEYS.changes, 0, CHANGES_KEPT - 1);
-      // Together, so that the starts of processes that do not keep histories can be told from their difference.
-      multi.hincrby(KEYS.starts, service, 1).incr(KEEPER_STARTS_KEY);
+      multi.hincrby(KEYS.starts, service, 1);
       addBeat(multi, instance);
       await execute(multi);
     },

@@ -1,6 +1,6 @@
 import type { Catalog } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import type { EventProducer, HistoryKeeper } from '@waymark/event-queue';
+import type { EventProducer } from '@waymark/event-queue';
 import type { RateLimiter } from '@waymark/rate-limit';
 import type { VisitReader } from '@waymark/visit';
 import type { Admission } from '../admission.js';
@@ -13,8 +13,6 @@ export interface TrackDeps {
   readonly catalog: Catalog;
   readonly producer: EventProducer;
   readonly clickhouse: ClickHouseClient;
-  /** Fills the claim histories of workspaces, so that leads and sales need not ask ClickHouse. */
-  readonly histories: Pick<HistoryKeeper, 'note'>;
   /** Reads Redis keys that commits set; undefined for missing ones. */
   readonly readState: (keys: readonly string[]) => Promise<(string | undefined)[]>;
   readonly readVisit: VisitReader;

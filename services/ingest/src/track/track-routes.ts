@@ -19,7 +19,6 @@ import { type ClickFinder, createClickFinder } from './conversions/click-finder.
 import { createTrackedCustomers } from './conversions/customers.js';
 import { createLatestLeads } from './conversions/latest-leads.js';
 import { createLeadTracker } from './conversions/lead-tracker.js';
-import { createSaleAttribution } from './conversions/sale-attribution.js';
 import { createSaleStore } from './conversions/sale-store.js';
 import { createSaleTracker, echoSale } from './conversions/sale-tracker.js';
 import { storableBody } from './storable-body.js';
@@ -44,15 +43,14 @@ function shedLoad(producer: Pick<EventProducer, 'load'>) {
 }
 
 function createTrackers(deps: TrackDeps, clicks: ClickFinder): Trackers {
-  const { catalog, producer, clickhouse, histories, readState, now } = deps;
+  const { catalog, producer, clickhouse, readState, now } = deps;
   const backlog = createBacklog(producer, now);
-  const customers = createTrackedCustomers({ catalog, histories, backlog, now });
+  const customers = createTrackedCustomers(catalog, backlog, now);
   const leads = createLatestLeads({ clickhouse, readState, clicks, backlog });
-  const attribution = createSaleAttribution({ deps, customers, clicks, leads });
   const sales = createSaleStore(clickhouse);
   return {
     leads: createLeadTracker({ deps, customers, clicks, leads }),
-    sales: createSaleTracker({ deps, customers, attribution, leads, sales, histories, backlog }),
+    sales: createSaleTracker({ deps, customers, clicks, leads, sales, backlog }),
   };
 }
 

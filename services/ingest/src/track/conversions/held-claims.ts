@@ -12,8 +12,6 @@ export interface HeldClaims {
    */
   take(names: readonly string[]): Promise<void>;
   isMine(name: string): boolean;
-  /** Whether the claim is held, and its history shows that it was never final: ClickHouse has nothing of it. */
-  isUnseen(name: string): boolean;
   /** The value that an earlier request stored under the claim. */
   finalValue(name: string): string | undefined;
   /** The final form of a held claim, to be set by the commit. */
@@ -71,10 +69,6 @@ export async function withClaims<T>(
   const hold: HeldClaims = {
     take,
     isMine: (name) => held.get(name)?.state === 'mine',
-    isUnseen(name) {
-      const state = held.get(name);
-      return state?.state === 'mine' && state.isUnseen === true;
-    },
     finalValue(name) {
       const state = held.get(name);
       return state?.state === 'final' ? state.value : undefined;

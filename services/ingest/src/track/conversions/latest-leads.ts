@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { createDataLoader } from '@waymark/cache';
 import type { CustomerRecord } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { parseResourceId } from '@waymark/contract';
@@ -13,8 +12,6 @@ import { readRows } from './read-rows.js';
 
 /** Longer than a lead takes to reach ClickHouse, where it is found afterwards. */
 const STATE_TTL_MS = 2 * 3_600_000;
-const KEYS_PER_READ = 200;
-const READS_MAX = 8;
 
 /** Finds the click of a customer's latest lead. */
 export interface LatestLeads {
@@ -76,23 +73,10 @@ export function createLatestLeads({ clickhouse, readState, clicks, backlog }: La
     return row === undefined ? undefined : leadClickRowOf(row);
   }
 
-  const readKey = createDataLoader<string, string>({
-    identify: (key) => key,
-    group: () => '',
-    batchSizeMax: KEYS_PER_READ,
-    concurrentReadsMax: READS_MAX,
-    async load(keys) {
-      const values = await readState(keys);
-      return new Map(
-        keys.flatMap((key, index) => {
-          const value = values[index];
-          return value === undefined ? [] : [[key, value] as const];
-        }),
-      );
-    },
-  });
-  const readFromRedis: LatestLeads['readRecent'] = (workspaceId, externalId, eventName) =>
-    readKey(leadKey(workspaceId, externalId, eventName));
+  const readFromRedis: LatestLeads['readRecent'] = async (workspaceId, externalId, eventName) => {
+    const [value] = await readState([leadKey(workspaceId, externalId, eventName)]);
+    return value;
+  };
 
   return {
     readRecent: readFromRedis,

@@ -1,7 +1,7 @@
 import { type CustomerRecord, customerName, type LinkRecord, shortLinkOf } from '@waymark/catalog';
-import { ApiError, createEventId, fieldError, type TrackLeadBody, type TrackLeadResponse } from '@waymark/contract';
+import { ApiError, fieldError, type TrackLeadBody, type TrackLeadResponse } from '@waymark/contract';
 import type { EventRow } from '@waymark/event-format';
-import { ClaimHeldError, type ClaimState, customerClaim, leadClaim } from '@waymark/event-queue';
+import { ClaimHeldError, customerClaim, leadClaim } from '@waymark/event-queue';
 import type { TrackDeps } from '../track-deps.js';
 import type { ClickFinder } from './click-finder.js';
 import { findClickAndLink } from './click-link.js';
@@ -12,7 +12,6 @@ import { leadRows } from './lead-rows.js';
 
 /** A customer's lead of one name is recorded only once in this time (docs/reference/tracking.md). */
 const DEDUPLICATION_MS = 8 * 24 * 3_600_000;
-const FREE: ClaimState = { state: 'free' };
 
 export interface LeadTracker {
   /** @throws ApiError */
@@ -42,14 +41,9 @@ function responseFor(clickId: string, link: LinkRecord, customer: CustomerRecord
   };
 }
 
-/** The value of a lead's claim: the response to repeats, without its link, and a text that no other commit has. */
-function claimValue(response: TrackLeadResponse, nowMs: number): string {
-  return JSON.stringify({ ...response, link: null, commit: createEventId(nowMs) });
-}
-
-function repeatedResponse(value: string): TrackLeadResponse {
-  const { click, link, customer } = JSON.parse(value) as TrackLeadResponse;
-  return { click, link, customer };
+/** The response to duplicates, stored in the claim: the first response without its link. */
+function repeatResponse(response: TrackLeadResponse): string {
+  return JSON.stringify({ ...response, link: null });
 }
 
 /** `POST /track/lead`. */
@@ -72,49 +66,29 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
   }
 
   /**
-   * The fast path: reads the claims, and takes them in the transaction that records the lead, which saves a round trip to Redis; the lead
-   * of a new customer asks ClickHouse nothing while the history of its workspace is complete. Returns undefined when the lead must be
-   * tracked with claims held.
+   * The fast path for new customers, which are most leads: the claims are taken in the transaction that records the lead, which saves one
+   * round trip to Redis. Returns undefined when the lead must be tracked with claims held.
    */
-  async function trackUnheld(workspaceId: string, body: TrackLeadBody): Promise<TrackLeadResponse | undefined> {
-    const isDeferred = body.mode === 'deferred';
-    const names = [
-      customerClaim(workspaceId, body.customerExternalId),
-      leadClaim(workspaceId, body.customerExternalId, body.eventName),
-    ] as const;
-    const finding = body.clickId ? findClickAndLink(catalog, clicks, workspaceId, body.clickId) : undefined;
+  async function trackNew(workspaceId: string, body: TrackLeadBody): Promise<TrackLeadResponse | undefined> {
+    if (!body.clickId) return undefined;
+    const finding = findClickAndLink(catalog, clicks, workspaceId, body.clickId);
     // Prevents an unhandled rejection when this function returns before it awaits the promise.
-    finding?.catch(() => undefined);
-    const [customerState = FREE, leadState = FREE] = await producer.claims.lookUp(names);
-    if (!isDeferred && leadState.state !== 'free') return undefined;
-    const known = customerState.state === 'final' ? (JSON.parse(customerState.value) as CustomerRecord) : undefined;
-    const clickId = body.clickId || known?.clickId;
-    if (!clickId) return undefined;
-    if (known === undefined && !(await customers.isNew(workspaceId, body.customerExternalId, customerState))) {
-      return undefined;
-    }
+    finding.catch(() => undefined);
+    if (!(await customers.isNew(workspaceId, body.customerExternalId))) return undefined;
+    const leadName = leadClaim(workspaceId, body.customerExternalId, body.eventName);
     try {
-      const { click, link } = await (finding ?? findClickAndLink(catalog, clicks, workspaceId, clickId));
-      const customer = known ?? customers.draft(workspaceId, body, click, link);
-      const response = responseFor(clickId, link, customer);
-      const { rows, state } = rowsAndState(body, customer, known === undefined, click);
-      // A deferred lead of an existing customer records nothing.
-      if (rows.length === 0) return response;
-      const customerFinal =
-        customerState.state === 'final'
-          ? customers.knownClaim(customer, customerState.value)
-          : customers.newClaim(customer, customerState);
-      const leadFinal = {
-        ...{ name: names[1], owner: undefined },
-        ...{ value: claimValue(response, now()), ttlMs: DEDUPLICATION_MS },
-      };
-      await producer.commit({ rows, state, finals: isDeferred ? [customerFinal] : [customerFinal, leadFinal] });
+      const { click, link } = await finding;
+      const customer = customers.draft(workspaceId, body, click, link);
+      const response = responseFor(body.clickId, link, customer);
+      const leadFinal = { name: leadName, owner: undefined, value: repeatResponse(response), ttlMs: DEDUPLICATION_MS };
+      const finals = [customers.newClaim(customer), ...(body.mode === 'deferred' ? [] : [leadFinal])];
+      await producer.commit({ ...rowsAndState(body, customer, true, click), finals });
       return response;
     } catch (err) {
       if (err instanceof ClaimHeldError) return undefined;
       if (!(err instanceof ApiError) || err.code !== 'not_found') throw err;
       // A duplicate is answered even if its click no longer exists.
-      const states = await producer.claims.read(names);
+      const states = await producer.claims.read([customerClaim(workspaceId, body.customerExternalId), leadName]);
       if (states.every(({ state }) => state === 'free')) throw err;
       return undefined;
     }
@@ -134,7 +108,7 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
         throw fieldError('required', 'clickId', 'is required: the customer is not known, or has no click');
       }
       const repeated = hold.finalValue(leadName);
-      if (repeated !== undefined) return repeatedResponse(repeated);
+      if (repeated !== undefined) return JSON.parse(repeated) as TrackLeadResponse;
 
       const { click, link } = await findClickAndLink(catalog, clicks, workspaceId, clickId);
       const customer = known ?? customers.draft(workspaceId, body, click, link);
@@ -144,7 +118,7 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
       if (rows.length === 0) return response;
       const finals = [
         ...customers.finalClaims(hold, customer),
-        ...(isDeferred ? [] : [hold.toFinal(leadName, claimValue(response, now()), DEDUPLICATION_MS)]),
+        ...(isDeferred ? [] : [hold.toFinal(leadName, repeatResponse(response), DEDUPLICATION_MS)]),
       ];
       await producer.commit({ rows, finals, state });
       return response;
@@ -153,6 +127,6 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
 
   return {
     track: async (workspaceId, body) =>
-      (await trackUnheld(workspaceId, body)) ?? (await trackUnderClaims(workspaceId, body)),
+      (await trackNew(workspaceId, body)) ?? (await trackUnderClaims(workspaceId, body)),
   };
 }
