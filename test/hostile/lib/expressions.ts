@@ -74,6 +74,7 @@ function madeExpressions(
     compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022 },
   });
   vm.runInNewContext(outputText, {
+    Buffer,
     exports: {},
     require: () => nothing,
     __made: (index: number) =>

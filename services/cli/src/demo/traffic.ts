@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { HttpAnswer, HttpClient } from './http-client.js';
+import type { HttpAnswer, HttpClient, HttpRequest } from './http-client.js';
 import { newVisitor, skewed, visitorHeaders } from './visitors.js';
 
 export interface TrafficOptions {
@@ -56,20 +56,19 @@ export function createTraffic(options: TrafficOptions) {
     totals.firstRefusal ??= `${what}: ${why}`;
   }
 
-  function send(path: string, body: string): Promise<HttpAnswer> {
-    const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
-    return http.send({ method: 'POST', url: new URL(`${api}${path}`), headers, body });
-  }
-
   /** Sends a request and retries it after `Retry-After`: a lead may arrive before its click is stored. */
-  async function call(path: string, body: object): Promise<HttpAnswer> {
-    const text = JSON.stringify(body);
-    let answer = await send(path, text);
+  async function send(request: HttpRequest): Promise<HttpAnswer> {
+    let answer = await http.send(request);
     for (let attempt = 1; attempt < ATTEMPTS && answer.retryAfter !== undefined; attempt += 1) {
       await sleep(Math.min(answer.retryAfter * 1000, RETRY_WAIT_MS_MAX));
-      answer = await send(path, text);
+      answer = await http.send(request);
     }
     return answer;
+  }
+
+  function call(path: string, body: object): Promise<HttpAnswer> {
+    const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
+    return send({ method: 'POST', url: new URL(`${api}${path}`), headers, body: JSON.stringify(body) });
   }
 
   /** Returns a successful response; counts a failed one and records the first failure. */
@@ -101,7 +100,7 @@ export function createTraffic(options: TrafficOptions) {
   async function visit(key: string): Promise<void> {
     const url = new URL(`${links}/${key}${Math.random() < 0.1 ? '?qr=1' : ''}`);
     const headers = { host: domain, ...visitorHeaders(newVisitor()) };
-    const click = await countSuccess('GET short link', http.send({ method: 'GET', url, headers }), 400);
+    const click = await countSuccess('GET short link', send({ method: 'GET', url, headers }), 400);
     const clickId = click?.location === undefined ? null : new URL(click.location).searchParams.get('dub_id');
     if (clickId === null) return;
     totals.clicks += 1;
