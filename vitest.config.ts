@@ -55,7 +55,7 @@ export default defineConfig(({ mode }) => {
         isolate: name === 'measured',
         ...(name === 'system' && { globalSetup: ['packages/test-kit/src/run/build.ts'] }),
         // vitest sets BASE_URL, which is a setting of ours: a service started by a test must not inherit it.
-        env: { BASE_URL: '' },
+        env: { BASE_URL: '', TESTS_ARE_BUILT: name === 'system' ? '1' : '' },
         provide: { faultLength: isLong ? 'long' : 'short' },
         testTimeout: isLong ? 900_000 : 30_000,
         hookTimeout: 60_000,

@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildLinkApp, buildTrackApp } from '../../services/ingest/src/index.js';
 import { BROWSER, startIngest, type TestIngest } from '../../services/ingest/test/test-ingest.js';
+import { FAULTS } from './fault-length.js';
 import { exchange, isWholeAnswer } from './hostile/raw-socket.js';
 import { type RawRequest, rawRequests } from './hostile/requests.js';
-import { FAULTS } from './queue/fault-length.js';
 
 // Sends malformed and hostile requests to the public ports over raw sockets: all of them are answered, none with an internal
 // error, and no response contains data of another workspace.

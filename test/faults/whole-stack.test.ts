@@ -1,5 +1,6 @@
 import { waitFor } from '@waymark/test-kit';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FAULTS } from './fault-length.js';
 import { compareWithStore } from './stack/compare-with-store.js';
 import { RunningStack, type StackProcess } from './stack/running-stack.js';
 import { Traffic } from './stack/traffic.js';
@@ -7,7 +8,7 @@ import { untilDrained } from './until-drained.js';
 
 // Starts the whole stack as `npm run up` does, sends traffic to its HTTP ports, and kills one child process after the other.
 
-const isLong = inject('faultLength') === 'long';
+const { isLong } = FAULTS;
 const KILLS = isLong ? 5 : 1;
 const VISITORS = 24;
 const EVENTS_BETWEEN_KILLS = isLong ? 5000 : 250;

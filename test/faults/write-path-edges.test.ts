@@ -15,9 +15,9 @@ import {
 import { aClick, aSale, startTcpProxy, type TcpProxy, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { FAULTS, SCENARIO_MS } from './fault-length.js';
 import { type ReportLine, writeReportSection } from './fault-report.js';
 import { compareWithStore } from './queue/compare-with-store.js';
-import { FAULTS, SCENARIO_MS } from './queue/fault-length.js';
 import { SentEvents } from './queue/sent-events.js';
 import { WritePath } from './queue/write-path.js';
 import { untilDrained } from './until-drained.js';

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FAULTS, SCENARIO_MS } from './fault-length.js';
 import { type ReportLine, writeReportSection } from './fault-report.js';
 import { compareWithStore } from './queue/compare-with-store.js';
-import { FAULTS, SCENARIO_MS } from './queue/fault-length.js';
 import { Traffic, type TrafficOptions, WritePath } from './queue/write-path.js';
 
 // Runs producers and writers as processes, in the long form at full speed, and kills processes repeatedly with `kill -9`. Each acknowledged event

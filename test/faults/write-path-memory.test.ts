@@ -2,9 +2,9 @@ import { queueDepths } from '@waymark/event-queue';
 import { waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FAULTS, SCENARIO_MS } from './fault-length.js';
 import { type ReportLine, writeReportSection } from './fault-report.js';
 import { compareWithStore } from './queue/compare-with-store.js';
-import { FAULTS, SCENARIO_MS } from './queue/fault-length.js';
 import { Traffic, WritePath } from './queue/write-path.js';
 
 // Redis is filled by the queue, and then completely by other keys. BullMQ cannot even complete a job at

@@ -7,7 +7,7 @@ import {
   type JsonSchema,
   startDocumentedApi,
 } from '../../services/standalone/test/contract/documented-api.js';
-import { FAULTS } from '../faults/queue/fault-length.js';
+import { FAULTS } from '../faults/fault-length.js';
 import { HOSTILE_TEXTS, textUpTo } from './lib/hostile-texts.js';
 import { watchLoop } from './lib/loop-watch.js';
 import { plainPng } from './lib/plain-png.js';

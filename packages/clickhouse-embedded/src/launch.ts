@@ -6,6 +6,8 @@ import { EMBEDDED_PASSWORD } from '@waymark/config';
 
 export interface EmbeddedClickHouseOptions {
   readonly dataDir: string;
+  /** Entry file of the server process. Default: `embeddedEntry()`. */
+  readonly entry?: string;
   /** By default, or if 0, any free port. */
   readonly port?: number;
   /** Limit on concurrent statements. */
@@ -55,13 +57,13 @@ export function embeddedArguments({
   dataDir,
   port = 0,
   sessions = SESSIONS_DEFAULT,
-}: Omit<EmbeddedClickHouseOptions, 'env'>): string[] {
+}: Pick<EmbeddedClickHouseOptions, 'dataDir' | 'port' | 'sessions'>): string[] {
   return ['--data-dir', dataDir, '--port', String(port), '--sessions', String(sessions)];
 }
 
 /** Starts the server as a child process and waits until it listens. The child exits when this process ends. */
 export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions): Promise<EmbeddedClickHouse> {
-  const entry = embeddedEntry();
+  const entry = options.entry ?? embeddedEntry();
   const stdio = options.stdio ?? 'inherit';
   const child = fork(entry, embeddedArguments(options), {
     execArgv: entry.endsWith('.ts') ? ['--import', 'tsx', '--conditions=waymark-source'] : [],

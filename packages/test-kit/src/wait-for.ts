@@ -7,7 +7,10 @@ export interface WaitOptions {
   readonly what: string;
 }
 
-const POLL_MS = 10;
+const POLL_MS_MIN = 10;
+const POLL_MS_MAX = 250;
+/** Share of the time waited so far after which the condition is tried again, so that long waits leave the processor to other tests. */
+const POLL_SHARE = 0.1;
 
 /**
  * Waits until `condition` returns something other than `undefined`, `null` or `false`, and returns that. A condition that throws is
@@ -17,7 +20,8 @@ export async function waitFor<T>(
   condition: () => T | Promise<T>,
   { timeoutMs = 20_000, what }: WaitOptions,
 ): Promise<Exclude<T, undefined | null | false>> {
-  const deadline = Date.now() + timeoutMs;
+  const startedMs = Date.now();
+  const deadline = startedMs + timeoutMs;
   for (;;) {
     let cause: unknown;
     try {
@@ -28,6 +32,6 @@ export async function waitFor<T>(
       cause = err;
     }
     if (Date.now() >= deadline) throw new Error(`waited ${timeoutMs} ms for ${what}`, { cause });
-    await delay(POLL_MS);
+    await delay(Math.min(POLL_MS_MAX, Math.max(POLL_MS_MIN, (Date.now() - startedMs) * POLL_SHARE)));
   }
 }

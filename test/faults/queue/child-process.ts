@@ -1,12 +1,42 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { environmentWith } from '@waymark/config';
+import { buildSync } from 'esbuild';
 
-/** Starts a compiled process of ours, or a test process run by tsx. It ends with this process, because its IPC channel closes. */
-export function forkProcess(entry: URL, args: readonly string[] = [], env: Record<string, string> = {}): ChildProcess {
-  const child = fork(fileURLToPath(entry), args, {
-    execArgv: entry.pathname.endsWith('.ts') ? ['--import', 'tsx'] : [],
+const BUNDLES = resolve(import.meta.dirname, '../../../node_modules/.cache/test-processes');
+/** CommonJS packages call `require`. */
+const REQUIRE = "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);";
+
+/**
+ * Bundles a TypeScript file with everything that it imports, and returns the bundle's path. A process starts from it in a quarter of
+ * the processor time that it takes with `tsx`. Nothing that it imports may use `import.meta.url`.
+ */
+export function bundleProcess(source: URL): string {
+  const name = source.pathname.slice(source.pathname.lastIndexOf('/') + 1);
+  const outfile = join(BUNDLES, name.replace(/\.ts$/, '.mjs'));
+  buildSync({
+    entryPoints: [fileURLToPath(source)],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    conditions: ['waymark-source'],
+    banner: { js: REQUIRE },
+    logLevel: 'error',
+  });
+  return outfile;
+}
+
+/** Starts a compiled process. It ends with this process, because its IPC channel closes. */
+export function forkProcess(
+  entry: string,
+  args: readonly string[] = [],
+  env: Record<string, string> = {},
+): ChildProcess {
+  const child = fork(entry, args, {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: environmentWith(env),
   });

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { waitFor } from '@waymark/test-kit';
-import { FAULTS } from './fault-length.js';
+import { FAULTS } from '../fault-length.js';
 import type { SentEvents } from './sent-events.js';
 
 /** How ClickHouse differs from the acknowledged events. All lists must be empty. */

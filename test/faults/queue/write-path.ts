@@ -2,19 +2,19 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { type ClickHouseClient, createClickHouseClient, migrate } from '@waymark/clickhouse';
 import { createEventProducer } from '@waymark/event-queue';
 import { startClickHouse, startRedis, type TestClickHouse, type TestRedis, waitFor } from '@waymark/test-kit';
+import { FAULTS } from '../fault-length.js';
 import { untilDrained } from '../until-drained.js';
-import { forkProcess, kill9 } from './child-process.js';
-import { FAULTS } from './fault-length.js';
+import { bundleProcess, forkProcess, kill9 } from './child-process.js';
 import type { ProducerReport, ProducerTask } from './messages.js';
 import { SentEvents } from './sent-events.js';
 
 const DATABASE = 'waymark';
-const WRITER = new URL('../../../services/writer/dist/main.js', import.meta.url);
-const PRODUCER = new URL('./producer-main.ts', import.meta.url);
+const WRITER = resolve(import.meta.dirname, '../../../services/writer/dist/main.js');
+const PRODUCER = bundleProcess(new URL('./producer-main.ts', import.meta.url));
 
 export interface WritePathOptions {
   readonly redisArgs?: readonly string[];

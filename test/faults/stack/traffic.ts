@@ -1,4 +1,5 @@
 import { scheduler } from 'node:timers/promises';
+import { FAULTS } from '../fault-length.js';
 import { HttpCaller } from './http-caller.js';
 import type { RunningStack } from './running-stack.js';
 
@@ -6,6 +7,8 @@ const BROWSER =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/138.0.0.0 Safari/537.36';
 const DOMAIN = 'go.faults.test';
 const LINK_COUNT = 20;
+/** Between two pages of a dashboard. */
+const PAGE_PAUSE_MS = 100;
 
 /** Events answered with success, by the name under which the store must have them, and the failures. */
 export interface SentEvents {
@@ -28,7 +31,7 @@ function clickIdOf(location: string | string[] | undefined): string | undefined 
   return typeof location === 'string' ? (new URL(location).searchParams.get('dub_id') ?? undefined) : undefined;
 }
 
-/** Simulates numbered visitors who click, sign up and buy at full speed, until `stop`. */
+/** Simulates numbered visitors who click, sign up and buy until `stop`. */
 export class Traffic {
   readonly sentEvents: SentEvents;
   readonly #links: HttpCaller;
@@ -75,7 +78,10 @@ export class Traffic {
   async run(visitors: number): Promise<void> {
     await Promise.all(
       Array.from({ length: visitors }, async () => {
-        while (!this.#stopping) await this.#visit(this.#next++);
+        while (!this.#stopping) {
+          await this.#visit(this.#next++);
+          if (FAULTS.visitorPauseMs > 0) await scheduler.wait(FAULTS.visitorPauseMs);
+        }
       }),
     );
   }
@@ -86,7 +92,7 @@ export class Traffic {
     while (!this.#stopping) {
       for (const event of ['leads', 'sales']) {
         if (await this.#readPage(event)) pages += 1;
-        else await scheduler.wait(100);
+        await scheduler.wait(PAGE_PAUSE_MS);
       }
     }
     return pages;

@@ -1,5 +1,7 @@
 import { rmSync } from 'node:fs';
+import { resolve } from 'node:path';
 import {
+  embeddedEntry,
   embeddedEnvironment,
   embeddedUrl,
   newEmbeddedPassword,
@@ -10,6 +12,9 @@ import { endProcess } from '../child-process.js';
 import { freePort } from '../free-port.js';
 import { temporaryDirectory } from './temporary-directory.js';
 import type { TestServer } from './test-server.js';
+
+/** For tests that run after a build: it starts in a third of the time that the sources take. */
+const COMPILED = resolve(import.meta.dirname, '../../../clickhouse-embedded/dist/main.js');
 
 export interface TestClickHouseOptions {
   /** Not removed by `stop`. Default: a temporary directory, removed by `stop`. */
@@ -28,7 +33,8 @@ export async function startClickHouse(options: TestClickHouseOptions = {}): Prom
   const port = options.port ?? (await freePort());
   const password = options.password ?? newEmbeddedPassword();
   const env = environmentWith(embeddedEnvironment(password));
-  const launch = () => startEmbeddedClickHouse({ dataDir, port, env, stdio: 'inherit' });
+  const entry = env.TESTS_ARE_BUILT === '1' ? COMPILED : embeddedEntry();
+  const launch = () => startEmbeddedClickHouse({ dataDir, entry, port, env, stdio: 'inherit' });
   let server = await launch();
   return {
     url: embeddedUrl(port, password),

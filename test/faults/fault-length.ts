@@ -7,8 +7,13 @@ export interface FaultLength {
   readonly kills: number;
   /** Events acknowledged between two kills. */
   readonly eventsBetweenKills: number;
-  /** Pause of a producer's loops between two events, in milliseconds; 0 is full speed. */
+  /**
+   * Pause of a producer's loops between two events, in milliseconds; 0 is full speed. At full speed a scenario's load grows with the
+   * time that it waits for restarts, and takes the processor from the tests beside it.
+   */
   readonly pauseMs: number;
+  /** Pause of a visitor of the whole stack between two visits, in milliseconds; 0 is full speed. */
+  readonly visitorPauseMs: number;
   /** How long a store is down. */
   readonly awayMs: number;
   /** Longest wait for the last event to arrive. */
@@ -16,8 +21,24 @@ export interface FaultLength {
 }
 
 const LENGTHS: Readonly<Record<'short' | 'long', FaultLength>> = {
-  short: { isLong: false, kills: 2, eventsBetweenKills: 600, pauseMs: 50, awayMs: 2000, settleMs: 120_000 },
-  long: { isLong: true, kills: 8, eventsBetweenKills: 8000, pauseMs: 0, awayMs: 30_000, settleMs: 180_000 },
+  short: {
+    isLong: false,
+    kills: 2,
+    eventsBetweenKills: 600,
+    pauseMs: 400,
+    visitorPauseMs: 100,
+    awayMs: 2000,
+    settleMs: 120_000,
+  },
+  long: {
+    isLong: true,
+    kills: 8,
+    eventsBetweenKills: 8000,
+    pauseMs: 0,
+    visitorPauseMs: 0,
+    awayMs: 30_000,
+    settleMs: 180_000,
+  },
 };
 
 /** The length of this run; the only place that reads it. */

@@ -1,0 +1,35 @@
+/**
+ * Test files that take more than twenty seconds of a whole run, the longest first. A fresh clone has no durations of an earlier run;
+ * `npm run verify` prints the slowest files at its end.
+ */
+export const LONG_FILES: readonly string[] = [
+  'services/standalone/test/promises/pending-customers.test.ts',
+  'test/faults/write-path-kills.test.ts',
+  'test/faults/backup.test.ts',
+  'test/e2e/command-line.test.ts',
+  'test/faults/write-path-memory.test.ts',
+  'services/standalone/test/promises/events-in-time.test.ts',
+  'test/browser/ops-page.test.ts',
+  'packages/event-query/test/metadata-query/equivalence.test.ts',
+  'test/faults/whole-stack.test.ts',
+  'test/hostile/routes.test.ts',
+  'services/writer/test/webhook-kills.test.ts',
+  'services/standalone/test/promises/folder-access.test.ts',
+  'services/standalone/test/process/up.test.ts',
+  'packages/catalog/test/store/outages.test.ts',
+  'packages/clickhouse-embedded/test/process.test.ts',
+  'test/hostile/expressions.test.ts',
+  'services/writer/test/writer-service.test.ts',
+  'test/e2e/containers.test.ts',
+  'services/cli/test/cli.test.ts',
+  'services/management/test/partners/partners.test.ts',
+  'services/standalone/test/process/operations.test.ts',
+  'test/browser/ops-stack.test.ts',
+  'packages/event-query/test/analytics/analytics-equivalence.test.ts',
+  'packages/event-queue/test/redis/dead-connections.test.ts',
+  'packages/event-query/test/far-page.test.ts',
+  'packages/event-query/test/equivalence.test.ts',
+  'packages/catalog/test/pending/pending-customers.test.ts',
+  'packages/event-query/test/dates/date-properties.test.ts',
+  'packages/clickhouse/test/rows/kill-while-inserting.test.ts',
+];
