@@ -10,9 +10,13 @@ export class ClientDisconnectedError extends Error {
 
 /** A signal that aborts when the client disconnects before the response is complete, so that its queries can be cancelled. */
 export function disconnectSignal(reply: FastifyReply): AbortSignal {
+  const { raw } = reply;
   const controller = new AbortController();
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) controller.abort(new ClientDisconnectedError());
-  });
+  const onClose = () => {
+    if (!raw.writableFinished) controller.abort(new ClientDisconnectedError());
+  };
+  // A client may disconnect while its key is looked up: the event has passed then.
+  if (raw.closed) onClose();
+  else raw.once('close', onClose);
   return controller.signal;
 }

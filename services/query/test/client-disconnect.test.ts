@@ -1,12 +1,14 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { createClickHouseClient } from '@waymark/clickhouse';
 import { createLogger } from '@waymark/http-kit';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { startRedis } from '@waymark/test-kit';
+import type { FastifyReply } from 'fastify';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { disconnectSignal } from '../src/client-disconnect.js';
 import { buildApp } from '../src/index.js';
 import { aWorkspace, DOC_BASE, startQuery, type TestQuery } from './test-query.js';
 
@@ -55,4 +57,18 @@ test.each(['/events', '/analytics'])('queries of %s are cancelled when the clien
   connection.destroy();
   await ended;
   expect(received.socket.destroyed).toBe(true);
+});
+
+test('queries of a client that has disconnected before they start are cancelled', async () => {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const connection = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  connection.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  const [, response] = (await once(server, 'request')) as [IncomingMessage, ServerResponse];
+  const closed = once(response, 'close');
+  connection.destroy();
+  await closed;
+  expect(disconnectSignal({ raw: response } as FastifyReply).aborted).toBe(true);
 });
