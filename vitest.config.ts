@@ -74,8 +74,9 @@ export default defineConfig(({ mode }) => {
       reporters: ['default', new SlowestFiles(), ...(mode === 'verify' ? [JSON_REPORTER] : [])],
       // The end of the shared ClickHouse: it has had thousands of tables, whose files are removed.
       teardownTimeout: 60_000,
-      // Twice the cores of most machines of tests: tests of stores and processes wait most of their time.
-      maxWorkers: isLong ? 1 : 4,
+      // More than the cores of most machines of tests: tests of stores and processes wait for them. With four, two cores had twenty
+      // processes to run, and time limits of the product were reached.
+      maxWorkers: isLong ? 1 : 3,
     },
   };
 });

@@ -2,6 +2,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { createClickHouseClient } from '@waymark/clickhouse';
 import { environmentWith, type RunState, readRunState } from '@waymark/config';
 import { freePort, temporaryDirectory, waitFor } from '@waymark/test-kit';
 
@@ -104,6 +105,12 @@ export class RunningStack {
       timeoutMs: 60_000,
       what: `a new ${name} after kill -9`,
     });
+  }
+
+  async untilClickHouseResponds(): Promise<void> {
+    const client = createClickHouseClient({ url: this.state.clickhouse, database: 'default' });
+    await waitFor(async () => (await client.ping()).success, { timeoutMs: 60_000, what: 'ClickHouse to respond' });
+    await client.close();
   }
 
   /** `kill -9` of all processes, and loss of the data directory. */
