@@ -10,6 +10,7 @@ export * from './events/track.js';
 export { EXAMPLE_TIME, exampleEventId, exampleId } from './examples/example-id.js';
 export type { ExampleAnswer, ExampleRequest } from './examples/example-request.js';
 export { EXAMPLE_REQUESTS, exampleAnswer } from './examples/examples.js';
+export * from './links/bulk-links.js';
 export * from './links/domain.js';
 export * from './links/folder.js';
 export * from './links/link.js';

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import { type CityResponse, Reader } from 'maxmind';
-import { type Place, toPlace } from './geo.js';
+import { type Place, toPlace } from './place.js';
 
 /** A database that maps addresses to places. */
 export interface GeoDatabase {

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Place, type RawPlace, toPlace } from './geo.js';
+import { type Place, type RawPlace, toPlace } from './place.js';
 
 /** Header names, lower case, by the field they carry. */
 export interface GeoHeaderNames {

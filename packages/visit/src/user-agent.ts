@@ -1,7 +1,7 @@
 import Bowser from 'bowser';
 import { LRUCache } from 'lru-cache';
 import { isBotAgent } from './bot-agent.js';
-import { UNKNOWN } from './geo.js';
+import { UNKNOWN } from './place.js';
 
 /** A parsed user agent, with the names that are stored. */
 export interface Agent {

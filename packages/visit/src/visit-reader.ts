@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { createClientAddressReader } from './client-address.js';
 import { copyText } from './copy-text.js';
-import { mayStoreAddress, type Place, UNKNOWN, UNKNOWN_PLACE } from './geo.js';
 import { type GeoDatabaseOptions, openGeoDatabase } from './geo-database.js';
 import { createGeoHeaderReader, type GeoEdge, type GeoHeaderNames } from './geo-headers.js';
+import { mayStoreAddress, type Place, UNKNOWN, UNKNOWN_PLACE } from './place.js';
 import { readReferer } from './referer.js';
 import { createAgentReader } from './user-agent.js';
 

@@ -9,18 +9,18 @@ const ENTRIES_MAX = 10_000;
 /** Fallback TTL, in case an invalidation is lost. */
 const REMOVED_TTL_MS = 10_000;
 /** TTL where removed links are too many to notice that one of them gets an event, which may have been queued before its removal. */
-const UNWATCHED_TTL_MS = 1000;
+const MANY_REMOVED_TTL_MS = 1000;
 /** Long, because an outdated number of events affects only the speed of a query, never its result. */
 const EVENTS_TTL_MS = 600_000;
 
 export interface RemovedLinks extends Pick<PlannerStats, 'hasRemovedLinks' | 'removedLinks'> {
   /** Public ids of all removed links, with and without events; undefined = too many. */
-  readonly watched?: ReadonlySet<string> | undefined;
+  readonly allRemovedIds?: ReadonlySet<string> | undefined;
 }
 
-function removedTtlMs({ removedLinks, watched }: RemovedLinks): number {
+function removedTtlMs({ removedLinks, allRemovedIds }: RemovedLinks): number {
   if (removedLinks === undefined) return Number.POSITIVE_INFINITY;
-  return watched === undefined ? UNWATCHED_TTL_MS : REMOVED_TTL_MS;
+  return allRemovedIds === undefined ? MANY_REMOVED_TTL_MS : REMOVED_TTL_MS;
 }
 
 /** No single-flight: each request reads for itself, so that its client can disconnect without failing other requests. */
@@ -67,7 +67,7 @@ export function createPlanCache(now: () => number, isSubscribed: () => boolean):
       for (const { workspaceId, ids } of change.counted) {
         const cached = removedLinks.get(workspaceId);
         // Without a value, a read under way may have been too early to see the events.
-        if (cached === undefined || ids.some((id) => cached.watched?.has(id))) removedLinks.evict(workspaceId);
+        if (cached === undefined || ids.some((id) => cached.allRemovedIds?.has(id))) removedLinks.evict(workspaceId);
       }
     },
     onGap() {

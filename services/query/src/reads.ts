@@ -86,9 +86,9 @@ export function createReads(
       const read = async (): Promise<RemovedLinks> => {
         const all = await ids(planAllRemovedLinks(bound));
         const withEvents = all.length === 0 ? [] : await ids(removed);
-        const watched =
+        const allRemovedIds =
           all.length > REMOVED_LINKS_MAX ? undefined : new Set(all.map((id) => formatResourceId('link', id)));
-        return { ...removedLinksStats(withEvents.map(BigInt)), watched };
+        return { ...removedLinksStats(withEvents.map(BigInt)), allRemovedIds };
       };
       return planCache.removedLinks.get(workspaceId) ?? planCache.removedLinks.refresh(workspaceId, read);
     },

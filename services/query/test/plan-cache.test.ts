@@ -10,7 +10,7 @@ function aCache() {
   return { cache, pass: (ms: number) => (nowMs += ms) };
 }
 
-const NONE = { hasRemovedLinks: false, removedLinks: [], watched: new Set<string>() };
+const NONE = { hasRemovedLinks: false, removedLinks: [], allRemovedIds: new Set<string>() };
 
 function removal(table: string, isRemoved: boolean) {
   const record = { table, workspaceId: 'ws', id: 'link_1', version: 2, isRemoved };
@@ -36,7 +36,7 @@ test.each([
 test('removed links are read again when one of them gets an event, such as a click queued before its removal', async () => {
   const { cache } = aCache();
   const inserted = (...ids: string[]) => ({ names: [], records: [], counted: [{ workspaceId: 'ws', ids }] });
-  const removed = { hasRemovedLinks: false, removedLinks: [], watched: new Set(['link_1', 'link_2']) };
+  const removed = { hasRemovedLinks: false, removedLinks: [], allRemovedIds: new Set(['link_1', 'link_2']) };
   await cache.removedLinks.refresh('ws', async () => removed);
   cache.onChange(inserted('link_3', 'cus_1'));
   expect(cache.removedLinks.get('ws')).toBe(removed);

@@ -2,8 +2,8 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import type { SortOrder } from '@waymark/contract';
 import { type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
 import { type CatalogRecord, type EntityType, numberOf } from '../model/entity-type.js';
-import { pendingStatements } from '../pending/pending-list.js';
 import type { PendingRecords } from '../pending/pending-records.js';
+import { pendingStatements } from '../pending/pending-statements.js';
 import type { Condition } from './list-conditions.js';
 import type { RecordTable } from './record-table.js';
 
