@@ -56,12 +56,16 @@ return discarded
  * that is set here and by the replay: after a replay this script discards no clicks.
  *
  * An entry (one `commit`) is accepted if each of its claims is still pending for its owner (or free, if the entry takes it
- * here), or already has the entry's own final value because the transaction is repeated after its answer was lost. Otherwise
- * the entry is late: another owner may hold its claims, so none of them is set and the entry's rows are discarded.
+ * here), or already has the entry's own final value. Otherwise the entry is late: another owner may hold its claims, so none of them is
+ * set and the entry's rows are discarded.
  *
- * KEYS: jobs, that of the clicks first; marker and claims of the clicks if there are any; each entry's claims and state keys.
+ * A transaction is repeated after its answer was lost. Claims may have changed since: a change of a customer removes its claim. So the
+ * first run stores its late entries under an idempotency key of the batch, and a repeat decides as the first run did.
+ *
+ * KEYS: jobs, that of the clicks first; marker and claims of the clicks if there are any; if there are entries: the batch's idempotency
+ * key, each entry's claims and state keys.
  * ARGV: number of jobs, number of entries, number of clicks; if there are clicks: bit of the marker, TTL of the marker, TTL of
- * a claim, click ids; per entry: 1 if its caller has already received an error, number of claims, per claim its pending value
+ * a claim, click ids; if there are entries: TTL of the idempotency key; per entry: 1 if its caller has already received an error, number of claims, per claim its pending value
  * (empty: free), final value, TTL; number of state keys, per key 1 if it is a hash, its field, value, TTL; number of rows, per
  * row the number of its job and its index in that job. All TTLs are in milliseconds.
  * Returns the numbers of the late entries, and the numbers of the clicks counted before, each followed by the counted id.
@@ -73,17 +77,18 @@ for i = 1, jobCount do
 end
 local key, arg = jobCount, 3
 local late, counted, discarded = {}, {}, {}
+local outcome, outcomeTtl, isRepeat, wasLate = nil, nil, false, {}
 local function discard(job, row)
   discarded[job] = discarded[job] or {}
   table.insert(discarded[job], row)
 end
 if clickCount > 0 then
   key, arg = jobCount + 1, 6
-  local isRepeat = redis.call('SETBIT', KEYS[key], ARGV[4], 1) == 1
+  local isRecorded = redis.call('SETBIT', KEYS[key], ARGV[4], 1) == 1
   redis.call('PEXPIRE', KEYS[key], ARGV[5])
   for i = 1, clickCount do
     local claim, id = KEYS[key + i], ARGV[arg + i]
-    if not redis.call('SET', claim, id, 'NX', 'PX', ARGV[6]) and not isRepeat then
+    if not redis.call('SET', claim, id, 'NX', 'PX', ARGV[6]) and not isRecorded then
       local held = redis.call('GET', claim)
       if held ~= id then
         counted[#counted + 1] = i
@@ -97,33 +102,40 @@ if clickCount > 0 then
   end
   key, arg = key + clickCount, arg + clickCount
 end
+if entryCount > 0 then
+  key, arg = key + 1, arg + 1
+  outcome, outcomeTtl = KEYS[key], ARGV[arg]
+  local first = redis.call('GET', outcome)
+  isRepeat = first ~= false
+  for number in string.gmatch(first or '', '%d+') do wasLate[tonumber(number)] = true end
+end
 for entry = 1, entryCount do
   local abandoned = ARGV[arg + 1] == '1'
   local claimCount = tonumber(ARGV[arg + 2])
   arg = arg + 2
   local firstKey, firstArg = key, arg
-  local isAccepted = not (abandoned and claimCount == 0)
+  local isAccepted = not (abandoned and claimCount == 0) and not wasLate[entry]
   for _ = 1, claimCount do
     key = key + 1
     local held = redis.call('GET', KEYS[key]) or ''
-    if held ~= ARGV[arg + 1] and held ~= ARGV[arg + 2] then isAccepted = false end
+    if not isRepeat and held ~= ARGV[arg + 1] and held ~= ARGV[arg + 2] then isAccepted = false end
     arg = arg + 3
   end
-  if isAccepted then
+  local mustSet = isAccepted and not isRepeat
+  if mustSet then
     for i = 1, claimCount do
       local at = firstArg + (i - 1) * 3
       redis.call('SET', KEYS[firstKey + i], ARGV[at + 2], 'PX', ARGV[at + 3])
     end
-  else
-    late[#late + 1] = entry
   end
+  if not isAccepted then late[#late + 1] = entry end
   arg = arg + 1
   for _ = 1, tonumber(ARGV[arg]) do
     key = key + 1
-    if isAccepted and ARGV[arg + 1] == '1' then
+    if mustSet and ARGV[arg + 1] == '1' then
       redis.call('HSET', KEYS[key], ARGV[arg + 2], ARGV[arg + 3])
       redis.call('PEXPIRE', KEYS[key], ARGV[arg + 4])
-    elseif isAccepted then
+    elseif mustSet then
       redis.call('SET', KEYS[key], ARGV[arg + 3], 'PX', ARGV[arg + 4])
     end
     arg = arg + 4
@@ -137,5 +149,6 @@ end
 for job, rows in pairs(discarded) do
   redis.call('HSET', KEYS[job], 'progress', '{"struck":[' .. table.concat(rows, ',') .. ']}')
 end
+if outcome and not isRepeat then redis.call('SET', outcome, table.concat(late, ','), 'PX', outcomeTtl) end
 return {late, counted}
 `;

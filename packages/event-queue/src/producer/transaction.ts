@@ -1,6 +1,6 @@
 import { FINALIZE } from '../claims/claim-scripts.js';
 import type { JobAdder, JobDraft } from '../queue/job-adder.js';
-import { claimKey, jobKey } from '../queue/keys.js';
+import { claimKey, jobKey, QUEUE_PREFIX } from '../queue/keys.js';
 import { BATCH_MARKER_MS, type BatchMarker, markerKey } from '../spool/batch-markers.js';
 import { CLICK_CLAIM_MS } from './recent-clicks.js';
 
@@ -47,7 +47,7 @@ export interface TransactionPlan {
   /** If there are clicks, their job comes first. */
   readonly jobs: readonly JobDraft[];
   readonly clicks: readonly TransactionClick[];
-  /** Marker of the batch. */
+  /** Of the batch, unique: repeats of its transaction have the same. */
   readonly marker: BatchMarker;
   readonly entries: readonly TransactionEntry[];
 }
@@ -57,6 +57,14 @@ export interface TransactionResult {
   readonly late: ReadonlySet<number>;
   /** Clicks of visits that were counted within the hour before: the id of the counted click, by index in `clicks`. */
   readonly alreadyCounted: ReadonlyMap<number, string>;
+}
+
+/** TTL of a batch's idempotency key. Longer than its transaction is repeated: callers have their answer after five seconds. */
+const OUTCOME_MS = 60_000;
+
+/** Idempotency key of a batch with commits: the numbers of its late entries. */
+function outcomeKey({ group, bit }: BatchMarker): string {
+  return `${QUEUE_PREFIX}:outcome:${group}:${bit}`;
 }
 
 function finalizeCall({ jobs, clicks, marker, entries }: TransactionPlan): {
@@ -72,6 +80,10 @@ function finalizeCall({ jobs, clicks, marker, entries }: TransactionPlan): {
       keys.push(claimKey(claim));
       args.push(clickId);
     }
+  }
+  if (entries.length > 0) {
+    keys.push(outcomeKey(marker));
+    args.push(OUTCOME_MS);
   }
   for (const entry of entries) {
     args.push(entry.isAbandoned ? 1 : 0, entry.finals.length);

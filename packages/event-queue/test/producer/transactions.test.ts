@@ -8,7 +8,7 @@ import { runTransaction } from '../../src/producer/transaction.js';
 import { createDeadLetters, type DeadLetter } from '../../src/queue/dead-letters.js';
 import { createJobAdder } from '../../src/queue/job-adder.js';
 import { rowJobId } from '../../src/queue/job-id.js';
-import { jobKey, queueKey } from '../../src/queue/keys.js';
+import { claimKey, jobKey, queueKey } from '../../src/queue/keys.js';
 import { createMarkerSequence } from '../../src/spool/batch-markers.js';
 import { createManifest } from '../../src/writer/manifest.js';
 
@@ -130,6 +130,55 @@ describe('replaying a dead letter', () => {
     await expect(replayDeadLetters(redis)).rejects.toThrow();
     await admin.config('SET', 'maxmemory', '0');
     expect(await parked()).toBe(1);
+  });
+});
+
+describe('a transaction that is repeated because its answer was lost', () => {
+  const CUSTOMER = 'customer:ws_1:ada';
+  const INVOICE = 'invoice:ws_1:42';
+  const job = { kind: 'sale', jobId: 'repeated', version: 1, rowCount: 1, rows: '[]' } as const;
+  const final = (name: string) => ({ name, pending: 'p:owner', final: `f:${name}`, ttlMs: 60_000 });
+  const state = { key: 'waymark-test:state', value: 'latest lead', ttlMs: 60_000 };
+  const plan = () => ({
+    jobs: [job],
+    clicks: [],
+    marker: createMarkerSequence(Date.now)(),
+    entries: [
+      { finals: [final(CUSTOMER), final(INVOICE)], state: [state], rows: [{ job: 0, index: 0 }], isAbandoned: false },
+    ],
+  });
+  const discardedRows = () => admin.hget(jobKey('sale', 'repeated'), 'progress');
+  const hold = () => admin.mset(claimKey(CUSTOMER), 'p:owner', claimKey(INVOICE), 'p:owner');
+
+  it('keeps its rows, although a change of the customer removed its claim in between, and does not set the claim again', async () => {
+    await hold();
+    const same = plan();
+    expect((await runTransaction(createJobAdder(redis), same)).late.size).toBe(0);
+    await admin.del(claimKey(CUSTOMER), state.key);
+    expect((await runTransaction(createJobAdder(redis), same)).late.size).toBe(0);
+    expect(await discardedRows()).toBeFalsy();
+    expect(await admin.mget(claimKey(CUSTOMER), claimKey(INVOICE), state.key)).toEqual([null, `f:${INVOICE}`, null]);
+  });
+
+  it('stays late, although its claims have become free in between', async () => {
+    await admin.set(claimKey(CUSTOMER), 'p:other');
+    await admin.set(claimKey(INVOICE), 'p:owner');
+    const same = plan();
+    expect([...(await runTransaction(createJobAdder(redis), same)).late]).toEqual([0]);
+    await hold();
+    expect([...(await runTransaction(createJobAdder(redis), same)).late]).toEqual([0]);
+    expect(await discardedRows()).toBe('{"struck":[0]}');
+    expect(await admin.get(claimKey(INVOICE))).toBe('p:owner');
+  });
+
+  it('discards its rows again after the writer has taken the job away', async () => {
+    await admin.set(claimKey(CUSTOMER), 'p:other');
+    const same = plan();
+    await runTransaction(createJobAdder(redis), same);
+    await admin.del(jobKey('sale', 'repeated'), queueKey('sale', 'wait'));
+    await hold();
+    expect([...(await runTransaction(createJobAdder(redis), same)).late]).toEqual([0]);
+    expect(await discardedRows()).toBe('{"struck":[0]}');
   });
 });
 
