@@ -9,7 +9,7 @@ provide_redis
 install_packages
 start_lint
 check 'build' npm run --silent build
-start_check 'types of the tests' tsc -p tsconfig.test.json
+start_check 'types' npm run --silent typecheck
 check 'tests' vitest run --mode changed "$@"
 await_checks
 finish

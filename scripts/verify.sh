@@ -14,7 +14,7 @@ wait "$system_packages" || exit 1
 provide_proxies
 start_lint
 check 'build' npm run --silent build
-start_check 'types of the tests' tsc -p tsconfig.test.json
+start_check 'types' npm run --silent typecheck
 check 'tests' vitest run --mode verify "$@"
 await_checks
 

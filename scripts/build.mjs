@@ -1,5 +1,6 @@
-// `node scripts/bundle.mjs`, run by `npm run build` after the compiler: bundles each process into its compiled entry file, with the
-// packages it imports. Node then reads and links a dozen files at a start instead of 1,700. Only files that changed are written.
+// `npm run build`: compiles every source file into the `dist` of its room, and bundles each process into its entry file there, with the
+// packages it imports. Node then reads and links a dozen files at a start instead of 1,700. Only files that changed are written. Types are
+// not checked here, but by `npm run typecheck`: that takes ten times as long, and a start does not need it.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { build } from 'esbuild';
@@ -20,6 +21,8 @@ const ENTRIES = [
 /** Where code of several entries goes, and code that is loaded on demand; as deep in the tree as the entries, for `moduleUrls`. */
 const CHUNKS = 'packages/bootstrap/dist';
 const CHUNK_PREFIX = 'bundle-';
+/** Its modules are sent to browsers as they are. */
+const BROWSER_ROOM = 'packages/ops-page';
 /** Read files beside their own modules, or load native code. */
 const UNBUNDLED = ['@bull-board/*', 'chdb', 'uplot'];
 
@@ -39,7 +42,34 @@ const moduleUrls = {
   },
 };
 
-const { outputFiles } = await build({
+/** Every module of a room on its own, for tests and for browsers; the entry files are written by the bundles. */
+async function compileRoom(room) {
+  const modules = readdirSync(join(root, room, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !ENTRIES.includes(`${room}/${file.slice(0, -'.ts'.length)}`))
+    .map((file) => `${room}/src/${file}`);
+  const { outputFiles } = await build({
+    absWorkingDir: root,
+    entryPoints: modules,
+    outbase: `${room}/src`,
+    outdir: `${room}/dist`,
+    write: false,
+    format: 'esm',
+    platform: 'node',
+    target: 'es2023',
+    sourcemap: room === BROWSER_ROOM ? false : 'linked',
+    logLevel: 'warning',
+  });
+  return outputFiles;
+}
+
+const rooms = ['packages', 'services'].flatMap((folder) =>
+  readdirSync(join(root, folder))
+    .map((name) => `${folder}/${name}`)
+    .filter((room) => existsSync(join(root, room, 'src'))),
+);
+const modules = (await Promise.all(rooms.map(compileRoom))).flat();
+
+const bundles = await build({
   absWorkingDir: root,
   entryPoints: ENTRIES.map((entry) => ({
     in: `${dirname(entry)}/src/${entry.split('/').at(-1)}.ts`,
@@ -63,8 +93,8 @@ const { outputFiles } = await build({
   logLevel: 'warning',
 });
 
-const written = new Set(outputFiles.map(({ path }) => relative(root, path)));
-for (const { path, text } of outputFiles) {
+const written = new Set(bundles.outputFiles.map(({ path }) => relative(root, path)));
+for (const { path, text } of [...modules, ...bundles.outputFiles]) {
   if (existsSync(path) && readFileSync(path, 'utf8') === text) continue;
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
