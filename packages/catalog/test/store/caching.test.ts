@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { waitFor } from '@waymark/test-kit';
+import { startTcpProxy, waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Catalog } from '../../src/index.js';
 import { linkAddress } from '../../src/model/entity-types.js';
@@ -271,6 +271,33 @@ describe('reading', () => {
     const other = await subscribed(aTimelessCatalog());
     expect(await queriesOf(() => other.links.findByAddress(host, 'nope'))).toBe(1);
     expect(await queriesOf(() => other.links.findByAddress(host, 'nope'))).toBe(0);
+  });
+
+  it('a link slowly does not add it to Redis, where the mark of a change made meanwhile may have expired', async () => {
+    const { workspace, host, link } = await aLink('slow');
+    const next = await catalog.links.create(workspace.id, { domain: host, key: 'next', url: 'https://one.com' });
+    const proxy = await startTcpProxy(Number(new URL(stores.database.url).port));
+    const url = new URL(stores.database.url);
+    url.port = String(proxy.port);
+    let offsetMs = 0;
+    const database = stores.databaseAt(url.href);
+    const slow = await connected(stores.catalog({ database, now: () => Date.now() + offsetMs }), stores.client);
+    const inRedis = (id: string) => stores.client.exists(`waymark:cache:{${workspace.id}}:links:${id}`);
+    await wipeCaches(stores.client);
+    const before = proxy.requestBytes();
+    proxy.holdAnswers();
+    const reading = slow.links.findByAddress(host, 'slow');
+    await waitFor(() => proxy.requestBytes() > before, { what: 'the read to reach ClickHouse' });
+    offsetMs += 31_000;
+    proxy.pass();
+    expect((await reading)?.id).toBe(link.id);
+    // Redis carries out the additions of a process in their order.
+    expect((await slow.links.findByAddress(host, 'next'))?.id).toBe(next.id);
+    await waitFor(async () => (await inRedis(next.id)) === 1, { what: 'the next link in Redis' });
+    expect(await inRedis(link.id)).toBe(0);
+    await slow.close();
+    await database.client.close();
+    await proxy.stop();
   });
 
   it('many links at once takes a few queries, and skips links of other workspaces', async () => {
