@@ -64,22 +64,24 @@ async function storeEvents(): Promise<void> {
   const number = (kind: Parameters<typeof parseResourceId>[0], id: string) => parseResourceId(kind, id) ?? '';
   const workspace = number('workspace', workspaceId);
   const customerId = number('customer', ids.customer);
-  const clickOf = (linkId: string, minutesAgo: number, word: string) => {
-    const timestampMs = Date.now() - minutesAgo * 60_000;
+  // Not older than the workspace: on its first day `interval=all` begins with the midnight before it was created.
+  const storedMs = Date.now();
+  const clickOf = (linkId: string, msAgo: number, word: string) => {
+    const timestampMs = storedMs - msAgo;
     return aClick({
       ...{ workspaceId: workspace, linkId: number('link', linkId), timestampMs, clickId: createEventId(timestampMs) },
       ...{ url: `https://${word}.example/page?utm_source=${word}&utm_campaign=${word}`, city: word },
       ...{ referer: `${word}.example`, refererUrl: `https://${word}.example/` },
     });
   };
-  const secret = [1, 2].map((minute) => clickOf(ids.secret, minute, MARK));
+  const secret = [1, 2].map((msAgo) => clickOf(ids.secret, msAgo, MARK));
   const open = clickOf(ids.open, 3, 'plain');
   ids.secretClick = String(secret[0]?.[2]);
   ids.openClick = String(open[2]);
   const lead = (click: typeof open, eventName: string) =>
-    aLead({ click, customerId, eventName, timestampMs: Date.now() - 30_000 });
+    aLead({ click, customerId, eventName, timestampMs: storedMs });
   const sale = (click: typeof open, amount: number) =>
-    aSale({ click, customerId, amount, timestampMs: Date.now() - 20_000, invoiceId: `old-${amount}` });
+    aSale({ click, customerId, amount, timestampMs: storedMs, invoiceId: `old-${amount}` });
   const { client } = api.database;
   await insertClicks(client, [...secret, open]);
   await insertLeads(client, [...secret.map((click) => lead(click, MARK)), lead(open, 'plain')]);
