@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { join, resolve } from 'node:path';
+import { renameSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { environmentWith } from '@waymark/config';
 import { buildSync } from 'esbuild';
@@ -14,11 +15,12 @@ const REQUIRE = "import { createRequire as requireOf } from 'node:module'; const
  * the processor time that it takes with `tsx`. Nothing that it imports may use `import.meta.url`.
  */
 export function bundleProcess(source: URL): string {
-  const name = source.pathname.slice(source.pathname.lastIndexOf('/') + 1);
-  const outfile = join(BUNDLES, name.replace(/\.ts$/, '.mjs'));
+  const bundle = join(BUNDLES, `${basename(source.pathname, '.ts')}.mjs`);
+  // Several workers bundle the same file, and one must not start a process from what another has half written.
+  const draft = `${bundle}.${process.pid}`;
   buildSync({
     entryPoints: [fileURLToPath(source)],
-    outfile,
+    outfile: draft,
     bundle: true,
     format: 'esm',
     platform: 'node',
@@ -27,7 +29,8 @@ export function bundleProcess(source: URL): string {
     banner: { js: REQUIRE },
     logLevel: 'error',
   });
-  return outfile;
+  renameSync(draft, bundle);
+  return bundle;
 }
 
 /** Starts a compiled process. It ends with this process, because its IPC channel closes. */

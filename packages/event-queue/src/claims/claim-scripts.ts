@@ -65,9 +65,9 @@ return discarded
  * KEYS: jobs, that of the clicks first; marker and claims of the clicks if there are any; if there are entries: the batch's idempotency
  * key, each entry's claims and state keys.
  * ARGV: number of jobs, number of entries, number of clicks; if there are clicks: bit of the marker, TTL of the marker, TTL of
- * a claim, click ids; if there are entries: TTL of the idempotency key; per entry: 1 if its caller has already received an error, number of claims, per claim its pending value
- * (empty: free), final value, TTL; number of state keys, per key 1 if it is a hash, its field, value, TTL; number of rows, per
- * row the number of its job and its index in that job. All TTLs are in milliseconds.
+ * a claim, click ids; if there are entries: TTL of the idempotency key; per entry: 1 if its caller has already received an error,
+ * number of claims, per claim its pending value (empty: free), final value, TTL; number of state keys, per key 1 if it is a hash, its
+ * field, value, TTL; number of rows, per row the number of its job and its index in that job. All TTLs are in milliseconds.
  * Returns the numbers of the late entries, and the numbers of the clicks counted before, each followed by the counted id.
  */
 export const FINALIZE = `

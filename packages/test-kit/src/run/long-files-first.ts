@@ -17,7 +17,7 @@ export class LongFilesFirst extends BaseSequencer {
     if (missing.length > 0) throw new Error(`long-files.ts lists files that do not exist: ${missing.join(', ')}`);
     const place = ({ project, moduleId }: TestSpecification) => {
       const index = LONG_FILES.findIndex((path) => moduleId.endsWith(`/${path}`));
-      return PROJECTS.indexOf(project.name) * 1000 + (index === -1 ? LONG_FILES.length : index);
+      return PROJECTS.indexOf(project.name) * (LONG_FILES.length + 1) + (index === -1 ? LONG_FILES.length : index);
     };
     return sorted.toSorted((one, other) => place(one) - place(other));
   }
