@@ -11,6 +11,7 @@ import { removeDataDir, temporaryDataDir } from '../process/run-up.js';
 import { startLatePubSub } from './late-pub-sub.js';
 
 const INSTANCE_KEY = '07'.repeat(32);
+const ADMIN_KEY = '08'.repeat(32);
 const START_MS_MAX = 120_000;
 const BROWSER =
   'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
@@ -46,6 +47,8 @@ export interface TwoApis {
   readonly domain: string;
   readonly token: string;
   readonly publishableToken: string;
+  /** For `/metrics` of the processes. */
+  readonly adminKey: string;
   /** Runs `work` with a catalog in this process, as a command of the operator does. */
   withCatalog<T>(work: (catalog: Catalog) => Promise<T>): Promise<T>;
   /** Records a click of a new visitor on the link `tracked`; the process that records it finds it at once. */
@@ -95,7 +98,8 @@ export async function startTwoApis({ invalidationDelayMs }: TwoApisOptions = {})
       execArgv: [],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       env: environmentWith({
-        ...{ DATA_DIR: dataDir, REDIS_URL: redisUrl, CLICKHOUSE_URL: database.url, INSTANCE_KEY },
+        ...{ DATA_DIR: dataDir, REDIS_URL: redisUrl, CLICKHOUSE_URL: database.url },
+        ...{ INSTANCE_KEY, ADMIN_KEY },
         ...{ CLICKHOUSE_DATABASE: database.database, OUTBOUND_ALLOWED_RANGES: '127.0.0.0/8', LOG_LEVEL: 'silent' },
         ...{ API_PORT: String(api), LINK_PORT: String(link), WRITER_PORT: String(writer) },
       }),
@@ -155,6 +159,7 @@ export async function startTwoApis({ invalidationDelayMs }: TwoApisOptions = {})
     writer: writer.child,
     ...{ redis, redisClient, database, workspaceId: created.workspace.id, domain, token },
     publishableToken: created.publishableKey.token,
+    adminKey: ADMIN_KEY,
     withCatalog,
     async aClick(api) {
       visitors += 1;
