@@ -140,6 +140,8 @@ await_checks() {
     wait "${check_pids[$index]}" || broken+=("${started[$index]}")
     cat "$check_outputs/$index"
   done
+  started=()
+  check_pids=()
 }
 
 # The linters; they need no build and run beside it.
