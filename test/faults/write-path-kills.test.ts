@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { FAULTS, SCENARIO_MS } from './fault-length.js';
 import { type ReportLine, writeReportSection } from './fault-report.js';
-import { compareWithStore } from './queue/compare-with-store.js';
-import { Traffic, type TrafficOptions, WritePath } from './queue/write-path.js';
+import { repeatedly, runScenario } from './queue/run-scenario.js';
+import { type Traffic, type TrafficOptions, WritePath } from './queue/write-path.js';
 
 // Runs producers and writers as processes, in the long form at full speed, and kills processes repeatedly with `kill -9`. Each acknowledged event
 // must be in ClickHouse exactly once, and every view must agree.
@@ -19,51 +19,14 @@ afterAll(async () => {
   if (FAULTS.isLong) writeReportSection('Write path, killed', report);
 }, 120_000);
 
-/** Does `work` during traffic, then checks that every acknowledged event is stored once. */
-async function runScenario(
-  scenario: string,
-  faults: string,
-  work: (traffic: Traffic) => Promise<void>,
-  options: TrafficOptions = {},
-): Promise<Traffic> {
-  const traffic = new Traffic(path, options);
-  await traffic.progress(FAULTS.eventsBetweenKills / 4);
-  await work(traffic);
-  await traffic.progress(FAULTS.eventsBetweenKills / 4);
-  await traffic.stop();
-  const result = await compareWithStore(path.client, traffic.workspaceId, traffic.sentEvents);
-  report.push({
-    scenario,
-    faults,
-    events: result.acknowledged,
-    lost: result.lost.length,
-    twice: result.twice.length,
-    viewsEqual: result.viewsDiffer.length === 0,
-  });
-  // A few names are enough for the error message.
-  const sample = {
-    lost: result.lost.slice(0, 5),
-    twice: result.twice.slice(0, 5),
-    views: result.viewsDiffer.slice(0, 5),
-  };
-  expect({ ...sample, lostCount: result.lost.length }).toEqual({ lost: [], twice: [], views: [], lostCount: 0 });
-  expect(traffic.sentEvents.failedClicks).toEqual([]);
-  return traffic;
-}
-
-/** Calls `kill` repeatedly during traffic. */
-async function repeatedly(traffic: Traffic, kill: (number: number) => Promise<void>): Promise<void> {
-  for (let number = 0; number < FAULTS.kills; number++) {
-    await kill(number);
-    await traffic.progress(FAULTS.eventsBetweenKills);
-  }
-}
+const run = (scenario: string, faults: string, work: (traffic: Traffic) => Promise<void>, options?: TrafficOptions) =>
+  runScenario(path, report, { scenario, faults, ...(options && { options }) }, work);
 
 describe('acknowledged events are in ClickHouse exactly once', () => {
   it(
     'when writers are killed',
     async () => {
-      await runScenario('writers killed', `${FAULTS.kills} × kill -9`, (traffic) =>
+      await run('writers killed', `${FAULTS.kills} × kill -9`, (traffic) =>
         repeatedly(traffic, (number) => path.killWriter(number)),
       );
     },
@@ -73,7 +36,7 @@ describe('acknowledged events are in ClickHouse exactly once', () => {
   it(
     'when producers are killed',
     async () => {
-      await runScenario('producers killed', `${FAULTS.kills} × kill -9`, (traffic) =>
+      await run('producers killed', `${FAULTS.kills} × kill -9`, (traffic) =>
         repeatedly(traffic, (number) => traffic.killProducer(number)),
       );
     },
@@ -83,9 +46,7 @@ describe('acknowledged events are in ClickHouse exactly once', () => {
   it(
     'when Redis is killed',
     async () => {
-      await runScenario('Redis killed', `${FAULTS.kills} × kill -9`, (traffic) =>
-        repeatedly(traffic, () => path.killRedis()),
-      );
+      await run('Redis killed', `${FAULTS.kills} × kill -9`, (traffic) => repeatedly(traffic, () => path.killRedis()));
     },
     SCENARIO_MS,
   );
@@ -93,7 +54,7 @@ describe('acknowledged events are in ClickHouse exactly once', () => {
   it(
     'when ClickHouse is killed',
     async () => {
-      await runScenario('ClickHouse killed', `${FAULTS.kills} × kill -9`, (traffic) =>
+      await run('ClickHouse killed', `${FAULTS.kills} × kill -9`, (traffic) =>
         repeatedly(traffic, () => path.killClickHouse()),
       );
     },
@@ -103,7 +64,7 @@ describe('acknowledged events are in ClickHouse exactly once', () => {
   it(
     'when ClickHouse is away, and writers are killed meanwhile',
     async () => {
-      await runScenario('ClickHouse away', `${FAULTS.awayMs / 1000} s, a writer killed`, async (traffic) => {
+      await run('ClickHouse away', `${FAULTS.awayMs / 1000} s, a writer killed`, async (traffic) => {
         await path.clickhouse.kill9();
         await delay(FAULTS.awayMs / 2);
         await path.killWriter(0);
@@ -118,7 +79,7 @@ describe('acknowledged events are in ClickHouse exactly once', () => {
   it(
     'when Redis is away: no click fails, and a producer killed meanwhile leaves its spool to the others',
     async () => {
-      await runScenario(
+      await run(
         'Redis away',
         `${FAULTS.awayMs / 1000} s, a producer killed`,
         async (traffic) => {
@@ -139,7 +100,7 @@ describe('acknowledged events are in ClickHouse exactly once', () => {
   it(
     'when everything is killed in turn',
     async () => {
-      await runScenario('everything killed in turn', `${FAULTS.kills} × each`, async (traffic) => {
+      await run('everything killed in turn', `${FAULTS.kills} × each`, async (traffic) => {
         await repeatedly(traffic, async (number) => {
           await Promise.all([path.killWriter(number), path.killRedis(50)]);
           await Promise.all([traffic.killProducer(number), path.killClickHouse(50)]);

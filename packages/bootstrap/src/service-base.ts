@@ -9,6 +9,7 @@ import {
   startTracing,
 } from '@waymark/observability';
 import { createRateLimiter, type RateLimiter } from '@waymark/rate-limit';
+import { checkWritable } from '@waymark/redis';
 
 export interface ServiceBaseOptions extends Pick<OperationsOptions, 'spoolDirectory' | 'isWriter'> {
   /** http, ingest, query, management or writer: its label in metrics and traces. */
@@ -25,6 +26,8 @@ export interface ServiceBase extends Pick<Stores, 'redisUrl' | 'redis' | 'clickh
   readonly operations: Operations;
   /** Options of the service's Fastify apps, without its readiness checks. */
   readonly appOptions: Omit<CreateAppOptions, 'readiness'>;
+  /** Rejects when Redis takes no writes. */
+  checkRedis(): Promise<unknown>;
   /** Rejects when ClickHouse does not answer. */
   checkClickHouse(): Promise<unknown>;
   /** Adds `GET /metrics`, behind the admin key. */
@@ -49,6 +52,7 @@ export async function startServiceBase(options: ServiceBaseOptions): Promise<Ser
     ...{ redisUrl, redis, clickhouse, catalog },
     ...{ instanceKey, adminKey, rateLimiter, operations },
     appOptions: { logger, docBase, baseUrl, trustedProxies, requireHttps },
+    checkRedis: () => checkWritable(redis),
     checkClickHouse: () => clickhouse.command({ query: 'SELECT 1' }),
     addMetrics: (app) => void app.register(metricsRoute, { operations, adminKey, rateLimiter }),
     async close() {

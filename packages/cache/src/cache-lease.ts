@@ -38,6 +38,8 @@ return holders`;
 export interface FeedConnections {
   /** The connection for subscriptions. */
   readonly subscriber: Redis;
+  /** What the names of keys begin with. */
+  readonly keyPrefix: string;
   /** The answer, or undefined when Redis is away, slow or failing. Never throws. */
   tryRun<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined>;
   /** @throws when the command fails */

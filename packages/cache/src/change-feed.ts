@@ -79,7 +79,7 @@ export function createChangeFeed<Message extends object, Change>({
 }: ChangeFeedOptions<Change>): ChangeFeed<Message, Change> {
   const { subscriber: redis } = connections;
   const subscribers = new Set<ChangeSubscriber<Change>>();
-  const lease = createCacheLease(connections, `${channel}:holders`);
+  const lease = createCacheLease(connections, `${connections.keyPrefix}${channel}:holders`);
   const acknowledgements = createAcknowledgements();
   /** Acknowledgements go to channel `<prefix><id of the publisher>`, so that each process receives only its own. */
   const acknowledgedPrefix = `${channel}:acknowledged:`;

@@ -24,6 +24,7 @@ function aProcess(subscriber: Redis, { commands = client, channel = 'test' } = {
   const received: Change[] = [];
   const connections = {
     subscriber,
+    keyPrefix: '',
     tryRun: <T>(command: (redis: Redis) => Promise<T>) => command(commands),
     run: <T>(command: (redis: Redis) => Promise<T>) => command(commands),
   };

@@ -31,7 +31,7 @@ import { createSecretBox } from './model/secret-box.js';
 import { createPartners } from './partners/partners.js';
 import { createPendingCustomers } from './pending/pending-customers.js';
 import { type CatalogSubscriber, createCatalogFeed } from './redis/catalog-changes.js';
-import { connectRedis } from './redis/connections.js';
+import { openConnections } from './redis/connections.js';
 import { createLocks } from './redis/locks.js';
 import { createQuotas } from './redis/quotas.js';
 import { createRedisCache } from './redis/record-cache.js';
@@ -59,6 +59,8 @@ import { createWorkspaces } from './workspaces/workspaces.js';
 export interface CatalogOptions {
   /** Only its settings are used: the catalog opens its own connections, with its own time limits. */
   readonly redis: Redis;
+  /** How many replicas of Redis must have a write before it counts as done; 0 by default. */
+  readonly waitReplicas?: number;
   readonly clickhouse: ClickHouseClient;
   /** 32 bytes; encrypts link passwords. */
   readonly instanceKey: Buffer;
@@ -91,7 +93,7 @@ export function createCatalog(options: CatalogOptions) {
     },
   };
   const hotRead: ReadOptions = { limitMs: options.redirectWaitMs ?? REDIRECT_WAIT_MS, mayLag: true };
-  const redis = connectRedis(options.redis, logger);
+  const redis = openConnections(options.redis, options.waitReplicas ?? 0, logger);
   const settings = options.isReplicated ? REPLICATED : SINGLE_NODE;
   const feed = createCatalogFeed(redis, logger);
   const { isSubscribed } = feed;

@@ -1,5 +1,6 @@
 import { type ClickHouseClient, createClickHouseClient } from '@waymark/clickhouse';
-import { Redis } from 'ioredis';
+import { connectRedis } from '@waymark/redis';
+import type { Redis } from 'ioredis';
 import { type Catalog, createCatalog } from './catalog.js';
 import type { CatalogLogger } from './model/errors.js';
 import { SILENCE_MS_MAX } from './redis/connections.js';
@@ -7,6 +8,8 @@ import { SILENCE_MS_MAX } from './redis/connections.js';
 /** Where the stores are, and how to connect to them. */
 export interface StoreSettings {
   readonly redisUrl: string | undefined;
+  /** How many replicas of Redis must have a write before it counts as done. */
+  readonly redisWaitReplicas: number;
   readonly clickhouseUrl: string | undefined;
   readonly clickhouseUser: string | undefined;
   readonly clickhousePassword: string | undefined;
@@ -38,7 +41,7 @@ export function openStores(settings: StoreSettings, instanceKey: Buffer, logger:
   if (redisUrl === undefined || clickhouseUrl === undefined) {
     throw new Error('REDIS_URL and CLICKHOUSE_URL are required by a service that runs on its own');
   }
-  const redis = new Redis(redisUrl, {
+  const redis = connectRedis(redisUrl, {
     enableOfflineQueue: false,
     // ioredis must not retry commands: the caller may have handled the failure already.
     maxRetriesPerRequest: 0,
@@ -60,6 +63,7 @@ export function openStores(settings: StoreSettings, instanceKey: Buffer, logger:
     now: Date.now,
     logger,
     baseUrl: settings.baseUrl,
+    waitReplicas: settings.redisWaitReplicas,
     isReplicated: settings.clickhouseCluster !== undefined,
   });
   return {

@@ -12,6 +12,7 @@ it('a command that fails while Redis hangs is executed at most once', async () =
     clickhouseDatabase: database.database,
     clickhouseUser: undefined,
     clickhousePassword: undefined,
+    redisWaitReplicas: 0,
     clickhouseCluster: undefined,
     baseUrl: 'https://api.example.com',
   };

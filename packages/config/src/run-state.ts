@@ -6,7 +6,8 @@ import { z } from 'zod';
 export const runStateSchema = z.object({
   api: z.url(),
   links: z.url(),
-  redis: z.url(),
+  /** Any form of REDIS_URL. */
+  redis: z.string().min(1),
   clickhouse: z.url(),
   pids: z.object({
     supervisor: z.int(),

@@ -12,6 +12,7 @@ import {
   port,
   publicUrl,
   readableFile,
+  redisUrl,
   share,
   url,
   wholeNumber,
@@ -25,7 +26,8 @@ const environmentSchema = z.object({
   WRITER_PORT: port.default(3002),
   DATA_DIR: directory.prefault('./data'),
 
-  REDIS_URL: url('redis', 'rediss').optional(),
+  REDIS_URL: redisUrl.optional(),
+  REDIS_WAIT_REPLICAS: wholeNumber(0, 10).default(0),
   REDIS_MAXMEMORY_MB: wholeNumber(16, 1_048_576).default(512),
 
   CLICKHOUSE_URL: url('http', 'https').optional(),
@@ -86,7 +88,8 @@ const PLACEHOLDER = /change-?me|^(.)\1{31,}$/i;
 
 /** Also checks the password inside a URL, which may be percent-encoded. */
 function hasPlaceholder(value: string): boolean {
-  const password = URL.canParse(value) ? new URL(value).password : '';
+  // Not `URL`: a Redis URL may list several servers.
+  const password = /^[a-z+]+:\/\/[^:@/]*:([^@/]*)@/.exec(value)?.[1] ?? '';
   const decode = (text: string) =>
     text.replace(/%([0-9a-f]{2})/gi, (_all, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
   return [value, password].some((text) => PLACEHOLDER.test(decode(text)));
@@ -107,6 +110,10 @@ const settingsSchema = environmentSchema.superRefine((environment, ctx) => {
   if (environment.LINK_PORT !== 0 && environment.LINK_PORT === environment.API_PORT)
     addProblem('LINK_PORT', 'must differ from API_PORT');
   else if (new Set(ports).size < ports.length) addProblem('WRITER_PORT', 'must differ from API_PORT and LINK_PORT');
+
+  if (environment.REDIS_URL === undefined && environment.REDIS_WAIT_REPLICAS > 0) {
+    addProblem('REDIS_WAIT_REPLICAS', 'needs REDIS_URL: its own Redis has no replicas');
+  }
 
   if (environment.CLICKHOUSE_URL === undefined) {
     for (const name of ['CLICKHOUSE_USER', 'CLICKHOUSE_PASSWORD', 'CLICKHOUSE_CLUSTER'] as const) {
@@ -155,6 +162,7 @@ function toSettings(env: Environment) {
     /** Undefined = `standalone` starts its own Redis. */
     redisUrl: env.REDIS_URL,
     redisMaxmemoryMb: env.REDIS_MAXMEMORY_MB,
+    redisWaitReplicas: env.REDIS_WAIT_REPLICAS,
     /** Undefined = the embedded ClickHouse. */
     clickhouseUrl: env.CLICKHOUSE_URL,
     clickhouseUser: env.CLICKHOUSE_USER,

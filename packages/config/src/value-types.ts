@@ -1,6 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { parseRedisAddress } from '@waymark/redis';
 import { z } from 'zod';
 
 /** Types of environment variables. Messages never contain the value, which may be a secret. */
@@ -50,6 +51,18 @@ export function url(...schemes: readonly string[]) {
       .transform((value) => value.replace(/(?<!\/)\/+$/, ''))
   );
 }
+
+/** Any form of a Redis URL, without a trailing slash. */
+export const redisUrl = z
+  .string()
+  .superRefine((value, ctx) => {
+    try {
+      parseRedisAddress(value);
+    } catch (err) {
+      ctx.addIssue({ code: 'custom', message: (err as Error).message, input: undefined });
+    }
+  })
+  .transform((value) => value.replace(/(?<!\/)\/+$/, ''));
 
 /** A public base URL that paths are appended to: no query, no fragment, no credentials. */
 export const publicUrl = url('http', 'https').refine((value) => {

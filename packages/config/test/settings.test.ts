@@ -46,6 +46,7 @@ describe('loadSettings', () => {
       dataDir: resolve('data'),
       redisUrl: undefined,
       redisMaxmemoryMb: 512,
+      redisWaitReplicas: 0,
       clickhouseUrl: undefined,
       clickhouseUser: undefined,
       clickhousePassword: undefined,

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { keyPrefix } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
 
@@ -97,6 +98,7 @@ export function createRateLimiter(redis: Redis, options: RateLimiterOptions): Ra
   // Without a listener ioredis prints every connection error to the console; requests report them.
   client.on('error', () => {});
 
+  const prefix = keyPrefix(redis);
   const secret = createHmac('sha256', options.instanceKey).update('rate limits').digest();
   const storedKey = (key: string) => createHmac('sha256', secret).update(key).digest('base64url');
 
@@ -111,7 +113,7 @@ export function createRateLimiter(redis: Redis, options: RateLimiterOptions): Ra
     const name = `${bucket}:${windowSeconds}`;
     const existing = windows.get(name);
     if (existing !== undefined) return existing;
-    const common = { keyPrefix: `waymark:limit:${name}`, points: UNLIMITED_POINTS, duration: windowSeconds };
+    const common = { keyPrefix: `${prefix}waymark:limit:${name}`, points: UNLIMITED_POINTS, duration: windowSeconds };
     const made = {
       inRedis: new RateLimiterRedis({ ...common, storeClient: client, rejectIfRedisNotReady: true }),
       inMemory: new RateLimiterMemory(common),

@@ -1,7 +1,8 @@
 import { type Catalog, createCatalog } from '@waymark/catalog';
 import { type ClickHouseClient, createClickHouseClient } from '@waymark/clickhouse';
 import { loadSettings, type RunState, readInstanceKey, readRunState, type Settings } from '@waymark/config';
-import { Redis } from 'ioredis';
+import { connectRedis as connect } from '@waymark/redis';
+import type { Redis } from 'ioredis';
 import { CommandError } from './command-error.js';
 
 /** The installation that a command works on. */
@@ -50,7 +51,7 @@ export function clickhouseUrl(target: Target): string {
 }
 
 export function connectRedis(target: Target): Redis {
-  const redis = new Redis(redisUrl(target), {
+  const redis = connect(redisUrl(target), {
     maxRetriesPerRequest: 1,
     retryStrategy: () => null,
     connectTimeout: 5_000,
@@ -78,6 +79,7 @@ export async function withCatalog<T>(work: (catalog: Catalog) => Promise<T>): Pr
     logger: { warn: (_context, message) => console.error(`waymark: ${message}`) },
     baseUrl: target.stack?.api ?? target.settings.baseUrl,
     isReplicated: target.settings.clickhouseCluster !== undefined,
+    waitReplicas: target.settings.redisWaitReplicas,
   });
   try {
     return await work(catalog);

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { LinkRecord } from '@waymark/catalog';
+import { keyPrefix } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 
 /** A click that led to an app store. */
@@ -20,7 +21,7 @@ export interface AppOpens {
 }
 
 export interface AppOpensOptions {
-  readonly redis: Pick<Redis, 'get' | 'set'>;
+  readonly redis: Redis;
   /** Key of the HMAC that keeps plain addresses out of Redis. */
   readonly secret: Buffer;
   readonly logger: { warn(context: object, message: string): void };
@@ -29,8 +30,9 @@ export interface AppOpensOptions {
 const TTL_MS = 3_600_000;
 
 export function createAppOpens({ redis, secret, logger }: AppOpensOptions): AppOpens {
+  const prefix = `${keyPrefix(redis)}waymark:app-open:`;
   const keyOf = (domain: string, address: string) =>
-    `waymark:app-open:${createHmac('sha256', secret).update(`${domain}\0${address}`).digest('base64url')}`;
+    `${prefix}${createHmac('sha256', secret).update(`${domain}\0${address}`).digest('base64url')}`;
   return {
     record({ id, workspaceId, domain }, address, clickId) {
       const click: AppStoreClick = { clickId, workspaceId, linkId: id };

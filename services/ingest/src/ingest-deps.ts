@@ -40,7 +40,7 @@ export interface IngestDepsOptions {
   readonly producer: EventProducer;
   readonly clickhouse: ClickHouseClient;
   /** Must have a command time-out. */
-  readonly redis: Pick<Redis, 'mget' | 'get' | 'set'>;
+  readonly redis: Redis;
   readonly rateLimiter: RateLimiter;
   readonly logger: Logger;
   readonly now?: () => number;

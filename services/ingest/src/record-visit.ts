@@ -21,6 +21,8 @@ export interface ClickDetails {
   /** Destination without the click id. */
   readonly url: string;
   readonly nowMs: number;
+  /** Whether the click's id is passed on, so that a lead may refer to it. */
+  readonly isPassedOn: boolean;
 }
 
 /** A visit that is being queued as a click. */
@@ -58,5 +60,13 @@ export function recordVisit(
     refererUrl: visit.refererUrl,
     ip: visit.ip,
   });
-  return { rowText, click: producer.recordClick({ claim: visitClaim(prepared, visit), clickId, rowText }) };
+  return {
+    rowText,
+    click: producer.recordClick({
+      claim: visitClaim(prepared, visit),
+      clickId,
+      rowText,
+      isFindable: details.isPassedOn,
+    }),
+  };
 }

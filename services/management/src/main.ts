@@ -13,7 +13,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
   const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
   const app = buildApp(
-    { ...base.appOptions, readiness: { clickhouse: base.checkClickHouse, redis: () => redis.ping() } },
+    { ...base.appOptions, readiness: { clickhouse: base.checkClickHouse, redis: base.checkRedis } },
     {
       ...{ catalog, rateLimiter, outbound, notifier, now: Date.now },
       claims: createClaimAdmin(redis),

@@ -5,9 +5,9 @@ import { buildApp } from './app.js';
 
 async function start(settings: Settings, logger: Logger): Promise<Service> {
   const base = await startServiceBase({ service: 'query', settings, logger });
-  const { redis, clickhouse, catalog, rateLimiter, operations } = base;
+  const { clickhouse, catalog, rateLimiter, operations } = base;
   const app = buildApp(
-    { ...base.appOptions, readiness: { clickhouse: base.checkClickHouse, redis: () => redis.ping() } },
+    { ...base.appOptions, readiness: { clickhouse: base.checkClickHouse, redis: base.checkRedis } },
     {
       ...{ catalog, clickhouse, rateLimiter, now: Date.now, onQuery: operations.countQuery },
       eventsExpire: settings.eventRetentionDays !== undefined,

@@ -11,7 +11,8 @@ import type { Settings } from '@waymark/config';
 import { ApiError } from '@waymark/contract';
 import { checkRedisSettings } from '@waymark/event-queue';
 import type { Logger } from '@waymark/http-kit';
-import { Redis } from 'ioredis';
+import { checkWritable, connectRedis } from '@waymark/redis';
+import type { Redis } from 'ioredis';
 import type { Stores } from './stack.js';
 
 /** The workspace that the first start creates. */
@@ -51,7 +52,7 @@ async function checkStores(redis: Redis, clickhouse: ClickHouseClient): Promise<
     }
   };
   await Promise.all([
-    named('REDIS_URL', redis.ping()),
+    named('REDIS_URL', checkWritable(redis)),
     named(
       'CLICKHOUSE_URL',
       clickhouse.ping().then((ping) => (ping.success ? undefined : Promise.reject(ping.error))),
@@ -77,7 +78,7 @@ export async function prepareStores(options: PrepareOptions): Promise<FirstWorks
     user: settings.clickhouseUser,
     password: settings.clickhousePassword,
   });
-  const redis = new Redis(stores.redisUrl, { lazyConnect: true });
+  const redis = connectRedis(stores.redisUrl, { lazyConnect: true });
   redis.on('error', (err) => logger.warn({ err }, 'redis'));
   const catalog = createCatalog({
     redis,
@@ -87,6 +88,7 @@ export async function prepareStores(options: PrepareOptions): Promise<FirstWorks
     logger,
     baseUrl: settings.baseUrl,
     isReplicated: settings.clickhouseCluster !== undefined,
+    waitReplicas: settings.redisWaitReplicas,
   });
   try {
     await checkStores(redis, clickhouse);

@@ -4,7 +4,8 @@ import { accessSync, closeSync, constants, mkdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { Redis } from 'ioredis';
+import { connectRedis } from '@waymark/redis';
+import type { Redis } from 'ioredis';
 import { type Launched, openLog, untilReady } from './launch.js';
 
 export interface RedisOptions {
@@ -70,7 +71,10 @@ async function answersPing(redis: Redis): Promise<boolean> {
 /** Waits without a time limit until Redis accepts commands, because loading a long append-only file can take minutes. */
 async function untilServing({ port, password }: RedisOptions, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const redis = new Redis({ host: '127.0.0.1', port, password, lazyConnect: true, retryStrategy: () => null });
+    const redis = connectRedis(`redis://:${password}@127.0.0.1:${port}`, {
+      lazyConnect: true,
+      retryStrategy: () => null,
+    });
     redis.on('error', () => undefined);
     if (await answersPing(redis)) return;
     await sleep(PROBE_EVERY_MS);

@@ -1,9 +1,10 @@
 import type { Catalog, LinkRecord, Stores } from '@waymark/catalog';
 import type { Logger } from '@waymark/http-kit';
+import { keyPrefix } from '@waymark/redis';
 
 export interface LinkTestsOptions {
   readonly catalog: Pick<Catalog, 'linkTests'>;
-  readonly redis: Pick<Stores['redis'], 'get' | 'set'>;
+  readonly redis: Stores['redis'];
   /** Called for every link whose destination has changed. Must not reject. */
   readonly onChanged: (link: LinkRecord) => Promise<void>;
   readonly logger: Pick<Logger, 'info' | 'error'>;
@@ -21,9 +22,6 @@ export interface LinkTests {
 const INTERVAL_MS = 60_000;
 /** Delay before a test is completed, so that its last leads are in ClickHouse. */
 const WRITE_DELAY_MS = 60_000;
-/** The time up to which tests are completed; the next run continues there. */
-const CURSOR = 'waymark:link-tests:until';
-const LOCK = 'waymark:link-tests:turn';
 const LOCK_MS = 50_000;
 /** How far back the first run looks for tests, and the first one after Redis has lost its data. */
 const LOOKBACK_MS = 7 * 86_400_000;
@@ -31,11 +29,15 @@ const LOOKBACK_MS = 7 * 86_400_000;
 /** Completes A/B tests of links when they end, in one writer at a time. */
 export function startLinkTests(options: LinkTestsOptions): LinkTests {
   const { catalog, redis, onChanged, logger, now = Date.now, random = Math.random } = options;
+  const prefix = `${keyPrefix(redis)}waymark:link-tests:`;
+  /** The time up to which tests are completed; the next run continues there. */
+  const cursorKey = `${prefix}until`;
+  const lockKey = `${prefix}turn`;
   let running: Promise<void> | undefined;
 
   async function complete(): Promise<void> {
-    if ((await redis.set(LOCK, '1', 'PX', LOCK_MS, 'NX')) === null) return;
-    const cursor = await redis.get(CURSOR);
+    if ((await redis.set(lockKey, '1', 'PX', LOCK_MS, 'NX')) === null) return;
+    const cursor = await redis.get(cursorKey);
     const untilMs = now() - WRITE_DELAY_MS;
     const fromMs = cursor === null ? untilMs - LOOKBACK_MS : Number(cursor);
     const changed = await catalog.linkTests.complete({ fromMs, untilMs, untouchedOnly: cursor === null, random });
@@ -43,7 +45,7 @@ export function startLinkTests(options: LinkTestsOptions): LinkTests {
       logger.info({ linkId: link.id, url: link.url }, 'an A/B test of a link is complete');
       await onChanged(link);
     }
-    await redis.set(CURSOR, String(Math.max(fromMs, untilMs)));
+    await redis.set(cursorKey, String(Math.max(fromMs, untilMs)));
   }
 
   const run = (): Promise<void> => {

@@ -38,7 +38,9 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const webhookJobsOf = createWebhookJobPlanner({ catalog });
   const onInserted = ({ kind, rows }: InsertedBatch) => void catalog.publishAffectedTotals(kind, rows);
   const onStored = operations.countBatch;
-  const writer = createEventWriter({ redisUrl, clickhouse, logger, closeMs, webhookJobsOf, onInserted, onStored });
+  const waitReplicas = settings.redisWaitReplicas;
+  const callbacks = { webhookJobsOf, onInserted, onStored };
+  const writer = createEventWriter({ redisUrl, waitReplicas, clickhouse, logger, closeMs, ...callbacks });
   const deliveries = startDeliveries({
     isNeeded: () => hasHadWebhookJobs(redis),
     closeMs: settings.shutdownDeadlineMs * DELIVERIES_SHARE,

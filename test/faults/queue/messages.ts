@@ -1,6 +1,7 @@
 /** The instructions for a producer process. */
 export interface ProducerTask {
   readonly redisUrl: string;
+  readonly waitReplicas: number;
   readonly spoolDirectory: string;
   /** Decimal text, as in ClickHouse. */
   readonly workspaceId: string;

@@ -13,6 +13,7 @@ const REPORT_MS = 5;
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 const producer = createEventProducer({
   redisUrl: task.redisUrl,
+  waitReplicas: task.waitReplicas,
   spoolDirectory: task.spoolDirectory,
   logger: silent,
 });

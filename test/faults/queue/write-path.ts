@@ -19,6 +19,10 @@ const PRODUCER = bundleProcess(new URL('./producer-main.ts', import.meta.url));
 export interface WritePathOptions {
   readonly redisArgs?: readonly string[];
   readonly writers?: number;
+  /** A Redis that the caller has started and stops, instead of one server. */
+  readonly redisUrl?: string;
+  /** How many replicas of it must confirm each write. */
+  readonly waitReplicas?: number;
 }
 
 /** Redis, ClickHouse and writer processes, which are restarted after a kill. */
@@ -27,24 +31,34 @@ export class WritePath {
   #workspace = 1000;
 
   private constructor(
-    readonly redis: TestRedis,
+    /** Undefined if the caller has started it. */
+    private readonly ownRedis: TestRedis | undefined,
+    readonly redisUrl: string,
+    readonly waitReplicas: number,
     readonly clickhouse: TestClickHouse,
     readonly client: ClickHouseClient,
     readonly spoolDirectory: string,
   ) {}
 
-  static async start({ redisArgs = [], writers = 2 }: WritePathOptions = {}): Promise<WritePath> {
+  static async start(options: WritePathOptions = {}): Promise<WritePath> {
+    const { redisArgs = [], writers = 2, redisUrl, waitReplicas = 0 } = options;
     const [redis, clickhouse, spool] = await Promise.all([
-      startRedis({ args: redisArgs }),
+      redisUrl === undefined ? startRedis({ args: redisArgs }) : undefined,
       startClickHouse(),
       mkdtemp(join(tmpdir(), 'waymark-faults-spool-')),
     ]);
     const client = createClickHouseClient({ url: clickhouse.url, database: DATABASE, requestTimeoutMs: 10_000 });
     await migrate(client);
-    const path = new WritePath(redis, clickhouse, client, spool);
+    const path = new WritePath(redis, redisUrl ?? redis?.url ?? '', waitReplicas, clickhouse, client, spool);
     for (let count = 0; count < writers; count++) path.#writers.push(path.#forkWriter());
     await Promise.all(path.#writers.map((writer) => once(writer, 'message')));
     return path;
+  }
+
+  /** The one server; not if the caller has started another Redis. */
+  get redis(): TestRedis {
+    if (this.ownRedis === undefined) throw new Error('this Redis is not one server');
+    return this.ownRedis;
   }
 
   /** Each scenario uses a workspace of its own. */
@@ -55,7 +69,8 @@ export class WritePath {
 
   #forkWriter(): ChildProcess {
     return forkProcess(WRITER, [], {
-      REDIS_URL: this.redis.url,
+      REDIS_URL: this.redisUrl,
+      REDIS_WAIT_REPLICAS: String(this.waitReplicas),
       CLICKHOUSE_URL: this.clickhouse.url,
       CLICKHOUSE_DATABASE: DATABASE,
       INSTANCE_KEY: '07'.repeat(32),
@@ -86,7 +101,7 @@ export class WritePath {
   async stop(): Promise<void> {
     await Promise.all(this.#writers.map(kill9));
     await this.client.close();
-    await Promise.all([this.redis.stop(), this.clickhouse.stop()]);
+    await Promise.all([this.ownRedis?.stop(), this.clickhouse.stop()]);
     await rm(this.spoolDirectory, { recursive: true, force: true });
   }
 }
@@ -123,15 +138,10 @@ export class Traffic {
   }
 
   #fork(prefix: string): ChildProcess {
-    const {
-      clicks = 100,
-      sales = 20,
-      pauseMs = FAULTS.pauseMs,
-      padding,
-      redisUrl = this.path.redis.url,
-    } = this.options;
+    const { clicks = 100, sales = 20, pauseMs = FAULTS.pauseMs, padding, redisUrl = this.path.redisUrl } = this.options;
     const task: ProducerTask = {
       redisUrl,
+      waitReplicas: this.path.waitReplicas,
       spoolDirectory: this.path.spoolDirectory,
       workspaceId: this.workspaceId,
       prefix,
@@ -181,7 +191,8 @@ export class Traffic {
       }),
     );
     const successor = createEventProducer({
-      redisUrl: this.path.redis.url,
+      redisUrl: this.path.redisUrl,
+      waitReplicas: this.path.waitReplicas,
       spoolDirectory: this.path.spoolDirectory,
       logger: { debug() {}, info() {}, warn() {}, error() {} },
     });
@@ -190,6 +201,6 @@ export class Traffic {
       timeoutMs: FAULTS.settleMs,
     });
     await successor.close();
-    await untilDrained(this.path.redis.url, FAULTS.settleMs);
+    await untilDrained(this.path.redisUrl, FAULTS.settleMs);
   }
 }

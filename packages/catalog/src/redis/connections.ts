@@ -1,3 +1,4 @@
+import { createReplication, keyPrefix } from '@waymark/redis';
 import type { Redis, RedisOptions } from 'ioredis';
 import { type CatalogLogger, unavailable } from '../model/errors.js';
 
@@ -16,9 +17,11 @@ export interface RedisConnections {
   tryRun<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined>;
   /** Whether `tryRun` would return undefined without trying, because Redis has just failed or is not connected. */
   isAway(): boolean;
-  /** @throws ApiError 500 with `Retry-After` when Redis does not execute the command */
+  /** @throws ApiError 500 with `Retry-After` when Redis does not execute the command, or its replicas do not confirm it */
   run<T>(command: (redis: Redis) => Promise<T>): Promise<T>;
   readonly subscriber: Redis;
+  /** What the names of keys begin with. */
+  readonly keyPrefix: string;
   close(): Promise<void>;
 }
 
@@ -57,8 +60,12 @@ function readiness(redis: Redis): () => Promise<void> {
   };
 }
 
-/** Opens the connections to the server that `template` is connected to. */
-export function connectRedis(template: Redis, logger: CatalogLogger): RedisConnections {
+/**
+ * Opens the catalog's connections to the server that `template` is connected to.
+ *
+ * @param waitReplicas how many replicas must confirm what `run` writes
+ */
+export function openConnections(template: Redis, waitReplicas: number, logger: CatalogLogger): RedisConnections {
   const reader = template.duplicate({ ...COMMON, commandTimeout: READ_TIMEOUT_MS });
   const writer = template.duplicate({ ...COMMON, commandTimeout: WRITE_TIMEOUT_MS });
   // Not automatic: the change feed subscribes again whenever the connection is ready.
@@ -66,6 +73,7 @@ export function connectRedis(template: Redis, logger: CatalogLogger): RedisConne
   const connections = [reader, writer, subscriber];
   for (const redis of connections) watch(redis, logger);
   const writerReady = readiness(writer);
+  const replication = createReplication(writer, waitReplicas);
   /** Until when Redis is not queried after a failure. While the first attempt after that runs, no other is made. */
   let pausedUntilMs = Number.NEGATIVE_INFINITY;
   let hasFailed = false;
@@ -75,6 +83,7 @@ export function connectRedis(template: Redis, logger: CatalogLogger): RedisConne
 
   return {
     subscriber,
+    keyPrefix: keyPrefix(template),
     isAway,
     async tryRun(command) {
       if (isAway()) return undefined;
@@ -95,7 +104,7 @@ export function connectRedis(template: Redis, logger: CatalogLogger): RedisConne
     async run(command) {
       try {
         await writerReady();
-        return await command(writer);
+        return await replication.confirmed(() => command(writer));
       } catch (err) {
         throw unavailable('Redis', err);
       }

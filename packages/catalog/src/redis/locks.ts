@@ -31,10 +31,10 @@ export interface Locks {
   take(names: readonly string[], options?: LockOptions): Promise<Lock>;
 }
 
-const lockKey = (name: string) => `waymark:lock:${name}`;
-
 /** Short-lived exclusive locks on names, shared by all processes through Redis. */
 export function createLocks(redis: RedisConnections, now: () => number): Locks {
+  const lockKey = (name: string) => `${redis.keyPrefix}waymark:lock:${name}`;
+
   async function release(names: readonly string[], owner: string): Promise<void> {
     if (names.length === 0) return;
     // A lock that cannot be released expires.

@@ -63,7 +63,7 @@ export function createQuotas(redis: RedisConnections, now: () => number) {
     async within<T>(request: QuotaRequest, work: () => Promise<T>): Promise<T> {
       const { workspaceId, what, amount, limit, used, refusal } = request;
       if (limit === null) return work();
-      const queue = `waymark:quota:{${workspaceId}}:${what}`;
+      const queue = `${redis.keyPrefix}waymark:quota:{${workspaceId}}:${what}`;
       const keys = [queue, `${queue}:last`, `${queue}:ends`];
       const member = `${randomUUID()}|${amount}`;
       const takePosition = () => redis.run((client) => client.eval(TAKE_POSITION, 3, ...keys, member, POSITION_MS));

@@ -65,10 +65,6 @@ export interface RecordData {
 
 const NO_OWNER = '-';
 
-// The workspace is the hash tag, so that the records of a page are read in one call on a cluster too.
-const recordKey = (table: string, workspaceId: string, id: string) => `waymark:cache:{${workspaceId}}:${table}:${id}`;
-const redisNameKey = (name: Name) => `waymark:cache:name:${nameKey(name)}`;
-
 const nameValue = (owner: NameOwner | undefined) =>
   owner === undefined ? NO_OWNER : `${owner.workspaceId}/${owner.id}`;
 
@@ -89,6 +85,10 @@ function parseName(text: string | null): CachedName {
 
 /** Cache entries in Redis. All of them can be lost without loss of data. */
 export function createRedisCache(redis: RedisConnections) {
+  const prefix = `${redis.keyPrefix}waymark:cache:`;
+  const recordKey = (table: string, workspaceId: string, id: string) => `${prefix}{${workspaceId}}:${table}:${id}`;
+  const redisNameKey = (name: Name) => `${prefix}name:${nameKey(name)}`;
+
   /** Used share of Redis' memory limit; undefined until it was read. */
   let usedShare: number | undefined;
   let memoryCheckedMs = Number.NEGATIVE_INFINITY;

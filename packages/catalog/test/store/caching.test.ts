@@ -3,7 +3,7 @@ import { startTcpProxy, waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Catalog } from '../../src/index.js';
 import { linkAddress } from '../../src/model/entity-types.js';
-import { connectRedis, type RedisConnections } from '../../src/redis/connections.js';
+import { openConnections, type RedisConnections } from '../../src/redis/connections.js';
 import { createRedisCache } from '../../src/redis/record-cache.js';
 import { createLocalRecords } from '../../src/store/local-cache.js';
 import { aWorkspace, connected, startStores, type TestStores, wipeCaches } from '../test-catalog.js';
@@ -14,7 +14,7 @@ let catalog: Catalog;
 beforeAll(async () => {
   stores = await startStores();
   catalog = stores.catalog();
-  connections = connectRedis(stores.client, { warn: () => undefined });
+  connections = openConnections(stores.client, 0, { warn: () => undefined });
   await waitFor(async () => (await connections.tryRun((redis) => redis.ping())) === 'PONG', { what: 'Redis' });
 });
 afterEach(() => vi.restoreAllMocks());

@@ -1,4 +1,5 @@
 import { ApiError } from '@waymark/contract';
+import type { Replication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { claimKey } from '../queue/keys.js';
 import { isOutOfMemory } from '../redis/connection.js';
@@ -58,8 +59,11 @@ export class ClaimHeldError extends Error {
 const ANSWER_WITHIN_MS = 2000;
 const OWNERS_BEFORE_CLEANUP = 10_000;
 
+/** Whether a caller is answered with what another request has recorded. It may not be on the replicas yet. */
+const isRecorded = (states: readonly ClaimState[]) => states.some(({ state }) => state === 'final');
+
 /** Claims on the producer's connection; `now` returns epoch milliseconds. */
-export function createClaims(redis: Redis, now: () => number): Claims & OwnerClock {
+export function createClaims(redis: Redis, replication: Replication, now: () => number): Claims & OwnerClock {
   const scripts = claimScripts(redis);
   const takenAt = new Map<string, number>();
 
@@ -82,14 +86,12 @@ export function createClaims(redis: Redis, now: () => number): Claims & OwnerClo
       takenAt.set(owner, at);
       const mine = pendingValue(owner);
       try {
-        const call = scripts.waymarkTakeClaims(
-          names.length,
-          ...names.map(claimKey),
-          PENDING_TTL_MS,
-          ...names.map(() => mine),
-        );
-        const held = await withinMs(call, ANSWER_WITHIN_MS, 'taking claims');
-        return held.map((value) => (value === '' ? { state: 'mine' } : claimState(value, owner)));
+        const take = async (): Promise<ClaimState[]> => {
+          const keys = names.map(claimKey);
+          const held = await scripts.waymarkTakeClaims(keys.length, ...keys, PENDING_TTL_MS, ...keys.map(() => mine));
+          return held.map((value) => (value === '' ? { state: 'mine' } : claimState(value, owner)));
+        };
+        return await withinMs(replication.confirmed(take, isRecorded), ANSWER_WITHIN_MS, 'taking claims');
       } catch (err) {
         throw notRecorded(err);
       }
@@ -109,8 +111,8 @@ export function createClaims(redis: Redis, now: () => number): Claims & OwnerClo
     async read(names) {
       if (names.length === 0) return [];
       try {
-        const held = await withinMs(redis.mget(...names.map(claimKey)), ANSWER_WITHIN_MS, 'reading claims');
-        return held.map((value) => claimState(value));
+        const read = async () => (await redis.mget(...names.map(claimKey))).map((value) => claimState(value));
+        return await withinMs(replication.confirmed(read, isRecorded), ANSWER_WITHIN_MS, 'reading claims');
       } catch (err) {
         throw notRecorded(err);
       }

@@ -11,6 +11,8 @@ export interface ClickItem {
   readonly claim: string;
   readonly clickId: string;
   readonly rowText: string;
+  /** Whether other processes can find its row while it is queued. */
+  readonly isFindable: boolean;
   /** @param clickId the click that counts for this visit: this one, or the one recorded within the hour before */
   settle(clickId: string): void;
   fail(err: unknown): void;

@@ -4,12 +4,15 @@ import { createJobId } from '../queue/job-id.js';
 import { joinRows } from '../queue/job-rows.js';
 import type { BatchMarker } from '../spool/batch-markers.js';
 import type { ClickItem, CommitItem } from './batch-items.js';
+import { placesOf, type QueuedClick } from './queued-clicks.js';
 import type { RowPlace, TransactionEntry, TransactionPlan } from './transaction.js';
 
 /** An immutable batch: every attempt to send it, and the spool, use the same rows under the same job ids. */
 export interface Batch {
   readonly clicks: readonly ClickItem[];
   readonly clickJob: JobDraft | undefined;
+  /** Where the rows of clicks that can be found are in `clickJob`. */
+  readonly queuedClicks: readonly QueuedClick[];
   readonly marker: BatchMarker;
   readonly commits: readonly CommitItem[];
   readonly commitJobs: readonly JobDraft[];
@@ -37,6 +40,7 @@ export function buildBatch(marker: BatchMarker, clicks: readonly ClickItem[], co
     clicks,
     // Separate from the click rows of commits, because only this job may go to the spool.
     clickJob: clicks.length === 0 ? undefined : draftJob('click', clickRows),
+    queuedClicks: placesOf(clicks),
     marker,
     commits,
     commitJobs: kinds.map((kind, job) => draftJob(kind, rows[job] ?? [])),
@@ -59,6 +63,7 @@ export function planOf(batch: Batch, withClicks: boolean): TransactionPlan {
   return {
     jobs: clickJob === undefined ? batch.commitJobs : [clickJob, ...batch.commitJobs],
     clicks: clickJob === undefined ? [] : batch.clicks,
+    queuedClicks: clickJob === undefined ? [] : batch.queuedClicks,
     marker: batch.marker,
     entries,
   };

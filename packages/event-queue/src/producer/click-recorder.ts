@@ -9,6 +9,8 @@ export interface Click {
   readonly clickId: string;
   /** Its row as JSON. */
   readonly rowText: string;
+  /** Whether other processes can find its row while it is queued: its id is passed on, and a lead may follow at once. */
+  readonly isFindable?: boolean;
 }
 
 /** The click that counts for this visit: this one, or the one recorded within the hour before. */
@@ -33,7 +35,7 @@ export interface ClickRecorderOptions {
 export function createClickRecorder({ batcher, recent }: ClickRecorderOptions): ClickRecorder {
   const inFlight = new Map<string, Promise<RecordedClick>>();
 
-  const submit = ({ claim, clickId, rowText }: Click): Promise<RecordedClick> => {
+  const submit = ({ claim, clickId, rowText, isFindable = false }: Click): Promise<RecordedClick> => {
     const recording = new Promise<RecordedClick>((resolve, reject) => {
       const settle = (countedId: string) => {
         recent.add(claim, countedId);
@@ -44,7 +46,7 @@ export function createClickRecorder({ batcher, recent }: ClickRecorderOptions): 
         inFlight.delete(claim);
         reject(err);
       };
-      batcher.add({ type: 'click', claim, clickId, rowText, settle, fail }, 1, rowText.length);
+      batcher.add({ type: 'click', claim, clickId, rowText, isFindable, settle, fail }, 1, rowText.length);
     });
     inFlight.set(claim, recording);
     return recording;

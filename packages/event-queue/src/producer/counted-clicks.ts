@@ -1,3 +1,4 @@
+import type { Replication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { claimKey } from '../queue/keys.js';
 import { withinMs } from '../redis/deadline.js';
@@ -9,11 +10,12 @@ export interface CountedClicks {
 }
 
 /** Reads claims on the producer's connection. */
-export function createCountedClicks(redis: Redis): CountedClicks {
+export function createCountedClicks(redis: Redis, replication: Replication): CountedClicks {
   return {
     async read(claims, milliseconds) {
-      const held = await withinMs(redis.mget(...claims.map(claimKey)), milliseconds, 'reading click claims');
-      return held.map((clickId) => clickId ?? undefined);
+      const read = async () => (await redis.mget(...claims.map(claimKey))).map((clickId) => clickId ?? undefined);
+      const isCounted = (ids: readonly (string | undefined)[]) => ids.some((id) => id !== undefined);
+      return await withinMs(replication.confirmed(read, isCounted), milliseconds, 'reading click claims');
     },
   };
 }

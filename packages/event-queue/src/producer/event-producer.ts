@@ -1,5 +1,6 @@
 import { ApiError } from '@waymark/contract';
 import type { EventRow, QueueKind } from '@waymark/event-format';
+import { checkWritable, createReplication } from '@waymark/redis';
 import { finalValue, OWNER_GIVES_UP_MS, pendingValue } from '../claims/claim-value.js';
 import { ClaimHeldError, type Claims, createClaims, notRecorded } from '../claims/claims.js';
 import { createJobAdder, keepAddingScripts } from '../queue/job-adder.js';
@@ -17,6 +18,7 @@ import { createBatchSender } from './batch-sender.js';
 import { type Click, createClickRecorder, type RecordedClick } from './click-recorder.js';
 import { createCountedClicks } from './counted-clicks.js';
 import { createMicroBatcher } from './micro-batcher.js';
+import { findQueuedClick } from './queued-clicks.js';
 import { createRecentClicks } from './recent-clicks.js';
 import type { StateValue } from './transaction.js';
 
@@ -54,6 +56,12 @@ export interface EventProducer {
   /** The id of the click recorded under the claim within the hour, if any. Rejects when Redis does not respond. */
   findRecentClick(claim: string): Promise<string | undefined>;
   /**
+   * The row, as JSON, of a click that was recorded as findable and is still queued, by whichever process.
+   *
+   * @throws the error of Redis or the connection
+   */
+  findQueuedClick(clickId: string): Promise<string | undefined>;
+  /**
    * Queues rows, finalizes claims and sets state, all or nothing.
    *
    * @throws ApiError with `Retry-After`: 429 when Redis is short of memory and nothing was queued; 500 otherwise, when the rows may
@@ -65,7 +73,7 @@ export interface EventProducer {
   load(): Load;
   /** When the oldest event that may not be in ClickHouse yet was queued, epoch milliseconds; undefined if there is none. */
   oldestQueuedMs(kind: QueueKind): Promise<number | undefined>;
-  /** Rejects when Redis has not answered the last probe. Sends nothing. */
+  /** Rejects when Redis does not take writes, or too few replicas confirm them. */
   ping(): Promise<void>;
   /** Sends the waiting events. No other method may be called after this. */
   close(): Promise<void>;
@@ -73,6 +81,8 @@ export interface EventProducer {
 
 export interface EventProducerOptions {
   readonly redisUrl: string;
+  /** How many replicas of Redis must have an event before it is acknowledged; 0 by default. */
+  readonly waitReplicas?: number;
   readonly spoolDirectory: string;
   readonly logger: QueueLogger;
   readonly now?: () => number;
@@ -107,9 +117,10 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
   const { logger, now = Date.now } = options;
   const redis = connectProducer(options.redisUrl, logger);
   const health = createRedisHealth(redis, { pollMs: options.memoryPollMs ?? MEMORY_POLL_MS, logger, now });
-  const claims = createClaims(redis, now);
-  const counted = createCountedClicks(redis);
-  const adder = createJobAdder(redis);
+  const replication = createReplication(redis, options.waitReplicas ?? 0);
+  const claims = createClaims(redis, replication, now);
+  const counted = createCountedClicks(redis, replication);
+  const adder = createJobAdder(redis, replication);
   keepAddingScripts(redis);
   const spool = createSpool({
     directory: options.spoolDirectory,
@@ -205,6 +216,8 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
       }
     },
 
+    findQueuedClick: (clickId) => findQueuedClick(redis, replication, clickId),
+
     async commit(request) {
       if (health.load() !== 'normal') {
         throw new ApiError('rate_limit_exceeded', 'Too many events at the moment. Retry later.', {
@@ -227,6 +240,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
 
     async ping() {
       if (!health.isAnswering()) throw new Error('redis does not respond');
+      await replication.confirmed(() => checkWritable(redis));
     },
 
     async close() {

@@ -2,6 +2,7 @@ import { FINALIZE } from '../claims/claim-scripts.js';
 import type { JobAdder, JobDraft } from '../queue/job-adder.js';
 import { claimKey, jobKey, QUEUE_PREFIX } from '../queue/keys.js';
 import { BATCH_MARKER_MS, type BatchMarker, markerKey } from '../spool/batch-markers.js';
+import { addPlaces, type QueuedClick } from './queued-clicks.js';
 import { CLICK_CLAIM_MS } from './recent-clicks.js';
 
 /** A claim to finalize: its stored value must be `pending` (empty: the claim must be free), and becomes `final`. */
@@ -47,6 +48,8 @@ export interface TransactionPlan {
   /** If there are clicks, their job comes first. */
   readonly jobs: readonly JobDraft[];
   readonly clicks: readonly TransactionClick[];
+  /** Clicks of the first job whose rows other processes can find. */
+  readonly queuedClicks: readonly QueuedClick[];
   /** Of the batch, unique: repeats of its transaction have the same. */
   readonly marker: BatchMarker;
   readonly entries: readonly TransactionEntry[];
@@ -122,6 +125,8 @@ function readResult(answer: unknown): TransactionResult {
 export async function runTransaction(adder: JobAdder, plan: TransactionPlan): Promise<TransactionResult> {
   const multi = await adder.transaction();
   await Promise.all(plan.jobs.map((job) => adder.add(multi, job)));
+  const [firstJob] = plan.jobs;
+  if (firstJob !== undefined) addPlaces(multi, firstJob.jobId, plan.queuedClicks);
   const { keys, args } = finalizeCall(plan);
   multi.eval(FINALIZE, keys.length, ...keys, ...args);
   return readResult((await adder.run(multi)).at(-1));

@@ -1,4 +1,5 @@
 import type { QueueKind } from '@waymark/event-format';
+import { createReplication, type Replication } from '@waymark/redis';
 import { createRedisBackend, type IRedisTransaction, type JobsOptions, type RedisQueueBackend } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { DiscardedTransactionError, execute, PartialTransactionError } from '../redis/execute-transaction.js';
@@ -20,7 +21,7 @@ const ROW_JOB_OPTIONS: JobsOptions = { attempts: 1_000_000_000, removeOnComplete
 
 /** A transaction of ioredis: the interface that BullMQ uses, and the commands that this package adds besides jobs. */
 export interface Transaction extends IRedisTransaction {
-  set(key: string, value: string): this;
+  set(key: string, value: string, ...expiry: ['PX', number] | []): this;
   eval(script: string, keyCount: number, ...keysAndArguments: (string | number)[]): this;
 }
 
@@ -33,11 +34,11 @@ export interface JobAdder {
   /** A job with data of its own. */
   addTo(transaction: Transaction, queue: QueueName, jobId: string, data: string, options?: JobsOptions): Promise<void>;
   /**
-   * Runs a transaction. If Redis has lost BullMQ's scripts, the transaction fails, and this loads the scripts again so that the
+   * Runs a transaction, and waits for replicas if the adder was given a replication. If Redis has lost BullMQ's scripts, the transaction fails, and this loads the scripts again so that the
    * next one succeeds.
    *
    * @returns the reply to each command, in order
-   * @throws the same errors as `execute`
+   * @throws the same errors as `execute` and {@link Replication.confirmed}
    */
   run(transaction: Transaction): Promise<readonly unknown[]>;
 }
@@ -68,7 +69,7 @@ async function loadScripts(redis: Redis): Promise<void> {
 }
 
 /** Uses BullMQ's Redis backend directly, without a Queue object per kind, because it only adds its script to transactions. */
-export function createJobAdder(redis: Redis): JobAdder {
+export function createJobAdder(redis: Redis, replication: Replication = createReplication(redis, 0)): JobAdder {
   const queueOptions = { connection: redis, prefix: QUEUE_PREFIX, skipVersionCheck: true, skipWaitingForReady: true };
   const backend: RedisQueueBackend = createRedisBackend('click', queueOptions, { blocking: false });
   backend.on('error', () => {
@@ -107,7 +108,7 @@ export function createJobAdder(redis: Redis): JobAdder {
 
     async run(transaction) {
       try {
-        return await execute(transaction);
+        return await replication.confirmed(() => execute(transaction));
       } catch (err) {
         if (mayLackScripts(err)) await loadScripts(redis);
         throw err;

@@ -1,4 +1,5 @@
-import { Redis, type RedisOptions } from 'ioredis';
+import { connectRedis, NotReplicatedError } from '@waymark/redis';
+import type { Redis, RedisOptions } from 'ioredis';
 import { DiscardedTransactionError, PartialTransactionError } from './execute-transaction.js';
 import { type QueueLogger, throttled } from './throttled-log.js';
 
@@ -13,7 +14,7 @@ const PRODUCER_SILENCE_MS_MAX = 10_000;
 export const WORKER_SILENCE_MS_MAX = 20_000;
 
 function connect(url: string, options: RedisOptions, logger: QueueLogger): Redis {
-  const redis = new Redis(url, {
+  const redis = connectRedis(url, {
     retryStrategy: (times) => Math.min(25 * times, RETRY_MAX_MS),
     connectTimeout: 5000,
     maxLoadingRetryTime: 200,
@@ -54,7 +55,7 @@ function isOutOfMemoryReply(err: unknown): boolean {
 /** Whether Redis refused a command because it is at its memory limit. The command had no effect. */
 export function isOutOfMemory(err: unknown): boolean {
   if (isOutOfMemoryReply(err)) return true;
-  if (err instanceof PartialTransactionError) return isOutOfMemoryReply(err.cause);
+  if (err instanceof PartialTransactionError || err instanceof NotReplicatedError) return isOutOfMemoryReply(err.cause);
   // A discarded transaction has its commands' errors in this property. Not recursive: a connection error can contain itself.
   const previous: unknown = err instanceof Error && 'previousErrors' in err ? err.previousErrors : undefined;
   return Array.isArray(previous) && previous.some(isOutOfMemoryReply);

@@ -1,12 +1,14 @@
 import { type ClickHouseClient, isInfrastructureError } from '@waymark/clickhouse';
 import { EVENT_TABLES, type EventTableKind, type QueueKind } from '@waymark/event-format';
+import { checkWritable, createReplication } from '@waymark/redis';
 import { createDeadLetters } from '../queue/dead-letters.js';
 import { QUEUE_KINDS, queueKey } from '../queue/keys.js';
 import type { InsertedBatch, WebhookJobsOf } from '../queue/webhook-jobs.js';
 import { connectWriter, isOutOfMemory } from '../redis/connection.js';
 import { withinMs } from '../redis/deadline.js';
 import type { QueueLogger } from '../redis/throttled-log.js';
-import { createBatchWriter } from './batch-writer.js';
+import { createBatchWriter, type WriterJob } from './batch-writer.js';
+import { confirmJobs } from './confirm-jobs.js';
 import { createCustomerWriter } from './customer-writer.js';
 import { createEventTable, type EventTable } from './event-table.js';
 import { createManifest } from './manifest.js';
@@ -18,6 +20,8 @@ import type { WriteReport } from './write-report.js';
 
 export interface EventWriterOptions {
   readonly redisUrl: string;
+  /** How many replicas of Redis must have a batch's manifest entry before the batch is inserted; 0 by default. */
+  readonly waitReplicas?: number;
   readonly clickhouse: ClickHouseClient;
   readonly logger: QueueLogger;
   readonly now?: () => number;
@@ -36,7 +40,7 @@ export interface EventWriterOptions {
 
 /** Writes queued events and customers to ClickHouse. Several writers may run at the same time. */
 export interface EventWriter {
-  /** Rejects when Redis is not connected or a worker has stopped. */
+  /** Rejects when Redis takes no writes or a worker has stopped. */
   check(): Promise<void>;
   /** Rejects when jobs of a kind wait but none was stored for a minute, whatever the reason. */
   checkProgress(): Promise<void>;
@@ -87,7 +91,8 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
     },
   });
   const retry = createRetry({ logger, now, signal: stopping.signal, onError: onRedisError });
-  const manifest = createManifest(redis);
+  const replication = createReplication(redis, options.waitReplicas ?? 0);
+  const manifest = createManifest(redis, replication);
   const deadLetters = createDeadLetters(redis);
 
   for (const kind of QUEUE_KINDS) {
@@ -118,8 +123,26 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
     const batchWriter = createBatchWriter({ kind, table, ...shared });
     return { supports: table.supports, write: batchWriter.write };
   };
-  const workerOf = (kind: QueueKind) =>
-    createQueueWorker({ kind, redis, limits, ...writerOf(kind), deadLetters, logger, now, onRedisError });
+  const workerOf = (kind: QueueKind) => {
+    const { supports, write } = writerOf(kind);
+    const writeConfirmed = async (jobs: readonly WriterJob[]) => {
+      const confirmed = await retry('confirming jobs', () => confirmJobs(redis, replication, kind, jobs));
+      if (confirmed.length < jobs.length)
+        logger.warn({ kind, jobs: jobs.length - confirmed.length }, 'a failover has undone jobs');
+      if (confirmed.length > 0) await write(confirmed);
+    };
+    return createQueueWorker({
+      kind,
+      redis,
+      limits,
+      supports,
+      write: writeConfirmed,
+      deadLetters,
+      logger,
+      now,
+      onRedisError,
+    });
+  };
   const workersByKind = new Map<QueueKind, QueueWorker>(QUEUE_KINDS.map((kind) => [kind, workerOf(kind)]));
   const workers = [...workersByKind.values()];
   const kinds = [...workersByKind].map(([kind, { oldestHeldAt }]) => ({
@@ -131,6 +154,7 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
   return {
     async check() {
       if (redis.status !== 'ready') throw new Error('redis is not connected');
+      await checkWritable(redis);
       if (workers.some((worker) => !worker.isRunning())) throw new Error('a worker has stopped');
     },
 

@@ -1,4 +1,5 @@
 import { QUEUE_TABLES, type QueueKind } from '@waymark/event-format';
+import { createReplication, type Replication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { createJobAdder } from '../queue/job-adder.js';
@@ -76,8 +77,12 @@ export interface Manifest {
   addInserts(count: number): Promise<void>;
 }
 
-/** The manifest, on a writer's connection. */
-export function createManifest(redis: Redis): Manifest {
+/**
+ * The manifest, on a writer's connection.
+ *
+ * @param replication confirms what an insert relies on: after a failover that lost it, the same rows would get another token
+ */
+export function createManifest(redis: Redis, replication: Replication = createReplication(redis, 0)): Manifest {
   redis.defineCommand('waymarkBeginBatch', { lua: BEGIN_BATCH });
   redis.defineCommand('waymarkAcknowledgeBatch', { lua: ACKNOWLEDGE_BATCH });
   const scripts = redis as Redis & ManifestScripts;
@@ -87,16 +92,18 @@ export function createManifest(redis: Redis): Manifest {
   return {
     async begin(batch) {
       const keys = [insertBatchKey(batch.id), INSERT_COUNT_KEY, ...batch.jobIds.map(batchOfJobKey)];
-      const batchIds = await scripts.waymarkBeginBatch(
-        keys.length,
-        ...keys,
-        batch.id,
-        OPEN_BATCH_MS,
-        batch.kind,
-        batch.version,
-        batch.at,
-        JSON.stringify(batch.jobIds),
-        JSON.stringify(batch.skipped),
+      const batchIds = await replication.confirmed(() =>
+        scripts.waymarkBeginBatch(
+          keys.length,
+          ...keys,
+          batch.id,
+          OPEN_BATCH_MS,
+          batch.kind,
+          batch.version,
+          batch.at,
+          JSON.stringify(batch.jobIds),
+          JSON.stringify(batch.skipped),
+        ),
       );
       return batchIds.length === 0 ? undefined : batchIds.map(orUndefined);
     },
@@ -107,7 +114,7 @@ export function createManifest(redis: Redis): Manifest {
     },
 
     async read(batchId) {
-      const fields = await redis.hgetall(insertBatchKey(batchId));
+      const fields = await replication.confirmed(() => redis.hgetall(insertBatchKey(batchId)));
       const parsed = batchSchema.safeParse(fields);
       if (!parsed.success) return undefined;
       const { state, kind, v, at, jobs, skip, inserts } = parsed.data;
@@ -115,7 +122,7 @@ export function createManifest(redis: Redis): Manifest {
     },
 
     async markSplit(batchId) {
-      await redis.hset(insertBatchKey(batchId), 'state', 'split');
+      await replication.confirmed(() => redis.hset(insertBatchKey(batchId), 'state', 'split'));
     },
 
     async acknowledge(batchId, jobIds) {

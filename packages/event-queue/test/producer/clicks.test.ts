@@ -4,7 +4,7 @@ import { readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { claimKey } from '../../src/queue/keys.js';
+import { claimKey, rowsKey } from '../../src/queue/keys.js';
 import { aVisit, type QueueFixture, startQueueFixture } from '../queue-fixture.js';
 
 const HOUR_MS = 3_600_000;
@@ -36,6 +36,21 @@ async function orphanSpoolFiles(directory: string): Promise<void> {
 }
 
 describe('recording clicks', () => {
+  it('other processes find the row of a click that is passed on, for as long as it is queued', async () => {
+    const [producer, other] = await Promise.all([queue.aProducer(), queue.aProducer()]);
+    const clicks = ['a', 'b', 'c', 'd'].map((visitor, index) => ({
+      // Characters of one, two and four bytes.
+      ...aVisit(visitor, { city: 'é😀'.repeat(index) }),
+      isFindable: index % 2 === 1,
+    }));
+    await Promise.all(clicks.map((click) => producer.recordClick(click)));
+    const found = await Promise.all(clicks.map(({ clickId }) => other.findQueuedClick(clickId)));
+    expect(found).toEqual(clicks.map(({ rowText, isFindable }) => (isFindable ? rowText : undefined)));
+    expect(await other.findQueuedClick('*')).toBeUndefined();
+    for (const { id } of await queue.queued('click')) await queue.admin.del(rowsKey('click', id));
+    expect(await other.findQueuedClick(clicks[1]?.clickId ?? '')).toBeUndefined();
+  });
+
   it('queues a click before acknowledging it', async () => {
     const producer = await queue.aProducer();
     const click = aVisit('a');

@@ -60,7 +60,7 @@ const WRITES: readonly (readonly [string, 'dead-letter' | 'webhook' | 'click', (
     () => {
       const job = { kind: 'click', jobId: 'batch', version: 1, rowCount: 1, rows: '[]' } as const;
       const marker = createMarkerSequence(Date.now)();
-      return runTransaction(createJobAdder(redis), { jobs: [job], clicks: [], marker, entries: [] });
+      return runTransaction(createJobAdder(redis), { jobs: [job], clicks: [], queuedClicks: [], marker, entries: [] });
     },
   ],
 ];
@@ -142,6 +142,7 @@ describe('a transaction that is repeated because its answer was lost', () => {
   const plan = () => ({
     jobs: [job],
     clicks: [],
+    queuedClicks: [],
     marker: createMarkerSequence(Date.now)(),
     entries: [
       { finals: [final(CUSTOMER), final(INVOICE)], state: [state], rows: [{ job: 0, index: 0 }], isAbandoned: false },

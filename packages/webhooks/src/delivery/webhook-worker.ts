@@ -9,8 +9,8 @@ import {
   WORKER_SILENCE_MS_MAX,
 } from '@waymark/event-queue';
 import type { Outbound } from '@waymark/outbound';
+import { connectRedis } from '@waymark/redis';
 import { DelayedError, type Job, Worker } from 'bullmq';
-import { Redis } from 'ioredis';
 import { createEventBodies } from '../events/event-bodies.js';
 import { createConcurrencyLimit } from './concurrency-limit.js';
 import { createDeliverJob } from './deliver-job.js';
@@ -51,7 +51,7 @@ const UNSUPPORTED_JOB_DELAY_MS = 15_000;
 
 export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorker {
   const { catalog, clickhouse, outbound, logger, now = Date.now, timeoutMs } = options;
-  const redis = new Redis(options.redisUrl, {
+  const redis = connectRedis(options.redisUrl, {
     maxRetriesPerRequest: null,
     socketTimeout: WORKER_SILENCE_MS_MAX,
     retryStrategy: (times) => Math.min(25 * times, RECONNECT_MS),

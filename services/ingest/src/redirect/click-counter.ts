@@ -38,10 +38,11 @@ export function createClickCounter(deps: ClickCounterDeps) {
     if (!isCountable(visit, isTracked)) return { clickId: createEventId(nowMs), isRecorded: false };
     try {
       const trigger = isScan ? 'qr' : 'link';
-      const recording = recordVisit(deps.producer, prepared, visit, { trigger, url, nowMs });
-      const { clickId, recorded } = await recording.click;
       // Other links never pass the id on, so no lead can refer to it.
-      if (recorded && prepared.passesClickId) deps.freshClicks.add(clickId, recording.rowText);
+      const isPassedOn = prepared.passesClickId;
+      const recording = recordVisit(deps.producer, prepared, visit, { trigger, url, nowMs, isPassedOn });
+      const { clickId, recorded } = await recording.click;
+      if (recorded && isPassedOn) deps.freshClicks.add(clickId, recording.rowText);
       return { clickId, isRecorded: true };
     } catch (err) {
       const { id: linkId, workspaceId } = prepared.link;

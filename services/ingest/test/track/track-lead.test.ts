@@ -201,10 +201,25 @@ describe('POST /track/lead', () => {
     expect(row?.metadata_kv).toEqual(['k\ufffd=v\ufffd']);
   });
 
+  /** Removes what other processes find a queued click by, as after five minutes. */
+  const forgetPlace = (clickId: string) => ingest.redisClient.del(`{waymark}:queued-click:${clickId}`);
+
+  it('finds a click that another process has queued', async () => {
+    const link = await ingest.link({ trackConversion: true });
+    await ingest.stopWriter();
+    const clickId = await ingest.click(link);
+    const answer = await leadElsewhere({ clickId, eventName: 'queued', customerExternalId: someone() });
+    expect(answer.json()).toMatchObject({ link: { id: link.id } });
+    ingest.startWriter();
+    const [row] = await leadsOf(clickId, 1);
+    expect(row?.click_id).toBe(clickId);
+  });
+
   it('waits for a click that is not stored yet', async () => {
     const link = await ingest.link({ trackConversion: true });
     await ingest.stopWriter();
     const clickId = await ingest.click(link);
+    expect(await forgetPlace(clickId)).toBe(1);
     const pending = leadElsewhere({ clickId, eventName: 'early', customerExternalId: someone() });
     ingest.startWriter();
     expect((await pending).statusCode).toBe(200);
@@ -214,6 +229,7 @@ describe('POST /track/lead', () => {
     const link = await ingest.link({ trackConversion: true });
     await ingest.stopWriter();
     const clickId = await ingest.click(link);
+    expect(await forgetPlace(clickId)).toBe(1);
     const body = { clickId, eventName: 'queued', customerExternalId: someone() };
     const early = await leadElsewhere(body);
     expect(early.statusCode).toBe(500);
@@ -226,6 +242,7 @@ describe('POST /track/lead', () => {
   it('ClickHouse unavailable: 500 with Retry-After and nothing recorded', async () => {
     const link = await ingest.link({ trackConversion: true });
     const clickId = await ingest.click(link);
+    await forgetPlace(clickId);
     const away = createClickHouseClient({ url: 'http://127.0.0.1:9', database: 'none' });
     const body = { clickId, eventName: 'a', customerExternalId: someone() };
     const answer = await leadElsewhere(body, { clickhouse: away });

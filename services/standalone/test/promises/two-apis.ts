@@ -1,11 +1,13 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { request as httpRequest } from 'node:http';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { type Catalog, createCatalog } from '@waymark/catalog';
 import { environmentWith } from '@waymark/config';
+import { connectRedis } from '@waymark/redis';
 import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Dub } from 'dub';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { stablePort } from '../../src/ports.js';
 import { removeDataDir, temporaryDataDir } from '../process/run-up.js';
 import { startLatePubSub } from './late-pub-sub.js';
@@ -38,7 +40,8 @@ export interface ApiProcess {
 export interface TwoApis {
   readonly apis: readonly [ApiProcess, ApiProcess];
   readonly writer: ChildProcess;
-  readonly redis: TestRedis;
+  /** The one server; undefined if the caller has started another Redis. */
+  readonly redis: TestRedis | undefined;
   /** A connection for the test itself. */
   readonly redisClient: Redis;
   readonly database: TestDatabase;
@@ -64,18 +67,30 @@ async function answerOf<Body>(response: Response): Promise<Answer<Body>> {
 export interface TwoApisOptions {
   /** Delay of pub/sub messages from Redis to the processes, such as invalidations. */
   readonly invalidationDelayMs?: number;
+  /** A Redis that the caller has started and stops, instead of one server. */
+  readonly redisUrl?: string;
+  /** Further settings of the processes. */
+  readonly settings?: Record<string, string>;
+  /** Called with each line that a process logs. By default they log nothing. */
+  readonly onLog?: (line: string) => void;
 }
 
-export async function startTwoApis({ invalidationDelayMs }: TwoApisOptions = {}): Promise<TwoApis> {
-  const [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
-  const late = invalidationDelayMs === undefined ? undefined : await startLatePubSub(redis.url, invalidationDelayMs);
-  const redisUrl = late?.url ?? redis.url;
+export async function startTwoApis(options: TwoApisOptions = {}): Promise<TwoApis> {
+  const { invalidationDelayMs, settings = {}, onLog } = options;
+  const [redis, database] = await Promise.all([
+    options.redisUrl === undefined ? startRedis() : undefined,
+    createTestDatabase(),
+  ]);
+  const directUrl = options.redisUrl ?? redis?.url ?? '';
+  const late = invalidationDelayMs === undefined ? undefined : await startLatePubSub(directUrl, invalidationDelayMs);
+  const redisUrl = late?.url ?? directUrl;
   const dataDirs: string[] = [];
-  const redisClient = new Redis(redis.url);
+  const redisClient = connectRedis(directUrl);
   redisClient.on('error', () => undefined);
 
   async function withCatalog<T>(work: (catalog: Catalog) => Promise<T>): Promise<T> {
-    const client = new Redis(redis.url);
+    const client = connectRedis(directUrl);
+    client.on('error', () => undefined);
     const catalog = createCatalog({
       ...{ redis: client, clickhouse: database.client, instanceKey: Buffer.from(INSTANCE_KEY, 'hex'), now: Date.now },
       ...{ logger: { warn: () => undefined }, baseUrl: 'https://api.example.com' },
@@ -96,14 +111,17 @@ export async function startTwoApis({ invalidationDelayMs }: TwoApisOptions = {})
     );
     const child = fork(fileURLToPath(new URL(entry, import.meta.url)), [], {
       execArgv: [],
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      stdio: ['ignore', onLog === undefined ? 'ignore' : 'pipe', 'inherit', 'ipc'],
       env: environmentWith({
         ...{ DATA_DIR: dataDir, REDIS_URL: redisUrl, CLICKHOUSE_URL: database.url },
         ...{ INSTANCE_KEY, ADMIN_KEY },
-        ...{ CLICKHOUSE_DATABASE: database.database, OUTBOUND_ALLOWED_RANGES: '127.0.0.0/8', LOG_LEVEL: 'silent' },
+        ...{ CLICKHOUSE_DATABASE: database.database, OUTBOUND_ALLOWED_RANGES: '127.0.0.0/8' },
+        LOG_LEVEL: onLog === undefined ? 'silent' : 'warn',
         ...{ API_PORT: String(api), LINK_PORT: String(link), WRITER_PORT: String(writer) },
+        ...settings,
       }),
     });
+    if (child.stdout !== null && onLog !== undefined) createInterface(child.stdout).on('line', onLog);
     const port = name === 'writer' ? writer : api;
     const ready = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok;
     await waitFor(ready, { what: `${name} to be ready`, timeoutMs: START_MS_MAX });
@@ -180,7 +198,7 @@ export async function startTwoApis({ invalidationDelayMs }: TwoApisOptions = {})
       for (const dataDir of dataDirs) removeDataDir(dataDir);
       redisClient.disconnect();
       await late?.stop();
-      await Promise.all([redis.stop(), database.drop()]);
+      await Promise.all([redis?.stop(), database.drop()]);
     },
   };
 }

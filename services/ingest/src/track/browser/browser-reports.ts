@@ -131,7 +131,7 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
     const recent = await producer.findRecentClick(visitClaim(prepared, visit)).catch(() => undefined);
     if (recent !== undefined) return recent;
     await checkAllowed(report, request, visit);
-    const details = { trigger, url: withoutClickId(report.url), nowMs };
+    const details = { trigger, url: withoutClickId(report.url), nowMs, isPassedOn: true };
     const recording = recordVisit(producer, prepared, visit, details);
     const { clickId, recorded } = await recording.click;
     if (recorded) freshClicks.add(clickId, recording.rowText);

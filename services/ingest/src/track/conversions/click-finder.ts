@@ -7,14 +7,14 @@ import type { EventProducer } from '@waymark/event-queue';
 import { LRUCache } from 'lru-cache';
 import type { FreshClicks } from '../../fresh-clicks.js';
 import { orUnavailable, unavailable } from '../unavailable.js';
-import { CLICK_SELECTION, clickRowOf } from './click-rows.js';
+import { CLICK_SELECTION, clickRowOf, readClick } from './click-rows.js';
 import { readRows } from './read-rows.js';
 
 /** Finds the rows of clicks by the click ids in requests. */
 export interface ClickFinder {
   /**
-   * The click's row: from memory when this process recorded or found it recently, else from ClickHouse. A click younger than a minute may
-   * not be stored yet and is waited for.
+   * The click's row: from memory when this process recorded or found it recently, from the queue when another process did, else from
+   * ClickHouse. A click younger than a minute may be in a spool and is waited for.
    *
    * @throws ApiError not_found; 500 with `Retry-After` when the click may still be queued
    */
@@ -23,7 +23,7 @@ export interface ClickFinder {
 
 export interface ClickFinderOptions {
   readonly clickhouse: ClickHouseClient;
-  readonly producer: Pick<EventProducer, 'oldestQueuedMs'>;
+  readonly producer: Pick<EventProducer, 'oldestQueuedMs' | 'findQueuedClick'>;
   readonly freshClicks: Pick<FreshClicks, 'find'>;
   readonly now: () => number;
   readonly maxWaitMs?: number;
@@ -37,6 +37,8 @@ interface ClickKey {
 
 const RECENT_MS = 60_000;
 const MAX_WAIT_MS = 2000;
+/** Older clicks are not looked for in the queue; event-queue keeps the places of queued clicks as long. */
+const QUEUED_MS_MAX = 5 * 60_000;
 const POLL_FIRST_MS = 20;
 const POLL_MAX_MS = 200;
 /** Longest time from creating a click id to queueing the click: the delay of a batch plus that of a busy process. */
@@ -97,6 +99,15 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
     }
   }
 
+  /** The row of a click that is not stored yet. Without Redis the search goes on in ClickHouse. */
+  async function findQueued({ workspaceNumber, timeMs, clickId }: ClickKey): Promise<EventRow | undefined> {
+    if (now() - timeMs > QUEUED_MS_MAX) return undefined;
+    const text = await producer.findQueuedClick(clickId).catch(() => undefined);
+    if (text === undefined) return undefined;
+    const row = JSON.parse(text) as EventRow;
+    return row[0] === workspaceNumber && readClick(row).clickId === clickId ? row : undefined;
+  }
+
   return {
     async find(workspaceId, clickId) {
       const timeMs = trustedEventIdTime(clickId, now());
@@ -105,7 +116,7 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
       const key = { workspaceNumber, timeMs, clickId };
       const cached = rowCache.get(keyText(key));
       if (cached !== undefined) return cached;
-      const row = freshClicks.find(workspaceNumber, clickId) ?? (await waitFor(key));
+      const row = freshClicks.find(workspaceNumber, clickId) ?? (await findQueued(key)) ?? (await waitFor(key));
       rowCache.set(keyText(key), row);
       return row;
     },

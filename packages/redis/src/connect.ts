@@ -1,0 +1,77 @@
+import { Redis, type RedisOptions } from 'ioredis';
+import { parseRedisAddress, type RedisAddress } from './redis-address.js';
+import { MasterConnector } from './sentinel-connector.js';
+import { HASH_TAG, SlotConnector } from './slot-connector.js';
+
+/** Replies of a server that is not, or no longer, the one that takes writes. The command had no effect. */
+const NOT_THE_MASTER = /^(?:MOVED|UNBLOCKED) |READONLY You can't write/;
+const SENTINEL_ANSWER_MS = 2_000;
+const SEARCH_DELAY_MS_MAX = 1_000;
+
+/**
+ * Delays between two searches for the server that takes writes. ioredis ends a connection for good when a search fails, so a search goes
+ * on for as long as the connection would be retried.
+ */
+function searchDelay(retryStrategy: RedisOptions['retryStrategy']) {
+  return (times: number) => (retryStrategy ?? defaultDelay)(times) ?? null;
+}
+
+const defaultDelay = (times: number) => Math.min(50 * times, SEARCH_DELAY_MS_MAX);
+
+function addressOptions(address: RedisAddress, { retryStrategy }: RedisOptions): RedisOptions {
+  if (address.kind === 'server') return {};
+  const { username, password, usesTls } = address;
+  const common: RedisOptions = {
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(usesTls && { tls: {} }),
+  };
+  if (address.kind === 'cluster') {
+    return Object.assign(common, {
+      Connector: SlotConnector,
+      clusterNodes: address.nodes,
+      clusterRetryDelay: searchDelay(retryStrategy),
+    });
+  }
+  const { sentinels, master, database, sentinelUsername, sentinelPassword } = address;
+  return {
+    ...common,
+    Connector: MasterConnector as NonNullable<RedisOptions['Connector']>,
+    sentinels: sentinels.map(({ host, port }) => ({ host, port })),
+    name: master,
+    db: database,
+    // Closes the connection when the Sentinels announce another master, even if the old one still answers.
+    failoverDetector: true,
+    sentinelCommandTimeout: SENTINEL_ANSWER_MS,
+    sentinelRetryStrategy: searchDelay(retryStrategy),
+    ...(usesTls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
+    ...(sentinelUsername !== undefined && { sentinelUsername }),
+    ...(sentinelPassword !== undefined && { sentinelPassword }),
+  };
+}
+
+/**
+ * Opens a connection to the server that takes writes: the one of the URL, the master that Sentinels name, or the node of a cluster that
+ * owns our keys. It follows a failover: it closes and connects to the other server, like after any loss of a connection. `duplicate`
+ * keeps that.
+ *
+ * @param url any form of REDIS_URL (docs/settings.md)
+ * @throws Error when the URL has none of them
+ */
+export function connectRedis(url: string, options: RedisOptions = {}): Redis {
+  const address = parseRedisAddress(url);
+  const all: RedisOptions = {
+    reconnectOnError: (err) => NOT_THE_MASTER.test(err.message),
+    ...addressOptions(address, options),
+    ...options,
+  };
+  return address.kind === 'server' ? new Redis(address.url, all) : new Redis(all);
+}
+
+/**
+ * What keys begin with whose names have no hash tag: on a cluster the tag that puts all keys into one slot, because scripts and
+ * transactions use several of them; elsewhere nothing.
+ */
+export function keyPrefix(redis: Redis): string {
+  return redis.options.Connector === SlotConnector ? `${HASH_TAG}:` : '';
+}

@@ -1,0 +1,117 @@
+/** A server of a list in a Redis URL. */
+export interface RedisNode {
+  readonly host: string;
+  readonly port: number;
+}
+
+interface Credentials {
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+  readonly usesTls: boolean;
+}
+
+/** One server, as ioredis reads its URL. */
+export interface ServerAddress {
+  readonly kind: 'server';
+  readonly url: string;
+}
+
+/** A server and its replicas, watched by Sentinels. */
+export interface SentinelAddress extends Credentials {
+  readonly kind: 'sentinel';
+  readonly sentinels: readonly RedisNode[];
+  /** The name by which the Sentinels call the master. */
+  readonly master: string;
+  readonly database: number;
+  readonly sentinelUsername: string | undefined;
+  readonly sentinelPassword: string | undefined;
+}
+
+export interface ClusterAddress extends Credentials {
+  readonly kind: 'cluster';
+  /** Nodes that are asked for the others. */
+  readonly nodes: readonly RedisNode[];
+}
+
+export type RedisAddress = ServerAddress | SentinelAddress | ClusterAddress;
+
+const REDIS_PORT = 6379;
+const SENTINEL_PORT = 26_379;
+const PORT_MAX = 65_535;
+
+export const REDIS_URL_FORMS =
+  'redis://host, redis+sentinel://host,host/name or redis+cluster://host,host (rediss with TLS)';
+
+const LIST_URL =
+  /^(?<scheme>rediss?)\+(?<kind>sentinel|cluster):\/\/(?:(?<user>[^:@/]*)(?::(?<password>[^@/]*))?@)?(?<hosts>[^@/?]+)(?<path>[^?]*)(?:\?(?<query>.*))?$/;
+const NODE = /^(?<host>\[[\da-fA-F:.]+\]|[^:[\]\s]+)(?::(?<port>\d{1,5}))?$/;
+const SENTINEL_PATH = /^\/(?<master>[^/]+)(?:\/(?<database>\d{1,4}))?\/?$/;
+const SENTINEL_PARAMETERS = ['sentinelUsername', 'sentinelPassword'];
+
+function invalid(): Error {
+  return new Error(`must be a URL of the form ${REDIS_URL_FORMS}`);
+}
+
+function decoded(text: string | undefined): string | undefined {
+  if (text === undefined || text === '') return undefined;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw invalid();
+  }
+}
+
+function parseNode(text: string, defaultPort: number): RedisNode {
+  const { host, port } = NODE.exec(text)?.groups ?? {};
+  if (host === undefined || Number(port ?? 0) > PORT_MAX) throw invalid();
+  return { host: host.replace(/[[\]]/g, ''), port: Number(port ?? defaultPort) };
+}
+
+/** @throws Error for parameters that this form does not have */
+function parseParameters(query: string | undefined, known: readonly string[]): URLSearchParams {
+  const parameters = new URLSearchParams(query);
+  for (const name of parameters.keys()) {
+    if (!known.includes(name)) throw new Error(`has an unknown parameter: ${known.join(', ') || 'none'} can be set`);
+  }
+  return parameters;
+}
+
+/**
+ * Parses the value of REDIS_URL; docs/settings.md has its forms.
+ *
+ * @throws Error whose message completes a sentence that begins with the setting's name, and does not contain the value
+ */
+export function parseRedisAddress(url: string): RedisAddress {
+  if (/^rediss?:\/\//.test(url)) {
+    if (!URL.canParse(url)) throw invalid();
+    return { kind: 'server', url };
+  }
+  const parts = LIST_URL.exec(url)?.groups;
+  if (parts?.hosts === undefined) throw invalid();
+  const { kind, hosts, query } = parts;
+  const path = parts.path ?? '';
+  const nodes = (defaultPort: number) => hosts.split(',').map((host) => parseNode(host, defaultPort));
+  const credentials: Credentials = {
+    username: decoded(parts.user),
+    password: decoded(parts.password),
+    usesTls: parts.scheme === 'rediss',
+  };
+  if (kind === 'cluster') {
+    if (path !== '' && path !== '/') throw new Error('must name no database: a cluster has one only');
+    parseParameters(query, []);
+    return { kind: 'cluster', nodes: nodes(REDIS_PORT), ...credentials };
+  }
+  const { master, database } = SENTINEL_PATH.exec(path)?.groups ?? {};
+  const name = decoded(master);
+  if (name === undefined) throw new Error("must end with the master's name: redis+sentinel://host,host/name");
+  const parameters = parseParameters(query, SENTINEL_PARAMETERS);
+  return {
+    kind: 'sentinel',
+    sentinels: nodes(SENTINEL_PORT),
+    master: name,
+    database: Number(database ?? 0),
+    sentinelUsername: parameters.get('sentinelUsername') ?? undefined,
+    sentinelPassword: parameters.get('sentinelPassword') ?? undefined,
+    ...credentials,
+  };
+}

@@ -1,0 +1,67 @@
+import type { Redis } from 'ioredis';
+import { PROBE_WRITE } from './probe-write.js';
+
+/** Too few replicas have confirmed a write in time. It may have been carried out, and a failover may undo it. */
+export class NotReplicatedError extends Error {
+  override readonly name = 'NotReplicatedError';
+}
+
+/** Confirmation by replicas for the commands of one connection. */
+export interface Replication {
+  /** Whether there are replicas to wait for; otherwise `confirmed` only runs its work. */
+  readonly isOn: boolean;
+  /**
+   * Runs `work`, which sends commands on the connection. Resolves when what they wrote and read is on enough replicas to survive a
+   * failover.
+   *
+   * @param isNeeded whether the result relies on the replicas; by default every result does
+   * @throws NotReplicatedError when the replicas did not confirm in time, or the connection was closed meanwhile
+   */
+  confirmed<T>(work: () => Promise<T>, isNeeded?: (result: T) => boolean): Promise<T>;
+}
+
+/** How long replicas may take. WAIT blocks the connection. */
+const CONFIRMATION_MS = 500;
+
+/**
+ * @param redis the connection on which `work` sends its commands
+ * @param replicas how many replicas must confirm; 0 = none
+ */
+export function createReplication(redis: Redis, replicas: number): Replication {
+  if (replicas === 0) return { isOn: false, confirmed: (work) => work() };
+  /** Counts lost connections: after one, commands may be sent to another server, which may lack what the first one had. */
+  let lost = 0;
+  redis.on('close', () => {
+    lost += 1;
+  });
+
+  /** @returns how many replicas have everything that this connection wrote */
+  async function countReplicas(): Promise<number> {
+    const pipeline = redis.pipeline();
+    // WAIT counts from the last write of the connection, and `work` may have found its own done before.
+    pipeline.eval(...PROBE_WRITE).wait(replicas, CONFIRMATION_MS);
+    const answers = (await pipeline.exec()) ?? [];
+    for (const [err] of answers) {
+      if (err !== null) throw new NotReplicatedError(`Redis did not ask its replicas: ${err.message}`, { cause: err });
+    }
+    return Number(answers.at(-1)?.[1] ?? 0);
+  }
+
+  return {
+    isOn: true,
+    async confirmed(work, isNeeded = () => true) {
+      const lostBefore = lost;
+      const result = await work();
+      if (!isNeeded(result)) return result;
+      const count = await countReplicas();
+      if (lost !== lostBefore)
+        throw new NotReplicatedError('the connection to Redis was lost before its replicas confirmed');
+      if (count < replicas) {
+        throw new NotReplicatedError(
+          `${count} of ${replicas} replicas of Redis confirmed a write within ${CONFIRMATION_MS} ms`,
+        );
+      }
+      return result;
+    },
+  };
+}

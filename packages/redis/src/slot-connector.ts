@@ -1,0 +1,136 @@
+import { createConnection, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
+import { AbstractConnector, Redis, type RedisOptions } from 'ioredis';
+import { firstEnds } from './end-once.js';
+import type { RedisNode } from './redis-address.js';
+
+/** The hash tag of all keys on a cluster. */
+export const HASH_TAG = '{waymark}';
+
+interface ClusterOptions extends RedisOptions {
+  /** Nodes to ask; set by `connectRedis`. */
+  readonly clusterNodes?: readonly RedisNode[];
+  /** Delay in ms before search number `times` is repeated; null = do not repeat it. */
+  readonly clusterRetryDelay?: (times: number) => number | null;
+}
+
+const QUESTION_MS = 2_000;
+/** The message of ioredis for a connection that was closed while it was opened. */
+const CLOSED = 'Connection is closed.';
+
+/** A connection for a question or two. */
+function ask(node: RedisNode, { username, password, tls }: RedisOptions): Redis {
+  const redis = new Redis({
+    ...node,
+    ...{ username, password, tls },
+    ...{ lazyConnect: true, retryStrategy: () => null, enableReadyCheck: false, maxRetriesPerRequest: 0 },
+    ...{ connectTimeout: QUESTION_MS, commandTimeout: QUESTION_MS },
+  });
+  redis.on('error', () => undefined);
+  return redis;
+}
+
+/** The node that owns the slot of {@link HASH_TAG} in the view of `node`, and the other masters. */
+async function ownerAccordingTo(node: RedisNode, options: RedisOptions) {
+  const redis = ask(node, options);
+  try {
+    await redis.connect();
+    const [slot, ranges] = await Promise.all([redis.cluster('KEYSLOT', HASH_TAG), redis.cluster('SLOTS')]);
+    const masters = ranges.flatMap(([first, last, master]) => {
+      if (master === undefined) return [];
+      const [host, port] = master;
+      // Without a host the reply means the address that was asked.
+      const isNamed = typeof host === 'string' && host !== '' && host !== '?';
+      return { isOwner: first <= slot && slot <= last, node: { host: isNamed ? host : node.host, port } };
+    });
+    const owner = masters.find(({ isOwner }) => isOwner)?.node;
+    if (owner === undefined) throw new Error('no node of the cluster serves the slot');
+    return { owner, masters: masters.map((master) => master.node) };
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/**
+ * Connects to the node of a cluster that owns the slot of {@link HASH_TAG}, as all keys are in it. After a failover the node replies
+ * MOVED, or is gone: the connection closes, and the next one goes to the new owner.
+ */
+export class SlotConnector extends AbstractConnector {
+  readonly #options: ClusterOptions;
+  /** Nodes in the order in which they are asked. */
+  #nodes: readonly RedisNode[];
+  readonly #isFirstEnd = firstEnds();
+
+  constructor(options: unknown) {
+    const clusterOptions = options as ClusterOptions;
+    super(clusterOptions.disconnectTimeout ?? QUESTION_MS);
+    this.#options = clusterOptions;
+    this.#nodes = clusterOptions.clusterNodes ?? [];
+  }
+
+  override disconnect(): void {
+    if (this.#isFirstEnd(this.stream)) super.disconnect();
+    else this.connecting = false;
+  }
+
+  /** Of the reply to INFO on a new connection: a replica is not the owner any more. */
+  override check(info: { readonly role?: string }): boolean {
+    return info.role === undefined || info.role === 'master';
+  }
+
+  /** @throws the error of the last node when none answers and no retry is wanted */
+  async connect(emitError: (event: string, err: Error) => void): Promise<Socket> {
+    this.connecting = true;
+    const { host, port } = await this.#search(emitError);
+    if (!this.connecting) throw new Error(CLOSED);
+    const { tls } = this.#options;
+    const socket = tls === undefined ? createConnection({ host, port }) : connectTls({ host, port, ...tls });
+    this.stream = socket;
+    socket.once('error', (err: Error) => {
+      this.firstError = err;
+    });
+    return socket;
+  }
+
+  /** Asks the nodes until one answers or the connection is closed. */
+  async #search(emitError: (event: string, err: Error) => void): Promise<RedisNode> {
+    for (let times = 1; this.connecting; times++) {
+      try {
+        return await this.#findOwner();
+      } catch (err) {
+        const delayMs = this.#options.clusterRetryDelay?.(times) ?? null;
+        if (delayMs === null) throw err;
+        emitError('error', err as Error);
+        await sleep(delayMs);
+      }
+    }
+    throw new Error(CLOSED);
+  }
+
+  /** @throws the error of the last node when none answers */
+  async #findOwner(): Promise<RedisNode> {
+    let lastError: unknown = new Error('the list of nodes is empty');
+    for (const node of this.#nodes) {
+      try {
+        const { owner, masters } = await ownerAccordingTo(node, this.#options);
+        this.#askAnotherFirst([node, ...masters]);
+        return owner;
+      } catch (err) {
+        lastError = err;
+      }
+    }
+    throw lastError;
+  }
+
+  /** A node that was cut off has an old view, so the next connection asks another one first. */
+  #askAnotherFirst([asked, ...masters]: readonly RedisNode[]): void {
+    const seen = new Set<string>();
+    const all = [...this.#nodes, ...masters].filter(({ host, port }) => {
+      const name = `${host} ${port}`;
+      return !seen.has(name) && seen.add(name);
+    });
+    const isAsked = (node: RedisNode) => node.host === asked?.host && node.port === asked.port;
+    this.#nodes = [...all.filter((node) => !isAsked(node)), ...all.filter(isAsked)];
+  }
+}

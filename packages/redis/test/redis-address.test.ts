@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { parseRedisAddress } from '../src/index.js';
+
+const credentials = { username: undefined, password: undefined, usesTls: false };
+
+describe('the URL of a Redis', () => {
+  it('of one server is left to ioredis', () => {
+    const url = 'rediss://user:secret@cache:6379/2';
+    expect(parseRedisAddress(url)).toEqual({ kind: 'server', url });
+  });
+
+  it('of Sentinels lists them, with the name of the master and the credentials of the server', () => {
+    expect(parseRedisAddress('redis+sentinel://a,b:26380,[::1]:5/waymark')).toEqual({
+      kind: 'sentinel',
+      sentinels: [
+        { host: 'a', port: 26_379 },
+        { host: 'b', port: 26_380 },
+        { host: '::1', port: 5 },
+      ],
+      master: 'waymark',
+      database: 0,
+      sentinelUsername: undefined,
+      sentinelPassword: undefined,
+      ...credentials,
+    });
+    const all = 'rediss+sentinel://us%40er:p%2Fw@a/my%20name/3?sentinelUsername=s&sentinelPassword=%40';
+    expect(parseRedisAddress(all)).toMatchObject({
+      ...{ master: 'my name', database: 3, username: 'us@er', password: 'p/w', usesTls: true },
+      ...{ sentinelUsername: 's', sentinelPassword: '@' },
+    });
+  });
+
+  it('of a cluster lists nodes', () => {
+    expect(parseRedisAddress('redis+cluster://:secret@a:7000,b')).toEqual({
+      kind: 'cluster',
+      nodes: [
+        { host: 'a', port: 7000 },
+        { host: 'b', port: 6379 },
+      ],
+      ...credentials,
+      password: 'secret',
+    });
+  });
+
+  it.each([
+    ['', 'form'],
+    ['cache:6379', 'form'],
+    ['http://cache', 'form'],
+    ['redis+sentinel://a,,b/name', 'form'],
+    ['redis+sentinel://a:b/name', 'form'],
+    ['redis+cluster://a:70000', 'form'],
+    ['redis+cluster://%zz:hunter2@a', undefined],
+    ['redis+cluster://a:hunter2:b', 'form'],
+    ['redis+sentinel://a,b', "master's name"],
+    ['redis+sentinel://a,b/', "master's name"],
+    ['redis+sentinel://a/name/x', "master's name"],
+    ['redis+sentinel://a/name?password=hunter2', 'unknown parameter'],
+    ['redis+cluster://a/1', 'no database'],
+  ])('%s is refused, without its value in the message', (url, rule) => {
+    expect(() => parseRedisAddress(url)).toThrow(rule);
+    expect(() => parseRedisAddress(url)).not.toThrow('hunter2');
+  });
+
+  it('is parsed in linear time', () => {
+    for (const part of [':', '@', ',', '/', 'a:1,', '[']) {
+      const startedMs = performance.now();
+      expect(() => parseRedisAddress(`redis+sentinel://${part.repeat(100_000)}`)).toThrow();
+      expect(performance.now() - startedMs).toBeLessThan(1_000);
+    }
+  });
+});

@@ -1,0 +1,34 @@
+import { Redis } from 'ioredis';
+import { waitFor } from '../wait-for.js';
+
+/** Redis servers with replicas, one of which takes the writes. */
+export interface RedisDeployment {
+  /** For REDIS_URL. */
+  readonly url: string;
+  /** The port of the server that takes the writes now. */
+  masterPort(): Promise<number>;
+  /** Makes a replica the master, as an operator would; the old master goes on as its replica. Resolves when that is done. */
+  failOver(): Promise<void>;
+  /** Sends SIGKILL to the master and waits until a replica has its place; then starts the old one again, as a replica. */
+  killMaster(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Runs `work` with a connection to one server. */
+export async function withRedis<T>(port: number, work: (redis: Redis) => Promise<T>): Promise<T> {
+  const redis = new Redis({ port, retryStrategy: () => null, maxRetriesPerRequest: 0 });
+  redis.on('error', () => undefined);
+  try {
+    return await work(redis);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** Waits until the server on `port` is a replica of a master that it is in step with. */
+export function untilReplicating(port: number): Promise<unknown> {
+  return waitFor(
+    () => withRedis(port, async (redis) => /^master_link_status:up/m.test(await redis.info('replication'))),
+    { what: `the server on port ${port} to follow its master`, timeoutMs: 60_000 },
+  );
+}

@@ -1,0 +1,37 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { connect } from 'node:net';
+import { dyingWithParent } from '../child-process.js';
+import { waitFor } from '../wait-for.js';
+
+/** After a kill, Redis reads its whole log before it answers. */
+const START_MS_MAX = 60_000;
+
+/** Starts redis-server, and waits until it answers on `port`. It ends with this process. */
+export async function launchRedis(port: number, args: readonly string[]): Promise<ChildProcess> {
+  const child = spawn(...dyingWithParent('redis-server', args), { stdio: ['ignore', 'ignore', 'inherit'] });
+  const end = () => child.kill('SIGKILL');
+  process.once('exit', end);
+  child.once('exit', () => process.off('exit', end));
+  child.once('error', (err) => console.error(`redis-server cannot be started: ${err.message}`));
+  await waitFor(
+    () => {
+      if (child.exitCode !== null) throw new Error(`redis-server ended with ${child.exitCode}`);
+      return answersPing(port);
+    },
+    { what: `redis-server on port ${port}`, timeoutMs: START_MS_MAX },
+  );
+  return child;
+}
+
+/** Whether Redis answers PONG. While it loads its data it accepts connections, but answers with an error. */
+function answersPing(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'));
+    const finish = (isReady: boolean) => {
+      socket.destroy();
+      resolve(isReady);
+    };
+    socket.once('data', (data) => finish(data.toString().startsWith('+PONG')));
+    socket.once('error', () => finish(false));
+  });
+}

@@ -1,0 +1,114 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { endProcess } from '../child-process.js';
+import { freePort } from '../free-port.js';
+import { waitFor } from '../wait-for.js';
+import { startRedis } from './redis.js';
+import { type RedisDeployment, untilReplicating, withRedis } from './redis-deployment.js';
+import { launchRedis } from './redis-process.js';
+import { temporaryDirectory } from './temporary-directory.js';
+
+const MASTER_NAME = 'waymark';
+const SENTINELS = 3;
+const QUORUM = 2;
+
+export interface RedisSentinelsOptions {
+  /** Further arguments of each server, such as `['--min-replicas-to-write', '1']`. */
+  readonly args?: readonly string[];
+}
+
+/** A master, a replica and three Sentinels. */
+export async function startRedisSentinels({ args = [] }: RedisSentinelsOptions = {}): Promise<RedisDeployment> {
+  const shared = [...args, '--repl-diskless-sync-delay', '0'];
+  const first = await startRedis({ args: shared });
+  const second = await startRedis({ args: [...shared, '--replicaof', `127.0.0.1 ${first.port}`] });
+  const servers = [first, second];
+  await untilReplicating(second.port);
+
+  const directory = temporaryDirectory('waymark-sentinels-');
+  const sentinels = await Promise.all(
+    Array.from({ length: SENTINELS }, async (_, index) => {
+      const port = await freePort();
+      mkdirSync(join(directory, String(index)));
+      const file = join(directory, String(index), 'sentinel.conf');
+      // Sentinels keep what they find in this file.
+      writeFileSync(
+        file,
+        [
+          ...['bind 127.0.0.1', `port ${port}`, `dir ${join(directory, String(index))}`],
+          `sentinel monitor ${MASTER_NAME} 127.0.0.1 ${first.port} ${QUORUM}`,
+          `sentinel down-after-milliseconds ${MASTER_NAME} 1000`,
+          `sentinel failover-timeout ${MASTER_NAME} 5000`,
+          '',
+        ].join('\n'),
+      );
+      return { port, child: await launchRedis(port, [file, '--sentinel']) };
+    }),
+  );
+  const anySentinel = sentinels[0]?.port ?? 0;
+
+  const masterPort = () =>
+    withRedis(anySentinel, async (sentinel) => {
+      const [, port] = (await sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', MASTER_NAME)) as string[];
+      return Number(port);
+    });
+  /** Each Sentinel knows the others and a replica that can be promoted. */
+  const untilAgreed = () =>
+    waitFor(
+      async () => {
+        const states = await Promise.all(
+          sentinels.map(({ port }) =>
+            withRedis(port, async (sentinel) => {
+              const [state, replicas] = await Promise.all([
+                sentinel.call('SENTINEL', 'CKQUORUM', MASTER_NAME) as Promise<string>,
+                sentinel.call('SENTINEL', 'REPLICAS', MASTER_NAME) as Promise<string[][]>,
+              ]);
+              const usable = replicas
+                .map((fields) => fields[fields.indexOf('flags') + 1])
+                .filter((flags) => flags === 'slave');
+              return state.startsWith(`OK ${SENTINELS}`) && usable.length > 0;
+            }),
+          ),
+        );
+        return states.every((isReady) => isReady);
+      },
+      { what: 'the Sentinels to find each other', timeoutMs: 60_000 },
+    );
+  await untilAgreed();
+
+  const untilAnotherThan = (port: number) =>
+    waitFor(async () => (await masterPort()) !== port, { what: 'another master', timeoutMs: 60_000 });
+  const serverAt = (port: number) => {
+    const server = servers.find((one) => one.port === port);
+    if (server === undefined) throw new Error(`no server on port ${port}`);
+    return server;
+  };
+
+  return {
+    url: `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/${MASTER_NAME}`,
+    masterPort,
+
+    async failOver() {
+      await untilAgreed();
+      const before = await masterPort();
+      await withRedis(anySentinel, (sentinel) => sentinel.call('SENTINEL', 'FAILOVER', MASTER_NAME));
+      await untilAnotherThan(before);
+      await untilReplicating(before);
+    },
+
+    async killMaster() {
+      await untilAgreed();
+      const before = await masterPort();
+      await serverAt(before).kill9();
+      await untilAnotherThan(before);
+      await serverAt(before).restart();
+      await untilReplicating(before);
+    },
+
+    async stop() {
+      await Promise.all(sentinels.map(({ child }) => endProcess(child, 'SIGKILL')));
+      await Promise.all(servers.map((server) => server.stop()));
+      rmSync(directory, { recursive: true });
+    },
+  };
+}
