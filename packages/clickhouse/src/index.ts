@@ -13,4 +13,5 @@ export { applyQueryLogView } from './query-log-view.js';
 export { applyRetention, type Retention, type RetentionOptions } from './retention.js';
 export { insertLines, type LineInsertion } from './rows/insert-lines.js';
 export { type Insertion, insertRows } from './rows/insert-rows.js';
+export { QUORUM_INSERT, SEQUENTIAL_READ } from './rows/replicated.js';
 export { type QueryCaller, type QueryReport, type RunQueryOptions, runCompiledQuery } from './run-query.js';

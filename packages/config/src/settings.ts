@@ -28,6 +28,7 @@ const environmentSchema = z.object({
 
   REDIS_URL: redisUrl.optional(),
   REDIS_WAIT_REPLICAS: wholeNumber(0, 10).default(0),
+  SPOOL_MAX_MB: wholeNumber(16, 1_048_576).default(1024),
   REDIS_MAXMEMORY_MB: wholeNumber(16, 1_048_576).default(512),
 
   CLICKHOUSE_URL: url('http', 'https').optional(),
@@ -163,6 +164,8 @@ function toSettings(env: Environment) {
     redisUrl: env.REDIS_URL,
     redisMaxmemoryMb: env.REDIS_MAXMEMORY_MB,
     redisWaitReplicas: env.REDIS_WAIT_REPLICAS,
+    /** Size of a process's spool on disk. */
+    spoolBytesMax: env.SPOOL_MAX_MB * 1024 ** 2,
     /** Undefined = the embedded ClickHouse. */
     clickhouseUrl: env.CLICKHOUSE_URL,
     clickhouseUser: env.CLICKHOUSE_USER,

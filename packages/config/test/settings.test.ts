@@ -47,6 +47,7 @@ describe('loadSettings', () => {
       redisUrl: undefined,
       redisMaxmemoryMb: 512,
       redisWaitReplicas: 0,
+      spoolBytesMax: 1024 ** 3,
       clickhouseUrl: undefined,
       clickhouseUser: undefined,
       clickhousePassword: undefined,

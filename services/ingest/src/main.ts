@@ -10,11 +10,10 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const spoolDirectory = join(settings.dataDir, 'spool');
   const base = await startServiceBase({ service: 'ingest', settings, logger, spoolDirectory });
   const { operations } = base;
+  const { redisWaitReplicas: waitReplicas, spoolBytesMax } = settings;
   const producer = createEventProducer({
     redisUrl: base.redisUrl,
-    waitReplicas: settings.redisWaitReplicas,
-    spoolDirectory,
-    logger,
+    ...{ waitReplicas, spoolDirectory, spoolBytesMax, logger },
   });
   const deps = createIngestDeps({ ...base, settings, producer, logger });
   // ClickHouse is not checked: without it links are still served from Redis. (Without Redis clicks are spooled to disk.)

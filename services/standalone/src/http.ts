@@ -34,7 +34,8 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const spoolDirectory = join(settings.dataDir, 'spool');
   const base = await startServiceBase({ service: 'http', settings, logger, spoolDirectory });
   const { redisUrl, redis, clickhouse, catalog, rateLimiter, operations, adminKey } = base;
-  const producer = createEventProducer({ redisUrl, waitReplicas: settings.redisWaitReplicas, spoolDirectory, logger });
+  const { redisWaitReplicas: waitReplicas, spoolBytesMax } = settings;
+  const producer = createEventProducer({ redisUrl, waitReplicas, spoolDirectory, spoolBytesMax, logger });
   const ingest = createIngestDeps({ ...base, settings, producer, logger });
   const readiness = { clickhouse: base.checkClickHouse, redis: () => producer.ping() };
   const options: CreateAppOptions = { ...base.appOptions, readiness };

@@ -39,8 +39,10 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const onInserted = ({ kind, rows }: InsertedBatch) => void catalog.publishAffectedTotals(kind, rows);
   const onStored = operations.countBatch;
   const waitReplicas = settings.redisWaitReplicas;
+  const isReplicated = settings.clickhouseCluster !== undefined;
   const callbacks = { webhookJobsOf, onInserted, onStored };
-  const writer = createEventWriter({ redisUrl, waitReplicas, clickhouse, logger, closeMs, ...callbacks });
+  const stores = { redisUrl, waitReplicas, clickhouse, isReplicated };
+  const writer = createEventWriter({ ...stores, logger, closeMs, ...callbacks });
   const deliveries = startDeliveries({
     isNeeded: () => hasHadWebhookJobs(redis),
     closeMs: settings.shutdownDeadlineMs * DELIVERIES_SHARE,

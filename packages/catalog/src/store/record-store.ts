@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ClickHouseClient, insertRows } from '@waymark/clickhouse';
+import { type ClickHouseClient, insertRows, QUORUM_INSERT, SEQUENTIAL_READ } from '@waymark/clickhouse';
 import type { EventRow } from '@waymark/event-format';
 import { createGroupCommit, type GroupCommit } from '../clickhouse/group-commit.js';
 import { type CatalogRecord, type EntityType, recordColumns } from '../model/entity-type.js';
@@ -33,15 +33,8 @@ export interface TableSettings {
 
 export const SINGLE_NODE: TableSettings = { read: {}, insert: {}, concurrentInsertsMax: 2 };
 
-/**
- * On replicas a check must see every acknowledged write, whichever replica answers: inserts wait for a majority, one after
- * the other, and reads for what the majority has. Not runnable on one machine.
- */
-export const REPLICATED: TableSettings = {
-  read: { select_sequential_consistency: 1 },
-  insert: { insert_quorum: 'auto', insert_quorum_parallel: 0, distributed_foreground_insert: 1 },
-  concurrentInsertsMax: 1,
-};
+/** On replicas a check must see every acknowledged write, whichever replica answers. Not runnable on one machine. */
+export const REPLICATED: TableSettings = { read: SEQUENTIAL_READ, insert: QUORUM_INSERT, concurrentInsertsMax: 1 };
 
 /** ClickHouse refused the insert because another into the same table still waits for its quorum; it can be repeated. */
 const QUORUM_BUSY = '286';

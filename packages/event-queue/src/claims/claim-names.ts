@@ -19,10 +19,17 @@ export function clickClaim(linkId: string, identity: string): string {
   return `c:${linkId}:${identity}`;
 }
 
-/** One lead per customer and event name. Names that differ only in case, or in spaces and hyphens, are the same. */
+/** The name by which leads are compared: names that differ only in case, or in spaces and hyphens, are the same. */
+export function leadNameSlug(eventName: string): string {
+  return eventName.toLowerCase().replaceAll(' ', '-');
+}
+
+/** TTL of a lead's claim. It is longer than a lead takes to reach ClickHouse, where it is looked up after that. */
+export const LEAD_CLAIM_MS = 24 * 3_600_000;
+
+/** One lead per customer and event name. */
 export function leadClaim(workspaceId: string, customerExternalId: string, eventName: string): string {
-  const slug = eventName.toLowerCase().replaceAll(' ', '-');
-  return `lead:${workspaceId}:${digest(customerExternalId, slug)}`;
+  return `lead:${workspaceId}:${digest(customerExternalId, leadNameSlug(eventName))}`;
 }
 
 /** TTL of a customer's claim. It is longer than the queue takes to write the customer to ClickHouse, which is read after that. */

@@ -3,7 +3,6 @@ import type { Redis } from 'ioredis';
 import type { Transaction } from '../queue/job-adder.js';
 import { QUEUE_PREFIX, rowsKey } from '../queue/keys.js';
 import { withinMs } from '../redis/deadline.js';
-import type { ClickItem } from './batch-items.js';
 
 /**
  * Where the rows of queued clicks are, so that a lead finds its click in whichever process it arrives, before the writer has stored it.
@@ -25,7 +24,9 @@ const CLICK_ID = /^\w{1,64}$/;
 const entryKey = (clickId: string) => `${QUEUE_PREFIX}:queued-click:${clickId}`;
 
 /** The places of the clicks that can be found, in a job whose rows are joined by line breaks. */
-export function placesOf(clicks: readonly Pick<ClickItem, 'clickId' | 'rowText' | 'isFindable'>[]): QueuedClick[] {
+export function placesOf(
+  clicks: readonly { readonly clickId: string; readonly rowText: string; readonly isFindable: boolean }[],
+): QueuedClick[] {
   if (!clicks.some(({ isFindable }) => isFindable)) return [];
   const places: QueuedClick[] = [];
   let start = 0;

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { REPLAY_CLICKS } from '../claims/claim-scripts.js';
+import { addPlaces, placesOf, type QueuedClick } from '../producer/queued-clicks.js';
 import type { JobAdder, JobDraft, Transaction } from '../queue/job-adder.js';
-import { restoredRowsJobId } from '../queue/job-id.js';
+import { jobIdTime, restoredRowsJobId } from '../queue/job-id.js';
 import { joinRows, splitRows } from '../queue/job-rows.js';
 import { claimKey, jobKey } from '../queue/keys.js';
 import { isOutOfMemory } from '../redis/connection.js';
@@ -48,6 +49,18 @@ function addClaims(multi: Transaction, entries: readonly SpoolEntry[], now: numb
   );
 }
 
+/** So long after it was recorded, the first leads of a click have come. Then there is no need to find its row in the queue. */
+const FINDABLE_MS = 60_000;
+
+/** Where the rows of an entry's clicks are, if a lead may follow them now. The spool does not say whose ids were passed on. */
+function queuedClicksOf({ jobId, rows, claims }: SpoolEntry, now: number): QueuedClick[] {
+  const texts = splitRows(rows);
+  if (now - (jobIdTime(jobId) ?? 0) > FINDABLE_MS || texts.length !== claims.length) return [];
+  return placesOf(
+    claims.map(({ value }, index) => ({ clickId: value, rowText: texts[index] ?? '', isFindable: true })),
+  );
+}
+
 const discardedRowsSchema = z.array(
   z.string().transform((text) => (text === '' ? [] : z.array(z.int()).parse(JSON.parse(text)))),
 );
@@ -91,7 +104,10 @@ export function createSpoolReplayer(options: SpoolReplayerOptions): { close(): P
     // A chunk is up to a megabyte: the regular poll would detect a full Redis too late.
     await health.refresh();
     if (!health.isAnswering() || health.load() === 'spool-clicks') throw new NoRoomError();
-    const answer = await add(entries, (multi) => addClaims(multi, entries, now()));
+    const answer = await add(entries, (multi) => {
+      for (const entry of entries) addPlaces(multi, entry.jobId, queuedClicksOf(entry, now()));
+      addClaims(multi, entries, now());
+    });
     const restored = restoredJobs(entries, answer);
     if (restored.length > 0) await add(restored);
   };

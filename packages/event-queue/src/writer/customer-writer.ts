@@ -1,4 +1,4 @@
-import { type ClickHouseClient, insertLines, insertRows } from '@waymark/clickhouse';
+import { type ClickHouseClient, insertLines, insertRows, QUORUM_INSERT } from '@waymark/clickhouse';
 import { customerNameRow, type EventRow, NAMES_TABLE, QUEUE_TABLES } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
@@ -16,6 +16,8 @@ import { type Inserted, outcomeOf, type WriteReport } from './write-report.js';
 export interface CustomerWriterOptions {
   readonly redis: Redis;
   readonly client: ClickHouseClient;
+  /** Tables are replicated: the catalog reads customers and names sequentially, so inserts wait for a quorum. */
+  readonly isReplicated: boolean;
   readonly deadLetters: DeadLetters;
   readonly retry: Retry;
   /** Called after a batch is stored. */
@@ -61,6 +63,10 @@ function pendingEntryOf(row: string): PendingCustomer[] {
  */
 export function createCustomerWriter(options: CustomerWriterOptions) {
   const { redis, client, deadLetters, retry, logger, now } = options;
+  const insertOptions = {
+    maxExecutionSeconds: INSERT_SECONDS_MAX,
+    settings: options.isReplicated ? QUORUM_INSERT : undefined,
+  };
 
   const insert = (version: number, rows: readonly string[]): Promise<number> =>
     retry(
@@ -68,11 +74,11 @@ export function createCustomerWriter(options: CustomerWriterOptions) {
       async (attempt) => {
         const columns = columnsOf(version) ?? [];
         const { table } = QUEUE_TABLES.customer;
-        await insertLines(client, { table, columns, lines: joinRows(rows), maxExecutionSeconds: INSERT_SECONDS_MAX });
+        await insertLines(client, { table, columns, lines: joinRows(rows), ...insertOptions });
         await insertRows(client, {
           ...NAMES_TABLE,
           rows: rows.map((row) => customerNameRow(JSON.parse(row) as EventRow)),
-          maxExecutionSeconds: INSERT_SECONDS_MAX,
+          ...insertOptions,
         });
         return attempt + 1;
       },

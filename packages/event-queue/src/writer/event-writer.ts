@@ -23,6 +23,8 @@ export interface EventWriterOptions {
   /** How many replicas of Redis must have a batch's manifest entry before the batch is inserted; 0 by default. */
   readonly waitReplicas?: number;
   readonly clickhouse: ClickHouseClient;
+  /** Tables are replicated; false by default. */
+  readonly isReplicated?: boolean;
   readonly logger: QueueLogger;
   readonly now?: () => number;
   readonly limits?: Partial<WriterLimits>;
@@ -67,7 +69,7 @@ function isEventKind(kind: string): kind is EventTableKind {
 
 /** Starts a worker for each kind of job. */
 export function createEventWriter(options: EventWriterOptions): EventWriter {
-  const { clickhouse, logger, now = Date.now } = options;
+  const { clickhouse, isReplicated = false, logger, now = Date.now } = options;
   const limits = { ...LIMITS, ...options.limits };
   const redis = connectWriter(options.redisUrl, logger);
   const stopping = new AbortController();
@@ -115,7 +117,16 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
 
   const writerOf = (kind: (typeof QUEUE_KINDS)[number]) => {
     if (!isEventKind(kind)) {
-      return createCustomerWriter({ redis, client: clickhouse, deadLetters, retry, onStored, logger, now });
+      return createCustomerWriter({
+        redis,
+        client: clickhouse,
+        isReplicated,
+        deadLetters,
+        retry,
+        onStored,
+        logger,
+        now,
+      });
     }
     const table = withHealthTracking(createEventTable(clickhouse, kind));
     const { webhookJobsOf, onInserted } = options;

@@ -111,6 +111,24 @@ describe('POST /track/lead', () => {
     expect(rows.map((row) => row.event_name).sort()).toEqual(['Demo', 'Sign Up']);
   });
 
+  it('records a lead of one name once per customer, after its claim has expired as well', async () => {
+    const link = await ingest.link({ trackConversion: true });
+    const clickId = await ingest.click(link);
+    const body = { clickId, eventName: 'Übung 1', customerExternalId: someone(), customerName: 'Ada' };
+    const first = await lead(body);
+    await leadsOf(clickId, 1);
+    await ingest.rowsWhen(1, 'names', "kind = 'customer' AND name = {name:String}", { name: body.customerExternalId });
+    const claims = await ingest.redisClient.keys('{waymark}:claim:*');
+    await ingest.redisClient.del(...claims);
+    const second = await ingest.click(link);
+    for (const eventName of ['Übung 1', 'übung-1', 'ÜBUNG 1']) {
+      const answer = await lead({ ...body, eventName, clickId: second, customerName: 'Eve' });
+      expect(answer.json()).toEqual({ ...first.json<object>(), link: null });
+    }
+    expect((await lead({ ...body, eventName: 'Ubung 1' })).json()).toMatchObject({ link: { id: link.id } });
+    expect((await leadsOf(clickId, 2)).map((row) => row.event_name)).toEqual(['Übung 1', 'Ubung 1']);
+  });
+
   it('records one lead for concurrent requests, and one customer for many leads', async () => {
     const link = await ingest.link({ trackConversion: true });
     const clickId = await ingest.click(link);

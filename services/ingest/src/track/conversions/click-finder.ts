@@ -81,24 +81,6 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
     },
   });
 
-  async function waitFor(key: ClickKey): Promise<EventRow> {
-    const waitMs = now() - key.timeMs < RECENT_MS ? maxWaitMs : 0;
-    const startedMs = performance.now();
-    for (let delayMs = POLL_FIRST_MS; ; delayMs = Math.min(delayMs * 2, POLL_MAX_MS)) {
-      const leftMs = waitMs - (performance.now() - startedMs);
-      // Read before ClickHouse, so that a click that leaves the queue in between is found by the read that follows.
-      const oldestMs =
-        leftMs > 0 ? undefined : await orUnavailable('age of the queue', producer.oldestQueuedMs('click'));
-      const row = await orUnavailable('click look-up', loadClick(key));
-      if (row !== undefined) return row;
-      if (leftMs <= 0) {
-        const mayBeQueued = oldestMs !== undefined && oldestMs <= key.timeMs + QUEUED_WITHIN_MS;
-        throw mayBeQueued ? unavailable('the click may still be queued') : notFound(key.clickId);
-      }
-      await pause(Math.min(delayMs, leftMs));
-    }
-  }
-
   /** The row of a click that is not stored yet. Without Redis the search goes on in ClickHouse. */
   async function findQueued({ workspaceNumber, timeMs, clickId }: ClickKey): Promise<EventRow | undefined> {
     if (now() - timeMs > QUEUED_MS_MAX) return undefined;
@@ -106,6 +88,25 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
     if (text === undefined) return undefined;
     const row = JSON.parse(text) as EventRow;
     return row[0] === workspaceNumber && readClick(row).clickId === clickId ? row : undefined;
+  }
+
+  async function waitFor(key: ClickKey): Promise<EventRow> {
+    // A click that Redis did not take in time is replayed from the spool into the queue, usually within a tenth of a second.
+    const waitMs = now() - key.timeMs < RECENT_MS ? maxWaitMs : 0;
+    const startedMs = performance.now();
+    for (let delayMs = POLL_FIRST_MS; ; delayMs = Math.min(delayMs * 2, POLL_MAX_MS)) {
+      const leftMs = waitMs - (performance.now() - startedMs);
+      // Read before ClickHouse, so that a click that leaves the queue in between is found by the read that follows.
+      const oldestMs =
+        leftMs > 0 ? undefined : await orUnavailable('age of the queue', producer.oldestQueuedMs('click'));
+      const row = (await findQueued(key)) ?? (await orUnavailable('click look-up', loadClick(key)));
+      if (row !== undefined) return row;
+      if (leftMs <= 0) {
+        const mayBeQueued = oldestMs !== undefined && oldestMs <= key.timeMs + QUEUED_WITHIN_MS;
+        throw mayBeQueued ? unavailable('the click may still be queued') : notFound(key.clickId);
+      }
+      await pause(Math.min(delayMs, leftMs));
+    }
   }
 
   return {
@@ -116,7 +117,7 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
       const key = { workspaceNumber, timeMs, clickId };
       const cached = rowCache.get(keyText(key));
       if (cached !== undefined) return cached;
-      const row = freshClicks.find(workspaceNumber, clickId) ?? (await findQueued(key)) ?? (await waitFor(key));
+      const row = freshClicks.find(workspaceNumber, clickId) ?? (await waitFor(key));
       rowCache.set(keyText(key), row);
       return row;
     },

@@ -3,7 +3,7 @@ import type { CustomerRecord } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { parseResourceId } from '@waymark/contract';
 import type { EventRow } from '@waymark/event-format';
-import { type StateValue, stateKey } from '@waymark/event-queue';
+import { LEAD_CLAIM_MS, leadNameSlug, type StateValue, stateKey } from '@waymark/event-queue';
 import { orUnavailable } from '../unavailable.js';
 import type { Backlog } from './backlog.js';
 import type { ClickFinder } from './click-finder.js';
@@ -13,8 +13,13 @@ import { readRows } from './read-rows.js';
 /** Longer than a lead takes to reach ClickHouse, where it is found afterwards. */
 const STATE_TTL_MS = 2 * 3_600_000;
 
-/** Finds the click of a customer's latest lead. */
+/** Finds the clicks of a customer's leads. */
 export interface LatestLeads {
+  /**
+   * The click id of the customer's first stored lead of that name (see `leadNameSlug`), for leads whose claim has expired in Redis;
+   * undefined when there is none.
+   */
+  firstClickId(customer: CustomerRecord, eventName: string): Promise<string | undefined>;
   /**
    * Reads the Redis entry of the latest lead; can be started before it is clear whether the customer exists.
    *
@@ -61,13 +66,21 @@ const QUERY = (condition: string) => `SELECT ${LEAD_CLICK_SELECTION} FROM lead_e
 WHERE workspace_id = {workspace:UInt64} AND customer_id = {customer:UInt64} ${condition}
 ORDER BY timestamp DESC, event_id DESC LIMIT 1`;
 const LATEST = QUERY('');
+/** All names, because ClickHouse has other lower-case letters than `leadNameSlug`. A customer has few. */
+const FIRST_OF_NAMES = `SELECT event_name, argMin(click_id, (timestamp, event_id)) FROM lead_events
+WHERE workspace_id = {workspace:UInt64} AND customer_id = {customer:UInt64} GROUP BY event_name
+ORDER BY min((timestamp, event_id))`;
 const LATEST_OF_NAME = QUERY('AND event_name = {name:String}');
 
 export function createLatestLeads({ clickhouse, readState, clicks, backlog }: LatestLeadsOptions): LatestLeads {
+  const keyOf = ({ workspaceId, id }: CustomerRecord) => ({
+    workspace: parseResourceId('workspace', workspaceId),
+    customer: parseResourceId('customer', id),
+  });
+
   async function findWritten(customer: CustomerRecord, eventName: string | undefined): Promise<EventRow | undefined> {
     const [row] = await readRows(clickhouse, eventName === undefined ? LATEST : LATEST_OF_NAME, {
-      workspace: parseResourceId('workspace', customer.workspaceId),
-      customer: parseResourceId('customer', customer.id),
+      ...keyOf(customer),
       ...(eventName === undefined ? {} : { name: eventName }),
     });
     return row === undefined ? undefined : leadClickRowOf(row);
@@ -79,6 +92,12 @@ export function createLatestLeads({ clickhouse, readState, clicks, backlog }: La
   };
 
   return {
+    async firstClickId(customer, eventName) {
+      await backlog.check('lead', LEAD_CLAIM_MS);
+      const rows = await orUnavailable('earlier lead', readRows(clickhouse, FIRST_OF_NAMES, keyOf(customer)));
+      return rows.find(([name = '']) => leadNameSlug(name) === leadNameSlug(eventName))?.[1];
+    },
+
     readRecent: readFromRedis,
 
     async find(customer, eventName, recentLead) {

@@ -1,7 +1,7 @@
 import { type CustomerRecord, customerName, type LinkRecord, shortLinkOf } from '@waymark/catalog';
 import { ApiError, fieldError, type TrackLeadBody, type TrackLeadResponse } from '@waymark/contract';
 import type { EventRow } from '@waymark/event-format';
-import { ClaimHeldError, customerClaim, leadClaim } from '@waymark/event-queue';
+import { ClaimHeldError, customerClaim, LEAD_CLAIM_MS, leadClaim } from '@waymark/event-queue';
 import type { TrackDeps } from '../track-deps.js';
 import type { ClickFinder } from './click-finder.js';
 import { findClickAndLink } from './click-link.js';
@@ -9,9 +9,6 @@ import { newCustomer, type TrackedCustomers } from './customers.js';
 import { withClaims } from './held-claims.js';
 import type { LatestLeads } from './latest-leads.js';
 import { leadRows } from './lead-rows.js';
-
-/** A customer's lead of one name is recorded only once in this time (docs/reference/tracking.md). */
-const DEDUPLICATION_MS = 8 * 24 * 3_600_000;
 
 export interface LeadTracker {
   /** @throws ApiError */
@@ -33,17 +30,13 @@ function trackedLink(link: LinkRecord): TrackedLink {
 }
 
 function responseFor(clickId: string, link: LinkRecord, customer: CustomerRecord): TrackLeadResponse {
-  const { email, avatar, externalId } = customer;
-  return {
-    click: { id: clickId },
-    link: trackedLink(link),
-    customer: { name: customerName(customer), email, avatar, externalId },
-  };
+  return { ...responseToRepeat(clickId, customer), link: trackedLink(link) };
 }
 
-/** The response to duplicates, stored in the claim: the first response without its link. */
-function repeatResponse(response: TrackLeadResponse): string {
-  return JSON.stringify({ ...response, link: null });
+/** The response to duplicates: the first response without its link. */
+function responseToRepeat(clickId: string, customer: CustomerRecord): TrackLeadResponse {
+  const { email, avatar, externalId } = customer;
+  return { click: { id: clickId }, link: null, customer: { name: customerName(customer), email, avatar, externalId } };
 }
 
 /** `POST /track/lead`. */
@@ -80,7 +73,8 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
       const { click, link } = await finding;
       const customer = customers.draft(workspaceId, body, click, link);
       const response = responseFor(body.clickId, link, customer);
-      const leadFinal = { name: leadName, owner: undefined, value: repeatResponse(response), ttlMs: DEDUPLICATION_MS };
+      const value = JSON.stringify(responseToRepeat(body.clickId, customer));
+      const leadFinal = { name: leadName, owner: undefined, value, ttlMs: LEAD_CLAIM_MS };
       const finals = [customers.newClaim(customer), ...(body.mode === 'deferred' ? [] : [leadFinal])];
       await producer.commit({ ...rowsAndState(body, customer, true, click), finals });
       return response;
@@ -110,7 +104,12 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
       const repeated = hold.finalValue(leadName);
       if (repeated !== undefined) return JSON.parse(repeated) as TrackLeadResponse;
 
-      const { click, link } = await findClickAndLink(catalog, clicks, workspaceId, clickId);
+      const finding = findClickAndLink(catalog, clicks, workspaceId, clickId);
+      // A duplicate is answered even if the click of this request does not exist.
+      finding.catch(() => undefined);
+      const firstClickId = known && !isDeferred ? await leads.firstClickId(known, body.eventName) : undefined;
+      if (known && firstClickId !== undefined) return responseToRepeat(firstClickId, known);
+      const { click, link } = await finding;
       const customer = known ?? customers.draft(workspaceId, body, click, link);
       const response = responseFor(clickId, link, customer);
       const { rows, state } = rowsAndState(body, customer, known === undefined, click);
@@ -118,7 +117,9 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
       if (rows.length === 0) return response;
       const finals = [
         ...customers.finalClaims(hold, customer),
-        ...(isDeferred ? [] : [hold.toFinal(leadName, repeatResponse(response), DEDUPLICATION_MS)]),
+        ...(isDeferred
+          ? []
+          : [hold.toFinal(leadName, JSON.stringify(responseToRepeat(clickId, customer)), LEAD_CLAIM_MS)]),
       ];
       await producer.commit({ rows, finals, state });
       return response;
