@@ -66,6 +66,9 @@ const producers = [0, 1].map((waitReplicas) =>
   }),
 );
 try {
+  for (const producer of producers) {
+    await waitFor(() => producer.ping().then(() => true), { what: 'the connection of a producer' });
+  }
   console.log(`\n${machineLine()}\n`);
   const rows: string[][] = [];
   for (const [name, record] of Object.entries(EVENTS)) {

@@ -19,7 +19,7 @@ export interface EventCost {
 export const EVENT_COSTS = {
   click: {
     queuedBytes: 940,
-    retainedByteSeconds: 500_000,
+    retainedByteSeconds: 540_000,
     ingestMicros: 44,
     redisMicros: 13,
     writerMicros: 12,
@@ -27,7 +27,7 @@ export const EVENT_COSTS = {
   },
   lead: {
     queuedBytes: 1_740,
-    retainedByteSeconds: 190_000_000,
+    retainedByteSeconds: 29_000_000,
     ingestMicros: 210,
     redisMicros: 42,
     writerMicros: 27,
