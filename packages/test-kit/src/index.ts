@@ -15,6 +15,7 @@ export { startClickHouse, type TestClickHouse, type TestClickHouseOptions } from
 export { startRedis, type TestRedisOptions } from './stores/redis.js';
 export { startRedisCluster } from './stores/redis-cluster.js';
 export type { RedisDeployment } from './stores/redis-deployment.js';
+export { launchRedis } from './stores/redis-process.js';
 export { startRedisSentinels } from './stores/redis-sentinels.js';
 export { temporaryDirectory } from './stores/temporary-directory.js';
 export { createTestDatabase, type TestDatabase, type TestDatabaseOptions } from './stores/test-database.js';

@@ -1,5 +1,5 @@
 import { type RedisDeployment, startRedisCluster, startRedisSentinels } from '@waymark/test-kit';
-import { afterAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { FAULTS, SCENARIO_MS } from '../fault-length.js';
 import { type ReportLine, writeReportSection } from '../fault-report.js';
 import { repeatedly, runScenario } from '../queue/run-scenario.js';
@@ -8,6 +8,8 @@ import { WritePath } from '../queue/write-path.js';
 // Producers and writers on a Redis with a replica, which takes the master's place during traffic, by an operator's command or after `kill -9`.
 // Replication is asynchronous: what the old master has acknowledged alone is gone. So each write waits for the replica.
 
+/** A failover takes some ten seconds of waiting. */
+const FAILOVERS = FAULTS.isLong ? 10 : 1;
 const report: ReportLine[] = [];
 afterAll(() => {
   if (FAULTS.isLong) writeReportSection('Redis, failed over', report);
@@ -22,30 +24,33 @@ describe.each(DEPLOYMENTS)('acknowledged events are in ClickHouse exactly once, 
   let redis: RedisDeployment;
   let path: WritePath;
 
-  async function run(scenario: string, faults: string, fail: () => Promise<void>): Promise<void> {
+  beforeAll(async () => {
     redis = await start();
-    try {
-      path = await WritePath.start({ redisUrl: redis.url, waitReplicas: 1 });
-      try {
-        const named = { scenario: `${name}: ${scenario}`, faults };
-        await runScenario(path, report, named, (traffic) => repeatedly(traffic, fail));
-      } finally {
-        await path.stop();
-      }
-    } finally {
-      await redis.stop();
-    }
-  }
+    path = await WritePath.start({ redisUrl: redis.url, waitReplicas: 1 });
+  }, 180_000);
+  afterAll(async () => {
+    await path?.stop();
+    await redis?.stop();
+  }, 120_000);
+
+  const run = (scenario: string, faults: string, fail: () => Promise<void>) =>
+    runScenario(path, report, { scenario: `${name}: ${scenario}`, faults }, (traffic) =>
+      repeatedly(traffic, fail, FAILOVERS),
+    );
 
   it(
     'when a replica is made the master',
-    () => run('planned failover', `${FAULTS.kills} × failover`, () => redis.failOver()),
+    async () => {
+      await run('planned failover', `${FAILOVERS} × failover`, () => redis.failOver());
+    },
     SCENARIO_MS,
   );
 
   it(
     'when the master is killed',
-    () => run('master killed', `${FAULTS.kills} × kill -9`, () => redis.killMaster()),
+    async () => {
+      await run('master killed', `${FAILOVERS} × kill -9`, () => redis.killMaster());
+    },
     SCENARIO_MS,
   );
 });

@@ -48,8 +48,12 @@ export async function runScenario(
 }
 
 /** Calls `kill` repeatedly during traffic. */
-export async function repeatedly(traffic: Traffic, kill: (number: number) => Promise<void>): Promise<void> {
-  for (let number = 0; number < FAULTS.kills; number++) {
+export async function repeatedly(
+  traffic: Traffic,
+  kill: (number: number) => Promise<void>,
+  times = FAULTS.kills,
+): Promise<void> {
+  for (let number = 0; number < times; number++) {
     await kill(number);
     await traffic.progress(FAULTS.eventsBetweenKills);
   }

@@ -1,7 +1,7 @@
 import { freePort } from '../free-port.js';
 import { waitFor } from '../wait-for.js';
 import { startRedis } from './redis.js';
-import { type RedisDeployment, untilReplicating, withRedis } from './redis-deployment.js';
+import { type RedisDeployment, untilFailedOver, untilReplicating, withRedis } from './redis-deployment.js';
 import type { TestRedis } from './test-server.js';
 
 const MASTERS = 3;
@@ -83,14 +83,11 @@ export async function startRedisCluster(): Promise<RedisDeployment> {
       { what: 'all nodes to know the replica', timeoutMs: 60_000 },
     );
   await untilReplicaIsKnown();
-  const untilOwner = (isRight: (port: number) => boolean) =>
-    waitFor(
-      async () => {
-        const owners = await Promise.all(nodes.map(async ({ port }) => ourRange(port).catch(() => ({ port: 0 }))));
-        return owners.filter(({ port }) => isRight(port)).length >= MASTERS;
-      },
-      { what: 'another owner', timeoutMs: 60_000 },
-    );
+  /** Whether most nodes agree on another owner. */
+  const hasAnotherOwner = async (before: number) => {
+    const owners = await Promise.all(nodes.map(async ({ port }) => ourRange(port).catch(() => undefined)));
+    return owners.filter((owner) => owner !== undefined && owner.port !== before).length >= MASTERS;
+  };
 
   return {
     url: `redis+cluster://${masters.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
@@ -102,8 +99,10 @@ export async function startRedisCluster(): Promise<RedisDeployment> {
       const next = pair.find(({ port }) => port !== before);
       if (next === undefined) throw new Error('no replica');
       await untilReplicating(next.port);
-      await withRedis(next.port, (redis) => redis.call('CLUSTER', 'FAILOVER'));
-      await untilOwner((port) => port === next.port);
+      await untilFailedOver(
+        () => withRedis(next.port, (redis) => redis.call('CLUSTER', 'FAILOVER')),
+        () => hasAnotherOwner(before),
+      );
       await untilReplicating(before);
     },
 
@@ -113,7 +112,7 @@ export async function startRedisCluster(): Promise<RedisDeployment> {
       const killed = pair.find(({ port }) => port === before);
       await untilReplicating(pair.find(({ port }) => port !== before)?.port ?? 0);
       await killed?.kill9();
-      await untilOwner((port) => port !== 0 && port !== before);
+      await waitFor(() => hasAnotherOwner(before), { what: 'another owner', timeoutMs: 60_000 });
       await killed?.restart();
       await untilReplicating(before);
     },

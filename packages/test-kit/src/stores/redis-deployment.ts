@@ -25,6 +25,29 @@ export async function withRedis<T>(port: number, work: (redis: Redis) => Promise
   }
 }
 
+/** A failover that was asked for may be refused or given up, when a server of a busy machine answers late: it is asked for again. */
+const ASK_AGAIN_MS = 10_000;
+
+/**
+ * Asks for a failover until it has happened.
+ *
+ * @param ask may throw
+ */
+export async function untilFailedOver(ask: () => Promise<unknown>, isDone: () => Promise<boolean>): Promise<void> {
+  let askedMs = Number.NEGATIVE_INFINITY;
+  await waitFor(
+    async () => {
+      if (await isDone()) return true;
+      if (performance.now() - askedMs > ASK_AGAIN_MS) {
+        await ask();
+        askedMs = performance.now();
+      }
+      return false;
+    },
+    { what: 'a failover', timeoutMs: 60_000 },
+  );
+}
+
 /** Waits until the server on `port` is a replica of a master that it is in step with. */
 export function untilReplicating(port: number): Promise<unknown> {
   return waitFor(

@@ -4,7 +4,7 @@ import { endProcess } from '../child-process.js';
 import { freePort } from '../free-port.js';
 import { waitFor } from '../wait-for.js';
 import { startRedis } from './redis.js';
-import { type RedisDeployment, untilReplicating, withRedis } from './redis-deployment.js';
+import { type RedisDeployment, untilFailedOver, untilReplicating, withRedis } from './redis-deployment.js';
 import { launchRedis } from './redis-process.js';
 import { temporaryDirectory } from './temporary-directory.js';
 
@@ -91,8 +91,10 @@ export async function startRedisSentinels({ args = [] }: RedisSentinelsOptions =
     async failOver() {
       await untilAgreed();
       const before = await masterPort();
-      await withRedis(anySentinel, (sentinel) => sentinel.call('SENTINEL', 'FAILOVER', MASTER_NAME));
-      await untilAnotherThan(before);
+      await untilFailedOver(
+        () => withRedis(anySentinel, (sentinel) => sentinel.call('SENTINEL', 'FAILOVER', MASTER_NAME)),
+        async () => (await masterPort()) !== before,
+      );
       await untilReplicating(before);
     },
 

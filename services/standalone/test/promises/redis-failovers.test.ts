@@ -8,6 +8,9 @@ import { startTwoApis, type TwoApis } from './two-apis.js';
 
 const READY_MS_MAX = 15_000;
 const REDIRECT_P99_MS_MAX = 500;
+/** On a machine that is busy with other tests: how much longer than before the failovers. */
+const REDIRECT_P99_RATIO_MAX = 4;
+const BEFORE_MS = 3_000;
 const LOG_LINES_PER_SECOND_MAX = 10;
 const PROCESSES = 3;
 const DEPLOYMENTS: [string, () => Promise<RedisDeployment>][] = [
@@ -35,6 +38,8 @@ function visitContinuously(visit: () => Promise<string | undefined>) {
     },
   };
 }
+
+const p99 = (sorted: readonly number[]) => sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN;
 
 async function isReady({ apis }: TwoApis): Promise<boolean> {
   const answers = await Promise.all(apis.map(({ url }) => fetch(`${url}/readyz`)));
@@ -86,7 +91,11 @@ describe.each(DEPLOYMENTS)('with %s', (_name, start) => {
       const invoices = [await useApi(two)];
       const [visited] = invoices;
       const startedMs = performance.now();
-      const visits = visitContinuously(async () => (await two.apis[1].visit(two.domain, `/${visited}`)).location);
+      const visit = async () => (await two.apis[1].visit(two.domain, `/${visited}`)).location;
+      const before = visitContinuously(visit);
+      await delay(BEFORE_MS);
+      const p99Before = p99(await before.stop());
+      const visits = visitContinuously(visit);
       for (const fail of [redis.failOver, redis.killMaster]) {
         await fail();
         await waitFor(() => isReady(two), { what: 'both processes to be ready', timeoutMs: READY_MS_MAX });
@@ -96,7 +105,7 @@ describe.each(DEPLOYMENTS)('with %s', (_name, start) => {
       const latencies = await visits.stop();
       const seconds = (performance.now() - startedMs) / 1000;
       expect(latencies[0]).toBeGreaterThan(0);
-      expect(latencies[Math.floor(latencies.length * 0.99)]).toBeLessThan(REDIRECT_P99_MS_MAX);
+      expect(p99(latencies)).toBeLessThan(Math.max(REDIRECT_P99_MS_MAX, REDIRECT_P99_RATIO_MAX * p99Before));
       expect(lines / seconds / PROCESSES).toBeLessThan(LOG_LINES_PER_SECOND_MAX);
       await waitFor(async () => invoices.every(Set.prototype.has, new Set(await storedInvoices(two))), {
         what: 'all sales',
