@@ -3,6 +3,7 @@ import { changedRooms } from './packages/test-kit/src/run/changed-rooms.js';
 import { LongFilesFirst } from './packages/test-kit/src/run/long-files-first.js';
 import { SlowestFiles } from './packages/test-kit/src/run/slowest-files.js';
 import { type ProjectName, testFiles } from './packages/test-kit/src/run/test-projects.js';
+import { UnhandledErrors } from './packages/test-kit/src/run/unhandled-errors.js';
 
 // Tests run against the TypeScript sources: the `waymark-source` condition is in every package's exports. Not `module`, which
 // is among vite's own: builds for bundlers import files without their extensions, and Node loads them here.
@@ -71,7 +72,11 @@ export default defineConfig(({ mode }) => {
       projects,
       globalSetup: ['packages/test-kit/src/run/global-setup.ts'],
       sequence: { sequencer: LongFilesFirst },
-      reporters: ['default', new SlowestFiles(), ...(mode === 'verify' ? [JSON_REPORTER] : [])],
+      reporters: [
+        'default',
+        new SlowestFiles(),
+        ...(mode === 'verify' ? [JSON_REPORTER, new UnhandledErrors('node_modules/.cache/unhandled-errors')] : []),
+      ],
       // The end of the shared ClickHouse: it has had thousands of tables, whose files are removed.
       teardownTimeout: 60_000,
       // More than the cores of most machines of tests: tests of stores and processes wait for them. With four, two cores had twenty

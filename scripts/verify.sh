@@ -5,13 +5,14 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 report=node_modules/.cache/test-report.json
 first_report=node_modules/.cache/first-test-report.json
-rm -f "$report" "$first_report"
+unhandled_errors=node_modules/.cache/unhandled-errors
+rm -f "$report" "$first_report" "$unhandled_errors"
 
 # Runs the tests, and a few files that failed once more with nothing beside them; see failed-files.mjs.
 run_tests() {
   vitest run --mode verify "$@" && return
   local failed
-  failed=$(node scripts/failed-files.mjs "$report") || return 1
+  failed=$(node scripts/failed-files.mjs "$report" "$unhandled_errors") || return 1
   await_checks
   mv "$report" "$first_report"
   # shellcheck disable=SC2086

@@ -9,7 +9,7 @@ import {
   startTracing,
 } from '@waymark/observability';
 import { createRateLimiter, type RateLimiter } from '@waymark/rate-limit';
-import { checkWritable } from '@waymark/redis';
+import { checkWritable, createReplication, type Replication } from '@waymark/redis';
 
 export interface ServiceBaseOptions extends Pick<OperationsOptions, 'spoolDirectory' | 'isWriter'> {
   /** http, ingest, query, management or writer: its label in metrics and traces. */
@@ -26,6 +26,8 @@ export interface ServiceBase extends Pick<Stores, 'redisUrl' | 'redis' | 'clickh
   readonly operations: Operations;
   /** Options of the service's Fastify apps, without its readiness checks. */
   readonly appOptions: Omit<CreateAppOptions, 'readiness'>;
+  /** Of the connection `redis`. */
+  readonly replication: Replication;
   /** Rejects when Redis takes no writes. */
   checkRedis(): Promise<unknown>;
   /** Rejects when ClickHouse does not answer. */
@@ -50,6 +52,7 @@ export async function startServiceBase(options: ServiceBaseOptions): Promise<Ser
   const { docBase, baseUrl, trustedProxies, requireHttps } = settings;
   return {
     ...{ redisUrl, redis, clickhouse, catalog },
+    replication: createReplication(redis, settings.redisWaitReplicas),
     ...{ instanceKey, adminKey, rateLimiter, operations },
     appOptions: { logger, docBase, baseUrl, trustedProxies, requireHttps },
     checkRedis: () => checkWritable(redis),

@@ -4,7 +4,7 @@ import { MasterConnector } from './sentinel-connector.js';
 import { HASH_TAG, SlotConnector } from './slot-connector.js';
 
 /** Replies of a server that is not, or no longer, the one that takes writes. The command had no effect. */
-const NOT_THE_MASTER = /^(?:MOVED|UNBLOCKED) |READONLY You can't write/;
+const NOT_THE_MASTER = /^(?:MOVED|CLUSTERDOWN|UNBLOCKED) |READONLY You can't write/;
 const SENTINEL_ANSWER_MS = 2_000;
 const SEARCH_DELAY_MS_MAX = 1_000;
 

@@ -16,6 +16,8 @@ interface ClusterOptions extends RedisOptions {
 }
 
 const QUESTION_MS = 2_000;
+/** While a cluster is down, every command would otherwise open another connection. */
+const CONNECT_EVERY_MS = 250;
 /** The message of ioredis for a connection that was closed while it was opened. */
 const CLOSED = 'Connection is closed.';
 
@@ -61,6 +63,7 @@ export class SlotConnector extends AbstractConnector {
   /** Nodes in the order in which they are asked. */
   #nodes: readonly RedisNode[];
   readonly #isFirstEnd = firstEnds();
+  #connectedMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: unknown) {
     const clusterOptions = options as ClusterOptions;
@@ -82,6 +85,9 @@ export class SlotConnector extends AbstractConnector {
   /** @throws the error of the last node when none answers and no retry is wanted */
   async connect(emitError: (event: string, err: Error) => void): Promise<Socket> {
     this.connecting = true;
+    const waitMs = this.#connectedMs + CONNECT_EVERY_MS - performance.now();
+    if (waitMs > 0) await sleep(waitMs);
+    this.#connectedMs = performance.now();
     const { host, port } = await this.#search(emitError);
     if (!this.connecting) throw new Error(CLOSED);
     const { tls } = this.#options;
@@ -123,14 +129,18 @@ export class SlotConnector extends AbstractConnector {
     throw lastError;
   }
 
-  /** A node that was cut off has an old view, so the next connection asks another one first. */
+  /**
+   * A node that was cut off has an old view, so the next connection asks another one first. Nodes that did not answer come last, and
+   * those that are neither masters nor in the URL are dropped.
+   */
   #askAnotherFirst([asked, ...masters]: readonly RedisNode[]): void {
     const seen = new Set<string>();
-    const all = [...this.#nodes, ...masters].filter(({ host, port }) => {
+    const isAsked = (node: RedisNode) => node.host === asked?.host && node.port === asked.port;
+    const others = masters.filter((node) => !isAsked(node));
+    const seeds = this.#options.clusterNodes ?? [];
+    this.#nodes = [...others, ...(asked === undefined ? [] : [asked]), ...seeds].filter(({ host, port }) => {
       const name = `${host} ${port}`;
       return !seen.has(name) && seen.add(name);
     });
-    const isAsked = (node: RedisNode) => node.host === asked?.host && node.port === asked.port;
-    this.#nodes = [...all.filter((node) => !isAsked(node)), ...all.filter(isAsked)];
   }
 }

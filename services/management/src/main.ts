@@ -16,7 +16,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
     { ...base.appOptions, readiness: { clickhouse: base.checkClickHouse, redis: base.checkRedis } },
     {
       ...{ catalog, rateLimiter, outbound, notifier, now: Date.now },
-      claims: createClaimAdmin(redis),
+      claims: createClaimAdmin(redis, base.replication),
       defaultDomain: settings.defaultDomain,
     },
     operations,

@@ -48,7 +48,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   api.register(async (routes) => opsRoutes(routes as App, ops));
   api.register(authPlugin, { catalog, rateLimiter });
   const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
-  const claims = createClaimAdmin(redis);
+  const claims = createClaimAdmin(redis, base.replication);
   const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
   const management = { catalog, claims, outbound, rateLimiter, notifier, defaultDomain, now: Date.now };
   api.register(async (routes) => managementRoutes(routes as App, management));

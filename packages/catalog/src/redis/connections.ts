@@ -71,6 +71,9 @@ export function openConnections(template: Redis, waitReplicas: number, logger: C
   // Not automatic: the change feed subscribes again whenever the connection is ready.
   const subscriber = template.duplicate({ ...COMMON, autoResubscribe: false });
   const connections = [reader, writer, subscriber];
+  // A node of a cluster that has become a replica sends MOVED for commands with keys, of which the subscriber has none.
+  const followWriter = () => subscriber.disconnect(true);
+  if (keyPrefix(template) !== '') writer.on('close', followWriter);
   for (const redis of connections) watch(redis, logger);
   const writerReady = readiness(writer);
   const replication = createReplication(writer, waitReplicas);
@@ -110,6 +113,7 @@ export function openConnections(template: Redis, waitReplicas: number, logger: C
       }
     },
     async close() {
+      writer.off('close', followWriter);
       for (const redis of connections) redis.disconnect();
     },
   };

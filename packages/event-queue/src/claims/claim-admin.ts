@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { createReplication, type Replication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { claimKey } from '../queue/keys.js';
 import { pause, withinMs } from '../redis/deadline.js';
@@ -51,7 +52,8 @@ export interface ClaimAdmin {
   remove(names: readonly string[]): Promise<void>;
 }
 
-export function createClaimAdmin(redis: Redis): ClaimAdmin {
+/** @param replication confirms removals: after a failover that undid one, events would be answered with what was removed */
+export function createClaimAdmin(redis: Redis, replication: Replication = createReplication(redis, 0)): ClaimAdmin {
   async function withinDeadline<T>(command: Promise<T>, what: string): Promise<T> {
     try {
       return await withinMs(command, ANSWER_WITHIN_MS, what);
@@ -63,7 +65,8 @@ export function createClaimAdmin(redis: Redis): ClaimAdmin {
   async function removeSome(keys: readonly string[]): Promise<void> {
     const untilMs = performance.now() + PENDING_WAIT_MS;
     for (;;) {
-      const pending = await withinDeadline(redis.eval(REMOVE_CLAIMS, keys.length, ...keys), 'deleting claims');
+      const removing = replication.confirmed(() => redis.eval(REMOVE_CLAIMS, keys.length, ...keys));
+      const pending = await withinDeadline(removing, 'deleting claims');
       // A killed owner leaves its claim pending until it expires; it cannot record anything any more.
       if (pending === 0 || performance.now() > untilMs) return;
       await pause(POLL_MS);

@@ -142,10 +142,13 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
         logger.warn({ kind, jobs: jobs.length - confirmed.length }, 'a failover has undone jobs');
       if (confirmed.length > 0) await write(confirmed);
     };
+    // One insert with a quorum at a time: another into the same table would be refused.
+    const isSequential = isReplicated && !isEventKind(kind);
+    const ownLimits = isSequential ? { ...limits, insertsMax: 1 } : limits;
     return createQueueWorker({
       kind,
       redis,
-      limits,
+      limits: ownLimits,
       supports,
       write: writeConfirmed,
       deadLetters,

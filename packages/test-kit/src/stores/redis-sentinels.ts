@@ -13,17 +13,29 @@ const SENTINELS = 3;
 const QUORUM = 2;
 
 export interface RedisSentinelsOptions {
+  /** 1 by default. */
+  readonly replicas?: number;
   /** Further arguments of each server, such as `['--min-replicas-to-write', '1']`. */
   readonly args?: readonly string[];
 }
 
-/** A master, a replica and three Sentinels. */
-export async function startRedisSentinels({ args = [] }: RedisSentinelsOptions = {}): Promise<RedisDeployment> {
+/** A master, its replicas and three Sentinels. */
+export async function startRedisSentinels({
+  args = [],
+  replicas = 1,
+}: RedisSentinelsOptions = {}): Promise<RedisDeployment> {
   const shared = [...args, '--repl-diskless-sync-delay', '0'];
   const first = await startRedis({ args: shared });
-  const second = await startRedis({ args: [...shared, '--replicaof', `127.0.0.1 ${first.port}`] });
-  const servers = [first, second];
-  await untilReplicating(second.port);
+  const others = await Promise.all(
+    Array.from({ length: replicas }, () => startRedis({ args: [...shared, '--replicaof', `127.0.0.1 ${first.port}`] })),
+  );
+  const servers = [first, ...others];
+  /** All servers but the master follow it. */
+  const untilAllReplicate = async (master: number) => {
+    const following = servers.filter(({ port }) => port !== master);
+    await Promise.all(following.map(({ port }) => untilReplicating(port)));
+  };
+  await untilAllReplicate(first.port);
 
   const directory = temporaryDirectory('waymark-sentinels-');
   const sentinels = await Promise.all(
@@ -59,14 +71,14 @@ export async function startRedisSentinels({ args = [] }: RedisSentinelsOptions =
         const states = await Promise.all(
           sentinels.map(({ port }) =>
             withRedis(port, async (sentinel) => {
-              const [state, replicas] = await Promise.all([
+              const [state, found] = await Promise.all([
                 sentinel.call('SENTINEL', 'CKQUORUM', MASTER_NAME) as Promise<string>,
                 sentinel.call('SENTINEL', 'REPLICAS', MASTER_NAME) as Promise<string[][]>,
               ]);
-              const usable = replicas
+              const usable = found
                 .map((fields) => fields[fields.indexOf('flags') + 1])
                 .filter((flags) => flags === 'slave');
-              return state.startsWith(`OK ${SENTINELS}`) && usable.length > 0;
+              return state.startsWith(`OK ${SENTINELS}`) && usable.length === replicas;
             }),
           ),
         );
@@ -95,7 +107,7 @@ export async function startRedisSentinels({ args = [] }: RedisSentinelsOptions =
         () => withRedis(anySentinel, (sentinel) => sentinel.call('SENTINEL', 'FAILOVER', MASTER_NAME)),
         async () => (await masterPort()) !== before,
       );
-      await untilReplicating(before);
+      await untilAllReplicate(await masterPort());
     },
 
     async killMaster() {
@@ -104,7 +116,7 @@ export async function startRedisSentinels({ args = [] }: RedisSentinelsOptions =
       await serverAt(before).kill9();
       await untilAnotherThan(before);
       await serverAt(before).restart();
-      await untilReplicating(before);
+      await untilAllReplicate(await masterPort());
     },
 
     async stop() {
