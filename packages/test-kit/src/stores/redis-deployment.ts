@@ -48,10 +48,12 @@ export async function untilFailedOver(ask: () => Promise<unknown>, isDone: () =>
   );
 }
 
-/** Waits until the server on `port` is a replica of a master that it is in step with. */
+/** Whether the server on `port` is a replica of a master that it is in step with. */
+export function isReplicating(port: number): Promise<boolean> {
+  return withRedis(port, async (redis) => /^master_link_status:up/m.test(await redis.info('replication')));
+}
+
 export function untilReplicating(port: number): Promise<unknown> {
-  return waitFor(
-    () => withRedis(port, async (redis) => /^master_link_status:up/m.test(await redis.info('replication'))),
-    { what: `the server on port ${port} to follow its master`, timeoutMs: 60_000 },
-  );
+  const what = `the server on port ${port} to follow its master`;
+  return waitFor(() => isReplicating(port), { what, timeoutMs: 60_000 });
 }

@@ -4,7 +4,13 @@ import { endProcess } from '../child-process.js';
 import { freePort } from '../free-port.js';
 import { waitFor } from '../wait-for.js';
 import { startRedis } from './redis.js';
-import { type RedisDeployment, untilFailedOver, untilReplicating, withRedis } from './redis-deployment.js';
+import {
+  isReplicating,
+  type RedisDeployment,
+  untilFailedOver,
+  untilReplicating,
+  withRedis,
+} from './redis-deployment.js';
 import { launchRedis } from './redis-process.js';
 import { temporaryDirectory } from './temporary-directory.js';
 
@@ -30,12 +36,7 @@ export async function startRedisSentinels({
     Array.from({ length: replicas }, () => startRedis({ args: [...shared, '--replicaof', `127.0.0.1 ${first.port}`] })),
   );
   const servers = [first, ...others];
-  /** All servers but the master follow it. */
-  const untilAllReplicate = async (master: number) => {
-    const following = servers.filter(({ port }) => port !== master);
-    await Promise.all(following.map(({ port }) => untilReplicating(port)));
-  };
-  await untilAllReplicate(first.port);
+  await Promise.all(others.map(({ port }) => untilReplicating(port)));
 
   const directory = temporaryDirectory('waymark-sentinels-');
   const sentinels = await Promise.all(
@@ -90,6 +91,16 @@ export async function startRedisSentinels({
 
   const untilAnotherThan = (port: number) =>
     waitFor(async () => (await masterPort()) !== port, { what: 'another master', timeoutMs: 60_000 });
+  /** All servers but the master follow it, whichever that is: on a busy machine Sentinels may fail over once more by themselves. */
+  const untilAllReplicate = () =>
+    waitFor(
+      async () => {
+        const master = await masterPort();
+        const following = servers.filter(({ port }) => port !== master);
+        return (await Promise.all(following.map(({ port }) => isReplicating(port)))).every((isInStep) => isInStep);
+      },
+      { what: 'all replicas to follow the master', timeoutMs: 120_000 },
+    );
   const serverAt = (port: number) => {
     const server = servers.find((one) => one.port === port);
     if (server === undefined) throw new Error(`no server on port ${port}`);
@@ -107,7 +118,7 @@ export async function startRedisSentinels({
         () => withRedis(anySentinel, (sentinel) => sentinel.call('SENTINEL', 'FAILOVER', MASTER_NAME)),
         async () => (await masterPort()) !== before,
       );
-      await untilAllReplicate(await masterPort());
+      await untilAllReplicate();
     },
 
     async killMaster() {
@@ -116,7 +127,7 @@ export async function startRedisSentinels({
       await serverAt(before).kill9();
       await untilAnotherThan(before);
       await serverAt(before).restart();
-      await untilAllReplicate(await masterPort());
+      await untilAllReplicate();
     },
 
     async stop() {
