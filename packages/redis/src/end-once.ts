@@ -1,6 +1,6 @@
 /**
- * Whether a stream is ended for the first time. ioredis ends a connection once for every error that asks for another server, and
- * thousands of commands may wait for an answer.
+ * Whether `disconnect` is called for a stream for the first time. ioredis calls it for every reply that leads to a reconnect, and
+ * thousands of commands may be unanswered.
  */
 export function firstEnds(): (stream: object | undefined) => boolean {
   let ended: object | undefined;

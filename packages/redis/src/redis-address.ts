@@ -39,8 +39,7 @@ const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26_379;
 const PORT_MAX = 65_535;
 
-export const REDIS_URL_FORMS =
-  'redis://host, redis+sentinel://host,host/name or redis+cluster://host,host (rediss with TLS)';
+const REDIS_URL_FORMS = 'redis://host, redis+sentinel://host,host/name or redis+cluster://host,host (rediss with TLS)';
 
 const LIST_URL =
   /^(?<scheme>rediss?)\+(?<kind>sentinel|cluster):\/\/(?:(?<user>[^:@/]*)(?::(?<password>[^@/]*))?@)?(?<hosts>[^@/?]+)(?<path>[^?]*)(?:\?(?<query>.*))?$/;

@@ -25,11 +25,11 @@ export async function withRedis<T>(port: number, work: (redis: Redis) => Promise
   }
 }
 
-/** A failover that was asked for may be refused or given up, when a server of a busy machine answers late: it is asked for again. */
+/** A requested failover may be refused or given up when a server of a busy machine answers late, so it is requested again. */
 const ASK_AGAIN_MS = 10_000;
 
 /**
- * Asks for a failover until it has happened.
+ * Requests a failover, every ten seconds, until it has happened.
  *
  * @param ask may throw
  */

@@ -1,12 +1,10 @@
 import type { AddressInfo } from 'node:net';
-import { createClickHouseClient } from '@waymark/clickhouse';
 import { createEventId, parseResourceId } from '@waymark/contract';
 import { customerClaim } from '@waymark/event-queue';
 import { aClick, insertClicks } from '@waymark/test-kit';
 import { Dub } from 'dub';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { IngestDeps } from '../../src/index.js';
-import { DOMAIN, NO_FRESH_CLICKS, startIngest, type TestIngest } from '../test-ingest.js';
+import { DOMAIN, startIngest, type TestIngest } from '../test-ingest.js';
 
 let ingest: TestIngest;
 beforeAll(async () => {
@@ -20,9 +18,6 @@ const someone = () => {
   return `customer ${customers}`;
 };
 const lead = (body: unknown, headers?: Record<string, string>) => ingest.post('/track/lead', body, headers);
-/** Sends the lead to another process than its click. */
-const leadElsewhere = (body: unknown, overrides: Partial<IngestDeps> = {}) =>
-  ingest.postTo({ freshClicks: NO_FRESH_CLICKS, ...overrides }, '/track/lead', body);
 const leadsOf = (clickId: string, count: number) =>
   ingest.rowsWhen(count, 'lead_events', 'click_id = {click:String}', { click: clickId });
 
@@ -217,58 +212,6 @@ describe('POST /track/lead', () => {
     const [row] = await leadsOf(clickId, 1);
     expect(row?.event_name).toBe('half \ufffd, whole 😀, nul \ufffd, text \\ud83d');
     expect(row?.metadata_kv).toEqual(['k\ufffd=v\ufffd']);
-  });
-
-  /** Removes what other processes find a queued click by, as after five minutes. */
-  const forgetPlace = (clickId: string) => ingest.redisClient.del(`{waymark}:queued-click:${clickId}`);
-
-  it('finds a click that another process has queued', async () => {
-    const link = await ingest.link({ trackConversion: true });
-    await ingest.stopWriter();
-    const clickId = await ingest.click(link);
-    const answer = await leadElsewhere({ clickId, eventName: 'queued', customerExternalId: someone() });
-    expect(answer.json()).toMatchObject({ link: { id: link.id } });
-    ingest.startWriter();
-    const [row] = await leadsOf(clickId, 1);
-    expect(row?.click_id).toBe(clickId);
-  });
-
-  it('waits for a click that is not stored yet', async () => {
-    const link = await ingest.link({ trackConversion: true });
-    await ingest.stopWriter();
-    const clickId = await ingest.click(link);
-    expect(await forgetPlace(clickId)).toBe(1);
-    const pending = leadElsewhere({ clickId, eventName: 'early', customerExternalId: someone() });
-    ingest.startWriter();
-    expect((await pending).statusCode).toBe(200);
-  });
-
-  it('answers Retry-After when the click is still queued, and records on retry', async () => {
-    const link = await ingest.link({ trackConversion: true });
-    await ingest.stopWriter();
-    const clickId = await ingest.click(link);
-    expect(await forgetPlace(clickId)).toBe(1);
-    const body = { clickId, eventName: 'queued', customerExternalId: someone() };
-    const early = await leadElsewhere(body);
-    expect(early.statusCode).toBe(500);
-    expect(early.headers['retry-after']).toBe('1');
-    ingest.startWriter();
-    await ingest.rowsWhen(1, 'click_events', 'click_id = {click:String}', { click: clickId });
-    expect((await leadElsewhere(body)).json()).toMatchObject({ link: { id: link.id } });
-  });
-
-  it('ClickHouse unavailable: 500 with Retry-After and nothing recorded', async () => {
-    const link = await ingest.link({ trackConversion: true });
-    const clickId = await ingest.click(link);
-    await forgetPlace(clickId);
-    const away = createClickHouseClient({ url: 'http://127.0.0.1:9', database: 'none' });
-    const body = { clickId, eventName: 'a', customerExternalId: someone() };
-    const answer = await leadElsewhere(body, { clickhouse: away });
-    expect(answer.statusCode).toBe(500);
-    expect(answer.headers['retry-after']).toBe('1');
-    expect(answer.body).not.toContain('127.0.0.1');
-    await away.close();
-    expect((await lead(body)).json()).toMatchObject({ link: { id: link.id } });
   });
 
   it('is rejected while Redis is short of memory', async () => {

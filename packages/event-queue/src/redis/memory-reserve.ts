@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { RESERVE_KEY } from '../queue/keys.js';
-import { memoryOf } from '../redis/info.js';
-import type { QueueLogger } from '../redis/throttled-log.js';
+import { memoryOf } from './info.js';
+import type { QueueLogger } from './throttled-log.js';
 
 /**
  * At its memory limit Redis refuses every write, including the completion of jobs, which would free memory: BullMQ dead-locks.
