@@ -14,6 +14,7 @@ const ROOMS = {
   catalog: ['contract', 'cache', 'redis', 'event-query', 'event-format', 'clickhouse', 'event-queue'],
   visit: ['contract'],
   outbound: [],
+  export: ['contract'],
   'ops-page': [],
   webhooks: ['contract', 'cache', 'redis', 'event-format', 'clickhouse', 'event-queue', 'catalog', 'outbound'],
   'rate-limit': ['contract', 'redis'],

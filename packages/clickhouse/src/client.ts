@@ -1,8 +1,8 @@
 import { ClickHouseLogLevel, type ClickHouseClient as Client, createClient } from '@clickhouse/client';
 import { createRowReader, type ReadSettings, type RowReader } from './rows/row-reader.js';
 
-/** The official client, extended by `rows`, a faster way to read all rows of a query. */
-export type ClickHouseClient = Client & Pick<RowReader, 'rows'>;
+/** The official client, extended by `rows` and `lazyRows`, faster ways to read all rows of a query. */
+export type ClickHouseClient = Client & Pick<RowReader, 'rows' | 'lazyRows'>;
 
 export interface ClickHouseOptions {
   /** Without path and query parameters. */
@@ -82,6 +82,7 @@ export function createClickHouseClient(options: ClickHouseOptions): ClickHouseCl
   const closeOfficial = official.close.bind(official);
   const client = Object.assign(official, {
     rows: reader.rows,
+    lazyRows: reader.lazyRows,
     close: async () => void (await Promise.all([closeOfficial(), reader.close()])),
   });
   optionsOfClients.set(client, options);

@@ -14,4 +14,10 @@ export { applyRetention, type Retention, type RetentionOptions } from './retenti
 export { insertLines, type LineInsertion } from './rows/insert-lines.js';
 export { type Insertion, insertRows } from './rows/insert-rows.js';
 export { QUORUM_INSERT, SEQUENTIAL_READ } from './rows/replicated.js';
-export { type QueryCaller, type QueryReport, type RunQueryOptions, runCompiledQuery } from './run-query.js';
+export {
+  type QueryCaller,
+  type QueryReport,
+  type RunQueryOptions,
+  runCompiledQuery,
+  runLargeQuery,
+} from './run-query.js';

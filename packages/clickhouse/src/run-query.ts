@@ -4,7 +4,7 @@ import { ApiError } from '@waymark/contract';
 import type { CompiledQuery } from '@waymark/event-query';
 import type { ClickHouseClient } from './client.js';
 import { isInfrastructureError } from './infrastructure-error.js';
-import type { ReadSummary } from './rows/row-reader.js';
+import type { ReadSummary, RowsRead } from './rows/row-reader.js';
 
 /** The request that runs a query. ClickHouse's logs show it as the `log_comment`. */
 export interface QueryCaller {
@@ -80,23 +80,19 @@ function asApiError(err: unknown): unknown {
   });
 }
 
-/**
- * Runs a compiled query and returns its rows as arrays; 64-bit integers are strings, times are ISO 8601 in UTC.
- *
- * @throws ApiError when ClickHouse aborted the query or is unavailable; the signal's reason if it was aborted
- */
-export async function runCompiledQuery<Row extends readonly unknown[]>(
-  client: ClickHouseClient,
+/** Runs a compiled query by `read`, with the settings, names and errors of every query. */
+async function runWith<Result>(
+  read: (statement: RowsRead) => Promise<Result>,
   compiled: CompiledQuery,
-  { signal, caller, onReport }: RunQueryOptions = {},
-): Promise<Row[]> {
+  { signal, caller, onReport }: RunQueryOptions,
+): Promise<Result> {
   const { sql, params, settings } = compiled;
   const { query_id, ...comment } = logNamesOf(compiled, caller);
   const startedMs = performance.now();
   const durationMs = () => performance.now() - startedMs;
   try {
     let summary: ReadSummary = NOTHING_READ;
-    const rows = await client.rows<Row>({
+    const result = await read({
       query: sql,
       parameters: params,
       settings: {
@@ -115,10 +111,32 @@ export async function runCompiledQuery<Row extends readonly unknown[]>(
       },
     });
     onReport?.({ durationMs: durationMs(), ...summary, error: '' });
-    return rows;
+    return result;
   } catch (err) {
     signal?.throwIfAborted();
     onReport?.({ durationMs: durationMs(), ...NOTHING_READ, error: errorName(err) });
     throw asApiError(err);
   }
+}
+
+/**
+ * Runs a compiled query and returns its rows as arrays; 64-bit integers are strings, times are ISO 8601 in UTC.
+ *
+ * @throws ApiError when ClickHouse aborted the query or is unavailable; the signal's reason if it was aborted
+ */
+export function runCompiledQuery<Row extends readonly unknown[]>(
+  client: ClickHouseClient,
+  compiled: CompiledQuery,
+  options: RunQueryOptions = {},
+): Promise<Row[]> {
+  return runWith((statement) => client.rows<Row>(statement), compiled, options);
+}
+
+/** {@link runCompiledQuery} for large results: parses each row when it is asked for. */
+export function runLargeQuery<Row extends readonly unknown[]>(
+  client: ClickHouseClient,
+  compiled: CompiledQuery,
+  options: RunQueryOptions = {},
+): Promise<Iterable<Row>> {
+  return runWith((statement) => client.lazyRows<Row>(statement), compiled, options);
 }

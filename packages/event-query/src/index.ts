@@ -10,6 +10,7 @@ export { externalLinkIds } from './parse/external-link-ids.js';
 export { parseMultiValue, type ValueLists } from './parse/multi-value.js';
 export type { Page, Position } from './parse/page.js';
 export { type FilterQuery, parse, parseFilters } from './parse/parse.js';
+export { type ExportPart, parseExport } from './parse/parse-export.js';
 export type {
   CustomerReference,
   Filter,
@@ -19,6 +20,7 @@ export type {
 } from './parse/parsed-request.js';
 export { planPartialSlotCount, planStartSlot } from './plan/far-page.js';
 export { planLinkEventCount } from './plan/link-reads.js';
+export { planOneEvent } from './plan/one-event.js';
 export { type PagePlan, plan } from './plan/plan.js';
 export {
   allowedLinksStats,

@@ -1,5 +1,6 @@
 import type { Catalog } from '@waymark/catalog';
 import type { ClaimAdmin } from '@waymark/event-queue';
+import { createExportSlots, type ExportDeps } from '@waymark/export';
 import { type App, authPlugin, type CreateAppOptions, createApp, domainCheckRoutes } from '@waymark/http-kit';
 import { type Operations, requestCountPlugin } from '@waymark/observability';
 import type { Outbound } from '@waymark/outbound';
@@ -22,7 +23,7 @@ import { webhookRoutes } from './webhooks/route.js';
 import { workspaceRoutes } from './workspaces/route.js';
 
 /** Dependencies of the routes of this service. */
-export interface ManagementDeps {
+export interface ManagementDeps extends ExportDeps {
   readonly catalog: Catalog;
   /** Claims that the `/track` endpoints store in Redis. */
   readonly claims: ClaimAdmin;
@@ -59,12 +60,12 @@ export async function managementRoutes(app: App, deps: ManagementDeps): Promise<
 /** The app of the service. */
 export function buildApp(
   options: CreateAppOptions,
-  deps: ManagementDeps,
+  deps: Omit<ManagementDeps, 'exportSlots'>,
   operations?: Pick<Operations, 'requests' | 'tracing'>,
 ): App {
   const app = createApp({ title: 'Waymark management', ...options });
   if (operations !== undefined) app.register(requestCountPlugin, { operations });
   app.register(authPlugin, deps);
-  app.register(async (routes) => managementRoutes(routes as App, deps));
+  app.register(async (routes) => managementRoutes(routes as App, { ...deps, exportSlots: createExportSlots() }));
   return app;
 }

@@ -8,9 +8,21 @@ export class ClientDisconnectedError extends Error {
   }
 }
 
-/** A signal that aborts when the client disconnects before the response is complete, so that its queries can be cancelled. */
+const signals = new WeakMap<FastifyReply, AbortSignal>();
+
+/**
+ * A signal that aborts when the client disconnects before the response is complete, so that its queries can be cancelled. Each reply
+ * has one.
+ */
 export function disconnectSignal(reply: FastifyReply): AbortSignal {
-  const { raw } = reply;
+  const existing = signals.get(reply);
+  if (existing !== undefined) return existing;
+  const signal = createSignal(reply);
+  signals.set(reply, signal);
+  return signal;
+}
+
+function createSignal({ raw }: FastifyReply): AbortSignal {
   const controller = new AbortController();
   const onClose = () => {
     if (!raw.writableFinished) controller.abort(new ClientDisconnectedError());

@@ -1,4 +1,10 @@
-import { type ClickHouseClient, type QueryCaller, type QueryReport, runCompiledQuery } from '@waymark/clickhouse';
+import {
+  type ClickHouseClient,
+  type QueryCaller,
+  type QueryReport,
+  runCompiledQuery,
+  runLargeQuery,
+} from '@waymark/clickhouse';
 import { type EventKind, formatResourceId } from '@waymark/contract';
 import {
   allowedLinksStats,
@@ -39,6 +45,8 @@ export interface Reads {
   readonly eventsExpire: boolean;
   readonly firstPageHints: FirstPageHints;
   run<Row extends readonly unknown[]>(query: CompiledQuery): Promise<Row[]>;
+  /** For thousands of rows: parses each when it is asked for. */
+  runLarge<Row extends readonly unknown[]>(query: CompiledQuery): Promise<Iterable<Row>>;
   /** Runs the query for a sum; undefined when there is no query. */
   sum(plan: StatsPlan | undefined): Promise<number | undefined>;
   removedLinks(bound: BoundFilters): Promise<PlannerStats>;
@@ -55,8 +63,9 @@ export function createReads(
   { signal, ...caller }: ReadCaller,
 ): Reads {
   const { workspaceId } = caller;
+  const options = { signal, caller, onReport: (report: QueryReport) => onQuery?.(caller, report) };
   const run = <Row extends readonly unknown[]>(query: CompiledQuery) =>
-    runCompiledQuery<Row>(clickhouse, query, { signal, caller, onReport: (report) => onQuery?.(caller, report) });
+    runCompiledQuery<Row>(clickhouse, query, options);
 
   async function sum(plan: StatsPlan | undefined): Promise<number | undefined> {
     if (plan === undefined) return undefined;
@@ -77,6 +86,7 @@ export function createReads(
     eventsExpire,
     firstPageHints: planCache.firstPageHints,
     run,
+    runLarge: (query) => runLargeQuery(clickhouse, query, options),
     sum,
 
     async removedLinks(bound) {

@@ -27,14 +27,45 @@ const QUEUE = {
   waitMsMax: 5000,
 };
 
-/** Create one and share it between all routes that read events: the limits apply to all of them together. */
-export function createRunReads(deps: ReadDeps): RunReads {
+/**
+ * Parts of exports that are read at the same time, one for each workspace. They wait as long as it takes; together they count as one
+ * more workspace beside those of the other requests.
+ */
+const SLICES = {
+  runningMax: 2,
+  runningPerOwnerMax: 1,
+  waitingMax: 10_000,
+  waitingPerOwnerMax: 100,
+  waitMsMax: 2 ** 31 - 1,
+};
+const SLICES_OWNER = 'exports';
+
+/** How requests read. The limits apply to all requests of the process together, so create one and share it. */
+export interface ReadRunners {
+  /** For requests whose clients wait for the whole response. */
+  readonly runReads: RunReads;
+  /** For the parts of exports. */
+  readonly runSlice: RunReads;
+}
+
+export function createReadRunners(deps: ReadDeps): ReadRunners {
   const queue = createFairQueue(QUEUE);
-  return (request, reply, task) => {
-    const signal = disconnectSignal(reply);
-    const workspaceId = request.workspace.id;
+  const slices = createFairQueue(SLICES);
+  const readsOf = (request: FastifyRequest, signal: AbortSignal) => {
     const endpoint = `${request.method} ${request.routeOptions.url ?? ''}`;
-    const reads = createReads(deps, { endpoint, workspaceId, requestId: request.id, signal });
-    return queue.run(workspaceId, () => task(reads), signal);
+    return createReads(deps, { endpoint, workspaceId: request.workspace.id, requestId: request.id, signal });
+  };
+  return {
+    runReads(request, reply, task) {
+      const signal = disconnectSignal(reply);
+      const reads = readsOf(request, signal);
+      return queue.run(request.workspace.id, () => task(reads), signal);
+    },
+    runSlice(request, reply, task) {
+      const signal = disconnectSignal(reply);
+      const reads = readsOf(request, signal);
+      const inTurn = () => queue.run(SLICES_OWNER, () => task(reads), signal);
+      return slices.run(request.workspace.id, inTurn, signal);
+    },
   };
 }

@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventRoutes } from '../src/events/route.js';
 import { createPlanCache } from '../src/plan-cache.js';
-import { createRunReads } from '../src/workspace-concurrency.js';
+import { createReadRunners } from '../src/workspace-concurrency.js';
 import { aWorkspace, DOC_BASE, startQuery, type TestQuery, type TestWorkspace } from './test-query.js';
 
 // The events route next to test routes with slow queries: all share the same concurrency limits.
@@ -30,7 +30,7 @@ beforeAll(async () => {
   const rateLimiter = createRateLimiter(client, { instanceKey: Buffer.alloc(32) });
   const clickhouse = query.database.client;
   const now = Date.now;
-  const runReads = createRunReads({ clickhouse, planCache: createPlanCache(now, () => true) });
+  const { runReads } = createReadRunners({ clickhouse, planCache: createPlanCache(now, () => true) });
   app = createApp({
     logger: createLogger({ name: 'test', level: 'silent' }),
     docBase: DOC_BASE,

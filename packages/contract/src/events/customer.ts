@@ -93,12 +93,8 @@ export type CreateCustomerBody = z.infer<typeof createCustomerBodySchema>;
 /** Highest page number in lists of customers; cursors can go further. */
 export const CUSTOMER_PAGES_MAX = 1000;
 
-/** Query of `GET /customers`; sorted by creation, newest first, by default. */
-export const listCustomersQuerySchema = closedQuery({
-  ...sortShape(['createdAt', 'saleAmount', 'firstSaleAt', 'subscriptionCanceledAt']),
-  ...pageShape(),
-  startingAfter: queryText,
-  endingBefore: queryText,
+/** The filters of `GET /customers`. */
+export const customerFilterShape = {
   email: queryText,
   externalId: queryText,
   search: queryText,
@@ -106,9 +102,19 @@ export const listCustomersQuerySchema = closedQuery({
   linkId: queryLink,
   programId: queryText,
   partnerId: queryText,
+};
+
+/** Query of `GET /customers`; sorted by creation, newest first, by default. */
+export const listCustomersQuerySchema = closedQuery({
+  ...sortShape(['createdAt', 'saleAmount', 'firstSaleAt', 'subscriptionCanceledAt']),
+  ...pageShape(),
+  startingAfter: queryText,
+  endingBefore: queryText,
+  ...customerFilterShape,
   includeExpandedFields: queryBoolean,
 });
 export type ListCustomersQuery = z.infer<typeof listCustomersQuerySchema>;
+export type CustomerFilterQuery = Pick<ListCustomersQuery, keyof typeof customerFilterShape>;
 
 /** Query of `GET` and `PATCH /customers/{id}`. */
 export const expandedQuerySchema = closedQuery({ includeExpandedFields: queryBoolean });

@@ -79,15 +79,20 @@ export const eventFilterShape = {
   qr: queryBoolean,
 };
 
+/** Kind and order of the events of a list. */
+export const eventListShape = {
+  event: queryEnum(EVENT_KINDS),
+  sortOrder: queryEnum(['asc', 'desc']),
+  sortBy: queryEnum(['timestamp']),
+  order: queryEnum(['asc', 'desc']),
+};
+
 /** Query string of `GET /events`. */
 export const eventsQuerySchema = closedQuery({
-  event: queryEnum(EVENT_KINDS),
+  ...eventListShape,
   ...eventFilterShape,
   page: queryInteger({ min: 1, max: Number.MAX_SAFE_INTEGER, default: 1 }),
   cursor: queryTextUpTo(200),
   limit: queryInteger({ min: 1, max: 1000, default: 100 }),
-  sortOrder: queryEnum(['asc', 'desc']),
-  sortBy: queryEnum(['timestamp']),
-  order: queryEnum(['asc', 'desc']),
 });
 export type EventsQuery = z.infer<typeof eventsQuerySchema>;

@@ -57,6 +57,7 @@ export const LINK_REQUESTS: readonly ExampleRequest[] = [
   },
   { route: 'PATCH /links/bulk', body: { linkIds: [june, july], data: { comments: 'Ends in August' } } },
   { route: 'GET /links', query: { tagIds: tag, sortBy: 'clicks', pageSize: '10' } },
+  { route: 'GET /links/export', query: { format: 'csv', columns: 'link,url,clicks' } },
   { route: 'GET /links/count', query: { folderId: folder } },
   { route: 'DELETE /links/bulk', query: { linkIds: june } },
   { route: 'DELETE /links/{linkId}', params: { linkId: july } },

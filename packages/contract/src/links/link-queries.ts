@@ -9,7 +9,8 @@ export const LINK_PAGES_MAX = 1000;
 /** Value of `folderId` that selects links without a folder. */
 export const NO_FOLDER = 'unsorted';
 
-const linkFilters = {
+/** The filters of lists of links. */
+export const linkFilterShape = {
   domain: queryText,
   /** Deprecated: a single `tagIds` item. */
   tagId: queryText,
@@ -28,18 +29,18 @@ const linkFilters = {
 
 /** Query of `GET /links`; newest first by default. */
 export const listLinksQuerySchema = closedQuery({
-  ...linkFilters,
+  ...linkFilterShape,
   ...sortShape(['createdAt', 'clicks', 'saleAmount', 'lastClicked']),
   ...pageShape(),
   startingAfter: queryText,
   endingBefore: queryText,
 });
 export type ListLinksQuery = z.infer<typeof listLinksQuerySchema>;
-export type LinkFilterQuery = Pick<ListLinksQuery, keyof typeof linkFilters>;
+export type LinkFilterQuery = Pick<ListLinksQuery, keyof typeof linkFilterShape>;
 
 /** Query of `GET /links/count`. */
 export const countLinksQuerySchema = closedQuery({
-  ...linkFilters,
+  ...linkFilterShape,
   groupBy: queryEnum(['domain', 'tagId', 'userId', 'folderId']),
 });
 

@@ -1,15 +1,22 @@
 import type { Catalog, CustomerRecord } from '@waymark/catalog';
-import { CUSTOMER_PAGES_MAX, fieldError, type ListCustomersQuery, RESOURCE_PREFIX } from '@waymark/contract';
+import {
+  CUSTOMER_PAGES_MAX,
+  type CustomerFilterQuery,
+  fieldError,
+  type ListCustomersQuery,
+  RESOURCE_PREFIX,
+} from '@waymark/contract';
 import type { LinkCaller } from '../links/link-deps.js';
 import { visibleLinks } from '../links/read/find-link.js';
 
-/** @throws ApiError unprocessable_entity when the customer does not exist */
-async function checkCursor(catalog: Catalog, workspaceId: string, parameter: string, id: string): Promise<void> {
+/** @throws ApiError 422 when the customer does not exist */
+export async function checkCursor(catalog: Catalog, workspaceId: string, parameter: string, id: string): Promise<void> {
   if ((await catalog.customers.get(workspaceId, id)) !== undefined) return;
   throw fieldError('invalid_value', parameter, 'must be the id of a customer');
 }
 
-function filtersOf(query: ListCustomersQuery) {
+/** The filters of a query, for the catalog. */
+export function filtersOf(query: CustomerFilterQuery) {
   const { email, linkId, programId, partnerId } = query;
   // An exact email takes precedence over other filters that identify a customer.
   const { externalId, search } = email === undefined ? query : {};
@@ -38,7 +45,7 @@ async function pageByCursor(catalog: Catalog, workspaceId: string, query: ListCu
  *
  * @returns undefined when the caller can see no customers of such a link
  */
-async function linkIdOf(catalog: Catalog, caller: LinkCaller, reference: string): Promise<string | undefined> {
+export async function linkIdOf(catalog: Catalog, caller: LinkCaller, reference: string): Promise<string | undefined> {
   const link = await catalog.links.find(caller.workspace.id, reference);
   if (link === undefined) return reference.startsWith(RESOURCE_PREFIX.link) ? reference : undefined;
   // The customers of a link are as confidential as the link.

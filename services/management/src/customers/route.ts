@@ -1,25 +1,33 @@
 import type { CustomerRecord } from '@waymark/catalog';
 import {
+  CUSTOMER_COLUMNS,
   createCustomerBodySchema,
   customerSchema,
   type ExpandedCustomer,
   expandedCustomerSchema,
   expandedQuerySchema,
+  exportCustomersQuerySchema,
   listCustomersQuerySchema,
   updateCustomerBodySchema,
 } from '@waymark/contract';
+import { chooseColumns, type ExportDeps, MEDIA_TYPES, sendList } from '@waymark/export';
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
 import { idAnswerSchema, idParamsSchema } from '../id-params.js';
 import type { LinkCaller } from '../links/link-deps.js';
 import { customerObjects, expandedCustomers } from './customer-object.js';
 import { type CustomerDeps, createCustomer, deleteCustomer, findCustomer, updateCustomer } from './customers.js';
+import { CUSTOMER_COLUMN_SOURCES, exportCustomers } from './export-customers.js';
 import { listCustomers } from './list-customers.js';
 
 const tags = ['Customers'];
 
-/** `GET|POST /customers`, `GET|PATCH|DELETE /customers/{id}`. */
-export async function customerRoutes(app: App, deps: CustomerDeps): Promise<void> {
+export interface CustomerRouteDeps extends CustomerDeps, ExportDeps {
+  readonly now: () => number;
+}
+
+/** `GET|POST /customers`, `GET /customers/export`, `GET|PATCH|DELETE /customers/{id}`. */
+export async function customerRoutes(app: App, deps: CustomerRouteDeps): Promise<void> {
   const { catalog } = deps;
   const access = { roles: ['owner', 'member'], minimumPlan: 'business' } as const;
   const mayRead = app.authenticate(access);
@@ -56,6 +64,28 @@ export async function customerRoutes(app: App, deps: CustomerDeps): Promise<void
       return query.includeExpandedFields === true
         ? expandedCustomers(catalog, request, found)
         : customerObjects(catalog, workspace.id, found);
+    },
+  );
+
+  app.get(
+    '/customers/export',
+    {
+      exposeHeadRoute: false,
+      onRequest: mayRead,
+      schema: {
+        operationId: 'exportCustomers',
+        summary: 'Export customers as a file',
+        tags,
+        querystring: exportCustomersQuerySchema,
+        produces: Object.values(MEDIA_TYPES),
+      },
+    },
+    async (request, reply) => {
+      const { query, workspace } = request;
+      const columns = chooseColumns(query.columns, CUSTOMER_COLUMNS, CUSTOMER_COLUMN_SOURCES);
+      const source = await exportCustomers(catalog, request, query);
+      const file = { workspaceId: workspace.id, what: 'customers', nowMs: deps.now() };
+      return sendList(reply, { ...file, query, columns, source, exportSlots: deps.exportSlots });
     },
   );
 

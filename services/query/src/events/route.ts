@@ -1,10 +1,10 @@
-import { type Catalog, linkVisibility } from '@waymark/catalog';
+import type { Catalog } from '@waymark/catalog';
 import { eventSchema, eventsQuerySchema } from '@waymark/contract';
-import { bind, checkDateRange, formatCursor, parse, parseCursor } from '@waymark/event-query';
+import { formatCursor, parse, parseCursor } from '@waymark/event-query';
 import { type App, jsonArray, sendJsonText } from '@waymark/http-kit';
 import { z } from 'zod';
 import type { RunReads } from '../workspace-concurrency.js';
-import { findReferences } from './find-references.js';
+import { bindEvents } from './bind-events.js';
 import { nextLink, positionOf } from './next-link.js';
 import { createPageTexts, pageItems } from './page-text.js';
 import { createPrefetcher } from './prefetch.js';
@@ -41,10 +41,7 @@ export async function eventRoutes(app: App, deps: EventRouteDeps): Promise<void>
       const cursor = parseCursor(list);
       const nowMs = cursor?.nowMs ?? now();
       const parsed = parse(query, nowMs, cursor);
-      checkDateRange(workspace.plan, parsed.range, Date.parse(workspace.createdAt));
-      const caller = { workspaceId: workspace.id, visibility: linkVisibility(request.apiKey) };
-      const references = await findReferences(catalog, caller, parsed);
-      const bound = bind(parsed, { workspaceId: workspace.id, programId: workspace.defaultProgramId, ...references });
+      const { caller, bound } = await bindEvents(catalog, request, parsed);
       const { rows, prefetched } = await runReads(request, reply, async (reads) => {
         const prefetched = {
           linkCounters: linkPrefetcher.start(workspace.id, parsed.kind),

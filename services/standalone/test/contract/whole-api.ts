@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type Catalog, createCatalog } from '@waymark/catalog';
 import { loadSettings } from '@waymark/config';
 import { createClaimAdmin, createEventProducer, createEventWriter } from '@waymark/event-queue';
+import { createExportSlots } from '@waymark/export';
 import { type App, authPlugin, createApp, createLogger } from '@waymark/http-kit';
 import { buildLinkApp, createIngestDeps, trackRoutes } from '@waymark/ingest';
 import { managementRoutes } from '@waymark/management';
@@ -51,12 +52,13 @@ export async function startWholeApi({ trustedProxies = [] as readonly string[] }
   const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
   const outbound = createOutbound({ allowedRanges: ['127.0.0.0/8'] });
   const claims = createClaimAdmin(redis);
-  const management = { catalog, claims, outbound, rateLimiter, notifier, defaultDomain: undefined, now: Date.now };
+  const shared = { catalog, exportSlots: createExportSlots(), now: Date.now };
+  const management = { ...shared, claims, outbound, rateLimiter, notifier, defaultDomain: undefined };
 
   const api = createApp({ logger, docBase: 'https://docs.example.com', trustedProxies });
   api.register(authPlugin, { catalog, rateLimiter });
   api.register(async (routes) => managementRoutes(routes as App, management));
-  api.register(async (routes) => queryRoutes(routes as App, { catalog, clickhouse, now: Date.now }));
+  api.register(async (routes) => queryRoutes(routes as App, { ...shared, clickhouse }));
   api.register(async (routes) => trackRoutes(routes as App, ingest));
   await api.listen({ host: '127.0.0.1', port: 0 });
   const links = buildLinkApp({ logger, docBase: 'https://docs.example.com', trustedProxies: ['127.0.0.1/32'] }, ingest);

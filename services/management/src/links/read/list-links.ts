@@ -50,7 +50,7 @@ async function linkIdsOf({ catalog }: LinkDeps, workspaceId: string, linkIds: st
 }
 
 /** The filters of a query. @throws ApiError 404 for an unknown domain or folder, 403 for one without access */
-async function filtersOf(deps: LinkDeps, caller: LinkCaller, query: LinkFilterQuery): Promise<LinkFilters> {
+export async function filtersOf(deps: LinkDeps, caller: LinkCaller, query: LinkFilterQuery): Promise<LinkFilters> {
   const workspaceId = caller.workspace.id;
   const { search, userId, tenantId, partnerId } = query;
   const domain = query.domain && domainName(query.domain);
@@ -74,7 +74,11 @@ async function linkExistsOrExisted(catalog: Catalog, caller: LinkCaller, id: str
 }
 
 /** The cursor of a query; undefined for pages by number. @throws ApiError 422 */
-async function cursorOf({ catalog }: LinkDeps, caller: LinkCaller, query: ListLinksQuery) {
+export async function cursorOf(
+  { catalog }: LinkDeps,
+  caller: LinkCaller,
+  query: Partial<Pick<ListLinksQuery, 'startingAfter' | 'endingBefore' | 'sortBy'>>,
+) {
   const { startingAfter, endingBefore, sortBy = 'createdAt' } = query;
   if (startingAfter !== undefined && endingBefore !== undefined) {
     throw fieldError('invalid_combination', 'endingBefore', 'cannot be used together with startingAfter');

@@ -1,23 +1,27 @@
 import {
   countLinksQuerySchema,
+  exportLinksQuerySchema,
+  LINK_COLUMNS,
   type LinkInfoQuery,
   linkInfoQuerySchema,
   linkSchema,
   linksCountSchema,
   listLinksQuerySchema,
 } from '@waymark/contract';
+import { chooseColumns, type ExportDeps, MEDIA_TYPES, sendList } from '@waymark/export';
 import type { App } from '@waymark/http-kit';
 import { z } from 'zod';
 import { PARAM_CHARS_MAX } from '../../id-params.js';
 import { linkObject } from '../create/create-link.js';
 import type { LinkCaller, LinkDeps } from '../link-deps.js';
+import { exportLinks, LINK_COLUMN_SOURCES } from '../read/export-links.js';
 import { requireLink } from '../read/find-link.js';
 import { countLinks, listLinks } from '../read/list-links.js';
 
 export const linkParamsSchema = z.object({ linkId: z.string().max(PARAM_CHARS_MAX) });
 
-/** `GET /links`, `GET /links/count`, `GET /links/info`, `GET /links/{linkId}`. */
-export async function readRoutes(app: App, deps: LinkDeps): Promise<void> {
+/** `GET /links`, `GET /links/export`, `GET /links/count`, `GET /links/info`, `GET /links/{linkId}`. */
+export async function readRoutes(app: App, deps: LinkDeps & ExportDeps): Promise<void> {
   const onRequest = app.authenticate({ permission: 'links.read' });
   const tags = ['Links'];
 
@@ -36,6 +40,28 @@ export async function readRoutes(app: App, deps: LinkDeps): Promise<void> {
       },
     },
     (request) => listLinks(deps, request, request.query),
+  );
+
+  app.get(
+    '/links/export',
+    {
+      exposeHeadRoute: false,
+      onRequest,
+      schema: {
+        operationId: 'exportLinks',
+        summary: 'Export links as a file',
+        tags,
+        querystring: exportLinksQuerySchema,
+        produces: Object.values(MEDIA_TYPES),
+      },
+    },
+    async (request, reply) => {
+      const { query, workspace } = request;
+      const columns = chooseColumns(query.columns, LINK_COLUMNS, LINK_COLUMN_SOURCES);
+      const source = await exportLinks(deps, request, query);
+      const file = { workspaceId: workspace.id, what: 'links', nowMs: deps.now() };
+      return sendList(reply, { ...file, query, columns, source, exportSlots: deps.exportSlots });
+    },
   );
 
   app.get(

@@ -1,0 +1,24 @@
+import type { ExportEventsQuery } from '@waymark/contract';
+import { directionOf, type Position } from './page.js';
+import { parseFilters } from './parse.js';
+import type { ParsedRequest } from './parsed-request.js';
+
+/** Which part of an export to read. */
+export interface ExportPart {
+  /** Most rows to read. */
+  readonly limit: number;
+  /** The last event of the part before; undefined for the first. */
+  readonly after: Position | undefined;
+}
+
+/**
+ * Parses the query string of `GET /events/export`. The range ends at `nowMs` at the latest, so that the export has an end, and can be
+ * asked for again.
+ *
+ * @throws ApiError 400 or 422 with the name of the invalid parameter
+ */
+export function parseExport(query: ExportEventsQuery, nowMs: number, { limit, after }: ExportPart): ParsedRequest {
+  const filters = parseFilters(query, nowMs);
+  const range = { ...filters.range, toMs: Math.min(filters.range.toMs, nowMs) };
+  return { ...filters, range, page: { direction: directionOf(query), limit, offset: 0n, after } };
+}

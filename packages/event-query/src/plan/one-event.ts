@@ -1,0 +1,20 @@
+import type { BoundRequest } from '../bind/bind.js';
+import type { Position } from '../parse/page.js';
+import { READ_LIMITS } from '../sql/read-limits.js';
+import { happenedWithin } from '../sql/time-conditions.js';
+import { type PagePlan, SHAPES } from './plan.js';
+
+/** The query for the id of one event, of any link of the workspace: a row when the event exists. */
+export function planOneEvent({ kind, workspace }: BoundRequest, { timeMs, id }: Position): PagePlan {
+  const { table, id: column } = SHAPES[kind];
+  const isEvent = { type: 'compare', column, operator: '=', value: { type: 'String', value: id } } as const;
+  const where = [...happenedWithin({ fromMs: timeMs, toMs: timeMs }), isEvent];
+  return {
+    read: { table, isFinal: false, workspace, columns: [column], where },
+    orderBy: [column],
+    direction: 'ASC',
+    limit: 1n,
+    offset: 0n,
+    settings: { ...READ_LIMITS, max_threads: 1, log_comment: `event of ${kind}` },
+  };
+}

@@ -1,0 +1,15 @@
+import { createCsvEncoder } from './csv.js';
+import type { Encoder, EncoderOptions } from './encoder.js';
+import { createNdjsonEncoder } from './ndjson.js';
+import { createParquetEncoder } from './parquet.js';
+
+export function createEncoder<Item>(options: EncoderOptions<Item>): Encoder {
+  switch (options.format) {
+    case 'csv':
+      return createCsvEncoder(options);
+    case 'ndjson':
+      return createNdjsonEncoder();
+    case 'parquet':
+      return createParquetEncoder(options.columns);
+  }
+}

@@ -1,0 +1,65 @@
+import { stringify } from 'csv-stringify/sync';
+import type { ColumnType } from '../columns.js';
+import type { Encoder, EncoderOptions } from './encoder.js';
+
+/** RFC 4180: records end with CR LF, and only fields that need quotes have them. */
+const RECORDS = { record_delimiter: 'windows' } as const;
+
+/** The field of a value. Null is an empty field. */
+function fieldOf(type: ColumnType, value: unknown): string | number {
+  if (value === null || value === undefined) return '';
+  switch (type) {
+    case 'text':
+    case 'time':
+      return String(value);
+    case 'integer':
+      return Number(value);
+    case 'flag':
+      return value === true ? 'true' : 'false';
+    case 'texts':
+      return (value as readonly string[]).join(', ');
+    case 'json':
+      return JSON.stringify(value);
+  }
+}
+
+/** CSV: RFC 4180 in UTF-8, with a header row of column names. */
+export function createCsvEncoder<Item>({
+  columns,
+  escapesFormulas,
+  isContinuation,
+}: Pick<EncoderOptions<Item>, 'columns' | 'escapesFormulas' | 'isContinuation'>): Encoder {
+  let header = isContinuation ? '' : stringify([columns.map(({ name }) => name)], RECORDS);
+  const takeHeader = () => {
+    const taken = header;
+    header = '';
+    return taken;
+  };
+  return {
+    encode(items) {
+      const records = items.map((text) => {
+        const item = JSON.parse(text) as Item;
+        return columns.map(({ type, read }) => fieldOf(type, read(item)));
+      });
+      return Buffer.from(takeHeader() + stringify(records, { ...RECORDS, escape_formulas: escapesFormulas }));
+    },
+    // A file without items has its header all the same.
+    end: () => Buffer.from(takeHeader()),
+  };
+}
+
+/** A whole CSV file, of rows that are in memory. Objects in fields are JSON. */
+export function csvTable(
+  columns: readonly string[],
+  rows: readonly Readonly<Record<string, unknown>>[],
+  escapesFormulas: boolean,
+): Uint8Array {
+  const records = rows.map((row) => columns.map((name) => plainField(row[name])));
+  const options = { ...RECORDS, escape_formulas: escapesFormulas };
+  return Buffer.from(stringify([[...columns]], RECORDS) + stringify(records, options));
+}
+
+function plainField(value: unknown): string | number {
+  if (typeof value === 'number') return value;
+  return typeof value === 'object' ? fieldOf('json', value) : String(value ?? '');
+}

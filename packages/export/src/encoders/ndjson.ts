@@ -1,0 +1,19 @@
+import type { Encoder } from './encoder.js';
+
+const NOTHING = new Uint8Array();
+
+/** NDJSON: each item unchanged, on a line of its own. */
+export function createNdjsonEncoder(): Encoder {
+  return {
+    encode(items) {
+      const bytes = Buffer.allocUnsafe(items.reduce((sum, item) => sum + Buffer.byteLength(item) + 1, 0));
+      let end = 0;
+      for (const item of items) {
+        end += bytes.write(item, end);
+        end += bytes.write('\n', end);
+      }
+      return bytes;
+    },
+    end: () => NOTHING,
+  };
+}

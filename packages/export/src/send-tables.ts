@@ -1,0 +1,59 @@
+import type { FastifyReply } from 'fastify';
+import { Zip, ZipDeflate } from 'fflate';
+import { csvTable } from './encoders/csv.js';
+import type { ExportSlots } from './export-slots.js';
+import { sendFile } from './send-file.js';
+import { fileName } from './send-list.js';
+
+/** A small table, as one CSV file of an archive. */
+export interface Table {
+  /** Name of the file without extension. */
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly Readonly<Record<string, unknown>>[];
+}
+
+export interface TablesExport {
+  readonly workspaceId: string;
+  readonly what: string;
+  /** Time of the request, in epoch milliseconds. */
+  readonly nowMs: number;
+  readonly escapesFormulas: boolean;
+  readonly tables: AsyncIterable<Table>;
+  readonly exportSlots: ExportSlots;
+}
+
+async function* archiveOf(tables: AsyncIterable<Table>, escapesFormulas: boolean): AsyncGenerator<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  const zip = new Zip((err, chunk) => {
+    if (err !== null) throw err;
+    chunks.push(chunk);
+  });
+  for await (const { name, columns, rows } of tables) {
+    const file = new ZipDeflate(`${name}.csv`);
+    zip.add(file);
+    file.push(csvTable(columns, rows, escapesFormulas), true);
+    yield* chunks.splice(0);
+  }
+  zip.end();
+  yield* chunks;
+}
+
+/**
+ * Sends tables as a zip archive of CSV files, each as soon as it is read.
+ *
+ * @throws ApiError 429 when the workspace runs as many exports as it may; what the first table throws
+ */
+export async function sendTables(
+  reply: FastifyReply,
+  { workspaceId, what, nowMs, escapesFormulas, tables, exportSlots }: TablesExport,
+): Promise<FastifyReply> {
+  return sendFile(reply, {
+    name: fileName(what, nowMs, 'zip'),
+    mediaType: 'application/zip',
+    isCompressed: true,
+    bytes: archiveOf(tables, escapesFormulas),
+    trailers: {},
+    onEnd: exportSlots.take(workspaceId),
+  });
+}

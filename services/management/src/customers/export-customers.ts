@@ -1,0 +1,59 @@
+import type { Catalog, CustomerRecord } from '@waymark/catalog';
+import type { Customer, CustomerColumn, ExportCustomersQuery } from '@waymark/contract';
+import { type Column, type ColumnType, type ExportSource, slicesOf } from '@waymark/export';
+import type { LinkCaller } from '../links/link-deps.js';
+import { customerObjects } from './customer-object.js';
+import { checkCursor, filtersOf, linkIdOf } from './list-customers.js';
+
+const PAGE_CUSTOMERS = 1000;
+
+function field(name: keyof Customer, type: ColumnType = 'text'): Column<Customer> {
+  return { type, read: (customer) => customer[name] };
+}
+
+/** Where the columns of a file of customers come from: the objects of `GET /customers`. */
+export const CUSTOMER_COLUMN_SOURCES: Readonly<Record<CustomerColumn, Column<Customer>>> = {
+  id: field('id'),
+  externalId: field('externalId'),
+  name: field('name'),
+  email: field('email'),
+  country: field('country'),
+  sales: field('sales', 'integer'),
+  saleAmount: field('saleAmount', 'integer'),
+  createdAt: field('createdAt', 'time'),
+  firstSaleAt: field('firstSaleAt', 'time'),
+  avatar: field('avatar'),
+  stripeCustomerId: field('stripeCustomerId'),
+  subscriptionCanceledAt: field('subscriptionCanceledAt', 'time'),
+};
+
+async function* nothing(): AsyncGenerator<never> {}
+
+/** The customers of `GET /customers/export`, in the order of creation. @throws ApiError 422 for an invalid cursor */
+export async function exportCustomers(
+  catalog: Catalog,
+  caller: LinkCaller,
+  query: ExportCustomersQuery,
+): Promise<ExportSource> {
+  const workspaceId = caller.workspace.id;
+  const { startingAfter, sortOrder = 'desc' } = query;
+  if (startingAfter !== undefined) await checkCursor(catalog, workspaceId, 'startingAfter', startingAfter);
+  const linkId = query.linkId && (await linkIdOf(catalog, caller, query.linkId));
+  if (query.linkId !== undefined && linkId === undefined) return nothing();
+  const filters = filtersOf({ ...query, linkId });
+  const page = { sortBy: 'createdAt', sortOrder, page: 1, pageSize: PAGE_CUSTOMERS } as const;
+
+  return slicesOf<CustomerRecord>({
+    pageRows: PAGE_CUSTOMERS,
+    readPage(last) {
+      const id = last?.id ?? startingAfter;
+      const bounds = sortOrder === 'desc' ? { beforeId: id } : { afterId: id };
+      return catalog.customers.list(workspaceId, { ...page, filters: { ...filters, ...bounds } });
+    },
+    async itemsOf(records) {
+      const objects = await customerObjects(catalog, workspaceId, records);
+      return objects.map((customer) => JSON.stringify(customer));
+    },
+    idOf: ({ id }) => id,
+  });
+}

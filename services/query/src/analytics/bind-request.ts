@@ -1,0 +1,31 @@
+import { type Catalog, linkVisibility } from '@waymark/catalog';
+import { type AnalyticsQuery, ApiError } from '@waymark/contract';
+import { type BoundAnalytics, bindAnalytics, checkDateRange, parseAnalytics } from '@waymark/event-query';
+import type { FastifyRequest } from 'fastify';
+import { findReferences } from '../events/find-references.js';
+
+/** Refuses a program other than the workspace's own, whereas `GET /events` returns an empty list for it. */
+function checkProgram(programId: string | undefined, ownProgramId: string | null): void {
+  if (programId === undefined || programId === ownProgramId) return;
+  throw new ApiError('forbidden', 'The program does not belong to this workspace.');
+}
+
+/**
+ * Parses and checks a request for analytics, looks up what it refers to, and binds it.
+ *
+ * @throws ApiError 400 or 422 with the name of the invalid parameter, 403 for what the caller must not read, 404 for a link or folder
+ * that does not exist
+ */
+export async function bindRequest(
+  { catalog, now }: { readonly catalog: Catalog; readonly now: () => number },
+  { workspace, apiKey }: Pick<FastifyRequest, 'workspace' | 'apiKey'>,
+  query: AnalyticsQuery,
+): Promise<BoundAnalytics> {
+  const createdAtMs = Date.parse(workspace.createdAt);
+  const parsed = parseAnalytics(query, { nowMs: now(), createdAtMs });
+  checkDateRange(workspace.plan, parsed.filters.range, createdAtMs);
+  checkProgram(query.programId, workspace.defaultProgramId);
+  const caller = { workspaceId: workspace.id, visibility: linkVisibility(apiKey) };
+  const references = await findReferences(catalog, caller, parsed.filters);
+  return bindAnalytics(parsed, { workspaceId: workspace.id, programId: workspace.defaultProgramId, ...references });
+}
