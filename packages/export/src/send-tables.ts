@@ -23,7 +23,13 @@ export interface TablesExport {
   readonly exportSlots: ExportSlots;
 }
 
-async function* archiveOf(tables: AsyncIterable<Table>, escapesFormulas: boolean): AsyncGenerator<Uint8Array> {
+const DAY_MS = 24 * 3_600_000;
+
+async function* archiveOf({
+  tables,
+  escapesFormulas,
+  nowMs,
+}: Pick<TablesExport, 'tables' | 'escapesFormulas' | 'nowMs'>): AsyncGenerator<Uint8Array> {
   const chunks: Uint8Array[] = [];
   const zip = new Zip((err, chunk) => {
     if (err !== null) throw err;
@@ -31,6 +37,8 @@ async function* archiveOf(tables: AsyncIterable<Table>, escapesFormulas: boolean
   });
   for await (const { name, columns, rows } of tables) {
     const file = new ZipDeflate(`${name}.csv`);
+    // The day is enough, and the same tables give the same archive.
+    file.mtime = nowMs - (nowMs % DAY_MS);
     zip.add(file);
     file.push(csvTable(columns, rows, escapesFormulas), true);
     yield* chunks.splice(0);
@@ -46,13 +54,13 @@ async function* archiveOf(tables: AsyncIterable<Table>, escapesFormulas: boolean
  */
 export async function sendTables(
   reply: FastifyReply,
-  { workspaceId, what, nowMs, escapesFormulas, tables, exportSlots }: TablesExport,
+  { workspaceId, what, exportSlots, ...archive }: TablesExport,
 ): Promise<FastifyReply> {
   return sendFile(reply, {
-    name: fileName(what, nowMs, 'zip'),
+    name: fileName(what, archive.nowMs, 'zip'),
     mediaType: 'application/zip',
     isCompressed: true,
-    bytes: archiveOf(tables, escapesFormulas),
+    bytes: archiveOf(archive),
     trailers: {},
     onEnd: exportSlots.take(workspaceId),
   });

@@ -30,7 +30,7 @@ export const EVENT_REQUESTS: readonly ExampleRequest[] = [
   },
   { route: 'GET /events', query: { event: 'sales', interval: '24h', query: "metadata['seats'] >= 5" } },
   { route: 'GET /events/export', query: { event: 'sales', interval: '24h', format: 'ndjson' } },
-  { route: 'GET /analytics/export', query: { event: 'composite', interval: '24h' } },
+  { route: 'GET /analytics/export', query: { event: 'composite', groupBy: 'countries,devices', interval: '24h' } },
   { route: 'GET /customers/export', query: { columns: 'id,externalId,email' } },
   { route: 'GET /analytics', query: { event: 'composite', groupBy: 'top_links', interval: '24h' } },
   { route: 'GET /customers', query: { email: 'ada@example.com' } },

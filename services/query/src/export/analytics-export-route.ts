@@ -1,5 +1,12 @@
 import type { Catalog } from '@waymark/catalog';
-import { analyticsRowSchemas, exportAnalyticsQuerySchema, GROUPINGS, type Grouping } from '@waymark/contract';
+import {
+  analyticsRowSchemas,
+  csvItems,
+  exportAnalyticsQuerySchema,
+  fieldError,
+  GROUPINGS,
+  type Grouping,
+} from '@waymark/contract';
 import { type ExportDeps, sendTables, type Table } from '@waymark/export';
 import type { App } from '@waymark/http-kit';
 import { bindRequest } from '../analytics/bind-request.js';
@@ -10,6 +17,16 @@ import type { ReadRunners } from '../workspace-concurrency.js';
 export interface AnalyticsExportDeps extends ReadRunners, ExportDeps {
   readonly catalog: Catalog;
   readonly now: () => number;
+}
+
+/** @throws ApiError 422 for a grouping that does not exist */
+function chooseGroupings(names: string | undefined): readonly Grouping[] {
+  if (names === undefined) return GROUPINGS;
+  return [...new Set(csvItems(names))].map((name) => {
+    const grouping = GROUPINGS.find((known) => known === name);
+    if (grouping !== undefined) return grouping;
+    throw fieldError('invalid_value', 'groupBy', `must be a list of these groupings: ${GROUPINGS.join(', ')}`);
+  });
 }
 
 /** `GET /analytics/export`: the answer of `GET /analytics` for each grouping. */
@@ -33,7 +50,8 @@ export async function analyticsExportRoutes(app: App, deps: AnalyticsExportDeps)
     },
     async (request, reply) => {
       const { workspace } = request;
-      const { escapeFormulas: escapesFormulas = true, ...filters } = request.query;
+      const { escapeFormulas: escapesFormulas = true, groupBy: names, ...filters } = request.query;
+      const groupings = chooseGroupings(names);
 
       async function tableOf(groupBy: Grouping): Promise<Table> {
         const bound = await bindRequest(deps, request, { ...filters, groupBy });
@@ -42,7 +60,7 @@ export async function analyticsExportRoutes(app: App, deps: AnalyticsExportDeps)
         return { name: groupBy, columns: Object.keys(analyticsRowSchemas[groupBy].shape), rows };
       }
       async function* tables(): AsyncGenerator<Table> {
-        for (const grouping of GROUPINGS) yield await tableOf(grouping);
+        for (const grouping of groupings) yield await tableOf(grouping);
       }
 
       const file = { workspaceId: workspace.id, what: 'analytics', nowMs: now() };

@@ -43,9 +43,15 @@ test('the archive has the rows of GET /analytics, a CSV file for each grouping',
   }
 });
 
-test('refuses what GET /analytics refuses, and a grouping', async () => {
+test('the archive has the files of `groupBy`', async () => {
+  const response = await archiveOf({ groupBy: 'countries,timeseries,countries' });
+  const files = unzipSync(new Uint8Array(await response.arrayBuffer()));
+  expect(Object.keys(files)).toEqual(['countries.csv', 'timeseries.csv']);
+});
+
+test('refuses what GET /analytics refuses, and an unknown grouping', async () => {
   for (const [parameters, status, part] of [
-    [{ groupBy: 'countries' }, 422, 'groupBy'],
+    [{ groupBy: 'countries,nonsense' }, 422, 'groupBy'],
     [{ event: 'nonsense' }, 422, 'event'],
     [{ linkId: 'nowhere' }, 422, 'linkId'],
     [{ programId: 'prog_x' }, 403, 'program'],
