@@ -41,7 +41,7 @@ describe.skipIf(!hasChromium)('the operations page', { timeout: 60_000 }, () => 
     const { componentStatus } = watch;
     app.register((scope) =>
       opsRoutes(scope as typeof app, {
-        adminKey: ADMIN_KEY,
+        adminKeys: [ADMIN_KEY],
         rateLimiter,
         clickhouse,
         redis: connection,

@@ -1,5 +1,5 @@
 import { openStores, type Stores } from '@waymark/catalog';
-import { readAdminKey, readInstanceKey, type Settings } from '@waymark/config';
+import { type InstanceKeys, keyMarks, readAdminKeys, readInstanceKeys, type Settings } from '@waymark/config';
 import type { App, CreateAppOptions, Logger } from '@waymark/http-kit';
 import {
   metricsRoute,
@@ -20,8 +20,8 @@ export interface ServiceBaseOptions extends Pick<OperationsOptions, 'spoolDirect
 
 /** What every service is built on. */
 export interface ServiceBase extends Pick<Stores, 'redisUrl' | 'redis' | 'clickhouse' | 'catalog'> {
-  readonly instanceKey: Buffer;
-  readonly adminKey: string | undefined;
+  readonly instanceKeys: InstanceKeys;
+  readonly adminKeys: readonly string[];
   readonly rateLimiter: RateLimiter;
   readonly operations: Operations;
   /** Options of the service's Fastify apps, without its readiness checks. */
@@ -41,23 +41,31 @@ export interface ServiceBase extends Pick<Stores, 'redisUrl' | 'redis' | 'clickh
 /** Opens the stores and starts rate limits, metrics and tracing. */
 export async function startServiceBase(options: ServiceBaseOptions): Promise<ServiceBase> {
   const { settings, logger, ...rest } = options;
-  const instanceKey = readInstanceKey(settings);
-  const adminKey = readAdminKey(settings);
-  const stores = openStores(settings, instanceKey, logger);
+  const instanceKeys = readInstanceKeys(settings);
+  const adminKeys = readAdminKeys(settings);
+  const stores = openStores(settings, instanceKeys, logger);
   const { redisUrl, redis, clickhouse, catalog } = stores;
-  const rateLimiter = createRateLimiter(redis, { instanceKey, logger });
+  const rateLimiter = createRateLimiter(redis, { instanceKey: instanceKeys.deriving, logger });
   const tracing = await startTracing(options);
   const catalogLookups = catalog.lookups;
-  const operations = startOperations({ ...rest, tracing, redis, clickhouse, catalogLookups, logger });
+  const operations = startOperations({
+    ...rest,
+    keys: keyMarks(instanceKeys),
+    tracing,
+    redis,
+    clickhouse,
+    catalogLookups,
+    logger,
+  });
   const { docBase, baseUrl, trustedProxies, requireHttps } = settings;
   return {
     ...{ redisUrl, redis, clickhouse, catalog },
     replication: createReplication(redis, settings.redisWaitReplicas),
-    ...{ instanceKey, adminKey, rateLimiter, operations },
+    ...{ instanceKeys, adminKeys, rateLimiter, operations },
     appOptions: { logger, docBase, baseUrl, trustedProxies, requireHttps },
     checkRedis: () => checkWritable(redis),
     checkClickHouse: () => clickhouse.command({ query: 'SELECT 1' }),
-    addMetrics: (app) => void app.register(metricsRoute, { operations, adminKey, rateLimiter }),
+    addMetrics: (app) => void app.register(metricsRoute, { operations, adminKeys, rateLimiter }),
     async close() {
       await operations.close();
       await rateLimiter.close();

@@ -27,7 +27,6 @@ import {
 } from './model/entity-types.js';
 import type { CatalogLogger } from './model/errors.js';
 import type { DomainRecord } from './model/record-schemas.js';
-import { createSecretBox } from './model/secret-box.js';
 import { createPartners } from './partners/partners.js';
 import { createPendingCustomers } from './pending/pending-customers.js';
 import { type CatalogSubscriber, createCatalogFeed } from './redis/catalog-changes.js';
@@ -44,6 +43,8 @@ import {
   UTM_TEMPLATE_RULES,
 } from './resources/named-resources.js';
 import { createResources, type ResourceDeps } from './resources/resource.js';
+import { createSealedValues } from './secrets/sealed-values.js';
+import { createSecretBox } from './secrets/secret-box.js';
 import { createLocalNames } from './store/local-cache.js';
 import type { ReadOptions } from './store/record-reader.js';
 import { createRecordStore, createTableCommit, REPLICATED, SINGLE_NODE, type StoreDeps } from './store/record-store.js';
@@ -62,8 +63,10 @@ export interface CatalogOptions {
   /** How many replicas of Redis must have a write before it counts as done; 0 by default. */
   readonly waitReplicas?: number;
   readonly clickhouse: ClickHouseClient;
-  /** 32 bytes; encrypts link passwords. */
+  /** 32 bytes; encrypts link passwords and webhook secrets. */
   readonly instanceKey: Buffer;
+  /** Keys that open what they have encrypted, during a rotation; none by default. */
+  readonly otherInstanceKeys?: readonly Buffer[];
   readonly now: () => number;
   readonly logger: CatalogLogger;
   /** Public origin of the API with its path prefix, without a trailing slash. */
@@ -152,7 +155,7 @@ export function createCatalog(options: CatalogOptions) {
 
   for (const subscriber of [...stores, activeWebhooks, counters]) feed.subscribe(subscriber);
 
-  const secrets = createSecretBox(options.instanceKey);
+  const secrets = createSecretBox(options.instanceKey, options.otherInstanceKeys);
   const quotas = createQuotas(redis, now);
   const resourceDeps: ResourceDeps = { ...deps, quotas };
   const workspaces = createWorkspaces(
@@ -196,6 +199,14 @@ export function createCatalog(options: CatalogOptions) {
     utmTemplates: createResources(utmTemplateStore, UTM_TEMPLATE_RULES, resourceDeps),
     webhooks: createWebhooks(webhookStore, activeWebhooks, webhookLinks(linkStore), secrets, resourceDeps),
 
+    sealedValues: createSealedValues({
+      clickhouse,
+      settings: settings.read,
+      secrets,
+      links: linkStore,
+      webhooks: webhookStore,
+      workspaceIds: async () => (await workspaces.list()).map(({ id }) => id),
+    }),
     linkTests: createLinkTests({
       clickhouse,
       settings: settings.read,

@@ -17,6 +17,7 @@ export { openStores, type StoreSettings, type Stores } from './open-stores.js';
 export { linkInState } from './partners/partner-state.js';
 export { NO_PARTNER_TOTALS, type PartnerTotals } from './partners/partner-totals.js';
 export type { CatalogSubscriber } from './redis/catalog-changes.js';
+export type { SealedCounts, SealedKind, SealedReport } from './secrets/sealed-values.js';
 export { API_READ, type ReadOptions } from './store/record-reader.js';
 export { type CustomerTotals, type LinkCounters, NO_CUSTOMER_TOTALS, NO_LINK_COUNTERS } from './totals/counters.js';
 export { draftKey, type IssuedKey, type NewKey } from './workspaces/api-keys.js';

@@ -19,6 +19,14 @@ export interface StoreSettings {
   readonly baseUrl: string;
 }
 
+/** The keys of the installation. */
+export interface StoreKeys {
+  /** Seals link passwords and webhook secrets. */
+  readonly current: Buffer;
+  /** Open what they have sealed. */
+  readonly others: readonly Buffer[];
+}
+
 export interface Stores {
   readonly redisUrl: string;
   readonly redis: Redis;
@@ -36,7 +44,7 @@ const COMMAND_TIMEOUT_MS = 2000;
  *
  * @throws Error when the URL of a store is missing
  */
-export function openStores(settings: StoreSettings, instanceKey: Buffer, logger: CatalogLogger): Stores {
+export function openStores(settings: StoreSettings, instanceKeys: StoreKeys, logger: CatalogLogger): Stores {
   const { redisUrl, clickhouseUrl } = settings;
   if (redisUrl === undefined || clickhouseUrl === undefined) {
     throw new Error('REDIS_URL and CLICKHOUSE_URL are required by a service that runs on its own');
@@ -59,7 +67,8 @@ export function openStores(settings: StoreSettings, instanceKey: Buffer, logger:
   const catalog = createCatalog({
     redis,
     clickhouse,
-    instanceKey,
+    instanceKey: instanceKeys.current,
+    otherInstanceKeys: instanceKeys.others,
     now: Date.now,
     logger,
     baseUrl: settings.baseUrl,

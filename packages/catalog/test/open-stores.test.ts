@@ -16,7 +16,7 @@ it('a command that fails while Redis hangs is executed at most once', async () =
     clickhouseCluster: undefined,
     baseUrl: 'https://api.example.com',
   };
-  const stores = openStores(settings, Buffer.alloc(32, 1), logger);
+  const stores = openStores(settings, { current: Buffer.alloc(32, 1), others: [] }, logger);
   try {
     await waitFor(async () => (await stores.redis.ping()) === 'PONG', { what: 'the connection' });
     const closed = new Promise<void>((resolve) => stores.redis.once('close', resolve));

@@ -14,6 +14,9 @@ interface CatalogAt {
   readonly redis?: Redis;
   /** Ten seconds by default, because busy machines are slow. */
   readonly redirectWaitMs?: number;
+  /** By default one that all catalogs share. */
+  readonly instanceKey?: Buffer;
+  readonly otherInstanceKeys?: readonly Buffer[];
 }
 
 /** Both stores of a test file, and any number of catalogs on them, which share nothing, like those of separate processes. */
@@ -47,7 +50,8 @@ export async function startStores(): Promise<TestStores> {
       const made = createCatalog({
         redis: at.redis ?? client,
         clickhouse: (at.database ?? database).client,
-        instanceKey: INSTANCE_KEY,
+        instanceKey: at.instanceKey ?? INSTANCE_KEY,
+        otherInstanceKeys: at.otherInstanceKeys ?? [],
         now,
         logger: { warn: (_context, message) => warnings.push(message) },
         baseUrl: BASE_URL,

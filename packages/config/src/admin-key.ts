@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { createKeyFile, readKeyFile } from './key-file.js';
+import { createKeyFile, readKeyFile, rotateKeyFile } from './key-file.js';
 import type { Settings } from './settings.js';
 import { SettingsError } from './settings-error.js';
 import { ADMIN_KEY_MESSAGE, ADMIN_KEY_PATTERN } from './value-types.js';
@@ -12,22 +12,49 @@ export function adminKeyFile(dataDir: string): string {
   return join(dataDir, 'admin.key');
 }
 
-/**
- * The key that protects operator pages such as `/ops`: ADMIN_KEY, else the file in DATA_DIR. Undefined when there is neither; those
- * pages are then closed to everyone.
- *
- * @throws SettingsError when the content of the file is not a valid key
- */
-export function readAdminKey(settings: Pick<Settings, 'adminKey' | 'dataDir'>): string | undefined {
-  if (settings.adminKey !== undefined) return settings.adminKey;
-  const file = adminKeyFile(settings.dataDir);
+/** The file in `dataDir` that holds the previous admin key during a rotation. */
+export function previousAdminKeyFile(dataDir: string): string {
+  return join(dataDir, 'admin-previous.key');
+}
+
+function keyIn(file: string): string | undefined {
   const key = readKeyFile(file);
   if (key !== undefined && !ADMIN_KEY_PATTERN.test(key)) throw new SettingsError([`${file}: ${ADMIN_KEY_MESSAGE}`]);
   return key;
 }
 
+/**
+ * The keys that open operator pages such as `/ops`: ADMIN_KEY and ADMIN_KEY_PREVIOUS, else the files in DATA_DIR. Without any, those
+ * pages are closed to everyone.
+ *
+ * @throws SettingsError when the content of a file is not a valid key, or the previous key is the current one or has none beside it
+ */
+export function readAdminKeys(
+  settings: Pick<Settings, 'adminKey' | 'adminKeyPrevious' | 'dataDir'>,
+): readonly string[] {
+  const { adminKey, adminKeyPrevious, dataDir } = settings;
+  const current = adminKey ?? keyIn(adminKeyFile(dataDir));
+  const previous = adminKeyPrevious ?? (adminKey === undefined ? keyIn(previousAdminKeyFile(dataDir)) : undefined);
+  const origin = adminKeyPrevious === undefined ? previousAdminKeyFile(dataDir) : 'ADMIN_KEY_PREVIOUS';
+  if (previous === undefined) return current === undefined ? [] : [current];
+  if (current === undefined) throw new SettingsError([`${origin}: needs ADMIN_KEY, or ${adminKeyFile(dataDir)}`]);
+  if (previous === current) throw new SettingsError([`${origin}: must be another key than the admin key`]);
+  return [current, previous];
+}
+
+const newKey = () => randomBytes(KEY_BYTES).toString('base64url');
+
 /** Creates the admin key file of `dataDir` on the first start; later starts keep the existing key. */
 export function ensureAdminKey(dataDir: string): void {
-  if (readAdminKey({ adminKey: undefined, dataDir }) !== undefined) return;
-  createKeyFile(adminKeyFile(dataDir), randomBytes(KEY_BYTES).toString('base64url'));
+  if (keyIn(adminKeyFile(dataDir)) === undefined) createKeyFile(adminKeyFile(dataDir), newKey());
+}
+
+/**
+ * Makes a new admin key in `dataDir`; the current one becomes the previous one.
+ *
+ * @throws SettingsError when there is no key, or the previous one of an earlier rotation is still there
+ */
+export function rotateAdminKey(dataDir: string): void {
+  keyIn(adminKeyFile(dataDir));
+  rotateKeyFile({ file: adminKeyFile(dataDir), previousFile: previousAdminKeyFile(dataDir), key: newKey() });
 }

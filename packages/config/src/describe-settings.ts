@@ -4,7 +4,10 @@ const MASK = '***';
 const SECRETS: ReadonlySet<string> = new Set([
   'clickhousePassword',
   'instanceKey',
+  'instanceKeyNext',
+  'instanceKeyPrevious',
   'adminKey',
+  'adminKeyPrevious',
   'otlpHeaders',
 ] satisfies (keyof Settings)[]);
 

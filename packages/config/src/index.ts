@@ -1,4 +1,4 @@
-export { adminKeyFile, ensureAdminKey, readAdminKey } from './admin-key.js';
+export * from './admin-key.js';
 export * from './describe-settings.js';
 export * from './embedded-password.js';
 export * from './environment.js';

@@ -1,45 +1,118 @@
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { createKeyFile, readKeyFile } from './key-file.js';
+import { createKeyFile, readKeyFile, rotateKeyFile } from './key-file.js';
 import type { Settings } from './settings.js';
 import { SettingsError } from './settings-error.js';
 
 const KEY_BYTES = 32;
+const MARK_CHARS = 16;
 
-function instanceKeyFile(dataDir: string): string {
-  return join(dataDir, 'instance.key');
+/** The keys of the installation, 32 bytes each. Outside of a rotation there is only the current one. */
+export interface InstanceKeys {
+  /** Seals link passwords and webhook secrets. */
+  readonly current: Buffer;
+  /** The current key before the rotation. */
+  readonly previous: Buffer | undefined;
+  /** Keys that open what they have sealed, and seal nothing: the previous one, and the next one while processes restart one by one. */
+  readonly others: readonly Buffer[];
+  /**
+   * Pseudonyms of visitors and keys of rate limits are derived from it. It is the previous key while there is one: processes that are
+   * restarted one by one then derive the same.
+   */
+  readonly deriving: Buffer;
 }
 
-function parseKey(text: string, origin: string): Buffer {
+type KeySettings = Pick<Settings, 'instanceKey' | 'instanceKeyNext' | 'instanceKeyPrevious' | 'dataDir'>;
+
+/** A key and the setting or file that it comes from. */
+interface NamedKey {
+  readonly origin: string;
+  readonly key: Buffer;
+}
+
+const keyFile = (dataDir: string) => join(dataDir, 'instance.key');
+
+/** The file in `dataDir` that holds the previous key during a rotation. */
+export function previousInstanceKeyFile(dataDir: string): string {
+  return join(dataDir, 'instance-previous.key');
+}
+
+function namedKey(text: string | undefined, origin: string): NamedKey | undefined {
+  if (text === undefined) return undefined;
   const digits = text.trim();
   if (!/^[0-9a-fA-F]{64}$/.test(digits)) throw new SettingsError([`${origin}: must be 64 hexadecimal digits`]);
-  return Buffer.from(digits, 'hex');
+  return { origin, key: Buffer.from(digits, 'hex') };
 }
 
-function readInstanceKeyFile(dataDir: string): Buffer | undefined {
-  const file = instanceKeyFile(dataDir);
-  const text = readKeyFile(file);
-  return text === undefined ? undefined : parseKey(text, file);
+const keyIn = (file: string) => namedKey(readKeyFile(file), file);
+
+function currentKey({ instanceKey, dataDir }: KeySettings): NamedKey {
+  const current = namedKey(instanceKey, 'INSTANCE_KEY') ?? keyIn(keyFile(dataDir));
+  if (current !== undefined) return current;
+  throw new SettingsError([`INSTANCE_KEY: is required, as there is no ${keyFile(dataDir)}`]);
+}
+
+/** The file counts only beside the file of the current key: a process that was given its key must not mix it with files. */
+function previousKey({ instanceKey, instanceKeyPrevious, dataDir }: KeySettings): NamedKey | undefined {
+  const given = namedKey(instanceKeyPrevious, 'INSTANCE_KEY_PREVIOUS');
+  return given ?? (instanceKey === undefined ? keyIn(previousInstanceKeyFile(dataDir)) : undefined);
+}
+
+/** @throws SettingsError naming the setting or file of a key that is given twice */
+function checkDistinct(keys: readonly NamedKey[]): void {
+  for (const [index, { origin, key }] of keys.entries()) {
+    const same = keys.slice(0, index).find((earlier) => earlier.key.equals(key));
+    if (same !== undefined) throw new SettingsError([`${origin}: must be another key than ${same.origin}`]);
+  }
 }
 
 /**
- * The key that encrypts link passwords and salts visitor identities: INSTANCE_KEY, else the file in DATA_DIR.
+ * The keys that encrypt link passwords and webhook secrets and salt visitor identities: INSTANCE_KEY, INSTANCE_KEY_NEXT and
+ * INSTANCE_KEY_PREVIOUS, else the files in DATA_DIR.
  *
- * @throws SettingsError when there is neither
+ * @throws SettingsError when there is no current key, or two keys are the same
  */
-export function readInstanceKey(settings: Pick<Settings, 'instanceKey' | 'dataDir'>): Buffer {
-  if (settings.instanceKey !== undefined) return parseKey(settings.instanceKey, 'INSTANCE_KEY');
-  const key = readInstanceKeyFile(settings.dataDir);
-  if (key === undefined) {
-    throw new SettingsError([`INSTANCE_KEY: is required, as there is no ${instanceKeyFile(settings.dataDir)}`]);
-  }
-  return key;
+export function readInstanceKeys(settings: KeySettings): InstanceKeys {
+  const current = currentKey(settings);
+  const next = namedKey(settings.instanceKeyNext, 'INSTANCE_KEY_NEXT');
+  const previous = previousKey(settings);
+  const others = [next, previous].filter((one) => one !== undefined);
+  checkDistinct([current, ...others]);
+  return {
+    current: current.key,
+    previous: previous?.key,
+    others: others.map(({ key }) => key),
+    deriving: (previous ?? current).key,
+  };
 }
 
-/** The key in `dataDir`, created on the first start. If it is lost, stored link passwords can no longer be decrypted. */
-export function ensureInstanceKey(dataDir: string): Buffer {
-  const existing = readInstanceKeyFile(dataDir);
-  if (existing !== undefined) return existing;
-  createKeyFile(instanceKeyFile(dataDir), randomBytes(KEY_BYTES).toString('hex'));
-  return readInstanceKey({ instanceKey: undefined, dataDir });
+/** Texts that stand for keys where processes compare them, and from which no key can be computed. */
+export interface KeyMarks {
+  /** Of the key that seals. */
+  readonly current: string;
+  /** Of all keys that open. */
+  readonly accepted: readonly string[];
+}
+
+/** The marks of the keys, for telling other processes which keys this one has. */
+export function keyMarks({ current, others }: Pick<InstanceKeys, 'current' | 'others'>): KeyMarks {
+  const markOf = (key: Buffer) => createHmac('sha256', key).update('mark').digest('base64url').slice(0, MARK_CHARS);
+  return { current: markOf(current), accepted: [current, ...others].map(markOf) };
+}
+
+const newKey = () => randomBytes(KEY_BYTES).toString('hex');
+
+/** Creates the key file of `dataDir` on the first start. If it is lost, stored link passwords can no longer be decrypted. */
+export function ensureInstanceKey(dataDir: string): void {
+  if (keyIn(keyFile(dataDir)) === undefined) createKeyFile(keyFile(dataDir), newKey());
+}
+
+/**
+ * Makes a new key in `dataDir`; the current one becomes the previous one.
+ *
+ * @throws SettingsError when there is no key, or the previous one of an earlier rotation is still there
+ */
+export function rotateInstanceKey(dataDir: string): void {
+  currentKey({ instanceKey: undefined, instanceKeyNext: undefined, instanceKeyPrevious: undefined, dataDir });
+  rotateKeyFile({ file: keyFile(dataDir), previousFile: previousInstanceKeyFile(dataDir), key: newKey() });
 }

@@ -1,6 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
+import { SettingsError } from './settings-error.js';
 
 /** The content of a key file; undefined when the file does not exist. */
 export function readKeyFile(file: string): string | undefined {
@@ -21,20 +32,53 @@ function syncDirectory(directory: string): void {
   }
 }
 
+/** Writes the key to a draft beside `file`, readable only by its owner, and puts it in place with `place`. */
+function placeKeyFile(file: string, key: string, place: (draft: string) => void): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const draft = `${file}.${randomUUID()}`;
+  try {
+    writeFileSync(draft, `${key}\n`, { mode: 0o600, flag: 'wx', flush: true });
+    place(draft);
+    syncDirectory(dirname(file));
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
 /**
  * Creates a key file, readable only by its owner, unless it exists. The write is atomic: a crash leaves no partial key, and when two
  * processes start at once, one creates the file and both use it.
  */
 export function createKeyFile(file: string, key: string): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const draft = `${file}.${randomUUID()}`;
   try {
-    writeFileSync(draft, `${key}\n`, { mode: 0o600, flag: 'wx', flush: true });
-    linkSync(draft, file);
-    syncDirectory(dirname(file));
+    placeKeyFile(file, key, (draft) => linkSync(draft, file));
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code !== 'EEXIST') throw err;
-  } finally {
-    rmSync(draft, { force: true });
   }
+}
+
+export interface KeyRotation {
+  readonly file: string;
+  /** Gets the current key. */
+  readonly previousFile: string;
+  /** The new key. */
+  readonly key: string;
+}
+
+/**
+ * Keeps the current key in `previousFile` and puts the new one into `file`. After a crash in between, both files hold the current key, and
+ * a repeated call continues.
+ *
+ * @throws SettingsError when there is no key, or `previousFile` holds the previous key of an earlier rotation
+ */
+export function rotateKeyFile({ file, previousFile, key }: KeyRotation): void {
+  const current = readKeyFile(file);
+  if (current === undefined) throw new SettingsError([`${file}: there is no key to rotate`]);
+  createKeyFile(previousFile, current);
+  if (readKeyFile(previousFile) !== current) {
+    throw new SettingsError([
+      `${previousFile}: has the key of an earlier rotation: finish that one, then remove the file`,
+    ]);
+  }
+  placeKeyFile(file, key, (draft) => renameSync(draft, file));
 }

@@ -65,7 +65,10 @@ const environmentSchema = z.object({
   EVENT_RETENTION_DAYS: wholeNumber(31, 36_500).optional(),
 
   INSTANCE_KEY: hexKey.optional(),
+  INSTANCE_KEY_NEXT: hexKey.optional(),
+  INSTANCE_KEY_PREVIOUS: hexKey.optional(),
   ADMIN_KEY: adminKey.optional(),
+  ADMIN_KEY_PREVIOUS: adminKey.optional(),
   CURRENCY_RATES_FILE: readableFile.optional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: url('http', 'https').optional(),
   OTEL_EXPORTER_OTLP_HEADERS: headerList.optional(),
@@ -83,7 +86,10 @@ type Environment = z.infer<typeof environmentSchema>;
 export const SETTING_NAMES: readonly string[] = Object.keys(environmentSchema.shape);
 
 /** Variables that hold a secret, or a URL that contains one. */
-const SECRET_NAMES = ['REDIS_URL', 'CLICKHOUSE_URL', 'CLICKHOUSE_PASSWORD', 'INSTANCE_KEY', 'ADMIN_KEY'] as const;
+const SECRET_NAMES = [
+  ...['REDIS_URL', 'CLICKHOUSE_URL', 'CLICKHOUSE_PASSWORD'],
+  ...['INSTANCE_KEY', 'INSTANCE_KEY_NEXT', 'INSTANCE_KEY_PREVIOUS', 'ADMIN_KEY', 'ADMIN_KEY_PREVIOUS'],
+] as const;
 /** Placeholders in the public templates of this repository: `change-me`, or one character repeated. */
 const PLACEHOLDER = /change-?me|^(.)\1{31,}$/i;
 
@@ -199,10 +205,13 @@ function toSettings(env: Environment) {
     /** Undefined = kept for ever. */
     addressRetentionDays: env.ADDRESS_RETENTION_DAYS,
     eventRetentionDays: env.EVENT_RETENTION_DAYS,
-    /** 64 hexadecimal digits; undefined = the file in `dataDir`. Read it with `readInstanceKey`. */
+    /** 64 hexadecimal digits; undefined = the file in `dataDir`. Read it and the next two with `readInstanceKeys`. */
     instanceKey: env.INSTANCE_KEY,
-    /** Undefined = the file in `dataDir`, if there is one. Read it with `readAdminKey`. */
+    instanceKeyNext: env.INSTANCE_KEY_NEXT,
+    instanceKeyPrevious: env.INSTANCE_KEY_PREVIOUS,
+    /** Undefined = the file in `dataDir`, if there is one. Read it and the next one with `readAdminKeys`. */
     adminKey: env.ADMIN_KEY,
+    adminKeyPrevious: env.ADMIN_KEY_PREVIOUS,
     currencyRatesFile: env.CURRENCY_RATES_FILE,
     /** Base URL of the OTLP collector, without `/v1/traces`; undefined = tracing is off. */
     otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT,

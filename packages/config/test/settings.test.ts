@@ -27,7 +27,10 @@ describe('placeholders of templates', () => {
     ['CLICKHOUSE_PASSWORD', { ...elsewhere, CLICKHOUSE_PASSWORD: 'change-me-clickhouse' }],
     ['INSTANCE_KEY', { INSTANCE_KEY: '0'.repeat(64) }],
     ['INSTANCE_KEY', { INSTANCE_KEY: 'F'.repeat(64) }],
+    ['INSTANCE_KEY_NEXT', { INSTANCE_KEY_NEXT: '0'.repeat(64) }],
+    ['INSTANCE_KEY_PREVIOUS', { INSTANCE_KEY_PREVIOUS: '0'.repeat(64) }],
     ['ADMIN_KEY', { ADMIN_KEY: 'change-me-change-me-change-me-change-me' }],
+    ['ADMIN_KEY_PREVIOUS', { ADMIN_KEY_PREVIOUS: 'change-me-change-me-change-me-change-me' }],
   ])('%s with one is refused by name, and not repeated: %o', (name, env) => {
     const [problem = '', ...others] = problems(env);
     expect(problem).toMatch(new RegExp(`^${name}: .*placeholder`));
@@ -67,7 +70,10 @@ describe('loadSettings', () => {
       addressRetentionDays: undefined,
       eventRetentionDays: undefined,
       instanceKey: undefined,
+      instanceKeyNext: undefined,
+      instanceKeyPrevious: undefined,
       adminKey: undefined,
+      adminKeyPrevious: undefined,
       currencyRatesFile: undefined,
       otlpEndpoint: undefined,
       otlpHeaders: {},
@@ -120,7 +126,10 @@ describe('loadSettings', () => {
       LINK_PORT: '70000',
       REDIS_URL: 'cache:hunter2',
       INSTANCE_KEY: 'hunter2',
+      INSTANCE_KEY_NEXT: 'hunter2',
+      INSTANCE_KEY_PREVIOUS: 'hunter2',
       ADMIN_KEY: 'hunter2',
+      ADMIN_KEY_PREVIOUS: 'hunter2',
       TRUSTED_PROXIES: '10.0.0.0/33',
       LOG_LEVEL: 'loud',
       REQUIRE_HTTPS: 'perhaps',
@@ -132,7 +141,10 @@ describe('loadSettings', () => {
       'REQUIRE_HTTPS',
       'TRUSTED_PROXIES',
       'INSTANCE_KEY',
+      'INSTANCE_KEY_NEXT',
+      'INSTANCE_KEY_PREVIOUS',
       'ADMIN_KEY',
+      'ADMIN_KEY_PREVIOUS',
       'LOG_LEVEL',
     ]);
     expect(found.join('\n')).not.toContain('hunter2');
@@ -203,7 +215,10 @@ describe('describeSettings', () => {
         OTEL_EXPORTER_OTLP_ENDPOINT: 'https://traces:4318/?key=hunter3&user=bob',
         CLICKHOUSE_PASSWORD: 'hunter4',
         INSTANCE_KEY: 'ab'.repeat(32),
+        INSTANCE_KEY_NEXT: 'ac'.repeat(32),
+        INSTANCE_KEY_PREVIOUS: 'ad'.repeat(32),
         ADMIN_KEY: 'cd'.repeat(16),
+        ADMIN_KEY_PREVIOUS: 'ce'.repeat(16),
         OTEL_EXPORTER_OTLP_HEADERS: 'authorization=hunter5',
       }),
     );
@@ -214,10 +229,13 @@ describe('describeSettings', () => {
       otlpEndpoint: 'https://traces:4318/?key=***&user=***',
       clickhousePassword: '***',
       instanceKey: '***',
+      instanceKeyNext: '***',
+      instanceKeyPrevious: '***',
       adminKey: '***',
+      adminKeyPrevious: '***',
       otlpHeaders: '***',
       geoDatabase: null,
     });
-    expect(JSON.stringify(shown)).not.toMatch(/hunter|abab/);
+    expect(JSON.stringify(shown)).not.toMatch(/hunter|abab|acac|adad|cdcd|cece/);
   });
 });

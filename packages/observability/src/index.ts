@@ -3,7 +3,7 @@ export {
   type ComponentWatchOptions,
   startComponentWatch,
 } from './components/component-watch.js';
-export type { ProcessChange } from './components/instance-registry.js';
+export { createInstanceRegistry, type Instance, type ProcessChange } from './components/instance-registry.js';
 export type { ComponentStatus } from './components/service-states.js';
 export { METRICS } from './metrics/metric-names.js';
 export { type MetricsRouteOptions, metricsRoute, requestCountPlugin } from './metrics/metrics-plugin.js';

@@ -3,6 +3,7 @@ import { type WriteReport, warnOfRedisSettings } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import type { Registry } from 'prom-client';
 import { type ComponentWatch, startComponentWatch } from './components/component-watch.js';
+import type { Instance } from './components/instance-registry.js';
 import { startLoopDelay } from './metrics/loop-delay.js';
 import type { MetricsLogger } from './metrics/metrics-logger.js';
 import { createQueryCounts } from './metrics/query-counts.js';
@@ -18,6 +19,8 @@ import { VERSION } from './version.js';
 export interface OperationsOptions {
   /** http, ingest, query, management, writer or webhooks. */
   readonly service: string;
+  /** Marks of the instance keys of this process. */
+  readonly keys?: Instance['keys'];
   /** Its commands must have a time limit. */
   readonly redis: Redis;
   readonly clickhouse: ClickHouseClient;
@@ -71,6 +74,7 @@ function addRequests(opsLog: OpsLog, requests: RequestCounts, service: string, n
 export function startOperations(options: OperationsOptions): Operations {
   const {
     service,
+    keys,
     redis,
     clickhouse,
     spoolDirectory,
@@ -87,6 +91,7 @@ export function startOperations(options: OperationsOptions): Operations {
     clickhouse,
     service,
     version: VERSION,
+    keys,
     logger,
     now,
     ...(intervalMs?.components === undefined ? {} : { intervalMs: intervalMs.components }),

@@ -60,7 +60,7 @@ beforeAll(async () => {
   };
   app = createApp({ logger, docBase: 'https://docs.example.com', trustedProxies: ['127.0.0.1'] });
   app.register(requestCountPlugin, { operations });
-  app.register(metricsRoute, { operations, adminKey: ADMIN_KEY, rateLimiter });
+  app.register(metricsRoute, { operations, adminKeys: [ADMIN_KEY], rateLimiter });
   const key = anApiKeyRecord();
   app.register(authPlugin, {
     catalog: { keys: { authenticate: async (given) => (given === KEY ? { key, workspace: WORKSPACE } : undefined) } },

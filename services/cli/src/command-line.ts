@@ -62,6 +62,17 @@ function createParser(): CAC {
     .action(lazily(async () => (await import('./commands/key.js')).revokeKey));
 
   cli
+    .command('instance-key rotate', 'Make a new instance key in DATA_DIR; the current one stays accepted')
+    .action(lazily(async () => (await import('./commands/instance-key.js')).rotateKey));
+  cli
+    .command('instance-key reseal', 'Seal what the previous instance key has sealed with the current one')
+    .option('--check', 'Only count the values; fails while the previous key is needed')
+    .action(lazily(async () => (await import('./commands/instance-key.js')).resealValues));
+  cli
+    .command('admin-key rotate', 'Make a new admin key in DATA_DIR; the current one stays accepted')
+    .action(lazily(async () => (await import('./commands/admin-key.js')).rotateKey));
+
+  cli
     .command('migrate up', 'Apply all pending migrations')
     .action(lazily(async () => (await import('./commands/migrate.js')).migrateUp));
   cli

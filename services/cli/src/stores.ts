@@ -1,6 +1,6 @@
 import { type Catalog, createCatalog } from '@waymark/catalog';
 import { type ClickHouseClient, createClickHouseClient } from '@waymark/clickhouse';
-import { loadSettings, type RunState, readInstanceKey, readRunState, type Settings } from '@waymark/config';
+import { loadSettings, type RunState, readInstanceKeys, readRunState, type Settings } from '@waymark/config';
 import { connectRedis as connect } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { CommandError } from './command-error.js';
@@ -71,10 +71,12 @@ export async function withCatalog<T>(work: (catalog: Catalog) => Promise<T>): Pr
   const target = findTarget();
   const redis = connectRedis(target);
   const clickhouse = connectClickHouse(target);
+  const instanceKeys = readInstanceKeys(target.settings);
   const catalog = createCatalog({
     redis,
     clickhouse,
-    instanceKey: readInstanceKey(target.settings),
+    instanceKey: instanceKeys.current,
+    otherInstanceKeys: instanceKeys.others,
     now: Date.now,
     logger: { warn: (_context, message) => console.error(`waymark: ${message}`) },
     baseUrl: target.stack?.api ?? target.settings.baseUrl,

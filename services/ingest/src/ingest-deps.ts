@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { Catalog } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import type { Settings } from '@waymark/config';
+import type { InstanceKeys, Settings } from '@waymark/config';
 import type { EventProducer } from '@waymark/event-queue';
 import type { Logger } from '@waymark/http-kit';
 import type { RateLimiter } from '@waymark/rate-limit';
@@ -35,7 +35,7 @@ export interface IngestDepsOptions {
     | 'currencyRatesFile'
     | 'defaultDomain'
   >;
-  readonly instanceKey: Buffer;
+  readonly instanceKeys: Pick<InstanceKeys, 'current' | 'others' | 'deriving'>;
   readonly catalog: Catalog;
   readonly producer: EventProducer;
   readonly clickhouse: ClickHouseClient;
@@ -49,7 +49,8 @@ export interface IngestDepsOptions {
 /** Creates the dependencies from the settings. @throws Error when a configured file cannot be read */
 export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
   const { settings, catalog, producer, clickhouse, redis, rateLimiter, logger, now = Date.now } = options;
-  const secretFor = (purpose: string) => createHmac('sha256', options.instanceKey).update(purpose).digest();
+  const { current, others, deriving } = options.instanceKeys;
+  const secretOf = (key: Buffer, purpose: string) => createHmac('sha256', key).update(purpose).digest();
   const onReloadError = (what: string) => (err: unknown) =>
     logger.warn({ err }, `${what} cannot be read; the previous content stays in use`);
   const readVisit = createVisitReader({
@@ -58,7 +59,7 @@ export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
     geoEdge: settings.geoEdge,
     geoHeaders: settings.geoHeaders,
     anonymisedAddresses: settings.anonymisedAddresses,
-    identitySalt: secretFor('visitor identity').toString('hex'),
+    identitySalt: secretOf(deriving, 'visitor identity').toString('hex'),
     onReloadError: onReloadError('the geo database'),
   });
   const { geoDatabase, geoEdge, geoHeaders } = settings;
@@ -78,7 +79,8 @@ export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
     onReloadError: onReloadError('the file of exchange rates'),
   });
   const passwords = createPasswordGate({
-    secret: secretFor('link passwords'),
+    secret: secretOf(current, 'link passwords'),
+    otherSecrets: others.map((key) => secretOf(key, 'link passwords')),
     passwordOf: catalog.links.passwordOf,
     attempts: createPasswordAttempts(rateLimiter),
   });
@@ -90,7 +92,7 @@ export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
     readVisit,
     admission: createAdmission({ catalog, passwords, defaultDomain: settings.defaultDomain, now }),
     passwords,
-    appOpens: createAppOpens({ redis, secret: secretFor('app opens'), logger }),
+    appOpens: createAppOpens({ redis, secret: secretOf(deriving, 'app opens'), logger }),
     freshClicks: createFreshClicks(now),
     rateLimiter,
     random: Math.random,

@@ -102,7 +102,7 @@ export async function startIngest(
   const rateLimiter = createRateLimiter(client, { instanceKey, commandTimeoutMs: 10_000 });
   const own = createIngestDeps({
     settings,
-    instanceKey,
+    instanceKeys: { current: instanceKey, others: [], deriving: instanceKey },
     catalog,
     producer,
     clickhouse: database.client,

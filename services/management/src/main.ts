@@ -9,7 +9,7 @@ import { opsRoutes } from './ops/route.js';
 
 async function start(settings: Settings, logger: Logger): Promise<Service> {
   const base = await startServiceBase({ service: 'management', settings, logger });
-  const { redis, clickhouse, catalog, rateLimiter, operations, adminKey } = base;
+  const { redis, clickhouse, catalog, rateLimiter, operations, adminKeys } = base;
   const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
   const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
   const app = buildApp(
@@ -23,7 +23,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   );
   base.addMetrics(app);
   const { componentStatus } = operations.components;
-  const ops = { adminKey, rateLimiter, clickhouse, redis, componentStatus, now: Date.now };
+  const ops = { adminKeys, rateLimiter, clickhouse, redis, componentStatus, now: Date.now };
   app.register(async (routes) => opsRoutes(routes as App, ops));
   await app.listen({ host: settings.host, port: settings.apiPort });
   return {

@@ -34,7 +34,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const { host, defaultDomain } = settings;
   const spoolDirectory = join(settings.dataDir, 'spool');
   const base = await startServiceBase({ service: 'http', settings, logger, spoolDirectory });
-  const { redisUrl, redis, clickhouse, catalog, rateLimiter, operations, adminKey } = base;
+  const { redisUrl, redis, clickhouse, catalog, rateLimiter, operations, adminKeys } = base;
   const { redisWaitReplicas: waitReplicas, spoolBytesMax } = settings;
   const producer = createEventProducer({ redisUrl, waitReplicas, spoolDirectory, spoolBytesMax, logger });
   const ingest = createIngestDeps({ ...base, settings, producer, logger });
@@ -45,7 +45,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   api.register(requestCountPlugin, { operations });
   base.addMetrics(api);
   const { componentStatus } = operations.components;
-  const ops = { adminKey, rateLimiter, clickhouse, redis, componentStatus, now: Date.now };
+  const ops = { adminKeys, rateLimiter, clickhouse, redis, componentStatus, now: Date.now };
   api.register(async (routes) => opsRoutes(routes as App, ops));
   api.register(authPlugin, { catalog, rateLimiter });
   const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });

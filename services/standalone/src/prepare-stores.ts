@@ -83,7 +83,8 @@ export async function prepareStores(options: PrepareOptions): Promise<FirstWorks
   const catalog = createCatalog({
     redis,
     clickhouse,
-    instanceKey: Buffer.from(stores.instanceKey, 'hex'),
+    instanceKey: stores.instanceKeys.current,
+    otherInstanceKeys: stores.instanceKeys.others,
     now: Date.now,
     logger,
     baseUrl: settings.baseUrl,

@@ -13,6 +13,9 @@ import {
   ensureAdminKey,
   ensureInstanceKey,
   environmentWith,
+  type InstanceKeys,
+  readAdminKeys,
+  readInstanceKeys,
   removeRunState,
   type Settings,
   writeRunState,
@@ -24,12 +27,11 @@ import { checkPort, stablePort } from './ports.js';
 import { isRunning } from './process-identity.js';
 import { launchRedis } from './redis-process.js';
 
-/** The addresses of the stores, and the key of the installation. */
+/** The addresses of the stores, and the keys of the installation. */
 export interface Stores {
   readonly redisUrl: string;
   readonly clickhouseUrl: string;
-  /** 64 hexadecimal digits. */
-  readonly instanceKey: string;
+  readonly instanceKeys: InstanceKeys;
 }
 
 export interface StackOptions {
@@ -81,8 +83,17 @@ function entryOf(packageName: string): URL {
   return new URL(import.meta.resolve(packageName).replace(/index\.(js|ts)$/, 'main.$1'));
 }
 
+/** Creates the keys on the first start, and checks those of later ones. @throws SettingsError */
+function prepareKeys(settings: Settings): InstanceKeys {
+  if (settings.instanceKey === undefined) ensureInstanceKey(settings.dataDir);
+  if (settings.adminKey === undefined) ensureAdminKey(settings.dataDir);
+  readAdminKeys(settings);
+  return readInstanceKeys(settings);
+}
+
 async function startStores({ settings, report }: StackOptions, children: Children): Promise<Stores> {
   const { dataDir, redisMaxmemoryMb, clickhouseSessions } = settings;
+  const instanceKeys = prepareKeys(settings);
   let { redisUrl, clickhouseUrl } = settings;
   if (redisUrl === undefined) {
     const port = await stablePort(`redis ${dataDir}`);
@@ -106,9 +117,7 @@ async function startStores({ settings, report }: StackOptions, children: Childre
     clickhouseUrl = embeddedUrl(port, password);
     report(`clickhouse, embedded, on port ${port}`);
   }
-  const instanceKey = settings.instanceKey ?? ensureInstanceKey(dataDir).toString('hex');
-  if (settings.adminKey === undefined) ensureAdminKey(dataDir);
-  return { redisUrl, clickhouseUrl, instanceKey };
+  return { redisUrl, clickhouseUrl, instanceKeys };
 }
 
 interface Ports {
@@ -128,7 +137,9 @@ async function startServices({ settings, domain }: StackOptions, children: Child
       WRITER_PORT: String(settings.writerPort),
       REDIS_URL: stores.redisUrl,
       CLICKHOUSE_URL: stores.clickhouseUrl,
-      INSTANCE_KEY: stores.instanceKey,
+      // The children keep the keys of this start, even if the key files change meanwhile.
+      INSTANCE_KEY: stores.instanceKeys.current.toString('hex'),
+      INSTANCE_KEY_PREVIOUS: stores.instanceKeys.previous?.toString('hex') ?? '',
     },
     { LOG_LEVEL: 'warn' },
   );

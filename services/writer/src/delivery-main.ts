@@ -1,6 +1,6 @@
 import { setPriority } from 'node:os';
 import { openStores } from '@waymark/catalog';
-import { loadSettings, readInstanceKey } from '@waymark/config';
+import { keyMarks, loadSettings, readInstanceKeys } from '@waymark/config';
 import { createLogger, runService } from '@waymark/http-kit';
 import { startOperations } from '@waymark/observability';
 import { createOutbound } from '@waymark/outbound';
@@ -17,9 +17,10 @@ const logger = createLogger({ name: 'webhooks', level: settings.logLevel });
 
 async function start() {
   setPriority(PRIORITY);
-  const stores = openStores(settings, readInstanceKey(settings), logger);
+  const instanceKeys = readInstanceKeys(settings);
+  const stores = openStores(settings, instanceKeys, logger);
   const { redisUrl, redis, clickhouse, catalog } = stores;
-  const operations = startOperations({ service: 'webhooks', redis, clickhouse, logger });
+  const operations = startOperations({ service: 'webhooks', keys: keyMarks(instanceKeys), redis, clickhouse, logger });
   const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
   const closeMs = settings.shutdownDeadlineMs * CLOSE_SHARE;
   const webhooks = createWebhookWorker({ redisUrl, clickhouse, catalog, outbound, logger, closeMs });

@@ -87,9 +87,12 @@ export function manifestText(file: string): string {
 /** A required variable of docker-compose.yml, `${NAME:?message}`. */
 export const REQUIRED = /\$\{(\w+):\?[^{}]+\}/g;
 
+/** A variable of docker-compose.yml that is usually not set, `${NAME:-}`. */
+export const OPTIONAL = /\$\{(\w+):-\}/g;
+
 const secretOf = (name: string) => createHash('sha256').update(name).digest('hex');
 
-/** Completes the environment of a template: replaces every placeholder and sets every required variable. */
+/** Completes the environment of a template: replaces every placeholder, sets every required variable and no optional one. */
 export function withSecrets(environment: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(environment).map(([name, value]) => [
@@ -97,6 +100,7 @@ export function withSecrets(environment: Readonly<Record<string, string>>): Reco
       value
         .replaceAll('change-me', 'own-secret')
         .replace(/^0{64}$/, '07'.repeat(32))
+        .replace(OPTIONAL, '')
         .replace(REQUIRED, (_all, variable: string) => secretOf(variable)),
     ]),
   );

@@ -2,7 +2,7 @@ import { ApiError, ROOT_KEY, trimCharacter } from '@waymark/contract';
 import { linkAddress, linkExternalId } from '../model/entity-types.js';
 import { checkKey, normaliseKey } from '../model/link-key.js';
 import type { LinkRecord } from '../model/record-schemas.js';
-import type { SecretBox } from '../model/secret-box.js';
+import type { SecretBox } from '../secrets/secret-box.js';
 import type { RecordStore } from '../store/record-store.js';
 import { NameTakenError } from '../store/write-context.js';
 import { draftLink, type NewLink, randomKey } from './new-link.js';

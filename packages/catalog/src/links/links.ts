@@ -3,10 +3,10 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { EXTERNAL_ID_PREFIX, HIDDEN_PASSWORD, type Link } from '@waymark/contract';
 import { linkAddress, linkExternalId, partnerTenantId } from '../model/entity-types.js';
 import type { LinkRecord, PartnerRecord, TagRecord } from '../model/record-schemas.js';
-import type { SecretBox } from '../model/secret-box.js';
 import { hashToken } from '../model/tokens.js';
 import { createPartnerState } from '../partners/partner-state.js';
 import type { Locks } from '../redis/locks.js';
+import type { SecretBox } from '../secrets/secret-box.js';
 import type { ReadOptions } from '../store/record-reader.js';
 import type { RecordStore } from '../store/record-store.js';
 import { underLock } from '../store/write-context.js';
@@ -180,6 +180,13 @@ export function createLinks(deps: LinksDeps) {
     cachedCounters: counters.cached.links,
 
     passwordOf,
+
+    /** Whether that is the link's password, null standing for none. A password that no key here can decrypt is no text at all. */
+    isPassword(record: Pick<LinkRecord, 'id' | 'encryptedPassword'>, password: string | null): boolean {
+      const { id, encryptedPassword } = record;
+      if (encryptedPassword !== null && secrets.sealerOf(encryptedPassword, id) === 'unknown') return false;
+      return passwordOf(record) === password;
+    },
 
     /** The encrypted password, as it is stored. */
     sealPassword: (password: string, linkId: string): string => secrets.seal(password, linkId),

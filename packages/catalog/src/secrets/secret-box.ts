@@ -5,20 +5,53 @@ const VERSION = 'v1';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
+/** Which key has sealed a text: the current one, another that is accepted, or none of these. */
+export type Sealer = 'current' | 'other' | 'unknown';
+
 /** Encrypts short texts with the instance key. */
 export interface SecretBox {
   /** @param context what the text belongs to, such as the id of a link: opening requires the same context */
   seal(text: string, context: string): string;
+  /** @throws Error when none of the keys has sealed the text for that context */
   open(sealed: string, context: string): string;
+  sealerOf(sealed: string, context: string): Sealer;
+}
+
+/** @returns undefined when the text was sealed with another key, for another context, or not at all */
+function openWith(key: Buffer, sealed: string, context: string): string | undefined {
+  const [version, encoded] = sealed.split('.');
+  if (version !== VERSION || encoded === undefined) return undefined;
+  const bytes = Buffer.from(encoded, 'base64url');
+  try {
+    const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES });
+    decipher.setAAD(Buffer.from(context));
+    decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
+    const body = bytes.subarray(IV_BYTES + TAG_BYTES);
+    return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8');
+  } catch {
+    return undefined;
+  }
 }
 
 /**
  * Uses AES-256-GCM with a random nonce for each text. Sealed form: `v1.` and nonce, tag and ciphertext in base64url.
  *
- * @param key 32 bytes
+ * @param key 32 bytes; seals
+ * @param otherKeys open what they have sealed
  */
-export function createSecretBox(key: Buffer): SecretBox {
-  if (key.length !== 32) throw new RangeError('the instance key must have 32 bytes');
+export function createSecretBox(key: Buffer, otherKeys: readonly Buffer[] = []): SecretBox {
+  if ([key, ...otherKeys].some(({ length }) => length !== 32)) {
+    throw new RangeError('an instance key must have 32 bytes');
+  }
+
+  function findOpened(keys: readonly Buffer[], sealed: string, context: string): string | undefined {
+    for (const one of keys) {
+      const text = openWith(one, sealed, context);
+      if (text !== undefined) return text;
+    }
+    return undefined;
+  }
+
   return {
     seal(text, context) {
       const iv = randomBytes(IV_BYTES);
@@ -28,14 +61,15 @@ export function createSecretBox(key: Buffer): SecretBox {
       return `${VERSION}.${Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64url')}`;
     },
     open(sealed, context) {
-      const [version, encoded] = sealed.split('.');
-      if (version !== VERSION || encoded === undefined) throw new Error('unknown form of sealed text');
-      const bytes = Buffer.from(encoded, 'base64url');
-      const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES });
-      decipher.setAAD(Buffer.from(context));
-      decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
-      const body = bytes.subarray(IV_BYTES + TAG_BYTES);
-      return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8');
+      const text = findOpened([key, ...otherKeys], sealed, context);
+      if (text !== undefined) return text;
+      throw new Error(
+        `the secret of ${context} was encrypted with another key than INSTANCE_KEY or INSTANCE_KEY_PREVIOUS (see: waymark instance-key reseal --check)`,
+      );
+    },
+    sealerOf(sealed, context) {
+      if (findOpened([key], sealed, context) !== undefined) return 'current';
+      return findOpened(otherKeys, sealed, context) === undefined ? 'unknown' : 'other';
     },
   };
 }

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { WebhookLinks } from '../links/link-detach.js';
 import type { WebhookRecord } from '../model/record-schemas.js';
-import type { SecretBox } from '../model/secret-box.js';
 import { type NewWebhook, WEBHOOK_RULES } from '../resources/named-resources.js';
 import { createResources, type ResourceDeps } from '../resources/resource.js';
+import type { SecretBox } from '../secrets/secret-box.js';
 import type { RecordStore } from '../store/record-store.js';
 import type { ActiveWebhooks } from './active-webhooks.js';
 

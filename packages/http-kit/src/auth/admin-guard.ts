@@ -5,8 +5,8 @@ import fp from 'fastify-plugin';
 import { LRUCache } from 'lru-cache';
 
 export interface AdminGuardOptions {
-  /** Undefined = no key is configured: every request is rejected. */
-  readonly adminKey: string | undefined;
+  /** Each of them opens: during a rotation there are two. Without any, every request is rejected. */
+  readonly adminKeys: readonly string[];
   readonly rateLimiter: Pick<RateLimiter, 'take'>;
 }
 
@@ -44,8 +44,13 @@ const digest = (text: string) => createHash('sha256').update(text).digest();
  * network, because it is too long to guess. Register it before the routes.
  */
 export const adminGuard = fp<AdminGuardOptions>(
-  async (app, { adminKey, rateLimiter }) => {
-    const expected = adminKey === undefined ? undefined : digest(adminKey);
+  async (app, { adminKeys, rateLimiter }) => {
+    const expected = adminKeys.map(digest);
+    /** Compares with every key, so that the time does not tell which one it is. */
+    const isAdminKey = (key: string): boolean => {
+      const actual = digest(key);
+      return expected.map((one) => timingSafeEqual(actual, one)).includes(true);
+    };
     /** Networks that have sent too many wrong keys, with the end of their block. Until then they are rejected without a call to Redis. */
     const blockedUntilMs = new LRUCache<string, number>({ max: BLOCKED_NETWORKS_MAX });
 
@@ -58,7 +63,7 @@ export const adminGuard = fp<AdminGuardOptions>(
     app.addHook('onRequest', async (request, reply) => {
       const { authorization } = request.headers;
       const key = readKey(authorization);
-      if (key !== undefined && expected !== undefined && timingSafeEqual(digest(key), expected)) return;
+      if (key !== undefined && isAdminKey(key)) return;
       // Browsers send their first request without a key.
       if (authorization !== undefined) {
         const network = limitedNetwork(request.ip);

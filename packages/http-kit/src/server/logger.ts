@@ -13,7 +13,10 @@ const SECRET_NAMES = [
   'apiKey',
   'publishableKey',
   'instanceKey',
+  'instanceKeyNext',
+  'instanceKeyPrevious',
   'adminKey',
+  'adminKeyPrevious',
   'secret',
 ];
 

@@ -28,7 +28,7 @@ afterAll(async () => {
 
 function start(options: Partial<AdminGuardOptions> = {}): void {
   ({ app, lines } = aTestApp({}, async (routes) => {
-    await routes.register(adminGuard, { adminKey: KEY, rateLimiter, ...options });
+    await routes.register(adminGuard, { adminKeys: [KEY], rateLimiter, ...options });
     routes.get('/ops', async () => 'plots');
   }));
   app.register(async (routes) => {
@@ -80,8 +80,18 @@ describe('the admin key', () => {
     expect((await app.inject('/open')).statusCode).toBe(200);
   });
 
+  it('may be two during a rotation: both open, and the previous one no longer once it is removed', async () => {
+    const previous = 'p'.repeat(40);
+    start({ adminKeys: [KEY, previous] });
+    const statuses = [await ask(bearer(KEY)), await ask(basic('admin', previous)), await ask(bearer('x'.repeat(40)))];
+    expect(statuses.map(({ statusCode }) => statusCode)).toEqual([200, 200, 401]);
+    await app.close();
+    start({ adminKeys: [KEY] });
+    expect((await ask(bearer(previous))).statusCode).toBe(401);
+  });
+
   it('rejects every request when no key is configured', async () => {
-    start({ adminKey: undefined });
+    start({ adminKeys: [] });
     expect((await ask(bearer(KEY))).statusCode).toBe(401);
     expect((await ask(bearer('undefined'))).statusCode).toBe(401);
   });

@@ -58,6 +58,8 @@ it('secrets are redacted by field name, also one and two levels down', () => {
     'apiKey',
     'publishableKey',
     'instanceKey',
+    'instanceKeyPrevious',
+    'adminKeyPrevious',
     'secret',
     'clickhousePassword',
     'set-cookie',

@@ -5,7 +5,13 @@ import type { MetricsLogger } from '../metrics/metrics-logger.js';
 import { repeat } from '../repeat.js';
 import { within } from '../within.js';
 import { type Heartbeat, startHeartbeat } from './heartbeat.js';
-import { createInstanceRegistry, HEARTBEAT_TTL_MS, type ProcessChange, type Registry } from './instance-registry.js';
+import {
+  createInstanceRegistry,
+  HEARTBEAT_TTL_MS,
+  type Instance,
+  type ProcessChange,
+  type Registry,
+} from './instance-registry.js';
 import { type ComponentStatus, serviceStates } from './service-states.js';
 import { checkClickHouse, checkRedis } from './store-answers.js';
 import { createStoreWatch, type StoreState } from './store-watch.js';
@@ -17,6 +23,8 @@ export interface ComponentWatchOptions {
   /** Name of this process' own service. */
   readonly service: string;
   readonly version: string;
+  /** See `HeartbeatOptions`. */
+  readonly keys?: Instance['keys'];
   readonly logger: MetricsLogger;
   readonly now?: () => number;
   readonly intervalMs?: number;
@@ -47,9 +55,9 @@ function storeStatus(component: string, { state, since, detail, starts }: StoreS
 }
 
 export function startComponentWatch(options: ComponentWatchOptions): ComponentWatch {
-  const { redis, clickhouse, service, version, logger, now = Date.now, intervalMs = INTERVAL_MS } = options;
+  const { redis, clickhouse, service, version, keys, logger, now = Date.now, intervalMs = INTERVAL_MS } = options;
   const registry = createInstanceRegistry(redis);
-  const heartbeat: Heartbeat = startHeartbeat({ registry, service, version, logger, now, intervalMs });
+  const heartbeat: Heartbeat = startHeartbeat({ registry, service, version, keys, logger, now, intervalMs });
   let memory: RedisMemory | undefined;
   const redisWatch = createStoreWatch({
     name: 'redis',

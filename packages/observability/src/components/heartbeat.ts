@@ -8,6 +8,8 @@ export interface HeartbeatOptions {
   /** http, ingest, query, management, writer or webhooks. */
   readonly service: string;
   readonly version: string;
+  /** Marks of the instance keys of this process. */
+  readonly keys?: Instance['keys'];
   readonly logger: MetricsLogger;
   readonly now: () => number;
   readonly intervalMs?: number;
@@ -38,7 +40,7 @@ function isGone(pid: number): boolean {
 
 /** Sends heartbeats until `close`. While Redis is away they fail; the first that succeeds registers the process. */
 export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
-  const { registry, service, version, logger, now } = options;
+  const { registry, service, version, keys, logger, now } = options;
   const host = hostname();
   const { pid } = process;
   const startedAt = now();
@@ -47,7 +49,10 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   let isRegistered = false;
   let beatingSince: number | undefined;
 
-  const self = (): Instance => ({ service, instance, host, pid, startedAt, version, lastWorkAt, beatAt: now() });
+  const self = (): Instance => ({
+    ...{ service, instance, host, pid, startedAt, version, keys, lastWorkAt },
+    beatAt: now(),
+  });
 
   /** Registers this process, and marks instances of the service that this host no longer runs as killed. */
   async function register(): Promise<void> {

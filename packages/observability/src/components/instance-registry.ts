@@ -11,6 +11,8 @@ const instanceSchema = z.object({
   pid: z.int(),
   startedAt: z.number(),
   version: z.string(),
+  /** Marks of its instance keys: which one it seals with, and all that it accepts. Releases before had none. */
+  keys: z.object({ current: z.string(), accepted: z.array(z.string()).readonly() }).optional(),
   /** When it last did work; null = not yet. */
   lastWorkAt: z.number().nullable(),
   /** When this was written. */

@@ -40,15 +40,15 @@ export const requestCountPlugin = fp<RequestCountOptions>(
   { name: 'request-count' },
 );
 
-export interface MetricsRouteOptions extends Pick<AdminGuardOptions, 'adminKey' | 'rateLimiter'> {
+export interface MetricsRouteOptions extends Pick<AdminGuardOptions, 'adminKeys' | 'rateLimiter'> {
   readonly operations: Pick<Operations, 'registry'>;
 }
 
 /** `GET /metrics` for Prometheus. Local callers need the admin key too, because they may be any user of the machine, or a proxy. */
 export async function metricsRoute(app: FastifyInstance, options: MetricsRouteOptions): Promise<void> {
-  const { adminKey, rateLimiter, operations } = options;
+  const { adminKeys, rateLimiter, operations } = options;
   const { registry } = operations;
-  await app.register(adminGuard, { adminKey, rateLimiter });
+  await app.register(adminGuard, { adminKeys, rateLimiter });
   app.get('/metrics', { schema: { hide: true } }, async (_request, reply) => {
     return reply.type(registry.contentType).send(await registry.metrics());
   });

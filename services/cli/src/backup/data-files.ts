@@ -16,7 +16,10 @@ import {
 import { join } from 'node:path';
 
 /** The parts of DATA_DIR that a backup contains; logs and files of running processes are left out. */
-export const BACKUP_ENTRIES = ['instance.key', 'admin.key', 'clickhouse', 'redis', 'spool'] as const;
+export const BACKUP_ENTRIES = [
+  ...['instance.key', 'instance-previous.key', 'admin.key', 'admin-previous.key'],
+  ...['clickhouse', 'redis', 'spool'],
+] as const;
 
 /** ClickHouse's status and temporary files, which change in place and are useless later, and unfinished rewrites of the Redis log. */
 const SKIPPED = /^clickhouse\/(?:status$|tmp\/)|^redis\/temp-/;

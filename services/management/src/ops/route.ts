@@ -14,8 +14,8 @@ import { queueBoard } from './queue-board.js';
 import { OPS_RANGES, type OpsRange } from './range.js';
 
 export interface OpsDeps {
-  /** Undefined = the page is closed to everyone. */
-  readonly adminKey: string | undefined;
+  /** Without any, the page is closed to everyone. */
+  readonly adminKeys: readonly string[];
   readonly rateLimiter: Pick<RateLimiter, 'take'>;
   readonly clickhouse: Pick<ClickHouseClient, 'rows'>;
   /** Connection for the queues. */

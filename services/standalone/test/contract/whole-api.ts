@@ -42,13 +42,23 @@ export async function startWholeApi({ trustedProxies = [] as readonly string[] }
   const logger = createLogger({ name: 'test', level: 'silent' });
   const redis = new Redis(server.url);
   const instanceKey = Buffer.alloc(32, 3);
+  const instanceKeys = { current: instanceKey, others: [], deriving: instanceKey };
   const clickhouse = database.client;
   const baseUrl = 'https://api.example.com';
   const catalog = createCatalog({ redis, clickhouse, instanceKey, now: Date.now, logger, baseUrl });
   const producer = createEventProducer({ redisUrl: server.url, spoolDirectory: join(directory, 'spool'), logger });
   const rateLimiter = createRateLimiter(redis, { instanceKey });
   const settings = loadSettings({ DATA_DIR: directory, GEO_EDGE: 'cloudflare' });
-  const ingest = createIngestDeps({ settings, instanceKey, catalog, producer, clickhouse, redis, rateLimiter, logger });
+  const ingest = createIngestDeps({
+    settings,
+    instanceKeys,
+    catalog,
+    producer,
+    clickhouse,
+    redis,
+    rateLimiter,
+    logger,
+  });
   const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
   const outbound = createOutbound({ allowedRanges: ['127.0.0.0/8'] });
   const claims = createClaimAdmin(redis);

@@ -38,6 +38,8 @@ export interface PasswordGate {
 export interface PasswordGateOptions {
   /** Secret of the installation. Without it, cookies reveal nothing about passwords. */
   readonly secret: Buffer;
+  /** Secrets whose cookies are accepted as well, during a rotation of the key. */
+  readonly otherSecrets: readonly Buffer[];
   readonly passwordOf: (link: LinkRecord) => string | null;
   readonly attempts: PasswordAttempts;
 }
@@ -46,28 +48,43 @@ const COOKIE_SECONDS = 7 * 24 * 3600;
 
 const cookieName = (link: LinkRecord) => `dub_password_${link.id}`;
 
-export function createPasswordGate({ secret, passwordOf, attempts }: PasswordGateOptions): PasswordGate {
+/** The tokens that unlock a link. */
+interface LinkTokens {
+  /** That of new cookies. */
+  readonly token: string;
+  /** Those of cookies that were set with another secret. */
+  readonly others: readonly string[];
+}
+
+/** Compares in constant time. */
+function isSame(text: string, token: string): boolean {
+  const [actual, expected] = [Buffer.from(text), Buffer.from(token)];
+  return actual.length === expected.length && timingSafeEqual(actual, expected);
+}
+
+export function createPasswordGate({ secret, otherSecrets, passwordOf, attempts }: PasswordGateOptions): PasswordGate {
   // Caches the token rather than the password, because a record stays in memory much longer than a request.
-  const tokens = new WeakMap<LinkRecord, string>();
+  const tokens = new WeakMap<LinkRecord, LinkTokens>();
 
-  const tokenFor = (link: LinkRecord, password: string): string =>
-    createHmac('sha256', secret).update(`${link.id}\0${password}`).digest('base64url');
+  const tokenFor = (link: LinkRecord, password: string, key = secret): string =>
+    createHmac('sha256', key).update(`${link.id}\0${password}`).digest('base64url');
 
-  function tokenOf(link: LinkRecord): string {
-    let token = tokens.get(link);
-    if (token === undefined) {
-      token = tokenFor(link, passwordOf(link) ?? '');
-      tokens.set(link, token);
+  function tokensOf(link: LinkRecord): LinkTokens {
+    let known = tokens.get(link);
+    if (known === undefined) {
+      const password = passwordOf(link) ?? '';
+      known = {
+        token: tokenFor(link, password),
+        others: otherSecrets.map((other) => tokenFor(link, password, other)),
+      };
+      tokens.set(link, known);
     }
-    return token;
+    return known;
   }
 
-  /** Compares in constant time. */
-  function isToken(link: LinkRecord, text: string): boolean {
-    const token = Buffer.from(tokenOf(link));
-    const actual = Buffer.from(text);
-    return actual.length === token.length && timingSafeEqual(actual, token);
-  }
+  const isToken = (link: LinkRecord, text: string): boolean => isSame(text, tokensOf(link).token);
+  const isCookie = (link: LinkRecord, text: string): boolean =>
+    isToken(link, text) || tokensOf(link).others.some((other) => isSame(text, other));
 
   /**
    * Only wrong passwords are counted. Among concurrent guesses, a correct one fails too when too many wrong ones of its network came
@@ -83,7 +100,7 @@ export function createPasswordGate({ secret, passwordOf, attempts }: PasswordGat
   return {
     async unlock(link, { cookies, password, address }) {
       const cookie = readCookie(cookies, cookieName(link));
-      if (cookie !== undefined && isToken(link, cookie)) {
+      if (cookie !== undefined && isCookie(link, cookie)) {
         const isPasswordCorrect = password !== null && password !== '' && isToken(link, tokenFor(link, password));
         return { lock: 'open', isPasswordCorrect };
       }
@@ -92,6 +109,6 @@ export function createPasswordGate({ secret, passwordOf, attempts }: PasswordGat
     },
 
     cookie: (link, path, secure) =>
-      `${cookieName(link)}=${tokenOf(link)}; Path=${path}; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Lax${secure}`,
+      `${cookieName(link)}=${tokensOf(link).token}; Path=${path}; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Lax${secure}`,
   };
 }

@@ -8,7 +8,7 @@ import { checkPassword, destinationOf, plainFields, variantsOf } from './link-fi
 import { checkFolderAccess, type LinkContext, referencingFields } from './referencing-fields.js';
 import { dateFields } from './request-date.js';
 
-type Passwords = Pick<Catalog['links'], 'passwordOf' | 'sealPassword'>;
+type Passwords = Pick<Catalog['links'], 'isPassword' | 'sealPassword'>;
 
 /** The updated link, for checking which features need a higher plan. */
 function gatedLink(record: LinkRecord, body: UpdateLinkBody, url: string): GatedLink {
@@ -35,7 +35,7 @@ function encryptedPasswordOf(
   password: string | null | undefined,
 ): string | null {
   const isKept = password === undefined || (password === HIDDEN_PASSWORD && record.encryptedPassword !== null);
-  if (isKept || password === passwords.passwordOf(record)) return record.encryptedPassword;
+  if (isKept || passwords.isPassword(record, password)) return record.encryptedPassword;
   checkPassword(password);
   return password ? passwords.sealPassword(password, record.id) : null;
 }

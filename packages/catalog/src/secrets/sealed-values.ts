@@ -1,0 +1,190 @@
+import type { ClickHouseClient } from '@waymark/clickhouse';
+import { ApiError } from '@waymark/contract';
+import { queryRows } from '../clickhouse/query-rows.js';
+import { type CatalogRecord, numberOf } from '../model/entity-type.js';
+import type { LinkRecord, WebhookRecord } from '../model/record-schemas.js';
+import type { RecordStore } from '../store/record-store.js';
+import type { SecretBox } from './secret-box.js';
+
+/** What the instance key encrypts. */
+export type SealedKind = 'link password' | 'webhook secret';
+
+/** How many values each key has encrypted. */
+export interface SealedCounts {
+  /** The current key, those included that were encrypted again. */
+  readonly current: number;
+  readonly resealed: number;
+  /** Another accepted key. */
+  readonly other: number;
+  /** A key that is not accepted: nobody can read these values. */
+  readonly unknown: number;
+}
+
+export interface SealedReport {
+  readonly counts: Readonly<Record<SealedKind, SealedCounts>>;
+  /** Ids of the first links and webhooks with an unreadable value. */
+  readonly unreadable: readonly string[];
+}
+
+export interface WalkOptions {
+  /** Encrypts with the current key what another accepted key has encrypted; without it, values are only counted. */
+  readonly isResealing: boolean;
+  /** Called with the counts so far, after every page. */
+  readonly onProgress?: (counts: SealedReport['counts']) => void;
+}
+
+export interface SealedValuesDeps {
+  readonly clickhouse: ClickHouseClient;
+  /** Settings of every read. */
+  readonly settings: Readonly<Record<string, number>>;
+  readonly secrets: SecretBox;
+  readonly links: RecordStore<LinkRecord>;
+  readonly webhooks: RecordStore<WebhookRecord>;
+  readonly workspaceIds: () => Promise<readonly string[]>;
+}
+
+/** Rows whose JSON one query searches for values: it stays far below the time limit of reads. */
+const ROWS_PER_SEARCH = 20_000;
+/** Records changed in one insert; requests for one of them wait that long. */
+const RECORDS_AT_ONCE = 500;
+/** Attempts wait ten seconds for a lock, and those of a killed run last for thirty. */
+const ATTEMPTS_MAX = 5;
+const UNREADABLE_LISTED_MAX = 20;
+
+const NOTHING: SealedCounts = { current: 0, resealed: 0, other: 0, unknown: 0 };
+
+/** Repeats work that failed because a store or a lock was busy. */
+async function repeatWhileBusy<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (err) {
+      const isBusy = err instanceof ApiError && err.retryAfterSeconds !== undefined;
+      if (!isBusy || attempt === ATTEMPTS_MAX) throw err;
+    }
+  }
+}
+
+interface SealedField<R extends CatalogRecord> {
+  readonly store: RecordStore<R>;
+  /** Name of the field in the record's JSON. */
+  readonly name: string;
+  readonly valueOf: (record: R) => string | null;
+  readonly contextOf: (record: R) => string;
+  readonly withValue: (record: R, sealed: string) => R;
+}
+
+/** The values that are encrypted with the instance key, for rotating that key. */
+export function createSealedValues({ clickhouse, settings, secrets, links, webhooks, workspaceIds }: SealedValuesDeps) {
+  const fields = {
+    'link password': {
+      store: links,
+      name: 'encryptedPassword',
+      valueOf: ({ encryptedPassword }) => encryptedPassword,
+      contextOf: ({ id }) => id,
+      withValue: (record, encryptedPassword) => ({ ...record, encryptedPassword }),
+    } satisfies SealedField<LinkRecord>,
+    'webhook secret': {
+      store: webhooks,
+      name: 'encryptedSecret',
+      valueOf: ({ encryptedSecret }) => encryptedSecret,
+      contextOf: ({ workspaceId }) => workspaceId,
+      withValue: (record, encryptedSecret) => ({ ...record, encryptedSecret }),
+    } satisfies SealedField<WebhookRecord>,
+  };
+
+  /** Pages of ids of the records that have a value, in their order; pages may be empty. */
+  async function* pagesOf<R extends CatalogRecord>(field: SealedField<R>, workspaceId: string) {
+    const { kind, table } = field.store;
+    for (let after = 0n, found = ROWS_PER_SEARCH; found === ROWS_PER_SEARCH; ) {
+      const [row] = await queryRows<[string, string, string[]]>(clickhouse, {
+        query: `SELECT count(), max(id), groupArrayIf(id, has_value) FROM (
+SELECT id, JSONExtractString(data, {field:String}) != '' AS has_value FROM ${kind.table} FINAL
+WHERE workspace_id = {workspace:UInt64} AND id > {after:UInt64} ORDER BY id LIMIT {limit:UInt32})`,
+        parameters: {
+          field: field.name,
+          workspace: numberOf('workspace', workspaceId),
+          after,
+          limit: ROWS_PER_SEARCH,
+        },
+        settings,
+      });
+      const [count = '0', last = '0', numbers = []] = row ?? [];
+      [found, after] = [Number(count), BigInt(last)];
+      for (let start = 0; start < numbers.length; start += RECORDS_AT_ONCE) {
+        yield numbers.slice(start, start + RECORDS_AT_ONCE).map(table.publicId);
+      }
+    }
+  }
+
+  const sealerOf = <R extends CatalogRecord>(field: SealedField<R>, record: R) => {
+    const sealed = field.valueOf(record);
+    return sealed === null ? undefined : secrets.sealerOf(sealed, field.contextOf(record));
+  };
+
+  /** Encrypts the values again, by the write path of every change. @returns how many have changed */
+  async function reseal<R extends CatalogRecord>(field: SealedField<R>, workspaceId: string, ids: readonly string[]) {
+    let changed = 0;
+    await repeatWhileBusy(async () => {
+      let now = 0;
+      await field.store.updateMany(workspaceId, ids, (record) => {
+        const sealed = field.valueOf(record);
+        if (sealed === null || sealerOf(field, record) !== 'other') return record;
+        now++;
+        const context = field.contextOf(record);
+        return field.withValue(record, secrets.seal(secrets.open(sealed, context), context));
+      });
+      changed = now;
+    });
+    return changed;
+  }
+
+  /** @returns the counts of a page, and the ids of unreadable values */
+  async function inspect<R extends CatalogRecord>(
+    field: SealedField<R>,
+    workspaceId: string,
+    ids: readonly string[],
+    isResealing: boolean,
+  ) {
+    const records = await field.store.lists.read(workspaceId, ids);
+    const idsOf = (sealer: string) =>
+      records.filter((record) => sealerOf(field, record) === sealer).map(({ id }) => id);
+    const [current, other, unknown] = [idsOf('current'), idsOf('other'), idsOf('unknown')];
+    const resealed = isResealing && other.length > 0 ? await reseal(field, workspaceId, other) : 0;
+    const left = isResealing ? 0 : other.length;
+    return {
+      counts: { current: current.length + other.length - left, resealed, other: left, unknown: unknown.length },
+      unreadable: unknown,
+    };
+  }
+
+  return {
+    /**
+     * Visits every encrypted value of all workspaces. It can be interrupted at any point and repeated: what is encrypted with the
+     * current key is not written again.
+     */
+    async walk({ isResealing, onProgress }: WalkOptions): Promise<SealedReport> {
+      const counts: Record<SealedKind, SealedCounts> = { 'link password': NOTHING, 'webhook secret': NOTHING };
+      const unreadable: string[] = [];
+      const visit = async <R extends CatalogRecord>(kind: SealedKind, field: SealedField<R>, workspaceId: string) => {
+        for await (const ids of pagesOf(field, workspaceId)) {
+          const page = await inspect(field, workspaceId, ids, isResealing);
+          const { current, resealed, other, unknown } = counts[kind];
+          counts[kind] = {
+            current: current + page.counts.current,
+            resealed: resealed + page.counts.resealed,
+            other: other + page.counts.other,
+            unknown: unknown + page.counts.unknown,
+          };
+          unreadable.push(...page.unreadable.slice(0, UNREADABLE_LISTED_MAX - unreadable.length));
+          onProgress?.(counts);
+        }
+      };
+      for (const workspaceId of await workspaceIds()) {
+        await visit('link password', fields['link password'], workspaceId);
+        await visit('webhook secret', fields['webhook secret'], workspaceId);
+      }
+      return { counts, unreadable };
+    },
+  };
+}

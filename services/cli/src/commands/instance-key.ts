@@ -1,0 +1,121 @@
+import type { SealedCounts, SealedReport } from '@waymark/catalog';
+import { keyMarks, previousInstanceKeyFile, readInstanceKeys, rotateInstanceKey } from '@waymark/config';
+import { createInstanceRegistry, type Instance } from '@waymark/observability';
+import { CommandError } from '../command-error.js';
+import { type CommandResult, table } from '../output.js';
+import { connectRedis, findTarget, type Target, withCatalog } from '../stores.js';
+
+const RUNBOOK = 'docs/runbooks/rotating-keys.md';
+const PROGRESS_EVERY_MS = 2_000;
+
+/** Makes a new instance key in DATA_DIR and keeps the current one as the previous one. */
+export async function rotateKey(): Promise<CommandResult> {
+  const { dataDir, instanceKey } = findTarget().settings;
+  if (instanceKey !== undefined) {
+    throw new CommandError(`INSTANCE_KEY is set, and this command changes only key files: see ${RUNBOOK}`);
+  }
+  rotateInstanceKey(dataDir);
+  const previous = previousInstanceKeyFile(dataDir);
+  return {
+    data: { previous },
+    lines: [
+      `A new instance key is in ${dataDir}; the previous one is in ${previous}.`,
+      'Restart Waymark, then run: npx waymark instance-key reseal',
+    ],
+  };
+}
+
+/** The running processes that do not have the keys that `hasKeys` asks for, by name. Processes of earlier releases do not tell. */
+async function processesWithout(
+  target: Target,
+  hasKeys: (keys: NonNullable<Instance['keys']>) => boolean,
+): Promise<string[]> {
+  const redis = connectRedis(target);
+  try {
+    const { instances } = await createInstanceRegistry(redis).read();
+    return instances
+      .filter(({ isAlive, instance: { keys } }) => isAlive && (keys === undefined || !hasKeys(keys)))
+      .map(({ instance: { service, instance } }) => `${service} ${instance}`)
+      .sort();
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** @throws CommandError when a running process could not read what is sealed with the current key */
+async function checkAccepted(target: Target, mark: string): Promise<void> {
+  if (target.settings.instanceKeyNext !== undefined) {
+    throw new CommandError(`INSTANCE_KEY_NEXT is set: first make it INSTANCE_KEY everywhere (${RUNBOOK})`);
+  }
+  const without = await processesWithout(target, ({ accepted }) => accepted.includes(mark));
+  if (without.length === 0) return;
+  throw new CommandError(
+    `these processes do not accept the current instance key, restart them with it first: ${without.join(', ')}`,
+  );
+}
+
+/** Prints the progress on standard error, because standard output is for the result. */
+function progressPrinter() {
+  let printedAt = performance.now();
+  return (counts: SealedReport['counts']): void => {
+    if (performance.now() - printedAt < PROGRESS_EVERY_MS) return;
+    printedAt = performance.now();
+    const sum = sumOf(Object.values(counts));
+    console.error(`· ${sum.current + sum.other + sum.unknown} values visited, ${sum.resealed} re-sealed`);
+  };
+}
+
+function sumOf(counts: readonly SealedCounts[]): SealedCounts {
+  const add = (field: keyof SealedCounts) => counts.reduce((sum, one) => sum + one[field], 0);
+  return { current: add('current'), resealed: add('resealed'), other: add('other'), unknown: add('unknown') };
+}
+
+/** What keeps the previous key from being removed; empty = nothing. */
+function obstacles(sum: SealedCounts, unreadable: readonly string[], late: readonly string[]): string[] {
+  return [
+    ...(sum.unknown === 0
+      ? []
+      : [
+          `Values that were sealed with a key that is not here: ${sum.unknown}. Set INSTANCE_KEY_PREVIOUS to it and repeat.`,
+          `They belong to ${unreadable.join(', ')}${sum.unknown > unreadable.length ? ', …' : ''}.`,
+        ]),
+    ...(sum.other === 0
+      ? []
+      : [`Values that need the previous key: ${sum.other}. Run: npx waymark instance-key reseal`]),
+    ...(late.length === 0
+      ? []
+      : [`These processes still seal with another key, restart them and repeat: ${late.join(', ')}`]),
+  ];
+}
+
+/** Seals with the current key what the previous key has sealed; with `check` only counts. Fails while the previous key is needed. */
+export async function resealValues({ check: isCheck = false }: { readonly check?: boolean }): Promise<CommandResult> {
+  const target = findTarget();
+  const { instanceKeyPrevious, dataDir } = target.settings;
+  const keys = readInstanceKeys(target.settings);
+  const mark = keyMarks(keys).current;
+  if (!isCheck) await checkAccepted(target, mark);
+  const { counts, unreadable } = await withCatalog(({ sealedValues }) =>
+    sealedValues.walk({ isResealing: !isCheck, onProgress: progressPrinter() }),
+  );
+  const late = await processesWithout(target, ({ current }) => current === mark);
+  const sum = sumOf(Object.values(counts));
+  const open = obstacles(sum, unreadable, late);
+  const previous = instanceKeyPrevious === undefined ? previousInstanceKeyFile(dataDir) : 'INSTANCE_KEY_PREVIOUS';
+  const end = keys.previous === undefined ? [] : [`${previous} can be removed; then restart Waymark.`];
+  return {
+    data: { counts, unreadable, processesWithOtherKey: late, isPreviousKeyNeeded: open.length > 0 },
+    failed: open.length > 0,
+    lines: [
+      ...table([
+        ['', 'CURRENT KEY', 'PREVIOUS KEY', 'UNKNOWN KEY'],
+        ...Object.entries(counts).map(([kind, { current, other, unknown }]) => [
+          `${kind}s`,
+          ...[current, other, unknown].map(String),
+        ]),
+      ]),
+      ...(isCheck ? [] : [`Values re-sealed: ${sum.resealed}.`]),
+      ...(open.length > 0 ? open : end),
+    ],
+  };
+}
