@@ -10,6 +10,7 @@ import {
 } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommand } from '../../services/cli/test/run-cli.js';
+import { BROWSER } from '../../services/ingest/test/test-ingest.js';
 import { type ServiceProcess, startServiceProcess } from './service-process.js';
 
 /** The drill of docs/runbooks/rotating-keys.md for several servers: its steps in its order, with two processes that are restarted in turn. */
@@ -38,6 +39,7 @@ describe('rotating the keys of servers', { timeout: 120_000 }, () => {
   const processes: ServiceProcess[] = [];
   const belongings: Belongings[] = [];
   const logs: string[] = [];
+  const clickIds = new Set<string>();
 
   const environment = (keys: Readonly<Record<string, string>>) => ({
     DATA_DIR: dataDir,
@@ -105,6 +107,16 @@ describe('rotating the keys of servers', { timeout: 120_000 }, () => {
       for (const { key, cookie } of belongings) expect((await visit(process, key, { cookie })).statusCode).toBe(302);
     }
   }
+  /** A visit of the same visitor within the hour is the same click, whichever process counts it. */
+  async function expectSameClick(): Promise<void> {
+    for (const process of processes) {
+      const { headers } = await visit(process, 'tracked', { 'user-agent': BROWSER });
+      const clickId = new URL(String(headers.location)).searchParams.get('dub_id') ?? '';
+      expect(clickId).not.toBe('');
+      clickIds.add(clickId);
+    }
+    expect(clickIds.size).toBe(1);
+  }
   const expectAdmin = async (key: string, status: number) => {
     for (const process of processes) expect(await adminStatus(process, key)).toBe(status);
   };
@@ -132,6 +144,11 @@ describe('rotating the keys of servers', { timeout: 120_000 }, () => {
     for (const name of ['process-1', 'process-2']) processes.push(await startServiceProcess(name, environment(keys)));
     await expectAllOpen();
     await expectCookiesOpen();
+    const [first] = processes;
+    if (first === undefined) throw new Error('no process');
+    const tracked = { url: 'https://acme.example/', domain: DOMAIN, key: 'tracked', trackConversion: true };
+    expect((await call(first, 'POST', '/links', tracked)).status).toBe(200);
+    await expectSameClick();
   }, 60_000);
   afterAll(async () => {
     await Promise.all(processes.map((process) => process.close()));
@@ -144,6 +161,7 @@ describe('rotating the keys of servers', { timeout: 120_000 }, () => {
     await restartInTurn(keys, async () => {
       await expectAllOpen();
       await expectCookiesOpen();
+      await expectSameClick();
       await expectAdmin(OLD_ADMIN, 200);
     });
   });
@@ -158,6 +176,7 @@ describe('rotating the keys of servers', { timeout: 120_000 }, () => {
     await restartInTurn(keys, async () => {
       await expectAllOpen();
       await expectCookiesOpen();
+      await expectSameClick();
       await expectAdmin(OLD_ADMIN, 200);
       const expected = late.shift() ?? /never/;
       await waitFor(
