@@ -15,6 +15,7 @@ const ROOMS = {
   visit: ['contract'],
   outbound: [],
   export: ['contract'],
+  'record-lists': ['contract', 'catalog', 'export'],
   'ops-page': [],
   webhooks: ['contract', 'cache', 'redis', 'event-format', 'clickhouse', 'event-queue', 'catalog', 'outbound'],
   'rate-limit': ['contract', 'redis'],

@@ -1,18 +1,6 @@
 import { type Catalog, type CustomerRecord, shortLinkOf } from '@waymark/catalog';
-import type { Customer, ExpandedCustomer } from '@waymark/contract';
-import type { LinkCaller } from '../links/link-deps.js';
-import { visibleLinks } from '../links/read/find-link.js';
-
-/** The customer objects of a response, with their totals. */
-export async function customerObjects(
-  catalog: Catalog,
-  workspaceId: string,
-  records: readonly CustomerRecord[],
-): Promise<Customer[]> {
-  const ids = records.map(({ id }) => id);
-  const totals = await catalog.customers.counters(workspaceId, ids);
-  return records.map((record) => catalog.customers.toCustomer(record, totals.get(record.id)));
-}
+import type { ExpandedCustomer } from '@waymark/contract';
+import { customerObjects, type LinkCaller, visibleLinks } from '@waymark/record-lists';
 
 const present = (ids: readonly (string | null)[]) => ids.filter((id) => id !== null);
 

@@ -1,27 +1,6 @@
 import type { Catalog, CustomerRecord } from '@waymark/catalog';
-import {
-  CUSTOMER_PAGES_MAX,
-  type CustomerFilterQuery,
-  fieldError,
-  type ListCustomersQuery,
-  RESOURCE_PREFIX,
-} from '@waymark/contract';
-import type { LinkCaller } from '../links/link-deps.js';
-import { visibleLinks } from '../links/read/find-link.js';
-
-/** @throws ApiError 422 when the customer does not exist */
-export async function checkCursor(catalog: Catalog, workspaceId: string, parameter: string, id: string): Promise<void> {
-  if ((await catalog.customers.get(workspaceId, id)) !== undefined) return;
-  throw fieldError('invalid_value', parameter, 'must be the id of a customer');
-}
-
-/** The filters of a query, for the catalog. */
-export function filtersOf(query: CustomerFilterQuery) {
-  const { email, linkId, programId, partnerId } = query;
-  // An exact email takes precedence over other filters that identify a customer.
-  const { externalId, search } = email === undefined ? query : {};
-  return { email, externalId, search, country: query.country?.toUpperCase(), linkId, programId, partnerId };
-}
+import { CUSTOMER_PAGES_MAX, fieldError, type ListCustomersQuery } from '@waymark/contract';
+import { checkCustomerCursor, customerFiltersOf, customerLinkIdOf, type LinkCaller } from '@waymark/record-lists';
 
 /** A page after or before a cursor: always newest first; `page` is ignored. */
 async function pageByCursor(catalog: Catalog, workspaceId: string, query: ListCustomersQuery) {
@@ -33,24 +12,11 @@ async function pageByCursor(catalog: Catalog, workspaceId: string, query: ListCu
   if (sortBy !== 'createdAt') {
     throw fieldError('invalid_combination', parameter, 'cannot be used together with sortBy');
   }
-  await checkCursor(catalog, workspaceId, parameter, startingAfter ?? endingBefore ?? '');
-  const filters = { ...filtersOf(query), beforeId: startingAfter, afterId: endingBefore };
+  await checkCustomerCursor(catalog, workspaceId, parameter, startingAfter ?? endingBefore ?? '');
+  const filters = { ...customerFiltersOf(query), beforeId: startingAfter, afterId: endingBefore };
   const sortOrder = endingBefore === undefined ? 'desc' : 'asc';
   const found = await catalog.customers.list(workspaceId, { filters, sortBy, sortOrder, page: 1, pageSize });
   return endingBefore === undefined ? found : found.reverse();
-}
-
-/**
- * The id of the link in a query. It may be a deleted link, through which customers came.
- *
- * @returns undefined when the caller can see no customers of such a link
- */
-export async function linkIdOf(catalog: Catalog, caller: LinkCaller, reference: string): Promise<string | undefined> {
-  const link = await catalog.links.find(caller.workspace.id, reference);
-  if (link === undefined) return reference.startsWith(RESOURCE_PREFIX.link) ? reference : undefined;
-  // The customers of a link are as confidential as the link.
-  const [seen] = await visibleLinks(catalog, caller, [link]);
-  return seen?.id;
 }
 
 /** Lists customers. @throws ApiError unprocessable_entity for invalid cursors and for page numbers that are too high */
@@ -60,7 +26,7 @@ export async function listCustomers(
   params: ListCustomersQuery,
 ): Promise<CustomerRecord[]> {
   const workspaceId = caller.workspace.id;
-  const linkId = params.linkId && (await linkIdOf(catalog, caller, params.linkId));
+  const linkId = params.linkId && (await customerLinkIdOf(catalog, caller, params.linkId));
   if (params.linkId !== undefined && linkId === undefined) return [];
   const query = { ...params, linkId };
   const { startingAfter, endingBefore, sortBy = 'createdAt', sortOrder = 'desc', page, pageSize } = query;
@@ -68,5 +34,5 @@ export async function listCustomers(
   if (page > CUSTOMER_PAGES_MAX) {
     throw fieldError('too_big', 'page', `must be at most ${CUSTOMER_PAGES_MAX}; use a cursor to go further`);
   }
-  return catalog.customers.list(workspaceId, { filters: filtersOf(query), sortBy, sortOrder, page, pageSize });
+  return catalog.customers.list(workspaceId, { filters: customerFiltersOf(query), sortBy, sortOrder, page, pageSize });
 }

@@ -1,7 +1,7 @@
 import { API_READ, type Catalog, type DomainRecord, type WorkspaceRecord, workspaceLimits } from '@waymark/catalog';
 import { ApiError, type UpdateDomainBody } from '@waymark/contract';
+import { domainName } from '@waymark/record-lists';
 import { domainFields } from './domain-fields.js';
-import { domainName } from './domain-name.js';
 
 export interface DomainDeps {
   readonly catalog: Catalog;

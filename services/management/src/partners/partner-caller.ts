@@ -1,6 +1,7 @@
 import { linkVisibility, type ProgramRecord } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
-import type { LinkCaller, LinkDeps } from '../links/link-deps.js';
+import type { LinkCaller } from '@waymark/record-lists';
+import type { LinkDeps } from '../links/link-deps.js';
 import type { PartnersScope } from './partner-object.js';
 
 /** The workspace and API key of a request, and the workspace's program. */

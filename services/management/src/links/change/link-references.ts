@@ -1,6 +1,6 @@
 import { API_READ, type Catalog, type FolderRecord, type PartnerRecord, type WorkspaceRecord } from '@waymark/catalog';
 import { csvItems, type UpdateLinkBody } from '@waymark/contract';
-import { domainName } from '../../domains/domain-name.js';
+import { domainName } from '@waymark/record-lists';
 import type { LinkDeps } from '../link-deps.js';
 
 /** Fields of a body that refer to other resources. */

@@ -8,7 +8,8 @@ import {
   ROOT_KEY,
   type UndeletedLink,
 } from '@waymark/contract';
-import type { LinkCaller, LinkDeps } from '../link-deps.js';
+import type { LinkCaller } from '@waymark/record-lists';
+import type { LinkDeps } from '../link-deps.js';
 import { findLinks } from '../read/find-link.js';
 import { bulkError } from '../routes/bulk-error.js';
 import { folderRefusal } from './referencing-fields.js';

@@ -9,8 +9,9 @@ import {
   type UnchangedLink,
   type UpdateLinkBody,
 } from '@waymark/contract';
+import type { LinkCaller } from '@waymark/record-lists';
 import { linkContext, linkObject } from '../create/create-link.js';
-import type { LinkCaller, LinkDeps } from '../link-deps.js';
+import type { LinkDeps } from '../link-deps.js';
 import { findLinks } from '../read/find-link.js';
 import { bulkError } from '../routes/bulk-error.js';
 import { changedLink } from './change-link.js';

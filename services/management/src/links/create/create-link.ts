@@ -1,8 +1,9 @@
 import { type LinkRecord, linkVisibility, type NewLink } from '@waymark/catalog';
 import { ApiError, type CreateLinkBody, type Link } from '@waymark/contract';
+import type { LinkCaller } from '@waymark/record-lists';
 import { readReferences } from '../change/link-references.js';
 import type { LinkContext } from '../change/referencing-fields.js';
-import type { LinkCaller, LinkDeps } from '../link-deps.js';
+import type { LinkDeps } from '../link-deps.js';
 import { completeLink, draftLink } from './draft-link.js';
 import { withinLinkQuota } from './link-quota.js';
 

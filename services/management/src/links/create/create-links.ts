@@ -1,8 +1,9 @@
 import { linkVisibility, type NewLink, normaliseKey } from '@waymark/catalog';
 import { ApiError, type CreateLinkBody, fieldError, type Link, type LinkError } from '@waymark/contract';
-import { domainName } from '../../domains/domain-name.js';
+import type { LinkCaller } from '@waymark/record-lists';
+import { domainName } from '@waymark/record-lists';
 import type { LinkContext } from '../change/referencing-fields.js';
-import type { LinkCaller, LinkDeps } from '../link-deps.js';
+import type { LinkDeps } from '../link-deps.js';
 import { linkContext, newLink } from './create-link.js';
 import { checkBulkImage } from './draft-link.js';
 import { withinLinkQuota } from './link-quota.js';

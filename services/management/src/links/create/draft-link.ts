@@ -1,6 +1,6 @@
 import { type NewLink, normaliseKey } from '@waymark/catalog';
 import { ApiError, type CreateLinkBody, fieldError, ROOT_KEY } from '@waymark/contract';
-import { domainName } from '../../domains/domain-name.js';
+import { domainName } from '@waymark/record-lists';
 import { checkPassword, destinationOf, isDataUrl, plainFields, variantsOf } from '../change/link-fields.js';
 import type { LinkReferences } from '../change/link-references.js';
 import { checkFolderAccess, type LinkContext, referencingFields } from '../change/referencing-fields.js';

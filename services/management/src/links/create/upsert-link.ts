@@ -1,7 +1,8 @@
 import { linkVisibility, mergeUtm, normaliseUrl } from '@waymark/catalog';
 import type { CreateLinkBody, Link } from '@waymark/contract';
+import type { LinkCaller } from '@waymark/record-lists';
 import { updateFoundLink } from '../change/update-link.js';
-import type { LinkCaller, LinkDeps } from '../link-deps.js';
+import type { LinkDeps } from '../link-deps.js';
 import { createLink } from './create-link.js';
 
 /**

@@ -1,7 +1,7 @@
-import { API_READ, type Catalog, type LinkRecord, linkVisibility, normaliseKey } from '@waymark/catalog';
+import { API_READ, type Catalog, type LinkRecord, normaliseKey } from '@waymark/catalog';
 import { ApiError, fieldError, type LinkInfoQuery, parseExternalIdParameter, ROOT_KEY } from '@waymark/contract';
-import { domainName } from '../../domains/domain-name.js';
-import type { LinkCaller } from '../link-deps.js';
+import type { LinkCaller } from '@waymark/record-lists';
+import { domainName, visibleLinks } from '@waymark/record-lists';
 
 /** Finds a link of the workspace by domain and key. */
 async function findByAddress(
@@ -33,15 +33,6 @@ export async function requireLink(catalog: Catalog, caller: LinkCaller, query: L
   const [link] = found === undefined ? [] : await visibleLinks(catalog, caller, [found]);
   if (link === undefined) throw new ApiError('not_found', 'Link not found.');
   return link;
-}
-
-/** The links that the caller may see, in the order given. */
-export function visibleLinks(
-  { hiddenFolders }: Pick<Catalog, 'hiddenFolders'>,
-  { workspace, apiKey }: LinkCaller,
-  links: readonly LinkRecord[],
-): Promise<LinkRecord[]> {
-  return hiddenFolders.seen(workspace.id, linkVisibility(apiKey), links);
 }
 
 /** The visible links with these `link_…` and `ext_…` ids, each once, in the order given. */

@@ -10,11 +10,12 @@ import {
 } from '@waymark/contract';
 import { chooseColumns, type ExportDeps, MEDIA_TYPES, sendList } from '@waymark/export';
 import type { App } from '@waymark/http-kit';
+import type { LinkCaller } from '@waymark/record-lists';
+import { exportLinks, LINK_COLUMN_SOURCES } from '@waymark/record-lists';
 import { z } from 'zod';
 import { PARAM_CHARS_MAX } from '../../id-params.js';
 import { linkObject } from '../create/create-link.js';
-import type { LinkCaller, LinkDeps } from '../link-deps.js';
-import { exportLinks, LINK_COLUMN_SOURCES } from '../read/export-links.js';
+import type { LinkDeps } from '../link-deps.js';
 import { requireLink } from '../read/find-link.js';
 import { countLinks, listLinks } from '../read/list-links.js';
 

@@ -1,9 +1,9 @@
 import type { Catalog, CustomerRecord } from '@waymark/catalog';
 import type { Customer, CustomerColumn, ExportCustomersQuery } from '@waymark/contract';
 import { type Column, type ColumnType, type ExportSource, slicesOf } from '@waymark/export';
-import type { LinkCaller } from '../links/link-deps.js';
-import { customerObjects } from './customer-object.js';
-import { checkCursor, filtersOf, linkIdOf } from './list-customers.js';
+import type { LinkCaller } from '../links/link-caller.js';
+import { customerObjects } from './customer-objects.js';
+import { checkCustomerCursor, customerFiltersOf, customerLinkIdOf } from './customer-query.js';
 
 const PAGE_CUSTOMERS = 1000;
 
@@ -37,10 +37,10 @@ export async function exportCustomers(
 ): Promise<ExportSource> {
   const workspaceId = caller.workspace.id;
   const { startingAfter, sortOrder = 'desc' } = query;
-  if (startingAfter !== undefined) await checkCursor(catalog, workspaceId, 'startingAfter', startingAfter);
-  const linkId = query.linkId && (await linkIdOf(catalog, caller, query.linkId));
+  if (startingAfter !== undefined) await checkCustomerCursor(catalog, workspaceId, 'startingAfter', startingAfter);
+  const linkId = query.linkId && (await customerLinkIdOf(catalog, caller, query.linkId));
   if (query.linkId !== undefined && linkId === undefined) return nothing();
-  const filters = filtersOf({ ...query, linkId });
+  const filters = customerFiltersOf({ ...query, linkId });
   const page = { sortBy: 'createdAt', sortOrder, page: 1, pageSize: PAGE_CUSTOMERS } as const;
 
   return slicesOf<CustomerRecord>({

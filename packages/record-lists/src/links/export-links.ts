@@ -1,8 +1,8 @@
 import { type LinkRecord, linkVisibility } from '@waymark/catalog';
 import type { ExportLinksQuery, Link, LinkColumn } from '@waymark/contract';
 import { type Column, type ColumnType, type ExportSource, slicesOf } from '@waymark/export';
-import type { LinkCaller, LinkDeps } from '../link-deps.js';
-import { cursorOf, filtersOf } from './list-links.js';
+import type { LinkCaller } from './link-caller.js';
+import { type LinkListDeps, linkCursorOf, linkFiltersOf } from './link-query.js';
 
 const PAGE_LINKS = 1000;
 
@@ -51,11 +51,15 @@ export const LINK_COLUMN_SOURCES: Readonly<Record<LinkColumn, Column<Link>>> = {
 };
 
 /** The links of `GET /links/export`, in the order of creation. @throws ApiError 403, 404 or 422 */
-export async function exportLinks(deps: LinkDeps, caller: LinkCaller, query: ExportLinksQuery): Promise<ExportSource> {
+export async function exportLinks(
+  deps: LinkListDeps,
+  caller: LinkCaller,
+  query: ExportLinksQuery,
+): Promise<ExportSource> {
   const { links } = deps.catalog;
   const workspaceId = caller.workspace.id;
-  const cursor = await cursorOf(deps, caller, query);
-  const filters = await filtersOf(deps, caller, query);
+  const cursor = await linkCursorOf(deps, caller, query);
+  const filters = await linkFiltersOf(deps, caller, query);
   const shape = { filters, sortOrder: query.sortOrder ?? 'desc', limit: PAGE_LINKS } as const;
 
   return slicesOf<LinkRecord>({

@@ -1,0 +1,39 @@
+import type { Catalog } from '@waymark/catalog';
+import { type CustomerFilterQuery, fieldError, RESOURCE_PREFIX } from '@waymark/contract';
+import { type LinkCaller, visibleLinks } from '../links/link-caller.js';
+
+/** @throws ApiError 422 when the customer does not exist */
+export async function checkCustomerCursor(
+  catalog: Catalog,
+  workspaceId: string,
+  parameter: string,
+  id: string,
+): Promise<void> {
+  if ((await catalog.customers.get(workspaceId, id)) !== undefined) return;
+  throw fieldError('invalid_value', parameter, 'must be the id of a customer');
+}
+
+/** The filters of a query, for the catalog. */
+export function customerFiltersOf(query: CustomerFilterQuery) {
+  const { email, linkId, programId, partnerId } = query;
+  // An exact email takes precedence over other filters that identify a customer.
+  const { externalId, search } = email === undefined ? query : {};
+  return { email, externalId, search, country: query.country?.toUpperCase(), linkId, programId, partnerId };
+}
+
+/**
+ * The id of the link in a query. It may be a deleted link, through which customers came.
+ *
+ * @returns undefined when the caller can see no customers of such a link
+ */
+export async function customerLinkIdOf(
+  catalog: Catalog,
+  caller: LinkCaller,
+  reference: string,
+): Promise<string | undefined> {
+  const link = await catalog.links.find(caller.workspace.id, reference);
+  if (link === undefined) return reference.startsWith(RESOURCE_PREFIX.link) ? reference : undefined;
+  // The customers of a link are as confidential as the link.
+  const [seen] = await visibleLinks(catalog, caller, [link]);
+  return seen?.id;
+}

@@ -1,0 +1,98 @@
+import { API_READ, type Catalog, isFolderHidden, type LinkFilters, linkVisibility } from '@waymark/catalog';
+import {
+  ApiError,
+  csvItems,
+  fieldError,
+  type LinkFilterQuery,
+  type ListLinksQuery,
+  NO_FOLDER,
+  parseResourceId,
+} from '@waymark/contract';
+import { domainName } from './domain-name.js';
+import { type LinkCaller, visibleLinks } from './link-caller.js';
+
+/** Dependencies of lists of links. */
+export interface LinkListDeps {
+  readonly catalog: Catalog;
+  /** The domain that every workspace may use. */
+  readonly defaultDomain: string | undefined;
+}
+
+async function checkDomain({ catalog, defaultDomain }: LinkListDeps, workspaceId: string, slug: string): Promise<void> {
+  if (slug === defaultDomain) return;
+  const domain = await catalog.domains.findBySlug(slug, API_READ);
+  if (domain === undefined) throw new ApiError('not_found', 'Domain not found.');
+  if (domain.workspaceId === workspaceId) return;
+  throw new ApiError('forbidden', `The domain "${slug}" does not belong to this workspace.`);
+}
+
+async function checkFolder(
+  { catalog }: LinkListDeps,
+  { workspace, apiKey }: LinkCaller,
+  folderId: string,
+): Promise<void> {
+  const folder = await catalog.folders.require(workspace.id, folderId);
+  if (!isFolderHidden(linkVisibility(apiKey), folder)) return;
+  throw new ApiError('forbidden', 'You are not allowed to see this folder.');
+}
+
+/** Ids of the tags in all tag parameters of a query; undefined when it has none. Unknown tag names are skipped. */
+async function tagIdsOf({ catalog }: LinkListDeps, workspaceId: string, query: LinkFilterQuery) {
+  const { tagId, tagIds, tagNames } = query;
+  if (tagId === undefined && tagIds === undefined && tagNames === undefined) return undefined;
+  const names = csvItems(tagNames ?? '');
+  const named = await Promise.all(names.map((name) => catalog.tags.findByName(workspaceId, name)));
+  return [...csvItems(tagIds ?? ''), ...(tagId ? [tagId] : []), ...named.flatMap((tag) => tag?.id ?? [])];
+}
+
+async function linkIdsOf({ catalog }: LinkListDeps, workspaceId: string, linkIds: string | undefined) {
+  if (linkIds === undefined) return undefined;
+  return (await catalog.links.findMany(workspaceId, csvItems(linkIds))).map(({ id }) => id);
+}
+
+/** The filters of a query. @throws ApiError 404 for an unknown domain or folder, 403 for one without access */
+export async function linkFiltersOf(
+  deps: LinkListDeps,
+  caller: LinkCaller,
+  query: LinkFilterQuery,
+): Promise<LinkFilters> {
+  const workspaceId = caller.workspace.id;
+  const { search, userId, tenantId, partnerId } = query;
+  const domain = query.domain && domainName(query.domain);
+  const folderId = query.folderId === NO_FOLDER ? null : query.folderId;
+  const [tagIds, ids, hidesFolders] = await Promise.all([
+    tagIdsOf(deps, workspaceId, query),
+    linkIdsOf(deps, workspaceId, query.linkIds),
+    deps.catalog.hiddenFolders.anyFor(workspaceId, linkVisibility(caller.apiKey)),
+    domain === undefined ? undefined : checkDomain(deps, workspaceId, domain),
+    folderId ? checkFolder(deps, caller, folderId) : undefined,
+  ]);
+  const named = { domain, tagIds, folderId, search, userId, tenantId, partnerId, ids };
+  return { ...named, hasTags: query.withTags, hidesFolders, showArchived: query.showArchived ?? false };
+}
+
+/** Whether the id belongs to a visible or a deleted link: a cursor stays valid when its link is deleted. */
+async function linkExistsOrExisted(catalog: Catalog, caller: LinkCaller, id: string): Promise<boolean> {
+  const link = await catalog.links.find(caller.workspace.id, id);
+  if (link === undefined) return catalog.links.everExisted(caller.workspace.id, id);
+  return (await visibleLinks(catalog, caller, [link])).length > 0;
+}
+
+/** The cursor of a query; undefined for pages by number. @throws ApiError 422 */
+export async function linkCursorOf(
+  { catalog }: LinkListDeps,
+  caller: LinkCaller,
+  query: Partial<Pick<ListLinksQuery, 'startingAfter' | 'endingBefore' | 'sortBy'>>,
+) {
+  const { startingAfter, endingBefore, sortBy = 'createdAt' } = query;
+  if (startingAfter !== undefined && endingBefore !== undefined) {
+    throw fieldError('invalid_combination', 'endingBefore', 'cannot be used together with startingAfter');
+  }
+  const id = startingAfter ?? endingBefore;
+  if (id === undefined) return undefined;
+  const parameter = startingAfter === undefined ? 'endingBefore' : 'startingAfter';
+  if (sortBy !== 'createdAt') throw fieldError('invalid_combination', parameter, 'cannot be used together with sortBy');
+  const isKnown = parseResourceId('link', id) !== undefined && (await linkExistsOrExisted(catalog, caller, id));
+  if (!isKnown) throw fieldError('invalid_value', parameter, 'must be the id of a link');
+  return { id, side: startingAfter === undefined ? ('before' as const) : ('after' as const) };
+}
