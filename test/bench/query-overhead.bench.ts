@@ -10,6 +10,7 @@ import { clickRow, EVENT_TABLES, type EventRow, leadRow, saleRow } from '@waymar
 import { createLogger } from '@waymark/http-kit';
 import { buildApp } from '@waymark/query';
 import { createRateLimiter } from '@waymark/rate-limit';
+import { temporaryDirectory } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { closedLoop } from './lib/http-load.js';
 import { machineLine, printTable } from './lib/report.js';
@@ -65,9 +66,13 @@ const catalog = createCatalog({
   baseUrl: 'http://127.0.0.1',
 });
 const rateLimiter = createRateLimiter(redis, { instanceKey: Buffer.alloc(32) });
+const dataDir = temporaryDirectory('waymark-bench-');
 const app = buildApp(
   { logger, docBase: 'http://127.0.0.1', trustedProxies: [] },
-  { catalog, clickhouse, rateLimiter, now: Date.now },
+  {
+    ...{ catalog, redis, clickhouse, rateLimiter, logger, now: Date.now },
+    ...{ dataDir, exportBytesMax: 0, baseUrl: 'http://127.0.0.1', defaultDomain: undefined },
+  },
 );
 
 const { workspace, apiKey } = await catalog.workspaces.create({

@@ -6,7 +6,7 @@ import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2';
 import { Job } from 'kubernetes-models/batch/v1';
 import { Ingress, NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
-import { ConfigMap, Namespace, Secret, Service } from 'kubernetes-models/v1';
+import { ConfigMap, Namespace, PersistentVolumeClaim, Secret, Service } from 'kubernetes-models/v1';
 import { describe, expect, it } from 'vitest';
 import { type Manifest, manifestText, ROOT, readManifests, withSecrets } from './lib/manifests.js';
 import { typeFaults } from './lib/strict-types.js';
@@ -18,7 +18,7 @@ const MODELS = {
   'batch/v1': { Job },
   'networking.k8s.io/v1': { Ingress, NetworkPolicy },
   'policy/v1': { PodDisruptionBudget },
-  v1: { ConfigMap, Namespace, Secret, Service },
+  v1: { ConfigMap, Namespace, PersistentVolumeClaim, Secret, Service },
 } as const;
 
 interface Model {

@@ -3,6 +3,7 @@ import { type EventTableKind, NAMES_TABLE } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
 import { createCustomers } from './customers/customers.js';
 import { createDomains } from './domains/domains.js';
+import { createExportJobs } from './exports/export-jobs.js';
 import { createLinkTests } from './links/ab-tests.js';
 import { createLinkChanges } from './links/link-changes.js';
 import { folderDetacher, tagDetacher, webhookLinks } from './links/link-detach.js';
@@ -13,6 +14,7 @@ import {
   customerType,
   domainHost,
   domainType,
+  exportJobType,
   folderType,
   groupType,
   isRootLink,
@@ -148,9 +150,11 @@ export function createCatalog(options: CatalogOptions) {
   const programStore = createRecordStore(programType, deps, { entriesMax: OTHERS_KEPT });
   const utmTemplateStore = createRecordStore(utmTemplateType, deps, { entriesMax: OTHERS_KEPT });
   const webhookStore = createRecordStore(webhookType, deps, { entriesMax: OTHERS_KEPT });
+  const exportJobStore = createRecordStore(exportJobType, deps, { entriesMax: OTHERS_KEPT });
   const stores = [
     ...[workspaceStore, apiKeyStore, domainStore, linkStore, customerStore],
     ...[tagStore, folderStore, groupStore, partnerTagStore, partnerStore, programStore, utmTemplateStore, webhookStore],
+    exportJobStore,
   ];
 
   for (const subscriber of [...stores, activeWebhooks, counters]) feed.subscribe(subscriber);
@@ -197,6 +201,7 @@ export function createCatalog(options: CatalogOptions) {
     partners: createPartners({ partners: partnerStore, links: linkStore }, { ...deps, quotas }),
     programs: createResources(programStore, PROGRAM_RULES, resourceDeps),
     utmTemplates: createResources(utmTemplateStore, UTM_TEMPLATE_RULES, resourceDeps),
+    exportJobs: createExportJobs(exportJobStore, resourceDeps),
     webhooks: createWebhooks(webhookStore, activeWebhooks, webhookLinks(linkStore), secrets, resourceDeps),
 
     sealedValues: createSealedValues({

@@ -25,6 +25,7 @@ const environmentSchema = z.object({
   LINK_PORT: port.default(3001),
   WRITER_PORT: port.default(3002),
   DATA_DIR: directory.prefault('./data'),
+  EXPORTS_MAX_MB: wholeNumber(1, 1_048_576).default(5120),
 
   REDIS_URL: redisUrl.optional(),
   REDIS_WAIT_REPLICAS: wholeNumber(0, 10).default(0),
@@ -166,6 +167,8 @@ function toSettings(env: Environment) {
     writerPort: env.WRITER_PORT,
     /** Absolute. */
     dataDir: env.DATA_DIR,
+    /** Size of the files of export jobs on disk. */
+    exportBytesMax: env.EXPORTS_MAX_MB * 1024 ** 2,
     /** Undefined = `standalone` starts its own Redis. */
     redisUrl: env.REDIS_URL,
     redisMaxmemoryMb: env.REDIS_MAXMEMORY_MB,

@@ -43,6 +43,7 @@ describe('loadSettings', () => {
   it('works with an empty environment', () => {
     expect(loadSettings({})).toEqual({
       host: '127.0.0.1',
+      exportBytesMax: 5 * 1024 ** 3,
       apiPort: 3000,
       linkPort: 3001,
       writerPort: 3002,

@@ -12,6 +12,7 @@ export type { ExampleAnswer, ExampleRequest } from './examples/example-request.j
 export { EXAMPLE_REQUESTS, exampleAnswer } from './examples/examples.js';
 export * from './exports/analytics-export.js';
 export * from './exports/event-export.js';
+export * from './exports/export-job.js';
 export { EXPORT_FORMATS, type ExportFormat, type ExportQuery } from './exports/export-parameters.js';
 export * from './exports/record-export.js';
 export * from './links/bulk-links.js';

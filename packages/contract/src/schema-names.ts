@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { customerSchema } from './events/customer.js';
 import { clickEventSchema, clickSchema, leadEventSchema, saleEventSchema } from './events/event.js';
+import { exportJobSchema } from './exports/export-job.js';
 import { domainSchema } from './links/domain.js';
 import { folderSchema } from './links/folder.js';
 import { linkSchema, tagSchema } from './links/link.js';
@@ -19,6 +20,7 @@ const NAMED_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   ClickEvent: clickEventSchema,
   Customer: customerSchema,
   Domain: domainSchema,
+  ExportJob: exportJobSchema,
   Folder: folderSchema,
   JsonValue: jsonValueSchema,
   LeadEvent: leadEventSchema,

@@ -1,5 +1,6 @@
-export { type Column, type ColumnType, chooseColumns } from './columns.js';
-export { createExportSlots, type ExportDeps } from './export-slots.js';
+export { type Column, type ColumnType, chooseColumns, type NamedColumn } from './columns.js';
+export { createEncoder } from './encoders/create-encoder.js';
+export { createExportSlots, type ExportDeps, type ExportSlots } from './export-slots.js';
 export { type ExportSource, type PagedList, slicesOf } from './export-source.js';
-export { MEDIA_TYPES, sendList } from './send-list.js';
+export { fileName, MEDIA_TYPES, sendList } from './send-list.js';
 export { sendTables, type Table } from './send-tables.js';

@@ -8,12 +8,13 @@ import { analyticsRoutes } from './analytics/route.js';
 import { eventRoutes } from './events/route.js';
 import { analyticsExportRoutes } from './export/analytics-export-route.js';
 import { eventsExportRoutes } from './export/events-export-route.js';
+import { exportJobs, type JobSettings } from './jobs/export-jobs.js';
 import { partnerAnalyticsRoutes } from './partner-analytics/route.js';
 import { createPlanCache } from './plan-cache.js';
 import { createReadRunners } from './workspace-concurrency.js';
 
 /** Dependencies of the routes. */
-export interface QueryDeps extends ExportDeps {
+export interface QueryDeps extends ExportDeps, JobSettings {
   readonly catalog: Catalog;
   readonly clickhouse: ClickHouseClient;
   readonly now: () => number;
@@ -33,6 +34,7 @@ export async function queryRoutes(app: App, deps: QueryDeps): Promise<void> {
   await analyticsRoutes(app, withReads);
   await analyticsExportRoutes(app, withReads);
   await partnerAnalyticsRoutes(app, withReads);
+  await exportJobs(app, withReads);
 }
 
 /** Builds the app of the service when it runs as a process of its own. */

@@ -5,11 +5,13 @@ import { buildApp } from './app.js';
 
 async function start(settings: Settings, logger: Logger): Promise<Service> {
   const base = await startServiceBase({ service: 'query', settings, logger });
-  const { clickhouse, catalog, rateLimiter, operations } = base;
+  const { redis, clickhouse, catalog, rateLimiter, operations } = base;
+  const { dataDir, exportBytesMax, baseUrl, defaultDomain } = settings;
   const app = buildApp(
     { ...base.appOptions, readiness: { clickhouse: base.checkClickHouse, redis: base.checkRedis } },
     {
       ...{ catalog, clickhouse, rateLimiter, now: Date.now, onQuery: operations.countQuery },
+      ...{ redis, logger, dataDir, exportBytesMax, baseUrl, defaultDomain },
       eventsExpire: settings.eventRetentionDays !== undefined,
     },
     operations,

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { disconnectSignal } from './client-disconnect.js';
 import { createFairQueue } from './fair-queue.js';
-import { createReads, type ReadDeps, type Reads } from './reads.js';
+import { createReads, type ReadCaller, type ReadDeps, type Reads } from './reads.js';
 
 /**
  * Runs the database reads of a request, under the concurrency limit of its workspace. Cancels them when the client disconnects.
@@ -46,26 +46,28 @@ export interface ReadRunners {
   readonly runReads: RunReads;
   /** For the parts of exports. */
   readonly runSlice: RunReads;
+  /** For the parts of exports that are no answer to a request. */
+  readonly runJobSlice: <T>(caller: ReadCaller, task: (reads: Reads) => Promise<T>) => Promise<T>;
 }
 
 export function createReadRunners(deps: ReadDeps): ReadRunners {
   const queue = createFairQueue(QUEUE);
   const slices = createFairQueue(SLICES);
-  const readsOf = (request: FastifyRequest, signal: AbortSignal) => {
+  const callerOf = (request: FastifyRequest, reply: FastifyReply): ReadCaller => {
     const endpoint = `${request.method} ${request.routeOptions.url ?? ''}`;
-    return createReads(deps, { endpoint, workspaceId: request.workspace.id, requestId: request.id, signal });
+    return { endpoint, workspaceId: request.workspace.id, requestId: request.id, signal: disconnectSignal(reply) };
+  };
+  const runJobSlice: ReadRunners['runJobSlice'] = (caller, task) => {
+    const { workspaceId, signal } = caller;
+    const inTurn = () => queue.run(SLICES_OWNER, () => task(createReads(deps, caller)), signal);
+    return slices.run(workspaceId, inTurn, signal);
   };
   return {
     runReads(request, reply, task) {
-      const signal = disconnectSignal(reply);
-      const reads = readsOf(request, signal);
-      return queue.run(request.workspace.id, () => task(reads), signal);
+      const caller = callerOf(request, reply);
+      return queue.run(caller.workspaceId, () => task(createReads(deps, caller)), caller.signal);
     },
-    runSlice(request, reply, task) {
-      const signal = disconnectSignal(reply);
-      const reads = readsOf(request, signal);
-      const inTurn = () => queue.run(SLICES_OWNER, () => task(reads), signal);
-      return slices.run(request.workspace.id, inTurn, signal);
-    },
+    runSlice: (request, reply, task) => runJobSlice(callerOf(request, reply), task),
+    runJobSlice,
   };
 }

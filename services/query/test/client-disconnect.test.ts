@@ -32,7 +32,7 @@ async function startWithSilentClickHouse() {
   });
   const app = buildApp(
     { logger: createLogger({ name: 'test', level: 'silent' }), docBase: DOC_BASE, trustedProxies: [] },
-    { catalog: query.catalog, clickhouse, rateLimiter, now: Date.now },
+    { ...query.jobs, catalog: query.catalog, clickhouse, rateLimiter, now: Date.now },
   );
   await app.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(async () => {

@@ -11,7 +11,14 @@ afterAll(() => query.close());
 test('the OpenAPI document has GET /events, all parameters and the three kinds of items', async () => {
   const document = (await query.app.inject('/openapi.json')).json();
   expect(Object.keys(document.paths)).toEqual([
-    ...['/events', '/events/export', '/analytics', '/analytics/export', '/partners/analytics'],
+    ...[
+      '/events',
+      '/events/export',
+      '/analytics',
+      '/analytics/export',
+      '/partners/analytics',
+      ...['/exports', '/exports/{id}', '/exports/{id}/files/{name}'],
+    ],
   ]);
   const { parameters, responses, security } = document.paths['/events'].get;
   expect(parameters.map(({ name }: { name: string }) => name).sort()).toEqual(

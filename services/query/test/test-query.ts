@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { type Catalog, type CustomerRecord, createCatalog, type LinkRecord } from '@waymark/catalog';
 import {
   analyticsRowSchemas,
@@ -23,14 +24,16 @@ import {
   insertSales,
   startRedis,
   type TestDatabase,
+  temporaryDirectory,
 } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { z } from 'zod';
-import { buildApp, type QueryDeps } from '../src/index.js';
+import { buildApp, type JobSettings, type QueryDeps } from '../src/index.js';
 
 /** The current time in these tests: a Saturday, 14:30 in UTC. */
 export const NOW = Date.parse('2026-11-21T14:30:00.250Z');
 export const MINUTE_MS = 60_000;
+const API_URL = 'https://api.example.com';
 export const DOC_BASE = 'https://docs.example.com';
 
 export interface TestQuery {
@@ -38,6 +41,7 @@ export interface TestQuery {
   readonly catalog: Catalog;
   readonly database: TestDatabase;
   readonly redis: Redis;
+  readonly jobs: JobSettings;
   close(): Promise<void>;
 }
 
@@ -55,12 +59,21 @@ export async function startQuery(
     instanceKey: Buffer.alloc(32, 1),
     now: Date.now,
     logger,
-    baseUrl: 'https://api.example.com',
+    baseUrl: API_URL,
   });
   const rateLimiter = createRateLimiter(client, { instanceKey: Buffer.alloc(32) });
+  const dataDir = temporaryDirectory('waymark-query-');
+  const jobs: JobSettings = {
+    redis: client,
+    logger,
+    dataDir,
+    exportBytesMax: 2 ** 30,
+    baseUrl: API_URL,
+    defaultDomain: undefined,
+  };
   const app = buildApp(
     { logger, docBase: DOC_BASE, trustedProxies: [] },
-    { catalog, clickhouse: database.client, rateLimiter, now, ...options },
+    { catalog, clickhouse: database.client, rateLimiter, now, ...jobs, ...options },
   );
   await app.ready();
   return {
@@ -68,12 +81,14 @@ export async function startQuery(
     catalog,
     database,
     redis: client,
+    jobs,
     async close() {
       await app.close();
       await catalog.close();
       await rateLimiter.close();
       client.disconnect();
       await Promise.all([redis.stop(), database.drop()]);
+      rmSync(dataDir, { recursive: true, force: true });
     },
   };
 }

@@ -8,6 +8,8 @@ import {
   customerRecordSchema,
   type DomainRecord,
   domainRecordSchema,
+  type ExportJobRecord,
+  exportJobRecordSchema,
   type FolderRecord,
   folderRecordSchema,
   type GroupRecord,
@@ -106,6 +108,7 @@ export const domainType: EntityType<DomainRecord> = {
 export const LINKS_TABLE = 'links';
 export const PARTNERS_TABLE = 'partners';
 export const FOLDERS_TABLE = 'folders';
+export const EXPORT_JOBS_TABLE = 'export_jobs';
 
 export const linkType: EntityType<LinkRecord> = {
   resource: 'link',
@@ -245,6 +248,20 @@ export const partnerType: EntityType<PartnerRecord> = {
   ],
   // As long as for links, because redirects of partner links read the partner.
   staleMsMax: DAY_MS,
+};
+
+export const exportJobType: EntityType<ExportJobRecord> = {
+  resource: 'exportJob',
+  table: EXPORT_JOBS_TABLE,
+  schema: exportJobRecordSchema,
+  columns: {
+    status: (record) => record.status,
+    resource: (record) => record.resource,
+    hides_folders: (record) => (record.hidesFolders ? 1 : 0),
+    hides_passwords: (record) => (record.hidesPasswords ? 1 : 0),
+  },
+  names: () => [],
+  staleMsMax: CREDENTIAL_STALE_MS,
 };
 
 /** Whether the link is that of the bare domain, without a key. */

@@ -1,4 +1,8 @@
 import {
+  EXPORT_FORMATS,
+  EXPORT_RESOURCES,
+  EXPORT_STATUSES,
+  exportFiltersSchema,
   planSchema,
   quotasSchema,
   roleSchema,
@@ -230,3 +234,31 @@ export const partnerRecordSchema = z.strictObject({
     .default(null),
 });
 export type PartnerRecord = z.infer<typeof partnerRecordSchema>;
+
+/** An export that is made in the background. */
+export const exportJobRecordSchema = z.strictObject({
+  ...common,
+  resource: z.enum(EXPORT_RESOURCES),
+  format: z.enum(EXPORT_FORMATS),
+  /** Null = the default ones. */
+  columns: z.array(z.string()).nullable(),
+  escapeFormulas: z.boolean(),
+  filters: exportFiltersSchema,
+  /** The API key whose access the job has. */
+  keyId: z.string(),
+  /** What that key does not see: a key that sees less may not read the file. */
+  hidesFolders: z.boolean(),
+  hidesPasswords: z.boolean(),
+  status: z.enum(EXPORT_STATUSES),
+  /** Number of the latest run, from 1 on; its directory has the files. */
+  attempt: z.int(),
+  rows: z.int(),
+  bytes: z.int(),
+  /** Name of the file, once it is complete. */
+  file: text,
+  error: text,
+  startedAt: time.nullable(),
+  finishedAt: time.nullable(),
+  expiresAt: time.nullable(),
+});
+export type ExportJobRecord = z.infer<typeof exportJobRecordSchema>;

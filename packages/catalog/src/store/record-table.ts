@@ -67,6 +67,13 @@ PREWHERE workspace_id = {workspace:UInt64} AND id IN ({ids:Array(UInt64)})`;
       return rows.map(([data]) => parseData(kind, data));
     },
 
+    /** Records of all workspaces. @param condition constant SQL; values only through `parameters` */
+    async selectEverywhere(condition: string, parameters: QueryParameters): Promise<R[]> {
+      const query = `SELECT data FROM ${kind.table} FINAL WHERE ${condition} ORDER BY id`;
+      const rows = await queryRows<[string]>(clickhouse, { query, parameters, settings });
+      return rows.map(([data]) => parseData(kind, data));
+    },
+
     /** The record as the table has it at or after the call. */
     get(workspaceId: string, id: string): Promise<Stored<R> | undefined> {
       return lookUp({ workspaceId, number: numberOf(kind.resource, id) });

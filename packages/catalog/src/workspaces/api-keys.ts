@@ -80,6 +80,9 @@ export function createKeys(
 
     list,
 
+    /** Undefined when it was revoked. */
+    get: (workspaceId: string, id: string): Promise<ApiKeyRecord | undefined> => store.get(workspaceId, id),
+
     /** @throws ApiError not_found */
     async revoke(workspaceId: string, id: string): Promise<void> {
       const removed = await store.remove(workspaceId, id);

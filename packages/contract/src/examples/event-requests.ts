@@ -1,4 +1,4 @@
-import { exampleEventId } from './example-id.js';
+import { exampleEventId, exampleId } from './example-id.js';
 import type { ExampleRequest } from './example-request.js';
 
 const click = exampleEventId(1);
@@ -32,6 +32,22 @@ export const EVENT_REQUESTS: readonly ExampleRequest[] = [
   { route: 'GET /events/export', query: { event: 'sales', interval: '24h', format: 'ndjson' } },
   { route: 'GET /analytics/export', query: { event: 'composite', groupBy: 'countries,devices', interval: '24h' } },
   { route: 'GET /customers/export', query: { columns: 'id,externalId,email' } },
+  {
+    route: 'POST /exports',
+    body: {
+      resource: 'events',
+      format: 'csv',
+      columns: ['timestamp', 'link'],
+      filters: { event: 'sales', interval: '30d' },
+    },
+  },
+  { route: 'GET /exports', query: { pageSize: '10' } },
+  { route: 'GET /exports/{id}', params: { id: exampleId('exportJob', 1) } },
+  {
+    route: 'GET /exports/{id}/files/{name}',
+    params: { id: exampleId('exportJob', 1), name: 'sales-2026-03-04.csv' },
+  },
+  { route: 'DELETE /exports/{id}', params: { id: exampleId('exportJob', 1) } },
   { route: 'GET /analytics', query: { event: 'composite', groupBy: 'top_links', interval: '24h' } },
   { route: 'GET /customers', query: { email: 'ada@example.com' } },
   { route: 'GET /customers/{id}', params: { id: 'ext_user_42' }, query: { includeExpandedFields: 'true' } },

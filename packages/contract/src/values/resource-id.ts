@@ -21,6 +21,7 @@ export const RESOURCE_PREFIX = {
   commission: 'cm_',
   payout: 'po_',
   apiKey: 'key_',
+  exportJob: 'exp_',
 } as const;
 
 /** Prefix of a caller's own id in places that expect an id. */

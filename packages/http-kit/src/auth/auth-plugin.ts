@@ -69,7 +69,12 @@ function rateLimitOf(workspace: WorkspaceRecord | undefined, bucket: 'standard' 
   return limit === 0 ? undefined : { bucket, limit, windowSeconds: 1 };
 }
 
-function checkAuthorization(key: ApiKeyRecord, workspace: WorkspaceRecord, requirements: RouteRequirements): void {
+/** Checks what a key may do, and what its workspace's plan includes. @throws ApiError 403 */
+export function checkAuthorization(
+  key: ApiKeyRecord,
+  workspace: WorkspaceRecord,
+  requirements: RouteRequirements,
+): void {
   const { permission, roles, minimumPlan, bucket } = requirements;
   if (permission !== undefined && !hasPermission(key.role, key.scopes, permission)) {
     throw new ApiError('forbidden', `The API key lacks the permission "${permission}" that this endpoint needs.`);

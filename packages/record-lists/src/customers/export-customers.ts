@@ -1,6 +1,7 @@
 import type { Catalog, CustomerRecord } from '@waymark/catalog';
 import type { Customer, CustomerColumn, ExportCustomersQuery } from '@waymark/contract';
 import { type Column, type ColumnType, type ExportSource, slicesOf } from '@waymark/export';
+import { type ExportPart, isInPart } from '../links/export-links.js';
 import type { LinkCaller } from '../links/link-caller.js';
 import { customerObjects } from './customer-objects.js';
 import { checkCustomerCursor, customerFiltersOf, customerLinkIdOf } from './customer-query.js';
@@ -34,6 +35,7 @@ export async function exportCustomers(
   catalog: Catalog,
   caller: LinkCaller,
   query: ExportCustomersQuery,
+  part: ExportPart = {},
 ): Promise<ExportSource> {
   const workspaceId = caller.workspace.id;
   const { startingAfter, sortOrder = 'desc' } = query;
@@ -46,12 +48,16 @@ export async function exportCustomers(
   return slicesOf<CustomerRecord>({
     pageRows: PAGE_CUSTOMERS,
     readPage(last) {
-      const id = last?.id ?? startingAfter;
+      const id = last?.id ?? part.after ?? startingAfter;
       const bounds = sortOrder === 'desc' ? { beforeId: id } : { afterId: id };
       return catalog.customers.list(workspaceId, { ...page, filters: { ...filters, ...bounds } });
     },
     async itemsOf(records) {
-      const objects = await customerObjects(catalog, workspaceId, records);
+      const objects = await customerObjects(
+        catalog,
+        workspaceId,
+        records.filter(({ id }) => isInPart('customer', id, part)),
+      );
       return objects.map((customer) => JSON.stringify(customer));
     },
     idOf: ({ id }) => id,

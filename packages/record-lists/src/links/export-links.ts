@@ -1,5 +1,11 @@
 import { type LinkRecord, linkVisibility } from '@waymark/catalog';
-import type { ExportLinksQuery, Link, LinkColumn } from '@waymark/contract';
+import {
+  type ExportLinksQuery,
+  type Link,
+  type LinkColumn,
+  type ResourceKind,
+  resourceIdTime,
+} from '@waymark/contract';
 import { type Column, type ColumnType, type ExportSource, slicesOf } from '@waymark/export';
 import type { LinkCaller } from './link-caller.js';
 import { type LinkListDeps, linkCursorOf, linkFiltersOf } from './link-query.js';
@@ -50,28 +56,44 @@ export const LINK_COLUMN_SOURCES: Readonly<Record<LinkColumn, Column<Link>>> = {
   utm_content: field('utm_content'),
 };
 
+/** A part of an export, of which a job keeps the place. */
+export interface ExportPart {
+  /** Id of the last row that the parts before had. */
+  readonly after?: string | undefined;
+  /** Rows that were created later are left out, in epoch milliseconds. */
+  readonly createdUntilMs?: number | undefined;
+}
+
+/** Whether a row belongs to the part, by the time in its id. */
+export function isInPart(kind: ResourceKind, id: string, { createdUntilMs = Number.POSITIVE_INFINITY }: ExportPart) {
+  return (resourceIdTime(kind, id) ?? 0) <= createdUntilMs;
+}
+
 /** The links of `GET /links/export`, in the order of creation. @throws ApiError 403, 404 or 422 */
 export async function exportLinks(
   deps: LinkListDeps,
   caller: LinkCaller,
   query: ExportLinksQuery,
+  part: ExportPart = {},
 ): Promise<ExportSource> {
   const { links } = deps.catalog;
   const workspaceId = caller.workspace.id;
   const cursor = await linkCursorOf(deps, caller, query);
   const filters = await linkFiltersOf(deps, caller, query);
   const shape = { filters, sortOrder: query.sortOrder ?? 'desc', limit: PAGE_LINKS } as const;
+  const start = part.after ?? cursor?.id;
 
   return slicesOf<LinkRecord>({
     pageRows: PAGE_LINKS,
     readPage(last) {
-      const id = last?.id ?? cursor?.id;
+      const id = last?.id ?? start;
       return id === undefined
         ? links.list(workspaceId, { ...shape, sortBy: 'createdAt', offset: 0 })
         : links.listFrom(workspaceId, { ...shape, id, side: 'after' });
     },
     async itemsOf(records) {
-      const objects = await links.objects(workspaceId, records, linkVisibility(caller.apiKey));
+      const included = records.filter(({ id }) => isInPart('link', id, part));
+      const objects = await links.objects(workspaceId, included, linkVisibility(caller.apiKey));
       return objects.map((link) => JSON.stringify(link));
     },
     idOf: ({ id }) => id,

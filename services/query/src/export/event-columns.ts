@@ -2,7 +2,7 @@ import type { EventColumn, ListedEvent } from '@waymark/contract';
 import type { Column, ColumnType } from '@waymark/export';
 
 /** Any kind of event: clicks have no customer, and only sales have a sale. */
-type AnyEvent = Pick<ListedEvent, 'timestamp' | 'click' | 'link'> &
+export type AnyEvent = Pick<ListedEvent, 'timestamp' | 'click' | 'link'> &
   Partial<Omit<Extract<ListedEvent, { event: 'sale' }>, 'event' | 'timestamp' | 'click' | 'link'>>;
 
 function column(type: ColumnType, read: (event: AnyEvent) => unknown): Column<AnyEvent> {

@@ -1,25 +1,12 @@
-import type { Catalog } from '@waymark/catalog';
-import { EVENT_COLUMNS, eventIdTime, exportEventsQuerySchema, fieldError } from '@waymark/contract';
-import { type BoundRequest, type Position, parseExport, planOneEvent, print } from '@waymark/event-query';
-import { chooseColumns, type ExportDeps, MEDIA_TYPES, type PagedList, sendList, slicesOf } from '@waymark/export';
+import { eventIdTime, exportEventsQuerySchema, fieldError } from '@waymark/contract';
+import { type BoundRequest, type Position, planOneEvent, print } from '@waymark/event-query';
+import { type ExportDeps, MEDIA_TYPES, sendList } from '@waymark/export';
 import type { App } from '@waymark/http-kit';
-import { bindEvents } from '../events/bind-events.js';
-import type { EventPageRow } from '../events/event-text.js';
-import { positionOf } from '../events/next-link.js';
-import { createPageTexts, pageItems } from '../events/page-text.js';
-import { createPrefetcher } from '../events/prefetch.js';
-import { readLargePage } from '../events/read-page.js';
 import type { Reads } from '../reads.js';
 import type { ReadRunners } from '../workspace-concurrency.js';
-import { EVENT_COLUMN_SOURCES } from './event-columns.js';
+import { createEventsExport, type EventsExportDeps } from './events-export.js';
 
-export interface EventsExportDeps extends ReadRunners, ExportDeps {
-  readonly catalog: Catalog;
-  readonly now: () => number;
-}
-
-/** Rows that a statement reads: about 8 MB. With a thousand, ClickHouse takes twice the CPU time for a row. */
-const PAGE_ROWS = 4000;
+export interface EventsExportRouteDeps extends EventsExportDeps, ReadRunners, ExportDeps {}
 
 /** The range of an export as parameters that give the same range at any later time. */
 function rangeText({ fromMs, toMs }: BoundRequest): string {
@@ -41,11 +28,9 @@ async function startPosition(reads: Reads, bound: BoundRequest, id: string): Pro
 }
 
 /** `GET /events/export`. */
-export async function eventsExportRoutes(app: App, deps: EventsExportDeps): Promise<void> {
+export async function eventsExportRoutes(app: App, deps: EventsExportRouteDeps): Promise<void> {
   const { catalog, runReads, runSlice, exportSlots, now } = deps;
-  const texts = createPageTexts(catalog);
-  const linkPrefetcher = createPrefetcher(catalog.links.cachedCounters, catalog.links.counters);
-  const customerPrefetcher = createPrefetcher(catalog.customers.cachedCounters, catalog.customers.counters);
+  const openExport = createEventsExport(deps);
 
   app.get(
     '/events/export',
@@ -63,33 +48,14 @@ export async function eventsExportRoutes(app: App, deps: EventsExportDeps): Prom
     },
     async (request, reply) => {
       const { workspace, query } = request;
-      const { event: kind = 'clicks', startingAfter } = query;
-      const columns = chooseColumns(query.columns, EVENT_COLUMNS[kind], EVENT_COLUMN_SOURCES);
-      const parsed = parseExport(query, now(), { limit: PAGE_ROWS, after: undefined });
-      const { caller, bound } = await bindEvents(catalog, request, parsed);
+      const { startingAfter } = query;
+      const { kind, columns, bound, sourceFrom } = await openExport(request, query, now());
       const start =
         startingAfter === undefined
           ? undefined
           : await runReads(request, reply, (reads) => startPosition(reads, bound, startingAfter));
-
-      const list: PagedList<EventPageRow> = {
-        pageRows: PAGE_ROWS,
-        readPage(last) {
-          const after = last === undefined ? start : positionOf(last);
-          const page = { ...bound, page: { ...bound.page, after } };
-          return runSlice(request, reply, (reads) => readLargePage(reads, page));
-        },
-        itemsOf(rows) {
-          const counters = {
-            linkCounters: linkPrefetcher.start(workspace.id, kind),
-            customerTotals: customerPrefetcher.start(workspace.id, kind),
-          };
-          return pageItems({ ...deps, ...texts, ...counters }, caller, kind, rows);
-        },
-        idOf: ([id]) => id,
-      };
+      const source = sourceFrom(start, (task) => runSlice(request, reply, task));
       reply.header('x-export-range', rangeText(bound));
-      const source = slicesOf(list);
       const { toMs: nowMs } = bound;
       return sendList(reply, { workspaceId: workspace.id, query, what: kind, nowMs, columns, source, exportSlots });
     },

@@ -43,7 +43,7 @@ export class ExampleNames {
 
   /** A response of this run, with the ids, times and secrets of the examples. */
   toExample(answer: unknown): unknown {
-    const text = JSON.stringify(answer)
+    let text = JSON.stringify(answer)
       .replace(RESOURCE_ID, (quoted, prefix: string) => {
         const kind = KIND_OF.get(prefix);
         return kind ? `"${this.#example(quoted.slice(1, -1), kind, (place) => exampleId(kind, place))}"` : quoted;
@@ -55,6 +55,8 @@ export class ExampleNames {
       })
       .replace(TIME, `"${EXAMPLE_TIME}"`)
       .replace(SECRET, `"${EXAMPLE_SECRET}"`);
+    // Ids and names inside of URLs.
+    for (const [actual, example] of this.#exampleOf) text = text.replaceAll(actual, example);
     return JSON.parse(text);
   }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Catalog, createCatalog } from '@waymark/catalog';
 import { loadSettings } from '@waymark/config';
 import { createClaimAdmin, createEventProducer, createEventWriter } from '@waymark/event-queue';
-import { createExportSlots } from '@waymark/export';
+import { createExportSlots, type ExportSlots } from '@waymark/export';
 import { type App, authPlugin, createApp, createLogger } from '@waymark/http-kit';
 import { buildLinkApp, createIngestDeps, trackRoutes } from '@waymark/ingest';
 import { managementRoutes } from '@waymark/management';
@@ -24,6 +24,8 @@ export interface WholeApi {
   readonly url: string;
   readonly catalog: Catalog;
   readonly database: TestDatabase;
+  readonly dataDir: string;
+  readonly exportSlots: ExportSlots;
   /** Follows a short link as a new visitor. @returns the status */
   visit(domain: string, key: string): Promise<number>;
   /** Requests the link port with the headers of a browser without cookies, which `headers` can override. */
@@ -35,8 +37,14 @@ export interface WholeApi {
   close(): Promise<void>;
 }
 
-/** @param options.trustedProxies addresses whose forwarded headers are accepted */
-export async function startWholeApi({ trustedProxies = [] as readonly string[] } = {}): Promise<WholeApi> {
+/**
+ * @param options.trustedProxies addresses whose forwarded headers are accepted
+ * @param options.exportBytesMax most bytes of the files of export jobs
+ */
+export async function startWholeApi({
+  trustedProxies = [] as readonly string[],
+  exportBytesMax = 2 ** 30,
+} = {}): Promise<WholeApi> {
   const [database, server] = await Promise.all([createTestDatabase(), startRedis()]);
   const directory = temporaryDirectory('waymark-api-');
   const logger = createLogger({ name: 'test', level: 'silent' });
@@ -63,12 +71,13 @@ export async function startWholeApi({ trustedProxies = [] as readonly string[] }
   const outbound = createOutbound({ allowedRanges: ['127.0.0.0/8'] });
   const claims = createClaimAdmin(redis);
   const shared = { catalog, exportSlots: createExportSlots(), now: Date.now };
+  const jobs = { redis, logger, dataDir: directory, exportBytesMax, baseUrl, defaultDomain: undefined };
   const management = { ...shared, claims, outbound, rateLimiter, notifier, defaultDomain: undefined };
 
   const api = createApp({ logger, docBase: 'https://docs.example.com', trustedProxies });
   api.register(authPlugin, { catalog, rateLimiter });
   api.register(async (routes) => managementRoutes(routes as App, management));
-  api.register(async (routes) => queryRoutes(routes as App, { ...shared, clickhouse }));
+  api.register(async (routes) => queryRoutes(routes as App, { ...shared, ...jobs, clickhouse }));
   api.register(async (routes) => trackRoutes(routes as App, ingest));
   await api.listen({ host: '127.0.0.1', port: 0 });
   const links = buildLinkApp({ logger, docBase: 'https://docs.example.com', trustedProxies: ['127.0.0.1/32'] }, ingest);
@@ -84,6 +93,8 @@ export async function startWholeApi({ trustedProxies = [] as readonly string[] }
     url: `http://127.0.0.1:${(api.server.address() as AddressInfo).port}`,
     catalog,
     database,
+    dataDir: directory,
+    exportSlots: shared.exportSlots,
     async visit(domain, key) {
       return (await callLinks({ url: `/${key}`, headers: { host: domain } })).statusCode;
     },

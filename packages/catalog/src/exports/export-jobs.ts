@@ -1,0 +1,71 @@
+import { ApiError, type ExportResource, type ExportStatus, UNFINISHED_EXPORTS_MAX } from '@waymark/contract';
+import type { LinkVisibility } from '../links/link-visibility.js';
+import type { ExportJobRecord } from '../model/record-schemas.js';
+import { createResources, type New, type ResourceDeps, type ResourceRules } from '../resources/resource.js';
+import { isOneOf } from '../store/list-conditions.js';
+import { BY_CREATION } from '../store/record-list.js';
+import type { RecordStore } from '../store/record-store.js';
+
+export type NewExportJob = New<
+  ExportJobRecord,
+  'resource' | 'format' | 'columns' | 'escapeFormulas' | 'filters' | 'keyId' | 'hidesFolders' | 'hidesPasswords'
+>;
+
+/** Which exports a caller may see. */
+export interface ExportJobFilters {
+  readonly resources: readonly ExportResource[];
+  readonly visibility: LinkVisibility;
+}
+
+const RULES: ResourceRules<ExportJobRecord, NewExportJob, ExportJobFilters, 'createdAt'> = {
+  title: 'export',
+  complete: (input) => ({
+    ...{ status: 'queued', attempt: 0, rows: 0, bytes: 0, file: null, error: null },
+    ...{ startedAt: null, finishedAt: null, expiresAt: null },
+    ...input,
+  }),
+  conditions: ({ resources, visibility }) => [
+    isOneOf('resource', resources),
+    {
+      sql: 'hides_folders >= {hides_folders:UInt8} AND hides_passwords >= {hides_passwords:UInt8}',
+      values: { hides_folders: Number(visibility.hidesFolders), hides_passwords: Number(visibility.hidesPasswords) },
+    },
+  ],
+  sorts: { createdAt: BY_CREATION },
+};
+
+const UNFINISHED: readonly ExportStatus[] = ['queued', 'processing'];
+const RETRY_SECONDS = 60;
+
+/** Whether the export waits or runs. */
+export function isUnfinished({ status }: Pick<ExportJobRecord, 'status'>): boolean {
+  return UNFINISHED.includes(status);
+}
+
+/** Exports that are made in the background. */
+export function createExportJobs(store: RecordStore<ExportJobRecord>, deps: ResourceDeps) {
+  const { get, require, list, create, update } = createResources(store, RULES, deps);
+  return {
+    get,
+    require,
+    list,
+    update,
+
+    /** @throws ApiError 429 when the workspace has as many unfinished exports as it may */
+    create(workspaceId: string, input: NewExportJob): Promise<ExportJobRecord> {
+      const refusal = () => {
+        const message = `This workspace has ${UNFINISHED_EXPORTS_MAX} exports that have not ended, the most at the same time. Please try again when one has ended.`;
+        return new ApiError('rate_limit_exceeded', message, { retryAfterSeconds: RETRY_SECONDS });
+      };
+      const request = {
+        ...{ workspaceId, what: store.kind.table, amount: 1, limit: UNFINISHED_EXPORTS_MAX, refusal },
+        used: () => store.lists.count(workspaceId, [isOneOf('status', UNFINISHED)]),
+      };
+      return deps.quotas.within(request, () => create(workspaceId, input));
+    },
+
+    /** The exports of all workspaces that wait, run or have a file, oldest first. */
+    open: (): Promise<ExportJobRecord[]> =>
+      store.table.selectEverywhere('status IN ({statuses:Array(String)})', { statuses: [...UNFINISHED, 'completed'] }),
+  };
+}

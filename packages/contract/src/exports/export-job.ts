@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { customerFilterShape } from '../events/customer.js';
+import { eventFilterShape, eventListShape } from '../events/events-query.js';
+import { linkFilterShape } from '../links/link-queries.js';
+import { closedQuery } from '../values/closed-query.js';
+import { pageShape, sortShape } from '../values/paging.js';
+import { EXPORT_FORMATS } from './export-parameters.js';
+
+/** The lists that a job can export. */
+export const EXPORT_RESOURCES = ['events', 'links', 'customers'] as const;
+export type ExportResource = (typeof EXPORT_RESOURCES)[number];
+
+/** `queued` and `processing` have not ended. An `expired` export was completed; its file has been removed since. */
+export const EXPORT_STATUSES = ['queued', 'processing', 'completed', 'failed', 'cancelled', 'expired'] as const;
+export type ExportStatus = (typeof EXPORT_STATUSES)[number];
+
+/** Most exports of a workspace that have not ended. */
+export const UNFINISHED_EXPORTS_MAX = 10;
+
+/** The schemas of `filters`: the parameters of `GET /<resource>/export` without those that are fields of the job. */
+export const EXPORT_FILTER_SCHEMAS = {
+  events: closedQuery({ ...eventListShape, ...eventFilterShape }),
+  links: closedQuery({ ...linkFilterShape, ...sortShape(['createdAt']) }),
+  customers: closedQuery({ ...customerFilterShape, ...sortShape(['createdAt']) }),
+} as const;
+
+const TEXT_CHARS_MAX = 32_000;
+const LIST_ITEMS_MAX = 1000;
+const text = z.string().max(TEXT_CHARS_MAX);
+
+/** Values of filters as they were given, by the name of the parameter. */
+export const exportFiltersSchema = z.record(
+  z.string(),
+  z.union([text, z.boolean(), z.array(text).max(LIST_ITEMS_MAX)]),
+);
+
+/** Body of `POST /exports`. */
+export const createExportBodySchema = z.strictObject({
+  resource: z.enum(EXPORT_RESOURCES),
+  format: z.enum(EXPORT_FORMATS).optional().describe('`csv` by default.'),
+  columns: z
+    .array(z.string().min(1).max(100))
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('Names of the columns, in this order, as in `GET /<resource>/export`.'),
+  escapeFormulas: z
+    .boolean()
+    .optional()
+    .describe("Puts `'` before texts that spreadsheets would run as formulas; only in CSV. True by default."),
+  filters: exportFiltersSchema
+    .optional()
+    .describe('The other parameters of `GET /<resource>/export`, such as `interval`, `query` or `search`.'),
+});
+export type CreateExportBody = z.infer<typeof createExportBodySchema>;
+
+/** An export job, as every response shows it. */
+export const exportJobSchema = z.strictObject({
+  id: z.string(),
+  resource: z.enum(EXPORT_RESOURCES),
+  format: z.enum(EXPORT_FORMATS),
+  columns: z.array(z.string()).nullable(),
+  escapeFormulas: z.boolean(),
+  filters: exportFiltersSchema,
+  status: z.enum(EXPORT_STATUSES),
+  /** Written so far. */
+  rows: z.number(),
+  bytes: z.number(),
+  /** Empty until the export is completed, and when it has expired. */
+  files: z.array(z.strictObject({ name: z.string(), bytes: z.number(), url: z.string() })),
+  /** Why it failed. */
+  error: z.string().nullable(),
+  createdAt: z.string(),
+  startedAt: z.string().nullable(),
+  finishedAt: z.string().nullable(),
+  /** When its file is removed. */
+  expiresAt: z.string().nullable(),
+});
+export type ExportJob = z.infer<typeof exportJobSchema>;
+
+/** Query of `GET /exports`, newest first. */
+export const listExportsQuerySchema = closedQuery(pageShape());

@@ -1,0 +1,69 @@
+import { type ApiKeyRecord, type Catalog, type ExportJobRecord, linkVisibility } from '@waymark/catalog';
+import { ApiError, EXPORT_RESOURCES, type ExportResource } from '@waymark/contract';
+import { checkAuthorization, type RouteRequirements } from '@waymark/http-kit';
+import type { LinkCaller } from '@waymark/record-lists';
+
+/** What a key needs for exports of a resource: the same as for the list. */
+const REQUIREMENTS: Readonly<Record<ExportResource, RouteRequirements>> = {
+  events: { permission: 'analytics.read', minimumPlan: 'business', bucket: 'analytics' },
+  links: { permission: 'links.read' },
+  customers: { roles: ['owner', 'member'], minimumPlan: 'business' },
+};
+
+/** @throws ApiError 403 when the key may not read the resource */
+export function checkResource({ apiKey, workspace }: LinkCaller, resource: ExportResource): void {
+  checkAuthorization(apiKey, workspace, REQUIREMENTS[resource]);
+}
+
+/** The resources that the key may read. */
+export function readableResources(caller: LinkCaller): ExportResource[] {
+  return EXPORT_RESOURCES.filter((resource) => {
+    try {
+      checkResource(caller, resource);
+      return true;
+    } catch (err) {
+      if (err instanceof ApiError) return false;
+      throw err;
+    }
+  });
+}
+
+/**
+ * Checks that a key may see an export: it needs access to the resource, and must see all that the key of the export saw.
+ *
+ * @throws ApiError 403
+ */
+export function checkVisible(caller: LinkCaller, job: ExportJobRecord): void {
+  checkResource(caller, job.resource);
+  const { hidesFolders, hidesPasswords } = linkVisibility(caller.apiKey);
+  if ((hidesFolders && !job.hidesFolders) || (hidesPasswords && !job.hidesPasswords)) {
+    throw new ApiError('forbidden', 'This export was made with an API key that sees more than this one.');
+  }
+}
+
+function isExpired({ expiresAt }: ApiKeyRecord, nowMs: number): boolean {
+  return expiresAt !== null && Date.parse(expiresAt) <= nowMs;
+}
+
+/**
+ * The key of a job with its workspace, as they are now.
+ *
+ * @throws ApiError 403 or 404 when the key may not read the resource any more
+ */
+export async function jobCaller(
+  catalog: Catalog,
+  { workspaceId, keyId, resource }: ExportJobRecord,
+  nowMs: number,
+): Promise<LinkCaller> {
+  const [apiKey, workspace] = await Promise.all([
+    catalog.keys.get(workspaceId, keyId),
+    catalog.workspaces.get(workspaceId),
+  ]);
+  if (workspace === undefined) throw new ApiError('not_found', 'The workspace of this export was deleted.');
+  if (apiKey === undefined) throw new ApiError('forbidden', 'The API key that made this export was revoked.');
+  if (isExpired(apiKey, nowMs)) throw new ApiError('forbidden', 'The API key that made this export has expired.');
+  const caller = { apiKey, workspace };
+  checkResource(caller, resource);
+  if (resource === 'events') await catalog.eventUsage.check(workspace);
+  return caller;
+}

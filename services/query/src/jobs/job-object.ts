@@ -1,0 +1,16 @@
+import type { ExportJobRecord } from '@waymark/catalog';
+import type { ExportJob } from '@waymark/contract';
+import type { JobFiles } from './job-files.js';
+
+/** The job object of every response. While a job runs, its progress is that of the last checkpoint. */
+export async function jobObject(files: JobFiles, baseUrl: string, job: ExportJobRecord): Promise<ExportJob> {
+  const { id, resource, format, columns, escapeFormulas, filters, status, file, error } = job;
+  const { createdAt, startedAt, finishedAt, expiresAt } = job;
+  const { rows, bytes } = (status === 'processing' ? await files.readCheckpoint(job) : undefined) ?? job;
+  const url = `${baseUrl}/exports/${id}/files/${file}`;
+  return {
+    ...{ id, resource, format, columns, escapeFormulas, filters, status, rows, bytes },
+    files: file === null || status !== 'completed' ? [] : [{ name: file, bytes, url }],
+    ...{ error, createdAt, startedAt, finishedAt, expiresAt },
+  };
+}

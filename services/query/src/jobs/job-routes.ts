@@ -1,0 +1,145 @@
+import send from '@fastify/send';
+import { type Catalog, type ExportJobRecord, linkVisibility } from '@waymark/catalog';
+import { createExportBodySchema, exportJobSchema, listExportsQuerySchema } from '@waymark/contract';
+import { MEDIA_TYPES } from '@waymark/export';
+import type { App } from '@waymark/http-kit';
+import type { LinkCaller } from '@waymark/record-lists';
+import { z } from 'zod';
+import { checkResource, checkVisible, readableResources } from './job-access.js';
+import { fileGone, type JobEnds } from './job-ends.js';
+import type { JobFiles } from './job-files.js';
+import { jobObject } from './job-object.js';
+import type { OpenJob } from './job-source.js';
+
+export interface JobRouteDeps {
+  readonly catalog: Catalog;
+  readonly files: JobFiles;
+  readonly ends: JobEnds;
+  readonly openJob: OpenJob;
+  /** Public origin of the API with its path prefix, without a trailing slash. */
+  readonly baseUrl: string;
+  readonly now: () => number;
+}
+
+const PARAM_CHARS_MAX = 4096;
+const idParamsSchema = z.object({ id: z.string().max(PARAM_CHARS_MAX) });
+const fileParamsSchema = idParamsSchema.extend({ name: z.string().max(PARAM_CHARS_MAX) });
+const tags = ['Exports'];
+
+/** `GET|POST /exports`, `GET|DELETE /exports/{id}`, `GET /exports/{id}/files/{name}`. */
+export async function jobRoutes(app: App, deps: JobRouteDeps): Promise<void> {
+  const { catalog, files, ends, openJob, baseUrl, now } = deps;
+  const { exportJobs } = catalog;
+  // What a key needs depends on the resource, so each route checks it.
+  const onRequest = app.authenticate({});
+  const objectOf = (job: ExportJobRecord) => jobObject(files, baseUrl, job);
+
+  async function visibleJob(caller: LinkCaller, id: string): Promise<ExportJobRecord> {
+    const job = await exportJobs.require(caller.workspace.id, id);
+    checkVisible(caller, job);
+    return job;
+  }
+
+  app.get(
+    '/exports',
+    {
+      onRequest,
+      schema: {
+        summary: 'List export jobs',
+        tags,
+        querystring: listExportsQuerySchema,
+        response: { 200: z.array(exportJobSchema) },
+      },
+    },
+    async (request) => {
+      const filters = { resources: readableResources(request), visibility: linkVisibility(request.apiKey) };
+      const list = { filters, sortBy: 'createdAt', sortOrder: 'desc', ...request.query } as const;
+      return Promise.all((await exportJobs.list(request.workspace.id, list)).map(objectOf));
+    },
+  );
+
+  app.post(
+    '/exports',
+    {
+      onRequest,
+      schema: {
+        summary: 'Export a list in the background',
+        description: 'Makes the file of `GET /<resource>/export` in the background, and keeps it for seven days.',
+        tags,
+        body: createExportBodySchema,
+        response: { 202: exportJobSchema },
+      },
+    },
+    async (request, reply) => {
+      const { workspace, apiKey, body } = request;
+      const { resource, format = 'csv', columns = null, escapeFormulas = true, filters = {} } = body;
+      checkResource(request, resource);
+      if (resource === 'events') await catalog.eventUsage.check(workspace);
+      const job = { resource, format, columns, escapeFormulas, filters };
+      await openJob(request, job, now());
+      const created = await exportJobs.create(workspace.id, { ...job, ...linkVisibility(apiKey), keyId: apiKey.id });
+      return reply.code(202).send(await objectOf(created));
+    },
+  );
+
+  app.get(
+    '/exports/:id',
+    {
+      onRequest,
+      schema: { summary: 'Retrieve an export job', tags, params: idParamsSchema, response: { 200: exportJobSchema } },
+    },
+    async (request) => objectOf(await visibleJob(request, request.params.id)),
+  );
+
+  app.delete(
+    '/exports/:id',
+    {
+      onRequest,
+      schema: {
+        summary: 'Cancel an export job',
+        description: 'Cancels a job that has not ended, and removes the file of one that is completed.',
+        tags,
+        params: idParamsSchema,
+        response: { 200: exportJobSchema },
+      },
+    },
+    async (request) => {
+      const { workspaceId, id } = await visibleJob(request, request.params.id);
+      return objectOf(await ends.cancelled(workspaceId, id));
+    },
+  );
+
+  app.get(
+    '/exports/:id/files/:name',
+    {
+      exposeHeadRoute: false,
+      onRequest,
+      schema: {
+        operationId: 'downloadExport',
+        summary: 'Download the file of an export job',
+        description: 'Answers `Range` with a part of the file.',
+        tags,
+        params: fileParamsSchema,
+        produces: Object.values(MEDIA_TYPES),
+      },
+    },
+    async (request, reply) => {
+      const { id, name } = request.params;
+      const job = await visibleJob(request, id);
+      if (job.status !== 'completed' || job.file === null || job.file !== name) throw fileGone();
+      // The path is made of what the record has, never of what the request has.
+      const { root, path } = files.fileOf(job, job.file);
+      const answer = await send(request.raw, path, { root, cacheControl: false, contentType: false, index: false });
+      if (answer.type === 'file' || answer.statusCode === 416) {
+        const type = MEDIA_TYPES[job.format];
+        return reply
+          .code(answer.statusCode)
+          .headers(answer.headers)
+          .header('content-type', job.format === 'parquet' ? type : `${type}; charset=utf-8`)
+          .header('content-disposition', `attachment; filename="${job.file}"`)
+          .send(answer.stream);
+      }
+      throw fileGone();
+    },
+  );
+}

@@ -1,0 +1,113 @@
+import type { Catalog, ExportJobRecord } from '@waymark/catalog';
+import {
+  CUSTOMER_COLUMNS,
+  EXPORT_FILTER_SCHEMAS,
+  type ExportQuery,
+  eventIdTime,
+  LINK_COLUMNS,
+  mapErrorFields,
+} from '@waymark/contract';
+import { chooseColumns, type ExportSource, type NamedColumn } from '@waymark/export';
+import { parseInput } from '@waymark/http-kit';
+import {
+  CUSTOMER_COLUMN_SOURCES,
+  exportCustomers,
+  exportLinks,
+  LINK_COLUMN_SOURCES,
+  type LinkCaller,
+} from '@waymark/record-lists';
+import { createEventsExport } from '../export/events-export.js';
+import type { ReadRunners } from '../workspace-concurrency.js';
+
+export interface JobSourceDeps extends Pick<ReadRunners, 'runJobSlice'> {
+  readonly catalog: Catalog;
+  /** The domain that every workspace may use. */
+  readonly defaultDomain: string | undefined;
+  readonly now: () => number;
+}
+
+/** What a job exports. */
+export type JobRequest = Pick<ExportJobRecord, 'resource' | 'columns' | 'filters'>;
+
+/** A job whose request is valid. */
+export interface OpenedJob {
+  /** What the file holds, such as `links` or `clicks`. */
+  readonly what: string;
+  // biome-ignore lint/suspicious/noExplicitAny: each resource has items of its own
+  readonly columns: readonly NamedColumn<any>[];
+  /** @param after id of the last row that was written; @param signal ends the reads */
+  readonly sourceFrom: (after: string | undefined, signal: AbortSignal) => Promise<ExportSource>;
+}
+
+/** Names a field of a filter as the body of the request has it. */
+function bodyField(field: string): string {
+  return field === 'columns' ? field : field === 'body' ? 'filters' : `filters.${field}`;
+}
+
+/** How jobs read what they export. */
+export function createJobSources({ catalog, defaultDomain, now, runJobSlice }: JobSourceDeps) {
+  const openEvents = createEventsExport({ catalog, now });
+  const deps = { catalog, defaultDomain };
+
+  /** Runs the reads in turn with those of other requests. */
+  async function* inTurn(source: ExportSource, workspaceId: string, signal: AbortSignal): ExportSource {
+    const slices = source[Symbol.asyncIterator]();
+    const caller = { endpoint: 'POST /exports', workspaceId, requestId: 'job', signal };
+    for (;;) {
+      const next = await runJobSlice(caller, () => slices.next());
+      if (next.done === true) return;
+      yield next.value;
+    }
+  }
+
+  /**
+   * Checks a job with the access of its key, and looks up what it refers to.
+   *
+   * @param createdMs when the job was made: the export has what existed then
+   * @throws ApiError 403, 404 or 422, which names fields as the body of the request has them
+   */
+  return (caller: LinkCaller, { resource, columns, filters }: JobRequest, createdMs: number): Promise<OpenedJob> =>
+    mapErrorFields(bodyField, async () => {
+      const workspaceId = caller.workspace.id;
+      const shared: ExportQuery = { columns: columns?.join(',') };
+      switch (resource) {
+        case 'events': {
+          const query = { ...shared, ...parseInput(EXPORT_FILTER_SCHEMAS.events, filters) };
+          const opened = await openEvents(caller, query, createdMs);
+          return {
+            what: opened.kind,
+            columns: opened.columns,
+            async sourceFrom(after, signal) {
+              const start = after === undefined ? undefined : { timeMs: eventIdTime(after) ?? 0, id: after };
+              const reader = { endpoint: 'POST /exports', workspaceId, requestId: 'job', signal };
+              return opened.sourceFrom(start, (task) => runJobSlice(reader, task));
+            },
+          };
+        }
+        case 'links': {
+          const query = parseInput(EXPORT_FILTER_SCHEMAS.links, filters);
+          const open = (after?: string) => exportLinks(deps, caller, query, { after, createdUntilMs: createdMs });
+          const chosen = chooseColumns(shared.columns, LINK_COLUMNS, LINK_COLUMN_SOURCES);
+          await open();
+          return {
+            what: resource,
+            columns: chosen,
+            sourceFrom: async (after, signal) => inTurn(await open(after), workspaceId, signal),
+          };
+        }
+        case 'customers': {
+          const query = parseInput(EXPORT_FILTER_SCHEMAS.customers, filters);
+          const open = (after?: string) =>
+            exportCustomers(catalog, caller, query, { after, createdUntilMs: createdMs });
+          const chosen = chooseColumns(shared.columns, CUSTOMER_COLUMNS, CUSTOMER_COLUMN_SOURCES);
+          await open();
+          return {
+            what: resource,
+            columns: chosen,
+            sourceFrom: async (after, signal) => inTurn(await open(after), workspaceId, signal),
+          };
+        }
+      }
+    });
+}
+export type OpenJob = ReturnType<typeof createJobSources>;

@@ -1,0 +1,81 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Catalog, ExportJobRecord } from '@waymark/catalog';
+import { createEncoder, fileName } from '@waymark/export';
+import { jobCaller } from './job-access.js';
+import { JobStopped } from './job-error.js';
+import type { Checkpoint, JobFiles } from './job-files.js';
+import type { OpenJob } from './job-source.js';
+
+export interface RunJobDeps {
+  readonly catalog: Catalog;
+  readonly files: JobFiles;
+  readonly openJob: OpenJob;
+  /** Makes room for what was written. @throws JobFailure when there is none */
+  readonly makeRoom: () => Promise<void>;
+  readonly now: () => number;
+}
+
+/** Rows between two checkpoints: a kill costs the work of a tenth of a second. */
+const CHECKPOINT_ROWS = 1000;
+
+/** The complete file of a job. */
+export interface WrittenFile {
+  readonly name: string;
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+/**
+ * Runs a job, from where an earlier attempt has come to.
+ *
+ * @throws JobStopped when it was cancelled; the reason of `signal`; what reading and writing throw
+ */
+export async function runJob(deps: RunJobDeps, job: ExportJobRecord, signal: AbortSignal): Promise<WrittenFile> {
+  const { catalog, files, openJob, makeRoom, now } = deps;
+  const { workspaceId, id, attempt, format, escapeFormulas: escapesFormulas } = job;
+  const createdMs = Date.parse(job.createdAt);
+
+  async function checkMayContinue(): Promise<void> {
+    const current = await catalog.exportJobs.get(workspaceId, id);
+    if (current?.status !== 'processing' || current.attempt !== attempt) throw new JobStopped();
+    await jobCaller(catalog, job, now());
+  }
+
+  const opened = await openJob(await jobCaller(catalog, job, now()), job, createdMs);
+  const mayContinue = format !== 'parquet';
+  const begun = await files.begin(job, mayContinue);
+  const progress: Checkpoint = begun ?? { rows: 0, bytes: 0, lastId: null };
+  const { columns } = opened;
+  const encoder = createEncoder({ format, columns, escapesFormulas, isContinuation: begun !== undefined });
+  const part = await files.openPart(job);
+  try {
+    const append = async (bytes: Uint8Array) => {
+      await part.append(bytes);
+      progress.bytes += bytes.length;
+    };
+    const checkpoint = async () => {
+      signal.throwIfAborted();
+      await checkMayContinue();
+      await part.checkpoint(progress);
+      await makeRoom();
+    };
+    let rowsNoted = progress.rows;
+    for await (const { items, lastId } of await opened.sourceFrom(begun?.lastId ?? undefined, signal)) {
+      await append(encoder.encode(items));
+      progress.rows += items.length;
+      if (mayContinue) progress.lastId = lastId;
+      if (progress.rows - rowsNoted >= CHECKPOINT_ROWS) {
+        await checkpoint();
+        rowsNoted = progress.rows;
+      }
+      await nextTurn();
+    }
+    await append(encoder.end());
+    await checkpoint();
+    const name = fileName(opened.what, createdMs, format);
+    await part.complete(name);
+    return { name, rows: progress.rows, bytes: progress.bytes };
+  } finally {
+    await part.close();
+  }
+}

@@ -1,0 +1,282 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ExportJob, type ExportStatus, parseResourceId, type Role, type Scope } from '@waymark/contract';
+import { aClick, insertClicks, waitFor } from '@waymark/test-kit';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startWholeApi, type WholeApi } from '../contract/whole-api.js';
+
+/** Room for one large file of links and not for two. */
+const BYTES_MAX = 800_000;
+const CLICKS = 3210;
+/** Beside the root link of the domain. */
+const LINKS = 1300;
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+type Send = (method: string, path: string, options?: { body?: unknown; headers?: object }) => Promise<Answer>;
+
+let api: WholeApi;
+let workspaceId: string;
+let send: Send;
+let links: { readonly id: string }[];
+
+function sender(token: string): Send {
+  return async (method, path, { body, headers = {} } = {}) => {
+    const response = await fetch(path.startsWith('http') ? path : `${api.url}${path}`, {
+      method,
+      headers: {
+        ...{ authorization: `Bearer ${token}`, 'accept-encoding': 'identity' },
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  };
+}
+
+async function aKey(role: Role, scopes: readonly Scope[] = []) {
+  const { record, token } = await api.catalog.keys.create({ workspaceId, name: role, kind: 'secret', role, scopes });
+  return { id: record.id, send: sender(token) };
+}
+
+const parsed = ({ text }: Answer) => JSON.parse(text) as ExportJob;
+const messageOf = ({ text }: Answer) => (JSON.parse(text) as { error: { message: string } }).error.message;
+
+async function created(body: object, by = send): Promise<ExportJob> {
+  const answer = await by('POST', '/exports', { body });
+  expect([answer.status, answer.text]).toEqual([202, expect.any(String)]);
+  return parsed(answer);
+}
+
+/** The job when it has that status, or has failed. */
+async function ended({ id }: ExportJob, status: ExportStatus = 'completed'): Promise<ExportJob> {
+  const job = await waitFor(
+    async () => {
+      const found = parsed(await send('GET', `/exports/${id}`));
+      return found.status === status || found.status === 'failed' ? found : undefined;
+    },
+    { what: `the export to be ${status}`, timeoutMs: 20_000 },
+  );
+  expect([job.status, job.error]).toEqual([status, status === 'failed' ? expect.any(String) : null]);
+  return job;
+}
+
+/** Runs `work` while no job can run, and then all that wait. */
+async function beforeJobsRun<T>(work: () => Promise<T>): Promise<T> {
+  const slot = () => waitFor(async () => api.exportSlots.take(workspaceId), { what: 'a free slot' });
+  const free = [await slot(), await slot()];
+  const result = await work();
+  for (const give of free) give();
+  // A new job makes the runner look again.
+  await created({ resource: 'customers' });
+  return result;
+}
+
+/** The path of the file of a job on the server of these tests. */
+const pathOf = ({ id, files: [file] }: ExportJob) => `/exports/${id}/files/${file?.name}`;
+
+beforeAll(async () => {
+  api = await startWholeApi({ exportBytesMax: BYTES_MAX });
+  const { workspace, apiKey } = await api.catalog.workspaces.create({
+    ...{ name: 'Acme', slug: 'acme', plan: 'enterprise', domain: 'go.acme.com' },
+  });
+  workspaceId = workspace.id;
+  await api.catalog.workspaces.update(workspaceId, { analyticsPerSecond: 10_000, requestsPerMinute: 100_000 });
+  send = sender(apiKey.token);
+  const drafts = Array.from({ length: LINKS }, (_, index) => ({
+    ...{ domain: 'go.acme.com', key: `k${index}`, url: 'https://acme.com/' },
+  }));
+  links = [];
+  for (let start = 0; start < LINKS; start += 100) {
+    const body = drafts.slice(start, start + 100);
+    links.push(...(JSON.parse((await send('POST', '/links/bulk', { body })).text) as { id: string }[]));
+  }
+  for (let index = 0; index < 5; index++) {
+    await api.catalog.customers.create(workspaceId, { externalId: `user_${index}`, name: '=1+1' });
+  }
+  const [first] = links;
+  const rows = Array.from({ length: CLICKS }, (_, index) =>
+    aClick({
+      workspaceId: parseResourceId('workspace', workspaceId) ?? '',
+      linkId: parseResourceId('link', first?.id ?? '') ?? '',
+      timestampMs: Date.now() - 60_000 - Math.floor(index / 3),
+    }),
+  );
+  await insertClicks(api.database.client, rows);
+}, 60_000);
+afterAll(() => api.close());
+
+describe('a job', () => {
+  test.each([
+    ['events', 'csv', { interval: '7d' }, ['timestamp', 'clickId', 'link']],
+    ['links', 'csv', { sortOrder: 'asc', search: 'k12' }, ['id', 'link']],
+    ['customers', 'ndjson', {}, undefined],
+    ['customers', 'csv', {}, undefined],
+  ] as const)('has the file of GET /%s/export byte for byte: %s %o', async (resource, format, filters, columns) => {
+    const job = await ended(await created({ resource, format, filters, ...(columns && { columns }) }));
+    const query = new URLSearchParams({ format, ...filters, ...(columns && { columns: columns.join(',') }) });
+    const [file, expected] = [await send('GET', pathOf(job)), await send('GET', `/${resource}/export?${query}`)];
+    expect(file.text).toBe(expected.text);
+    expect(file.headers.get('content-type')).toBe(expected.headers.get('content-type'));
+    expect(file.headers.get('content-disposition')).toBe(expected.headers.get('content-disposition'));
+    expect(job).toMatchObject({ bytes: Buffer.byteLength(file.text), files: [{ bytes: job.bytes }], error: null });
+    const rows = file.text.trimEnd().split('\n').length - (format === 'csv' ? 1 : 0);
+    expect(job.rows).toBe(rows);
+    expect(job.files[0]?.url).toBe(`https://api.example.com${pathOf(job)}`);
+  });
+
+  test('can be a Parquet file', async () => {
+    const job = await ended(await created({ resource: 'links', format: 'parquet', columns: ['id'] }));
+    const { text } = await send('GET', pathOf(job));
+    expect([text.slice(0, 4), text.slice(-4), job.rows]).toEqual(['PAR1', 'PAR1', LINKS + 1]);
+  });
+
+  test.each(['asc', 'desc'])('has what existed when it was created, and no more: %s', async (sortOrder) => {
+    const body = { domain: 'go.acme.com', key: `late-${sortOrder}`, url: 'https://acme.com/' };
+    const { job, late } = await beforeJobsRun(async () => ({
+      job: await created({ resource: 'links', columns: ['id'], filters: { sortOrder } }),
+      late: JSON.parse((await send('POST', '/links', { body })).text) as { id: string },
+    }));
+    const { text } = await send('GET', pathOf(await ended(job)));
+    expect([text.includes(links[0]?.id ?? ''), text.includes(late.id)]).toEqual([true, false]);
+    await send('DELETE', `/links/${late.id}`);
+  });
+});
+
+test.each([
+  [{ resource: 'events', filters: { query: "metadata['a" } }, 422, /^invalid_\w+: filters\.query: /],
+  [{ resource: 'events', filters: { contry: 'US' } }, 422, /^unrecognized_keys: filters\.contry: .*"country"/],
+  [{ resource: 'links', columns: ['id', 'nothing'] }, 422, /^invalid_value: columns: has no column "nothing"/],
+  [{ resource: 'links', filters: { domain: 'none.example' } }, 404, /^Domain not found/],
+  [{ resource: 'links', filters: { page: '2' } }, 422, /^unrecognized_keys: filters\.page: /],
+  [{ resource: 'partners' }, 422, /^invalid_value: resource: /],
+])('%o is refused when it is created, like by the list', async (body, status, message) => {
+  const answer = await send('POST', '/exports', { body });
+  expect([answer.status, messageOf(answer)]).toEqual([status, expect.stringMatching(message)]);
+});
+
+describe('a download', () => {
+  test('continues with Range, and If-Range notices another file', async () => {
+    const job = await ended(await created({ resource: 'links', columns: ['id'] }));
+    const whole = await send('GET', pathOf(job));
+    const etag = whole.headers.get('etag') ?? '';
+    const ranged = (range: string, more = {}) => send('GET', pathOf(job), { headers: { range, ...more } });
+    const part = await ranged('bytes=100-');
+    expect([part.status, part.text]).toEqual([206, whole.text.slice(100)]);
+    expect(part.headers.get('content-range')).toBe(`bytes 100-${job.bytes - 1}/${job.bytes}`);
+    expect(part.headers.get('content-length')).toBe(String(job.bytes - 100));
+    expect((await ranged('bytes=5-9')).text).toBe(whole.text.slice(5, 10));
+    const beyond = await ranged(`bytes=${job.bytes}-`);
+    expect([beyond.status, beyond.headers.get('content-range')]).toEqual([416, `bytes */${job.bytes}`]);
+    expect([etag.length > 0, whole.headers.get('accept-ranges')]).toEqual([true, 'bytes']);
+    expect((await ranged('bytes=5-9', { 'if-range': '"other"' })).status).toBe(200);
+  });
+
+  test.each(['..%2f..%2fcheckpoint.json', 'checkpoint.json', '%2e%2e', 'part', '%00'])(
+    'of another name than its own answers 404: %s',
+    async (name) => {
+      const job = await ended(await created({ resource: 'customers' }));
+      expect((await send('GET', `/exports/${job.id}/files/${name}`)).status).toBe(404);
+    },
+  );
+});
+
+describe('access', () => {
+  test('another workspace gets 404, a stranger and a publishable key 401', async () => {
+    const job = await ended(await created({ resource: 'customers' }));
+    const other = await api.catalog.workspaces.create({
+      name: 'B',
+      slug: 'b',
+      plan: 'enterprise',
+      domain: 'b.example',
+    });
+    const strangers = [sender(other.apiKey.token), sender('nothing'), sender(other.publishableKey.token)];
+    for (const [index, status] of [404, 401, 401].entries()) {
+      const by = strangers[index] as Send;
+      const answers = [by('GET', `/exports/${job.id}`), by('DELETE', `/exports/${job.id}`), by('GET', pathOf(job))];
+      expect((await Promise.all(answers)).map((answer) => answer.status)).toEqual([status, status, status]);
+    }
+    expect(JSON.parse((await strangers[0]?.('GET', '/exports'))?.text ?? '')).toEqual([]);
+  });
+
+  test('needs the permission of the list, to create, see, download and cancel', async () => {
+    const job = await ended(await created({ resource: 'customers' }));
+    const viewer = await aKey('viewer');
+    const refused = await Promise.all([
+      viewer.send('POST', '/exports', { body: { resource: 'customers' } }),
+      viewer.send('GET', `/exports/${job.id}`),
+      viewer.send('GET', pathOf(job)),
+      viewer.send('DELETE', `/exports/${job.id}`),
+    ]);
+    expect(refused.map(({ status }) => status)).toEqual([403, 403, 403, 403]);
+    expect((await viewer.send('GET', '/exports')).text).not.toContain(job.id);
+    expect((await send('GET', '/exports?pageSize=100')).text).toContain(job.id);
+  });
+
+  test('a key that sees fewer folders may not download what another key saw', async () => {
+    const member = await aKey('member');
+    const [all, fewer] = [await created({ resource: 'links' }), await created({ resource: 'links' }, member.send)];
+    const [allEnded, fewerEnded] = [await ended(all), await ended(fewer)];
+    expect((await member.send('GET', pathOf(allEnded))).status).toBe(403);
+    expect((await member.send('GET', pathOf(fewerEnded))).status).toBe(200);
+    expect((await send('GET', pathOf(fewerEnded))).status).toBe(200);
+  });
+
+  test('a job fails when its key is revoked before it runs', async () => {
+    const member = await aKey('member');
+    const job = await beforeJobsRun(async () => {
+      const waiting = await created({ resource: 'links' }, member.send);
+      await api.catalog.keys.revoke(workspaceId, member.id);
+      return waiting;
+    });
+    const failed = await ended(job, 'failed');
+    expect(failed.error).toBe('The API key that made this export was revoked.');
+  });
+});
+
+describe('the end of a file', () => {
+  const exportsDir = () => join(api.dataDir, 'exports');
+
+  test('a completed export expires: its file is removed and its record says so', async () => {
+    const job = await ended(await created({ resource: 'customers' }));
+    const days = (Date.parse(job.expiresAt ?? '') - Date.parse(job.finishedAt ?? '')) / 86_400_000;
+    expect([days, existsSync(join(exportsDir(), job.id))]).toEqual([7, true]);
+    await api.catalog.exportJobs.update(workspaceId, job.id, () => ({ expiresAt: job.createdAt }));
+    expect(await ended(job, 'expired')).toMatchObject({ files: [], rows: 5 });
+    await waitFor(async () => !existsSync(join(exportsDir(), job.id)), { what: 'the file to be removed' });
+    expect((await send('GET', pathOf(job))).status).toBe(404);
+  });
+
+  test('the oldest files give way; an export that is too large alone fails, and leaves no file', async () => {
+    const body = { resource: 'links', format: 'ndjson', filters: { search: 'k1' } };
+    const first = await ended(await created(body));
+    expect(first.bytes).toBeGreaterThan(BYTES_MAX / 2);
+    await ended(await created(body));
+    expect((await send('GET', pathOf(first))).status).toBe(404);
+    expect(parsed(await send('GET', `/exports/${first.id}`)).status).toBe('expired');
+    const huge = await ended(await created({ resource: 'links', format: 'ndjson' }), 'failed');
+    expect(huge.error).toMatch(/^The files of exports may have/);
+    expect(readdirSync(exportsDir())).not.toContain(huge.id);
+  });
+
+  test('DELETE cancels jobs that wait or run, removes the file of completed ones, and frees their places', async () => {
+    const done = await ended(await created({ resource: 'customers' }));
+    expect(parsed(await send('DELETE', `/exports/${done.id}`)).status).toBe('expired');
+    expect(existsSync(join(exportsDir(), done.id))).toBe(false);
+    const jobs = await beforeJobsRun(async () => {
+      const waiting: ExportJob[] = [];
+      while (waiting.length < 10) waiting.push(await created({ resource: 'links' }));
+      const refused = await send('POST', '/exports', { body: { resource: 'links' } });
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60']);
+      for (const { id } of waiting) expect(parsed(await send('DELETE', `/exports/${id}`)).status).toBe('cancelled');
+      return waiting;
+    });
+    const next = await ended(await created({ resource: 'customers' }));
+    expect(next.status).toBe('completed');
+    expect(parsed(await send('GET', `/exports/${jobs[0]?.id}`)).status).toBe('cancelled');
+  });
+});
