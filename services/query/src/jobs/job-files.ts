@@ -12,6 +12,7 @@ import {
   truncate,
 } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parseResourceId } from '@waymark/contract';
 import { z } from 'zod';
 
 /**
@@ -150,7 +151,10 @@ export function createJobFiles(directory: string) {
     remove: (id: string): Promise<void> => rm(join(directory, id), { recursive: true, force: true }),
 
     /** The ids of jobs that have files. */
-    ids: async (): Promise<string[]> => (await orMissing(readdir(directory))) ?? [],
+    async ids(): Promise<string[]> {
+      const names = (await orMissing(readdir(directory))) ?? [];
+      return names.filter((name) => parseResourceId('exportJob', name) !== undefined);
+    },
 
     /** Bytes of all files. */
     async bytes(): Promise<number> {
