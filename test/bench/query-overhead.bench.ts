@@ -7,6 +7,7 @@ import { createCatalog } from '@waymark/catalog';
 import { type ClickHouseClient, insertRows } from '@waymark/clickhouse';
 import { createEventId, parseResourceId } from '@waymark/contract';
 import { clickRow, EVENT_TABLES, type EventRow, leadRow, saleRow } from '@waymark/event-format';
+import { createExportSlots } from '@waymark/export';
 import { createLogger } from '@waymark/http-kit';
 import { buildApp } from '@waymark/query';
 import { createRateLimiter } from '@waymark/rate-limit';
@@ -67,7 +68,7 @@ const catalog = createCatalog({
 const rateLimiter = createRateLimiter(redis, { instanceKey: Buffer.alloc(32) });
 const app = buildApp(
   { logger, docBase: 'http://127.0.0.1', trustedProxies: [] },
-  { catalog, clickhouse, rateLimiter, now: Date.now },
+  { catalog, clickhouse, rateLimiter, exportSlots: createExportSlots(), now: Date.now },
 );
 
 const { workspace, apiKey } = await catalog.workspaces.create({

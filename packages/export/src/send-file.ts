@@ -1,9 +1,10 @@
-import { Readable } from 'node:stream';
+import { addAbortSignal, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { constants, createGzip } from 'node:zlib';
 import { negotiate } from '@fastify/accept-negotiator';
 import type { FastifyReply } from 'fastify';
+import type { ExportSlot } from './export-slots.js';
 
 /** Bytes that wait for a slow client before the next are made. */
 const BUFFERED_BYTES = 256 * 1024;
@@ -20,14 +21,14 @@ export interface FileResponse {
   readonly bytes: AsyncGenerator<Uint8Array>;
   /** Headers after the body, read when it is complete. */
   readonly trailers: Readonly<Record<string, () => string>>;
-  /** Called when the response has ended, for whatever reason; perhaps twice. */
-  readonly onEnd: () => void;
+  /** Freed when the response has ended, for whatever reason. */
+  readonly slot: ExportSlot;
 }
 
 async function* continued(
   first: IteratorResult<Uint8Array>,
   bytes: AsyncGenerator<Uint8Array>,
-  onEnd: () => void,
+  slot: ExportSlot,
 ): AsyncGenerator<Uint8Array> {
   try {
     for (let next = first; next.done !== true; next = await bytes.next()) {
@@ -37,7 +38,7 @@ async function* continued(
     }
   } finally {
     await bytes.return(undefined);
-    onEnd();
+    slot.free();
   }
 }
 
@@ -47,19 +48,20 @@ async function* continued(
  */
 export async function sendFile(
   reply: FastifyReply,
-  { name, mediaType, isCompressed, bytes, trailers, onEnd }: FileResponse,
+  { name, mediaType, isCompressed, bytes, trailers, slot }: FileResponse,
 ): Promise<FastifyReply> {
   const { headers, raw } = reply.request;
   let first: IteratorResult<Uint8Array>;
   try {
     first = await bytes.next();
   } catch (err) {
-    onEnd();
+    slot.free();
     throw err;
   }
-  const body = Readable.from(continued(first, bytes, onEnd), { objectMode: false, highWaterMark: BUFFERED_BYTES });
+  const body = Readable.from(continued(first, bytes, slot), { objectMode: false, highWaterMark: BUFFERED_BYTES });
   // A client that leaves at once ends the response before the first byte is asked for.
-  body.once('close', onEnd);
+  body.once('close', slot.free);
+  addAbortSignal(slot.signal, body);
   reply
     .header('content-type', mediaType)
     .header('content-disposition', `attachment; filename="${name}"`)

@@ -1,6 +1,6 @@
 import type { Catalog } from '@waymark/catalog';
 import type { ClickHouseClient, QueryCaller, QueryReport } from '@waymark/clickhouse';
-import { createExportSlots, type ExportDeps } from '@waymark/export';
+import type { ExportDeps } from '@waymark/export';
 import { type App, authPlugin, type CreateAppOptions, createApp } from '@waymark/http-kit';
 import { type Operations, requestCountPlugin } from '@waymark/observability';
 import type { RateLimiter } from '@waymark/rate-limit';
@@ -25,6 +25,7 @@ export interface QueryDeps extends ExportDeps {
 
 /** Registers all routes of this service. The app must have `authPlugin`. */
 export async function queryRoutes(app: App, deps: QueryDeps): Promise<void> {
+  app.addHook('preClose', async () => deps.exportSlots.close());
   const planCache = createPlanCache(deps.now, deps.catalog.isSubscribed);
   deps.catalog.subscribe(planCache);
   const withReads = { ...deps, ...createReadRunners({ ...deps, planCache }) };
@@ -38,12 +39,12 @@ export async function queryRoutes(app: App, deps: QueryDeps): Promise<void> {
 /** Builds the app of the service when it runs as a process of its own. */
 export function buildApp(
   options: CreateAppOptions,
-  { rateLimiter, ...deps }: Omit<QueryDeps, 'exportSlots'> & { readonly rateLimiter: RateLimiter },
+  deps: QueryDeps & { readonly rateLimiter: RateLimiter },
   operations?: Pick<Operations, 'requests' | 'tracing'>,
 ): App {
   const app = createApp({ title: 'Waymark query', ...options });
   if (operations !== undefined) app.register(requestCountPlugin, { operations });
-  app.register(authPlugin, { ...deps, rateLimiter });
-  app.register(async (routes) => queryRoutes(routes as App, { ...deps, exportSlots: createExportSlots() }));
+  app.register(authPlugin, deps);
+  app.register(async (routes) => queryRoutes(routes as App, deps));
   return app;
 }

@@ -1,5 +1,6 @@
 import { runServiceProcess, startServiceBase } from '@waymark/bootstrap';
 import type { Settings } from '@waymark/config';
+import { createExportSlots } from '@waymark/export';
 import type { Logger, Service } from '@waymark/http-kit';
 import { buildApp } from './app.js';
 
@@ -9,7 +10,14 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const app = buildApp(
     { ...base.appOptions, readiness: { clickhouse: base.checkClickHouse, redis: base.checkRedis } },
     {
-      ...{ catalog, clickhouse, rateLimiter, now: Date.now, onQuery: operations.countQuery },
+      ...{
+        catalog,
+        clickhouse,
+        rateLimiter,
+        exportSlots: createExportSlots(),
+        now: Date.now,
+        onQuery: operations.countQuery,
+      },
       eventsExpire: settings.eventRetentionDays !== undefined,
     },
     operations,

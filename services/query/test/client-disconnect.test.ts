@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { createClickHouseClient } from '@waymark/clickhouse';
+import { createExportSlots } from '@waymark/export';
 import { createLogger } from '@waymark/http-kit';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { startRedis } from '@waymark/test-kit';
@@ -32,7 +33,7 @@ async function startWithSilentClickHouse() {
   });
   const app = buildApp(
     { logger: createLogger({ name: 'test', level: 'silent' }), docBase: DOC_BASE, trustedProxies: [] },
-    { catalog: query.catalog, clickhouse, rateLimiter, now: Date.now },
+    { catalog: query.catalog, clickhouse, rateLimiter, exportSlots: createExportSlots(), now: Date.now },
   );
   await app.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(async () => {

@@ -11,6 +11,7 @@ import {
   type Scope,
 } from '@waymark/contract';
 import type { ClickFields, EventRow, LeadFields, SaleFields } from '@waymark/event-format';
+import { createExportSlots } from '@waymark/export';
 import { type App, createLogger } from '@waymark/http-kit';
 import { createRateLimiter } from '@waymark/rate-limit';
 import {
@@ -44,7 +45,7 @@ export interface TestQuery {
 /** Starts the service on real stores, without a port. */
 export async function startQuery(
   now: () => number = () => NOW,
-  options: Pick<QueryDeps, 'eventsExpire'> = {},
+  options: Partial<Pick<QueryDeps, 'eventsExpire' | 'exportSlots'>> = {},
 ): Promise<TestQuery> {
   const [database, redis] = await Promise.all([createTestDatabase(), startRedis()]);
   const client = new Redis(redis.url);
@@ -60,7 +61,7 @@ export async function startQuery(
   const rateLimiter = createRateLimiter(client, { instanceKey: Buffer.alloc(32) });
   const app = buildApp(
     { logger, docBase: DOC_BASE, trustedProxies: [] },
-    { catalog, clickhouse: database.client, rateLimiter, now, ...options },
+    { catalog, clickhouse: database.client, rateLimiter, exportSlots: createExportSlots(), now, ...options },
   );
   await app.ready();
   return {

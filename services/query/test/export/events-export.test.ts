@@ -1,4 +1,5 @@
 import type { ListedEvent } from '@waymark/contract';
+import { createExportSlots } from '@waymark/export';
 import { waitFor } from '@waymark/test-kit';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -166,6 +167,22 @@ describe('the limits of exports', () => {
     await waitFor(async () => (await exported(world, { event: 'leads' })).status === 200, { what: 'a free slot' });
     expect(linesOf({ text: await second.text() } as Exported)).toHaveLength(CLICKS);
   });
+});
+
+test('shutdown ends the exports of clients that read slowly', async () => {
+  const exportSlots = createExportSlots({ closeGraceMs: 10 });
+  const other = await startQuery(undefined, { exportSlots });
+  try {
+    await other.app.listen({ host: '127.0.0.1', port: 0 });
+    const workspace = await aWorkspace(other);
+    const link = await workspace.aLink({ key: 'a' });
+    await workspace.store({ clicks: Array.from({ length: CLICKS }, () => workspace.click(link, 1)) });
+    const response = await startExport(workspace, { format: 'ndjson' });
+    await other.app.close();
+    await expect(response.arrayBuffer()).rejects.toThrow();
+  } finally {
+    await other.close();
+  }
 });
 
 describe('refusals', () => {
