@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { disconnectSignal } from './client-disconnect.js';
 import { createFairQueue } from './fair-queue.js';
+import { createIdleWait } from './idle-wait.js';
 import { createReads, type ReadDeps, type Reads } from './reads.js';
 
 /**
@@ -27,30 +28,34 @@ const QUEUE = {
   waitMsMax: 5000,
 };
 
-/**
- * Parts of exports that are read at the same time, one for each workspace. They wait as long as it takes; together they count as one
- * more workspace beside those of the other requests.
- */
+/** Exports read one part at a time, in turn by workspace, and wait as long as it takes. */
 const SLICES = {
-  runningMax: 2,
+  runningMax: 1,
   runningPerOwnerMax: 1,
   waitingMax: 10_000,
   waitingPerOwnerMax: 100,
   waitMsMax: 2 ** 31 - 1,
 };
+/** All exports together get the turns of one workspace. */
 const SLICES_OWNER = 'exports';
+/** How long exports wait for other reads to end before they read a part, and before they go on with a hundred rows of it. */
+const READ_WAIT_MS = 100;
+const ROWS_WAIT_MS = 10;
 
 /** How requests read. The limits apply to all requests of the process together, so create one and share it. */
 export interface ReadRunners {
   /** For requests whose clients wait for the whole response. */
   readonly runReads: RunReads;
-  /** For the parts of exports. */
+  /** For the parts of exports, preferably while nobody else reads. */
   readonly runSlice: RunReads;
+  /** A pause in the work of an export, longer while others read. */
+  readonly yieldToReads: () => Promise<void>;
 }
 
 export function createReadRunners(deps: ReadDeps): ReadRunners {
   const queue = createFairQueue(QUEUE);
   const slices = createFairQueue(SLICES);
+  const others = createIdleWait();
   const readsOf = (request: FastifyRequest, signal: AbortSignal) => {
     const endpoint = `${request.method} ${request.routeOptions.url ?? ''}`;
     return createReads(deps, { endpoint, workspaceId: request.workspace.id, requestId: request.id, signal });
@@ -59,13 +64,17 @@ export function createReadRunners(deps: ReadDeps): ReadRunners {
     runReads(request, reply, task) {
       const signal = disconnectSignal(reply);
       const reads = readsOf(request, signal);
-      return queue.run(request.workspace.id, () => task(reads), signal);
+      return others.run(() => queue.run(request.workspace.id, () => task(reads), signal));
     },
     runSlice(request, reply, task) {
       const signal = disconnectSignal(reply);
       const reads = readsOf(request, signal);
-      const inTurn = () => queue.run(SLICES_OWNER, () => task(reads), signal);
+      const inTurn = async () => {
+        await others.untilIdle(READ_WAIT_MS);
+        return queue.run(SLICES_OWNER, () => task(reads), signal);
+      };
       return slices.run(request.workspace.id, inTurn, signal);
     },
+    yieldToReads: () => others.untilIdle(ROWS_WAIT_MS),
   };
 }

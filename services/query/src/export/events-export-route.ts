@@ -42,7 +42,7 @@ async function startPosition(reads: Reads, bound: BoundRequest, id: string): Pro
 
 /** `GET /events/export`. */
 export async function eventsExportRoutes(app: App, deps: EventsExportDeps): Promise<void> {
-  const { catalog, runReads, runSlice, exportSlots, now } = deps;
+  const { catalog, runReads, runSlice, yieldToReads, exportSlots, now } = deps;
   const texts = createPageTexts(catalog);
   const linkPrefetcher = createPrefetcher(catalog.links.cachedCounters, catalog.links.counters);
   const customerPrefetcher = createPrefetcher(catalog.customers.cachedCounters, catalog.customers.counters);
@@ -79,7 +79,8 @@ export async function eventsExportRoutes(app: App, deps: EventsExportDeps): Prom
           const page = { ...bound, page: { ...bound.page, after } };
           return runSlice(request, reply, (reads) => readLargePage(reads, page));
         },
-        itemsOf(rows) {
+        async itemsOf(rows) {
+          await yieldToReads();
           const counters = {
             linkCounters: linkPrefetcher.start(workspace.id, kind),
             customerTotals: customerPrefetcher.start(workspace.id, kind),
