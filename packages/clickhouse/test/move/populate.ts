@@ -25,7 +25,7 @@ export async function populate(client: ClickHouseClient): Promise<void> {
         '{"testCompletedAt":"2026-01-01T00:00:00.000Z"}'
       FROM numbers(${300 - part * 50})`);
     await run(`INSERT INTO names (kind, scope, name, id, workspace_id, version, deleted)
-      SELECT 'link', 'go.acme.com', concat('né\\t', toString(number)), number, number % 3, ${part}, ${part} = 2 AND number % 10 = 0
+      SELECT 'link', 'go.acme.com', concat('né\\t', repeat('x', 300), toString(number)), number, number % 3, ${part}, ${part} = 2 AND number % 10 = 0
       FROM numbers(200)`);
   }
   // Two rows of one version: queries see the one that was inserted last.
