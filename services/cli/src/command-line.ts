@@ -116,6 +116,12 @@ function createParser(): CAC {
     .action(lazily(async () => (await import('./commands/backup.js')).restore));
 
   cli
+    .command('move', 'Copy all data into another ClickHouse while everything but the store is stopped; may be repeated')
+    .option('--to <url>', 'Server and new database, such as https://user@clickhouse.acme.com:8443/waymark')
+    .option('--to-cluster <name>', 'Cluster of that server, for replicated and distributed tables')
+    .action(lazily(async () => (await import('./commands/move.js')).moveStore));
+
+  cli
     .command('capacity', 'Estimate memory, disk, cores and processes for a load')
     .option('--events-per-second <number>', 'Average rate of clicks, leads and sales')
     .option('--queries-per-second <number>', 'Average rate of requests to /events and /analytics')
