@@ -9,6 +9,7 @@ import {
   migrationStatus,
   moveDatabase,
 } from '../../src/index.js';
+import { MOVE_COMMENT } from '../../src/move/copy-slice.js';
 import { openSource } from '../../src/move/ends.js';
 import { contents, definitions, populate } from './populate.js';
 
@@ -102,6 +103,24 @@ describe('a move that ends in the middle', () => {
   test('leaves a database that no service can use', async () => {
     await expect(migrate(to.client)).rejects.toThrow('this database holds an unfinished move');
     expect((await migrationStatus(to.client)).every(({ state }) => state === 'pending')).toBe(true);
+  });
+
+  test('is continued when the inserts of the killed run have ended', async () => {
+    const order: string[] = [];
+    const query = 'SELECT sleep(2)';
+    const running = to.client
+      .rows({ query, settings: { log_comment: MOVE_COMMENT } })
+      .then(() => order.push('insert ended'));
+    const die = dieAt('click_events', 1);
+    const continued = move(to, {
+      onProgress(progress) {
+        order.push('slice');
+        die(progress);
+      },
+    });
+    await expect(continued).rejects.toBe(died);
+    await running;
+    expect(order.slice(0, 2)).toEqual(['insert ended', 'slice']);
   });
 
   test('is not continued from another source', async () => {
