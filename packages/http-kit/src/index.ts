@@ -1,5 +1,11 @@
 export { type AdminGuardOptions, adminGuard } from './auth/admin-guard.js';
-export { type AuthenticateHook, type AuthPluginOptions, authPlugin, type KeyCatalog } from './auth/auth-plugin.js';
+export {
+  type Authenticated,
+  type AuthenticateHook,
+  type AuthPluginOptions,
+  authPlugin,
+  type KeyCatalog,
+} from './auth/auth-plugin.js';
 export { domainCheckRoutes } from './auth/domain-check.js';
 export { type RouteRequirements, registerRequirements } from './auth/route-requirements.js';
 export { escapeHtml, Html, html } from './docs/html.js';
