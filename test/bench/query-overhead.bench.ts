@@ -68,7 +68,7 @@ const catalog = createCatalog({
 const rateLimiter = createRateLimiter(redis, { instanceKey: Buffer.alloc(32) });
 const app = buildApp(
   { logger, docBase: 'http://127.0.0.1', trustedProxies: [] },
-  { catalog, clickhouse, rateLimiter, exportSlots: createExportSlots(), now: Date.now },
+  { catalog, clickhouse, redis, rateLimiter, exportSlots: createExportSlots(), now: Date.now },
 );
 
 const { workspace, apiKey } = await catalog.workspaces.create({

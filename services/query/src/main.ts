@@ -6,18 +6,20 @@ import { buildApp } from './app.js';
 
 async function start(settings: Settings, logger: Logger): Promise<Service> {
   const base = await startServiceBase({ service: 'query', settings, logger });
-  const { clickhouse, catalog, rateLimiter, operations } = base;
+  const { clickhouse, redis, catalog, rateLimiter, operations } = base;
   const app = buildApp(
     { ...base.appOptions, readiness: { clickhouse: base.checkClickHouse, redis: base.checkRedis } },
     {
       ...{
         catalog,
         clickhouse,
+        redis,
         rateLimiter,
         exportSlots: createExportSlots(),
         now: Date.now,
         onQuery: operations.countQuery,
       },
+      waitReplicas: settings.redisWaitReplicas,
       eventsExpire: settings.eventRetentionDays !== undefined,
     },
     operations,

@@ -50,6 +50,8 @@ export interface ReadRunners {
   readonly runSlice: RunReads;
   /** A pause in the work of an export, longer while others read. */
   readonly yieldToReads: () => Promise<void>;
+  /** For reads that several requests share. @throws ApiError 429 when too many wait, and what the task throws */
+  readonly runSharedRead: <T>(workspaceId: string, task: () => Promise<T>) => Promise<T>;
 }
 
 export function createReadRunners(deps: ReadDeps): ReadRunners {
@@ -75,6 +77,8 @@ export function createReadRunners(deps: ReadDeps): ReadRunners {
       };
       return slices.run(request.workspace.id, inTurn, signal);
     },
+    // None of the requests may cancel it.
+    runSharedRead: (workspaceId, task) => others.run(() => queue.run(workspaceId, task, new AbortController().signal)),
     yieldToReads: () => others.untilIdle(ROWS_WAIT_MS),
   };
 }

@@ -33,7 +33,7 @@ async function startWithSilentClickHouse() {
   });
   const app = buildApp(
     { logger: createLogger({ name: 'test', level: 'silent' }), docBase: DOC_BASE, trustedProxies: [] },
-    { catalog: query.catalog, clickhouse, rateLimiter, exportSlots: createExportSlots(), now: Date.now },
+    { catalog: query.catalog, clickhouse, redis: client, rateLimiter, exportSlots: createExportSlots(), now: Date.now },
   );
   await app.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(async () => {

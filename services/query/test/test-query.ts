@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Catalog, type CustomerRecord, createCatalog, type LinkRecord } from '@waymark/catalog';
+import type { ClickHouseClient } from '@waymark/clickhouse';
 import {
   analyticsRowSchemas,
   type ErrorBody,
@@ -45,8 +46,12 @@ export interface TestQuery {
 /** Starts the service on real stores, without a port. */
 export async function startQuery(
   now: () => number = () => NOW,
-  options: Partial<Pick<QueryDeps, 'eventsExpire' | 'exportSlots'>> = {},
+  options: Partial<Pick<QueryDeps, 'eventsExpire' | 'exportSlots' | 'streamTimes' | 'onQuery'>> & {
+    /** Another client for the reads of events. */
+    readonly clickhouseFor?: (database: TestDatabase) => Promise<ClickHouseClient>;
+  } = {},
 ): Promise<TestQuery> {
+  const { clickhouseFor = async ({ client }: TestDatabase) => client, ...deps } = options;
   const [database, redis] = await Promise.all([createTestDatabase(), startRedis()]);
   const client = new Redis(redis.url);
   const logger = createLogger({ name: 'test', level: 'silent' });
@@ -61,7 +66,10 @@ export async function startQuery(
   const rateLimiter = createRateLimiter(client, { instanceKey: Buffer.alloc(32) });
   const app = buildApp(
     { logger, docBase: DOC_BASE, trustedProxies: [] },
-    { catalog, clickhouse: database.client, rateLimiter, exportSlots: createExportSlots(), now, ...options },
+    {
+      ...{ catalog, clickhouse: await clickhouseFor(database), redis: client, rateLimiter },
+      ...{ exportSlots: createExportSlots(), now, ...deps },
+    },
   );
   await app.ready();
   return {

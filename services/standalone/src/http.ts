@@ -55,7 +55,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const management = { ...shared, claims, outbound, rateLimiter, notifier, defaultDomain };
   api.register(async (routes) => managementRoutes(routes as App, management));
   const eventsExpire = settings.eventRetentionDays !== undefined;
-  const query = { ...shared, clickhouse, eventsExpire, onQuery: operations.countQuery };
+  const query = { ...shared, clickhouse, redis, waitReplicas, eventsExpire, onQuery: operations.countQuery };
   api.register(async (routes) => queryRoutes(routes as App, query));
   api.register(async (routes) => trackRoutes(routes as App, ingest));
   const links = buildLinkApp(options, ingest, operations);

@@ -32,6 +32,7 @@ export const EVENT_REQUESTS: readonly ExampleRequest[] = [
   { route: 'GET /events/export', query: { event: 'sales', interval: '24h', format: 'ndjson' } },
   { route: 'GET /analytics/export', query: { event: 'composite', groupBy: 'countries,devices', interval: '24h' } },
   { route: 'GET /customers/export', query: { columns: 'id,externalId,email' } },
+  { route: 'GET /events/stream', query: { event: 'sales', country: 'US' } },
   { route: 'GET /analytics', query: { event: 'composite', groupBy: 'top_links', interval: '24h' } },
   { route: 'GET /customers', query: { email: 'ada@example.com' } },
   { route: 'GET /customers/{id}', params: { id: 'ext_user_42' }, query: { includeExpandedFields: 'true' } },
