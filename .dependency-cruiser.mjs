@@ -14,11 +14,11 @@ const ROOMS = {
   catalog: ['contract', 'cache', 'redis', 'event-query', 'event-format', 'clickhouse', 'event-queue'],
   visit: ['contract'],
   outbound: [],
-  export: ['contract'],
   'ops-page': [],
   webhooks: ['contract', 'cache', 'redis', 'event-format', 'clickhouse', 'event-queue', 'catalog', 'outbound'],
   'rate-limit': ['contract', 'redis'],
   'http-kit': ['contract', 'cache', 'catalog', 'rate-limit'],
+  export: ['contract', 'http-kit'],
   observability: ['contract', 'cache', 'clickhouse', 'event-queue', 'http-kit'],
   bootstrap: ['catalog', 'config', 'http-kit', 'observability', 'rate-limit', 'redis'],
   'test-kit': [

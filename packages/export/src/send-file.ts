@@ -3,6 +3,8 @@ import { pipeline } from 'node:stream/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { constants, createGzip } from 'node:zlib';
 import { negotiate } from '@fastify/accept-negotiator';
+import { ApiError } from '@waymark/contract';
+import { onReplyClose } from '@waymark/http-kit';
 import type { FastifyReply } from 'fastify';
 import type { ExportSlot } from './export-slots.js';
 
@@ -51,6 +53,11 @@ export async function sendFile(
   { name, mediaType, isCompressed, bytes, trailers, slot }: FileResponse,
 ): Promise<FastifyReply> {
   const { headers, raw } = reply.request;
+  // It could not show that the body is complete: there are no chunks, and the end of the connection is that of the body.
+  if (raw.httpVersion === '1.0') {
+    slot.free();
+    throw new ApiError('bad_request', 'Exports need HTTP/1.1. A proxy in between may have to be told to use it.');
+  }
   let first: IteratorResult<Uint8Array>;
   try {
     first = await bytes.next();
@@ -60,16 +67,16 @@ export async function sendFile(
   }
   const body = Readable.from(continued(first, bytes, slot), { objectMode: false, highWaterMark: BUFFERED_BYTES });
   // A client that leaves at once ends the response before the first byte is asked for.
-  body.once('close', slot.free);
+  onReplyClose(reply, () => {
+    body.destroy();
+    slot.free();
+  });
   addAbortSignal(slot.signal, body);
   reply
     .header('content-type', mediaType)
     .header('content-disposition', `attachment; filename="${name}"`)
     .header('vary', 'accept-encoding');
-  // Trailers need chunks, which HTTP/1.0 does not have.
-  if (raw.httpVersion !== '1.0') {
-    for (const [trailer, read] of Object.entries(trailers)) reply.trailer(trailer, async () => read());
-  }
+  for (const [trailer, read] of Object.entries(trailers)) reply.trailer(trailer, async () => read());
   if (isCompressed || negotiate(headers['accept-encoding'] ?? '', ['gzip', 'identity']) !== 'gzip') {
     return reply.send(body);
   }

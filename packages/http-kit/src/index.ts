@@ -12,6 +12,7 @@ export { escapeHtml, Html, html } from './docs/html.js';
 export { parseInput } from './errors/validator.js';
 export type { CrossOrigin } from './requests/cross-origin.js';
 export { jsonArray, sendJsonText } from './requests/json-text.js';
+export { onReplyClose } from './requests/on-reply-close.js';
 export { applyRateLimit } from './requests/rate-limit.js';
 export { requestId } from './requests/request-id.js';
 export { type App, type CreateAppOptions, createApp } from './server/app.js';

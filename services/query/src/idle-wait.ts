@@ -1,26 +1,25 @@
-/** Counts running tasks, for others that should rather run between them. */
+/** Counts what runs, for work that should rather be done in between. */
 export interface IdleWait {
-  /** Runs a task that others wait for. */
-  run<T>(task: () => Promise<T>): Promise<T>;
-  /** Resolves when no task runs, or after that time. */
+  /** @returns marks the end; may be called more than once */
+  begin(): () => void;
+  /** Resolves when nothing runs, or after that time. */
   untilIdle(msMax: number): Promise<void>;
 }
 
 export function createIdleWait(): IdleWait {
-  let running = 0;
+  const running = new Set<symbol>();
   const waiting = new Set<() => void>();
   return {
-    async run(task) {
-      running += 1;
-      try {
-        return await task();
-      } finally {
-        running -= 1;
-        if (running === 0) for (const wake of waiting) wake();
-      }
+    begin() {
+      const one = Symbol('running');
+      running.add(one);
+      return () => {
+        if (!running.delete(one) || running.size > 0) return;
+        for (const wake of waiting) wake();
+      };
     },
     async untilIdle(msMax) {
-      if (running === 0) return;
+      if (running.size === 0) return;
       await new Promise<void>((resolve) => {
         const wake = () => {
           waiting.delete(wake);

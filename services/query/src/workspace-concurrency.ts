@@ -1,3 +1,4 @@
+import { onReplyClose } from '@waymark/http-kit';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { disconnectSignal } from './client-disconnect.js';
 import { createFairQueue } from './fair-queue.js';
@@ -38,13 +39,13 @@ const SLICES = {
 };
 /** All exports together get the turns of one workspace. */
 const SLICES_OWNER = 'exports';
-/** How long exports wait for other reads to end before they read a part, and before they go on with a hundred rows of it. */
+/** How long exports wait for other requests to be answered before they read a part, and before they go on with a hundred rows of it. */
 const READ_WAIT_MS = 100;
 const ROWS_WAIT_MS = 10;
 
 /** How requests read. The limits apply to all requests of the process together, so create one and share it. */
 export interface ReadRunners {
-  /** For requests whose clients wait for the whole response. */
+  /** For requests whose clients wait for the whole response. They count as running until that has been sent. */
   readonly runReads: RunReads;
   /** For the parts of exports, preferably while nobody else reads. */
   readonly runSlice: RunReads;
@@ -66,7 +67,8 @@ export function createReadRunners(deps: ReadDeps): ReadRunners {
     runReads(request, reply, task) {
       const signal = disconnectSignal(reply);
       const reads = readsOf(request, signal);
-      return others.run(() => queue.run(request.workspace.id, () => task(reads), signal));
+      onReplyClose(reply, others.begin());
+      return queue.run(request.workspace.id, () => task(reads), signal);
     },
     runSlice(request, reply, task) {
       const signal = disconnectSignal(reply);
@@ -78,7 +80,10 @@ export function createReadRunners(deps: ReadDeps): ReadRunners {
       return slices.run(request.workspace.id, inTurn, signal);
     },
     // None of the requests may cancel it.
-    runSharedRead: (workspaceId, task) => others.run(() => queue.run(workspaceId, task, new AbortController().signal)),
+    async runSharedRead(workspaceId, task) {
+      const end = others.begin();
+      return queue.run(workspaceId, task, new AbortController().signal).finally(end);
+    },
     yieldToReads: () => others.untilIdle(ROWS_WAIT_MS),
   };
 }

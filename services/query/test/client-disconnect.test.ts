@@ -67,9 +67,9 @@ test('queries of a client that has disconnected before they start are cancelled'
   onTestFinished(() => void server.close());
   const connection = connect((server.address() as AddressInfo).port, '127.0.0.1');
   connection.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-  const [, response] = (await once(server, 'request')) as [IncomingMessage, ServerResponse];
+  const [request, response] = (await once(server, 'request')) as [IncomingMessage, ServerResponse];
   const closed = once(response, 'close');
   connection.destroy();
   await closed;
-  expect(disconnectSignal({ raw: response } as FastifyReply).aborted).toBe(true);
+  expect(disconnectSignal({ raw: response, request: { raw: request } } as FastifyReply).aborted).toBe(true);
 });

@@ -42,7 +42,7 @@ async function startPosition(reads: Reads, bound: BoundRequest, id: string): Pro
 
 /** `GET /events/export`. */
 export async function eventsExportRoutes(app: App, deps: EventsExportDeps): Promise<void> {
-  const { catalog, runReads, runSlice, yieldToReads, exportSlots, now } = deps;
+  const { catalog, runSlice, yieldToReads, exportSlots, now } = deps;
   const texts = createPageTexts(catalog);
   const linkPrefetcher = createPrefetcher(catalog.links.cachedCounters, catalog.links.counters);
   const customerPrefetcher = createPrefetcher(catalog.customers.cachedCounters, catalog.customers.counters);
@@ -70,7 +70,7 @@ export async function eventsExportRoutes(app: App, deps: EventsExportDeps): Prom
       const start =
         startingAfter === undefined
           ? undefined
-          : await runReads(request, reply, (reads) => startPosition(reads, bound, startingAfter));
+          : await runSlice(request, reply, (reads) => startPosition(reads, bound, startingAfter));
 
       const list: PagedList<EventPageRow> = {
         pageRows: PAGE_ROWS,

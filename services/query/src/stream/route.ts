@@ -2,7 +2,7 @@ import type { PassThrough } from 'node:stream';
 import { linkVisibility } from '@waymark/catalog';
 import { ApiError, eventSchema, eventsStreamQuerySchema, fieldError, parseResourceId } from '@waymark/contract';
 import { parseTailPosition, type TailPosition, type Tails } from '@waymark/event-queue';
-import type { App, RouteRequirements } from '@waymark/http-kit';
+import { type App, onReplyClose, type RouteRequirements } from '@waymark/http-kit';
 import type { FastifyReply } from 'fastify';
 import { findReferences } from '../events/find-references.js';
 import { createFrameReader, type FrameReaderDeps } from './read-frames.js';
@@ -44,7 +44,7 @@ function lastEventId(value: string | string[] | undefined): TailPosition | undef
 
 function sendBody(reply: FastifyReply, body: PassThrough): FastifyReply {
   // The client may have left while the stream was opened.
-  if (reply.raw.destroyed) body.destroy();
+  onReplyClose(reply, () => body.destroy());
   reply.request.streamBeganMs = reply.elapsedTime;
   return reply.headers(HEADERS).send(body);
 }

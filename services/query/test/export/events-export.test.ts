@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import type { ListedEvent } from '@waymark/contract';
 import { createExportSlots } from '@waymark/export';
 import { waitFor } from '@waymark/test-kit';
@@ -167,6 +170,30 @@ describe('the limits of exports', () => {
     await waitFor(async () => (await exported(world, { event: 'leads' })).status === 200, { what: 'a free slot' });
     expect(linesOf({ text: await second.text() } as Exported)).toHaveLength(CLICKS);
   });
+
+  test('clients that leave before their response begins free their slots, also behind other requests on a connection', async () => {
+    const { port } = query.app.server.address() as AddressInfo;
+    for (const requests of [3, 2]) {
+      const socket = connect(port, '127.0.0.1');
+      const path = '/events/export?format=ndjson';
+      socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${world.token}\r\n\r\n`.repeat(requests));
+      await once(socket, 'data');
+      socket.destroy();
+    }
+    const both = async () => {
+      const started = await Promise.all([1, 2].map(() => startExport(world, { format: 'ndjson' })));
+      await Promise.all(started.map(({ body }) => body?.cancel()));
+      return started.every(({ status }) => status === 200);
+    };
+    await waitFor(both, { what: 'two free slots' });
+  });
+});
+
+test('HTTP/1.0, which cannot show that a body is complete, is refused', async () => {
+  const { port } = query.app.server.address() as AddressInfo;
+  const socket = connect(port, '127.0.0.1');
+  socket.write(`GET /events/export HTTP/1.0\r\nauthorization: Bearer ${world.token}\r\n\r\n`);
+  expect(await text(socket)).toMatch(/^HTTP\/1.1 400 [\s\S]*Exports need HTTP\/1.1/);
 });
 
 test('shutdown ends the exports of clients that read slowly', async () => {
