@@ -75,7 +75,9 @@ export async function sendFile(
   reply
     .header('content-type', mediaType)
     .header('content-disposition', `attachment; filename="${name}"`)
-    .header('vary', 'accept-encoding');
+    .header('vary', 'accept-encoding')
+    // A proxy that stores the file before it passes it on would read at its own pace.
+    .header('x-accel-buffering', 'no');
   for (const [trailer, read] of Object.entries(trailers)) reply.trailer(trailer, async () => read());
   if (isCompressed || negotiate(headers['accept-encoding'] ?? '', ['gzip', 'identity']) !== 'gzip') {
     return reply.send(body);
