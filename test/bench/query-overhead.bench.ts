@@ -7,6 +7,7 @@ import { createCatalog } from '@waymark/catalog';
 import { type ClickHouseClient, insertRows } from '@waymark/clickhouse';
 import { createEventId, parseResourceId } from '@waymark/contract';
 import { clickRow, EVENT_TABLES, type EventRow, leadRow, saleRow } from '@waymark/event-format';
+import { createExportSlots } from '@waymark/export';
 import { createLogger } from '@waymark/http-kit';
 import { buildApp } from '@waymark/query';
 import { createRateLimiter } from '@waymark/rate-limit';
@@ -71,7 +72,13 @@ const app = buildApp(
   { logger, docBase: 'http://127.0.0.1', trustedProxies: [] },
   {
     ...{ catalog, redis, clickhouse, rateLimiter, logger, now: Date.now },
-    ...{ dataDir, exportBytesMax: 0, baseUrl: 'http://127.0.0.1', defaultDomain: undefined },
+    ...{
+      exportSlots: createExportSlots(),
+      dataDir,
+      exportBytesMax: 0,
+      baseUrl: 'http://127.0.0.1',
+      defaultDomain: undefined,
+    },
   },
 );
 

@@ -1,8 +1,11 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
+import { environmentWith } from '@waymark/config';
 import { createEventProducer } from '@waymark/event-queue';
 import { aClick, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCli } from '../../services/cli/test/run-cli.js';
+import { BIN, runCli } from '../../services/cli/test/run-cli.js';
 import {
   removeUp,
   runUp,
@@ -13,6 +16,19 @@ import {
 
 const YEAR_MS = 366 * 24 * 3_600_000;
 const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+/** Runs a line of the shell. */
+function runShell(line: string, env: Readonly<Record<string, string>>) {
+  const child = spawn('sh', ['-c', line], { env: environmentWith(env), stdio: ['ignore', 'pipe', 'pipe'] });
+  const output = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk: Buffer) => {
+    output.stdout += chunk.toString();
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    output.stderr += chunk.toString();
+  });
+  return { stdout: () => output.stdout, stderr: () => output.stderr, ended: once(child, 'close') };
+}
 
 describe('waymark beside a running stack', { timeout: 120_000 }, () => {
   let up: Up;
@@ -54,6 +70,25 @@ describe('waymark beside a running stack', { timeout: 120_000 }, () => {
     expect(totals.clicks).toBeGreaterThan(20);
     const { keys } = await json<{ keys: { name: string }[] }>('key', 'list');
     expect(keys.filter(({ name }) => name.startsWith('Demo'))).toEqual([]);
+  });
+
+  it('prints events as they are stored as lines of JSON, ends when its reader does, and revokes its key', async () => {
+    const child = runShell(`"$NODE" "$BIN" tail --event clicks --trigger link | head -n 2`, {
+      ...{ DATA_DIR: up.dataDir, NODE: process.execPath, BIN },
+    });
+    await waitFor(() => child.stderr().includes('following'), { what: 'the stream' });
+    await json('demo', '--seconds', '2', '--rate', '30');
+    await child.ended;
+    const lines = child.stdout().trimEnd().split('\n');
+    expect(lines.map((line) => (JSON.parse(line) as { event: string }).event)).toEqual(['click', 'click']);
+    const { keys } = await json<{ keys: { name: string }[] }>('key', 'list');
+    expect(keys.filter(({ name }) => name.startsWith('Tail'))).toEqual([]);
+  });
+
+  it('says what is wrong with a parameter of a stream, and ends', async () => {
+    const { code, stdout, stderr } = await waymark('tail', '--event', 'orders');
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^waymark: invalid_value: event: /);
   });
 
   it('lists a row that could not be stored with the reason, and requeues it on request', async () => {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FAULTS } from './fault-length.js';
 import { compareWithStore } from './stack/compare-with-store.js';
 import { RunningStack, type StackProcess } from './stack/running-stack.js';
+import { listAll, StreamFollower, TailCommand } from './stack/stream-follower.js';
 import { Traffic } from './stack/traffic.js';
 import { untilDrained } from './until-drained.js';
 
@@ -23,6 +24,36 @@ beforeAll(async () => {
 afterAll(() => stack?.stop(), 60_000);
 
 /**
+ * Follows events in three ways: all, those of one link, and sales by the command line.
+ *
+ * @returns a function that waits for the last events and compares with `GET /events`
+ */
+async function followStreams({ apiKey: token, sentEvents }: Traffic) {
+  const { api } = stack.state;
+  const options = ['', 'key=link-4&domain=go.faults.test'].map((filters) => ({ api, token, filters }));
+  const followers = options.map((each) => new StreamFollower(each));
+  await Promise.all(followers.map((follower) => follower.start()));
+  const sales = await TailCommand.start(stack, '--workspace', sentEvents.workspaceId, '--event', 'sales');
+
+  return async () => {
+    for (const [index, follower] of followers.entries()) {
+      const listed = await listAll(options[index]!);
+      await waitFor(() => follower.events.length >= listed.length, { what: 'the last events of a stream' });
+      expect(follower.events.sort(), sales.status).toEqual(listed.sort());
+      expect(follower.gaps).toEqual([]);
+      expect(follower.connections).toBeGreaterThan(KILLS);
+      await follower.stop();
+    }
+    await waitFor(() => sales.events.length >= sentEvents.saleInvoices.size, { what: 'the last sale' });
+    expect(new Set(sales.events).size).toBe(sales.events.length);
+    expect(sales.events).toHaveLength(sentEvents.saleInvoices.size);
+    expect(await sales.stop(), sales.status).toBe(0);
+    const { keys } = await stack.waymark('key', 'list', '--workspace', sentEvents.workspaceId);
+    expect(JSON.stringify(keys)).not.toContain('Tail');
+  };
+}
+
+/**
  * Resolves when `count` more events have been acknowledged, so that kills happen during traffic.
  *
  * @throws Error when no event is acknowledged for a minute
@@ -37,9 +68,10 @@ async function progress(traffic: Traffic, count: number): Promise<void> {
 
 describe('the whole stack under kill -9', () => {
   test(
-    'every acknowledged click, lead and sale is stored exactly once whatever child is killed, and listed with its customer',
+    'every acknowledged click, lead and sale is stored exactly once whatever child is killed, listed with its customer, and sent by streams',
     async () => {
       const traffic = await Traffic.prepare(stack);
+      const compareStreams = await followStreams(traffic);
       const running = traffic.run(VISITORS);
       const watching = traffic.watch();
       for (let round = 0; round < KILLS; round++) {
@@ -56,6 +88,7 @@ describe('the whole stack under kill -9', () => {
       await running;
       const pages = await watching;
       await untilDrained(stack.state.redis, 60_000);
+      await compareStreams();
       const result = await compareWithStore(stack.state.clickhouse, traffic.sentEvents);
       traffic.close();
       expect(traffic.sentEvents.failedRedirects, stack.output).toEqual([]);

@@ -2,6 +2,7 @@ import { Writable } from 'node:stream';
 import { startServiceBase } from '@waymark/bootstrap';
 import { loadSettings } from '@waymark/config';
 import { createClaimAdmin, createEventProducer } from '@waymark/event-queue';
+import { createExportSlots } from '@waymark/export';
 import { type App, createLogger } from '@waymark/http-kit';
 import { buildLinkApp, createIngestDeps } from '@waymark/ingest';
 import { buildApp, opsRoutes } from '@waymark/management';
@@ -42,7 +43,8 @@ export async function startServiceProcess(
   const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
   const outbound = createOutbound({ allowedRanges: [] });
   const claims = createClaimAdmin(redis);
-  const management = { catalog, rateLimiter, outbound, notifier, claims, defaultDomain: undefined, now: Date.now };
+  const common = { catalog, exportSlots: createExportSlots(), now: Date.now };
+  const management = { ...common, rateLimiter, outbound, notifier, claims, defaultDomain: undefined };
   const api = buildApp(base.appOptions, management);
   base.addMetrics(api);
   const { componentStatus } = operations.components;

@@ -255,6 +255,19 @@ describe('inserts and their summary', () => {
     });
   });
 
+  test('rows may be lines of text, the first of which may begin with an empty value', async () => {
+    const query = 'INSERT INTO rows (text, id) FORMAT TabSeparated';
+    const insert = await fetchWithPassword(url({ query }), { method: 'POST', body: '\t2001\na\\tb\t2002\n' });
+    expect(insert.status).toBe(200);
+    expect(
+      await one(
+        'SELECT groupArray(text) AS texts FROM (SELECT text FROM rows WHERE id BETWEEN 2001 AND 2002 ORDER BY id)',
+      ),
+    ).toEqual({
+      texts: ['', 'a\tb'],
+    });
+  });
+
   test('a gzip body is decompressed, and a large response is compressed on request', async () => {
     const insert = await fetchWithPassword(url({ query: 'INSERT INTO rows FORMAT JSONEachRow' }), {
       method: 'POST',

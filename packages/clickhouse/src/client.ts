@@ -12,6 +12,8 @@ export interface ClickHouseOptions {
   readonly database: string;
   readonly requestTimeoutMs?: number | undefined;
   readonly maxOpenConnections?: number | undefined;
+  /** Whether bodies are compressed. Default: unless the server is on this machine. */
+  readonly isCompressed?: boolean | undefined;
   /** Settings of every request, in addition to the defaults below. */
   readonly settings?: ReadSettings | undefined;
 }
@@ -47,12 +49,12 @@ function credentialsOf({ url, user, password }: ClickHouseOptions): { user: stri
   };
 }
 
-/** Creates a client. Bodies are compressed unless the server is on this machine. */
+/** Creates a client. */
 export function createClickHouseClient(options: ClickHouseOptions): ClickHouseClient {
   const { origin: url, host } = new URL(options.url);
   const { user, password } = credentialsOf(options);
   const { database } = options;
-  const isRemote = !/^(?:localhost|127\.|\[::1\])/.test(host);
+  const isCompressed = options.isCompressed ?? !/^(?:localhost|127\.|\[::1\])/.test(host);
   const timeoutMs = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
   const connectionsMax = options.maxOpenConnections ?? CONNECTIONS_MAX;
   const settings = { ...SETTINGS, ...options.settings };
@@ -64,7 +66,7 @@ export function createClickHouseClient(options: ClickHouseOptions): ClickHouseCl
     application: 'waymark',
     request_timeout: timeoutMs,
     max_open_connections: connectionsMax,
-    compression: { request: isRemote, response: isRemote },
+    compression: { request: isCompressed, response: isCompressed },
     // Errors are thrown to the caller, which logs them with its context.
     log: { level: ClickHouseLogLevel.OFF },
     clickhouse_settings: settings,
@@ -76,7 +78,7 @@ export function createClickHouseClient(options: ClickHouseOptions): ClickHouseCl
     database,
     timeoutMs,
     connectionsMax,
-    isCompressed: isRemote,
+    isCompressed,
     settings,
   });
   const closeOfficial = official.close.bind(official);

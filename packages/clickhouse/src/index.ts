@@ -8,6 +8,9 @@ export {
   migrate,
   migrationStatus,
 } from './migrations/migrate.js';
+export { type MoveEnd, MoveEndError } from './move/ends.js';
+export { type MoveOptions, type MoveProgress, type MoveReport, moveDatabase } from './move/move.js';
+export { MoveRefusedError } from './move/preconditions.js';
 export { DURATION_BOUNDS_MS, OPS_TABLES, type OpsTable } from './ops-tables.js';
 export { applyQueryLogView } from './query-log-view.js';
 export { applyRetention, type Retention, type RetentionOptions } from './retention.js';

@@ -42,13 +42,21 @@ function between(text: string, start: string, end: string): string | undefined {
   return to < 0 ? undefined : text.slice(from + start.length, to);
 }
 
+/** When rows of a table and the addresses in them expire: expressions of its columns; undefined: never. */
+export interface Expiry {
+  readonly rows: string | undefined;
+  readonly addresses: string | undefined;
+}
+
 /** Reads the TTLs from a table's definition, as ClickHouse prints it. */
-function readTtl(definition: string): CurrentTtl {
+export function expiryOf(definition: string): Expiry {
   const end = definition.slice(definition.indexOf('ENGINE ='));
-  return {
-    addressDays: daysOf(between(definition, '`ip` String TTL ', ',')),
-    eventDays: daysOf(between(end, ' TTL ', ' SETTINGS ')),
-  };
+  return { rows: between(end, ' TTL ', ' SETTINGS '), addresses: between(definition, '`ip` String TTL ', ',') };
+}
+
+function readTtl(definition: string): CurrentTtl {
+  const { rows, addresses } = expiryOf(definition);
+  return { addressDays: daysOf(addresses), eventDays: daysOf(rows) };
 }
 
 async function currentTtls(client: ClickHouseClient, cluster: string | undefined): Promise<Map<string, CurrentTtl>> {

@@ -3,6 +3,7 @@ import type { Settings } from './settings.js';
 const MASK = '***';
 const SECRETS: ReadonlySet<string> = new Set([
   'clickhousePassword',
+  'moveToPassword',
   'instanceKey',
   'instanceKeyNext',
   'instanceKeyPrevious',

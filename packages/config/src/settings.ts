@@ -44,6 +44,7 @@ const environmentSchema = z.object({
     .regex(/^[A-Za-z0-9_-]{1,63}$/, 'must be letters, digits, underscores and dashes')
     .optional(),
   CLICKHOUSE_SESSIONS: wholeNumber(1, 64).default(8),
+  MOVE_TO_PASSWORD: z.string().optional(),
 
   DEFAULT_DOMAIN: hostname.optional(),
   BASE_URL: publicUrl.optional(),
@@ -88,7 +89,7 @@ export const SETTING_NAMES: readonly string[] = Object.keys(environmentSchema.sh
 
 /** Variables that hold a secret, or a URL that contains one. */
 const SECRET_NAMES = [
-  ...['REDIS_URL', 'CLICKHOUSE_URL', 'CLICKHOUSE_PASSWORD'],
+  ...['REDIS_URL', 'CLICKHOUSE_URL', 'CLICKHOUSE_PASSWORD', 'MOVE_TO_PASSWORD'],
   ...['INSTANCE_KEY', 'INSTANCE_KEY_NEXT', 'INSTANCE_KEY_PREVIOUS', 'ADMIN_KEY', 'ADMIN_KEY_PREVIOUS'],
 ] as const;
 /** Placeholders in the public templates of this repository: `change-me`, or one character repeated. */
@@ -183,6 +184,8 @@ function toSettings(env: Environment) {
     clickhouseCluster: env.CLICKHOUSE_CLUSTER,
     /** Connections of the embedded store; each runs one query at a time. */
     clickhouseSessions: env.CLICKHOUSE_SESSIONS,
+    /** Password of the user of the server that `waymark move` copies to. */
+    moveToPassword: env.MOVE_TO_PASSWORD,
     defaultDomain: env.DEFAULT_DOMAIN,
     /** Public address of the API, without a trailing slash. */
     baseUrl,

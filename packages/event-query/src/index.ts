@@ -18,6 +18,7 @@ export type {
   ParsedFilters,
   ParsedRequest,
 } from './parse/parsed-request.js';
+export { type EventSetFilters, planEventSet } from './plan/event-set.js';
 export { planPartialSlotCount, planStartSlot } from './plan/far-page.js';
 export { planLinkEventCount } from './plan/link-reads.js';
 export { planOneEvent } from './plan/one-event.js';
@@ -39,6 +40,7 @@ export {
   type StatsPlan,
 } from './plan/planner-stats.js';
 export { type CompiledQuery, print, printStats } from './print/print.js';
+export { printEventSet } from './print/print-event-set.js';
 export { printCount, printStartSlot } from './print/print-far-page.js';
 export { dateTimeText } from './sql/date-time-text.js';
 export type { QuerySettings } from './sql/read-limits.js';

@@ -31,6 +31,15 @@ export type { Load } from './redis/health.js';
 export { infoField, memoryOf, memoryShare, type RedisMemory } from './redis/info.js';
 export { checkRedisSettings, warnOfRedisSettings } from './redis/settings.js';
 export type { QueueLogger } from './redis/throttled-log.js';
+export {
+  createTails,
+  formatTailPosition,
+  type OpenStream,
+  parseTailPosition,
+  type TailEntry,
+  type TailPosition,
+  type Tails,
+} from './tail/tails.js';
 export { createEventWriter, type EventWriter, type EventWriterOptions } from './writer/event-writer.js';
 export type { WriterLimits } from './writer/queue-worker.js';
 export type { WriteReport } from './writer/write-report.js';

@@ -35,7 +35,8 @@ export function chooseColumns<Name extends string, Item>(
 ): NamedColumn<Item>[] {
   const known: ReadonlySet<string> = new Set([...defaults, ...extras]);
   const isKnown = (name: string): name is Name => known.has(name);
-  const names = text === undefined ? defaults : csvItems(text);
+  const named = csvItems(text ?? '');
+  const names = named.length === 0 ? defaults : named;
   return [...new Set(names)].map((name) => {
     if (isKnown(name)) return { name, ...columns[name] };
     const rule = `has no column "${shown(name)}"; known are ${[...known].join(', ')}`;

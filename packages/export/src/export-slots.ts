@@ -1,8 +1,26 @@
 import { ApiError } from '@waymark/contract';
 
 /** Exports that a workspace may run at the same time, in each process. */
-export const EXPORTS_MAX = 2;
+const EXPORTS_MAX = 2;
 const RETRY_SECONDS = 10;
+/** How long exports may go on after shutdown starts: as long as other responses that a client is still reading. */
+const CLOSE_GRACE_MS = 10_000;
+
+/** The right to run an export. */
+export interface ExportSlot {
+  /** Aborts when the process shuts down. */
+  readonly signal: AbortSignal;
+  /** Call it when the export has ended; may be called more than once. */
+  free(): void;
+}
+
+/** Limits how many exports of a workspace run at the same time. */
+export interface ExportSlots {
+  /** @throws ApiError 429 with `Retry-After` when the workspace runs as many exports as it may */
+  take(workspaceId: string): ExportSlot;
+  /** Ends all exports when their time is over. Call it when shutdown starts; may be called more than once. */
+  close(): void;
+}
 
 /** The part of a route's dependencies that exports need. */
 export interface ExportDeps {
@@ -10,36 +28,35 @@ export interface ExportDeps {
   readonly exportSlots: ExportSlots;
 }
 
-/** Limits how many exports of a workspace run at the same time. */
-export interface ExportSlots {
-  /**
-   * Takes a slot.
-   *
-   * @returns frees the slot; may be called more than once
-   * @throws ApiError 429 with `Retry-After` when the workspace has no free slot
-   */
-  take(workspaceId: string): () => void;
-}
-
 /** Create one for each process and share it between all routes that export. */
-export function createExportSlots(): ExportSlots {
-  const taken = new Map<string, Set<symbol>>();
+export function createExportSlots({ closeGraceMs = CLOSE_GRACE_MS } = {}): ExportSlots {
+  const running = new Map<string, number>();
+  const shutdown = new AbortController();
   return {
     take(workspaceId) {
-      const running = taken.get(workspaceId) ?? new Set();
-      if (running.size >= EXPORTS_MAX) {
+      const count = running.get(workspaceId) ?? 0;
+      if (count >= EXPORTS_MAX) {
         throw new ApiError(
           'rate_limit_exceeded',
           `This workspace runs ${EXPORTS_MAX} exports already, the most at the same time. Please try again when one has ended.`,
           { retryAfterSeconds: RETRY_SECONDS },
         );
       }
-      const slot = Symbol('export');
-      taken.set(workspaceId, running.add(slot));
-      return () => {
-        running.delete(slot);
-        if (running.size === 0 && taken.get(workspaceId) === running) taken.delete(workspaceId);
+      running.set(workspaceId, count + 1);
+      let isFree = false;
+      return {
+        signal: shutdown.signal,
+        free() {
+          if (isFree) return;
+          isFree = true;
+          const left = (running.get(workspaceId) ?? 1) - 1;
+          if (left === 0) running.delete(workspaceId);
+          else running.set(workspaceId, left);
+        },
       };
+    },
+    close() {
+      setTimeout(() => shutdown.abort(), closeGraceMs).unref();
     },
   };
 }

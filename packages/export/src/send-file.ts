@@ -1,9 +1,12 @@
-import { Readable } from 'node:stream';
+import { addAbortSignal, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { constants, createGzip } from 'node:zlib';
 import { negotiate } from '@fastify/accept-negotiator';
+import { ApiError } from '@waymark/contract';
+import { onReplyClose } from '@waymark/http-kit';
 import type { FastifyReply } from 'fastify';
+import type { ExportSlot } from './export-slots.js';
 
 /** Bytes that wait for a slow client before the next are made. */
 const BUFFERED_BYTES = 256 * 1024;
@@ -20,14 +23,14 @@ export interface FileResponse {
   readonly bytes: AsyncGenerator<Uint8Array>;
   /** Headers after the body, read when it is complete. */
   readonly trailers: Readonly<Record<string, () => string>>;
-  /** Called when the response has ended, for whatever reason; perhaps twice. */
-  readonly onEnd: () => void;
+  /** Freed when the response has ended, for whatever reason. */
+  readonly slot: ExportSlot;
 }
 
 async function* continued(
   first: IteratorResult<Uint8Array>,
   bytes: AsyncGenerator<Uint8Array>,
-  onEnd: () => void,
+  slot: ExportSlot,
 ): AsyncGenerator<Uint8Array> {
   try {
     for (let next = first; next.done !== true; next = await bytes.next()) {
@@ -37,7 +40,7 @@ async function* continued(
     }
   } finally {
     await bytes.return(undefined);
-    onEnd();
+    slot.free();
   }
 }
 
@@ -47,27 +50,35 @@ async function* continued(
  */
 export async function sendFile(
   reply: FastifyReply,
-  { name, mediaType, isCompressed, bytes, trailers, onEnd }: FileResponse,
+  { name, mediaType, isCompressed, bytes, trailers, slot }: FileResponse,
 ): Promise<FastifyReply> {
   const { headers, raw } = reply.request;
+  // It could not show that the body is complete: there are no chunks, and the end of the connection is that of the body.
+  if (raw.httpVersion === '1.0') {
+    slot.free();
+    throw new ApiError('bad_request', 'Exports need HTTP/1.1. A proxy in between may have to be told to use it.');
+  }
   let first: IteratorResult<Uint8Array>;
   try {
     first = await bytes.next();
   } catch (err) {
-    onEnd();
+    slot.free();
     throw err;
   }
-  const body = Readable.from(continued(first, bytes, onEnd), { objectMode: false, highWaterMark: BUFFERED_BYTES });
+  const body = Readable.from(continued(first, bytes, slot), { objectMode: false, highWaterMark: BUFFERED_BYTES });
   // A client that leaves at once ends the response before the first byte is asked for.
-  body.once('close', onEnd);
+  onReplyClose(reply, () => {
+    body.destroy();
+    slot.free();
+  });
+  addAbortSignal(slot.signal, body);
   reply
     .header('content-type', mediaType)
     .header('content-disposition', `attachment; filename="${name}"`)
-    .header('vary', 'accept-encoding');
-  // Trailers need chunks, which HTTP/1.0 does not have.
-  if (raw.httpVersion !== '1.0') {
-    for (const [trailer, read] of Object.entries(trailers)) reply.trailer(trailer, async () => read());
-  }
+    .header('vary', 'accept-encoding')
+    // A proxy that stores the file before it passes it on would read at its own pace.
+    .header('x-accel-buffering', 'no');
+  for (const [trailer, read] of Object.entries(trailers)) reply.trailer(trailer, async () => read());
   if (isCompressed || negotiate(headers['accept-encoding'] ?? '', ['gzip', 'identity']) !== 'gzip') {
     return reply.send(body);
   }

@@ -61,7 +61,7 @@ export async function sendList<Item>(
     isCompressed: format === 'parquet',
     bytes: bytesOf(source, encoder, progress),
     trailers: { 'x-export-rows': () => String(progress.rows), 'x-export-last-id': () => progress.lastId },
-    onEnd: exportSlots.take(workspaceId),
+    slot: exportSlots.take(workspaceId),
   });
 }
 

@@ -62,6 +62,6 @@ export async function sendTables(
     isCompressed: true,
     bytes: archiveOf(archive),
     trailers: {},
-    onEnd: exportSlots.take(workspaceId),
+    slot: exportSlots.take(workspaceId),
   });
 }

@@ -80,6 +80,15 @@ describe('CSV', () => {
   test('a file that continues another has no header', () => {
     expect(encoded([], { isContinuation: true }).toString()).toBe('');
   });
+
+  test.each(['two\nlines', 'two\rlines', 'two\r\nlines', '\n', '\n=1'])(
+    'a text with a line break is one field: %j',
+    (text) => {
+      const item = { text, count: 1, done: true, at: null, tags: [], data: null };
+      const records = parse(encoded([[item, item]]), { record_delimiter: ['\r\n', '\n', '\r'] }) as string[][];
+      expect(records.map(([field]) => field)).toEqual(['text', text, text]);
+    },
+  );
 });
 
 describe('Parquet', () => {
@@ -92,7 +101,7 @@ describe('Parquet', () => {
     const source = `file('${file}', Parquet)`;
     const types = query(`DESCRIBE ${source}`, 'JSONCompactEachRow');
     const rows = query(
-      `SELECT text, count, done, formatDateTime(at, '%FT%T.%fZ', 'UTC'), tags, data FROM ${source}`,
+      `SELECT text, count, done, formatDateTime(at, '%FT%T.%fZ', 'UTC'), tags, data FROM ${source} SETTINGS max_threads = 1, input_format_parquet_preserve_order = 1`,
       'JSONCompactEachRow',
     );
     const lines = (text: string) =>

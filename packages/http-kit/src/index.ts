@@ -1,5 +1,6 @@
 export { type AdminGuardOptions, adminGuard } from './auth/admin-guard.js';
 export {
+  type Authenticated,
   type AuthenticateHook,
   type AuthPluginOptions,
   authPlugin,
@@ -12,6 +13,7 @@ export { escapeHtml, Html, html } from './docs/html.js';
 export { parseInput } from './errors/validator.js';
 export type { CrossOrigin } from './requests/cross-origin.js';
 export { jsonArray, sendJsonText } from './requests/json-text.js';
+export { onReplyClose } from './requests/on-reply-close.js';
 export { applyRateLimit } from './requests/rate-limit.js';
 export { requestId } from './requests/request-id.js';
 export { type App, type CreateAppOptions, createApp } from './server/app.js';

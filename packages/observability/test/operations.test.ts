@@ -69,6 +69,10 @@ beforeAll(async () => {
   app.register(async (routes) => {
     const onRequest = (routes as App).authenticate({});
     routes.get('/links/:linkId', { onRequest }, async () => ({ ok: true }));
+    routes.get('/stream', { onRequest }, async (request) => {
+      request.streamBeganMs = 7_000;
+      return { ok: true };
+    });
     routes.get('/broken', { onRequest }, async () => {
       throw new Error('broken');
     });
@@ -134,6 +138,13 @@ describe('/metrics', () => {
       'GET /links/:linkId 401': 1,
       'GET /broken 500': 1,
       'GET unknown 404': 1,
+    });
+  });
+
+  it('takes for the time of a stream how long it took to begin, not how long it lasted', async () => {
+    await get('/stream');
+    expect(await values('waymark_http_request_duration_seconds_sum', 'method', 'route')).toMatchObject({
+      'GET /stream': 7,
     });
   });
 

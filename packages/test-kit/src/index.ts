@@ -9,6 +9,7 @@ export {
   aWorkspaceRecord,
   BUILDER_WORKSPACE_ID,
 } from './builders/records.js';
+export { type EventStreamClient, type EventStreamRequest, openEventStream, type SentFrame } from './event-stream.js';
 export { freePort } from './free-port.js';
 export { elapsedMs, leastOf } from './least-of.js';
 export { startClickHouse, type TestClickHouse, type TestClickHouseOptions } from './stores/clickhouse.js';

@@ -1,7 +1,7 @@
-import { ApiError } from '@waymark/contract';
+import { ApiError, eventsStreamQuerySchema } from '@waymark/contract';
 import { type CAC, cac } from 'cac';
 import { CommandError } from './command-error.js';
-import { optionTexts } from './option-texts.js';
+import { flagOf, optionTexts } from './option-texts.js';
 import { type CommandResult, printResult } from './output.js';
 
 const PLAN_OPTION = 'free, pro, business, advanced or enterprise';
@@ -9,8 +9,10 @@ const WORKSPACE_OPTION = 'Id or slug of the workspace';
 const PROGRAM_URL_OPTION = 'Destination site of partner links';
 
 /** Loads a command when it is called, so that help and errors need none of its libraries. */
-function lazily<Args extends unknown[]>(load: () => Promise<(...args: Args) => Promise<CommandResult>>) {
-  return async (...args: Args): Promise<CommandResult> => (await load())(...args);
+function lazily<Args extends unknown[], Result extends CommandResult | undefined>(
+  load: () => Promise<(...args: Args) => Promise<Result>>,
+) {
+  return async (...args: Args): Promise<Result> => (await load())(...args);
 }
 
 /** The parser of command lines. It holds the state of one. */
@@ -116,6 +118,12 @@ function createParser(): CAC {
     .action(lazily(async () => (await import('./commands/backup.js')).restore));
 
   cli
+    .command('move', 'Copy all data into another ClickHouse while everything but the store is stopped; may be repeated')
+    .option('--to <url>', 'Server and new database, such as https://user@clickhouse.acme.com:8443/waymark')
+    .option('--to-cluster <name>', 'Cluster of that server, for replicated and distributed tables')
+    .action(lazily(async () => (await import('./commands/move.js')).moveStore));
+
+  cli
     .command('capacity', 'Estimate memory, disk, cores and processes for a load')
     .option('--events-per-second <number>', 'Average rate of clicks, leads and sales')
     .option('--queries-per-second <number>', 'Average rate of requests to /events and /analytics')
@@ -138,6 +146,15 @@ function createParser(): CAC {
     .option('--api <url>', 'URL of the API; default: the local stack')
     .option('--links <url>', 'URL of short links; default: the local stack')
     .action(lazily(async () => (await import('./commands/demo.js')).runDemo));
+
+  const tail = cli
+    .command('tail', 'Print events as they are stored, one line of JSON each, until it is interrupted')
+    .option('--workspace <workspace>', WORKSPACE_OPTION, { default: 'default' })
+    .option('--api <url>', 'URL of the API; default: the local stack');
+  for (const parameter of Object.keys(eventsStreamQuerySchema.out.shape)) {
+    tail.option(`${flagOf(parameter)} <value>`, `The parameter ${parameter} of GET /events/stream`);
+  }
+  tail.action(lazily(async () => (await import('./commands/tail.js')).tailEvents));
 
   cli.help();
   cli.version('0.1.0');

@@ -1,4 +1,5 @@
-function flagOf(optionName: string): string {
+/** The flag of an option by its name in camel case. */
+export function flagOf(optionName: string): string {
   return `--${optionName.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 

@@ -4,7 +4,7 @@ import { environmentWith } from '@waymark/config';
 import { vi } from 'vitest';
 import { runCommandLine } from '../src/command-line.js';
 
-const BIN = fileURLToPath(new URL('../bin/waymark.mjs', import.meta.url));
+export const BIN = fileURLToPath(new URL('../bin/waymark.mjs', import.meta.url));
 
 export interface CliRun {
   readonly code: number;

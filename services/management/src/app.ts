@@ -1,6 +1,6 @@
 import type { Catalog } from '@waymark/catalog';
 import type { ClaimAdmin } from '@waymark/event-queue';
-import { createExportSlots, type ExportDeps } from '@waymark/export';
+import type { ExportDeps } from '@waymark/export';
 import { type App, authPlugin, type CreateAppOptions, createApp, domainCheckRoutes } from '@waymark/http-kit';
 import { type Operations, requestCountPlugin } from '@waymark/observability';
 import type { Outbound } from '@waymark/outbound';
@@ -39,6 +39,7 @@ export interface ManagementDeps extends ExportDeps {
 
 /** Registers all routes of this service; the app must have `authPlugin`. */
 export async function managementRoutes(app: App, deps: ManagementDeps): Promise<void> {
+  app.addHook('preClose', async () => deps.exportSlots.close());
   await linkRoutes(app, deps);
   await domainRoutes(app, deps);
   await registrarRoutes(app);
@@ -60,12 +61,12 @@ export async function managementRoutes(app: App, deps: ManagementDeps): Promise<
 /** The app of the service. */
 export function buildApp(
   options: CreateAppOptions,
-  deps: Omit<ManagementDeps, 'exportSlots'>,
+  deps: ManagementDeps,
   operations?: Pick<Operations, 'requests' | 'tracing'>,
 ): App {
   const app = createApp({ title: 'Waymark management', ...options });
   if (operations !== undefined) app.register(requestCountPlugin, { operations });
   app.register(authPlugin, deps);
-  app.register(async (routes) => managementRoutes(routes as App, { ...deps, exportSlots: createExportSlots() }));
+  app.register(async (routes) => managementRoutes(routes as App, deps));
   return app;
 }

@@ -1,6 +1,7 @@
 import { runServiceProcess, startServiceBase } from '@waymark/bootstrap';
 import type { Settings } from '@waymark/config';
 import { createClaimAdmin } from '@waymark/event-queue';
+import { createExportSlots } from '@waymark/export';
 import type { App, Logger, Service } from '@waymark/http-kit';
 import { createOutbound } from '@waymark/outbound';
 import { createWebhookNotifier } from '@waymark/webhooks';
@@ -18,6 +19,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
       ...{ catalog, rateLimiter, outbound, notifier, now: Date.now },
       claims: createClaimAdmin(redis, base.replication),
       defaultDomain: settings.defaultDomain,
+      exportSlots: createExportSlots(),
     },
     operations,
   );

@@ -70,6 +70,7 @@ describe('the OpenAPI document', () => {
       'delete /links/{linkId}',
       'get /links',
       'get /links/count',
+      'get /links/export',
       'get /links/info',
       'get /links/metatags',
       'get /links/{linkId}',

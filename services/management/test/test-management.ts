@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Catalog, createCatalog } from '@waymark/catalog';
 import type { ErrorBody, Link, Plan, Role, Scope } from '@waymark/contract';
 import { createClaimAdmin } from '@waymark/event-queue';
+import { createExportSlots } from '@waymark/export';
 import { type App, createLogger } from '@waymark/http-kit';
 import { createOutbound } from '@waymark/outbound';
 import { createRateLimiter } from '@waymark/rate-limit';
@@ -72,6 +73,7 @@ export async function startManagement(now: () => number = Date.now): Promise<Tes
       outbound,
       notifier,
       defaultDomain: DEFAULT_DOMAIN,
+      exportSlots: createExportSlots(),
       now,
     },
   );

@@ -1,9 +1,12 @@
 import type { Catalog } from '@waymark/catalog';
 import type { ClickHouseClient, QueryCaller, QueryReport } from '@waymark/clickhouse';
-import { createExportSlots, type ExportDeps } from '@waymark/export';
+import { createTails, type Tails } from '@waymark/event-queue';
+import type { ExportDeps } from '@waymark/export';
 import { type App, authPlugin, type CreateAppOptions, createApp } from '@waymark/http-kit';
 import { type Operations, requestCountPlugin } from '@waymark/observability';
 import type { RateLimiter } from '@waymark/rate-limit';
+import { createReplication } from '@waymark/redis';
+import type { Redis } from 'ioredis';
 import { analyticsRoutes } from './analytics/route.js';
 import { eventRoutes } from './events/route.js';
 import { analyticsExportRoutes } from './export/analytics-export-route.js';
@@ -11,12 +14,19 @@ import { eventsExportRoutes } from './export/events-export-route.js';
 import { exportJobs, type JobSettings } from './jobs/export-jobs.js';
 import { partnerAnalyticsRoutes } from './partner-analytics/route.js';
 import { createPlanCache } from './plan-cache.js';
+import { streamRoutes } from './stream/route.js';
+import type { StreamTimes } from './stream/stream-times.js';
 import { createReadRunners } from './workspace-concurrency.js';
 
 /** Dependencies of the routes. */
 export interface QueryDeps extends ExportDeps, JobSettings {
   readonly catalog: Catalog;
   readonly clickhouse: ClickHouseClient;
+  /** Streams open a connection of their own to the same server. */
+  readonly redis: Redis;
+  /** How many replicas of Redis must have what a stream sends; 0 by default. */
+  readonly waitReplicas?: number | undefined;
+  readonly streamTimes?: Partial<StreamTimes> | undefined;
   readonly now: () => number;
   /** Whether events expire (`EVENT_RETENTION_DAYS`). The totals of links do not expire with them. */
   readonly eventsExpire?: boolean | undefined;
@@ -24,8 +34,17 @@ export interface QueryDeps extends ExportDeps, JobSettings {
   readonly onQuery?: ((caller: QueryCaller, report: QueryReport) => void) | undefined;
 }
 
+/** The tails of workspaces, on a connection that is opened for the first stream. */
+function openTails(app: App, { redis, waitReplicas = 0 }: QueryDeps): Tails {
+  const connection = redis.duplicate({ lazyConnect: true, enableOfflineQueue: true });
+  connection.on('error', (err) => app.log.warn({ err }, 'redis connection of streams'));
+  app.addHook('onClose', async () => connection.disconnect());
+  return createTails(connection, createReplication(connection, waitReplicas));
+}
+
 /** Registers all routes of this service. The app must have `authPlugin`. */
 export async function queryRoutes(app: App, deps: QueryDeps): Promise<void> {
+  app.addHook('preClose', async () => deps.exportSlots.close());
   const planCache = createPlanCache(deps.now, deps.catalog.isSubscribed);
   deps.catalog.subscribe(planCache);
   const withReads = { ...deps, ...createReadRunners({ ...deps, planCache }) };
@@ -33,6 +52,7 @@ export async function queryRoutes(app: App, deps: QueryDeps): Promise<void> {
   await eventsExportRoutes(app, withReads);
   await analyticsRoutes(app, withReads);
   await analyticsExportRoutes(app, withReads);
+  await streamRoutes(app, { ...withReads, planCache, tails: openTails(app, deps) });
   await partnerAnalyticsRoutes(app, withReads);
   await exportJobs(app, withReads);
 }
@@ -40,12 +60,12 @@ export async function queryRoutes(app: App, deps: QueryDeps): Promise<void> {
 /** Builds the app of the service when it runs as a process of its own. */
 export function buildApp(
   options: CreateAppOptions,
-  { rateLimiter, ...deps }: Omit<QueryDeps, 'exportSlots'> & { readonly rateLimiter: RateLimiter },
+  deps: QueryDeps & { readonly rateLimiter: RateLimiter },
   operations?: Pick<Operations, 'requests' | 'tracing'>,
 ): App {
   const app = createApp({ title: 'Waymark query', ...options });
   if (operations !== undefined) app.register(requestCountPlugin, { operations });
-  app.register(authPlugin, { ...deps, rateLimiter });
-  app.register(async (routes) => queryRoutes(routes as App, { ...deps, exportSlots: createExportSlots() }));
+  app.register(authPlugin, deps);
+  app.register(async (routes) => queryRoutes(routes as App, deps));
   return app;
 }

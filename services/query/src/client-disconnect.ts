@@ -1,3 +1,4 @@
+import { onReplyClose } from '@waymark/http-kit';
 import type { FastifyReply } from 'fastify';
 
 /** The client closed the connection before the response was complete. */
@@ -22,13 +23,11 @@ export function disconnectSignal(reply: FastifyReply): AbortSignal {
   return signal;
 }
 
-function createSignal({ raw }: FastifyReply): AbortSignal {
+function createSignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
-  const onClose = () => {
-    if (!raw.writableFinished) controller.abort(new ClientDisconnectedError());
-  };
-  // A client may disconnect while its key is looked up: the event has passed then.
-  if (raw.closed) onClose();
-  else raw.once('close', onClose);
+  // A client may have left while its key was looked up.
+  onReplyClose(reply, () => {
+    if (!reply.raw.writableFinished) controller.abort(new ClientDisconnectedError());
+  });
   return controller.signal;
 }

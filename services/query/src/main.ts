@@ -1,5 +1,6 @@
 import { runServiceProcess, startServiceBase } from '@waymark/bootstrap';
 import type { Settings } from '@waymark/config';
+import { createExportSlots } from '@waymark/export';
 import type { Logger, Service } from '@waymark/http-kit';
 import { buildApp } from './app.js';
 
@@ -11,6 +12,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
     { ...base.appOptions, readiness: { clickhouse: base.checkClickHouse, redis: base.checkRedis } },
     {
       ...{ catalog, clickhouse, rateLimiter, now: Date.now, onQuery: operations.countQuery },
+      ...{ exportSlots: createExportSlots(), waitReplicas: settings.redisWaitReplicas },
       ...{ redis, logger, dataDir, exportBytesMax, baseUrl, defaultDomain },
       eventsExpire: settings.eventRetentionDays !== undefined,
     },

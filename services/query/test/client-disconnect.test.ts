@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { createClickHouseClient } from '@waymark/clickhouse';
+import { createExportSlots } from '@waymark/export';
 import { createLogger } from '@waymark/http-kit';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { startRedis } from '@waymark/test-kit';
@@ -32,7 +33,15 @@ async function startWithSilentClickHouse() {
   });
   const app = buildApp(
     { logger: createLogger({ name: 'test', level: 'silent' }), docBase: DOC_BASE, trustedProxies: [] },
-    { ...query.jobs, catalog: query.catalog, clickhouse, rateLimiter, now: Date.now },
+    {
+      ...query.jobs,
+      catalog: query.catalog,
+      clickhouse,
+      redis: client,
+      rateLimiter,
+      exportSlots: createExportSlots(),
+      now: Date.now,
+    },
   );
   await app.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(async () => {
@@ -66,9 +75,9 @@ test('queries of a client that has disconnected before they start are cancelled'
   onTestFinished(() => void server.close());
   const connection = connect((server.address() as AddressInfo).port, '127.0.0.1');
   connection.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-  const [, response] = (await once(server, 'request')) as [IncomingMessage, ServerResponse];
+  const [request, response] = (await once(server, 'request')) as [IncomingMessage, ServerResponse];
   const closed = once(response, 'close');
   connection.destroy();
   await closed;
-  expect(disconnectSignal({ raw: response } as FastifyReply).aborted).toBe(true);
+  expect(disconnectSignal({ raw: response, request: { raw: request } } as FastifyReply).aborted).toBe(true);
 });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { type Catalog, type CustomerRecord, createCatalog, type LinkRecord } from '@waymark/catalog';
+import type { ClickHouseClient } from '@waymark/clickhouse';
 import {
   analyticsRowSchemas,
   type ErrorBody,
@@ -12,6 +13,7 @@ import {
   type Scope,
 } from '@waymark/contract';
 import type { ClickFields, EventRow, LeadFields, SaleFields } from '@waymark/event-format';
+import { createExportSlots } from '@waymark/export';
 import { type App, createLogger } from '@waymark/http-kit';
 import { createRateLimiter } from '@waymark/rate-limit';
 import {
@@ -48,8 +50,12 @@ export interface TestQuery {
 /** Starts the service on real stores, without a port. */
 export async function startQuery(
   now: () => number = () => NOW,
-  options: Pick<QueryDeps, 'eventsExpire'> = {},
+  options: Partial<Pick<QueryDeps, 'eventsExpire' | 'exportSlots' | 'streamTimes' | 'onQuery'>> & {
+    /** Another client for the reads of events. */
+    readonly clickhouseFor?: (database: TestDatabase) => Promise<ClickHouseClient>;
+  } = {},
 ): Promise<TestQuery> {
+  const { clickhouseFor = async ({ client }: TestDatabase) => client, ...deps } = options;
   const [database, redis] = await Promise.all([createTestDatabase(), startRedis()]);
   const client = new Redis(redis.url);
   const logger = createLogger({ name: 'test', level: 'silent' });
@@ -73,7 +79,10 @@ export async function startQuery(
   };
   const app = buildApp(
     { logger, docBase: DOC_BASE, trustedProxies: [] },
-    { catalog, clickhouse: database.client, rateLimiter, now, ...jobs, ...options },
+    {
+      ...{ catalog, clickhouse: await clickhouseFor(database), redis: client, rateLimiter },
+      ...{ ...jobs, exportSlots: createExportSlots(), now, ...deps },
+    },
   );
   await app.ready();
   return {

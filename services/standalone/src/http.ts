@@ -57,7 +57,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const eventsExpire = settings.eventRetentionDays !== undefined;
   const { dataDir, exportBytesMax, baseUrl } = settings;
   const jobs = { redis, logger, dataDir, exportBytesMax, baseUrl, defaultDomain };
-  const query = { ...shared, ...jobs, clickhouse, eventsExpire, onQuery: operations.countQuery };
+  const query = { ...shared, ...jobs, clickhouse, waitReplicas, eventsExpire, onQuery: operations.countQuery };
   api.register(async (routes) => queryRoutes(routes as App, query));
   api.register(async (routes) => trackRoutes(routes as App, ingest));
   const links = buildLinkApp(options, ingest, operations);

@@ -96,6 +96,15 @@ export class RunningStack {
     return JSON.parse(stdout) as Record<string, unknown>;
   }
 
+  /** Starts `npx waymark …` against this stack. */
+  spawnWaymark(...argv: string[]): ChildProcess {
+    return spawn(process.execPath, [join(ROOT, 'services/cli/bin/waymark.mjs'), ...argv], {
+      cwd: ROOT,
+      env: this.#environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  }
+
   /** `kill -9` of one child; resolves when the supervisor reports its replacement. */
   async kill(name: StackProcess): Promise<void> {
     const pid = this.state.pids[name];

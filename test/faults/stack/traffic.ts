@@ -42,7 +42,11 @@ export class Traffic {
   #httpIsDown = false;
   #httpKills = 0;
 
-  private constructor(stack: RunningStack, workspaceId: string, apiKey: string) {
+  private constructor(
+    stack: RunningStack,
+    workspaceId: string,
+    readonly apiKey: string,
+  ) {
     this.sentEvents = {
       workspaceId,
       clickIds: new Set(),

@@ -178,7 +178,8 @@ export class Engine {
 
   async #execute(connection: NativeConnection, { sql, data, format }: Statement): Promise<StatementResult> {
     if (leadingKeyword(sql) === 'INSERT') {
-      const insert = await this.#native.InsertRawAsyncConnection(connection, sql, data, true);
+      // chDB puts a line feed between the two. A second one would be an empty first row in the formats of lines.
+      const insert = await this.#native.InsertRawAsyncConnection(connection, sql.trimEnd(), data, true);
       const { rowsSent, rowsWritten, bytesWritten } = insert;
       // An INSERT without data reads tables.
       const read = data.length === 0 ? UNKNOWN_COUNTS : { rowsRead: rowsSent ?? 0, bytesRead: data.length };

@@ -21,6 +21,33 @@ function migrationTable(
   return `CREATE TABLE IF NOT EXISTS ${name} ${on} (${columns}) ENGINE = ${engine} ORDER BY ${orderBy}`;
 }
 
+/** The table of a move into this database; it exists until the move is finished. */
+export const MOVE_TABLE = 'schema_move';
+/** The slices of a move, each with whether its rows have been copied. */
+export const MOVE_SLICES_TABLE = 'schema_move_slices';
+
+export function moveTables(target: RenderTarget): string[] {
+  return [
+    migrationTable(
+      MOVE_TABLE,
+      "source String, migrations UInt32, started_at DateTime64(3, 'UTC')",
+      'started_at',
+      'source',
+      target,
+    ),
+    migrationTable(
+      MOVE_SLICES_TABLE,
+      [
+        'table_name String, number UInt32, partition Array(String), above Array(String), up_to Array(String)',
+        'rows UInt64, checksum UInt64, is_copied UInt8, version UInt64',
+      ].join(', '),
+      'version',
+      '(table_name, number)',
+      target,
+    ),
+  ];
+}
+
 export function bookkeepingTables(target: RenderTarget): string[] {
   return [
     migrationTable(

@@ -1,9 +1,9 @@
-import { type ClickHouseClient, createClickHouseClient, optionsOf } from '../client.js';
-import { type AppliedMigration, bookkeepingTables, readApplied, writeSettings } from './bookkeeping.js';
+import type { ClickHouseClient } from '../client.js';
+import { recordApplied, runStatements } from './apply-file.js';
+import { type AppliedMigration, bookkeepingTables, MOVE_TABLE, readApplied } from './bookkeeping.js';
+import { createDatabase, listTables } from './database.js';
 import { takeLease } from './lease.js';
 import { MIGRATIONS_DIRECTORY, type MigrationFile, readMigrationFiles } from './migration-files.js';
-import { renderMigration } from './render.js';
-import { splitStatements } from './split-statements.js';
 
 export interface MigrateOptions {
   /** Directory of the files; by default `clickhouse/migrations` of the repository. */
@@ -44,8 +44,16 @@ export async function migrate(client: ClickHouseClient, options: MigrateOptions 
   try {
     // Read again: another runner may have applied files while this one waited for the lease.
     const stillMissing = missingFiles(files, await readApplied(client, options));
+    if (stillMissing.length > 0) await refuseUnfinishedMove(client);
     for (const file of stillMissing) {
-      await applyFile(client, file, options, () => lease.assertHeld());
+      await runStatements(client, file, {
+        cluster: options.cluster,
+        before(statement) {
+          lease.assertHeld();
+          options.onStatement?.(statement);
+        },
+      });
+      await recordApplied(client, file, options);
     }
     return { applied: stillMissing.map((file) => file.name), alreadyApplied: files.length - stillMissing.length };
   } finally {
@@ -59,7 +67,9 @@ export async function migrationStatus(
   options: Omit<MigrateOptions, 'onStatement'> = {},
 ): Promise<MigrationStatus[]> {
   const files = await readMigrationFiles(options.directory ?? MIGRATIONS_DIRECTORY);
-  const applied = (await hasBeenMigrated(client)) ? await readApplied(client, options) : [];
+  const tables = await listTables(client);
+  const hasBeenMigrated = tables.some(({ name }) => name === 'schema_migrations');
+  const applied = hasBeenMigrated ? await readApplied(client, options) : [];
   const byNumber = new Map(applied.map((migration) => [migration.number, migration]));
   const known = files.map((file): MigrationStatus => {
     const done = byNumber.get(file.number);
@@ -74,6 +84,15 @@ export async function migrationStatus(
   return [...known, ...unknown];
 }
 
+/** A database that a move has filled in part must not be used: its views are missing, so events would not be counted. */
+async function refuseUnfinishedMove(client: ClickHouseClient): Promise<void> {
+  const tables = await listTables(client);
+  if (!tables.some(({ name }) => name === MOVE_TABLE)) return;
+  throw new Error(
+    'this database holds an unfinished move: finish it with `npx waymark move`, or drop the database to give it up',
+  );
+}
+
 /** The files that are not applied. Throws if an applied file has changed, because the schema is then unknown. */
 function missingFiles(files: readonly MigrationFile[], applied: readonly AppliedMigration[]): MigrationFile[] {
   const byNumber = new Map(applied.map((migration) => [migration.number, migration]));
@@ -85,60 +104,4 @@ function missingFiles(files: readonly MigrationFile[], applied: readonly Applied
     );
   }
   return files.filter((file) => !byNumber.has(file.number));
-}
-
-async function applyFile(
-  client: ClickHouseClient,
-  file: MigrationFile,
-  options: MigrateOptions,
-  assertLease: () => void,
-): Promise<void> {
-  for (const sql of splitStatements(renderMigration(file.text, options))) {
-    assertLease();
-    options.onStatement?.({ file: file.name, sql });
-    try {
-      await client.command({ query: sql });
-    } catch (err) {
-      throw new Error(`migration ${file.name} failed: ${err instanceof Error ? err.message : String(err)}`, {
-        cause: err,
-      });
-    }
-  }
-  await client.command({
-    query: 'INSERT INTO schema_migrations SELECT {number:UInt32}, {name:String}, {checksum:String}, now64(3)',
-    query_params: { number: file.number, name: file.name, checksum: file.checksum },
-    clickhouse_settings: writeSettings(options),
-  });
-}
-
-/** Runs `work` with a client of the database `default`: every request names a database, and that of `client` may not exist yet. */
-async function withServerClient<T>(
-  client: ClickHouseClient,
-  work: (server: ClickHouseClient) => Promise<T>,
-): Promise<T> {
-  const server = createClickHouseClient({ ...optionsOf(client), database: 'default', maxOpenConnections: 1 });
-  try {
-    return await work(server);
-  } finally {
-    await server.close();
-  }
-}
-
-async function createDatabase(client: ClickHouseClient, { cluster }: MigrateOptions): Promise<void> {
-  const { database } = optionsOf(client);
-  const query = renderMigration(`CREATE DATABASE IF NOT EXISTS {name:Identifier} \${cluster}`, { cluster });
-  await withServerClient(client, (server) => server.command({ query, query_params: { name: database } }));
-}
-
-async function hasBeenMigrated(client: ClickHouseClient): Promise<boolean> {
-  const { database } = optionsOf(client);
-  const rows = await withServerClient(client, async (server) => {
-    const result = await server.query({
-      query: "SELECT name FROM system.tables WHERE database = {name:String} AND name = 'schema_migrations'",
-      query_params: { name: database },
-      format: 'JSONEachRow',
-    });
-    return result.json();
-  });
-  return rows.length > 0;
 }

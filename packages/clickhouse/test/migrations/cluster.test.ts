@@ -1,7 +1,7 @@
 import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { applyRetention } from '../../src/index.js';
-import { bookkeepingTables } from '../../src/migrations/bookkeeping.js';
+import { bookkeepingTables, moveTables } from '../../src/migrations/bookkeeping.js';
 import { MIGRATIONS_DIRECTORY, readMigrationFiles } from '../../src/migrations/migration-files.js';
 import { renderMigration } from '../../src/migrations/render.js';
 import { splitStatements } from '../../src/migrations/split-statements.js';
@@ -36,6 +36,7 @@ describe('a cluster', () => {
   test('gets the migration tables, the database and the view of the query log on every node', async () => {
     const others = [
       ...bookkeepingTables({ cluster }),
+      ...moveTables({ cluster }),
       renderMigration(QUERY_LOG_VIEW, { cluster }),
       renderMigration(`CREATE DATABASE IF NOT EXISTS waymark \${cluster}`, { cluster }),
     ];

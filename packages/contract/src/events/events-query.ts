@@ -53,8 +53,8 @@ const multiValueShape = Object.fromEntries(MULTI_VALUE_FILTERS.map((name) => [na
   typeof queryValues
 >;
 
-/** Parameters that `GET /events` and `GET /analytics` share. */
-export const eventFilterShape = {
+/** Parameters of a range of time. */
+const rangeShape = {
   interval: queryEnum(INTERVALS).describe(
     'The range when no `start` is given: the last 24 hours by default, a number of days or a year up to the end of today, the month, quarter or year to date, or all of time.',
   ),
@@ -67,6 +67,10 @@ export const eventFilterShape = {
   timezone: queryText.describe(
     'IANA name of the zone in which days and longer periods begin and end; UTC by default and when the name is unknown.',
   ),
+};
+
+/** Parameters that select events by their attributes. */
+const attributeShape = {
   ...multiValueShape,
   key: queryText,
   externalId: queryText,
@@ -86,6 +90,8 @@ export const eventListShape = {
   sortBy: queryEnum(['timestamp']),
   order: queryEnum(['asc', 'desc']),
 };
+/** Parameters that `GET /events` and `GET /analytics` share. */
+export const eventFilterShape = { ...rangeShape, ...attributeShape };
 
 /** Query string of `GET /events`. */
 export const eventsQuerySchema = closedQuery({
@@ -96,3 +102,10 @@ export const eventsQuerySchema = closedQuery({
   limit: queryInteger({ min: 1, max: 1000, default: 100 }),
 });
 export type EventsQuery = z.infer<typeof eventsQuerySchema>;
+
+/** What `GET /events/stream` can send: events of one kind, or of all three. */
+export const STREAM_KINDS = [...EVENT_KINDS, 'all'] as const;
+
+/** Query string of `GET /events/stream`: what selects events, and nothing about a range, an order or pages. */
+export const eventsStreamQuerySchema = closedQuery({ event: queryEnum(STREAM_KINDS), ...attributeShape });
+export type EventsStreamQuery = z.infer<typeof eventsStreamQuerySchema>;

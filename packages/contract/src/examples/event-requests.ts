@@ -48,6 +48,7 @@ export const EVENT_REQUESTS: readonly ExampleRequest[] = [
     params: { id: exampleId('exportJob', 1), name: 'sales-2026-03-04.csv' },
   },
   { route: 'DELETE /exports/{id}', params: { id: exampleId('exportJob', 1) } },
+  { route: 'GET /events/stream', query: { event: 'sales', country: 'US' } },
   { route: 'GET /analytics', query: { event: 'composite', groupBy: 'top_links', interval: '24h' } },
   { route: 'GET /customers', query: { email: 'ada@example.com' } },
   { route: 'GET /customers/{id}', params: { id: 'ext_user_42' }, query: { includeExpandedFields: 'true' } },

@@ -73,3 +73,16 @@ export const INSERT_COUNT_KEY = `${QUEUE_PREFIX}:inserts`;
 
 /** A value that occupies memory in Redis. Writers delete it when Redis is full, so that jobs can be completed. */
 export const RESERVE_KEY = `${QUEUE_PREFIX}:reserve`;
+
+/** Workspaces whose stored events are published to their tail, each with the end of its subscription, and a version of that list. */
+export const TAILS_KEY = `${QUEUE_PREFIX}:tails`;
+
+/** The tail of a workspace: the ids of its last stored events, in the order in which they were acknowledged (see src/tail). */
+export function tailKey(workspaceNumber: string): string {
+  return `${QUEUE_PREFIX}:tail:${workspaceNumber}`;
+}
+
+/** The open streams of a workspace, each with the end of its lease. */
+export function openStreamsKey(workspaceNumber: string): string {
+  return `${QUEUE_PREFIX}:streams:${workspaceNumber}`;
+}

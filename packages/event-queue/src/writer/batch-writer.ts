@@ -8,6 +8,7 @@ import { rowsKey } from '../queue/keys.js';
 import type { InsertedBatch, WebhookJobsOf } from '../queue/webhook-jobs.js';
 import { isOutOfMemory } from '../redis/connection.js';
 import type { QueueLogger } from '../redis/throttled-log.js';
+import type { TailPublisher } from '../tail/tail-publisher.js';
 import { createBatchInserter } from './batch-inserter.js';
 import { type BatchRows, eventRowFault, layOutRows } from './batch-rows.js';
 import type { EventTable } from './event-table.js';
@@ -32,6 +33,7 @@ export interface BatchWriterOptions {
   readonly manifest: Manifest;
   readonly deadLetters: DeadLetters;
   readonly retry: Retry;
+  readonly tails: TailPublisher;
   /** Returns the webhook jobs for a batch; by default there are none. */
   readonly webhookJobsOf?: WebhookJobsOf | undefined;
   /** Called after each insert, also after a repeated one, and before the acknowledgement: cached totals are stale from here on. */
@@ -62,7 +64,7 @@ const LOOK_UP_FIRST_AGE_MS = 10 * 60_000;
 
 /** Writes event rows exactly once. */
 export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
-  const { kind, redis, table, manifest, deadLetters, retry, logger, now } = options;
+  const { kind, redis, table, manifest, deadLetters, retry, tails, logger, now } = options;
 
   const readRows = (jobIds: readonly string[]) =>
     retry('reading rows', () => redis.mget(...jobIds.map((id) => rowsKey(kind, id))));
@@ -88,7 +90,7 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
     return rows;
   };
 
-  /** Acknowledges a batch, together with its webhook jobs. */
+  /** Acknowledges a batch, together with its webhook jobs, and publishes its ids to the workspaces that have streams. */
   const acknowledge = async (batch: NewInsertBatch, { texts }: BatchRows) => {
     const { webhookJobsOf } = options;
     const notSilent = webhookJobsOf === undefined ? [] : texts.filter((row) => !isSilentRow(row));
@@ -98,8 +100,8 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
         : await retry('finding webhooks', () => webhookJobsOf({ kind, batchId: batch.id, rows: notSilent }));
     await retry('acknowledging a batch', async () => {
       try {
-        if (webhookJobs.length === 0) await manifest.acknowledge(batch.id, batch.jobIds);
-        else await manifest.acknowledgeWith(batch.id, batch.jobIds, webhookJobs);
+        const acknowledgement = { batchId: batch.id, jobIds: batch.jobIds, webhookJobs };
+        await tails.publish(kind, texts, (publication) => manifest.acknowledge({ ...acknowledgement, publication }));
       } catch (err) {
         // Redis is full. ClickHouse has the rows, so they are deleted from Redis, and the retry finds memory.
         if (isOutOfMemory(err)) await redis.unlink(...batch.jobIds.map((id) => rowsKey(kind, id)));

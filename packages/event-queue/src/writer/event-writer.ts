@@ -8,6 +8,7 @@ import { connectWriter, isOutOfMemory } from '../redis/connection.js';
 import { withinMs } from '../redis/deadline.js';
 import { createMemoryReserve } from '../redis/memory-reserve.js';
 import type { QueueLogger } from '../redis/throttled-log.js';
+import { createTailPublisher } from '../tail/tail-publisher.js';
 import { createBatchWriter, type WriterJob } from './batch-writer.js';
 import { confirmJobs } from './confirm-jobs.js';
 import { createCustomerWriter } from './customer-writer.js';
@@ -96,6 +97,7 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
   const replication = createReplication(redis, options.waitReplicas ?? 0);
   const manifest = createManifest(redis, replication);
   const deadLetters = createDeadLetters(redis);
+  const tails = createTailPublisher();
 
   for (const kind of QUEUE_KINDS) {
     redis.hset(queueKey(kind, 'meta'), 'opts.maxLenEvents', EVENTS_KEPT).catch((err: unknown) => {
@@ -130,7 +132,7 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
     }
     const table = withHealthTracking(createEventTable(clickhouse, kind));
     const { webhookJobsOf, onInserted } = options;
-    const shared = { redis, manifest, deadLetters, retry, webhookJobsOf, onInserted, onStored, logger, now };
+    const shared = { redis, manifest, deadLetters, retry, tails, webhookJobsOf, onInserted, onStored, logger, now };
     const batchWriter = createBatchWriter({ kind, table, ...shared });
     return { supports: table.supports, write: batchWriter.write };
   };

@@ -21,16 +21,41 @@ return {}
 `;
 
 /**
- * Marks an insert batch as acknowledged: ClickHouse has its rows. The entries expire after a TTL, for jobs that arrive again.
- * KEYS: the batch, then each job's entry, then the webhook jobs added for the batch. ARGV: TTL in milliseconds, number of webhook
- * jobs. If a webhook job is missing, the batch is not acknowledged, so that a retry adds it.
+ * Marks an insert batch as acknowledged: ClickHouse has its rows. The entries expire after a TTL, for jobs that arrive again. The ids
+ * of its events are appended to the tails of their workspaces, once, however often the script runs. KEYS: the batch, the list of
+ * tails, then each job's entry, the webhook jobs added for the batch, and the tail of each entry (one tail may occur several times).
+ * ARGV: TTL in milliseconds, number of webhook jobs, number of entries, version of the list of tails by which they were chosen, kind,
+ * ids that a tail keeps, then for each entry the number of its ids and the ids. If a webhook job is missing, the batch is not
+ * acknowledged, so that a retry adds it.
+ * Returns an empty list; or, if the list of tails has another version, `stale` and the fields of the list: then nothing was done.
  */
 export const ACKNOWLEDGE_BATCH = `
-local webhookJobs = tonumber(ARGV[2])
-for i = #KEYS - webhookJobs + 1, #KEYS do
+local webhookJobs, entries = tonumber(ARGV[2]), tonumber(ARGV[3])
+if (redis.call('HGET', KEYS[2], 'version') or '') ~= ARGV[4] then
+  local stale = redis.call('HGETALL', KEYS[2])
+  table.insert(stale, 1, 'stale')
+  return stale
+end
+local firstTail = #KEYS - entries + 1
+for i = firstTail - webhookJobs, firstTail - 1 do
   if redis.call('EXISTS', KEYS[i]) == 0 then return redis.error_reply('JOBMISSING a webhook job was not added') end
 end
-if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], 'state', 'acknowledged') end
-for i = 1, #KEYS - webhookJobs do redis.call('PEXPIRE', KEYS[i], ARGV[1]) end
-return 0
+local state = redis.call('HGET', KEYS[1], 'state')
+if state and state ~= 'acknowledged' then
+  for i = 0, entries - 1 do
+    local tail = KEYS[firstTail + i]
+    local last = redis.call('XREVRANGE', tail, '+', '-', 'COUNT', 1)[1]
+    if last then
+      local epoch, number = string.match(last[1], '(%d+)-(%d+)')
+      number = tonumber(number) + tonumber(ARGV[7 + 2 * i])
+      redis.call('XADD', tail, string.format('%s-%.0f', epoch, number), 'kind', ARGV[5], 'ids', ARGV[8 + 2 * i])
+      local oldest = number - tonumber(ARGV[6]) + 1
+      if oldest > 0 then redis.call('XTRIM', tail, 'MINID', string.format('%s-%.0f', epoch, oldest)) end
+    end
+  end
+  redis.call('HSET', KEYS[1], 'state', 'acknowledged')
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+for i = 3, firstTail - webhookJobs - 1 do redis.call('PEXPIRE', KEYS[i], ARGV[1]) end
+return {}
 `;

@@ -3,8 +3,17 @@ import { createReplication, type Replication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { createJobAdder } from '../queue/job-adder.js';
-import { batchOfJobKey, INSERT_COUNT_KEY, insertBatchKey, jobKey, WEBHOOK_QUEUE } from '../queue/keys.js';
+import {
+  batchOfJobKey,
+  INSERT_COUNT_KEY,
+  insertBatchKey,
+  jobKey,
+  TAILS_KEY,
+  tailKey,
+  WEBHOOK_QUEUE,
+} from '../queue/keys.js';
 import { addWebhookJobs, type WebhookJob } from '../queue/webhook-jobs.js';
+import { type Publication, TAIL_IDS_MAX } from '../tail/tail-publisher.js';
 import { ACKNOWLEDGE_BATCH, BEGIN_BATCH } from './manifest-scripts.js';
 
 /**
@@ -50,9 +59,31 @@ const batchSchema = z.object({
   inserts: z.coerce.number(),
 });
 
+export interface Acknowledgement {
+  readonly batchId: string;
+  readonly jobIds: readonly string[];
+  readonly webhookJobs: readonly WebhookJob[];
+  readonly publication: Publication;
+}
+
+/** Keys and arguments of {@link ACKNOWLEDGE_BATCH}. */
+function acknowledgementArguments({ batchId, jobIds, webhookJobs, publication }: Acknowledgement) {
+  const { version, kind, entries } = publication;
+  const keys = [
+    insertBatchKey(batchId),
+    TAILS_KEY,
+    ...jobIds.map(batchOfJobKey),
+    ...webhookJobs.map(({ id }) => jobKey(WEBHOOK_QUEUE, id)),
+    ...entries.map(({ workspace }) => tailKey(workspace)),
+  ];
+  const counts = [webhookJobs.length, entries.length];
+  const ids = entries.flatMap(({ ids }) => [ids.length, ids.join(' ')]);
+  return { keys, args: [MANIFEST_MS, ...counts, version, kind, TAIL_IDS_MAX, ...ids] };
+}
+
 interface ManifestScripts {
   waymarkBeginBatch(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<string[]>;
-  waymarkAcknowledgeBatch(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<number>;
+  waymarkAcknowledgeBatch(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<string[]>;
 }
 
 export interface Manifest {
@@ -66,9 +97,12 @@ export interface Manifest {
   find(jobIds: readonly string[]): Promise<(string | undefined)[]>;
   read(batchId: string): Promise<InsertBatch | undefined>;
   markSplit(batchId: string): Promise<void>;
-  acknowledge(batchId: string, jobIds: readonly string[]): Promise<void>;
-  /** Acknowledges a batch and adds its webhook jobs, all or nothing. */
-  acknowledgeWith(batchId: string, jobIds: readonly string[], webhookJobs: readonly WebhookJob[]): Promise<void>;
+  /**
+   * Acknowledges a batch, adds its webhook jobs and publishes the ids of its events, all or nothing.
+   *
+   * @returns undefined; or, if the publication was made for an outdated list of tails and nothing was done, the fields of that list
+   */
+  acknowledge(acknowledgement: Acknowledgement): Promise<readonly string[] | undefined>;
   /** Removes jobs from the manifest. */
   removeJobs(jobIds: readonly string[]): Promise<void>;
   /** Number of inserts that all writers have started. */
@@ -125,19 +159,19 @@ export function createManifest(redis: Redis, replication: Replication = createRe
       await replication.confirmed(() => redis.hset(insertBatchKey(batchId), 'state', 'split'));
     },
 
-    async acknowledge(batchId, jobIds) {
-      const keys = [insertBatchKey(batchId), ...jobIds.map(batchOfJobKey)];
-      await scripts.waymarkAcknowledgeBatch(keys.length, ...keys, MANIFEST_MS, 0);
-    },
-
-    async acknowledgeWith(batchId, jobIds, webhookJobs) {
-      const keys = [insertBatchKey(batchId), ...jobIds.map(batchOfJobKey)];
-      const webhookJobKeys = webhookJobs.map(({ id }) => jobKey(WEBHOOK_QUEUE, id));
-      const multi = await adder.transaction();
-      await addWebhookJobs(adder, multi, webhookJobs);
-      const keyCount = keys.length + webhookJobKeys.length;
-      multi.eval(ACKNOWLEDGE_BATCH, keyCount, ...keys, ...webhookJobKeys, MANIFEST_MS, webhookJobKeys.length);
-      await adder.run(multi);
+    async acknowledge(acknowledgement) {
+      const { keys, args } = acknowledgementArguments(acknowledgement);
+      const run = async () => {
+        if (acknowledgement.webhookJobs.length === 0) {
+          return scripts.waymarkAcknowledgeBatch(keys.length, ...keys, ...args);
+        }
+        const multi = await adder.transaction();
+        await addWebhookJobs(adder, multi, acknowledgement.webhookJobs);
+        multi.eval(ACKNOWLEDGE_BATCH, keys.length, ...keys, ...args);
+        return (await adder.run(multi)).at(-1) as string[];
+      };
+      const [isStale, ...tails] = await run();
+      return isStale === undefined ? undefined : tails;
     },
 
     async removeJobs(jobIds) {

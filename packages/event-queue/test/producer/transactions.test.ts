@@ -52,7 +52,11 @@ const WRITES: readonly (readonly [string, 'dead-letter' | 'webhook' | 'click', (
   [
     'acknowledging a batch with webhook jobs',
     'webhook',
-    () => createManifest(redis).acknowledgeWith('batch', ['job'], [{ id: 'wh-1', data: '{}' }]),
+    () =>
+      createManifest(redis).acknowledge({
+        ...{ batchId: 'batch', jobIds: ['job'], webhookJobs: [{ id: 'wh-1', data: '{}' }] },
+        publication: { version: '', kind: 'click', entries: [] },
+      }),
   ],
   [
     'adding a batch',

@@ -2,8 +2,8 @@ import { stringify } from 'csv-stringify/sync';
 import type { ColumnType } from '../columns.js';
 import type { Encoder, EncoderOptions } from './encoder.js';
 
-/** RFC 4180: records end with CR LF, and only fields that need quotes have them. */
-const RECORDS = { record_delimiter: 'windows' } as const;
+/** RFC 4180: records end with CR LF, and fields that need quotes have them. A lone CR or LF would end a record for many parsers. */
+const RECORDS = { record_delimiter: 'windows', quoted_match: /[\r\n]/ } as const;
 
 /** The field of a value. Null is an empty field. */
 function fieldOf(type: ColumnType, value: unknown): string | number {

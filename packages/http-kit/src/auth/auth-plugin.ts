@@ -22,6 +22,12 @@ export interface AuthPluginOptions {
   readonly now?: () => number;
 }
 
+/** A key that may call a route, and its workspace. */
+export interface Authenticated {
+  readonly apiKey: ApiKeyRecord;
+  readonly workspace: WorkspaceRecord;
+}
+
 /** A hook for `onRequest`: it runs before the body is read and the input validated. */
 export type AuthenticateHook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
@@ -29,6 +35,12 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** The `onRequest` hook of a route that needs an API key. */
     authenticate(requirements: RouteRequirements): AuthenticateHook;
+    /**
+     * Checks the key of a request again, for answers that last longer than a key may. Counts against no rate limit.
+     *
+     * @throws ApiError when a new request with this key would be refused
+     */
+    reauthenticate(request: FastifyRequest, requirements: RouteRequirements): Promise<Authenticated>;
   }
   interface FastifyRequest {
     /** Workspace of the key. Only on routes with `authenticate`. */
@@ -96,20 +108,31 @@ export const authPlugin = fp<AuthPluginOptions>(
     app.decorateRequest('workspace', null as unknown as WorkspaceRecord);
     app.decorateRequest('apiKey', null as unknown as ApiKeyRecord);
 
+    const findKey = async (request: FastifyRequest) => {
+      const found = await catalog.keys.authenticate(bearerToken(request.headers.authorization));
+      if (found === undefined || found.key.kind !== 'secret') throw new ApiError('unauthorized', 'Invalid API key.');
+      if (isExpired(found.key, now())) throw new ApiError('unauthorized', 'The API key has expired.');
+      return found;
+    };
+    const authorized = (found: Awaited<ReturnType<typeof findKey>>, requirements: RouteRequirements): Authenticated => {
+      const { key: apiKey, workspace } = found;
+      if (workspace === undefined) throw new ApiError('not_found', 'The workspace of this API key was not found.');
+      checkAuthorization(apiKey, workspace, requirements);
+      return { apiKey, workspace };
+    };
+
+    app.decorate('reauthenticate', async (request: FastifyRequest, requirements: RouteRequirements) =>
+      authorized(await findKey(request), requirements),
+    );
+
     app.decorate('authenticate', (requirements: RouteRequirements): AuthenticateHook => {
       const bucket = requirements.bucket ?? 'standard';
       const hook: AuthenticateHook = async (request, reply) => {
-        const found = await catalog.keys.authenticate(bearerToken(request.headers.authorization));
-        if (found === undefined || found.key.kind !== 'secret') throw new ApiError('unauthorized', 'Invalid API key.');
+        const found = await findKey(request);
         const { key, workspace } = found;
-        if (isExpired(key, now())) throw new ApiError('unauthorized', 'The API key has expired.');
-
         request.callerPlan = workspace?.plan ?? '';
         await applyRateLimit(rateLimiter, key.keyHash, rateLimitOf(workspace, bucket), reply, now);
-        if (workspace === undefined) throw new ApiError('not_found', 'The workspace of this API key was not found.');
-        checkAuthorization(key, workspace, requirements);
-        request.workspace = workspace;
-        request.apiKey = key;
+        Object.assign(request, authorized(found, requirements));
       };
       registerRequirements(hook, requirements);
       return hook;

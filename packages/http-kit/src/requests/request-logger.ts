@@ -80,7 +80,9 @@ export class RequestLogController extends LogController {
 
   override requestCompleted(error: Error | null | undefined, request: FastifyRequest, reply: FastifyReply): void {
     const workspaceId = workspaceOf(request);
-    if (error) reply.log.warn({ req: request, res: reply, workspaceId, err: error }, 'response aborted');
+    // A stream ends when its client leaves.
+    if (error && request.streamBeganMs === undefined)
+      reply.log.warn({ req: request, res: reply, workspaceId, err: error }, 'response aborted');
     else reply.log.debug({ req: request, res: reply, workspaceId, elapsedMs: reply.elapsedTime }, 'request completed');
   }
 

@@ -40,6 +40,8 @@ declare module 'fastify' {
     callerPlan: string;
     /** The request exceeded a rate limit. */
     isOverLimit: boolean;
+    /** For a response that lasts until its client leaves: after how many milliseconds it began. */
+    streamBeganMs: number | undefined;
   }
 }
 
@@ -165,6 +167,7 @@ export function createApp(options: CreateAppOptions): App {
   });
   app.decorateRequest('callerPlan', '');
   app.decorateRequest('isOverLimit', false);
+  app.decorateRequest('streamBeganMs', undefined);
   acceptJsonOnly(app);
   addRequestHooks(app, options.requireHttps === true, options.plainHttpPaths ?? []);
 

@@ -29,10 +29,10 @@ export const requestCountPlugin = fp<RequestCountOptions>(
       });
     }
     app.addHook('onResponse', (request: FastifyRequest, reply: FastifyReply, done) => {
-      const { callerPlan: plan, isOverLimit } = request;
+      const { callerPlan: plan, isOverLimit, streamBeganMs } = request;
       const status = reply.raw.statusCode;
       const route = routeOf(request, isLinkPort);
-      requests.count({ route, plan, status }, reply.elapsedTime, isOverLimit);
+      requests.count({ route, plan, status }, streamBeganMs ?? reply.elapsedTime, isOverLimit);
       tracing?.end(request, reply, route);
       done();
     });

@@ -7,6 +7,7 @@ import { whilePaused } from '../backup/while-paused.js';
 import { CommandError } from '../command-error.js';
 import { optionalText, type RawOption } from '../option-values.js';
 import type { CommandResult } from '../output.js';
+import { rejectStartingStack } from '../stack-lock.js';
 import { findTarget, type Target } from '../stores.js';
 
 /** Written last: a directory without it is an incomplete backup. */
@@ -24,21 +25,6 @@ function rejectExternalStores({ settings }: Target): void {
   throw new CommandError(
     'REDIS_URL or CLICKHOUSE_URL is set, but this command copies only embedded stores; for servers see docs/production.md',
   );
-}
-
-/** Rejects a stack that is starting: its supervisor has a lock file, but no run state yet. */
-function rejectStartingStack(dataDir: string): void {
-  const file = join(dataDir, 'run', 'supervisor.lock');
-  if (!existsSync(file)) return;
-  const { supervisor } = z
-    .object({ supervisor: z.object({ pid: z.int() }) })
-    .parse(JSON.parse(readFileSync(file, 'utf8')));
-  try {
-    process.kill(supervisor.pid, 0);
-  } catch {
-    return;
-  }
-  throw new CommandError(`a stack on ${dataDir} is starting or stopping (process ${supervisor.pid}): try again`);
 }
 
 /** The processes in the order in which to stop them: the stores last, so that they contain everything that was acknowledged. */

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { CommandError } from '../command-error.js';
 import { createHttpClient } from '../demo/http-client.js';
-import { startProgressBar } from '../demo/progress-bar.js';
 import { createTraffic, type TrafficTotals } from '../demo/traffic.js';
 import { optionalText, type RawOption } from '../option-values.js';
 import type { CommandResult } from '../output.js';
+import { startProgressBar } from '../progress-bar.js';
 import { findTarget, withCatalog } from '../stores.js';
 import { findWorkspace } from './workspace.js';
 

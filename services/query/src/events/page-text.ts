@@ -122,22 +122,27 @@ async function customersOf(
 }
 
 /**
- * The items of a page as JSON text. Each link and customer is read once and serialised at most once. Events of a link that was
- * removed or hidden since the rows were read are left out.
+ * The items for these rows as JSON text, in the order of the rows. Each link and customer is read once and serialised at most once.
+ * Undefined for an event whose link was removed or hidden since the rows were read.
  */
-export async function pageItems(
+export async function itemTexts(
   deps: PageTextDeps,
   caller: Caller,
   kind: EventKind,
   rows: readonly EventPageRow[],
-): Promise<string[]> {
+): Promise<(string | undefined)[]> {
   if (rows.length === 0) return [];
   const [links, customers] = await Promise.all([
     linksOf(deps, caller, kind, rows),
     customersOf(deps, caller.workspaceId, kind, rows),
   ]);
-  return rows.flatMap((row) => {
+  return rows.map((row) => {
     const link = links.get(row[2]);
-    return link === undefined ? [] : eventText(kind, row, link, customers.get(row[6] ?? '') ?? '');
+    return link === undefined ? undefined : eventText(kind, row, link, customers.get(row[6] ?? '') ?? '');
   });
+}
+
+/** The items of a page as JSON text: {@link itemTexts} without those that are left out. */
+export async function pageItems(...page: Parameters<typeof itemTexts>): Promise<string[]> {
+  return (await itemTexts(...page)).filter((text) => text !== undefined);
 }

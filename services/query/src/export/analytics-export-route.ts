@@ -21,12 +21,14 @@ export interface AnalyticsExportDeps extends ReadRunners, ExportDeps {
 
 /** @throws ApiError 422 for a grouping that does not exist */
 function chooseGroupings(names: string | undefined): readonly Grouping[] {
-  if (names === undefined) return GROUPINGS;
-  return [...new Set(csvItems(names))].map((name) => {
-    const grouping = GROUPINGS.find((known) => known === name);
+  const named = csvItems(names ?? '');
+  if (named.length === 0) return GROUPINGS;
+  const groupings = named.map((name) => {
+    const grouping = name === 'trigger' ? 'triggers' : GROUPINGS.find((known) => known === name);
     if (grouping !== undefined) return grouping;
     throw fieldError('invalid_value', 'groupBy', `must be a list of these groupings: ${GROUPINGS.join(', ')}`);
   });
+  return [...new Set(groupings)];
 }
 
 /** `GET /analytics/export`: the answer of `GET /analytics` for each grouping. */

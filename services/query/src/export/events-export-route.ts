@@ -29,7 +29,7 @@ async function startPosition(reads: Reads, bound: BoundRequest, id: string): Pro
 
 /** `GET /events/export`. */
 export async function eventsExportRoutes(app: App, deps: EventsExportRouteDeps): Promise<void> {
-  const { catalog, runReads, runSlice, exportSlots, now } = deps;
+  const { catalog, runSlice, exportSlots, now } = deps;
   const openExport = createEventsExport(deps);
 
   app.get(
@@ -53,7 +53,7 @@ export async function eventsExportRoutes(app: App, deps: EventsExportRouteDeps):
       const start =
         startingAfter === undefined
           ? undefined
-          : await runReads(request, reply, (reads) => startPosition(reads, bound, startingAfter));
+          : await runSlice(request, reply, (reads) => startPosition(reads, bound, startingAfter));
       const source = sourceFrom(start, (task) => runSlice(request, reply, task));
       reply.header('x-export-range', rangeText(bound));
       const { toMs: nowMs } = bound;

@@ -10,9 +10,10 @@ import { createPageTexts, pageItems } from '../events/page-text.js';
 import { createPrefetcher } from '../events/prefetch.js';
 import { readLargePage } from '../events/read-page.js';
 import type { Reads } from '../reads.js';
+import type { ReadRunners } from '../workspace-concurrency.js';
 import { type AnyEvent, EVENT_COLUMN_SOURCES } from './event-columns.js';
 
-export interface EventsExportDeps {
+export interface EventsExportDeps extends Pick<ReadRunners, 'yieldToReads'> {
   readonly catalog: Catalog;
   readonly now: () => number;
 }
@@ -34,7 +35,7 @@ const PAGE_ROWS = 4000;
 
 /** How exports of events are read, for responses and for jobs. */
 export function createEventsExport(deps: EventsExportDeps) {
-  const { catalog } = deps;
+  const { catalog, yieldToReads } = deps;
   const texts = createPageTexts(catalog);
   const linkPrefetcher = createPrefetcher(catalog.links.cachedCounters, catalog.links.counters);
   const customerPrefetcher = createPrefetcher(catalog.customers.cachedCounters, catalog.customers.counters);
@@ -59,7 +60,8 @@ export function createEventsExport(deps: EventsExportDeps) {
         const page = { ...bound, page: { ...bound.page, after } };
         return readSlice((reads) => readLargePage(reads, page));
       },
-      itemsOf(rows) {
+      async itemsOf(rows) {
+        await yieldToReads();
         const counters = {
           linkCounters: linkPrefetcher.start(workspace.id, kind),
           customerTotals: customerPrefetcher.start(workspace.id, kind),

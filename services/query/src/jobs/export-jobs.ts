@@ -24,7 +24,7 @@ export interface JobSettings {
   readonly defaultDomain: string | undefined;
 }
 
-export interface ExportJobsDeps extends ExportDeps, Pick<ReadRunners, 'runJobSlice'>, JobSettings {
+export interface ExportJobsDeps extends ExportDeps, Pick<ReadRunners, 'runJobSlice' | 'yieldToReads'>, JobSettings {
   readonly catalog: Catalog;
   readonly now: () => number;
 }

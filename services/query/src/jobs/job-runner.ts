@@ -63,7 +63,7 @@ export function createJobRunner(deps: JobRunnerDeps): JobRunner {
 
   function takeSlot(workspaceId: string): (() => void) | undefined {
     try {
-      return exportSlots.take(workspaceId);
+      return exportSlots.take(workspaceId).free;
     } catch (err) {
       if ((err as ApiError).code === 'rate_limit_exceeded') return undefined;
       throw err;

@@ -19,7 +19,7 @@ import {
 import { createEventsExport } from '../export/events-export.js';
 import type { ReadRunners } from '../workspace-concurrency.js';
 
-export interface JobSourceDeps extends Pick<ReadRunners, 'runJobSlice'> {
+export interface JobSourceDeps extends Pick<ReadRunners, 'runJobSlice' | 'yieldToReads'> {
   readonly catalog: Catalog;
   /** The domain that every workspace may use. */
   readonly defaultDomain: string | undefined;
@@ -45,8 +45,8 @@ function bodyField(field: string): string {
 }
 
 /** How jobs read what they export. */
-export function createJobSources({ catalog, defaultDomain, now, runJobSlice }: JobSourceDeps) {
-  const openEvents = createEventsExport({ catalog, now });
+export function createJobSources({ catalog, defaultDomain, now, runJobSlice, yieldToReads }: JobSourceDeps) {
+  const openEvents = createEventsExport({ catalog, now, yieldToReads });
   const deps = { catalog, defaultDomain };
 
   /** Runs the reads in turn with those of other requests. */

@@ -44,9 +44,9 @@ test('the archive has the rows of GET /analytics, a CSV file for each grouping',
 });
 
 test('the archive has the files of `groupBy`', async () => {
-  const response = await archiveOf({ groupBy: 'countries,timeseries,countries' });
+  const response = await archiveOf({ groupBy: 'countries,trigger,countries,triggers' });
   const files = unzipSync(new Uint8Array(await response.arrayBuffer()));
-  expect(Object.keys(files)).toEqual(['countries.csv', 'timeseries.csv']);
+  expect(Object.keys(files)).toEqual(['countries.csv', 'triggers.csv']);
 });
 
 test('refuses what GET /analytics refuses, and an unknown grouping', async () => {

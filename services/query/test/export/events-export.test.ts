@@ -1,4 +1,8 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import type { ListedEvent } from '@waymark/contract';
+import { createExportSlots } from '@waymark/export';
 import { waitFor } from '@waymark/test-kit';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -166,6 +170,46 @@ describe('the limits of exports', () => {
     await waitFor(async () => (await exported(world, { event: 'leads' })).status === 200, { what: 'a free slot' });
     expect(linesOf({ text: await second.text() } as Exported)).toHaveLength(CLICKS);
   });
+
+  test('clients that leave before their response begins free their slots, also behind other requests on a connection', async () => {
+    const { port } = query.app.server.address() as AddressInfo;
+    for (const requests of [3, 2]) {
+      const socket = connect(port, '127.0.0.1');
+      const path = '/events/export?format=ndjson';
+      socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${world.token}\r\n\r\n`.repeat(requests));
+      await once(socket, 'data');
+      socket.destroy();
+    }
+    const both = async () => {
+      const started = await Promise.all([1, 2].map(() => startExport(world, { format: 'ndjson' })));
+      await Promise.all(started.map(({ body }) => body?.cancel()));
+      return started.every(({ status }) => status === 200);
+    };
+    await waitFor(both, { what: 'two free slots' });
+  });
+});
+
+test('HTTP/1.0, which cannot show that a body is complete, is refused', async () => {
+  const { port } = query.app.server.address() as AddressInfo;
+  const socket = connect(port, '127.0.0.1');
+  socket.write(`GET /events/export HTTP/1.0\r\nauthorization: Bearer ${world.token}\r\n\r\n`);
+  expect(await text(socket)).toMatch(/^HTTP\/1.1 400 [\s\S]*Exports need HTTP\/1.1/);
+});
+
+test('shutdown ends the exports of clients that read slowly', async () => {
+  const exportSlots = createExportSlots({ closeGraceMs: 10 });
+  const other = await startQuery(undefined, { exportSlots });
+  try {
+    await other.app.listen({ host: '127.0.0.1', port: 0 });
+    const workspace = await aWorkspace(other);
+    const link = await workspace.aLink({ key: 'a' });
+    await workspace.store({ clicks: Array.from({ length: CLICKS }, () => workspace.click(link, 1)) });
+    const response = await startExport(workspace, { format: 'ndjson' });
+    await other.app.close();
+    await expect(response.arrayBuffer()).rejects.toThrow();
+  } finally {
+    await other.close();
+  }
 });
 
 describe('refusals', () => {

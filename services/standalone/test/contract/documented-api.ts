@@ -67,6 +67,13 @@ export interface DocumentedApi {
   close(): Promise<void>;
 }
 
+/** The body; of a stream, which does not end, only the first part. */
+export async function bodyOf(response: Response): Promise<string> {
+  if (response.headers.get('content-type')?.startsWith('text/event-stream') !== true) return response.text();
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) return Buffer.from(chunk).toString();
+  return '';
+}
+
 const MANY = 1_000_000;
 export const DOMAIN = 'go.acme.com';
 
@@ -110,7 +117,7 @@ export async function startDocumentedApi(): Promise<DocumentedApi> {
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
-      const text = await response.text();
+      const text = await bodyOf(response);
       const message = response.ok ? '' : (JSON.parse(text) as { error: { message: string } }).error.message;
       return { status: response.status, text, message };
     },

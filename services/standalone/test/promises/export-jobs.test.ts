@@ -68,9 +68,9 @@ async function ended({ id }: ExportJob, status: ExportStatus = 'completed'): Pro
 /** Runs `work` while no job can run, and then all that wait. */
 async function beforeJobsRun<T>(work: () => Promise<T>): Promise<T> {
   const slot = () => waitFor(async () => api.exportSlots.take(workspaceId), { what: 'a free slot' });
-  const free = [await slot(), await slot()];
+  const taken = [await slot(), await slot()];
   const result = await work();
-  for (const give of free) give();
+  for (const { free } of taken) free();
   // A new job makes the runner look again.
   await created({ resource: 'customers' });
   return result;

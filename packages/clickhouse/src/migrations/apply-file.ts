@@ -1,0 +1,43 @@
+import type { ClickHouseClient } from '../client.js';
+import { writeSettings } from './bookkeeping.js';
+import type { MigrationFile } from './migration-files.js';
+import { type RenderTarget, renderMigration } from './render.js';
+import { splitStatements } from './split-statements.js';
+
+export interface StatementsRun extends RenderTarget {
+  /** Called before each statement; throws to prevent it. */
+  readonly before: (statement: { readonly file: string; readonly sql: string }) => void;
+  /** Whether to run a statement. Default: all. */
+  readonly selects?: ((sql: string) => boolean) | undefined;
+}
+
+/** Runs the statements of a file, in order. */
+export async function runStatements(
+  client: ClickHouseClient,
+  file: MigrationFile,
+  { cluster, before, selects = () => true }: StatementsRun,
+): Promise<void> {
+  for (const sql of splitStatements(renderMigration(file.text, { cluster })).filter(selects)) {
+    before({ file: file.name, sql });
+    try {
+      await client.command({ query: sql });
+    } catch (err) {
+      throw new Error(`migration ${file.name} failed: ${err instanceof Error ? err.message : String(err)}`, {
+        cause: err,
+      });
+    }
+  }
+}
+
+/** Marks a file as applied. */
+export async function recordApplied(
+  client: ClickHouseClient,
+  file: MigrationFile,
+  target: RenderTarget,
+): Promise<void> {
+  await client.command({
+    query: 'INSERT INTO schema_migrations SELECT {number:UInt32}, {name:String}, {checksum:String}, now64(3)',
+    query_params: { number: file.number, name: file.name, checksum: file.checksum },
+    clickhouse_settings: writeSettings(target),
+  });
+}

@@ -1,0 +1,44 @@
+import { ClickHouseError } from '@clickhouse/client';
+import { type ClickHouseClient, createClickHouseClient, optionsOf } from '../client.js';
+import { type RenderTarget, renderMigration } from './render.js';
+
+/** ClickHouse's code for a database that does not exist. */
+const UNKNOWN_DATABASE = '81';
+
+/** A table of a database, with the id that it alone has on every server. */
+export interface TableName {
+  readonly name: string;
+  readonly uuid: string;
+}
+
+/** Creates the client's database, with a client of `default`: every request names a database, which has to exist. */
+export async function createDatabase(client: ClickHouseClient, { cluster }: RenderTarget): Promise<void> {
+  const options = optionsOf(client);
+  const server = createClickHouseClient({ ...options, database: 'default', maxOpenConnections: 1 });
+  try {
+    await server.command({
+      query: renderMigration(`CREATE DATABASE IF NOT EXISTS {name:Identifier} \${cluster}`, { cluster }),
+      query_params: { name: options.database },
+    });
+  } finally {
+    await server.close();
+  }
+}
+
+/** The tables and views of the client's database; none if it does not exist. */
+export async function listTables(client: ClickHouseClient): Promise<TableName[]> {
+  try {
+    const rows = await client.rows<[string, string]>({
+      query: 'SELECT name, uuid FROM system.tables WHERE database = currentDatabase() ORDER BY name',
+    });
+    return rows.map(([name, uuid]) => ({ name, uuid }));
+  } catch (err) {
+    if (isUnknownDatabase(err)) return [];
+    throw err;
+  }
+}
+
+function isUnknownDatabase(err: unknown): boolean {
+  const cause = err instanceof Error && err.cause !== undefined ? err.cause : err;
+  return cause instanceof ClickHouseError && cause.code === UNKNOWN_DATABASE;
+}

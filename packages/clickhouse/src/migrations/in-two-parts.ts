@@ -1,0 +1,36 @@
+import type { ClickHouseClient } from '../client.js';
+import { recordApplied, runStatements } from './apply-file.js';
+import type { Lease } from './lease.js';
+import { MIGRATIONS_DIRECTORY, readMigrationFiles } from './migration-files.js';
+import type { RenderTarget } from './render.js';
+
+const MATERIALIZED_VIEW = /^(?:--[^\n]*\n\s*)*CREATE MATERIALIZED VIEW\b/i;
+const isView = (sql: string) => MATERIALIZED_VIEW.test(sql);
+
+export interface PartOptions extends RenderTarget {
+  /** The lease on the schema, which the caller holds. */
+  readonly lease: Lease;
+}
+
+/**
+ * Applies the migrations except for their materialized views, so that rows can be copied into the tables without being counted again.
+ * Does not record them as applied: until `createViews`, the database is not migrated.
+ */
+export async function createTables(client: ClickHouseClient, { cluster, lease }: PartOptions): Promise<void> {
+  for (const file of await readMigrationFiles(MIGRATIONS_DIRECTORY)) {
+    await runStatements(client, file, {
+      cluster,
+      before: () => lease.assertHeld(),
+      selects: (sql) => !isView(sql),
+    });
+  }
+}
+
+/** Creates the materialized views that `createTables` has left out, and records every migration as applied. */
+export async function createViews(client: ClickHouseClient, { cluster, lease }: PartOptions): Promise<void> {
+  const files = await readMigrationFiles(MIGRATIONS_DIRECTORY);
+  for (const file of files) {
+    await runStatements(client, file, { cluster, before: () => lease.assertHeld(), selects: isView });
+  }
+  for (const file of files) await recordApplied(client, file, { cluster });
+}

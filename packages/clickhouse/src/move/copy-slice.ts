@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import { insertionSettings } from '../rows/insert-rows.js';
+import { QUORUM_INSERT } from '../rows/replicated.js';
+import { type Digest, isEmpty, isSame, merged, readDigest } from './digest.js';
+import type { OpenEnd } from './ends.js';
+import { conditionOf, type Slice } from './slice.js';
+import type { TableShape } from './table-shape.js';
+
+/** By which a running insert of a move is recognised. */
+export const MOVE_COMMENT = 'waymark move';
+const ATTEMPTS_MAX = 2;
+
+export interface SliceCopy {
+  readonly source: OpenEnd;
+  readonly target: OpenEnd;
+  readonly shape: TableShape;
+  readonly slice: Slice;
+  /** Distinguishes this move from others into the same database. */
+  readonly moveId: string;
+}
+
+/** Rows as queries see them, and of records the removals, which have to replace earlier versions at the target as well. */
+function readSql(shape: TableShape, where: string): string {
+  const columns = shape.values.join(', ');
+  const rows = `SELECT ${columns} FROM ${merged(shape)} WHERE ${where}`;
+  return shape.merging === 'versions'
+    ? `${rows} UNION ALL SELECT ${columns} FROM ${shape.name} WHERE ${where} AND deleted`
+    : rows;
+}
+
+function tokenOf({ moveId, shape, slice }: SliceCopy, attempt: number): string {
+  const { partition, above, upTo } = slice;
+  const text = JSON.stringify([moveId, shape.name, partition, above, upTo, attempt]);
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** Where rows of a table are put on a cluster: random shards would differ in a repetition, of which each shard drops what it has. */
+async function shardSettings({ client, cluster }: OpenEnd, table: string): Promise<{ insert_shard_id?: string }> {
+  if (cluster === undefined) return {};
+  const [row] = await client.rows<[string]>({
+    query: 'SELECT engine_full FROM system.tables WHERE database = currentDatabase() AND name = {table:String}',
+    parameters: { table },
+  });
+  return row?.[0].includes('rand()') ? { insert_shard_id: '1' } : {};
+}
+
+/** Pipes the rows of a slice from one server to the other, as one insert. They are never all in the memory of this process. */
+async function pipeRows(copy: SliceCopy, where: string, attempt: number): Promise<void> {
+  const { source, target, shape } = copy;
+  const { stream: rows } = await source.client.exec({ query: `${readSql(shape, where)} FORMAT TabSeparated` });
+  const { stream: answer } = await target.client.exec({
+    query: `INSERT INTO ${shape.name} (${shape.columns.join(', ')}) FORMAT TabSeparated`,
+    values: rows,
+    clickhouse_settings: {
+      ...insertionSettings({ deduplicationToken: tokenOf(copy, attempt) }),
+      ...(target.cluster === undefined ? {} : QUORUM_INSERT),
+      ...(await shardSettings(target, shape.name)),
+      date_time_input_format: 'basic',
+      log_comment: MOVE_COMMENT,
+    },
+  });
+  answer.resume();
+  await new Promise((resolve, reject) => answer.once('end', resolve).once('error', reject));
+}
+
+/**
+ * Copies a slice, unless the target has it already, and compares both. A slice is one block of one partition, so on one node it is
+ * stored whole or not at all; on a cluster one shard may have it and another not. Its deduplication token makes a repetition
+ * harmless in both cases. Only a server that was killed in an insert may know a token without having the rows; a second token
+ * is used then, and only then.
+ */
+export async function copySlice(copy: SliceCopy): Promise<Digest> {
+  const { source, target, shape, slice } = copy;
+  const where = conditionOf(slice, shape);
+  const wanted = await readDigest(source, shape, where);
+  let found = await readDigest(target, shape, where);
+  for (let attempt = 0; attempt < ATTEMPTS_MAX && !isSame(wanted, found); attempt++) {
+    if (attempt > 0 && !isEmpty(found)) break;
+    await pipeRows(copy, where, attempt);
+    found = await readDigest(target, shape, where);
+  }
+  if (isSame(wanted, found)) return found;
+  throw new Error(
+    `slice ${slice.number} of ${shape.name} differs after it was copied: the source has ${wanted.rows} rows, the target ${found.rows}. ` +
+      'Is something still writing to one of them? Drop the target database, and move again',
+  );
+}

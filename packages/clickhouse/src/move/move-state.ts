@@ -1,0 +1,109 @@
+import {
+  bookkeepingTables,
+  MOVE_SLICES_TABLE,
+  MOVE_TABLE,
+  moveTables,
+  readSettings,
+  writeSettings,
+} from '../migrations/bookkeeping.js';
+import { renderMigration } from '../migrations/render.js';
+import type { Digest } from './digest.js';
+import type { OpenEnd } from './ends.js';
+import type { Slice } from './slice.js';
+
+/** A move in progress, as its target remembers it. */
+export interface MoveHeader {
+  /** Identifies the source. */
+  readonly source: string;
+  /** How many migrations the source has. */
+  readonly migrations: number;
+  /** Epoch seconds. */
+  readonly startedAt: number;
+}
+
+/** A planned slice; `copied` once its rows are at the target. */
+export interface PlannedSlice extends Slice {
+  readonly copied: Pick<Digest, 'rows' | 'checksum'> | undefined;
+}
+
+/** What a target remembers of a move, so that a run after a kill goes on where the one before ended. */
+export class MoveState {
+  readonly #end: OpenEnd;
+
+  constructor(end: OpenEnd) {
+    this.#end = end;
+  }
+
+  /** Creates the tables: first that by which a later run recognises the database. */
+  async create(): Promise<void> {
+    for (const query of [...moveTables(this.#end), ...bookkeepingTables(this.#end)]) {
+      await this.#end.client.command({ query });
+    }
+  }
+
+  async drop(): Promise<void> {
+    for (const table of [MOVE_SLICES_TABLE, MOVE_TABLE]) {
+      const query = renderMigration(`DROP TABLE IF EXISTS ${table} \${cluster} SYNC`, this.#end);
+      await this.#end.client.command({ query });
+    }
+  }
+
+  async readHeader(): Promise<MoveHeader | undefined> {
+    const [row] = await this.#rows<[string, number, string]>(
+      `SELECT source, migrations, toUnixTimestamp(started_at) FROM ${MOVE_TABLE} FINAL`,
+    );
+    return row && { source: row[0], migrations: row[1], startedAt: Number(row[2]) };
+  }
+
+  async writeHeader({ source, migrations, startedAt }: MoveHeader): Promise<void> {
+    await this.#insert(MOVE_TABLE, [{ source, migrations, started_at: startedAt * 1000 }]);
+  }
+
+  /** Whether a table has been planned: all tables are there then. */
+  async hasPlans(): Promise<boolean> {
+    return (await this.#rows(`SELECT 1 FROM ${MOVE_SLICES_TABLE} LIMIT 1`)).length > 0;
+  }
+
+  /** The slices of a table, in order; undefined until they are planned. */
+  async readSlices(table: string): Promise<PlannedSlice[] | undefined> {
+    const rows = await this.#rows<[number, string[], string[], string[], string, string, number]>(
+      `SELECT number, partition, above, up_to, rows, checksum, is_copied FROM ${MOVE_SLICES_TABLE} FINAL
+        WHERE table_name = {table:String} ORDER BY number`,
+      { table },
+    );
+    if (rows.length === 0) return undefined;
+    return rows.map(([number, partition, above, upTo, count, checksum, isCopied]) => ({
+      ...{ number, partition, above, upTo },
+      copied: isCopied === 1 ? { rows: count, checksum } : undefined,
+    }));
+  }
+
+  /** Stores the plan of a table: all of it or nothing, as it is one insert. */
+  async writePlan(table: string, slices: readonly Slice[]): Promise<void> {
+    await this.#insert(
+      MOVE_SLICES_TABLE,
+      slices.map((slice) => ({ ...fieldsOf(table, slice), rows: 0, checksum: 0, is_copied: 0, version: 0 })),
+    );
+  }
+
+  async writeCopied(table: string, slice: Slice, { rows, checksum }: Digest): Promise<void> {
+    await this.#insert(MOVE_SLICES_TABLE, [{ ...fieldsOf(table, slice), rows, checksum, is_copied: 1, version: 1 }]);
+  }
+
+  #rows<Row extends readonly unknown[]>(query: string, parameters: Record<string, string> = {}): Promise<Row[]> {
+    return this.#end.client.rows<Row>({ query, parameters, settings: readSettings(this.#end) });
+  }
+
+  async #insert(table: string, values: readonly object[]): Promise<void> {
+    await this.#end.client.insert({
+      table,
+      values: [...values],
+      format: 'JSONEachRow',
+      clickhouse_settings: writeSettings(this.#end),
+    });
+  }
+}
+
+function fieldsOf(table: string, { number, partition, above, upTo }: Slice) {
+  return { table_name: table, number, partition, above, up_to: upTo };
+}

@@ -1,0 +1,186 @@
+import { createDatabase } from '../migrations/database.js';
+import { createTables, createViews } from '../migrations/in-two-parts.js';
+import { type Lease, takeLease } from '../migrations/lease.js';
+import { migrationStatus } from '../migrations/migrate.js';
+import { copySlice } from './copy-slice.js';
+import { type Digest, merged } from './digest.js';
+import { eachOf } from './each-of.js';
+import { type MoveEnd, type OpenEnd, openSource, openTarget } from './ends.js';
+import { type MoveHeader, MoveState, type PlannedSlice } from './move-state.js';
+import { planSlices } from './plan-slices.js';
+import { assertUsable, identifySource, takeUp, untilNothingIsInserted } from './preconditions.js';
+import { readShape, type TableShape, tablesToMove } from './table-shape.js';
+
+/** Some ten thousand clicks: an insert is efficient, and an embedded store can hold the result in memory. */
+const SLICE_BYTES = 16 * 1024 ** 2;
+/** On one node. Inserts into a cluster wait for a quorum of replicas, one after the other. */
+const SLICES_AT_ONCE = 4;
+/** Rows that expire so soon are left behind, because either server may delete them while they are compared. */
+const EXPIRY_MARGIN_SECONDS = 24 * 3600;
+
+export interface MoveOptions {
+  readonly source: MoveEnd;
+  readonly target: MoveEnd;
+  /** Bytes of a slice in memory. */
+  readonly sliceBytes?: number | undefined;
+  /** Called after each slice. */
+  readonly onProgress?: ((progress: MoveProgress) => void) | undefined;
+}
+
+export interface MoveProgress {
+  readonly table: string;
+  /** Of all tables, those of earlier runs included. Bytes are those of the columns in memory. */
+  readonly rows: number;
+  readonly bytes: number;
+  readonly totalBytes: number;
+  /** Bytes that this run has copied. */
+  readonly copiedBytes: number;
+}
+
+/** A table that both databases hold alike. */
+export interface MovedTable {
+  readonly table: string;
+  /** As queries see them. */
+  readonly rows: number;
+  readonly bytes: number;
+  /** Sum of the hashes of all rows, modulo 2 to the 64th. */
+  readonly checksum: string;
+}
+
+export interface MoveReport {
+  /** Empty when an earlier run has copied everything and only left its notes. */
+  readonly tables: readonly MovedTable[];
+}
+
+/**
+ * Copies all tables of a database into another one that is empty, compares them, and gives the target its materialized views last, so
+ * that none of them counts a copied row. May be killed at any time: the next call goes on where it ended. Until the end the target is
+ * not migrated, so that no service uses it. Nothing may write to either of them meanwhile.
+ *
+ * @throws MoveRefusedError when the databases cannot be moved as they are
+ */
+export async function moveDatabase(options: MoveOptions): Promise<MoveReport> {
+  const [source, target] = [openSource(options.source), openTarget(options.target)];
+  try {
+    const identity = await identifySource(source);
+    await assertUsable(target, identity);
+    const state = new MoveState(target);
+    await createDatabase(target.client, target);
+    await state.create();
+    const lease = await takeLease(target.client, target);
+    try {
+      const header = await takeUp(state, identity);
+      return await new Move({ ...options, source, target, state, lease, header }).run();
+    } finally {
+      // Of a server that is away it expires; the error to report is the one that ended the move.
+      await lease.release().catch(() => undefined);
+    }
+  } finally {
+    await Promise.all([source.client.close(), target.client.close()]);
+  }
+}
+
+interface MoveParts extends Omit<MoveOptions, 'source' | 'target'> {
+  readonly source: OpenEnd;
+  readonly target: OpenEnd;
+  readonly state: MoveState;
+  readonly lease: Lease;
+  readonly header: MoveHeader;
+}
+
+class Move {
+  readonly #parts: MoveParts;
+  readonly #progress = { rows: 0, bytes: 0, totalBytes: 0, copiedBytes: 0 };
+
+  constructor(parts: MoveParts) {
+    this.#parts = parts;
+  }
+
+  async run(): Promise<MoveReport> {
+    const { target, lease, state } = this.#parts;
+    const tables = (await this.#isComplete()) ? [] : await this.#copyTables();
+    await createViews(target.client, { cluster: target.cluster, lease });
+    await state.drop();
+    return { tables };
+  }
+
+  async #isComplete(): Promise<boolean> {
+    const { client, cluster } = this.#parts.target;
+    return (await migrationStatus(client, { cluster })).every(({ state }) => state === 'applied');
+  }
+
+  async #copyTables(): Promise<MovedTable[]> {
+    const { source, target, state, lease, header } = this.#parts;
+    // Again over filled tables, some statements would rewrite columns.
+    if (!(await state.hasPlans())) await createTables(target.client, { cluster: target.cluster, lease });
+    await untilNothingIsInserted(target);
+    const keptAfter = header.startedAt + EXPIRY_MARGIN_SECONDS;
+    const shapes = new Map<TableShape, number>();
+    for (const name of await tablesToMove(target)) {
+      const shape = await readShape(source, name, keptAfter);
+      const rows = await countRows(source, shape, shape.name);
+      shapes.set(shape, rows);
+      this.#progress.totalBytes += rows * shape.rowBytes;
+    }
+    const moved: MovedTable[] = [];
+    for (const [shape, rows] of shapes) moved.push(await this.#copyTable(shape, rows));
+    return moved;
+  }
+
+  async #plan(shape: TableShape): Promise<readonly PlannedSlice[]> {
+    const { source, state, sliceBytes = SLICE_BYTES } = this.#parts;
+    const planned = await state.readSlices(shape.name);
+    if (planned !== undefined) return planned;
+    const slices = await planSlices(source, shape, sliceBytes);
+    if (slices.length > 0) await state.writePlan(shape.name, slices);
+    return slices.map((slice) => ({ ...slice, copied: undefined }));
+  }
+
+  async #copyTable(shape: TableShape, storedRows: number): Promise<MovedTable> {
+    const { source, target } = this.#parts;
+    const slices = storedRows === 0 ? [] : await this.#plan(shape);
+    let rows = 0;
+    let checksum = 0n;
+    await eachOf(slices, target.cluster === undefined ? SLICES_AT_ONCE : 1, async (slice) => {
+      const digest = slice.copied ?? (await this.#copy(shape, slice));
+      rows += Number(digest.rows);
+      checksum = BigInt.asUintN(64, checksum + BigInt(digest.checksum));
+      this.#note(shape, Number(digest.rows), slice.copied === undefined);
+    });
+    await assertCounts(shape, rows, source, target);
+    return { table: shape.name, rows, bytes: Math.round(rows * shape.rowBytes), checksum: String(checksum) };
+  }
+
+  async #copy(shape: TableShape, slice: PlannedSlice): Promise<Digest> {
+    const { source, target, state, lease, header } = this.#parts;
+    lease.assertHeld();
+    const moveId = `${header.source} ${header.startedAt}`;
+    const digest = await copySlice({ source, target, shape, slice, moveId });
+    await state.writeCopied(shape.name, slice, digest);
+    return digest;
+  }
+
+  #note(shape: TableShape, rows: number, isNew: boolean): void {
+    const bytes = rows * shape.rowBytes;
+    this.#progress.rows += rows;
+    this.#progress.bytes += bytes;
+    if (isNew) this.#progress.copiedBytes += bytes;
+    this.#parts.onProgress?.({ table: shape.name, ...this.#progress });
+  }
+}
+
+async function countRows({ client }: OpenEnd, { kept }: TableShape, from: string): Promise<number> {
+  const [row] = await client.rows<[string]>({ query: `SELECT count() FROM ${from} WHERE ${kept}` });
+  return Number(row?.[0]);
+}
+
+/** Compares the table as a whole with its slices: what was written meanwhile, or lies outside of all slices, shows here. */
+async function assertCounts(shape: TableShape, rows: number, source: OpenEnd, target: OpenEnd): Promise<void> {
+  const from = merged(shape);
+  const [atSource, atTarget] = [await countRows(source, shape, from), await countRows(target, shape, from)];
+  if (atSource === rows && atTarget === rows) return;
+  throw new Error(
+    `${rows} rows of ${shape.name} were copied, but the source has ${atSource} and the target ${atTarget}: ` +
+      'something has written meanwhile. Stop it, drop the target database, and move again',
+  );
+}

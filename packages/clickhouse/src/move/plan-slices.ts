@@ -1,0 +1,52 @@
+import type { OpenEnd } from './ends.js';
+import { isIn, type Slice, valueSql } from './slice.js';
+import type { TableShape } from './table-shape.js';
+
+/** Enough rows that an insert is efficient; no more than one block of an insert, which is stored whole or not at all. */
+const ROWS_MAX = 500_000;
+
+/** The rows of a slice of about `sliceBytes`. */
+function rowsOfSlice({ rowBytes }: TableShape, sliceBytes: number): number {
+  return Math.min(ROWS_MAX, Math.max(1, Math.round(sliceBytes / rowBytes)));
+}
+
+async function partitionsOf({ client }: OpenEnd, { name, partitionKey, kept }: TableShape): Promise<string[][]> {
+  if (partitionKey === undefined) return [[]];
+  const rows = await client.rows<[string]>({
+    query: `SELECT ${valueSql(partitionKey)} FROM ${name} WHERE ${kept} GROUP BY ${partitionKey.sql} ORDER BY ${partitionKey.sql}`,
+  });
+  return rows.map(([value]) => [value]);
+}
+
+/** The key of every so many rows of a partition, in order. Reads keys only, in the order in which they are stored. */
+async function boundsOf(
+  { client }: OpenEnd,
+  shape: TableShape,
+  partition: readonly string[],
+  rows: number,
+): Promise<string[][]> {
+  const { name, sortingKey, kept } = shape;
+  const key = sortingKey.map(({ sql }) => sql).join(', ');
+  const found = await client.rows<string[]>({
+    query: `SELECT ${sortingKey.map(valueSql).join(', ')}
+      FROM (
+        SELECT ${key}, rowNumberInAllBlocks() AS position
+        FROM (SELECT ${key} FROM ${name} WHERE ${isIn(partition, shape)} AND ${kept} ORDER BY ${key})
+      )
+      WHERE position % ${rows} = ${rows - 1}`,
+  });
+  // Rows that are not merged yet may have one key.
+  return found.filter((bound, index) => bound.join() !== found[index - 1]?.join());
+}
+
+/** Divides a table into slices. The last of a partition has no upper bound. */
+export async function planSlices(source: OpenEnd, shape: TableShape, sliceBytes: number): Promise<Slice[]> {
+  const slices: Slice[] = [];
+  for (const partition of await partitionsOf(source, shape)) {
+    const bounds = await boundsOf(source, shape, partition, rowsOfSlice(shape, sliceBytes));
+    for (const [index, upTo] of [...bounds, []].entries()) {
+      slices.push({ number: slices.length, partition, above: bounds[index - 1] ?? [], upTo });
+    }
+  }
+  return slices;
+}

@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { MOVE_TABLE } from '../migrations/bookkeeping.js';
+import { listTables } from '../migrations/database.js';
+import { migrationStatus } from '../migrations/migrate.js';
+import { renderMigration } from '../migrations/render.js';
+import { MOVE_COMMENT } from './copy-slice.js';
+import type { OpenEnd } from './ends.js';
+import type { MoveHeader, MoveState } from './move-state.js';
+
+const POLL_MS = 100;
+
+/** The databases cannot be moved as they are. The message says why, and what to do. */
+export class MoveRefusedError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'MoveRefusedError';
+  }
+}
+
+export interface SourceIdentity {
+  readonly source: string;
+  readonly migrations: number;
+}
+
+/**
+ * Checks that the source has exactly the migrations of this release.
+ *
+ * @returns its identity: the id of its table of migrations, which no other database has
+ */
+export async function identifySource(source: OpenEnd): Promise<SourceIdentity> {
+  const migrations = await migrationStatus(source.client, { cluster: source.cluster });
+  const other = migrations.find(({ state }) => state !== 'applied');
+  if (other !== undefined) {
+    throw new MoveRefusedError(
+      `the source is at another level of migrations than this release: ${other.name} is ${other.state}; ` +
+        (other.state === 'pending'
+          ? 'apply the migrations of this release to it first (`npx waymark migrate up`, or start the stack once)'
+          : 'use the release that applied it'),
+    );
+  }
+  const tables = await listTables(source.client);
+  const uuid = tables.find(({ name }) => name === 'schema_migrations')?.uuid;
+  if (uuid === undefined) throw new MoveRefusedError('the source has no migrations');
+  return { source: uuid, migrations: migrations.length };
+}
+
+/** Checks that the target is empty, or has been begun by a move; before anything is written there. */
+export async function assertUsable(target: OpenEnd, { source }: SourceIdentity): Promise<void> {
+  const tables = await listTables(target.client).catch((err: Error): never => {
+    throw new MoveRefusedError(
+      `${err.message.trim()} Check the address, the user and the password: --to, MOVE_TO_PASSWORD`,
+    );
+  });
+  if (tables.length === 0 || tables.some(({ name }) => name === MOVE_TABLE)) return;
+  if (tables.some(({ uuid }) => uuid === source)) {
+    throw new MoveRefusedError('the target is the source: name another server or another database');
+  }
+  throw new MoveRefusedError(
+    `the target database already has tables (${tables[0]?.name}, …) that do not come from this move: ` +
+      'name another database, or drop it; the move creates it',
+  );
+}
+
+/** The header of the move in progress, which is a new one if the target has none. */
+export async function takeUp(state: MoveState, identity: SourceIdentity): Promise<MoveHeader> {
+  const header = await state.readHeader();
+  if (header === undefined) {
+    const started = { ...identity, startedAt: Math.floor(Date.now() / 1000) };
+    await state.writeHeader(started);
+    return started;
+  }
+  if (header.source === identity.source && header.migrations === identity.migrations) return header;
+  throw new MoveRefusedError(
+    'the target holds an unfinished move ' +
+      (header.source === identity.source ? 'by another release' : 'from another source') +
+      ': finish that one, or drop the database to give it up',
+  );
+}
+
+/** Waits for the end of inserts that a killed run has left behind: only then can be seen what the target has. */
+export async function untilNothingIsInserted({ client, cluster }: OpenEnd): Promise<void> {
+  const processes = renderMigration(`\${nodes:system.processes}`, { cluster });
+  for (;;) {
+    const running = await client.rows<[string]>({
+      query: `SELECT query_id FROM ${processes} WHERE Settings['log_comment'] = {comment:String}`,
+      parameters: { comment: MOVE_COMMENT },
+    });
+    if (running.length === 0) return;
+    await sleep(POLL_MS);
+  }
+}

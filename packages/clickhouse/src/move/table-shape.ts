@@ -1,0 +1,95 @@
+import { expiryOf } from '../retention.js';
+import type { OpenEnd } from './ends.js';
+
+/** A column or expression, and its type. */
+export interface TypedExpression {
+  readonly sql: string;
+  readonly type: string;
+}
+
+/** What has to be known of a table to copy it. */
+export interface TableShape {
+  readonly name: string;
+  /** The columns that are inserted; the server makes the others of them. */
+  readonly columns: readonly string[];
+  /** What is read for each of `columns`. */
+  readonly values: readonly string[];
+  readonly sortingKey: readonly TypedExpression[];
+  /** Undefined when the table has only one partition. */
+  readonly partitionKey: TypedExpression | undefined;
+  /** How rows of one key are merged: not at all, into sums, or into the latest version, which may be a removal. */
+  readonly merging: 'none' | 'sums' | 'versions';
+  /** The condition for rows that do not expire soon. */
+  readonly kept: string;
+  /** Bytes of a row in memory, on average. */
+  readonly rowBytes: number;
+}
+
+const MERGING = { MergeTree: 'none', AggregatingMergeTree: 'sums', ReplacingMergeTree: 'versions' } as const;
+const LOCAL = '_local';
+const ROW_BYTES_UNKNOWN = 500;
+
+function mergingOf(table: string, engine: string): TableShape['merging'] {
+  const name = engine.replace(/^Replicated/, '');
+  if (name in MERGING) return MERGING[name as keyof typeof MERGING];
+  throw new Error(`the table ${table} has the engine ${engine}, which cannot be moved`);
+}
+
+/** The name under which rows of a table are stored on a node. */
+function localName(table: string, { cluster }: Pick<OpenEnd, 'cluster'>): string {
+  return cluster === undefined ? table : table + LOCAL;
+}
+
+/** The tables with rows to move: those that the migrations have made at the target. */
+export async function tablesToMove({ client, cluster }: OpenEnd): Promise<string[]> {
+  const rows = await client.rows<[string]>({
+    query: `SELECT name FROM system.tables WHERE database = currentDatabase()
+      AND engine LIKE '%MergeTree' AND NOT startsWith(name, 'schema_') ORDER BY name`,
+  });
+  return rows.map(([name]) => (cluster === undefined ? name : name.slice(0, -LOCAL.length)));
+}
+
+/** Reads the shape of a table at the source. `keptAfter`, epoch seconds: rows that have expired by then are left behind. */
+export async function readShape(source: OpenEnd, name: string, keptAfter: number): Promise<TableShape> {
+  const { client } = source;
+  const parameters = { table: localName(name, source) };
+  const [table] = await client.rows<[string, string, string, string]>({
+    query: `SELECT engine, create_table_query, partition_key, sorting_key FROM system.tables
+      WHERE database = currentDatabase() AND name = {table:String}`,
+    parameters,
+  });
+  if (table === undefined) throw new Error(`the source has no table ${name}`);
+  const [engine, definition, partitionKey, sortingKey] = table;
+  const columns = await client.rows<[string, string]>({
+    query: `SELECT name, type FROM system.columns
+      WHERE database = currentDatabase() AND table = {table:String} AND default_kind = '' ORDER BY position`,
+    parameters,
+  });
+  const [size] = await client.rows<[string, string]>({
+    query: `SELECT sum(data_uncompressed_bytes), sum(rows) FROM system.parts
+      WHERE database = currentDatabase() AND table = {table:String} AND active`,
+    parameters,
+  });
+  const types = new Map(columns.map(([column, type]) => [column, type]));
+  const [bytes, rows] = (size ?? []).map(Number);
+  const expiry = expiryOf(definition);
+  const isKept = (expression: string) => `${expression} > toDateTime(${keptAfter})`;
+  const names = columns.map(([column]) => column);
+  return {
+    name,
+    columns: names,
+    values: names.map((column) =>
+      column === 'ip' && expiry.addresses !== undefined ? `if(${isKept(expiry.addresses)}, ip, '')` : column,
+    ),
+    sortingKey: sortingKey.split(', ').map((sql) => ({ sql, type: types.get(sql) ?? 'String' })),
+    partitionKey: partitionKey === '' ? undefined : await typed(source, name, partitionKey),
+    merging: mergingOf(name, engine),
+    kept: expiry.rows === undefined ? '1' : isKept(expiry.rows),
+    rowBytes: rows ? Math.max(1, (bytes ?? 0) / rows) : ROW_BYTES_UNKNOWN,
+  };
+}
+
+async function typed({ client }: OpenEnd, table: string, sql: string): Promise<TypedExpression> {
+  const [row] = await client.rows<[string]>({ query: `SELECT toTypeName(any(${sql})) FROM ${table} WHERE 0` });
+  return { sql, type: row?.[0] ?? 'String' };
+}

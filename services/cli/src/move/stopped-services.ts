@@ -1,0 +1,52 @@
+import { QUEUE_KINDS, queueDepths } from '@waymark/event-queue';
+import { createInstanceRegistry } from '@waymark/observability';
+import type { Redis } from 'ioredis';
+import { CommandError } from '../command-error.js';
+import { rejectKilledStack, rejectStartingStack } from '../stack-lock.js';
+import { connectRedis, type Target } from '../stores.js';
+
+async function rejectRunningServices(redis: Redis): Promise<void> {
+  const { instances } = await createInstanceRegistry(redis).read();
+  const alive = instances.filter(({ isAlive }) => isAlive).map(({ instance }) => instance);
+  if (alive.length === 0) return;
+  const names = alive.map(({ service, instance }) => `${service} (${instance})`).join(', ');
+  throw new CommandError(
+    `still running: ${names}. Stop every service, then move; one that was killed is noticed in 10 s`,
+  );
+}
+
+/**
+ * Rejects a queue with jobs. A writer that was killed may have inserted the rows of a job without noting it; it would repeat the insert
+ * at the target, which does not know its token.
+ */
+async function rejectQueuedJobs(redis: Redis): Promise<void> {
+  const depths = await queueDepths(redis);
+  const queued = QUEUE_KINDS.flatMap((kind) => {
+    const { waiting, active, delayed } = depths[kind];
+    const jobs = waiting + active + delayed;
+    return jobs === 0 ? [] : [`${jobs} of ${kind}`];
+  });
+  if (queued.length === 0) return;
+  throw new CommandError(
+    `the queue still has jobs (${queued.join(', ')}): start the writer, wait until \`npx waymark status\` shows an empty queue, and stop it`,
+  );
+}
+
+/** Rejects an installation of which anything but the stores runs: what is written during a move would be lost. */
+export async function assertServicesStopped(target: Target): Promise<void> {
+  const { dataDir, redisUrl } = target.settings;
+  if (target.stack !== undefined)
+    throw new CommandError(
+      `a stack is running on ${dataDir}: stop it with Ctrl-C first; the move starts the store alone`,
+    );
+  rejectStartingStack(dataDir);
+  rejectKilledStack(dataDir);
+  if (redisUrl === undefined) return;
+  const redis = connectRedis(target);
+  try {
+    await rejectRunningServices(redis);
+    await rejectQueuedJobs(redis);
+  } finally {
+    redis.disconnect();
+  }
+}

@@ -1,0 +1,42 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { MoveEnd } from '@waymark/clickhouse';
+import {
+  embeddedEnvironment,
+  embeddedUrl,
+  newEmbeddedPassword,
+  startEmbeddedClickHouse,
+} from '@waymark/clickhouse-embedded';
+import { environmentWith } from '@waymark/config';
+import { CommandError } from '../command-error.js';
+import type { Target } from '../stores.js';
+
+async function startStore({ settings }: Target, password: string) {
+  const dataDir = join(settings.dataDir, 'clickhouse');
+  if (!existsSync(dataDir))
+    throw new CommandError(`there is no embedded store in ${settings.dataDir}: set DATA_DIR, or CLICKHOUSE_URL`);
+  const { clickhouseSessions: sessions } = settings;
+  const env = environmentWith(embeddedEnvironment(password, sessions));
+  try {
+    return await startEmbeddedClickHouse({ dataDir, sessions, env, stdio: 'ignore' });
+  } catch (err) {
+    const reason = err instanceof Error ? err.message : String(err);
+    throw new CommandError(`the store in ${dataDir} cannot be opened (${reason}): does another process use it?`);
+  }
+}
+
+/** Runs `work` with the database of this installation; starts the embedded store for it if that is the one. */
+export async function withSource<T>(target: Target, work: (source: MoveEnd) => Promise<T>): Promise<T> {
+  const { clickhouseUrl: url, clickhouseDatabase: database, clickhouseCluster: cluster } = target.settings;
+  if (url !== undefined) {
+    const { clickhouseUser: user, clickhousePassword: password } = target.settings;
+    return work({ connection: { url, user, password, database }, cluster });
+  }
+  const password = newEmbeddedPassword();
+  const store = await startStore(target, password);
+  try {
+    return await work({ connection: { url: embeddedUrl(store.port, password), database } });
+  } finally {
+    await store.stop();
+  }
+}

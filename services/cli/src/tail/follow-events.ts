@@ -1,0 +1,76 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { CommandError } from '../command-error.js';
+import { readBlocks } from './event-stream.js';
+
+export interface FollowOptions {
+  readonly url: string;
+  /** Makes a key; called again when the last one is not accepted any more. */
+  readonly newKey: () => Promise<string>;
+  /** Receives the JSON of an event. */
+  readonly onEvent: (json: string) => void;
+  /** Receives what happens besides events, in words. */
+  readonly onStatus: (text: string) => void;
+  readonly signal: AbortSignal;
+}
+
+const RETRY_MS_MIN = 500;
+const RETRY_MS_MAX = 10_000;
+
+const EVENTS = new Set<string | undefined>(['click', 'lead', 'sale']);
+
+/** What is wrong, in the words of the API. */
+async function messageOf(response: Response): Promise<string> {
+  const body = (await response.json().catch(() => undefined)) as { error?: { message?: string } } | undefined;
+  return body?.error?.message ?? `the API answers ${response.status}`;
+}
+
+/**
+ * Follows a stream of events until the signal aborts. When the stream ends it connects again and goes on where it was.
+ *
+ * @throws CommandError when the API refuses the request for good
+ */
+export async function followEvents({ url, newKey, onEvent, onStatus, signal }: FollowOptions): Promise<void> {
+  let key = await newKey();
+  let isKeyNew = true;
+  let lastId: string | undefined;
+  let retryMs = RETRY_MS_MIN;
+
+  async function readStream(response: Response): Promise<void> {
+    onStatus(lastId === undefined ? 'following' : 'following again');
+    isKeyNew = false;
+    for await (const { id, event, data, retry } of readBlocks(response.body as unknown as AsyncIterable<Uint8Array>)) {
+      if (data !== undefined && EVENTS.has(event)) onEvent(data);
+      else if (event === 'gap' && data !== undefined) onStatus(`events are missing: ${data}`);
+      else if (event === 'bye' && data !== undefined) onStatus(`the stream ends: ${data}`);
+      lastId = id ?? lastId;
+      retryMs = Number(retry ?? RETRY_MS_MIN);
+    }
+  }
+
+  async function attempt(): Promise<void> {
+    const headers = { authorization: `Bearer ${key}`, ...(lastId !== undefined && { 'last-event-id': lastId }) };
+    const response = await fetch(url, { headers, signal });
+    if (response.ok) return readStream(response);
+    const message = await messageOf(response);
+    if (response.status === 401 && !isKeyNew) {
+      key = await newKey();
+      isKeyNew = true;
+      return;
+    }
+    if (response.status < 500 && response.status !== 429) throw new CommandError(message);
+    onStatus(message);
+    retryMs = Math.max(retryMs, Number(response.headers.get('retry-after') ?? 0) * 1000);
+  }
+
+  while (!signal.aborted) {
+    try {
+      await attempt();
+    } catch (err) {
+      if (signal.aborted) return;
+      if (err instanceof CommandError) throw err;
+      onStatus('the connection to the API is lost');
+      retryMs = Math.min(retryMs * 2, RETRY_MS_MAX);
+    }
+    await delay(retryMs, undefined, { signal }).catch(() => undefined);
+  }
+}

@@ -1,0 +1,26 @@
+/** Wakes those who wait for the next change of something. */
+export interface Notifier {
+  notify(): void;
+  /** Resolves at the next `notify`, or when the signal aborts. */
+  wait(signal: AbortSignal): Promise<void>;
+}
+
+export function createNotifier(): Notifier {
+  const waiting = new Set<() => void>();
+  return {
+    notify() {
+      for (const wake of [...waiting]) wake();
+    },
+    wait: (signal) =>
+      new Promise((resolve) => {
+        if (signal.aborted) return resolve();
+        const wake = () => {
+          waiting.delete(wake);
+          signal.removeEventListener('abort', wake);
+          resolve();
+        };
+        waiting.add(wake);
+        signal.addEventListener('abort', wake, { once: true });
+      }),
+  };
+}

@@ -1,0 +1,89 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { createDataLoader } from '@waymark/cache';
+import type { EventKind } from '@waymark/contract';
+import { type BoundFilters, type EventSetFilters, planEventSet, printEventSet } from '@waymark/event-query';
+import type { EventPageRow } from '../events/event-text.js';
+import { createReads, type ReadDeps, type Reads } from '../reads.js';
+import type { ReadRunners } from '../workspace-concurrency.js';
+
+/** Events that a subscription is to get if they pass its filters. */
+export interface RowRequest {
+  readonly workspaceId: string;
+  readonly kind: EventKind;
+  readonly ids: readonly string[];
+  readonly bound: BoundFilters;
+  /** Equal for equal filters. */
+  readonly filterKey: string;
+}
+
+/** Reads the rows of events, in no particular order. */
+export type ReadRows = (request: RowRequest) => Promise<readonly EventPageRow[]>;
+
+export interface ReadRowsDeps extends ReadDeps, Pick<ReadRunners, 'runSharedRead'> {}
+
+/** Filters of one query. */
+const FILTERS_MAX = 20;
+/** Reads of all streams: less than a workspace may have, so that its pages need not wait for streams. */
+const READS_MAX = 3;
+
+function columnCount(kind: EventKind): number {
+  return kind === 'clicks' ? 5 : 7;
+}
+
+function groupOf({ workspaceId, kind, ids }: RowRequest): string {
+  const hash = createHash('sha1').update(ids.join(' ')).digest('base64');
+  return `${workspaceId} ${kind} ${hash}`;
+}
+
+/**
+ * Creates the reader of all streams. Subscriptions of a workspace that wait for the same events share one query, as they do whenever a
+ * batch was stored, so that many different filters cost little more than one.
+ */
+export function createReadRows(deps: ReadRowsDeps): ReadRows {
+  // Streams come and go while they share a query, so none of them can cancel it.
+  const { signal } = new AbortController();
+
+  async function withStats(reads: Reads, { bound }: RowRequest): Promise<EventSetFilters> {
+    if (bound.isEmpty) return { bound, stats: {} };
+    const [removed, allowed] = await Promise.all([reads.removedLinks(bound), reads.allowedLinks(bound)]);
+    return { bound, stats: { ...allowed, ...removed } };
+  }
+
+  async function readTogether(reads: Reads, requests: readonly RowRequest[]): Promise<EventPageRow[][]> {
+    const [first, ...others] = requests;
+    if (first === undefined) return [];
+    const filters = await Promise.all([withStats(reads, first), ...others.map((other) => withStats(reads, other))]);
+    const rows = await reads.run<unknown[]>(printEventSet(planEventSet(filters as [EventSetFilters], first.ids)));
+    const columns = columnCount(first.kind);
+    return requests.map((_request, index) =>
+      rows
+        .filter((row) => others.length === 0 || Boolean(row[columns + index]))
+        .map((row) => row.slice(0, columns) as unknown as EventPageRow),
+    );
+  }
+
+  /** If the query fails for several filters, one of them may be the reason, and the others must not suffer. */
+  async function readEach(reads: Reads, requests: readonly RowRequest[]): Promise<EventPageRow[][]> {
+    try {
+      return await readTogether(reads, requests);
+    } catch (err) {
+      if (requests.length === 1) throw err;
+      return (await Promise.all(requests.map((request) => readTogether(reads, [request])))).flat();
+    }
+  }
+
+  const load = createDataLoader<RowRequest, readonly EventPageRow[]>({
+    identify: (request) => `${groupOf(request)} ${request.filterKey}`,
+    group: groupOf,
+    async load(requests) {
+      const workspaceId = requests[0]?.workspaceId ?? '';
+      const reads = createReads(deps, { endpoint: 'GET /events/stream', workspaceId, requestId: randomUUID(), signal });
+      const rows = await deps.runSharedRead(workspaceId, () => readEach(reads, requests));
+      return new Map(requests.map((request, index) => [`${groupOf(request)} ${request.filterKey}`, rows[index] ?? []]));
+    },
+    batchSizeMax: FILTERS_MAX,
+    concurrentReadsMax: READS_MAX,
+  });
+
+  return async (request) => (await load(request)) ?? [];
+}

@@ -1,0 +1,103 @@
+import type { PassThrough } from 'node:stream';
+import { linkVisibility } from '@waymark/catalog';
+import { ApiError, eventSchema, eventsStreamQuerySchema, fieldError, parseResourceId } from '@waymark/contract';
+import { parseTailPosition, type TailPosition, type Tails } from '@waymark/event-queue';
+import { type App, onReplyClose, type RouteRequirements } from '@waymark/http-kit';
+import type { FastifyReply } from 'fastify';
+import { findReferences } from '../events/find-references.js';
+import { createFrameReader, type FrameReaderDeps } from './read-frames.js';
+import { STREAM_TIMES, type StreamTimes } from './stream-times.js';
+import { createStreams } from './streams.js';
+import { parseSubscription } from './subscription.js';
+import { createTailFeeds } from './tail-feeds.js';
+
+export interface StreamRouteDeps extends FrameReaderDeps {
+  readonly tails: Tails;
+  readonly streamTimes?: Partial<StreamTimes> | undefined;
+}
+
+/** The same as for `GET /events`. */
+const REQUIREMENTS: RouteRequirements = {
+  permission: 'analytics.read',
+  minimumPlan: 'business',
+  bucket: 'analytics',
+};
+
+/** Proxies must neither buffer a stream, nor compress it, which buffers as well. */
+const HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+};
+
+const DESCRIPTION = `The events of \`GET /events\` as server-sent events, from the moment they are stored. The name of a frame is
+\`click\`, \`lead\` or \`sale\`, its data an item of \`GET /events\`, and its id the position at which a request with the header
+\`Last-Event-ID\` goes on. A frame \`gap\` says which events cannot be sent any more, a frame \`bye\` why the stream ends; clients
+then connect again.`;
+
+function lastEventId(value: string | string[] | undefined): TailPosition | undefined {
+  if (value === undefined || value === '') return undefined;
+  const position = typeof value === 'string' ? parseTailPosition(value) : undefined;
+  if (position !== undefined) return position;
+  throw fieldError('invalid_format', 'Last-Event-ID', 'must be the id of a frame of this stream');
+}
+
+function sendBody(reply: FastifyReply, body: PassThrough): FastifyReply {
+  // The client may have left while the stream was opened.
+  onReplyClose(reply, () => body.destroy());
+  reply.request.streamBeganMs = reply.elapsedTime;
+  return reply.headers(HEADERS).send(body);
+}
+
+/** `GET /events/stream`. */
+export async function streamRoutes(app: App, deps: StreamRouteDeps): Promise<void> {
+  const { catalog, now } = deps;
+  const times = { ...STREAM_TIMES, ...deps.streamTimes };
+  const feeds = createTailFeeds(deps.tails, times);
+  const streams = createStreams({ feeds, readFrames: createFrameReader(deps), times });
+  app.addHook('preClose', async () => {
+    streams.close();
+    feeds.close();
+  });
+  app.get(
+    '/events/stream',
+    {
+      // HEAD would open a stream that nobody reads.
+      exposeHeadRoute: false,
+      onRequest: app.authenticate(REQUIREMENTS),
+      preValidation: (request) => catalog.eventUsage.check(request.workspace),
+      schema: {
+        operationId: 'streamEvents',
+        summary: 'Stream events',
+        description: DESCRIPTION,
+        tags: ['Events'],
+        querystring: eventsStreamQuerySchema,
+        response: { 200: { description: 'Frames.', content: { 'text/event-stream': { schema: eventSchema } } } },
+      },
+    },
+    async (request, reply) => {
+      const { workspace, apiKey } = request;
+      const resume = lastEventId(request.headers['last-event-id']);
+      const visibility = linkVisibility(apiKey);
+      const subscription = parseSubscription(request.query, workspace, visibility, now());
+      const [filters] = subscription.filters.values();
+      if (filters !== undefined) await findReferences(catalog, subscription.caller, filters);
+
+      /** Throws when the key may not have this stream any more. */
+      async function check(): Promise<void> {
+        const caller = await app.reauthenticate(request, REQUIREMENTS);
+        await catalog.eventUsage.check(caller.workspace);
+        const { hidesFolders, hidesPasswords } = linkVisibility(caller.apiKey);
+        if (hidesFolders === visibility.hidesFolders && hidesPasswords === visibility.hidesPasswords) return;
+        throw new ApiError('forbidden', 'The rights of the API key have changed.');
+      }
+
+      const workspaceNumber = parseResourceId('workspace', workspace.id) ?? '';
+      const body = await streams.open({
+        ...{ subscription, resume, check, workspaceNumber, keyId: apiKey.id },
+        onError: (err) => request.log.warn({ err }, 'a stream of events has failed'),
+      });
+      return sendBody(reply, body);
+    },
+  );
+}

@@ -1,0 +1,76 @@
+import type { TailPosition } from '@waymark/event-queue';
+import type { EventOutput } from './event-output.js';
+import { commentFrame, type Frame, gapFrame } from './frames.js';
+import type { SharedReader } from './shared-reader.js';
+import { withPatience } from './stream-end.js';
+import type { Slice, WorkspaceTail } from './workspace-tail.js';
+
+export interface StreamRun {
+  readonly output: EventOutput;
+  readonly tail: WorkspaceTail;
+  readonly shared: SharedReader;
+  /** Reads for this stream alone, while it is behind the others. */
+  readonly read: (slice: Slice) => Promise<Frame[]>;
+  readonly patienceMs: number;
+  readonly signal: AbortSignal;
+  /** The end of the tail when the stream was opened. */
+  readonly end: TailPosition;
+  /** Called with the position up to which everything was sent. */
+  readonly onPosition: (position: TailPosition) => void;
+}
+
+/** Frames are written together up to this length. */
+const WRITE_CHARS = 32 * 1024;
+
+/** Sends the events after a position until the signal aborts. @throws its reason, and what the reads throw */
+export async function runStream(start: TailPosition, run: StreamRun): Promise<never> {
+  const { output, tail, shared, read, patienceMs, signal, end: openedAt, onPosition } = run;
+  let position = start;
+
+  /** Sends a text that ends at a position. What was written is sent, even if the stream ends before the client has read it. */
+  async function send(text: string, end: TailPosition): Promise<void> {
+    await output.ready(signal);
+    output.write(text);
+    advance(end);
+  }
+  const advance = (to: TailPosition) => {
+    position = to;
+    onPosition(to);
+  };
+  /** Sends frames, several in a write: each write costs as much as a frame. */
+  async function sendAll(frames: readonly Frame[], end: TailPosition): Promise<void> {
+    let text = '';
+    for (const [index, frame] of frames.entries()) {
+      text += frame.text;
+      if (text.length < WRITE_CHARS && index < frames.length - 1) continue;
+      await send(text, frame.position);
+      text = '';
+    }
+    advance(end);
+  }
+
+  async function catchUp(): Promise<void> {
+    const { slice, frames } = await withPatience(
+      async () => {
+        const slice = await tail.after(position);
+        return { slice, frames: await read(slice) };
+      },
+      { patienceMs, signal },
+    );
+    if (slice.gap !== undefined) await send(gapFrame(slice.gap), slice.gap.to);
+    await sendAll(frames, slice.end);
+  }
+
+  await send(commentFrame(position, 'open'), position);
+  if (position.epoch === openedAt.epoch && position.number > openedAt.number) {
+    // The client is ahead of the tail: Redis was replaced by a server that lacks its last writes.
+    await send(gapFrame({ from: position, to: openedAt, events: undefined }), openedAt);
+  }
+  for (;;) {
+    signal.throwIfAborted();
+    const taken = shared.take(position);
+    if (taken === undefined) await catchUp();
+    else if (taken.end.number > position.number) await sendAll(taken.frames, taken.end);
+    else await shared.changed(signal);
+  }
+}

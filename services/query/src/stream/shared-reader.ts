@@ -1,0 +1,84 @@
+import type { TailPosition } from '@waymark/event-queue';
+import type { Frame } from './frames.js';
+import { createNotifier } from './notifier.js';
+import { StreamEnd, withPatience } from './stream-end.js';
+import type { Slice, WorkspaceTail } from './workspace-tail.js';
+
+/** Frames that are kept for members that are a little behind, in characters. */
+const KEPT_CHARS_MAX = 2_000_000;
+
+/** Reads the end of a tail once for all streams of equal subscriptions. */
+export interface SharedReader {
+  /** The frames after a position, and where they end; undefined when the position is too far behind, or of another epoch. */
+  take(position: TailPosition): { readonly frames: readonly Frame[]; readonly end: TailPosition } | undefined;
+  /** Resolves when there may be more, or when the signal aborts. */
+  changed(signal: AbortSignal): Promise<void>;
+  stop(): void;
+}
+
+export interface SharedReaderOptions {
+  readonly tail: WorkspaceTail;
+  readonly read: (slice: Slice) => Promise<Frame[]>;
+  readonly patienceMs: number;
+  /** Called when events cannot be read any more. */
+  readonly onEnd: (end: StreamEnd) => void;
+}
+
+export function createSharedReader({ tail, read, patienceMs, onEnd }: SharedReaderOptions): SharedReader {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const notifier = createNotifier();
+  let frames: readonly Frame[] = [];
+  /** All frames between these two positions are in `frames`. */
+  let begin = tail.head();
+  let end = begin;
+
+  function keep(next: readonly Frame[]): void {
+    let chars = 0;
+    const all = [...frames, ...next];
+    const dropped = all.findLastIndex(({ text }) => {
+      chars += text.length;
+      return chars > KEPT_CHARS_MAX;
+    });
+    begin = all[dropped]?.position ?? begin;
+    frames = all.slice(dropped + 1);
+  }
+
+  async function readOn(): Promise<void> {
+    while (!signal.aborted) {
+      if (tail.head().number <= end.number) {
+        await tail.changed(signal);
+        continue;
+      }
+      const { slice, next } = await withPatience(
+        async () => {
+          const slice = await tail.after(end);
+          return { slice, next: await read(slice) };
+        },
+        { patienceMs, signal },
+      );
+      if (slice.gap !== undefined) {
+        // Members find that they are behind, and say so to their clients.
+        frames = [];
+        begin = slice.gap.to;
+      }
+      keep(next);
+      end = slice.end;
+      notifier.notify();
+    }
+  }
+
+  readOn().catch((err: unknown) => {
+    if (!signal.aborted) onEnd(err instanceof StreamEnd ? err : new StreamEnd('unavailable', { cause: err }));
+  });
+
+  return {
+    take(position) {
+      if (position.epoch !== begin.epoch || position.number < begin.number) return undefined;
+      const after = frames.filter((frame) => frame.position.number > position.number);
+      return { frames: after, end: position.number > end.number ? position : end };
+    },
+    changed: notifier.wait,
+    stop: () => stopping.abort(new StreamEnd('shutdown')),
+  };
+}

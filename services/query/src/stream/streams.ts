@@ -1,0 +1,142 @@
+import type { PassThrough } from 'node:stream';
+import type { TailPosition } from '@waymark/event-queue';
+import { ClientDisconnectedError } from '../client-disconnect.js';
+import { createEventOutput, StalledClientError } from './event-output.js';
+import { byeFrame, commentFrame } from './frames.js';
+import type { ReadFrames } from './read-frames.js';
+import { runStream } from './run-stream.js';
+import { createSharedReader, type SharedReader } from './shared-reader.js';
+import { isRefusal, StreamEnd } from './stream-end.js';
+import { jitter, type StreamTimes } from './stream-times.js';
+import type { Subscription } from './subscription.js';
+import type { OpenedTail, TailFeeds } from './tail-feeds.js';
+import type { Slice, WorkspaceTail } from './workspace-tail.js';
+
+/** After how long a client connects again. All streams of a process end with it, and their clients do not come back at once. */
+const RETRY_MS = [500, 2500] as const;
+
+export interface StreamRequest {
+  readonly subscription: Subscription;
+  readonly workspaceNumber: string;
+  readonly keyId: string;
+  /** The position after which to begin; undefined = at the end of the tail. */
+  readonly resume: TailPosition | undefined;
+  /** Rejects with an ApiError when the key may not have this stream any more. */
+  readonly check: () => Promise<void>;
+  /** Called with errors that are no fault of the client. */
+  readonly onError: (err: unknown) => void;
+}
+
+export interface StreamsDeps {
+  readonly feeds: TailFeeds;
+  readonly readFrames: ReadFrames;
+  readonly times: StreamTimes;
+}
+
+/** The open streams of this process. */
+export interface Streams {
+  /** @returns the body of the response @throws ApiError 429 at a limit, 500 when Redis does not answer */
+  open(request: StreamRequest): Promise<PassThrough>;
+  /** Ends all streams with a `bye`. */
+  close(): void;
+}
+
+/** The reader of equal subscriptions, and how many streams use it. */
+interface Shared {
+  readonly reader: SharedReader;
+  readonly members: Set<(end: StreamEnd) => void>;
+}
+
+export function createStreams({ feeds, readFrames, times }: StreamsDeps): Streams {
+  const open = new Set<(end: StreamEnd) => void>();
+  /** By the tail that they read, and their subscription. */
+  const readersOf = new WeakMap<WorkspaceTail, Map<string, Shared>>();
+
+  function share(subscription: Subscription, tail: WorkspaceTail, readers: Map<string, Shared>): Shared {
+    const members: Shared['members'] = new Set();
+    const reader = createSharedReader({
+      ...{ tail, patienceMs: times.patienceMs },
+      read: ({ entries }) => readFrames(subscription, entries),
+      onEnd: (reason) => {
+        // Streams that are opened from now on try again.
+        readers.delete(subscription.key);
+        for (const endMember of [...members]) endMember(reason);
+      },
+    });
+    const shared = { reader, members };
+    readers.set(subscription.key, shared);
+    return shared;
+  }
+
+  function join(subscription: Subscription, { tail }: OpenedTail, end: (reason: StreamEnd) => void) {
+    const { key } = subscription;
+    const readers = readersOf.get(tail) ?? new Map<string, Shared>();
+    readersOf.set(tail, readers);
+    const shared = readers.get(key) ?? share(subscription, tail, readers);
+    const { reader, members } = shared;
+    members.add(end);
+    return {
+      reader,
+      leave() {
+        members.delete(end);
+        if (members.size > 0) return;
+        reader.stop();
+        if (readers.get(key) === shared) readers.delete(key);
+      },
+    };
+  }
+
+  function start(request: StreamRequest, opened: OpenedTail, ending: AbortController): PassThrough {
+    const { subscription, resume, check, onError } = request;
+    const { signal } = ending;
+    const end = (reason: StreamEnd) => ending.abort(reason);
+    const output = createEventOutput(times.stalledMs);
+    const { reader, leave } = join(subscription, opened, end);
+    let position = resume ?? opened.end;
+    const timers = [
+      setInterval(() => output.writeIfIdle(commentFrame(position, 'heartbeat')), times.heartbeatMs),
+      setInterval(() => {
+        // Stores that do not answer are no reason to end.
+        check().catch((err: unknown) => isRefusal(err) && end(new StreamEnd('key', { cause: err })));
+      }, times.recheckMs),
+      setTimeout(() => end(new StreamEnd('lifetime')), jitter(times.lifetimeMs)),
+    ];
+    open.add(end);
+    output.body.once('close', () => ending.abort(new ClientDisconnectedError()));
+
+    const finish = (err: unknown) => {
+      for (const timer of timers) clearTimeout(timer);
+      open.delete(end);
+      leave();
+      opened.close();
+      if (err instanceof ClientDisconnectedError || err instanceof StalledClientError) {
+        output.body.destroy();
+        return;
+      }
+      const { reason, cause } = err instanceof StreamEnd ? err : new StreamEnd('unavailable', { cause: err });
+      if (reason === 'unavailable' && cause !== undefined) onError(cause);
+      output.end(byeFrame(position, reason, jitter(RETRY_MS)));
+    };
+    runStream(position, {
+      ...{ output, tail: opened.tail, shared: reader, patienceMs: times.patienceMs, signal, end: opened.end },
+      read: ({ entries }: Slice) => readFrames(subscription, entries),
+      onPosition: (sent) => {
+        position = sent;
+      },
+    }).catch(finish);
+    return output.body;
+  }
+
+  return {
+    async open(request) {
+      const ending = new AbortController();
+      const { workspaceNumber: workspace, keyId } = request;
+      const opened = await feeds.open({ workspace, keyId, onEnd: (end) => ending.abort(end) });
+      return start(request, opened, ending);
+    },
+
+    close() {
+      for (const end of [...open]) end(new StreamEnd('shutdown'));
+    },
+  };
+}

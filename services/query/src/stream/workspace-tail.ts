@@ -1,0 +1,111 @@
+import type { TailEntry, TailPosition } from '@waymark/event-queue';
+import { createNotifier } from './notifier.js';
+
+/** Ids that are kept in memory, so that readers at the end of the tail need not ask Redis for the same entries. */
+const RECENT_IDS_MAX = 20_000;
+/** Ids of one slice: what one read of ClickHouse looks up. */
+const SLICE_IDS_MAX = 1000;
+
+/** Events that a reader cannot get: they are no longer in the tail, or were stored while the workspace had none. */
+export interface Gap {
+  readonly from: TailPosition;
+  readonly to: TailPosition;
+  /** Their number; undefined = unknown. */
+  readonly events: number | undefined;
+}
+
+/** The next part of a tail for one reader. */
+export interface Slice {
+  readonly gap: Gap | undefined;
+  readonly entries: readonly TailEntry[];
+  /** Where the next slice begins. */
+  readonly end: TailPosition;
+}
+
+/** The events after a position. */
+function entriesAfter(entries: readonly TailEntry[], { number }: TailPosition): TailEntry[] {
+  return entries
+    .filter(({ end }) => end.number > number)
+    .map((entry) => {
+      const known = number - entry.start.number;
+      if (known <= 0) return entry;
+      return { ...entry, start: { ...entry.start, number }, ids: entry.ids.slice(known) };
+    });
+}
+
+/** The first entries, up to {@link SLICE_IDS_MAX} ids; at least one. */
+function firstOf(entries: readonly TailEntry[]): readonly TailEntry[] {
+  let ids = 0;
+  const end = entries.findIndex((entry) => {
+    ids += entry.ids.length;
+    return ids > SLICE_IDS_MAX;
+  });
+  return end < 0 ? entries : entries.slice(0, Math.max(end, 1));
+}
+
+/** The tail of one workspace as this process knows it. */
+export interface WorkspaceTail {
+  /** The end of the last entry that this process has read. */
+  readonly head: () => TailPosition;
+  /** Adds the entries after the head. @returns false when they do not follow it, because Redis has lost the tail */
+  append(entries: readonly TailEntry[]): boolean;
+  /** The next slice after a position, which may be of an earlier epoch; it is empty at the head. */
+  after(position: TailPosition): Promise<Slice>;
+  /** Resolves when entries were appended, or when the signal aborts. */
+  changed(signal: AbortSignal): Promise<void>;
+}
+
+/** @param readAfter reads entries from Redis */
+export function createWorkspaceTail(
+  start: TailPosition,
+  readAfter: (position: TailPosition) => Promise<readonly TailEntry[]>,
+): WorkspaceTail {
+  const notifier = createNotifier();
+  let head = start;
+  /** Consecutive entries up to the head. */
+  let recent: readonly TailEntry[] = [];
+
+  /** Forgets the oldest entries beyond the bound. */
+  function keepRecent(entries: readonly TailEntry[]): void {
+    let ids = 0;
+    const first = entries.findLastIndex((entry) => {
+      ids += entry.ids.length;
+      return ids > RECENT_IDS_MAX;
+    });
+    recent = entries.slice(first + 1);
+  }
+
+  return {
+    head: () => head,
+
+    append(entries) {
+      const [first] = entries;
+      if (first === undefined) return true;
+      if (first.start.epoch !== head.epoch) return false;
+      const following = entriesAfter(entries, head);
+      const isConsecutive = following[0]?.start.number === head.number;
+      keepRecent(isConsecutive ? [...recent, ...following] : following);
+      head = following.at(-1)?.end ?? head;
+      notifier.notify();
+      return true;
+    },
+
+    async after(position) {
+      const isSameEpoch = position.epoch === head.epoch;
+      const from = isSameEpoch ? position : { epoch: head.epoch, number: 0 };
+      const isRecent = (recent[0]?.start ?? head).number <= from.number;
+      const entries = entriesAfter(isRecent ? recent : await readAfter(from), from);
+      const begin = entries[0]?.start ?? from;
+      const hasGap = !isSameEpoch || begin.number > from.number;
+      const events = isSameEpoch ? begin.number - from.number : undefined;
+      const slice = firstOf(entries);
+      return {
+        gap: hasGap ? { from: position, to: begin, events } : undefined,
+        entries: slice,
+        end: slice.at(-1)?.end ?? begin,
+      };
+    },
+
+    changed: notifier.wait,
+  };
+}
