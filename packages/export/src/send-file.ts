@@ -66,7 +66,7 @@ export async function sendFile(
     throw err;
   }
   const body = Readable.from(continued(first, bytes, slot), { objectMode: false, highWaterMark: BUFFERED_BYTES });
-  // A client that leaves at once ends the response before the first byte is asked for.
+  // A response whose client disconnects before its first byte is read does not run the generator, which frees the slot otherwise.
   onReplyClose(reply, () => {
     body.destroy();
     slot.free();

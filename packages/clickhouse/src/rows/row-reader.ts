@@ -17,7 +17,7 @@ export interface RowsRead {
   readonly queryId?: string | undefined;
   /** Aborts the read, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Called with the summary in the response headers, before the rows are parsed. */
+  /** Called with the summary in the response headers, before the rows are read. */
   readonly onSummary?: ((summary: ReadSummary) => void) | undefined;
 }
 
@@ -77,11 +77,17 @@ function searchOf({ parameters = {}, settings = {}, queryId }: RowsRead): URLSea
   return search;
 }
 
-/** The parts of a body as they arrived. Joined, a large one would need twice the memory. */
+async function textOf({ headers, body }: Dispatcher.ResponseData): Promise<string> {
+  if (header(headers, 'content-encoding') !== 'gzip') return body.text();
+  const bytes = await body.arrayBuffer();
+  // An empty body is sent uncompressed, whatever the header says.
+  return bytes.byteLength === 0 ? '' : (await unzip(bytes)).toString('utf8');
+}
+
+/** The parts of a large body as they arrived. Joined, they would need twice the memory. */
 async function partsOf({ headers, body }: Dispatcher.ResponseData): Promise<Buffer[]> {
   const parts: Buffer[] = [];
   for await (const part of body) parts.push(part as Buffer);
-  // An empty body is sent uncompressed, whatever the header says.
   const isCompressed = header(headers, 'content-encoding') === 'gzip' && parts.length > 0;
   return isCompressed ? [await unzip(Buffer.concat(parts))] : parts;
 }
@@ -159,7 +165,8 @@ export function createRowReader(options: RowReaderOptions): RowReader {
     ...(isCompressed ? { enable_http_compression: 1 } : {}),
   };
 
-  async function answerTo(read: RowsRead): Promise<{ readonly headers: Headers; readonly parts: Buffer[] }> {
+  /** Sends a statement. @returns its successful response, whose body is unread */
+  async function answerTo(read: RowsRead): Promise<Dispatcher.ResponseData> {
     const { query, settings, signal, onSummary } = read;
     const search = searchOf({ ...read, settings: { ...common, ...settings } });
     const response = await pool.request({
@@ -169,23 +176,23 @@ export function createRowReader(options: RowReaderOptions): RowReader {
       body: `${query}\nFORMAT JSONCompactEachRow`,
       ...(signal === undefined ? {} : { signal }),
     });
-    const parts = await partsOf(response);
     if (response.statusCode !== 200 || header(response.headers, 'x-clickhouse-exception-code') !== '') {
-      throw parseError(Buffer.concat(parts).toString());
+      throw parseError(await textOf(response));
     }
     onSummary?.(summaryOf(response.headers));
-    return { headers: response.headers, parts };
+    return response;
   }
 
   return {
     async rows<Row extends readonly unknown[]>(read: RowsRead) {
-      const answer = await answerTo(read);
-      return rowsOf<Row>(Buffer.concat(answer.parts).toString(), answer.headers);
+      const response = await answerTo(read);
+      return rowsOf<Row>(await textOf(response), response.headers);
     },
 
     async lazyRows<Row extends readonly unknown[]>(read: RowsRead) {
-      const { headers: received, parts } = await answerTo(read);
-      checkEnd(parts, received);
+      const response = await answerTo(read);
+      const parts = await partsOf(response);
+      checkEnd(parts, response.headers);
       return lazyRowsOf<Row>(parts);
     },
 

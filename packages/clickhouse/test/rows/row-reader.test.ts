@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { ClickHouseError } from '@clickhouse/client';
 import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createClickHouseClient, isInfrastructureError } from '../../src/index.js';
-import { createRowReader, type RowReaderOptions } from '../../src/rows/row-reader.js';
+import { createRowReader, type RowReader, type RowReaderOptions, type RowsRead } from '../../src/rows/row-reader.js';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -46,54 +46,99 @@ it('strings with line feeds, quotes and NUL arrive unchanged, and an empty resul
   expect(await rows("SELECT arrayJoin({texts:Array(String)}) AS text WHERE text = 'none'")).toEqual([]);
 });
 
-it('a compressed response has the same rows', async () => {
-  const query = 'SELECT number, repeat(toString(number), 50) FROM numbers(100)';
-  const { origin: url, username: user, password } = new URL(database.url);
-  const plain = await aReader({ url, user, password }).rows({ query });
-  expect(plain).toHaveLength(100);
-  expect(await aReader({ url, user, password, isCompressed: true }).rows({ query })).toEqual(plain);
-});
+/** The ways to read all rows: parsed at once, and each when it is read. */
+const WAYS: readonly [string, (reader: RowReader, statement: RowsRead) => Promise<unknown[]>][] = [
+  ['rows', (reader, statement) => reader.rows(statement)],
+  ['lazyRows', async (reader, statement) => [...(await reader.lazyRows(statement))]],
+];
 
-it.each([
-  ['no rows', Buffer.alloc(0), []],
-  ['no rows, compressed all the same', gzipSync(''), []],
-  ['rows', gzipSync('["é"]\n'), [['é']]],
-])('a compressed answer may have %s', async (_what, body, expected) => {
-  const url = await serving((request, response) => {
-    request.resume();
-    response.writeHead(200, { 'content-encoding': 'gzip' }).end(body);
+describe.each(WAYS)('%s', (_way, read) => {
+  it('a compressed response has the same rows', async () => {
+    const query = 'SELECT number, repeat(toString(number), 50) FROM numbers(100)';
+    const { origin: url, username: user, password } = new URL(database.url);
+    const plain = await read(aReader({ url, user, password }), { query });
+    expect(plain).toHaveLength(100);
+    expect(await read(aReader({ url, user, password, isCompressed: true }), { query })).toEqual(plain);
   });
-  expect(await aReader({ url, isCompressed: true }).rows({ query: 'SELECT 1' })).toEqual(expected);
-});
 
-it.each([
-  ['a refusal', 404, gzipSync('Code: 60. DB::Exception: Unknown table. (UNKNOWN_TABLE)'), { code: '60' }],
-  ['an answer that was cut off', 200, gzipSync('["1"]\n'.repeat(100)).subarray(0, 20), { code: 'Z_BUF_ERROR' }],
-])('%s may be compressed', async (_what, status, body, expected) => {
-  const url = await serving((request, response) => {
-    request.resume();
-    response.writeHead(status, { 'content-encoding': 'gzip' }).end(body);
+  it.each([
+    ['no rows', Buffer.alloc(0), []],
+    ['no rows, compressed all the same', gzipSync(''), []],
+    ['rows', gzipSync('["é"]\n'), [['é']]],
+  ])('a compressed answer may have %s', async (_what, body, expected) => {
+    const url = await serving((request, response) => {
+      request.resume();
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(body);
+    });
+    expect(await read(aReader({ url, isCompressed: true }), { query: 'SELECT 1' })).toEqual(expected);
   });
-  const err = await aReader({ url, isCompressed: true })
-    .rows({ query: 'SELECT 1' })
-    .catch((thrown: unknown) => thrown);
-  expect(err).toMatchObject(expected);
-  expect(isInfrastructureError(err)).toBe(true);
+
+  it.each([
+    ['a refusal', 404, gzipSync('Code: 60. DB::Exception: Unknown table. (UNKNOWN_TABLE)'), { code: '60' }],
+    ['an answer that was cut off', 200, gzipSync('["1"]\n'.repeat(100)).subarray(0, 20), { code: 'Z_BUF_ERROR' }],
+  ])('%s may be compressed', async (_what, status, body, expected) => {
+    const url = await serving((request, response) => {
+      request.resume();
+      response.writeHead(status, { 'content-encoding': 'gzip' }).end(body);
+    });
+    const err = await read(aReader({ url, isCompressed: true }), { query: 'SELECT 1' }).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(err).toMatchObject(expected);
+    expect(isInfrastructureError(err)).toBe(true);
+  });
+
+  it('a query that fails after its first rows rejects with the error', async () => {
+    const message = 'Code: 241. DB::Exception: (total) memory limit exceeded. (MEMORY_LIMIT_EXCEEDED)\n';
+    const url = await serving((request, response) => {
+      request.resume();
+      response.writeHead(200, { 'X-ClickHouse-Exception-Tag': 'abcdefghijklmnop' });
+      const end = `${message.length} abcdefghijklmnop\r\n__exception__\r\n`;
+      response.end(`["1"]\n\r\n__exception__\r\nabcdefghijklmnop\r\n${message}${end}`);
+    });
+    const err = await read(aReader({ url }), { query: 'SELECT 1' }).catch((thrown: unknown) => thrown);
+    expect(err).toBeInstanceOf(ClickHouseError);
+    expect(err).toMatchObject({ code: '241' });
+  });
+
+  it.each([
+    ['a proxy gave', 502, '<html>Bad Gateway</html>'],
+    ['is no rows', 200, '<html>\nWelcome\n</html>\n'],
+    ['ends in the middle of a row', 200, '["1"]\n["2'],
+  ])('an answer that %s may come later', async (_what, status, body) => {
+    const url = await serving((request, response) => {
+      request.resume();
+      response.writeHead(status).end(body);
+    });
+    const err = await read(aReader({ url }), { query: 'SELECT 1' }).catch((thrown: unknown) => thrown);
+    expect(isInfrastructureError(err)).toBe(true);
+  });
+
+  it('rows arrive whole, however the response is divided', async () => {
+    const rows = [['é\n'], [1, '😀'.repeat(20)], []];
+    const bytes = Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    const url = await serving(async (request, response) => {
+      request.resume();
+      response.writeHead(200);
+      for (const byte of bytes) {
+        response.write(Buffer.of(byte));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      response.end();
+    });
+    expect(await read(aReader({ url }), { query: 'SELECT 1' })).toEqual(rows);
+  });
 });
 
-it('a query that fails after its first rows rejects with the error', async () => {
+it('an error at the end of a large result rejects before its first row is read', async () => {
   const message = 'Code: 241. DB::Exception: (total) memory limit exceeded. (MEMORY_LIMIT_EXCEEDED)\n';
   const url = await serving((request, response) => {
     request.resume();
     response.writeHead(200, { 'X-ClickHouse-Exception-Tag': 'abcdefghijklmnop' });
     const end = `${message.length} abcdefghijklmnop\r\n__exception__\r\n`;
-    response.end(`["1"]\n\r\n__exception__\r\nabcdefghijklmnop\r\n${message}${end}`);
+    response.end(`${'["1"]\n'.repeat(50_000)}\r\n__exception__\r\nabcdefghijklmnop\r\n${message}${end}`);
   });
-  const err = await aReader({ url })
-    .rows({ query: 'SELECT 1' })
-    .catch((thrown: unknown) => thrown);
-  expect(err).toBeInstanceOf(ClickHouseError);
-  expect(err).toMatchObject({ code: '241' });
+  await expect(aReader({ url }).lazyRows({ query: 'SELECT 1' })).rejects.toMatchObject({ code: '241' });
 });
 
 it('credentials, database and settings are sent', async () => {
@@ -114,21 +159,6 @@ it.each([
 ])('an answer that %s may come later', async (_what, answer) => {
   const url = await serving(answer);
   const err = await aReader({ url, timeoutMs: 100 })
-    .rows({ query: 'SELECT 1' })
-    .catch((thrown: unknown) => thrown);
-  expect(isInfrastructureError(err)).toBe(true);
-});
-
-it.each([
-  ['a proxy gave', 502, '<html>Bad Gateway</html>'],
-  ['is no rows', 200, '<html>\nWelcome\n</html>\n'],
-  ['ends in the middle of a row', 200, '["1"]\n["2'],
-])('an answer that %s may come later', async (_what, status, body) => {
-  const url = await serving((request, response) => {
-    request.resume();
-    response.writeHead(status).end(body);
-  });
-  const err = await aReader({ url })
     .rows({ query: 'SELECT 1' })
     .catch((thrown: unknown) => thrown);
   expect(isInfrastructureError(err)).toBe(true);

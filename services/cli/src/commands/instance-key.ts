@@ -25,7 +25,7 @@ export async function rotateKey(): Promise<CommandResult> {
   };
 }
 
-/** The running processes that do not have the keys that `hasKeys` asks for, by name. Processes of earlier releases do not tell. */
+/** The running processes that do not have the keys that `hasKeys` asks for, by name. Processes of earlier releases do not report theirs, and count. */
 async function processesWithout(
   target: Target,
   hasKeys: (keys: NonNullable<Instance['keys']>) => boolean,

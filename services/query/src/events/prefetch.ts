@@ -26,6 +26,24 @@ type ReadValues<Value> = (workspaceId: string, ids: readonly string[]) => Promis
 
 const NONE: ReadonlySet<string> = new Set();
 
+/** Reads values without prefetching, for rows that have been read already. */
+export function createValuesReader<Value>(read: ReadValues<Value>, readFresh: ReadValues<Value>) {
+  return (workspaceId: string): ValuesOf<Value> =>
+    async (ids, fresh = NONE) => {
+      const others = ids.filter((id) => !fresh.has(id));
+      const found = await Promise.all([
+        others.length === 0 ? undefined : read(workspaceId, others),
+        fresh.size === 0 ? undefined : readFresh(workspaceId, [...fresh]),
+      ]);
+      return merged(found);
+    };
+}
+
+function merged<Value>(found: readonly (ReadonlyMap<string, Value> | undefined)[]): ReadonlyMap<string, Value> {
+  const [only = new Map(), ...others] = found.filter((values) => values !== undefined);
+  return others.length === 0 ? only : new Map([only, ...others].flatMap((values) => [...values]));
+}
+
 /**
  * Prefetches values (such as totals of links) for a page while its rows are still being read. Pages of a list often have the same
  * few ids, so the ids of recent pages are a good guess; that saves a third of the time of a request. Missing values are read after
@@ -72,8 +90,7 @@ export function createPrefetcher<Value>(read: ReadValues<Value>, readFresh: Read
           missing.length === 0 ? undefined : read(workspaceId, missing),
           fresh.size === 0 ? undefined : readFresh(workspaceId, [...fresh]),
         ]);
-        const [only = new Map(), ...others] = found.filter((values) => values !== undefined);
-        return others.length === 0 ? only : new Map([only, ...others].flatMap((values) => [...values]));
+        return merged(found);
       };
     },
   };

@@ -7,7 +7,7 @@ import { bindEvents } from '../events/bind-events.js';
 import type { EventPageRow } from '../events/event-text.js';
 import { positionOf } from '../events/next-link.js';
 import { createPageTexts, pageItems } from '../events/page-text.js';
-import { createPrefetcher } from '../events/prefetch.js';
+import { createValuesReader } from '../events/prefetch.js';
 import { readLargePage } from '../events/read-page.js';
 import type { Reads } from '../reads.js';
 import type { ReadRunners } from '../workspace-concurrency.js';
@@ -37,8 +37,8 @@ const PAGE_ROWS = 4000;
 export function createEventsExport(deps: EventsExportDeps) {
   const { catalog, yieldToReads } = deps;
   const texts = createPageTexts(catalog);
-  const linkPrefetcher = createPrefetcher(catalog.links.cachedCounters, catalog.links.counters);
-  const customerPrefetcher = createPrefetcher(catalog.customers.cachedCounters, catalog.customers.counters);
+  const linkCounters = createValuesReader(catalog.links.cachedCounters, catalog.links.counters);
+  const customerTotals = createValuesReader(catalog.customers.cachedCounters, catalog.customers.counters);
 
   /**
    * Checks the request and looks up what it refers to.
@@ -62,10 +62,7 @@ export function createEventsExport(deps: EventsExportDeps) {
       },
       async itemsOf(rows) {
         await yieldToReads();
-        const counters = {
-          linkCounters: linkPrefetcher.start(workspace.id, kind),
-          customerTotals: customerPrefetcher.start(workspace.id, kind),
-        };
+        const counters = { linkCounters: linkCounters(workspace.id), customerTotals: customerTotals(workspace.id) };
         return pageItems({ ...deps, ...texts, ...counters }, caller, kind, rows);
       },
       idOf: ([id]) => id,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { keyPrefix } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 
-/** How long a job counts as running after its process was last heard of. */
+/** How long a job counts as running after the last renewal of its lease. */
 export const LEASE_MS = 5_000;
 const RENEW_EVERY_MS = 1_000;
 

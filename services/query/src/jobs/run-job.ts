@@ -17,6 +17,8 @@ export interface RunJobDeps {
 
 /** Rows between two checkpoints: a kill costs the work of a tenth of a second. */
 const CHECKPOINT_ROWS = 1000;
+/** Bytes between two looks at the size of all files, which reads the whole directory. */
+const ROOM_BYTES = 16 * 1024 ** 2;
 
 /** The complete file of a job. */
 export interface WrittenFile {
@@ -57,9 +59,9 @@ export async function runJob(deps: RunJobDeps, job: ExportJobRecord, signal: Abo
       signal.throwIfAborted();
       await checkMayContinue();
       await part.checkpoint(progress);
-      await makeRoom();
     };
     let rowsNoted = progress.rows;
+    let bytesCounted = progress.bytes;
     for await (const { items, lastId } of await opened.sourceFrom(begun?.lastId ?? undefined, signal)) {
       await append(encoder.encode(items));
       progress.rows += items.length;
@@ -68,10 +70,15 @@ export async function runJob(deps: RunJobDeps, job: ExportJobRecord, signal: Abo
         await checkpoint();
         rowsNoted = progress.rows;
       }
+      if (progress.bytes - bytesCounted >= ROOM_BYTES) {
+        await makeRoom();
+        bytesCounted = progress.bytes;
+      }
       await nextTurn();
     }
     await append(encoder.end());
     await checkpoint();
+    await makeRoom();
     const name = fileName(opened.what, createdMs, format);
     await part.complete(name);
     return { name, rows: progress.rows, bytes: progress.bytes };

@@ -24,7 +24,7 @@ export class StalledClientError extends Error {
 
 export function createEventOutput(stalledMs: number): EventOutput {
   const body = new PassThrough({ highWaterMark: BUFFER_BYTES });
-  // A client that leaves destroys the body with an error, which its `close` tells as well.
+  // A client that disconnects destroys the body with an error; `close` is emitted as well.
   body.on('error', () => undefined);
 
   function drained(signal: AbortSignal): Promise<void> {

@@ -62,7 +62,7 @@ export async function streamRoutes(app: App, deps: StreamRouteDeps): Promise<voi
   app.get(
     '/events/stream',
     {
-      // HEAD would open a stream that nobody reads.
+      // HEAD would open a stream without a reader.
       exposeHeadRoute: false,
       onRequest: app.authenticate(REQUIREMENTS),
       preValidation: (request) => catalog.eventUsage.check(request.workspace),

@@ -58,7 +58,7 @@ export function createSharedReader({ tail, read, patienceMs, onEnd }: SharedRead
         { patienceMs, signal },
       );
       if (slice.gap !== undefined) {
-        // Members find that they are behind, and say so to their clients.
+        // `take` answers undefined to members that are behind, and each reads the gap itself.
         frames = [];
         begin = slice.gap.to;
       }

@@ -43,7 +43,7 @@ function firstOf(entries: readonly TailEntry[]): readonly TailEntry[] {
   return end < 0 ? entries : entries.slice(0, Math.max(end, 1));
 }
 
-/** The tail of one workspace as this process knows it. */
+/** The tail of one workspace, as far as this process has read it. */
 export interface WorkspaceTail {
   /** The end of the last entry that this process has read. */
   readonly head: () => TailPosition;
@@ -65,7 +65,7 @@ export function createWorkspaceTail(
   /** Consecutive entries up to the head. */
   let recent: readonly TailEntry[] = [];
 
-  /** Forgets the oldest entries beyond the bound. */
+  /** Drops the oldest entries beyond the bound. */
   function keepRecent(entries: readonly TailEntry[]): void {
     let ids = 0;
     const first = entries.findLastIndex((entry) => {

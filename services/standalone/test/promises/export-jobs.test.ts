@@ -263,7 +263,7 @@ describe('the end of a file', () => {
     expect(readdirSync(exportsDir())).not.toContain(huge.id);
   });
 
-  test('DELETE cancels jobs that wait or run, removes the file of completed ones, and frees their places', async () => {
+  test('DELETE cancels jobs that wait, removes the file of completed ones, and frees their places', async () => {
     const done = await ended(await created({ resource: 'customers' }));
     expect(parsed(await send('DELETE', `/exports/${done.id}`)).status).toBe('expired');
     expect(existsSync(join(exportsDir(), done.id))).toBe(false);
@@ -278,5 +278,36 @@ describe('the end of a file', () => {
     const next = await ended(await created({ resource: 'customers' }));
     expect(next.status).toBe('completed');
     expect(parsed(await send('GET', `/exports/${jobs[0]?.id}`)).status).toBe('cancelled');
+  });
+
+  test('DELETE cancels the job that runs: it leaves no file, and the next job runs', async () => {
+    const { client } = api.database;
+    const readRows = client.lazyRows;
+    let letRead = () => {};
+    const gate = new Promise<void>((resolve) => {
+      letRead = resolve;
+    });
+    let isReading = () => {};
+    const reading = new Promise<void>((resolve) => {
+      isReading = resolve;
+    });
+    client.lazyRows = async (statement) => {
+      isReading();
+      await gate;
+      return readRows(statement);
+    };
+    try {
+      const job = await created({ resource: 'events', filters: { event: 'clicks', interval: 'all' } });
+      await reading;
+      expect(parsed(await send('GET', `/exports/${job.id}`)).status).toBe('processing');
+      expect(parsed(await send('DELETE', `/exports/${job.id}`)).status).toBe('cancelled');
+      letRead();
+      await ended(await created({ resource: 'customers' }));
+      const after = parsed(await send('GET', `/exports/${job.id}`));
+      expect([after.status, after.files, existsSync(join(exportsDir(), job.id))]).toEqual(['cancelled', [], false]);
+    } finally {
+      letRead();
+      client.lazyRows = readRows;
+    }
   });
 });

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { createIdleWait } from '../src/idle-wait.js';
+
+/** Longer than any test. */
+const LONG_MS = 600_000;
+
+/** Whether the promise has settled once all pending callbacks have run. */
+async function hasSettled(promise: Promise<void>): Promise<boolean> {
+  let settled = false;
+  promise.then(() => {
+    settled = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  return settled;
+}
+
+test('waits for everything that runs, and not at all while nothing does', async () => {
+  const idle = createIdleWait();
+  await idle.untilIdle(LONG_MS);
+  const [endFirst, endSecond] = [idle.begin(), idle.begin()];
+  const waiting = [idle.untilIdle(LONG_MS), idle.untilIdle(LONG_MS)];
+  endFirst();
+  endFirst();
+  expect(await hasSettled(Promise.race(waiting))).toBe(false);
+  endSecond();
+  await Promise.all(waiting);
+  await idle.untilIdle(LONG_MS);
+});
+
+test('waits no longer than it may', async () => {
+  const idle = createIdleWait();
+  idle.begin();
+  const start = performance.now();
+  await idle.untilIdle(20);
+  expect(performance.now() - start).toBeGreaterThan(15);
+});
