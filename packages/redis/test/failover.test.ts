@@ -7,14 +7,16 @@ import {
   waitFor,
 } from '@waymark/test-kit';
 import type { Redis } from 'ioredis';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { checkWritable, connectRedis, createReplication, keyPrefix, NotReplicatedError } from '../src/index.js';
+
+// The tests mostly wait, each for servers of its own, so they run at the same time.
 
 const started: { stop(): Promise<void> }[] = [];
 const open: Redis[] = [];
-afterEach(async () => {
-  for (const redis of open.splice(0)) redis.disconnect();
-  await Promise.all(started.splice(0).map((server) => server.stop()));
+afterAll(async () => {
+  for (const redis of open) redis.disconnect();
+  await Promise.all(started.map((server) => server.stop()));
 });
 
 async function keep<T extends { stop(): Promise<void> }>(starting: Promise<T>): Promise<T> {
@@ -42,7 +44,7 @@ const DEPLOYMENTS: [string, () => Promise<RedisDeployment>][] = [
   ['a cluster', startRedisCluster],
 ];
 
-describe.each(DEPLOYMENTS)('a connection through %s', (_name, start) => {
+describe.concurrent.each(DEPLOYMENTS)('a connection through %s', (_name, start) => {
   it('goes to the server that takes writes, and follows it when it changes or is killed', async () => {
     const deployment = await keep(start());
     const redis = connect(deployment.url);
@@ -64,7 +66,7 @@ describe.each(DEPLOYMENTS)('a connection through %s', (_name, start) => {
   }, 120_000);
 });
 
-it('all keys of a cluster are in one slot, and elsewhere keep their names', async () => {
+it.concurrent('all keys of a cluster are in one slot, and elsewhere keep their names', async () => {
   const [cluster, single] = await Promise.all([keep(startRedisCluster()), keep(startRedis({ args: [] }))]);
   const redis = connect(cluster.url);
   await writes(redis);
@@ -75,7 +77,7 @@ it('all keys of a cluster are in one slot, and elsewhere keep their names', asyn
   expect(keyPrefix(connect(single.url))).toBe('');
 }, 60_000);
 
-describe('confirmation by replicas', () => {
+describe.concurrent('confirmation by replicas', () => {
   async function masterAndReplica(): Promise<[TestRedis, TestRedis]> {
     const master = await keep(startRedis({ args: ['--repl-diskless-sync-delay', '0'] }));
     const replica = await keep(startRedis({ args: ['--replicaof', `127.0.0.1 ${master.port}`] }));
@@ -135,7 +137,7 @@ describe('confirmation by replicas', () => {
   }, 60_000);
 });
 
-it('a server that only replicates, or lacks the replicas that it demands, takes no writes', async () => {
+it.concurrent('a server that only replicates, or lacks the replicas that it demands, takes no writes', async () => {
   const master = await keep(startRedis({ args: ['--min-replicas-to-write', '1'] }));
   const replica = await keep(startRedis({ args: ['--replicaof', `127.0.0.1 ${master.port}`] }));
   process.kill(replica.pid, 'SIGSTOP');

@@ -27,7 +27,10 @@ const DEPLOYMENTS: Deployment[] = [
   ...(FAULTS.isLong ? [TWO_REPLICAS] : []),
 ];
 
-describe.each(DEPLOYMENTS)(
+// The short form mostly waits, so the deployments are tried at the same time.
+const eachDeployment = FAULTS.isLong ? describe : describe.concurrent;
+
+eachDeployment.each(DEPLOYMENTS)(
   'acknowledged events are in ClickHouse exactly once, with %s',
   (name, waitReplicas, start) => {
     let redis: RedisDeployment;
@@ -50,7 +53,7 @@ describe.each(DEPLOYMENTS)(
         (traffic) => repeatedly(traffic, fail, FAILOVERS),
       );
 
-    it(
+    it.sequential(
       'when a replica is made the master',
       async () => {
         await run('planned failover', `${FAILOVERS} × failover`, () => redis.failOver());
@@ -58,7 +61,7 @@ describe.each(DEPLOYMENTS)(
       SCENARIO_MS,
     );
 
-    it(
+    it.sequential(
       'when the master is killed',
       async () => {
         await run('master killed', `${FAILOVERS} × kill -9`, () => redis.killMaster());

@@ -56,7 +56,31 @@ async function aLink(key: string) {
 
 const HOUR_MS = 3_600_000;
 
-describe.each(['refusing', 'hanging'] as const)('while Redis is %s', (state) => {
+// The tests of Redis mostly wait, each for connections of its own, so they run at the same time.
+
+it.concurrent('dead connections to Redis are replaced, and invalidations arrive again', {
+  timeout: 60_000,
+}, async () => {
+  const { workspace, host, link } = await aLink('abandoned');
+  const proxy = await startTcpProxy(Number(new URL(stores.redis.url).port));
+  const client = new Redis(`redis://127.0.0.1:${proxy.port}`);
+  const timeless = Date.now();
+  const abandoned = await connected(stores.catalog({ redis: client, now: () => timeless }), stores.client);
+  const url = async () => (await abandoned.links.findByAddress(host, 'abandoned'))?.url;
+  await waitFor(abandoned.isSubscribed, { what: 'the catalog to subscribe' });
+  proxy.abandon();
+  await waitFor(() => !abandoned.isSubscribed(), { what: 'the catalog to notice' });
+  const create = () => abandoned.links.create(workspace.id, { domain: host, key: 'later', url: 'https://a.com' });
+  await waitFor(create, { what: 'a create', timeoutMs: 30_000 });
+  await waitFor(abandoned.isSubscribed, { what: 'the catalog to subscribe again', timeoutMs: 30_000 });
+  expect(await url()).toBe('https://one.com');
+  await catalog.links.update(workspace.id, link.id, (record) => ({ ...record, url: 'https://two.com' }));
+  await waitFor(async () => (await url()) === 'https://two.com', { what: 'the change' });
+  client.disconnect();
+  await proxy.stop();
+});
+
+describe.concurrent.each(['refusing', 'hanging'] as const)('while Redis is %s', (state) => {
   it('copies that only an invalidation evicts are not served, and are served again once Redis is back', async () => {
     const { gated, redis, close } = await aGatedCatalog();
     try {
@@ -102,28 +126,6 @@ describe.each(['refusing', 'hanging'] as const)('while Redis is %s', (state) => 
     await waitFor(create, { what: 'a create' });
     await close();
   });
-});
-
-it('dead connections to Redis are replaced, and invalidations arrive again', {
-  timeout: 60_000,
-}, async () => {
-  const { workspace, host, link } = await aLink('abandoned');
-  const proxy = await startTcpProxy(Number(new URL(stores.redis.url).port));
-  const client = new Redis(`redis://127.0.0.1:${proxy.port}`);
-  const timeless = Date.now();
-  const abandoned = await connected(stores.catalog({ redis: client, now: () => timeless }), stores.client);
-  const url = async () => (await abandoned.links.findByAddress(host, 'abandoned'))?.url;
-  await waitFor(abandoned.isSubscribed, { what: 'the catalog to subscribe' });
-  proxy.abandon();
-  await waitFor(() => !abandoned.isSubscribed(), { what: 'the catalog to notice' });
-  const create = () => abandoned.links.create(workspace.id, { domain: host, key: 'later', url: 'https://a.com' });
-  await waitFor(create, { what: 'a create', timeoutMs: 30_000 });
-  await waitFor(abandoned.isSubscribed, { what: 'the catalog to subscribe again', timeoutMs: 30_000 });
-  expect(await url()).toBe('https://one.com');
-  await catalog.links.update(workspace.id, link.id, (record) => ({ ...record, url: 'https://two.com' }));
-  await waitFor(async () => (await url()) === 'https://two.com', { what: 'the change' });
-  client.disconnect();
-  await proxy.stop();
 });
 
 describe.each(['refusing', 'hanging'] as const)('while ClickHouse is %s', (state) => {

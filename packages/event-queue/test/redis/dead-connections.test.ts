@@ -5,6 +5,7 @@ import { aVisit, type QueueFixture, startQueueFixture } from '../queue-fixture.j
 import { startWriterFixture, type WriterFixture } from '../writer/writer-fixture.js';
 
 // A dead connection: the other host is gone, or a router has dropped the connection. It stays open, but nothing is received.
+// The two tests mostly wait, and share nothing, so they run at the same time.
 
 const NOTICED_WITHIN_MS = 45_000;
 
@@ -15,7 +16,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => Promise.all([queue.stop(), fixture.stop()]));
 
-it('a producer replaces a dead connection, and its clicks are queued once', {
+it.concurrent('a producer replaces a dead connection, and its clicks are queued once', {
   timeout: 90_000,
 }, async () => {
   const producer = await queue.aProducer({ clickDeadlineMs: 50 });
@@ -37,7 +38,7 @@ it('a producer replaces a dead connection, and its clicks are queued once', {
   expect(new Set(await clickIds())).toEqual(new Set(visits.map(({ clickId }) => clickId)));
 });
 
-it('a writer replaces dead connections, and writes the waiting jobs', { timeout: 90_000 }, async () => {
+it.concurrent('a writer replaces dead connections, and writes the waiting jobs', { timeout: 90_000 }, async () => {
   const proxy = await startTcpProxy(fixture.redis.port);
   fixture.aWriter({ redisUrl: `redis://127.0.0.1:${proxy.port}` });
   const click = () => {

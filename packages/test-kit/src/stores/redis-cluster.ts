@@ -18,7 +18,8 @@ async function startNode(): Promise<Node> {
   const server = await startRedis({
     args: [
       ...['--cluster-enabled', 'yes', '--cluster-port', String(busPort), '--cluster-node-timeout', '1000'],
-      ...['--repl-diskless-sync-delay', '0'],
+      // Nodes list a replica once it has received something, which is the master's first ping.
+      ...['--repl-diskless-sync-delay', '0', '--repl-ping-replica-period', '1'],
     ],
   });
   return Object.defineProperty(server, 'busPort', { value: busPort }) as Node;

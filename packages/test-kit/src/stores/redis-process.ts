@@ -6,12 +6,16 @@ import { waitFor } from '../wait-for.js';
 /** After a kill, Redis reads its whole log before it answers. */
 const START_MS_MAX = 60_000;
 
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 /** Starts redis-server, and waits until it answers on `port`. It ends with this process. */
 export async function launchRedis(port: number, args: readonly string[]): Promise<ChildProcess> {
   const child = spawn(...dyingWithParent('redis-server', args), { stdio: ['ignore', 'ignore', 'inherit'] });
-  const end = () => child.kill('SIGKILL');
-  process.once('exit', end);
-  child.once('exit', () => process.off('exit', end));
+  running.add(child);
+  child.once('exit', () => running.delete(child));
   child.once('error', (err) => console.error(`redis-server cannot be started: ${err.message}`));
   await waitFor(
     () => {

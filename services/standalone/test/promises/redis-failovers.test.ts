@@ -4,7 +4,7 @@ import { type RedisDeployment, startRedisCluster, startRedisSentinels, waitFor }
 import { describe, expect, it } from 'vitest';
 import { startTwoApis, type TwoApis } from './two-apis.js';
 
-/** The whole API while a replica of Redis takes the master's place. */
+/** The whole API while a replica of Redis takes the master's place. The two installations mostly wait, so they run at the same time. */
 
 const READY_MS_MAX = 15_000;
 const REDIRECT_P99_MS_MAX = 500;
@@ -76,7 +76,7 @@ async function storedInvoices({ apis: [one] }: TwoApis): Promise<string[]> {
   return body.map(({ sale }) => sale.invoiceId).sort();
 }
 
-describe.each(DEPLOYMENTS)('with %s', (_name, start) => {
+describe.concurrent.each(DEPLOYMENTS)('with %s', (_name, start) => {
   it('the API goes on after a failover and a kill of the master, and redirects never stop', async () => {
     const redis = await start();
     let lines = 0;
