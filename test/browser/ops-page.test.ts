@@ -5,8 +5,8 @@ import { createRateLimiter, type RateLimiter } from '@waymark/rate-limit';
 import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { hasChromium, newVisitor, startChromium, type Visitor } from './lib/chromium.js';
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import { hasChromium, newVisitor, startChromium } from './lib/chromium.js';
 import { writeOpsHistory } from './lib/ops-history.js';
 
 const ADMIN_KEY = 'an-admin-key-of-at-least-32-characters';
@@ -29,7 +29,6 @@ describe.skipIf(!hasChromium)('the operations page', { timeout: 60_000 }, () => 
   let browser: Browser;
   let app: ReturnType<typeof createApp>;
   let url: string;
-  const visitors: Visitor[] = [];
 
   beforeAll(async () => {
     [database, redis, browser] = await Promise.all([createTestDatabase(), startRedis(), startChromium()]);
@@ -58,16 +57,19 @@ describe.skipIf(!hasChromium)('the operations page', { timeout: 60_000 }, () => 
     connection.disconnect();
     await Promise.all([database.drop(), redis.stop()]);
   });
-  afterEach(async () => {
-    const faults = visitors.flatMap((visitor) => visitor.faults);
-    await Promise.all(visitors.splice(0).map((visitor) => visitor.close()));
-    expect(faults).toEqual([]);
-  });
-
-  async function open(options: BrowserContextOptions = {}, expected: readonly RegExp[] = []): Promise<Page> {
+  /** A page of the test's own, closed at its end, which fails for faults other than the expected ones. */
+  async function open(
+    { onTestFinished }: Pick<TestContext, 'onTestFinished'>,
+    options: BrowserContextOptions = {},
+    expected: readonly RegExp[] = [],
+  ): Promise<Page> {
     const httpCredentials = { username: 'operator', password: ADMIN_KEY };
     const visitor = await newVisitor(browser, { httpCredentials, ...options }, expected);
-    visitors.push(visitor);
+    onTestFinished(async () => {
+      const faults = [...visitor.faults];
+      await visitor.close();
+      expect(faults).toEqual([]);
+    });
     await visitor.page.goto(`${url}/ops`);
     await visitor.page.getByText(/^Updated/).waitFor();
     return visitor.page;
@@ -85,8 +87,8 @@ describe.skipIf(!hasChromium)('the operations page', { timeout: 60_000 }, () => 
     },
   );
 
-  it('shows a text while there is no data, and draws new data without a reload', async () => {
-    const page = await open();
+  it('shows a text while there is no data, and draws new data without a reload', async (context) => {
+    const page = await open(context);
     const events = page.locator('#events');
     await events.getByText('No events were stored in this range.').waitFor();
     expect(await page.locator('.plot canvas').count()).toBe(0);
@@ -104,19 +106,20 @@ describe.skipIf(!hasChromium)('the operations page', { timeout: 60_000 }, () => 
     expect(await page.locator('.note:visible').allTextContents()).toEqual([]);
   });
 
-  it.each([
+  // Pages of their own, which mostly wait for the next refresh, at the same time.
+  it.concurrent.for([
     ['light', { colorScheme: 'light' }, 'rgb(246, 247, 248)'],
     ['dark', { colorScheme: 'dark' }, 'rgb(16, 18, 20)'],
     ['on a phone', { colorScheme: 'light', viewport: { width: 390, height: 844 } }, 'rgb(246, 247, 248)'],
-  ] as const)('fits and is drawn %s', async (_look, options, ground) => {
-    const page = await open(options);
+  ] as const)('fits and is drawn %s', async ([, options, ground], context) => {
+    const page = await open(context, options);
     await waitFor(() => page.evaluate(ALL_ARE_DRAWN), { what: 'the plots' });
     expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe(ground);
     expect(await page.evaluate(OVERFLOW_PX)).toBe(0);
   });
 
-  it('shows components and tables', async () => {
-    const page = await open();
+  it.concurrent('shows components and tables', async (context) => {
+    const page = await open(context);
     for (const component of ['redis', 'clickhouse', 'http']) {
       await page.locator(`#components [data-component="${component}"][data-state="up"]`).waitFor();
     }
@@ -125,8 +128,8 @@ describe.skipIf(!hasChromium)('the operations page', { timeout: 60_000 }, () => 
     await page.locator('#tables').getByRole('cell', { name: 'ops_samples' }).waitFor();
   });
 
-  it('changes the range without a reload', async () => {
-    const page = await open();
+  it.concurrent('changes the range without a reload', async (context) => {
+    const page = await open(context);
     const moment = page.locator('#events .legend-moment');
     await page.locator('#events .plot').focus();
     await page.keyboard.press('Home');
@@ -137,8 +140,8 @@ describe.skipIf(!hasChromium)('the operations page', { timeout: 60_000 }, () => 
     await page.getByRole('link', { name: '24 hours', exact: true }).and(page.locator('[aria-current=true]')).waitFor();
   });
 
-  it('is accessible by keyboard and screen reader', async () => {
-    const page = await open();
+  it.concurrent('is accessible by keyboard and screen reader', async (context) => {
+    const page = await open(context);
     const plot = page.getByRole('img', { name: /^Plot: Events stored/ });
     const moment = page.locator('#events .legend-moment');
     expect(await moment.textContent()).toBe('now');
@@ -148,8 +151,8 @@ describe.skipIf(!hasChromium)('the operations page', { timeout: 60_000 }, () => 
     await page.getByRole('status').getByText('All components are up.').waitFor({ state: 'attached' });
   });
 
-  it('keeps the last values when the API does not answer, with their time', async () => {
-    const page = await open({}, [/ops\/data/]);
+  it.concurrent('keeps the last values when the API does not answer, with their time', async (context) => {
+    const page = await open(context, {}, [/ops\/data/]);
     const shown = await latest(page, 'requests', '3xx').textContent();
     await page.route('**/ops/data*', (route) => route.abort());
     await page.getByText(/^The API does not answer\. Values are of \d\d:\d\d:\d\d\.$/).waitFor();
@@ -158,8 +161,8 @@ describe.skipIf(!hasChromium)('the operations page', { timeout: 60_000 }, () => 
     await page.getByText(/^Updated/).waitFor();
   });
 
-  it('stops refreshing while hidden, and refreshes at once when visible', async () => {
-    const page = await open();
+  it.concurrent('stops refreshing while hidden, and refreshes at once when visible', async (context) => {
+    const page = await open(context);
     const setHidden = (isHidden: boolean) =>
       page.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${isHidden} });
         document.dispatchEvent(new Event('visibilitychange'))`);
@@ -169,20 +172,20 @@ describe.skipIf(!hasChromium)('the operations page', { timeout: 60_000 }, () => 
       asked += 1;
     });
     // Another page, opened later, refreshes in the meantime.
-    const other = await open();
+    const other = await open(context);
     await other.waitForResponse(/\/ops\/data/);
     expect(asked).toBe(0);
     await setHidden(false);
     await waitFor(() => asked === 1, { what: 'a request' });
   });
 
-  it('links to the queues, which show jobs without their content and accept no commands', async () => {
+  it.concurrent('links to the queues, which show jobs without their content and accept no commands', async (context) => {
     const row = ['secret-visitor', '203.0.113.77'];
     const job = { name: 'click', data: JSON.stringify({ v: 1, rows: [row] }), opts: '{}', timestamp: Date.now() };
     await connection.hset('{waymark}:click:a-job', { ...job, failedReason: `not a number: ${row}` });
     await connection.lpush('{waymark}:click:wait', 'a-job');
     // The second page cancels requests that the first one has not finished.
-    const page = await open({}, [/^failed: .*\/ops\/queues\/.*: net::ERR_ABORTED$/]);
+    const page = await open(context, {}, [/^failed: .*\/ops\/queues\/.*: net::ERR_ABORTED$/]);
     await page.getByRole('link', { name: 'Queues' }).click();
     await page.getByText('dead-letter').first().waitFor();
     await page.goto(`${url}/ops/queues/queue/click/a-job`);
@@ -194,9 +197,9 @@ describe.skipIf(!hasChromium)('the operations page', { timeout: 60_000 }, () => 
     expect((await fetch(`${api}/click/a-job/clean`, { method: 'PUT', headers })).status).toBe(403);
   });
 
-  it('opens while Redis is down, and shows it as down', async () => {
+  it('opens while Redis is down, and shows it as down', async (context) => {
     await redis.kill9();
-    const page = await open();
+    const page = await open(context);
     await page.locator('#components [data-component="redis"][data-state="down"]').waitFor();
     await page
       .getByRole('status')
@@ -208,8 +211,8 @@ describe.skipIf(!hasChromium)('the operations page', { timeout: 60_000 }, () => 
     await page.locator('#components [data-component="redis"]:not([data-state="down"])').waitFor();
   });
 
-  it('shows an error for a panel that cannot be read, and the other panels', async () => {
-    const page = await open();
+  it('shows an error for a panel that cannot be read, and the other panels', async (context) => {
+    const page = await open(context);
     await database.client.command({ query: 'DROP VIEW ops_disk' });
     await page
       .locator('#disks')

@@ -19,7 +19,7 @@ describe.each([
   beforeAll(() => two.writer.kill(signal));
   afterAll(() => two.writer.kill('SIGCONT'));
 
-  it.each(['lead', 'sale'] as const)(
+  it.concurrent.each(['lead', 'sale'] as const)(
     'a customer of track.%s is in every read that follows, 20 of 20',
     { timeout: TEST_MS_MAX },
     async (kind) => {
