@@ -24,6 +24,7 @@ export function maskUrl(text: string): string {
 function describe(name: string, value: unknown): unknown {
   if (value === undefined) return null;
   if (SECRETS.has(name)) return MASK;
+  if (Array.isArray(value)) return value.map((entry) => describe(name, entry));
   return typeof value === 'string' && value.includes('://') ? maskUrl(value) : value;
 }
 

@@ -13,6 +13,7 @@ import {
   publicUrl,
   readableFile,
   redisUrl,
+  redisUrls,
   share,
   url,
   wholeNumber,
@@ -28,6 +29,7 @@ const environmentSchema = z.object({
   EXPORTS_MAX_MB: wholeNumber(1, 1_048_576).default(5120),
 
   REDIS_URL: redisUrl.optional(),
+  QUEUE_SHARDS: redisUrls.optional(),
   REDIS_WAIT_REPLICAS: wholeNumber(0, 10).default(0),
   SPOOL_MAX_MB: wholeNumber(16, 1_048_576).default(1024),
   REDIS_MAXMEMORY_MB: wholeNumber(16, 1_048_576).default(512),
@@ -89,7 +91,7 @@ export const SETTING_NAMES: readonly string[] = Object.keys(environmentSchema.sh
 
 /** Variables that hold a secret, or a URL that contains one. */
 const SECRET_NAMES = [
-  ...['REDIS_URL', 'CLICKHOUSE_URL', 'CLICKHOUSE_PASSWORD', 'MOVE_TO_PASSWORD'],
+  ...['REDIS_URL', 'QUEUE_SHARDS', 'CLICKHOUSE_URL', 'CLICKHOUSE_PASSWORD', 'MOVE_TO_PASSWORD'],
   ...['INSTANCE_KEY', 'INSTANCE_KEY_NEXT', 'INSTANCE_KEY_PREVIOUS', 'ADMIN_KEY', 'ADMIN_KEY_PREVIOUS'],
 ] as const;
 /** Placeholders in the public templates of this repository: `change-me`, or one character repeated. */
@@ -104,6 +106,13 @@ function hasPlaceholder(value: string): boolean {
   return [value, password].some((text) => PLACEHOLDER.test(decode(text)));
 }
 
+const QUEUE_SHARDS_MAX = 64;
+
+/** The queue shards from 1 on. REDIS_URL is shard 0, whether or not the list begins with it. */
+function furtherShards({ REDIS_URL, QUEUE_SHARDS = [] }: Environment): readonly string[] {
+  return QUEUE_SHARDS[0] === REDIS_URL ? QUEUE_SHARDS.slice(1) : QUEUE_SHARDS;
+}
+
 /** Rules across several variables: rejects settings that would be ignored or could not work together. */
 const settingsSchema = environmentSchema.superRefine((environment, ctx) => {
   const addProblem = (name: keyof Environment, message: string) =>
@@ -111,7 +120,7 @@ const settingsSchema = environmentSchema.superRefine((environment, ctx) => {
 
   for (const name of SECRET_NAMES) {
     const value = environment[name];
-    if (value === undefined || !hasPlaceholder(value)) continue;
+    if (value === undefined || ![value].flat().some(hasPlaceholder)) continue;
     addProblem(name, 'still has the placeholder of a template, which is public: put a secret of your own there');
   }
 
@@ -123,6 +132,15 @@ const settingsSchema = environmentSchema.superRefine((environment, ctx) => {
   if (environment.REDIS_URL === undefined && environment.REDIS_WAIT_REPLICAS > 0) {
     addProblem('REDIS_WAIT_REPLICAS', 'needs REDIS_URL: its own Redis has no replicas');
   }
+
+  const shards = furtherShards(environment);
+  if (shards.length > 0 && environment.REDIS_URL === undefined) {
+    addProblem('QUEUE_SHARDS', 'needs REDIS_URL, whose Redis is shard 0');
+  }
+  if (new Set([environment.REDIS_URL, ...shards]).size <= shards.length) {
+    addProblem('QUEUE_SHARDS', 'names a Redis twice');
+  }
+  if (shards.length > QUEUE_SHARDS_MAX) addProblem('QUEUE_SHARDS', `must have at most ${QUEUE_SHARDS_MAX} entries`);
 
   if (environment.CLICKHOUSE_URL === undefined) {
     for (const name of ['CLICKHOUSE_USER', 'CLICKHOUSE_PASSWORD', 'CLICKHOUSE_CLUSTER'] as const) {
@@ -172,6 +190,8 @@ function toSettings(env: Environment) {
     exportBytesMax: env.EXPORTS_MAX_MB * 1024 ** 2,
     /** Undefined = `standalone` starts its own Redis. */
     redisUrl: env.REDIS_URL,
+    /** URLs of the queue shards from 1 on; `redisUrl` is shard 0. */
+    queueShards: furtherShards(env),
     redisMaxmemoryMb: env.REDIS_MAXMEMORY_MB,
     redisWaitReplicas: env.REDIS_WAIT_REPLICAS,
     /** Size of a process's spool on disk. */

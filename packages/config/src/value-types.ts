@@ -64,6 +64,15 @@ export const redisUrl = z
   })
   .transform((value) => value.replace(/(?<!\/)\/+$/, ''));
 
+/** A comma that ends an entry: the next one begins with its scheme. A URL with several hosts has commas of its own. */
+const BETWEEN_REDIS_URLS = /,\s*(?=rediss?(?:\+[a-z]+)?:\/\/)/;
+
+/** URLs of Redis in any form, separated by commas. */
+export const redisUrls = z
+  .string()
+  .transform((value) => value.split(BETWEEN_REDIS_URLS).map((entry) => entry.trim()))
+  .pipe(z.array(redisUrl));
+
 /** A public base URL that paths are appended to: no query, no fragment, no credentials. */
 export const publicUrl = url('http', 'https').refine((value) => {
   if (!URL.canParse(value)) return true;

@@ -49,6 +49,7 @@ describe('loadSettings', () => {
       writerPort: 3002,
       dataDir: resolve('data'),
       redisUrl: undefined,
+      queueShards: [],
       redisMaxmemoryMb: 512,
       redisWaitReplicas: 0,
       spoolBytesMax: 1024 ** 3,
@@ -207,11 +208,44 @@ describe('loadSettings', () => {
   });
 });
 
+describe('QUEUE_SHARDS', () => {
+  const REDIS_URL = 'redis://:secret@one:6379';
+  const SENTINEL = 'redis+sentinel://a:26379,b/queue-2/0';
+  const shardsOf = (QUEUE_SHARDS: string) => loadSettings({ REDIS_URL, QUEUE_SHARDS }).queueShards;
+
+  it('lists the shards from 1 on, whether or not it begins with REDIS_URL', () => {
+    expect(shardsOf('redis://two:6379, rediss://three:6379')).toEqual(['redis://two:6379', 'rediss://three:6379']);
+    expect(shardsOf(`${REDIS_URL},redis://two:6379`)).toEqual(['redis://two:6379']);
+    expect(shardsOf(REDIS_URL)).toEqual([]);
+  });
+
+  it('may name Sentinels and cluster nodes, whose URLs have commas of their own', () => {
+    expect(shardsOf(`${SENTINEL},redis+cluster://c,d,redis://two`)).toEqual([
+      SENTINEL,
+      'redis+cluster://c,d',
+      'redis://two',
+    ]);
+  });
+
+  it.each([
+    [{ QUEUE_SHARDS: 'redis://two' }, 'needs REDIS_URL'],
+    [{ REDIS_URL, QUEUE_SHARDS: 'redis://two,redis://two' }, 'names a Redis twice'],
+    [{ REDIS_URL, QUEUE_SHARDS: `redis://two,${REDIS_URL}` }, 'names a Redis twice'],
+    [{ REDIS_URL, QUEUE_SHARDS: 'two:6379' }, 'must be a URL'],
+    [{ REDIS_URL, QUEUE_SHARDS: 'redis://two,redis+sentinel://a,b' }, 'must end with the master'],
+    [{ REDIS_URL, QUEUE_SHARDS: 'redis://two,redis://:change-me@three' }, 'placeholder'],
+  ])('is refused: %o', (environment, message) => {
+    expect(() => loadSettings(environment)).toThrow(`QUEUE_SHARDS`);
+    expect(() => loadSettings(environment)).toThrow(message);
+  });
+});
+
 describe('describeSettings', () => {
   it('shows the settings with secrets masked', () => {
     const shown = describeSettings(
       loadSettings({
         REDIS_URL: 'redis://default:hunter2@cache:6379/0',
+        QUEUE_SHARDS: 'redis://:hunter6@queue:6379,redis+sentinel://:hunter7@a,b/queue',
         CLICKHOUSE_URL: 'https://bob@store:8443',
         OTEL_EXPORTER_OTLP_ENDPOINT: 'https://traces:4318/?key=hunter3&user=bob',
         CLICKHOUSE_PASSWORD: 'hunter4',
@@ -226,6 +260,7 @@ describe('describeSettings', () => {
     expect(shown).toMatchObject({
       apiPort: 3000,
       redisUrl: 'redis://default:***@cache:6379/0',
+      queueShards: ['redis://:***@queue:6379', 'redis+sentinel://:***@a,b/queue'],
       clickhouseUrl: 'https://bob@store:8443',
       otlpEndpoint: 'https://traces:4318/?key=***&user=***',
       clickhousePassword: '***',
