@@ -32,7 +32,7 @@ import type { DomainRecord } from './model/record-schemas.js';
 import { createPartners } from './partners/partners.js';
 import { createPendingCustomers } from './pending/pending-customers.js';
 import { type CatalogSubscriber, createCatalogFeed } from './redis/catalog-changes.js';
-import { openConnections } from './redis/connections.js';
+import { openCommandConnections, openConnections } from './redis/connections.js';
 import { createLocks } from './redis/locks.js';
 import { createQuotas } from './redis/quotas.js';
 import { createRedisCache } from './redis/record-cache.js';
@@ -57,11 +57,14 @@ import { createActiveWebhooks } from './webhooks/active-webhooks.js';
 import { createWebhooks } from './webhooks/webhooks.js';
 import { createKeys } from './workspaces/api-keys.js';
 import { createEventUsage } from './workspaces/event-usage.js';
+import { createQueueShards } from './workspaces/queue-shards.js';
 import { createWorkspaces } from './workspaces/workspaces.js';
 
 export interface CatalogOptions {
   /** Only its settings are used: the catalog opens its own connections, with its own time limits. */
   readonly redis: Redis;
+  /** The Redis of the queue shards from 1 on; none by default. Used like `redis`, which is shard 0. */
+  readonly queueShards?: readonly Redis[];
   /** How many replicas of Redis must have a write before it counts as done; 0 by default. */
   readonly waitReplicas?: number;
   readonly clickhouse: ClickHouseClient;
@@ -98,7 +101,9 @@ export function createCatalog(options: CatalogOptions) {
     },
   };
   const hotRead: ReadOptions = { limitMs: options.redirectWaitMs ?? REDIRECT_WAIT_MS, mayLag: true };
-  const redis = openConnections(options.redis, options.waitReplicas ?? 0, logger);
+  const waitReplicas = options.waitReplicas ?? 0;
+  const redis = openConnections(options.redis, waitReplicas, logger);
+  const otherQueues = (options.queueShards ?? []).map((shard) => openCommandConnections(shard, waitReplicas, logger));
   const settings = options.isReplicated ? REPLICATED : SINGLE_NODE;
   const feed = createCatalogFeed(redis, logger);
   const { isSubscribed } = feed;
@@ -140,7 +145,9 @@ export function createCatalog(options: CatalogOptions) {
       return domain === undefined || isOrphanDomain(domain.record);
     },
   });
-  const pendingCustomers = createPendingCustomers(redis, now);
+  const queueShards = createQueueShards(workspaceStore, 1 + otherQueues.length, hotRead);
+  const queues = [redis, ...otherQueues];
+  const pendingCustomers = createPendingCustomers((workspaceId) => queueShards.pick(queues, workspaceId), now);
   const customerStore = createRecordStore(customerType, deps, { entriesMax: OTHERS_KEPT, pending: pendingCustomers });
   const tagStore = createRecordStore(tagType, deps, { entriesMax: OTHERS_KEPT });
   const folderStore = createRecordStore(folderType, deps, { entriesMax: OTHERS_KEPT });
@@ -173,9 +180,11 @@ export function createCatalog(options: CatalogOptions) {
     },
     deps,
     hotRead,
+    queueShards.count,
   );
   return {
     workspaces,
+    queueShards,
     keys: createKeys(apiKeyStore, workspaces, now),
     domains: createDomains({ domains: domainStore, links: linkStore }, resourceDeps, hotRead),
     quotas,
@@ -249,7 +258,7 @@ export function createCatalog(options: CatalogOptions) {
       await Promise.all([commitNames.close(), ...stores.map((store) => store.close())]);
       isClosed = true;
       await feed.close();
-      await redis.close();
+      for (const queue of queues) queue.close();
     },
   };
 }

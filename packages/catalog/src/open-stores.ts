@@ -8,6 +8,8 @@ import { SILENCE_MS_MAX } from './redis/connections.js';
 /** Where the stores are, and how to connect to them. */
 export interface StoreSettings {
   readonly redisUrl: string | undefined;
+  /** URLs of the queue shards from 1 on; `redisUrl` is shard 0. */
+  readonly queueShards: readonly string[];
   /** How many replicas of Redis must have a write before it counts as done. */
   readonly redisWaitReplicas: number;
   readonly clickhouseUrl: string | undefined;
@@ -27,9 +29,17 @@ export interface StoreKeys {
   readonly others: readonly Buffer[];
 }
 
+/** A Redis with the queue of some workspaces. */
+export interface QueueStore {
+  readonly url: string;
+  readonly redis: Redis;
+}
+
 export interface Stores {
   readonly redisUrl: string;
   readonly redis: Redis;
+  /** By number of the queue shard; the first is that of `redis`. */
+  readonly queues: readonly QueueStore[];
   readonly clickhouse: ClickHouseClient;
   readonly catalog: Catalog;
   /** Closes catalog, Redis and ClickHouse, in that order. Close their users first. */
@@ -38,6 +48,19 @@ export interface Stores {
 
 /** How long a request waits for a Redis that does not respond. */
 const COMMAND_TIMEOUT_MS = 2000;
+
+function connect(url: string, logger: CatalogLogger): Redis {
+  const redis = connectRedis(url, {
+    enableOfflineQueue: false,
+    // ioredis must not retry commands: the caller may have handled the failure already.
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    socketTimeout: SILENCE_MS_MAX,
+  });
+  redis.on('error', (err) => logger.warn({ err }, 'redis'));
+  return redis;
+}
 
 /**
  * Opens Redis, ClickHouse and the catalog of a service.
@@ -49,15 +72,8 @@ export function openStores(settings: StoreSettings, instanceKeys: StoreKeys, log
   if (redisUrl === undefined || clickhouseUrl === undefined) {
     throw new Error('REDIS_URL and CLICKHOUSE_URL are required by a service that runs on its own');
   }
-  const redis = connectRedis(redisUrl, {
-    enableOfflineQueue: false,
-    // ioredis must not retry commands: the caller may have handled the failure already.
-    maxRetriesPerRequest: 0,
-    autoResendUnfulfilledCommands: false,
-    commandTimeout: COMMAND_TIMEOUT_MS,
-    socketTimeout: SILENCE_MS_MAX,
-  });
-  redis.on('error', (err) => logger.warn({ err }, 'redis'));
+  const redis = connect(redisUrl, logger);
+  const otherQueues = settings.queueShards.map((url) => ({ url, redis: connect(url, logger) }));
   const clickhouse = createClickHouseClient({
     url: clickhouseUrl,
     user: settings.clickhouseUser,
@@ -66,6 +82,7 @@ export function openStores(settings: StoreSettings, instanceKeys: StoreKeys, log
   });
   const catalog = createCatalog({
     redis,
+    queueShards: otherQueues.map((queue) => queue.redis),
     clickhouse,
     instanceKey: instanceKeys.current,
     otherInstanceKeys: instanceKeys.others,
@@ -75,14 +92,16 @@ export function openStores(settings: StoreSettings, instanceKeys: StoreKeys, log
     waitReplicas: settings.redisWaitReplicas,
     isReplicated: settings.clickhouseCluster !== undefined,
   });
+  const queues = [{ url: redisUrl, redis }, ...otherQueues];
   return {
     redisUrl,
     redis,
+    queues,
     clickhouse,
     catalog,
     async close() {
       await catalog.close();
-      redis.disconnect();
+      for (const queue of queues) queue.redis.disconnect();
       await clickhouse.close();
     },
   };

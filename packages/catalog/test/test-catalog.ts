@@ -12,6 +12,8 @@ interface CatalogAt {
   readonly now?: () => number;
   readonly database?: { readonly client: ClickHouseClient };
   readonly redis?: Redis;
+  /** Those from 1 on; none by default. */
+  readonly queueShards?: readonly Redis[];
   /** Ten seconds by default, because busy machines are slow. */
   readonly redirectWaitMs?: number;
   /** By default one that all catalogs share. */
@@ -49,6 +51,7 @@ export async function startStores(): Promise<TestStores> {
       const { now = Date.now } = at;
       const made = createCatalog({
         redis: at.redis ?? client,
+        queueShards: at.queueShards ?? [],
         clickhouse: (at.database ?? database).client,
         instanceKey: at.instanceKey ?? INSTANCE_KEY,
         otherInstanceKeys: at.otherInstanceKeys ?? [],

@@ -38,6 +38,8 @@ export const workspaceRecordSchema = z.strictObject({
   quotas: quotasSchema.partial(),
   defaultProgramId: text,
   publishableKeyHash: text,
+  /** Number of the queue shard that has its queue and claims; absent = 0, which releases without shards can read. It never changes. */
+  queueShard: z.int().min(1).optional(),
 });
 export type WorkspaceRecord = z.infer<typeof workspaceRecordSchema>;
 

@@ -1,5 +1,5 @@
 import { createDataLoader, pollUntil } from '@waymark/cache';
-import { resourceIdTime } from '@waymark/contract';
+import { formatResourceId, resourceIdTime } from '@waymark/contract';
 import {
   findPendingCustomer,
   PENDING_MS_MAX,
@@ -12,7 +12,7 @@ import { customerType } from '../model/entity-types.js';
 import { unavailable } from '../model/errors.js';
 import type { CustomerRecord } from '../model/record-schemas.js';
 import { storableText } from '../model/storable-text.js';
-import type { RedisConnections } from '../redis/connections.js';
+import type { CommandConnections } from '../redis/connections.js';
 import { parseData } from '../store/record-table.js';
 import type { NameClaim } from '../store/unique-names.js';
 import type { Peek, PendingRecords } from './pending-records.js';
@@ -28,34 +28,47 @@ interface CustomerKey {
   readonly number: string;
 }
 
-type RunCommand = <T>(command: (redis: Redis) => Promise<T>) => Promise<T>;
+type Queue = Pick<CommandConnections, 'tryRun' | 'run'>;
+type RunCommand = <T>(workspaceId: string, command: (redis: Redis) => Promise<T>) => Promise<T>;
 
-/** Customers that `/track` has created and the writer has not inserted yet. */
-export function createPendingCustomers(redis: RedisConnections, now: () => number): PendingRecords<CustomerRecord> {
+/**
+ * Customers that `/track` has created and the writer has not inserted yet.
+ *
+ * @param queueOf the Redis with the queue of a workspace
+ */
+export function createPendingCustomers(
+  queueOf: (workspaceId: string) => Promise<Queue>,
+  now: () => number,
+): PendingRecords<CustomerRecord> {
   const parse = (text: string) => parseData(customerType, text);
 
+  const run: RunCommand = async (workspaceId, command) => (await queueOf(workspaceId)).run(command);
+
   /** @throws Error when Redis does not answer at once */
-  const tryRun: RunCommand = async (command) => {
-    const answer = await redis.tryRun(async (client) => ({ value: await command(client) }));
+  const tryRun: RunCommand = async (workspaceId, command) => {
+    const queue = await queueOf(workspaceId);
+    const answer = await queue.tryRun(async (client) => ({ value: await command(client) }));
     if (answer === undefined) throw new Error('Redis does not answer');
     return answer.value;
   };
 
-  function createLoader(run: RunCommand) {
+  function createLoader(runIn: RunCommand) {
     return createDataLoader<CustomerKey, CustomerRecord>({
       identify: ({ workspaceId, number }) => `${workspaceId}/${number}`,
       group: ({ workspaceId }) => workspaceId,
       async load(keys) {
         const workspaceId = keys[0]?.workspaceId ?? '';
         const numbers = keys.map(({ number }) => number);
-        const texts = await run((client) => readPendingCustomers(client, numberOf('workspace', workspaceId), numbers));
+        const texts = await runIn(workspaceId, (client) =>
+          readPendingCustomers(client, numberOf('workspace', workspaceId), numbers),
+        );
         return new Map([...texts].map(([number, text]) => [`${workspaceId}/${number}`, parse(text)]));
       },
       batchSizeMax: IDS_PER_READ,
       concurrentReadsMax: 4,
     });
   }
-  const loaders = { peek: createLoader(tryRun), read: createLoader((command) => redis.run(command)) };
+  const loaders = { peek: createLoader(tryRun), read: createLoader(run) };
 
   async function peekAt<T>(read: () => Promise<T | undefined>): Promise<Peek<T>> {
     try {
@@ -69,8 +82,9 @@ export function createPendingCustomers(redis: RedisConnections, now: () => numbe
   const isYoung = (id: string) => now() - (resourceIdTime('customer', id) ?? 0) < PENDING_MS_MAX;
   const keyOf = (workspaceId: string, id: string) => ({ workspaceId, number: numberOf('customer', id) });
 
-  async function claimOf(run: RunCommand, { scope, name }: Name): Promise<NameClaim | undefined> {
-    const number = await run((client) => findPendingCustomer(client, scope, storableText(name)));
+  async function claimOf(runIn: RunCommand, { scope, name }: Name): Promise<NameClaim | undefined> {
+    const workspaceId = formatResourceId('workspace', scope);
+    const number = await runIn(workspaceId, (client) => findPendingCustomer(client, scope, storableText(name)));
     return number === undefined ? undefined : { workspaceNumber: scope, number };
   }
 
@@ -79,11 +93,11 @@ export function createPendingCustomers(redis: RedisConnections, now: () => numbe
       isYoung(id) ? peekAt(() => loaders.peek(keyOf(workspaceId, id))) : Promise.resolve({ found: undefined }),
     read: async (workspaceId, id) => (isYoung(id) ? loaders.read(keyOf(workspaceId, id)) : undefined),
     peekByName: (name) => peekAt(() => claimOf(tryRun, name)),
-    readByName: (name) => claimOf((command) => redis.run(command), name),
+    readByName: (name) => claimOf(run, name),
 
     async readAll(workspaceId) {
       const workspace = numberOf('workspace', workspaceId);
-      const read = () => redis.run((client) => readAllPendingCustomers(client, workspace, LISTED_MAX));
+      const read = () => run(workspaceId, (client) => readAllPendingCustomers(client, workspace, LISTED_MAX));
       let texts = await read();
       if (texts === undefined) {
         await pollUntil(async () => {

@@ -11,18 +11,22 @@ const PAUSE_MS = 500;
 export const SILENCE_MS_MAX = 5000;
 const READY_WAIT_MS = 2000;
 
-/** The catalog's own connections: one with a short command timeout, one with a long one, and one for subscriptions. */
-export interface RedisConnections {
+/** Two connections to one Redis: one with a short command timeout, one with a long one. */
+export interface CommandConnections {
   /** For caches: the answer, or undefined when Redis is unavailable, slow or failing. Never throws, never waits long. */
   tryRun<T>(command: (redis: Redis) => Promise<T>): Promise<T | undefined>;
   /** Whether `tryRun` would return undefined without trying, because Redis has just failed or is not connected. */
   isAway(): boolean;
   /** @throws ApiError 500 with `Retry-After` when Redis does not execute the command, or its replicas do not confirm it */
   run<T>(command: (redis: Redis) => Promise<T>): Promise<T>;
+  close(): void;
+}
+
+/** The catalog's own connections: those for commands, and one for subscriptions. */
+export interface RedisConnections extends CommandConnections {
   readonly subscriber: Redis;
   /** What the names of keys begin with. */
   readonly keyPrefix: string;
-  close(): Promise<void>;
 }
 
 const COMMON: RedisOptions = {
@@ -61,20 +65,18 @@ function readiness(redis: Redis): () => Promise<void> {
 }
 
 /**
- * Opens the catalog's connections to the server that `template` is connected to.
+ * Opens connections for commands to the server that `template` is connected to.
  *
  * @param waitReplicas how many replicas must confirm what `run` writes
  */
-export function openConnections(template: Redis, waitReplicas: number, logger: CatalogLogger): RedisConnections {
+export function openCommandConnections(
+  template: Redis,
+  waitReplicas: number,
+  logger: CatalogLogger,
+): CommandConnections & { readonly writer: Redis } {
   const reader = template.duplicate({ ...COMMON, commandTimeout: READ_TIMEOUT_MS });
   const writer = template.duplicate({ ...COMMON, commandTimeout: WRITE_TIMEOUT_MS });
-  // Not automatic: the change feed subscribes again whenever the connection is ready.
-  const subscriber = template.duplicate({ ...COMMON, autoResubscribe: false });
-  const connections = [reader, writer, subscriber];
-  // A node of a cluster that has become a replica sends MOVED for commands with keys, of which the subscriber has none.
-  const followWriter = () => subscriber.disconnect(true);
-  if (keyPrefix(template) !== '') writer.on('close', followWriter);
-  for (const redis of connections) watch(redis, logger);
+  for (const redis of [reader, writer]) watch(redis, logger);
   const writerReady = readiness(writer);
   const replication = createReplication(writer, waitReplicas);
   /** Until when Redis is not queried after a failure. While the first attempt after that runs, no other is made. */
@@ -85,8 +87,7 @@ export function openConnections(template: Redis, waitReplicas: number, logger: C
   const isAway = () => reader.status !== 'ready' || (hasFailed && (isTrying || performance.now() < pausedUntilMs));
 
   return {
-    subscriber,
-    keyPrefix: keyPrefix(template),
+    writer,
     isAway,
     async tryRun(command) {
       if (isAway()) return undefined;
@@ -112,9 +113,29 @@ export function openConnections(template: Redis, waitReplicas: number, logger: C
         throw unavailable('Redis', err);
       }
     },
-    async close() {
+    close() {
+      for (const redis of [reader, writer]) redis.disconnect();
+    },
+  };
+}
+
+/** Opens the catalog's connections to the server that `template` is connected to; see {@link openCommandConnections}. */
+export function openConnections(template: Redis, waitReplicas: number, logger: CatalogLogger): RedisConnections {
+  const { writer, ...commands } = openCommandConnections(template, waitReplicas, logger);
+  // Not automatic: the change feed subscribes again whenever the connection is ready.
+  const subscriber = template.duplicate({ ...COMMON, autoResubscribe: false });
+  watch(subscriber, logger);
+  // A node of a cluster that has become a replica sends MOVED for commands with keys, of which the subscriber has none.
+  const followWriter = () => subscriber.disconnect(true);
+  if (keyPrefix(template) !== '') writer.on('close', followWriter);
+  return {
+    ...commands,
+    subscriber,
+    keyPrefix: keyPrefix(template),
+    close() {
       writer.off('close', followWriter);
-      for (const redis of connections) redis.disconnect();
+      commands.close();
+      subscriber.disconnect();
     },
   };
 }

@@ -24,6 +24,7 @@ import type { ReadOptions } from '../store/record-reader.js';
 import type { RecordStore } from '../store/record-store.js';
 import { NameTakenError, type WriteDeps } from '../store/write-context.js';
 import { draftKey, type IssuedKey } from './api-keys.js';
+import { leastUsedShard } from './queue-shards.js';
 
 export interface NewWorkspace {
   readonly name: string;
@@ -33,6 +34,8 @@ export interface NewWorkspace {
   readonly domain?: string;
   /** Destination of partner links whose request names none. */
   readonly programUrl?: string;
+  /** Number of its queue shard; by default the one with the fewest workspaces. */
+  readonly queueShard?: number;
 }
 
 export interface CreatedWorkspace {
@@ -94,7 +97,8 @@ export function workspaceLimits(workspace: WorkspaceRecord): PlanLimits {
   };
 }
 
-export function createWorkspaces(stores: WorkspaceStores, deps: WriteDeps, hotRead: ReadOptions) {
+/** @param queueShards how many there are */
+export function createWorkspaces(stores: WorkspaceStores, deps: WriteDeps, hotRead: ReadOptions, queueShards: number) {
   const { workspaces } = stores;
 
   function draft(
@@ -103,6 +107,7 @@ export function createWorkspaces(stores: WorkspaceStores, deps: WriteDeps, hotRe
     defaultProgramId: string,
     id: string,
     nowMs: number,
+    queueShard: number,
   ): WorkspaceRecord {
     const time = new Date(nowMs).toISOString();
     return {
@@ -119,8 +124,13 @@ export function createWorkspaces(stores: WorkspaceStores, deps: WriteDeps, hotRe
       quotas: {},
       defaultProgramId,
       publishableKeyHash,
+      ...(queueShard > 0 && { queueShard }),
     };
   }
+
+  /** Every workspace, oldest first. Found through table `names`, the only one that is read without a workspace. */
+  const list = async (): Promise<WorkspaceRecord[]> =>
+    workspaces.table.selectWorkspaces(await deps.namesTable.ids('workspace'));
 
   function domainCreations(domain: DomainRecord | undefined, nowMs: number): Creation[] {
     if (domain === undefined) return [];
@@ -159,7 +169,7 @@ export function createWorkspaces(stores: WorkspaceStores, deps: WriteDeps, hotRe
      * Creates a workspace with its keys, its partner program and, if requested, its first domain. Its own row is written last, so that
      * nothing of it is visible if the process is killed before.
      *
-     * @throws ApiError conflict when the slug or the domain is taken
+     * @throws ApiError conflict when the slug or the domain is taken, unprocessable_entity for an unknown queue shard
      */
     async create(input: NewWorkspace): Promise<CreatedWorkspace> {
       checkSlug(input.slug);
@@ -171,7 +181,11 @@ export function createWorkspaces(stores: WorkspaceStores, deps: WriteDeps, hotRe
         input.domain === undefined ? undefined : draftDomain(id, { slug: input.domain, primary: true }, nowMs);
       const { name, programUrl = null } = input;
       const { program, group } = draftProgram(id, { name, domainId: domain?.id ?? null, url: programUrl }, nowMs);
-      const workspace = draft(input, publishableKey.record.keyHash, program.id, id, nowMs);
+      const queueShard = input.queueShard ?? (queueShards === 1 ? 0 : leastUsedShard(await list(), queueShards));
+      if (queueShard >= queueShards) {
+        throw new ApiError('unprocessable_entity', `There is no queue shard ${queueShard}; see QUEUE_SHARDS.`);
+      }
+      const workspace = draft(input, publishableKey.record.keyHash, program.id, id, nowMs, queueShard);
       try {
         await createRecords(deps, [
           stores.apiKeys.prepare(apiKey.record),
@@ -211,9 +225,7 @@ export function createWorkspaces(stores: WorkspaceStores, deps: WriteDeps, hotRe
       return updated;
     },
 
-    /** Every workspace, oldest first, for the operator. Found through table `names`, the only one that is read without a workspace. */
-    async list(): Promise<WorkspaceRecord[]> {
-      return workspaces.table.selectWorkspaces(await deps.namesTable.ids('workspace'));
-    },
+    /** Every workspace, oldest first, for the operator. */
+    list,
   };
 }
