@@ -18,12 +18,18 @@ export {
   type FinalClaim,
   type QueuedRow,
 } from './producer/event-producer.js';
+export {
+  createEventProducers,
+  type EventProducers,
+  type EventProducersOptions,
+} from './producer/event-producers.js';
 export { createGenerations, type Generations, type GenerationsOptions } from './producer/generations.js';
 export type { StateValue } from './producer/transaction.js';
 export { type DeadLetter, listDeadLetters, type ParkedLetter, replayDeadLetters } from './queue/dead-letters.js';
 export { type QueueDepth, queueDepths } from './queue/depths.js';
 export { DEAD_LETTER_QUEUE, QUEUE_KINDS, QUEUE_PREFIX, stateKey, WEBHOOK_QUEUE } from './queue/keys.js';
 export { oldestQueuedMs } from './queue/oldest-job.js';
+export { checkShardMark, ShardMismatchError } from './queue/shard-mark.js';
 export * from './queue/webhook-jobs.js';
 export { WORKER_SILENCE_MS_MAX } from './redis/connection.js';
 export { execute } from './redis/execute-transaction.js';

@@ -8,7 +8,7 @@ import { silentRow } from '../queue/job-rows.js';
 import { QUEUE_PREFIX } from '../queue/keys.js';
 import { oldestQueuedMs } from '../queue/oldest-job.js';
 import { connectProducer } from '../redis/connection.js';
-import { DeadlineError } from '../redis/deadline.js';
+import { DeadlineError, withinMs } from '../redis/deadline.js';
 import { createRedisHealth, type Load } from '../redis/health.js';
 import type { QueueLogger } from '../redis/throttled-log.js';
 import { createSpoolReplayer } from '../spool/replayer.js';
@@ -46,7 +46,7 @@ export interface CommitRequest {
   readonly state?: readonly StateValue[];
 }
 
-/** Adds events to the queue. Create one per process. */
+/** Adds events to the queue of one Redis. Create one per process and queue shard. */
 export interface EventProducer {
   /**
    * Records a click unless its claim was used within the hour. Resolves when the row is in the queue or, if Redis does not
@@ -71,8 +71,16 @@ export interface EventProducer {
   commit(request: CommitRequest): Promise<void>;
   readonly claims: Claims;
   load(): Load;
+  /**
+   * Reads keys that commits have set; undefined for missing ones.
+   *
+   * @throws the error of Redis or the connection
+   */
+  readState(keys: readonly string[]): Promise<(string | undefined)[]>;
   /** When the oldest event that may not be in ClickHouse yet was queued, epoch milliseconds; undefined if there is none. */
   oldestQueuedMs(kind: QueueKind): Promise<number | undefined>;
+  /** Bytes of the spool of this producer on disk. */
+  spoolBytes(): number;
   /** Rejects when Redis does not take writes, or too few replicas confirm them. */
   ping(): Promise<void>;
   /** Sends the waiting events. No other method may be called after this. */
@@ -87,6 +95,8 @@ export interface EventProducerOptions {
   readonly logger: QueueLogger;
   readonly now?: () => number;
   readonly spoolBytesMax?: number;
+  /** Bytes of other spools that count towards `spoolBytesMax`; none by default. */
+  readonly spoolBytesElsewhere?: () => number;
   readonly batchDelayMs?: number;
   readonly batchesInFlightMax?: number;
   readonly clickDeadlineMs?: number;
@@ -101,6 +111,7 @@ const BATCH_BYTES_MAX = 1_000_000;
 const BATCHES_IN_FLIGHT_MAX = 2;
 const CLICK_DEADLINE_MS = 50;
 const RECENT_CLICK_ANSWER_MS = 2000;
+const STATE_ANSWER_MS = 2000;
 const MEMORY_POLL_MS = 250;
 const SPOOL_BYTES_MAX = 1024 ** 3;
 const REPLAY_INTERVAL_MS = 100;
@@ -125,6 +136,7 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
   const spool = createSpool({
     directory: options.spoolDirectory,
     bytesMax: options.spoolBytesMax ?? SPOOL_BYTES_MAX,
+    ...(options.spoolBytesElsewhere !== undefined && { bytesElsewhere: options.spoolBytesElsewhere }),
     logger,
     now,
   });
@@ -231,6 +243,13 @@ export function createEventProducer(options: EventProducerOptions): EventProduce
       if (until <= now()) throw notRecorded(new Error('its claims are too old'));
       await submit(request, until);
     },
+
+    async readState(keys) {
+      const values = await withinMs(redis.mget(...keys), STATE_ANSWER_MS, 'reading state');
+      return values.map((value) => value ?? undefined);
+    },
+
+    spoolBytes: spool.bytesOnDisk,
 
     async oldestQueuedMs(kind) {
       const queued = await oldestQueuedMs(redis, kind);

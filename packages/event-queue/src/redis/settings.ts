@@ -59,16 +59,17 @@ async function readSetting(redis: Redis, setting: string): Promise<string | unde
 /**
  * Checks the settings of a Redis server.
  *
+ * @param name of the server, which messages begin with
  * @returns a message for each setting that is wrong or cannot be read
  * @throws when Redis does not respond
  */
-export async function checkRedisSettings(redis: Redis): Promise<readonly string[]> {
+export async function checkRedisSettings(redis: Redis, name = 'REDIS_URL'): Promise<readonly string[]> {
   const info = `${await redis.info('memory')}\n${await redis.info('persistence')}`;
   const lines = await Promise.all(
     RULES.map(async ({ setting, field, isValid, expected, risk }) => {
       const value = (await readSetting(redis, setting)) ?? (field === undefined ? undefined : infoField(info, field));
-      if (value === undefined) return `REDIS_URL: ${setting} cannot be read; unless it is ${expected}, ${risk}`;
-      return isValid(value) ? undefined : `REDIS_URL: ${setting} is ${value}, not ${expected}: ${risk}`;
+      if (value === undefined) return `${name}: ${setting} cannot be read; unless it is ${expected}, ${risk}`;
+      return isValid(value) ? undefined : `${name}: ${setting} is ${value}, not ${expected}: ${risk}`;
     }),
   );
   return lines.filter((line) => line !== undefined);
@@ -77,12 +78,14 @@ export async function checkRedisSettings(redis: Redis): Promise<readonly string[
 /**
  * Logs a warning for each wrong setting whenever the connection is established, because after a failover it is another server.
  * Each message is logged once.
+ *
+ * @param name see {@link checkRedisSettings}
  */
-export function warnOfRedisSettings(redis: Redis, logger: Pick<QueueLogger, 'warn'>): void {
+export function warnOfRedisSettings(redis: Redis, logger: Pick<QueueLogger, 'warn'>, name = 'REDIS_URL'): void {
   const logged = new Set<string>();
   const check = async () => {
     try {
-      for (const line of await checkRedisSettings(redis)) {
+      for (const line of await checkRedisSettings(redis, name)) {
         if (!logged.has(line)) logger.warn({}, line);
         logged.add(line);
       }

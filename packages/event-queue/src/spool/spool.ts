@@ -15,6 +15,8 @@ export interface SpoolOptions {
   readonly directory: string;
   /** Limit on the bytes of this process's files, including those taken over. */
   readonly bytesMax: number;
+  /** Bytes of other spools that count towards the limit; none by default. */
+  readonly bytesElsewhere?: () => number;
   readonly logger: QueueLogger;
   readonly now: () => number;
 }
@@ -33,6 +35,8 @@ export interface Spool {
   hasEntries(): boolean;
   /** Waits until an entry is written. Resolves also after `milliseconds`, and when `signal` is aborted. */
   waitForEntries(milliseconds: number, signal: AbortSignal): Promise<void>;
+  /** Bytes of this process's files, including those taken over. */
+  bytesOnDisk(): number;
   /** When the oldest file was created, epoch milliseconds. */
   oldestAt(): number | undefined;
   close(): Promise<void>;
@@ -78,7 +82,7 @@ function* chunks(entries: readonly SpoolEntry[]): Generator<readonly SpoolEntry[
 
 /** Opens the spool of this process, in a directory that it may share with other processes. */
 export function createSpool(options: SpoolOptions): Spool {
-  const { directory, logger, now } = options;
+  const { directory, logger, now, bytesElsewhere = () => 0 } = options;
   const logUnreadable = throttled(
     (context, message) => logger.error(context, message),
     UNREADABLE_LOG_INTERVAL_MS,
@@ -151,7 +155,9 @@ export function createSpool(options: SpoolOptions): Spool {
       const pending = takePending();
       const bytes = Buffer.concat(pending.map((entry) => entry.bytes));
       try {
-        if (bytesOnDisk() + bytes.length > options.bytesMax) throw new SpoolFullError('the spool is full');
+        if (bytesElsewhere() + bytesOnDisk() + bytes.length > options.bytesMax) {
+          throw new SpoolFullError('the spool is full');
+        }
         await serialized(() => write(bytes));
         for (const entry of pending) entry.resolve();
         written.abort();
@@ -251,6 +257,7 @@ export function createSpool(options: SpoolOptions): Spool {
     },
 
     waitForEntries: (milliseconds, signal) => pause(milliseconds, AbortSignal.any([signal, written.signal])),
+    bytesOnDisk,
     hasEntries: () => closed.length > 0 || (current?.segment.size() ?? 0) > 0,
     oldestAt: () =>
       closed[0]?.since ?? (current !== undefined && current.segment.size() > 0 ? current.since : undefined),
