@@ -21,7 +21,7 @@ const ROOMS = {
   export: ['contract', 'http-kit'],
   'record-lists': ['contract', 'catalog', 'export'],
   observability: ['contract', 'cache', 'clickhouse', 'event-queue', 'http-kit'],
-  bootstrap: ['catalog', 'config', 'http-kit', 'observability', 'rate-limit', 'redis'],
+  bootstrap: ['catalog', 'config', 'event-queue', 'http-kit', 'observability', 'rate-limit', 'redis'],
   'test-kit': [
     ...['contract', 'event-query', 'event-format', 'clickhouse', 'clickhouse-embedded', 'event-queue', 'catalog'],
     ...['visit', 'config'],

@@ -71,7 +71,7 @@ const dataDir = temporaryDirectory('waymark-bench-');
 const app = buildApp(
   { logger, docBase: 'http://127.0.0.1', trustedProxies: [] },
   {
-    ...{ catalog, redis, clickhouse, rateLimiter, logger, now: Date.now },
+    ...{ catalog, redis, queueShards: [redis], clickhouse, rateLimiter, logger, now: Date.now },
     ...{
       exportSlots: createExportSlots(),
       dataDir,

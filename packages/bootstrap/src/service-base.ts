@@ -1,5 +1,6 @@
 import { openStores, type Stores } from '@waymark/catalog';
 import { type InstanceKeys, keyMarks, readAdminKeys, readInstanceKeys, type Settings } from '@waymark/config';
+import { type ClaimAdmin, createClaimAdmin } from '@waymark/event-queue';
 import type { App, CreateAppOptions, Logger } from '@waymark/http-kit';
 import {
   metricsRoute,
@@ -9,7 +10,8 @@ import {
   startTracing,
 } from '@waymark/observability';
 import { createRateLimiter, type RateLimiter } from '@waymark/rate-limit';
-import { checkWritable, createReplication, type Replication } from '@waymark/redis';
+import { checkWritable, createReplication } from '@waymark/redis';
+import { checkShards } from './check-shards.js';
 
 export interface ServiceBaseOptions extends Pick<OperationsOptions, 'spoolDirectory' | 'isWriter'> {
   /** http, ingest, query, management or writer: its label in metrics and traces. */
@@ -19,15 +21,15 @@ export interface ServiceBaseOptions extends Pick<OperationsOptions, 'spoolDirect
 }
 
 /** What every service is built on. */
-export interface ServiceBase extends Pick<Stores, 'redisUrl' | 'redis' | 'clickhouse' | 'catalog'> {
+export interface ServiceBase extends Pick<Stores, 'redisUrl' | 'redis' | 'queues' | 'clickhouse' | 'catalog'> {
   readonly instanceKeys: InstanceKeys;
   readonly adminKeys: readonly string[];
   readonly rateLimiter: RateLimiter;
   readonly operations: Operations;
   /** Options of the service's Fastify apps, without its readiness checks. */
   readonly appOptions: Omit<CreateAppOptions, 'readiness'>;
-  /** Of the connection `redis`. */
-  readonly replication: Replication;
+  /** The claims of a workspace, in the Redis of its queue. @throws ApiError 500 when that Redis is not known */
+  claimsOf(workspaceId: string): Promise<ClaimAdmin>;
   /** Rejects when Redis takes no writes. */
   checkRedis(): Promise<unknown>;
   /** Rejects when ClickHouse does not answer. */
@@ -44,7 +46,13 @@ export async function startServiceBase(options: ServiceBaseOptions): Promise<Ser
   const instanceKeys = readInstanceKeys(settings);
   const adminKeys = readAdminKeys(settings);
   const stores = openStores(settings, instanceKeys, logger);
-  const { redisUrl, redis, clickhouse, catalog } = stores;
+  const { redisUrl, redis, queues, clickhouse, catalog } = stores;
+  try {
+    await checkShards(queues, logger);
+  } catch (err) {
+    await stores.close();
+    throw err;
+  }
   const rateLimiter = createRateLimiter(redis, { instanceKey: instanceKeys.deriving, logger });
   const tracing = await startTracing(options);
   const catalogLookups = catalog.lookups;
@@ -53,14 +61,18 @@ export async function startServiceBase(options: ServiceBaseOptions): Promise<Ser
     keys: keyMarks(instanceKeys),
     tracing,
     redis,
+    queueShards: queues.slice(1).map((queue) => queue.redis),
     clickhouse,
     catalogLookups,
     logger,
   });
+  const claims = queues.map((queue) =>
+    createClaimAdmin(queue.redis, createReplication(queue.redis, settings.redisWaitReplicas)),
+  );
   const { docBase, baseUrl, trustedProxies, requireHttps } = settings;
   return {
-    ...{ redisUrl, redis, clickhouse, catalog },
-    replication: createReplication(redis, settings.redisWaitReplicas),
+    ...{ redisUrl, redis, queues, clickhouse, catalog },
+    claimsOf: (workspaceId) => catalog.queueShards.pick(claims, workspaceId),
     ...{ instanceKeys, adminKeys, rateLimiter, operations },
     appOptions: { logger, docBase, baseUrl, trustedProxies, requireHttps },
     checkRedis: () => checkWritable(redis),

@@ -90,7 +90,7 @@ export async function startWebhookFixture(): Promise<WebhookFixture> {
     webhookJobsOf: createWebhookJobPlanner({ catalog }),
   });
   const queue = new Queue(WEBHOOK_QUEUE, { connection: redis, prefix: QUEUE_PREFIX });
-  const notifier = createWebhookNotifier({ catalog, redis, logger: silent, now: Date.now });
+  const notifier = createWebhookNotifier({ catalog, queueShards: [redis], logger: silent, now: Date.now });
   const stops: (() => Promise<void> | void)[] = [];
   const workspaceId = workspace.id;
   const numberOf = (customer: CustomerRecord) => parseResourceId('customer', customer.id) ?? '';

@@ -18,7 +18,7 @@ import type { TrackDeps } from './track/track-deps.js';
 
 /** Dependencies of the routes of this service. */
 export interface IngestDeps
-  extends Omit<RedirectDeps, 'catalog' | 'producer' | 'admission' | 'appOpens' | 'freshClicks'>,
+  extends Omit<RedirectDeps, 'catalog' | 'producers' | 'admission' | 'appOpens' | 'freshClicks'>,
     TrackDeps {
   /** Stops watching the opened files; the stores stay open. */
   close(): void;
@@ -37,7 +37,8 @@ export interface IngestDepsOptions {
   >;
   readonly instanceKeys: Pick<InstanceKeys, 'current' | 'others' | 'deriving'>;
   readonly catalog: Catalog;
-  readonly producer: EventProducer;
+  /** By number of the queue shard. */
+  readonly producers: readonly EventProducer[];
   readonly clickhouse: ClickHouseClient;
   /** Must have a command time-out. */
   readonly redis: Redis;
@@ -48,7 +49,7 @@ export interface IngestDepsOptions {
 
 /** Creates the dependencies from the settings. @throws Error when a configured file cannot be read */
 export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
-  const { settings, catalog, producer, clickhouse, redis, rateLimiter, logger, now = Date.now } = options;
+  const { settings, catalog, producers, clickhouse, redis, rateLimiter, logger, now = Date.now } = options;
   const { current, others, deriving } = options.instanceKeys;
   const secretOf = (key: Buffer, purpose: string) => createHmac('sha256', key).update(purpose).digest();
   const onReloadError = (what: string) => (err: unknown) =>
@@ -84,11 +85,12 @@ export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
     passwordOf: catalog.links.passwordOf,
     attempts: createPasswordAttempts(rateLimiter),
   });
+  const [firstProducer, ...otherProducers] = producers;
+  if (firstProducer === undefined) throw new TypeError('there must be a producer for queue shard 0');
   return {
     catalog,
-    producer,
+    producers: [firstProducer, ...otherProducers],
     clickhouse,
-    readState: async (keys) => (await redis.mget(...keys)).map((value) => value ?? undefined),
     readVisit,
     admission: createAdmission({ catalog, passwords, defaultDomain: settings.defaultDomain, now }),
     passwords,

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { runServiceProcess, startServiceBase } from '@waymark/bootstrap';
 import type { Settings } from '@waymark/config';
-import { createEventProducer } from '@waymark/event-queue';
+import { createEventProducers } from '@waymark/event-queue';
 import type { CreateAppOptions, Logger, Service } from '@waymark/http-kit';
 import { buildLinkApp, buildTrackApp } from './app.js';
 import { createIngestDeps } from './ingest-deps.js';
@@ -11,13 +11,13 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const base = await startServiceBase({ service: 'ingest', settings, logger, spoolDirectory });
   const { operations } = base;
   const { redisWaitReplicas: waitReplicas, spoolBytesMax } = settings;
-  const producer = createEventProducer({
-    redisUrl: base.redisUrl,
+  const producers = createEventProducers({
+    redisUrls: base.queues.map(({ url }) => url),
     ...{ waitReplicas, spoolDirectory, spoolBytesMax, logger },
   });
-  const deps = createIngestDeps({ ...base, settings, producer, logger });
+  const deps = createIngestDeps({ ...base, settings, producers: producers.shards, logger });
   // ClickHouse is not checked: without it links are still served from Redis. (Without Redis clicks are spooled to disk.)
-  const options: CreateAppOptions = { ...base.appOptions, readiness: { redis: () => producer.ping() } };
+  const options: CreateAppOptions = { ...base.appOptions, readiness: { redis: producers.ping } };
   const trackApp = buildTrackApp(options, deps, operations);
   base.addMetrics(trackApp);
   const linkApp = buildLinkApp(options, deps, operations);
@@ -26,7 +26,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   return {
     async close() {
       await Promise.all([trackApp.close(), linkApp.close()]);
-      await producer.close();
+      await producers.close();
       deps.close();
       await base.close();
     },

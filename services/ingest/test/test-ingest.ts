@@ -104,7 +104,7 @@ export async function startIngest(
     settings,
     instanceKeys: { current: instanceKey, others: [], deriving: instanceKey },
     catalog,
-    producer,
+    producers: [producer],
     clickhouse: database.client,
     redis: client,
     rateLimiter,

@@ -26,7 +26,7 @@ import { workspaceRoutes } from './workspaces/route.js';
 export interface ManagementDeps extends ExportDeps {
   readonly catalog: Catalog;
   /** Claims that the `/track` endpoints store in Redis. */
-  readonly claims: ClaimAdmin;
+  readonly claimsOf: (workspaceId: string) => Promise<ClaimAdmin>;
   /** HTTP client for URLs that callers supply. */
   readonly outbound: Outbound;
   readonly rateLimiter: RateLimiter;

@@ -1,6 +1,5 @@
 import { runServiceProcess, startServiceBase } from '@waymark/bootstrap';
 import type { Settings } from '@waymark/config';
-import { createClaimAdmin } from '@waymark/event-queue';
 import { createExportSlots } from '@waymark/export';
 import type { App, Logger, Service } from '@waymark/http-kit';
 import { createOutbound } from '@waymark/outbound';
@@ -10,14 +9,15 @@ import { opsRoutes } from './ops/route.js';
 
 async function start(settings: Settings, logger: Logger): Promise<Service> {
   const base = await startServiceBase({ service: 'management', settings, logger });
-  const { redis, clickhouse, catalog, rateLimiter, operations, adminKeys } = base;
-  const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
+  const { clickhouse, catalog, rateLimiter, operations, adminKeys } = base;
+  const queueShards = base.queues.map((queue) => queue.redis);
+  const notifier = createWebhookNotifier({ catalog, queueShards, logger, now: Date.now });
   const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
   const app = buildApp(
     { ...base.appOptions, readiness: { clickhouse: base.checkClickHouse, redis: base.checkRedis } },
     {
       ...{ catalog, rateLimiter, outbound, notifier, now: Date.now },
-      claims: createClaimAdmin(redis, base.replication),
+      claimsOf: base.claimsOf,
       defaultDomain: settings.defaultDomain,
       exportSlots: createExportSlots(),
     },
@@ -25,7 +25,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   );
   base.addMetrics(app);
   const { componentStatus } = operations.components;
-  const ops = { adminKeys, rateLimiter, clickhouse, redis, componentStatus, now: Date.now };
+  const ops = { adminKeys, rateLimiter, clickhouse, queueShards, componentStatus, now: Date.now };
   app.register(async (routes) => opsRoutes(routes as App, ops));
   await app.listen({ host: settings.host, port: settings.apiPort });
   return {

@@ -62,14 +62,14 @@ export async function startManagement(now: () => number = Date.now): Promise<Tes
   }
   const catalog = openCatalog();
   const rateLimiter = createRateLimiter(client, { instanceKey: Buffer.alloc(32) });
-  const notifier = createWebhookNotifier({ catalog, redis: client, logger, now });
+  const notifier = createWebhookNotifier({ catalog, queueShards: [client], logger, now });
   const outbound = createOutbound({ allowedRanges: ['127.0.0.1'] });
   const app = buildApp(
     { logger, docBase: 'https://docs.example.com', trustedProxies: [] },
     {
       catalog,
       rateLimiter,
-      claims: createClaimAdmin(client),
+      claimsOf: async () => createClaimAdmin(client),
       outbound,
       notifier,
       defaultDomain: DEFAULT_DOMAIN,

@@ -22,8 +22,10 @@ import { createReadRunners } from './workspace-concurrency.js';
 export interface QueryDeps extends ExportDeps, JobSettings {
   readonly catalog: Catalog;
   readonly clickhouse: ClickHouseClient;
-  /** Streams open a connection of their own to the same server. */
+  /** Leases of export jobs. */
   readonly redis: Redis;
+  /** By number of the queue shard. Streams open connections of their own to the same servers. */
+  readonly queueShards: readonly Redis[];
   /** How many replicas of Redis must have what a stream sends; 0 by default. */
   readonly waitReplicas?: number | undefined;
   readonly streamTimes?: Partial<StreamTimes> | undefined;
@@ -34,8 +36,8 @@ export interface QueryDeps extends ExportDeps, JobSettings {
   readonly onQuery?: ((caller: QueryCaller, report: QueryReport) => void) | undefined;
 }
 
-/** The tails of workspaces, on a connection that is opened for the first stream. */
-function openTails(app: App, { redis, waitReplicas = 0 }: QueryDeps): Tails {
+/** The tails of the workspaces of a queue shard, on a connection that is opened for the first stream. */
+function openTails(app: App, redis: Redis, waitReplicas = 0): Tails {
   const connection = redis.duplicate({ lazyConnect: true, enableOfflineQueue: true });
   connection.on('error', (err) => app.log.warn({ err }, 'redis connection of streams'));
   app.addHook('onClose', async () => connection.disconnect());
@@ -52,7 +54,11 @@ export async function queryRoutes(app: App, deps: QueryDeps): Promise<void> {
   await eventsExportRoutes(app, withReads);
   await analyticsRoutes(app, withReads);
   await analyticsExportRoutes(app, withReads);
-  await streamRoutes(app, { ...withReads, planCache, tails: openTails(app, deps) });
+  await streamRoutes(app, {
+    ...withReads,
+    planCache,
+    tails: deps.queueShards.map((redis) => openTails(app, redis, deps.waitReplicas)),
+  });
   await partnerAnalyticsRoutes(app, withReads);
   await exportJobs(app, withReads);
 }

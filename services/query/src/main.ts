@@ -6,13 +6,14 @@ import { buildApp } from './app.js';
 
 async function start(settings: Settings, logger: Logger): Promise<Service> {
   const base = await startServiceBase({ service: 'query', settings, logger });
-  const { redis, clickhouse, catalog, rateLimiter, operations } = base;
+  const { redis, queues, clickhouse, catalog, rateLimiter, operations } = base;
   const { dataDir, exportBytesMax, baseUrl, defaultDomain } = settings;
   const app = buildApp(
     { ...base.appOptions, readiness: { clickhouse: base.checkClickHouse, redis: base.checkRedis } },
     {
       ...{ catalog, clickhouse, rateLimiter, now: Date.now, onQuery: operations.countQuery },
       ...{ exportSlots: createExportSlots(), waitReplicas: settings.redisWaitReplicas },
+      queueShards: queues.map((queue) => queue.redis),
       ...{ redis, logger, dataDir, exportBytesMax, baseUrl, defaultDomain },
       eventsExpire: settings.eventRetentionDays !== undefined,
     },

@@ -38,6 +38,7 @@ async function startWithSilentClickHouse() {
       catalog: query.catalog,
       clickhouse,
       redis: client,
+      queueShards: [client],
       rateLimiter,
       exportSlots: createExportSlots(),
       now: Date.now,

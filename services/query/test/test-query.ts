@@ -80,7 +80,7 @@ export async function startQuery(
   const app = buildApp(
     { logger, docBase: DOC_BASE, trustedProxies: [] },
     {
-      ...{ catalog, clickhouse: await clickhouseFor(database), redis: client, rateLimiter },
+      ...{ catalog, clickhouse: await clickhouseFor(database), redis: client, queueShards: [client], rateLimiter },
       ...{ ...jobs, exportSlots: createExportSlots(), now, ...deps },
     },
   );

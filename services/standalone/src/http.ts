@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runServiceProcess, startServiceBase } from '@waymark/bootstrap';
 import type { Settings } from '@waymark/config';
-import { createClaimAdmin, createEventProducer } from '@waymark/event-queue';
+import { createEventProducers } from '@waymark/event-queue';
 import { createExportSlots } from '@waymark/export';
 import { type App, authPlugin, type CreateAppOptions, createApp, type Logger, type Service } from '@waymark/http-kit';
 import { buildLinkApp, createIngestDeps, trackRoutes } from '@waymark/ingest';
@@ -34,30 +34,39 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const { host, defaultDomain } = settings;
   const spoolDirectory = join(settings.dataDir, 'spool');
   const base = await startServiceBase({ service: 'http', settings, logger, spoolDirectory });
-  const { redisUrl, redis, clickhouse, catalog, rateLimiter, operations, adminKeys } = base;
+  const { redis, queues, clickhouse, catalog, rateLimiter, operations, adminKeys } = base;
   const { redisWaitReplicas: waitReplicas, spoolBytesMax } = settings;
-  const producer = createEventProducer({ redisUrl, waitReplicas, spoolDirectory, spoolBytesMax, logger });
-  const ingest = createIngestDeps({ ...base, settings, producer, logger });
-  const readiness = { clickhouse: base.checkClickHouse, redis: () => producer.ping() };
+  const redisUrls = queues.map(({ url }) => url);
+  const queueShards = queues.map((queue) => queue.redis);
+  const producers = createEventProducers({ redisUrls, waitReplicas, spoolDirectory, spoolBytesMax, logger });
+  const ingest = createIngestDeps({ ...base, settings, producers: producers.shards, logger });
+  const readiness = { clickhouse: base.checkClickHouse, redis: producers.ping };
   const options: CreateAppOptions = { ...base.appOptions, readiness };
-  await untilConnected([() => producer.ping(), () => redis.ping()]);
+  await untilConnected([producers.ping, () => redis.ping()]);
   const api = createApp(options);
   api.register(requestCountPlugin, { operations });
   base.addMetrics(api);
   const { componentStatus } = operations.components;
-  const ops = { adminKeys, rateLimiter, clickhouse, redis, componentStatus, now: Date.now };
+  const ops = { adminKeys, rateLimiter, clickhouse, queueShards, componentStatus, now: Date.now };
   api.register(async (routes) => opsRoutes(routes as App, ops));
   api.register(authPlugin, { catalog, rateLimiter });
   const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
-  const claims = createClaimAdmin(redis, base.replication);
-  const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
+  const notifier = createWebhookNotifier({ catalog, queueShards, logger, now: Date.now });
   const shared = { catalog, exportSlots: createExportSlots(), now: Date.now };
-  const management = { ...shared, claims, outbound, rateLimiter, notifier, defaultDomain };
+  const management = { ...shared, claimsOf: base.claimsOf, outbound, rateLimiter, notifier, defaultDomain };
   api.register(async (routes) => managementRoutes(routes as App, management));
   const eventsExpire = settings.eventRetentionDays !== undefined;
   const { dataDir, exportBytesMax, baseUrl } = settings;
   const jobs = { redis, logger, dataDir, exportBytesMax, baseUrl, defaultDomain };
-  const query = { ...shared, ...jobs, clickhouse, waitReplicas, eventsExpire, onQuery: operations.countQuery };
+  const query = {
+    ...shared,
+    ...jobs,
+    clickhouse,
+    queueShards,
+    waitReplicas,
+    eventsExpire,
+    onQuery: operations.countQuery,
+  };
   api.register(async (routes) => queryRoutes(routes as App, query));
   api.register(async (routes) => trackRoutes(routes as App, ingest));
   const links = buildLinkApp(options, ingest, operations);
@@ -66,7 +75,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   return {
     async close() {
       await Promise.all([api.close(), links.close()]);
-      await producer.close();
+      await producers.close();
       ingest.close();
       outbound.close();
       notifier.close();

@@ -19,14 +19,16 @@ async function start() {
   setPriority(PRIORITY);
   const instanceKeys = readInstanceKeys(settings);
   const stores = openStores(settings, instanceKeys, logger);
-  const { redisUrl, redis, clickhouse, catalog } = stores;
+  const { redis, queues, clickhouse, catalog } = stores;
   const operations = startOperations({ service: 'webhooks', keys: keyMarks(instanceKeys), redis, clickhouse, logger });
   const outbound = createOutbound({ allowedRanges: settings.outboundAllowedRanges });
   const closeMs = settings.shutdownDeadlineMs * CLOSE_SHARE;
-  const webhooks = createWebhookWorker({ redisUrl, clickhouse, catalog, outbound, logger, closeMs });
+  const workers = queues.map(({ url: redisUrl }) =>
+    createWebhookWorker({ redisUrl, clickhouse, catalog, outbound, logger, closeMs }),
+  );
   return {
     async close() {
-      await webhooks.close();
+      await Promise.all(workers.map((worker) => worker.close()));
       outbound.close();
       await operations.close();
       await stores.close();

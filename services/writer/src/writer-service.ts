@@ -17,13 +17,33 @@ function checkStores({ redisUrl, clickhouseUrl }: Settings): void {
   }
 }
 
-/** `/healthz`, `/readyz` and `/metrics`: a writer has no other routes. */
-function buildHealthApp(base: ServiceBase, writer: Pick<EventWriter, 'check' | 'checkProgress'>): App {
+/** Name of a check of a queue shard. */
+const checkName = (name: string, shard: number) => (shard === 0 ? name : `${name}-${shard}`);
+
+/**
+ * `/healthz`, `/readyz` and `/metrics`: a writer has no other routes. It is not ready while any queue shard is away; it drains the
+ * others all the same, and nothing is sent to it that another writer could take.
+ */
+function buildHealthApp(base: ServiceBase, writers: readonly Pick<EventWriter, 'check' | 'checkProgress'>[]): App {
   const { logger, docBase, trustedProxies } = base.appOptions;
   return createApp({
     ...{ logger, docBase, trustedProxies, title: 'Waymark writer' },
-    readiness: { queue: writer.check, progress: writer.checkProgress, clickhouse: base.checkClickHouse },
+    readiness: {
+      ...Object.fromEntries(
+        writers.flatMap(({ check, checkProgress }, shard) => [
+          [checkName('queue', shard), check],
+          [checkName('progress', shard), checkProgress],
+        ]),
+      ),
+      clickhouse: base.checkClickHouse,
+    },
   });
+}
+
+/** Whether a shard that answers has, or has had, a job of webhooks. */
+async function anyHasHadWebhookJobs(queueShards: readonly Parameters<typeof hasHadWebhookJobs>[0][]): Promise<boolean> {
+  const answers = await Promise.allSettled(queueShards.map(hasHadWebhookJobs));
+  return answers.some((answer) => answer.status === 'fulfilled' && answer.value);
 }
 
 /**
@@ -33,7 +53,7 @@ function buildHealthApp(base: ServiceBase, writer: Pick<EventWriter, 'check' | '
 export async function startWriter(settings: Settings, logger: Logger): Promise<Service> {
   checkStores(settings);
   const base = await startServiceBase({ service: 'writer', settings, logger, isWriter: true });
-  const { redisUrl, redis, clickhouse, catalog, operations } = base;
+  const { redis, queues, clickhouse, catalog, operations } = base;
   const closeMs = settings.shutdownDeadlineMs * CLOSE_SHARE;
   const webhookJobsOf = createWebhookJobPlanner({ catalog });
   const onInserted = ({ kind, rows }: InsertedBatch) => void catalog.publishAffectedTotals(kind, rows);
@@ -41,22 +61,26 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const waitReplicas = settings.redisWaitReplicas;
   const isReplicated = settings.clickhouseCluster !== undefined;
   const callbacks = { webhookJobsOf, onInserted, onStored };
-  const stores = { redisUrl, waitReplicas, clickhouse, isReplicated };
-  const writer = createEventWriter({ ...stores, logger, closeMs, ...callbacks });
+  const stores = { waitReplicas, clickhouse, isReplicated };
+  // Each shard has a writer of its own, with its coalescer, manifest and retries: one that is away does not hold up the others.
+  const writers = queues.map(({ url: redisUrl }) =>
+    createEventWriter({ ...stores, redisUrl, logger, closeMs, ...callbacks }),
+  );
+  const queueShards = queues.map((queue) => queue.redis);
   const deliveries = startDeliveries({
-    isNeeded: () => hasHadWebhookJobs(redis),
+    isNeeded: () => anyHasHadWebhookJobs(queueShards),
     closeMs: settings.shutdownDeadlineMs * DELIVERIES_SHARE,
     logger,
   });
-  const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
+  const notifier = createWebhookNotifier({ catalog, queueShards, logger, now: Date.now });
   const onChanged = (link: LinkRecord) => notifier.linkChanged('link.updated', link);
   const linkTests = startLinkTests({ catalog, redis, logger, onChanged });
   const close = async () => {
-    await Promise.all([writer.close(), deliveries.close(), linkTests.close()]);
+    await Promise.all([...writers.map((writer) => writer.close()), deliveries.close(), linkTests.close()]);
     notifier.close();
     await base.close();
   };
-  const app = buildHealthApp(base, writer);
+  const app = buildHealthApp(base, writers);
   base.addMetrics(app);
   try {
     await app.listen({ host: settings.host, port: settings.writerPort });

@@ -8,8 +8,11 @@ import { createWebhookEventId } from './event-id.js';
 
 export interface WebhookNotifierDeps {
   readonly catalog: Catalog;
-  /** The connection to duplicate: the notifier uses one of its own, because BullMQ defines its scripts on it. */
-  readonly redis: Redis;
+  /**
+   * By number of the queue shard, the connections to duplicate: the notifier uses some of its own, because BullMQ defines its scripts on
+   * them.
+   */
+  readonly queueShards: readonly Redis[];
   readonly logger: Pick<QueueLogger, 'debug' | 'error'>;
   readonly now: () => number;
 }
@@ -27,10 +30,13 @@ export interface WebhookNotifier {
 /** Few retries, because the request that made the change waits for them. */
 const RETRIES_MAX = 2;
 
-export function createWebhookNotifier({ catalog, redis, logger, now }: WebhookNotifierDeps): WebhookNotifier {
-  const connection = redis.duplicate({ enableOfflineQueue: true, maxRetriesPerRequest: RETRIES_MAX });
-  connection.on('error', (err: Error) => logger.debug({ err }, 'redis connection of webhooks'));
-  const sender = createWebhookJobSender(connection);
+export function createWebhookNotifier({ catalog, queueShards, logger, now }: WebhookNotifierDeps): WebhookNotifier {
+  const connections = queueShards.map((redis) => {
+    const connection = redis.duplicate({ enableOfflineQueue: true, maxRetriesPerRequest: RETRIES_MAX });
+    connection.on('error', (err: Error) => logger.debug({ err }, 'redis connection of webhooks'));
+    return connection;
+  });
+  const senders = connections.map(createWebhookJobSender);
 
   async function notify(workspaceId: string, event: WebhookTrigger, dataOf: () => Promise<object | undefined>) {
     try {
@@ -41,6 +47,7 @@ export function createWebhookNotifier({ catalog, redis, logger, now }: WebhookNo
       const data = await dataOf();
       if (data === undefined) return;
       const outgoing = outgoingEvent(createWebhookEventId(), event, createdAtMs, data);
+      const sender = await catalog.queueShards.pick(senders, workspaceId);
       await sender.send(
         webhooks.map(({ id: webhookId }) => ({
           id: webhookJobId(webhookId, outgoing.id),
@@ -61,6 +68,8 @@ export function createWebhookNotifier({ catalog, redis, logger, now }: WebhookNo
 
     partnerEnrolled: (workspaceId, partner) => notify(workspaceId, 'partner.enrolled', async () => partner),
 
-    close: () => connection.disconnect(),
+    close() {
+      for (const connection of connections) connection.disconnect();
+    },
   };
 }

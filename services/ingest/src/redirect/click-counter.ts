@@ -1,6 +1,6 @@
 import { createEventId } from '@waymark/contract';
-import type { EventProducer } from '@waymark/event-queue';
 import type { Visit } from '@waymark/visit';
+import { clickProducer, type ProducerDeps } from '../click-producer.js';
 import type { FreshClicks } from '../fresh-clicks.js';
 import { isCountable, recordVisit } from '../record-visit.js';
 import type { PreparedLink } from './rules/prepared-link.js';
@@ -16,8 +16,7 @@ export interface CountedVisit {
   readonly url: string;
 }
 
-export interface ClickCounterDeps {
-  readonly producer: Pick<EventProducer, 'recordClick'>;
+export interface ClickCounterDeps extends ProducerDeps {
   readonly freshClicks: Pick<FreshClicks, 'add'>;
   readonly logger: { error(context: object, message: string): void };
 }
@@ -40,7 +39,10 @@ export function createClickCounter(deps: ClickCounterDeps) {
       const trigger = isScan ? 'qr' : 'link';
       // Other links never pass the id on, so no lead can refer to it.
       const isPassedOn = prepared.passesClickId;
-      const recording = recordVisit(deps.producer, prepared, visit, { trigger, url, nowMs, isPassedOn });
+      const found = clickProducer(deps, prepared.link.workspaceId);
+      // Known for nearly every visit: awaiting would let other requests run in between.
+      const producer = found instanceof Promise ? await found : found;
+      const recording = recordVisit(producer, prepared, visit, { trigger, url, nowMs, isPassedOn });
       const { clickId, recorded } = await recording.click;
       if (recorded && isPassedOn) deps.freshClicks.add(clickId, recording.rowText);
       return { clickId, isRecorded: true };

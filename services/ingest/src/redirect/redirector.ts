@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Catalog, LinkRecord } from '@waymark/catalog';
-import type { EventProducer } from '@waymark/event-queue';
 import { requestId } from '@waymark/http-kit';
 import type { VisitReader } from '@waymark/visit';
 import type { Admission } from '../admission.js';
 import type { AppOpens } from '../app-opens.js';
+import type { ProducerDeps } from '../click-producer.js';
 import type { FreshClicks } from '../fresh-clicks.js';
 import { cachedLinkAt, findLinkAt } from '../link-at.js';
 import { finalDestination, headerUrl, redirectTarget } from './address/final-url.js';
@@ -24,8 +24,9 @@ export interface RedirectDeps {
   readonly catalog: {
     readonly links: Pick<Catalog['links'], 'findByAddress' | 'freshByAddress'>;
     readonly domains: Pick<Catalog['domains'], 'findBySlug'>;
+    readonly queueShards: Catalog['queueShards'];
   };
-  readonly producer: Pick<EventProducer, 'recordClick'>;
+  readonly producers: ProducerDeps['producers'];
   readonly readVisit: VisitReader;
   readonly admission: Pick<Admission, 'decide' | 'decideFromCache'>;
   readonly passwords: Pick<PasswordGate, 'cookie'>;

@@ -5,16 +5,15 @@ import type { RateLimiter } from '@waymark/rate-limit';
 import type { VisitReader } from '@waymark/visit';
 import type { Admission } from '../admission.js';
 import type { AppOpens } from '../app-opens.js';
+import type { ProducerDeps } from '../click-producer.js';
 import type { FreshClicks } from '../fresh-clicks.js';
 import type { CurrencyConverter } from './conversions/currencies.js';
 
 /** Dependencies of the track endpoints. */
 export interface TrackDeps {
   readonly catalog: Catalog;
-  readonly producer: EventProducer;
+  readonly producers: ProducerDeps['producers'];
   readonly clickhouse: ClickHouseClient;
-  /** Reads Redis keys that commits set; undefined for missing ones. */
-  readonly readState: (keys: readonly string[]) => Promise<(string | undefined)[]>;
   readonly readVisit: VisitReader;
   readonly admission: Admission;
   readonly appOpens: AppOpens;
@@ -22,4 +21,9 @@ export interface TrackDeps {
   readonly rateLimiter: RateLimiter;
   readonly currencies: CurrencyConverter;
   readonly now: () => number;
+}
+
+/** Dependencies of conversions in the workspaces of one queue shard. */
+export interface ConversionDeps extends TrackDeps {
+  readonly producer: EventProducer;
 }

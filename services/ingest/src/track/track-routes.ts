@@ -11,11 +11,12 @@ import {
 import type { EventProducer } from '@waymark/event-queue';
 import type { App } from '@waymark/http-kit';
 import type { FastifyRequest } from 'fastify';
+import { clickSource } from '../click-producer.js';
 import { browserRoutes } from './browser/browser-routes.js';
 import { clientRoutes } from './browser/client-routes.js';
 import { createClientTrackers, type Trackers } from './browser/client-trackers.js';
 import { createBacklog } from './conversions/backlog.js';
-import { type ClickFinder, createClickFinder } from './conversions/click-finder.js';
+import { createClickFinder } from './conversions/click-finder.js';
 import { createTrackedCustomers } from './conversions/customers.js';
 import { createLatestLeads } from './conversions/latest-leads.js';
 import { createLeadTracker } from './conversions/lead-tracker.js';
@@ -32,26 +33,35 @@ const REQUIREMENTS = {
 
 const SHED_RETRY_AFTER_SECONDS = 5;
 
-/** A hook that rejects conversions while Redis is short of memory, before any command is sent to it. */
-function shedLoad(producer: Pick<EventProducer, 'load'>) {
-  return async (): Promise<void> => {
-    if (producer.load() === 'normal') return;
+interface Conversions {
+  readonly trackers: Trackers;
+  readonly clientTrackers: Trackers;
+}
+
+/** A hook that rejects conversions while the Redis of their queue is short of memory, before any command is sent to it. */
+function shedLoad({ producers, catalog }: TrackDeps) {
+  return async ({ workspace }: Pick<FastifyRequest, 'workspace'>): Promise<void> => {
+    if ((await catalog.queueShards.pick(producers, workspace.id)).load() === 'normal') return;
     throw new ApiError('rate_limit_exceeded', 'Too many events at the moment. Retry later.', {
       retryAfterSeconds: SHED_RETRY_AFTER_SECONDS,
     });
   };
 }
 
-function createTrackers(deps: TrackDeps, clicks: ClickFinder): Trackers {
-  const { catalog, producer, clickhouse, readState, now } = deps;
+/** What tracks conversions in the workspaces of one queue shard. */
+function createConversions(trackDeps: TrackDeps, producer: EventProducer): Conversions {
+  const deps = { ...trackDeps, producer };
+  const { catalog, clickhouse, freshClicks, now } = deps;
+  const clicks = createClickFinder({ clickhouse, producer: clickSource(deps, producer), freshClicks, now });
   const backlog = createBacklog(producer, now);
   const customers = createTrackedCustomers(catalog, backlog, now);
-  const leads = createLatestLeads({ clickhouse, readState, clicks, backlog });
+  const leads = createLatestLeads({ clickhouse, producer, clicks, backlog });
   const sales = createSaleStore(clickhouse);
-  return {
+  const trackers = {
     leads: createLeadTracker({ deps, customers, clicks, leads }),
     sales: createSaleTracker({ deps, customers, clicks, leads, sales, backlog }),
   };
+  return { trackers, clientTrackers: createClientTrackers(deps, clicks, trackers) };
 }
 
 /** Whether the caller may see the link: owners see all links, others only those outside hidden folders. */
@@ -68,13 +78,13 @@ async function canSeeLink(
 
 /** Registers all `/track` routes; the app must have `authPlugin`. */
 export async function trackRoutes(app: App, deps: TrackDeps): Promise<void> {
-  const { clickhouse, producer, freshClicks, now } = deps;
-  const clicks = createClickFinder({ clickhouse, producer, freshClicks, now });
-  const trackers = createTrackers(deps, clicks);
-  const shed = shedLoad(producer);
+  const conversions = deps.producers.map((producer) => createConversions(deps, producer));
+  const conversionsOf = (workspaceId: string) => deps.catalog.queueShards.pick(conversions, workspaceId);
+  const shed = shedLoad(deps);
   const hooks = { onRequest: app.authenticate(REQUIREMENTS), preHandler: shed };
   await browserRoutes(app, deps);
-  await clientRoutes(app, deps, createClientTrackers(deps, clicks, trackers), shed);
+  const clientTrackersOf = async (workspaceId: string) => (await conversionsOf(workspaceId)).clientTrackers;
+  await clientRoutes(app, deps, clientTrackersOf, shed);
 
   app.post(
     '/track/lead',
@@ -88,6 +98,7 @@ export async function trackRoutes(app: App, deps: TrackDeps): Promise<void> {
       },
     },
     async (request) => {
+      const { trackers } = await conversionsOf(request.workspace.id);
       const response = await trackers.leads.track(request.workspace.id, storableBody<TrackLeadBody>(request.body));
       if (response.link === null || (await canSeeLink(deps, request, response.link.id))) return response;
       return { ...response, link: null };
@@ -107,6 +118,7 @@ export async function trackRoutes(app: App, deps: TrackDeps): Promise<void> {
     },
     async (request) => {
       const body = storableBody<TrackSaleBody>(request.body);
+      const { trackers } = await conversionsOf(request.workspace.id);
       const { response, storedLinkId } = await trackers.sales.track(request.workspace.id, body);
       return storedLinkId === undefined || (await canSeeLink(deps, request, storedLinkId)) ? response : echoSale(body);
     },

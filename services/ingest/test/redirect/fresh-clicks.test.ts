@@ -1,5 +1,6 @@
 import { type ClickHouseClient, createClickHouseClient } from '@waymark/clickhouse';
 import { createEventId } from '@waymark/contract';
+import type { EventProducer } from '@waymark/event-queue';
 import { createLogger } from '@waymark/http-kit';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createFreshClicks } from '../../src/fresh-clicks.js';
@@ -40,9 +41,9 @@ async function report(what: 'click' | 'open' | 'visit', body: object): Promise<s
 }
 
 /** The app of the link port with another producer. */
-function linkAppWith(recordClick: IngestDeps['producer']['recordClick']) {
+function linkAppWith(recordClick: EventProducer['recordClick']) {
   const options = { logger: createLogger({ name: 'test', level: 'silent' }), docBase: 'http://x', trustedProxies: [] };
-  return buildLinkApp(options, { ...ingest.deps, producer: { ...ingest.producer, recordClick } });
+  return buildLinkApp(options, { ...ingest.deps, producers: [{ ...ingest.producer, recordClick }] });
 }
 
 describe('a lead right after its click', () => {

@@ -40,13 +40,15 @@ describe('over a socket', () => {
       { logger: createLogger({ name: 'test', level: 'silent' }), docBase: 'http://x', trustedProxies: [] },
       {
         ...ingest.deps,
-        producer: {
-          ...ingest.deps.producer,
-          async recordClick(click) {
-            await held;
-            return ingest.deps.producer.recordClick(click);
+        producers: [
+          {
+            ...ingest.producer,
+            async recordClick(click) {
+              await held;
+              return ingest.producer.recordClick(click);
+            },
           },
-        },
+        ],
       },
     );
     await app.listen({ host: '127.0.0.1', port: 0 });

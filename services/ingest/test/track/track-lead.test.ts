@@ -219,7 +219,7 @@ describe('POST /track/lead', () => {
     const producer = { ...ingest.producer, load: () => 'shed-track' as const };
     for (const path of ['/track/lead', '/track/sale']) {
       const body = { clickId: 'x', eventName: 'a', customerExternalId: someone(), amount: 1 };
-      const answer = await ingest.postTo({ producer }, path, body);
+      const answer = await ingest.postTo({ producers: [producer] }, path, body);
       expect(answer.statusCode).toBe(429);
       expect(answer.json()).toMatchObject({ error: { code: 'rate_limit_exceeded' } });
       expect(answer.headers['retry-after']).toBe('5');

@@ -8,8 +8,8 @@ const STORED_WITHIN = { withinMs: 2000, everyMs: 50 };
 
 export interface CustomerDeps {
   readonly catalog: Catalog;
-  /** Claims of the `/track` endpoints, which contain copies of customers and stored responses. */
-  readonly claims: ClaimAdmin;
+  /** The claims of the `/track` endpoints in a workspace, which contain copies of customers and stored responses. */
+  readonly claimsOf: (workspaceId: string) => Promise<ClaimAdmin>;
 }
 
 /** Finds a customer by `cus_…` id or `ext_…` external id. @throws ApiError not_found */
@@ -22,13 +22,14 @@ export async function findCustomer(catalog: Catalog, workspaceId: string, id: st
 
 /** @throws ApiError conflict when the external id is taken */
 export async function createCustomer(
-  { catalog, claims }: CustomerDeps,
+  { catalog, claimsOf }: CustomerDeps,
   workspaceId: string,
   body: CreateCustomerBody,
 ): Promise<CustomerRecord> {
   const { externalId, email = null, name = null, avatar = null, stripeCustomerId = null, country } = body;
   const create = () =>
     catalog.customers.create(workspaceId, { externalId, email, name, avatar, stripeCustomerId, country });
+  const claims = await claimsOf(workspaceId);
   // Holds the claim of the external id, because leads and sales create customers too.
   const created = await claims.runOnce(customerClaim(workspaceId, externalId), CUSTOMER_CLAIM_MS, create);
   if (created === undefined) throw externalIdTaken(externalId);
@@ -46,7 +47,8 @@ export async function updateCustomer(
   id: string,
   body: UpdateCustomerBody,
 ): Promise<CustomerRecord> {
-  const { catalog, claims } = deps;
+  const { catalog } = deps;
+  const claims = await deps.claimsOf(workspaceId);
   const before = await findCustomer(catalog, workspaceId, id);
   const externalId = body.externalId ?? before.externalId;
   const update = () =>
@@ -77,7 +79,8 @@ export async function updateCustomer(
  * @returns its internal id; @throws ApiError not_found
  */
 export async function deleteCustomer(deps: CustomerDeps, workspaceId: string, id: string): Promise<string> {
-  const { catalog, claims } = deps;
+  const { catalog } = deps;
+  const claims = await deps.claimsOf(workspaceId);
   const customer = await findCustomer(catalog, workspaceId, id);
   // The keys of the stored responses are derived from the customer's events, which must be stored first.
   const isStored = async () => !(await catalog.customers.isPending(workspaceId, customer.id));

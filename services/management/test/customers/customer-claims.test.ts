@@ -30,7 +30,7 @@ function killedAfter(what: 'update' | 'remove') {
     throw new Error('killed');
   };
   const customers = { ...catalog.customers, [what]: work } as unknown as Catalog['customers'];
-  return { catalog: { ...catalog, customers }, claims: createClaimAdmin(management.redis) };
+  return { catalog: { ...catalog, customers }, claimsOf: async () => createClaimAdmin(management.redis) };
 }
 
 describe('a crash between writing the customer and deleting its claims', () => {

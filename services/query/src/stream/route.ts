@@ -1,6 +1,13 @@
 import type { PassThrough } from 'node:stream';
 import { linkVisibility } from '@waymark/catalog';
-import { ApiError, eventSchema, eventsStreamQuerySchema, fieldError, parseResourceId } from '@waymark/contract';
+import {
+  ApiError,
+  eventSchema,
+  eventsStreamQuerySchema,
+  fieldError,
+  formatResourceId,
+  parseResourceId,
+} from '@waymark/contract';
 import { parseTailPosition, type TailPosition, type Tails } from '@waymark/event-queue';
 import { type App, onReplyClose, type RouteRequirements } from '@waymark/http-kit';
 import type { FastifyReply } from 'fastify';
@@ -12,7 +19,8 @@ import { parseSubscription } from './subscription.js';
 import { createTailFeeds } from './tail-feeds.js';
 
 export interface StreamRouteDeps extends FrameReaderDeps {
-  readonly tails: Tails;
+  /** By number of the queue shard. */
+  readonly tails: readonly Tails[];
   readonly streamTimes?: Partial<StreamTimes> | undefined;
 }
 
@@ -53,11 +61,14 @@ function sendBody(reply: FastifyReply, body: PassThrough): FastifyReply {
 export async function streamRoutes(app: App, deps: StreamRouteDeps): Promise<void> {
   const { catalog, now } = deps;
   const times = { ...STREAM_TIMES, ...deps.streamTimes };
-  const feeds = createTailFeeds(deps.tails, times);
-  const streams = createStreams({ feeds, readFrames: createFrameReader(deps), times });
+  // Each shard is polled by itself: streams of the others go on while one is away.
+  const feeds = deps.tails.map((tails) => createTailFeeds(tails, times));
+  const feedOf = (workspaceNumber: string) =>
+    catalog.queueShards.pick(feeds, formatResourceId('workspace', workspaceNumber));
+  const streams = createStreams({ feedOf, readFrames: createFrameReader(deps), times });
   app.addHook('preClose', async () => {
     streams.close();
-    feeds.close();
+    for (const feed of feeds) feed.close();
   });
   app.get(
     '/events/stream',

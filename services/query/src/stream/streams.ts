@@ -28,7 +28,8 @@ export interface StreamRequest {
 }
 
 export interface StreamsDeps {
-  readonly feeds: TailFeeds;
+  /** What follows the tail of a workspace. @throws ApiError 500 */
+  readonly feedOf: (workspaceNumber: string) => Promise<TailFeeds>;
   readonly readFrames: ReadFrames;
   readonly times: StreamTimes;
 }
@@ -47,7 +48,7 @@ interface Shared {
   readonly members: Set<(end: StreamEnd) => void>;
 }
 
-export function createStreams({ feeds, readFrames, times }: StreamsDeps): Streams {
+export function createStreams({ feedOf, readFrames, times }: StreamsDeps): Streams {
   const open = new Set<(end: StreamEnd) => void>();
   /** By the tail that they read, and their subscription. */
   const readersOf = new WeakMap<WorkspaceTail, Map<string, Shared>>();
@@ -131,6 +132,7 @@ export function createStreams({ feeds, readFrames, times }: StreamsDeps): Stream
     async open(request) {
       const ending = new AbortController();
       const { workspaceNumber: workspace, keyId } = request;
+      const feeds = await feedOf(workspace);
       const opened = await feeds.open({ workspace, keyId, onEnd: (end) => ending.abort(end) });
       return start(request, opened, ending);
     },

@@ -61,23 +61,23 @@ export async function startWholeApi({
     settings,
     instanceKeys,
     catalog,
-    producer,
+    producers: [producer],
     clickhouse,
     redis,
     rateLimiter,
     logger,
   });
-  const notifier = createWebhookNotifier({ catalog, redis, logger, now: Date.now });
+  const notifier = createWebhookNotifier({ catalog, queueShards: [redis], logger, now: Date.now });
   const outbound = createOutbound({ allowedRanges: ['127.0.0.0/8'] });
-  const claims = createClaimAdmin(redis);
+  const claimsOf = async () => createClaimAdmin(redis);
   const shared = { catalog, exportSlots: createExportSlots(), now: Date.now };
   const jobs = { redis, logger, dataDir: directory, exportBytesMax, baseUrl, defaultDomain: undefined };
-  const management = { ...shared, claims, outbound, rateLimiter, notifier, defaultDomain: undefined };
+  const management = { ...shared, claimsOf, outbound, rateLimiter, notifier, defaultDomain: undefined };
 
   const api = createApp({ logger, docBase: 'https://docs.example.com', trustedProxies });
   api.register(authPlugin, { catalog, rateLimiter });
   api.register(async (routes) => managementRoutes(routes as App, management));
-  api.register(async (routes) => queryRoutes(routes as App, { ...shared, ...jobs, clickhouse, redis }));
+  api.register(async (routes) => queryRoutes(routes as App, { ...shared, ...jobs, clickhouse, queueShards: [redis] }));
   api.register(async (routes) => trackRoutes(routes as App, ingest));
   await api.listen({ host: '127.0.0.1', port: 0 });
   const links = buildLinkApp({ logger, docBase: 'https://docs.example.com', trustedProxies: ['127.0.0.1/32'] }, ingest);

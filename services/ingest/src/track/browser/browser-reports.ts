@@ -14,6 +14,7 @@ import {
 } from '@waymark/contract';
 import type { Visit } from '@waymark/visit';
 import type { AppStoreClick } from '../../app-opens.js';
+import { clickProducer } from '../../click-producer.js';
 import { findLinkAt } from '../../link-at.js';
 import { isCountable, recordVisit, visitClaim } from '../../record-visit.js';
 import { finalDestination } from '../../redirect/address/final-url.js';
@@ -79,7 +80,7 @@ function withoutClickId(url: string): string {
 }
 
 export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits, 'takeDailyEvents'>): BrowserReports {
-  const { catalog, producer, admission, freshClicks, readVisit, now } = deps;
+  const { catalog, admission, freshClicks, readVisit, now } = deps;
 
   /** Finds a link that would admit a visit with this password. @throws ApiError not_found when there is none */
   async function findLink(
@@ -127,6 +128,7 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
     const visit = isFromApp ? { ...read, isBot: false } : read;
     if (!isCountable(visit, request.isTracked)) return createEventId(nowMs);
     const prepared = preparedLink(link);
+    const producer = await clickProducer(deps, link.workspaceId);
     // While Redis is unavailable the click is spooled to disk, as if the visitor were new.
     const recent = await producer.findRecentClick(visitClaim(prepared, visit)).catch(() => undefined);
     if (recent !== undefined) return recent;

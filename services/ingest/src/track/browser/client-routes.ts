@@ -18,12 +18,13 @@ import { authenticatePublishable } from './publishable-key.js';
 /**
  * `POST /track/lead/client` and `/track/sale/client`: conversions from a page, with a publishable key.
  *
+ * @param trackersOf those for the queue of a workspace
  * @param shed rejects calls while Redis is short of memory
  */
 export async function clientRoutes(
   app: App,
   deps: TrackDeps,
-  { leads, sales }: Trackers,
+  trackersOf: (workspaceId: string) => Promise<Trackers>,
   shed: preHandlerAsyncHookHandler,
 ): Promise<void> {
   answerPreflights(app, ['/track/lead/client', '/track/sale/client']);
@@ -47,6 +48,7 @@ export async function clientRoutes(
     },
     async (request) => {
       await takeDailyEvents(request, request.body.eventQuantity ?? 1);
+      const { leads } = await trackersOf(request.workspace.id);
       return leads.track(request.workspace.id, storableBody<TrackLeadBody>(request.body));
     },
   );
@@ -64,6 +66,7 @@ export async function clientRoutes(
     async (request) => {
       // A direct sale may record its lead as well.
       await takeDailyEvents(request, request.body.clickId ? 2 : 1);
+      const { sales } = await trackersOf(request.workspace.id);
       const { response } = await sales.track(request.workspace.id, storableBody<TrackSaleBody>(request.body));
       return response;
     },

@@ -3,7 +3,7 @@ import type { CustomerRecord } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { parseResourceId } from '@waymark/contract';
 import type { EventRow } from '@waymark/event-format';
-import { LEAD_CLAIM_MS, leadNameSlug, type StateValue, stateKey } from '@waymark/event-queue';
+import { type EventProducer, LEAD_CLAIM_MS, leadNameSlug, type StateValue, stateKey } from '@waymark/event-queue';
 import { orUnavailable } from '../unavailable.js';
 import type { Backlog } from './backlog.js';
 import type { ClickFinder } from './click-finder.js';
@@ -38,7 +38,7 @@ export interface LatestLeads {
 
 export interface LatestLeadsOptions {
   readonly clickhouse: ClickHouseClient;
-  readonly readState: (keys: readonly string[]) => Promise<(string | undefined)[]>;
+  readonly producer: Pick<EventProducer, 'readState'>;
   readonly clicks: ClickFinder;
   readonly backlog: Backlog;
 }
@@ -72,7 +72,7 @@ WHERE workspace_id = {workspace:UInt64} AND customer_id = {customer:UInt64} GROU
 ORDER BY min((timestamp, event_id))`;
 const LATEST_OF_NAME = QUERY('AND event_name = {name:String}');
 
-export function createLatestLeads({ clickhouse, readState, clicks, backlog }: LatestLeadsOptions): LatestLeads {
+export function createLatestLeads({ clickhouse, producer, clicks, backlog }: LatestLeadsOptions): LatestLeads {
   const keyOf = ({ workspaceId, id }: CustomerRecord) => ({
     workspace: parseResourceId('workspace', workspaceId),
     customer: parseResourceId('customer', id),
@@ -87,7 +87,7 @@ export function createLatestLeads({ clickhouse, readState, clicks, backlog }: La
   }
 
   const readFromRedis: LatestLeads['readRecent'] = async (workspaceId, externalId, eventName) => {
-    const [value] = await readState([leadKey(workspaceId, externalId, eventName)]);
+    const [value] = await producer.readState([leadKey(workspaceId, externalId, eventName)]);
     return value;
   };
 

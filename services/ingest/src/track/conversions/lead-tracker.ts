@@ -2,7 +2,7 @@ import { type CustomerRecord, customerName, type LinkRecord, shortLinkOf } from 
 import { ApiError, fieldError, type TrackLeadBody, type TrackLeadResponse } from '@waymark/contract';
 import type { EventRow } from '@waymark/event-format';
 import { ClaimHeldError, customerClaim, LEAD_CLAIM_MS, leadClaim } from '@waymark/event-queue';
-import type { TrackDeps } from '../track-deps.js';
+import type { ConversionDeps } from '../track-deps.js';
 import type { ClickFinder } from './click-finder.js';
 import { findClickAndLink } from './click-link.js';
 import { newCustomer, type TrackedCustomers } from './customers.js';
@@ -16,7 +16,7 @@ export interface LeadTracker {
 }
 
 export interface LeadTrackerDeps {
-  readonly deps: TrackDeps;
+  readonly deps: ConversionDeps;
   readonly customers: TrackedCustomers;
   readonly clicks: ClickFinder;
   readonly leads: LatestLeads;

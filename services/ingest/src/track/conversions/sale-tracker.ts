@@ -9,7 +9,7 @@ import {
 } from '@waymark/contract';
 import { type EventRow, saleRow } from '@waymark/event-format';
 import { customerClaim, firstSaleClaim, invoiceClaim, type QueuedRow, type StateValue } from '@waymark/event-queue';
-import type { TrackDeps } from '../track-deps.js';
+import type { ConversionDeps } from '../track-deps.js';
 import type { Backlog } from './backlog.js';
 import type { ClickFinder } from './click-finder.js';
 import { findClickAndLink, linkOfClick } from './click-link.js';
@@ -48,7 +48,7 @@ export function echoSale(body: TrackSaleBody): TrackSaleResponse {
 }
 
 export interface SaleTrackerDeps {
-  readonly deps: TrackDeps;
+  readonly deps: ConversionDeps;
   readonly customers: TrackedCustomers;
   readonly clicks: ClickFinder;
   readonly leads: LatestLeads;

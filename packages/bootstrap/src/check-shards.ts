@@ -1,0 +1,41 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Stores } from '@waymark/catalog';
+import { checkShardMark, ShardMismatchError } from '@waymark/event-queue';
+import type { Logger } from '@waymark/http-kit';
+
+/** How long a start waits for shards that do not answer. */
+const START_WAIT_MS = 2_000;
+
+/**
+ * Checks that the queue shards are those of the installation, now and after each reconnect. A wrong one ends the process, because
+ * events would be recorded twice: at its start, or when a Redis answers that was away then. With one shard the start does not wait.
+ *
+ * @throws ShardMismatchError
+ */
+export async function checkShards(queues: Stores['queues'], logger: Pick<Logger, 'warn'>): Promise<void> {
+  let isStarting = queues.length > 1;
+
+  const firstCheck = ({ redis }: Stores['queues'][number], shard: number) =>
+    new Promise<void>((resolve, reject) => {
+      async function check(): Promise<void> {
+        try {
+          await checkShardMark(redis, shard, queues.length);
+          resolve();
+        } catch (err) {
+          if (!(err instanceof ShardMismatchError)) logger.warn({ err, shard }, 'a queue shard could not be checked');
+          else if (isStarting) reject(err);
+          else
+            setImmediate(() => {
+              // An uncaught error, which ends the process.
+              throw err;
+            });
+        }
+      }
+      redis.on('ready', check);
+      if (redis.status === 'ready') void check();
+    });
+
+  const checks = Promise.all(queues.map(firstCheck));
+  if (isStarting) await Promise.race([checks, sleep(START_WAIT_MS)]);
+  isStarting = false;
+}
