@@ -43,7 +43,7 @@ describe.skipIf(!hasChromium)('the operations page', { timeout: 60_000 }, () => 
         adminKeys: [ADMIN_KEY],
         rateLimiter,
         clickhouse,
-        redis: connection,
+        queueShards: [connection],
         componentStatus,
         now: Date.now,
       }),

@@ -23,6 +23,8 @@ export interface OperationsOptions {
   readonly keys?: Instance['keys'];
   /** Its commands must have a time limit. */
   readonly redis: Redis;
+  /** Queue shards from 1 on; none by default. */
+  readonly queueShards?: readonly Redis[];
   readonly clickhouse: ClickHouseClient;
   /** Where clicks are spooled while Redis is away. */
   readonly spoolDirectory?: string;
@@ -76,6 +78,7 @@ export function startOperations(options: OperationsOptions): Operations {
     service,
     keys,
     redis,
+    queueShards = [],
     clickhouse,
     spoolDirectory,
     catalogLookups,
@@ -85,9 +88,13 @@ export function startOperations(options: OperationsOptions): Operations {
     intervalMs,
   } = options;
   const isWriter = options.isWriter === true;
-  warnOfRedisSettings(redis, logger);
+  const redises = [redis, ...queueShards];
+  redises.forEach((server, shard) => {
+    warnOfRedisSettings(server, logger, shard === 0 ? 'REDIS_URL' : `QUEUE_SHARDS, shard ${shard}`);
+  });
   const components = startComponentWatch({
     redis,
+    queueShards,
     clickhouse,
     service,
     version: VERSION,
@@ -97,7 +104,7 @@ export function startOperations(options: OperationsOptions): Operations {
     ...(intervalMs?.components === undefined ? {} : { intervalMs: intervalMs.components }),
   });
   const queue = startQueueSampler({
-    redis,
+    queueShards: redises,
     spoolDirectory,
     logger,
     now,
@@ -128,6 +135,7 @@ export function startOperations(options: OperationsOptions): Operations {
     service,
     components,
     queue,
+    shards: redises.length,
     requests,
     queries,
     opsLog,

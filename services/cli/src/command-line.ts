@@ -27,6 +27,7 @@ function createParser(): CAC {
     .option('--plan <plan>', `${PLAN_OPTION}; default: enterprise`)
     .option('--domain <host>', 'Domain of its short links, such as go.acme.com')
     .option('--program-url <url>', PROGRAM_URL_OPTION)
+    .option('--queue-shard <number>', 'Redis of its queue, of those in QUEUE_SHARDS; default: the one with the fewest')
     .action(lazily(async () => (await import('./commands/workspace.js')).createWorkspace));
   cli
     .command('workspace update [workspace]', 'Change a workspace')

@@ -50,8 +50,13 @@ export function clickhouseUrl(target: Target): string {
   return storeUrl(target.settings.clickhouseUrl, target.stack?.clickhouse, 'CLICKHOUSE_URL', target);
 }
 
-export function connectRedis(target: Target): Redis {
-  const redis = connect(redisUrl(target), {
+/** The URLs of all queue shards by their number; shard 0 is that of {@link redisUrl}. */
+export function queueUrls(target: Target): readonly string[] {
+  return [redisUrl(target), ...target.settings.queueShards];
+}
+
+export function connectRedis(target: Target, url = redisUrl(target)): Redis {
+  const redis = connect(url, {
     maxRetriesPerRequest: 1,
     retryStrategy: () => null,
     connectTimeout: 5_000,
@@ -66,14 +71,26 @@ export function connectClickHouse(target: Target): ClickHouseClient {
   return createClickHouseClient({ url: clickhouseUrl(target), user, password, database });
 }
 
+/** Runs `work` with a connection to each queue shard, by number. */
+export async function withQueues<T>(target: Target, work: (queues: readonly Redis[]) => Promise<T>): Promise<T> {
+  const queues = queueUrls(target).map((url) => connectRedis(target, url));
+  try {
+    return await work(queues);
+  } finally {
+    for (const queue of queues) queue.disconnect();
+  }
+}
+
 /** Opens the catalog, runs `work` and closes everything. */
 export async function withCatalog<T>(work: (catalog: Catalog) => Promise<T>): Promise<T> {
   const target = findTarget();
   const redis = connectRedis(target);
+  const queueShards = target.settings.queueShards.map((url) => connectRedis(target, url));
   const clickhouse = connectClickHouse(target);
   const instanceKeys = readInstanceKeys(target.settings);
   const catalog = createCatalog({
     redis,
+    queueShards,
     clickhouse,
     instanceKey: instanceKeys.current,
     otherInstanceKeys: instanceKeys.others,
@@ -87,7 +104,7 @@ export async function withCatalog<T>(work: (catalog: Catalog) => Promise<T>): Pr
     return await work(catalog);
   } finally {
     await catalog.close();
-    redis.disconnect();
+    for (const connection of [redis, ...queueShards]) connection.disconnect();
     await clickhouse.close();
   }
 }

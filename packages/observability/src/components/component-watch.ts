@@ -19,6 +19,8 @@ import { createStoreWatch, type StoreState } from './store-watch.js';
 export interface ComponentWatchOptions {
   /** Its commands must have a time limit. */
   readonly redis: Redis;
+  /** Queue shards from 1 on; none by default. */
+  readonly queueShards?: readonly Redis[];
   readonly clickhouse: ClickHouseClient;
   /** Name of this process' own service. */
   readonly service: string;
@@ -38,11 +40,16 @@ export interface ComponentWatch {
   componentStatus(): readonly ComponentStatus[];
   /** The latest starts and ends of all processes, latest first. Rejects while Redis is away. */
   processChanges(): Promise<readonly ProcessChange[]>;
-  /** Undefined while Redis is away. */
-  redisMemory(): RedisMemory | undefined;
+  /** Of each queue shard that answers. */
+  redisMemory(): readonly ShardMemory[];
   /** Call it when the process has done work, for the "last work" of its status. */
   noteWork(): void;
   close(): Promise<void>;
+}
+
+/** The memory of a queue shard. */
+export interface ShardMemory extends RedisMemory {
+  readonly shard: number;
 }
 
 const INTERVAL_MS = 2000;
@@ -58,15 +65,21 @@ export function startComponentWatch(options: ComponentWatchOptions): ComponentWa
   const { redis, clickhouse, service, version, keys, logger, now = Date.now, intervalMs = INTERVAL_MS } = options;
   const registry = createInstanceRegistry(redis);
   const heartbeat: Heartbeat = startHeartbeat({ registry, service, version, keys, logger, now, intervalMs });
-  let memory: RedisMemory | undefined;
-  const redisWatch = createStoreWatch({
-    name: 'redis',
-    now,
-    async check(_limitMs, withUptime) {
-      const { answer, memory: used } = await checkRedis(redis, withUptime);
-      memory = used;
-      return answer;
-    },
+  const redisWatches = [redis, ...(options.queueShards ?? [])].map((server, shard) => {
+    const name = shard === 0 ? 'redis' : `redis-${shard}`;
+    let memory: RedisMemory | undefined;
+    const watch = createStoreWatch({
+      name,
+      now,
+      async check(_limitMs, withUptime) {
+        const { answer, memory: used } = await checkRedis(server, withUptime);
+        memory = used;
+        return answer;
+      },
+    });
+    const memoryNow = (): ShardMemory[] =>
+      memory === undefined || watch.state().state === 'down' ? [] : [{ shard, ...memory }];
+    return { name, ...watch, memoryNow };
   });
   const clickhouseWatch = createStoreWatch({
     name: 'clickhouse',
@@ -100,17 +113,20 @@ export function startComponentWatch(options: ComponentWatchOptions): ComponentWa
     }
   }
 
-  const polling = repeat(() => Promise.all([redisWatch.poll(), clickhouseWatch.poll(), pollServices()]), intervalMs);
+  const polling = repeat(
+    () => Promise.all([...redisWatches.map((watch) => watch.poll()), clickhouseWatch.poll(), pollServices()]),
+    intervalMs,
+  );
 
   return {
     instance: heartbeat.instance,
     componentStatus: () => [
-      storeStatus('redis', redisWatch.state()),
+      ...redisWatches.map(({ name, state }) => storeStatus(name, state())),
       storeStatus('clickhouse', clickhouseWatch.state()),
       ...services,
     ],
     processChanges: () => registry.processChanges(),
-    redisMemory: () => (redisWatch.state().state === 'down' ? undefined : memory),
+    redisMemory: () => redisWatches.flatMap(({ memoryNow }) => memoryNow()),
     noteWork: heartbeat.noteWork,
     async close() {
       await polling.close();

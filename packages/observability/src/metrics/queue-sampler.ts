@@ -6,7 +6,10 @@ import { repeat } from '../repeat.js';
 import { within } from '../within.js';
 import type { MetricsLogger } from './metrics-logger.js';
 
+/** The queue of one Redis. */
 export interface QueueSample {
+  /** Number of the queue shard. */
+  readonly shard: number;
   /** By queue: kinds of events, customer, webhook and dead-letter. */
   readonly depths: Readonly<Record<string, QueueDepth>>;
   /** Age of the oldest job by kind, milliseconds; 0 when there is none. */
@@ -19,7 +22,8 @@ export interface SpoolSample {
 }
 
 export interface QueueSamplerOptions {
-  readonly redis: Redis;
+  /** By number of the queue shard. */
+  readonly queueShards: readonly Redis[];
   /** Where clicks wait while Redis is away; undefined in processes that have none. */
   readonly spoolDirectory: string | undefined;
   readonly logger: MetricsLogger;
@@ -29,17 +33,17 @@ export interface QueueSamplerOptions {
 
 /** Samples the queue and the spool every few seconds, so that reads return the last sample at once. */
 export interface QueueSampler {
-  /** Undefined while Redis is away. */
-  queue(): QueueSample | undefined;
+  /** One for each queue shard that answers. */
+  queues(): readonly QueueSample[];
   spool(): SpoolSample | undefined;
   close(): Promise<void>;
 }
 
 const INTERVAL_MS = 5000;
 const ANSWER_MS = 1000;
-const DAMAGED = '.damaged';
+const SPOOLED = '.spool';
 
-async function sampleQueue(redis: Redis, now: () => number): Promise<QueueSample> {
+async function sampleQueue(redis: Redis, shard: number, now: () => number): Promise<QueueSample> {
   const [depths, ages] = await Promise.all([
     queueDepths(redis),
     Promise.all(
@@ -49,13 +53,16 @@ async function sampleQueue(redis: Redis, now: () => number): Promise<QueueSample
       }),
     ),
   ]);
-  return { depths, oldestMs: Object.fromEntries(ages) };
+  return { shard, depths, oldestMs: Object.fromEntries(ages) };
 }
 
-/** Files that are still to be replayed. Damaged ones are not: an operator decides what to do with them. */
+/**
+ * Files that are still to be replayed, also those of queue shards, which have directories of their own in it. Damaged ones are not: an
+ * operator decides what to do with them.
+ */
 async function sampleSpool(directory: string): Promise<SpoolSample> {
-  const names = await readdir(directory).catch(() => []);
-  const waiting = names.filter((name) => !name.endsWith(DAMAGED));
+  const names = await readdir(directory, { recursive: true }).catch(() => []);
+  const waiting = names.filter((name) => name.endsWith(SPOOLED));
   const sizes = await Promise.all(
     waiting.map((name) =>
       stat(join(directory, name)).then(
@@ -69,24 +76,27 @@ async function sampleSpool(directory: string): Promise<SpoolSample> {
 }
 
 export function startQueueSampler(options: QueueSamplerOptions): QueueSampler {
-  const { redis, spoolDirectory, logger, now } = options;
-  let queue: QueueSample | undefined;
+  const { queueShards, spoolDirectory, logger, now } = options;
+  let queues: readonly QueueSample[] = [];
   let spool: SpoolSample | undefined;
 
   async function sample(): Promise<void> {
-    try {
-      queue = await within(sampleQueue(redis, now), ANSWER_MS, 'redis');
-    } catch (err) {
-      queue = undefined;
-      logger.debug({ err }, 'the queue is not known: Redis does not answer');
-    }
+    const samples = queueShards.map(async (redis, shard) => {
+      try {
+        return [await within(sampleQueue(redis, shard, now), ANSWER_MS, 'redis')];
+      } catch (err) {
+        logger.debug({ err, shard }, 'the queue is not known: Redis does not answer');
+        return [];
+      }
+    });
+    queues = (await Promise.all(samples)).flat();
     if (spoolDirectory !== undefined) spool = await sampleSpool(spoolDirectory);
   }
 
   const sampling = repeat(sample, options.intervalMs ?? INTERVAL_MS);
 
   return {
-    queue: () => queue,
+    queues: () => queues,
     spool: () => spool,
     close: sampling.close,
   };

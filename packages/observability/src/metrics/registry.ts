@@ -23,7 +23,9 @@ export type CatalogLookups = Readonly<Record<string, Readonly<Record<'memory' | 
 export interface RegistryDeps {
   readonly service: string;
   readonly components: Pick<ComponentWatch, 'componentStatus' | 'redisMemory'>;
-  readonly queue: Pick<QueueSampler, 'queue' | 'spool'>;
+  readonly queue: Pick<QueueSampler, 'queues' | 'spool'>;
+  /** Number of queue shards. With more than one, metrics of the queue and of Redis have the label `shard`. */
+  readonly shards: number;
   readonly requests: Pick<RequestCounts, 'all'>;
   readonly queries: Pick<QueryCounts, 'slow' | 'failed'>;
   readonly opsLog: Pick<OpsLog, 'dropped'>;
@@ -61,18 +63,34 @@ function addRequests(registry: Registry, requests: RegistryDeps['requests']): vo
   );
 }
 
-function addQueue(registry: Registry, queue: RegistryDeps['queue']): void {
+type LabelsOf = (shard: number) => Readonly<Record<string, string>>;
+
+function addQueue(registry: Registry, queue: RegistryDeps['queue'], labelsOf: LabelsOf): void {
   addGauge(registry, ...METRICS.queueJobs, () =>
-    Object.entries(queue.queue()?.depths ?? {})
-      .filter(([kind]) => kind !== DEAD_LETTERS)
-      .flatMap(([kind, depth]) =>
-        Object.entries(depth).map(([state, value]: [string, number]) => ({ labels: { kind, state }, value })),
-      ),
+    queue.queues().flatMap(({ shard, depths }) =>
+      Object.entries(depths)
+        .filter(([kind]) => kind !== DEAD_LETTERS)
+        .flatMap(([kind, depth]) =>
+          Object.entries(depth).map(([state, value]: [string, number]) => ({
+            labels: { kind, state, ...labelsOf(shard) },
+            value,
+          })),
+        ),
+    ),
   );
   addGauge(registry, ...METRICS.queueAge, () =>
-    Object.entries(queue.queue()?.oldestMs ?? {}).map(([kind, age]) => ({ labels: { kind }, value: age / 1000 })),
+    queue
+      .queues()
+      .flatMap(({ shard, oldestMs }) =>
+        Object.entries(oldestMs).map(([kind, age]) => ({ labels: { kind, ...labelsOf(shard) }, value: age / 1000 })),
+      ),
   );
-  addGauge(registry, ...METRICS.deadLetters, () => one(queue.queue()?.depths[DEAD_LETTERS]?.waiting));
+  addGauge(registry, ...METRICS.deadLetters, () =>
+    queue.queues().flatMap(({ shard, depths }) => {
+      const value = depths[DEAD_LETTERS]?.waiting;
+      return value === undefined ? [] : [{ labels: labelsOf(shard), value }];
+    }),
+  );
   addGauge(registry, ...METRICS.spoolFiles, () => one(queue.spool()?.files));
   addGauge(registry, ...METRICS.spoolBytes, () => one(queue.spool()?.bytes));
 }
@@ -97,7 +115,7 @@ function addWriter(registry: Registry, writer: Pick<WriterCounts, 'all'>): void 
   );
 }
 
-function addComponents(registry: Registry, components: RegistryDeps['components']): void {
+function addComponents(registry: Registry, components: RegistryDeps['components'], labelsOf: LabelsOf): void {
   const { componentStatus, redisMemory } = components;
   addGauge(registry, ...METRICS.componentUp, () =>
     componentStatus()
@@ -110,8 +128,10 @@ function addComponents(registry: Registry, components: RegistryDeps['components'
   addCounter(registry, ...METRICS.componentKills, () =>
     componentStatus().map(({ component, kills }) => ({ labels: { component }, value: kills })),
   );
-  addGauge(registry, ...METRICS.redisUsed, () => one(redisMemory()?.usedBytes));
-  addGauge(registry, ...METRICS.redisLimit, () => one(redisMemory()?.limitBytes));
+  const memory = (field: 'usedBytes' | 'limitBytes') => () =>
+    redisMemory().map(({ shard, [field]: value }) => ({ labels: labelsOf(shard), value }));
+  addGauge(registry, ...METRICS.redisUsed, memory('usedBytes'));
+  addGauge(registry, ...METRICS.redisLimit, memory('limitBytes'));
 }
 
 const NEVER_MS = 2 ** 31 - 1;
@@ -151,8 +171,9 @@ export function createRegistry(deps: RegistryDeps): Registry {
   registry.setDefaultLabels({ service: deps.service });
   addProcess(registry, deps.loopDelays);
   addRequests(registry, deps.requests);
-  addQueue(registry, deps.queue);
-  addComponents(registry, deps.components);
+  const labelsOf = (shard: number): Record<string, string> => (deps.shards === 1 ? {} : { shard: String(shard) });
+  addQueue(registry, deps.queue, labelsOf);
+  addComponents(registry, deps.components, labelsOf);
   if (deps.writer !== undefined) addWriter(registry, deps.writer);
   const lookups = deps.catalogLookups;
   if (lookups !== undefined) {

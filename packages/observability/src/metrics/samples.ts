@@ -7,7 +7,7 @@ import type { QueueSampler } from './queue-sampler.js';
 export interface SamplesOptions {
   readonly service: string;
   readonly components: Pick<ComponentWatch, 'instance' | 'redisMemory' | 'componentStatus'>;
-  readonly queue: Pick<QueueSampler, 'queue' | 'spool'>;
+  readonly queue: Pick<QueueSampler, 'queues' | 'spool'>;
   readonly opsLog: Pick<OpsLog, 'add' | 'onFlush' | 'dropped'>;
   /** Delays of the event loop, for this reader only. */
   readonly loopDelays: Histogram;
@@ -22,6 +22,9 @@ const TABLES_TIMEOUT_MS = 2000;
 
 const SIZES = `SELECT table, sum(rows) AS rows, sum(bytes_on_disk) AS bytes FROM system.parts
 WHERE active AND database = currentDatabase() GROUP BY table`;
+
+/** What the names of a queue shard's metrics end with: `queue_waiting:click@1`. Those of shard 0 end with nothing. */
+const suffixOf = (shard: number) => (shard === 0 ? '' : `@${shard}`);
 
 /** Adds measurements of this process to `ops_samples` at each flush. */
 export function addSamples(options: SamplesOptions): void {
@@ -40,22 +43,30 @@ export function addSamples(options: SamplesOptions): void {
   }
 
   opsLog.onFlush(() => {
-    const sample = queue.queue();
-    for (const [kind, { waiting, active, delayed }] of Object.entries(sample?.depths ?? {})) {
-      if (kind === 'dead-letter') put('dead_letters', waiting);
-      else
-        for (const [state, count] of Object.entries({ waiting, active, delayed })) put(`queue_${state}:${kind}`, count);
+    const queues = queue.queues();
+    for (const { shard, depths, oldestMs } of queues) {
+      const suffix = suffixOf(shard);
+      for (const [kind, { waiting, active, delayed }] of Object.entries(depths)) {
+        if (kind === 'dead-letter') continue;
+        for (const [state, count] of Object.entries({ waiting, active, delayed }))
+          put(`queue_${state}:${kind}${suffix}`, count);
+      }
+      for (const [kind, age] of Object.entries(oldestMs)) put(`queue_oldest_ms:${kind}${suffix}`, age);
     }
-    for (const [kind, age] of Object.entries(sample?.oldestMs ?? {})) put(`queue_oldest_ms:${kind}`, age);
+    if (queues.length > 0) {
+      put(
+        'dead_letters',
+        queues.reduce((sum, { depths }) => sum + (depths['dead-letter']?.waiting ?? 0), 0),
+      );
+    }
     const spool = queue.spool();
     if (spool !== undefined) {
       put('spool_files', spool.files);
       put('spool_bytes', spool.bytes);
     }
-    const memory = components.redisMemory();
-    if (memory !== undefined) {
-      put('redis_used_bytes', memory.usedBytes);
-      put('redis_limit_bytes', memory.limitBytes);
+    for (const { shard, usedBytes, limitBytes } of components.redisMemory()) {
+      put(`redis_used_bytes${suffixOf(shard)}`, usedBytes);
+      put(`redis_limit_bytes${suffixOf(shard)}`, limitBytes);
     }
     if (loopDelays.count > 0) put('event_loop_p99_ms', loopDelays.percentile(99) / NANOSECONDS_PER_MS);
     loopDelays.reset();

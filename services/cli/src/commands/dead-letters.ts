@@ -1,21 +1,11 @@
 import { listDeadLetters, replayDeadLetters } from '@waymark/event-queue';
-import type { Redis } from 'ioredis';
 import { CommandError } from '../command-error.js';
 import { optionalText, type RawOption } from '../option-values.js';
 import { type CommandResult, table } from '../output.js';
-import { connectRedis, findTarget } from '../stores.js';
+import { findTarget, withQueues } from '../stores.js';
 
 const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 10_000;
-
-async function withRedis<T>(work: (redis: Redis) => Promise<T>): Promise<T> {
-  const redis = connectRedis(findTarget());
-  try {
-    return await work(redis);
-  } finally {
-    redis.disconnect();
-  }
-}
 
 export interface ListOptions {
   readonly limit?: RawOption;
@@ -26,8 +16,13 @@ export function showDeadLetters(options: ListOptions): Promise<CommandResult> {
   if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
     throw new CommandError(`--limit must be a whole number up to ${LIMIT_MAX}`);
   }
-  return withRedis(async (redis) => {
-    const { total, letters } = await listDeadLetters(redis, { limit });
+  return withQueues(findTarget(), async (queues) => {
+    const lists = await Promise.all(queues.map((redis) => listDeadLetters(redis, { limit })));
+    const total = lists.reduce((sum, list) => sum + list.total, 0);
+    const letters = lists
+      .flatMap((list) => list.letters)
+      .sort((one, other) => one.at - other.at)
+      .slice(0, limit);
     const rows = letters.map(({ id, kind, at, error }) => [
       id,
       kind,
@@ -52,8 +47,9 @@ export function showDeadLetters(options: ListOptions): Promise<CommandResult> {
 
 /** Requeues all dead letters, or those with the given ids. */
 export function replayLetters(ids: readonly string[]): Promise<CommandResult> {
-  return withRedis(async (redis) => {
-    const replayed = await replayDeadLetters(redis, ids.length === 0 ? {} : { ids });
+  return withQueues(findTarget(), async (queues) => {
+    const counts = await Promise.all(queues.map((redis) => replayDeadLetters(redis, ids.length === 0 ? {} : { ids })));
+    const replayed = counts.reduce((sum, count) => sum + count, 0);
     if (ids.length > 0 && replayed === 0) throw new CommandError('no such dead letter; see: waymark dead-letters list');
     return { data: { replayed }, lines: [`${replayed} put back into the queue`] };
   });

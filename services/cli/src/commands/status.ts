@@ -25,9 +25,9 @@ function checkApi(target: Target) {
   });
 }
 
-function checkRedis(target: Target) {
+function checkRedis(target: Target, url?: string) {
   return check(async () => {
-    const redis = connectRedis(target);
+    const redis = connectRedis(target, url);
     try {
       const info = await redis.info();
       return {
@@ -71,21 +71,30 @@ function maskStack(stack: RunState | undefined): RunState | null {
 /** Shows the health of all components and the queue depths. Exits with an error when a component fails. */
 export async function showStatus(): Promise<CommandResult> {
   const target = findTarget();
-  const [api, redis, clickhouse] = await Promise.all([checkApi(target), checkRedis(target), checkClickHouse(target)]);
-  const queue: Readonly<Record<string, QueueDepth>> = redis.ok ? redis.queue : {};
+  const [api, redis, clickhouse, queueShards] = await Promise.all([
+    checkApi(target),
+    checkRedis(target),
+    checkClickHouse(target),
+    Promise.all(target.settings.queueShards.map((url) => checkRedis(target, url))),
+  ]);
   const megabytes = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MB`;
+  const stores = [redis, ...queueShards].map((store, shard) => ({ store, suffix: shard === 0 ? '' : `-${shard}` }));
+  const queueRows = stores.flatMap(({ store, suffix }) => {
+    const depths: Readonly<Record<string, QueueDepth>> = store.ok ? store.queue : {};
+    return Object.entries(depths).map(([name, depth]) => [`${name}${suffix}`, ...Object.values(depth).map(String)]);
+  });
   return {
-    data: { stack: maskStack(target.stack), api, redis, clickhouse },
-    failed: !(api.ok && redis.ok && clickhouse.ok),
+    data: { stack: maskStack(target.stack), api, redis, clickhouse, ...(queueShards.length > 0 && { queueShards }) },
+    failed: !(api.ok && clickhouse.ok && stores.every(({ store }) => store.ok)),
     lines: [
       `api         ${statusText(api, api.ok ? api.url : '')}`,
-      `redis       ${statusText(redis, redis.ok ? `${megabytes(redis.usedMemoryBytes)} of ${megabytes(redis.maxMemoryBytes)}` : '')}`,
+      ...stores.map(({ store, suffix }) => {
+        const memory = store.ok ? `${megabytes(store.usedMemoryBytes)} of ${megabytes(store.maxMemoryBytes)}` : '';
+        return `${`redis${suffix}`.padEnd(11)} ${statusText(store, memory)}`;
+      }),
       `clickhouse  ${statusText(clickhouse, clickhouse.ok ? `${clickhouse.migrations} migrations applied` : '')}`,
       '',
-      ...table([
-        ['QUEUE', 'WAITING', 'ACTIVE', 'DELAYED'],
-        ...Object.entries(queue).map(([name, depth]) => [name, ...Object.values(depth).map(String)]),
-      ]),
+      ...table([['QUEUE', 'WAITING', 'ACTIVE', 'DELAYED'], ...queueRows]),
     ],
   };
 }

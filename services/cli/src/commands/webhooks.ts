@@ -3,7 +3,7 @@ import { type DeliverySelection, listDeliveries, replayDeliveries } from '@wayma
 import { CommandError } from '../command-error.js';
 import { optionalText, type RawOption, requiredText } from '../option-values.js';
 import { type CommandResult, table } from '../output.js';
-import { connectClickHouse, connectRedis, findTarget, withCatalog } from '../stores.js';
+import { connectClickHouse, connectRedis, findTarget, queueUrls, withCatalog } from '../stores.js';
 import { findWorkspace } from './workspace.js';
 
 const LIMIT_DEFAULT = 100;
@@ -75,7 +75,8 @@ export async function replayWebhookDeliveries(
   }
   const target = findTarget();
   const clickhouse = connectClickHouse(target);
-  const redis = connectRedis(target);
+  const urls = queueUrls(target);
+  const redis = connectRedis(target, await withCatalog(({ queueShards }) => queueShards.pick(urls, workspaceId)));
   try {
     const selectedIds = eventIds.length === 0 ? undefined : eventIds;
     const replayed = await replayDeliveries(clickhouse, redis, { ...selection, eventIds: selectedIds });

@@ -26,8 +26,8 @@ export async function findWorkspace(catalog: Catalog, idOrSlug: string): Promise
 
 /** The fields of a workspace that are printed, with its effective limits. */
 function describeWorkspace(workspace: WorkspaceRecord) {
-  const { id, name, slug, plan, allowedHostnames, createdAt, updatedAt } = workspace;
-  return { id, name, slug, plan, allowedHostnames, ...workspaceLimits(workspace), createdAt, updatedAt };
+  const { id, name, slug, plan, allowedHostnames, queueShard = 0, createdAt, updatedAt } = workspace;
+  return { id, name, slug, plan, allowedHostnames, queueShard, ...workspaceLimits(workspace), createdAt, updatedAt };
 }
 
 export interface CreateOptions {
@@ -36,6 +36,14 @@ export interface CreateOptions {
   readonly plan?: RawOption;
   readonly domain?: RawOption;
   readonly programUrl?: RawOption;
+  readonly queueShard?: RawOption;
+}
+
+/** @throws CommandError for what is no number of a queue shard */
+function shardOption(value: RawOption): number | undefined {
+  const text = optionalText('queue-shard', value);
+  if (text === undefined || /^\d{1,2}$/.test(text)) return text === undefined ? undefined : Number(text);
+  throw new CommandError('--queue-shard must be the number of a queue shard');
 }
 
 export function createWorkspace(options: CreateOptions): Promise<CommandResult> {
@@ -44,8 +52,13 @@ export function createWorkspace(options: CreateOptions): Promise<CommandResult> 
   const plan = planOption(options.plan) ?? 'enterprise';
   const domain = domainOption('domain', options.domain);
   const programUrl = urlOption('program-url', options.programUrl);
+  const queueShard = shardOption(options.queueShard);
   return withCatalog(async ({ workspaces, domains }) => {
-    const optional = { ...(domain === undefined ? {} : { domain }), ...(programUrl ? { programUrl } : {}) };
+    const optional = {
+      ...(domain === undefined ? {} : { domain }),
+      ...(programUrl ? { programUrl } : {}),
+      ...(queueShard === undefined ? {} : { queueShard }),
+    };
     const created = await workspaces.create({ name, slug, plan, ...optional });
     const [apiKey, publishableKey] = [created.apiKey.token, created.publishableKey.token];
     return {

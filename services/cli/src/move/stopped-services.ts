@@ -3,7 +3,7 @@ import { createInstanceRegistry } from '@waymark/observability';
 import type { Redis } from 'ioredis';
 import { CommandError } from '../command-error.js';
 import { rejectKilledStack, rejectStartingStack } from '../stack-lock.js';
-import { connectRedis, type Target } from '../stores.js';
+import { type Target, withQueues } from '../stores.js';
 
 async function rejectRunningServices(redis: Redis): Promise<void> {
   const { instances } = await createInstanceRegistry(redis).read();
@@ -42,11 +42,9 @@ export async function assertServicesStopped(target: Target): Promise<void> {
   rejectStartingStack(dataDir);
   rejectKilledStack(dataDir);
   if (redisUrl === undefined) return;
-  const redis = connectRedis(target);
-  try {
-    await rejectRunningServices(redis);
-    await rejectQueuedJobs(redis);
-  } finally {
-    redis.disconnect();
-  }
+  await withQueues(target, async (queues) => {
+    const [redis] = queues;
+    if (redis !== undefined) await rejectRunningServices(redis);
+    for (const queue of queues) await rejectQueuedJobs(queue);
+  });
 }

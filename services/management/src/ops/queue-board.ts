@@ -22,12 +22,19 @@ const QUEUES = [...QUEUE_KINDS, WEBHOOK_QUEUE, DEAD_LETTER_QUEUE];
  * Read-only pages of the BullMQ queues: without commands that could lose or repeat an event, and without the content of jobs. Register
  * it behind the admin key.
  */
-export async function queueBoard(scope: FastifyInstance, { redis }: { readonly redis: Redis }): Promise<void> {
-  const names = new Set(QUEUES);
-  const queues = [...names].map(
-    (name) =>
-      new Queue(name, { connection: redis, prefix: QUEUE_PREFIX, skipMetasUpdate: true, skipVersionCheck: true }),
-  );
+export async function queueBoard(
+  scope: FastifyInstance,
+  { queueShards }: { readonly queueShards: readonly Redis[] },
+): Promise<void> {
+  const names = [...new Set(QUEUES)];
+  const options = { prefix: QUEUE_PREFIX, skipMetasUpdate: true, skipVersionCheck: true };
+  const shards = queueShards.map((connection, shard) => ({
+    /** Shown before the names of its queues. */
+    prefix: shard === 0 ? '' : `shard ${shard} `,
+    isAway: () => connection.status !== 'ready',
+    queues: names.map((name) => new Queue(name, { ...options, connection })),
+  }));
+  const queues = shards.flatMap((shard) => shard.queues);
   // Requests report the errors themselves.
   for (const queue of queues) queue.on('error', () => undefined);
   scope.addHook('onClose', async () => {
@@ -54,11 +61,15 @@ export async function queueBoard(scope: FastifyInstance, { redis }: { readonly r
   const server = new FastifyAdapter();
   server.setBasePath(QUEUE_BOARD_PATH);
   createBullBoard({
-    queues: queues.map((queue) => {
-      const adapter = new BullMQAdapter(queue, { readOnlyMode: true });
-      adapter.setFormatter('data', jobSummary);
-      return adapter;
-    }),
+    queues: shards.flatMap(({ queues, prefix, isAway }) =>
+      queues.map((queue) => {
+        const adapter = new BullMQAdapter(queue, { readOnlyMode: true, prefix });
+        adapter.setFormatter('data', jobSummary);
+        // The page would fail for all queues.
+        if (shards.length > 1) adapter.setVisibilityGuard(() => !isAway());
+        return adapter;
+      }),
+    ),
     serverAdapter: server,
     options: { uiConfig: { boardTitle: 'Waymark queues', hideRedisDetails: true, hideDocsLink: true } },
   });

@@ -18,8 +18,8 @@ export interface OpsDeps {
   readonly adminKeys: readonly string[];
   readonly rateLimiter: Pick<RateLimiter, 'take'>;
   readonly clickhouse: Pick<ClickHouseClient, 'rows'>;
-  /** Connection for the queues. */
-  readonly redis: Redis;
+  /** Connections for the queues, by number of the queue shard. */
+  readonly queueShards: readonly Redis[];
   /** State of the components, available even when stores are down. */
   readonly componentStatus: () => readonly ComponentStatus[];
   readonly now: () => number;

@@ -66,6 +66,29 @@ export const STORE_PANELS: readonly OpsPanel[] = [
   },
   {
     kind: 'table',
+    id: 'queue-shards',
+    title: 'Queue shards',
+    about: 'Each Redis of the queue, at its last measurement in the range.',
+    empty: 'The queues have not been measured in this range.',
+    columns: [
+      { title: 'Shard', cell: 'count' },
+      { title: 'Jobs', cell: 'count' },
+      { title: 'Oldest', cell: 'milliseconds' },
+      { title: 'Memory', cell: 'bytes' },
+      { title: 'Used', cell: 'bar' },
+    ],
+    sql: `SELECT shard, sumIf(last, match(name, '^queue_(waiting|active|delayed)$')) AS jobs,
+        maxIf(last, name = 'queue_oldest_ms') AS oldest,
+        maxIf(last, name = 'redis_used_bytes') AS used,
+        if(maxIf(last, name = 'redis_limit_bytes') > 0, used / maxIf(last, name = 'redis_limit_bytes'), 0) AS share
+      FROM (
+        SELECT toUInt32OrZero(extract(metric, '@([0-9]+)')) AS shard, extract(metric, '^[a-z_]+') AS name, metric,
+          argMax(value, time) AS last
+        FROM ops_samples WHERE match(metric, '^(queue|redis)_') AND ${within('time')} GROUP BY metric)
+      GROUP BY shard ORDER BY shard LIMIT 64`,
+  },
+  {
+    kind: 'table',
     id: 'disks',
     title: 'Disks',
     about: 'Disks of the ClickHouse servers.',

@@ -7,6 +7,9 @@ const KINDS = [
 ] as const;
 const QUEUES = [...KINDS, { name: 'customers', tone: 'fourth' }, { name: 'webhooks', tone: 'fifth' }] as const;
 
+/** The kind in a metric such as `queue_waiting:click`, or `queue_waiting:click@1` for queue shard 1. */
+const KIND = "extract(metric, ':([a-z]+)')";
+
 /** Panels about events between their request and ClickHouse. */
 export const WRITE_PATH_PANELS: readonly OpsPanel[] = [
   {
@@ -56,7 +59,7 @@ export const WRITE_PATH_PANELS: readonly OpsPanel[] = [
     missing: null,
     stepMin: 15,
     sql: `SELECT at, concat(kind, 's') AS name, sum(most) AS value FROM (
-        SELECT ${stepOf('time')} AS at, substring(metric, position(metric, ':') + 1) AS kind, metric, max(value) AS most
+        SELECT ${stepOf('time')} AS at, ${KIND} AS kind, metric, max(value) AS most
         FROM ops_samples WHERE match(metric, '^queue_(waiting|active|delayed):') AND ${within('time')}
         GROUP BY at, kind, metric)
       GROUP BY at, kind`,
@@ -71,7 +74,7 @@ export const WRITE_PATH_PANELS: readonly OpsPanel[] = [
     series: QUEUES,
     missing: null,
     stepMin: 15,
-    sql: `SELECT ${stepOf('time')} AS at, concat(substring(metric, position(metric, ':') + 1), 's') AS name, max(value) AS value
+    sql: `SELECT ${stepOf('time')} AS at, concat(${KIND}, 's') AS name, max(value) AS value
       FROM ops_samples WHERE startsWith(metric, 'queue_oldest_ms:') AND ${within('time')} GROUP BY at, name`,
   },
   {
