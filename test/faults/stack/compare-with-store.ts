@@ -24,8 +24,9 @@ class StoreComparison {
   constructor(
     clickhouseUrl: string,
     private readonly sentEvents: SentEvents,
+    database: string,
   ) {
-    this.#client = createClient({ url: clickhouseUrl, database: 'waymark', request_timeout: 60_000 });
+    this.#client = createClient({ url: clickhouseUrl, database, request_timeout: 60_000 });
     this.#workspace = parseResourceId('workspace', sentEvents.workspaceId) ?? '';
   }
 
@@ -113,8 +114,12 @@ class StoreComparison {
 }
 
 /** Waits until all acknowledged events are in ClickHouse, or for a minute, then compares. The queues must be empty. */
-export async function compareWithStore(clickhouseUrl: string, sentEvents: SentEvents): Promise<ComparisonResult> {
-  const comparison = new StoreComparison(clickhouseUrl, sentEvents);
+export async function compareWithStore(
+  clickhouseUrl: string,
+  sentEvents: SentEvents,
+  database = 'waymark',
+): Promise<ComparisonResult> {
+  const comparison = new StoreComparison(clickhouseUrl, sentEvents, database);
   try {
     return await comparison.run(60_000);
   } finally {

@@ -1,0 +1,186 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type TestRedis, waitFor } from '@waymark/test-kit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FAULTS, SCENARIO_MS } from '../fault-length.js';
+import { type ReportLine, writeReportSection } from '../fault-report.js';
+import { compareWithStore } from '../stack/compare-with-store.js';
+import { ShardedStack } from './sharded-stack.js';
+import { WorkspaceTraffic } from './workspace-traffic.js';
+
+// Two processes of the API and a writer on two queue shards, later three, under numbered traffic of several workspaces.
+
+const READY_MS_MAX = 15_000;
+const REDIRECT_P99_MS_MAX = 500;
+/** On a machine that is busy with other tests: how much longer than before the fault. */
+const REDIRECT_P99_RATIO_MAX = 4;
+const ROUNDS = FAULTS.isLong ? 5 : 1;
+/** Acknowledged sales of each workspace between two steps. */
+const SALES = FAULTS.isLong ? 20 : 3;
+const PAUSE_MS = FAULTS.isLong ? 250 : 800;
+const report: ReportLine[] = [];
+
+let stack: ShardedStack;
+let traffics: WorkspaceTraffic[] = [];
+/** The invoices that the webhook of a workspace on shard 1 was sent. */
+const delivered = new Set<string>();
+/** How many visitors that workspace had had before. */
+let visitorsBefore = 0;
+const receiver = createServer(async (request, response) => {
+  const { data } = JSON.parse(await text(request)) as { data: { sale: { invoiceId: string } } };
+  delivered.add(data.sale.invoiceId);
+  response.end();
+});
+
+const on = (shard: number) => traffics.filter((traffic) => traffic.shard === shard);
+const progress = (of: readonly WorkspaceTraffic[], timeoutMs?: number) =>
+  Promise.all(of.map((traffic) => traffic.progress(SALES, timeoutMs)));
+const mark = () => {
+  for (const traffic of traffics) traffic.mark();
+};
+
+beforeAll(async () => {
+  receiver.listen(0, '127.0.0.1');
+  stack = await ShardedStack.start(2);
+  for (const slug of ['one', 'two', 'three', 'four']) {
+    traffics.push(await WorkspaceTraffic.start(stack, slug, PAUSE_MS));
+  }
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+  const webhook = { name: 'Sales', url, triggers: ['sale.created'] };
+  const made = await Promise.all([
+    ...traffics.map((traffic) => traffic.call(0, 'POST', '/customers', { externalId: 'made', country: 'FR' })),
+    on(1)[0]?.call(0, 'POST', '/webhooks', webhook),
+  ]);
+  expect(made.map((answer) => answer?.status)).toEqual([201, 201, 201, 201, 201]);
+  visitorsBefore = on(1)[0]?.visitors ?? 0;
+}, 180_000);
+afterAll(async () => {
+  receiver.close();
+  await Promise.all(traffics.map((traffic) => traffic.stop()));
+  await stack?.stop();
+  if (FAULTS.isLong) writeReportSection('Queue shards', report);
+}, 120_000);
+
+describe('with two queue shards', () => {
+  it('new workspaces are spread over them', () => {
+    expect(traffics.map(({ shard }) => shard)).toEqual([0, 1, 0, 1]);
+  });
+
+  it(
+    'one that is killed leaves the workspaces of the other alone, and is used again within 15 s',
+    async () => {
+      await progress(traffics);
+      for (let round = 0; round < ROUNDS; round++) {
+        mark();
+        await progress(traffics);
+        const p99Before = Math.max(...on(0).map((traffic) => traffic.redirectP99()));
+        const stream = await on(0)[0]?.stream();
+
+        await stack.shards[1]?.kill9();
+        const framesBefore = stream?.frames.length ?? 0;
+        mark();
+        const refused = (traffic: WorkspaceTraffic) =>
+          waitFor(() => traffic.failures.length > 0, { what: 'a refusal of what needs the shard' });
+        await Promise.all([progress(on(0)), ...on(1).map((traffic) => traffic.clicks(SALES)), ...on(1).map(refused)]);
+        expect((await stack.readiness()).slice(0, 2)).toEqual([200, 200]);
+        for (const traffic of on(0)) {
+          expect(traffic.failuresOf('/try')).toEqual([]);
+          // A busy machine may refuse some by itself.
+          expect(traffic.failures.length).toBeLessThanOrEqual(FAULTS.isLong ? 0 : traffic.acknowledged);
+          expect(traffic.redirectP99()).toBeLessThan(Math.max(REDIRECT_P99_MS_MAX, REDIRECT_P99_RATIO_MAX * p99Before));
+        }
+        for (const traffic of on(1)) {
+          expect(traffic.failuresOf('/try')).toEqual([]);
+          const refusals = traffic.failures.map(({ status, retryAfter }) => `${status}, ${retryAfter}`);
+          expect([...new Set(refusals)]).toEqual(['500, 1']);
+        }
+
+        await waitFor(() => (stream?.frames.length ?? 0) > framesBefore, { what: 'sales in the stream' });
+        await stream?.close();
+
+        await stack.killWriter();
+        await Promise.all(on(0).map((traffic) => traffic.clicks(SALES)));
+        const started = stack.startWriter();
+        await stack.shards[1]?.restart();
+        await Promise.all(on(1).map((traffic) => traffic.progress(1, READY_MS_MAX)));
+        await started;
+        const isReady = async () => (await stack.readiness()).every((status) => status === 200);
+        await waitFor(isReady, { what: 'every process to be ready', timeoutMs: READY_MS_MAX });
+        const late = await on(1)[0]?.stream();
+        await late?.until(({ event }) => event === 'sale', 'a sale on the shard that was away');
+        await late?.close();
+      }
+    },
+    SCENARIO_MS,
+  );
+
+  it(
+    'every redirect goes on while shard 0 is away, the Redis of locks and caches',
+    async () => {
+      mark();
+      await stack.shards[0]?.kill9();
+      await Promise.all([...traffics.map((traffic) => traffic.clicks(SALES)), delay(FAULTS.awayMs)]);
+      await stack.shards[0]?.restart();
+      await Promise.all(traffics.map((traffic) => traffic.progress(1, READY_MS_MAX)));
+      for (const traffic of traffics) expect(traffic.failuresOf('/try')).toEqual([]);
+    },
+    SCENARIO_MS,
+  );
+
+  it(
+    'a third one, added under traffic, moves no workspace and takes the next one',
+    async () => {
+      await stack.addShard();
+      await stack.killWriter();
+      await progress(traffics);
+      expect(await Promise.all(traffics.map((traffic) => traffic.listsLastCustomer()))).toEqual([
+        true,
+        true,
+        true,
+        true,
+      ]);
+      await Promise.all([stack.startWriter(), stack.startApi(0)]);
+      await progress(traffics);
+      await stack.startApi(1);
+      traffics = [...traffics, await WorkspaceTraffic.start(stack, 'five', PAUSE_MS)];
+      expect(traffics.map(({ shard }) => shard)).toEqual([0, 1, 0, 1, 2]);
+      await progress(traffics);
+      for (const shard of [0, 1, 2]) {
+        const claims = await stack.conversionClaims(shard);
+        const owners = new Set(claims.map((claim) => traffics.find(({ workspaceId }) => claim.includes(workspaceId))));
+        expect([...owners].map((owner) => owner?.shard)).toEqual(on(shard).map(() => shard));
+      }
+    },
+    SCENARIO_MS,
+  );
+
+  it('a process that is not given the list ends, so that it uses no other shard', async () => {
+    const [first] = stack.shards as [TestRedis];
+    expect(await stack.exitCodeWith([first])).toBe(1);
+  });
+
+  it(
+    'every acknowledged event is in ClickHouse exactly once after all of that',
+    async () => {
+      await Promise.all(traffics.map((traffic) => traffic.stop()));
+      await stack.drained(FAULTS.settleMs);
+      const [watched] = on(1);
+      const invoices = watched?.invoicesSince(visitorsBefore) ?? [];
+      expect(invoices.length).toBeGreaterThan(SALES);
+      const isDelivered = () => invoices.every((invoice) => delivered.has(invoice));
+      await waitFor(isDelivered, { what: 'the deliveries to the webhook' });
+      const { url, database } = stack.database;
+      for (const { sentEvents, shard } of traffics) {
+        const { acknowledged, ...differences } = await compareWithStore(url, sentEvents, database);
+        expect(differences).toEqual({ lost: [], twice: [], viewsDiffer: [] });
+        expect(acknowledged).toBeGreaterThan(SALES);
+        const faults = `${ROUNDS} × kill -9 of shard 1 and of the writer, shard 0 killed, shard 2 added`;
+        const scenario = `a workspace on shard ${shard}`;
+        report.push({ scenario, events: acknowledged, faults, lost: 0, twice: 0, viewsEqual: true });
+      }
+    },
+    SCENARIO_MS,
+  );
+});
