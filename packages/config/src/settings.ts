@@ -43,6 +43,7 @@ const environmentSchema = z.object({
     .string()
     .regex(/^[A-Za-z0-9_-]{1,63}$/, 'must be letters, digits, underscores and dashes')
     .optional(),
+  CLICKHOUSE_EVENTS_QUORUM: flag.default(false),
   CLICKHOUSE_SESSIONS: wholeNumber(1, 64).default(8),
   MOVE_TO_PASSWORD: z.string().optional(),
 
@@ -124,6 +125,10 @@ const settingsSchema = environmentSchema.superRefine((environment, ctx) => {
     addProblem('REDIS_WAIT_REPLICAS', 'needs REDIS_URL: its own Redis has no replicas');
   }
 
+  if (environment.CLICKHOUSE_EVENTS_QUORUM && environment.CLICKHOUSE_CLUSTER === undefined) {
+    addProblem('CLICKHOUSE_EVENTS_QUORUM', 'needs CLICKHOUSE_CLUSTER: one server has no replicas');
+  }
+
   if (environment.CLICKHOUSE_URL === undefined) {
     for (const name of ['CLICKHOUSE_USER', 'CLICKHOUSE_PASSWORD', 'CLICKHOUSE_CLUSTER'] as const) {
       if (environment[name] !== undefined) addProblem(name, 'needs CLICKHOUSE_URL: the embedded store has none');
@@ -182,6 +187,8 @@ function toSettings(env: Environment) {
     clickhousePassword: env.CLICKHOUSE_PASSWORD,
     clickhouseDatabase: env.CLICKHOUSE_DATABASE,
     clickhouseCluster: env.CLICKHOUSE_CLUSTER,
+    /** Inserts of events into a cluster wait for a majority of the replicas. */
+    clickhouseEventsQuorum: env.CLICKHOUSE_EVENTS_QUORUM,
     /** Connections of the embedded store; each runs one query at a time. */
     clickhouseSessions: env.CLICKHOUSE_SESSIONS,
     /** Password of the user of the server that `waymark move` copies to. */
