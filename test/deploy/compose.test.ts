@@ -52,6 +52,30 @@ function currentSchema() {
   return schema;
 }
 
+describe('clickhouse/cluster/compose.yml', () => {
+  const directory = join(ROOT, 'clickhouse/cluster');
+  const cluster = parse(readFileSync(join(directory, 'compose.yml'), 'utf8'), { merge: true }) as typeof compose;
+
+  it('is valid by the schema, has the servers that they know of each other, and is run by the workflow', () => {
+    const validate = new Ajv({ strict: false, allErrors: true, validateFormats: false }).compile(currentSchema());
+    validate(cluster);
+    expect(validate.errors).toBeNull();
+    const servers = Object.keys(cluster.services).filter((name) => name.startsWith('server-'));
+    expect(servers).toHaveLength(6);
+    const configuration = readFileSync(join(directory, 'cluster.xml'), 'utf8');
+    expect([...configuration.matchAll(/<host>(server-[^<]*)</g)].map(([, host]) => host)).toEqual(servers);
+    for (const name of servers) {
+      const { environment } = cluster.services[name] ?? {};
+      expect(name).toBe(`server-${environment?.SHARD}-${environment?.REPLICA}`);
+    }
+    const [image] = servers.map((name) => cluster.services[name]?.image);
+    expect(image).toBe(compose.services.clickhouse?.image);
+    expect(cluster.services.redis?.image).toBe(compose.services.redis?.image);
+    const workflow = readFileSync(join(ROOT, '.github/workflows/verify.yml'), 'utf8');
+    expect(workflow).toContain('docker compose -f clickhouse/cluster/compose.yml run --rm faults');
+  });
+});
+
 describe('docker-compose.yml', () => {
   it('is valid by the schema of the Compose specification, which also finds a misspelt key', () => {
     const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false });

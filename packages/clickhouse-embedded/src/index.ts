@@ -1,3 +1,7 @@
+export { Engine } from './engine/engine.js';
+export { loadNativeEngine } from './engine/native.js';
+export type { Statement } from './engine/statement.js';
+export { createEmbeddedServer } from './http/server.js';
 export {
   type EmbeddedClickHouse,
   type EmbeddedClickHouseOptions,

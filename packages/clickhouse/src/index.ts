@@ -16,7 +16,7 @@ export { applyQueryLogView } from './query-log-view.js';
 export { applyRetention, type Retention, type RetentionOptions } from './retention.js';
 export { insertLines, type LineInsertion } from './rows/insert-lines.js';
 export { type Insertion, insertRows } from './rows/insert-rows.js';
-export { QUORUM_INSERT, SEQUENTIAL_READ } from './rows/replicated.js';
+export { EVENT_QUORUM_INSERT, QUORUM_INSERT, SEQUENTIAL_READ } from './rows/replicated.js';
 export {
   type QueryCaller,
   type QueryReport,
@@ -24,3 +24,11 @@ export {
   runCompiledQuery,
   runLargeQuery,
 } from './run-query.js';
+export { addServers } from './shards/add-shard.js';
+export { applyPlacement } from './shards/apply-placement.js';
+export { type ReplicaRead, readEveryReplica } from './shards/every-replica.js';
+export { listShards, type ShardList } from './shards/list-shards.js';
+export { moveShard, ShardMoveError, type ShardMoveOptions, type ShardMoveReport } from './shards/move-shard.js';
+export { LOGICAL_SHARDS } from './shards/placement.js';
+export { countShards } from './shards/placement-store.js';
+export { createRowGroups, type RowGroup, type RowGroups } from './shards/row-groups.js';

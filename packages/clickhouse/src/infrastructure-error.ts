@@ -17,6 +17,7 @@ const INFRASTRUCTURE_CODES: ReadonlySet<number> = new Set(
       codes: [164, 225, 242, 244, 251, 254, 285, 286, 289, 319, 369, 415, 416, 568, 904, 999],
     },
     { why: 'cancelled, stopping, dead-locked', codes: [236, 341, 372, 373, 384, 394, 473, 735, 738] },
+    { why: 'a logical shard is being moved: its old shard refuses its rows', codes: [469] },
     { why: 'credentials', codes: [192, 193, 194, 195, 497, 516] },
     { why: 'no code of its own', codes: [1000, 1001, 1002] },
   ].flatMap(({ codes }) => codes),

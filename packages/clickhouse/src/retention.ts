@@ -73,10 +73,13 @@ WHERE database = currentDatabase() AND name IN ({names:Array(String)})`,
 function ttlStatements(
   { table, time }: (typeof EXPIRING)[number],
   current: CurrentTtl,
-  { addressDays, eventDays }: Retention,
+  { addressDays, eventDays, cluster }: RetentionOptions,
 ): string[] {
+  const isCluster = cluster !== undefined;
   const alter = `ALTER TABLE ${table}\${local} \${cluster}`;
   const after = (days: number) => `toDateTime(${time}) + INTERVAL ${days} DAY`;
+  // All events of a month expire at once, and with them what was counted of them.
+  const afterMonth = (days: number) => `toDateTime(toStartOfMonth(${time})) + INTERVAL 1 MONTH + INTERVAL ${days} DAY`;
   const statements: string[] = [];
   if (WITH_ADDRESSES.includes(table) && current.addressDays !== addressDays) {
     statements.push(
@@ -85,14 +88,19 @@ function ttlStatements(
         : `${alter} MODIFY COLUMN ip String TTL ${after(addressDays)}`,
     );
   }
-  if (current.eventDays !== eventDays) {
-    statements.push(eventDays === undefined ? `${alter} REMOVE TTL` : `${alter} MODIFY TTL ${after(eventDays)}`);
+  if (current.eventDays !== eventDays || (isCluster && current.addressDays !== addressDays)) {
+    const expiry = isCluster ? afterMonth : after;
+    statements.push(eventDays === undefined ? `${alter} REMOVE TTL` : `${alter} MODIFY TTL ${expiry(eventDays)}`);
+    // Where addresses expire, parts have to be rewritten for them, and a part that may only be dropped would keep them.
+    if (isCluster && WITH_ADDRESSES.includes(table))
+      statements.push(`${alter} MODIFY SETTING ttl_only_drop_parts = ${addressDays === undefined ? 1 : 0}`);
   }
   return statements;
 }
 
 /**
- * Sets the TTLs of the tables according to the settings. ClickHouse deletes expired data when it merges parts, some hours later.
+ * Sets the TTLs of the tables according to the settings. ClickHouse deletes expired data when it merges parts, some hours later. On a
+ * cluster events expire by whole months, which are partitions: they are dropped, not rewritten.
  * Idempotent, so that it can run at every start, after the migrations.
  *
  * @returns the statements that were run

@@ -45,6 +45,7 @@ const environmentSchema = z.object({
     .string()
     .regex(/^[A-Za-z0-9_-]{1,63}$/, 'must be letters, digits, underscores and dashes')
     .optional(),
+  CLICKHOUSE_EVENTS_QUORUM: flag.default(false),
   CLICKHOUSE_SESSIONS: wholeNumber(1, 64).default(8),
   MOVE_TO_PASSWORD: z.string().optional(),
 
@@ -141,6 +142,9 @@ const settingsSchema = environmentSchema.superRefine((environment, ctx) => {
     addProblem('QUEUE_SHARDS', 'names a Redis twice');
   }
   if (shards.length > QUEUE_SHARDS_MAX) addProblem('QUEUE_SHARDS', `must have at most ${QUEUE_SHARDS_MAX} entries`);
+  if (environment.CLICKHOUSE_EVENTS_QUORUM && environment.CLICKHOUSE_CLUSTER === undefined) {
+    addProblem('CLICKHOUSE_EVENTS_QUORUM', 'needs CLICKHOUSE_CLUSTER: one server has no replicas');
+  }
 
   if (environment.CLICKHOUSE_URL === undefined) {
     for (const name of ['CLICKHOUSE_USER', 'CLICKHOUSE_PASSWORD', 'CLICKHOUSE_CLUSTER'] as const) {
@@ -202,6 +206,8 @@ function toSettings(env: Environment) {
     clickhousePassword: env.CLICKHOUSE_PASSWORD,
     clickhouseDatabase: env.CLICKHOUSE_DATABASE,
     clickhouseCluster: env.CLICKHOUSE_CLUSTER,
+    /** Inserts of events into a cluster wait for a majority of the replicas. */
+    clickhouseEventsQuorum: env.CLICKHOUSE_EVENTS_QUORUM,
     /** Connections of the embedded store; each runs one query at a time. */
     clickhouseSessions: env.CLICKHOUSE_SESSIONS,
     /** Password of the user of the server that `waymark move` copies to. */

@@ -58,6 +58,7 @@ describe('loadSettings', () => {
       clickhousePassword: undefined,
       clickhouseDatabase: 'waymark',
       clickhouseCluster: undefined,
+      clickhouseEventsQuorum: false,
       clickhouseSessions: 8,
       defaultDomain: undefined,
       baseUrl: 'http://127.0.0.1:3000',

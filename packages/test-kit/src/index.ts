@@ -9,6 +9,7 @@ export {
   aWorkspaceRecord,
   BUILDER_WORKSPACE_ID,
 } from './builders/records.js';
+export { startTestCluster, type TestCluster } from './cluster/start-cluster.js';
 export { type EventStreamClient, type EventStreamRequest, openEventStream, type SentFrame } from './event-stream.js';
 export { freePort } from './free-port.js';
 export { elapsedMs, leastOf } from './least-of.js';

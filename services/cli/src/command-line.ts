@@ -125,6 +125,17 @@ function createParser(): CAC {
     .action(lazily(async () => (await import('./commands/move.js')).moveStore));
 
   cli
+    .command('shards list', 'Show the shards of the cluster and the logical shards on each')
+    .action(lazily(async () => (await import('./commands/shards.js')).showShards));
+  cli
+    .command('shards add', 'Create the tables on servers that have been added to the cluster')
+    .action(lazily(async () => (await import('./commands/shards.js')).addShards));
+  cli
+    .command('shards move [...logical]', 'Move logical shards, such as 17 40-49, to another shard; may be repeated')
+    .option('--to <shard>', 'Number of the shard in `shards list`')
+    .action(lazily(async () => (await import('./commands/shards.js')).moveShards));
+
+  cli
     .command('capacity', 'Estimate memory, disk, cores and processes for a load')
     .option('--events-per-second <number>', 'Average rate of clicks, leads and sales')
     .option('--queries-per-second <number>', 'Average rate of requests to /events and /analytics')

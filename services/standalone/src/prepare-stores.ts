@@ -1,6 +1,7 @@
 import { withTimeout } from '@waymark/cache';
 import { type Catalog, createCatalog } from '@waymark/catalog';
 import {
+  applyPlacement,
   applyQueryLogView,
   applyRetention,
   type ClickHouseClient,
@@ -95,6 +96,7 @@ export async function prepareStores(options: PrepareOptions): Promise<FirstWorks
     await checkStores(redis, clickhouse);
     if (settings.redisUrl !== undefined) for (const line of await checkRedisSettings(redis)) report(line);
     await migrate(clickhouse, { cluster: settings.clickhouseCluster });
+    await applyPlacement(clickhouse, { cluster: settings.clickhouseCluster });
     await applyRetention(clickhouse, {
       cluster: settings.clickhouseCluster,
       addressDays: settings.addressRetentionDays,

@@ -1,5 +1,6 @@
 import { type ServiceBase, startServiceBase } from '@waymark/bootstrap';
 import type { LinkRecord } from '@waymark/catalog';
+import { type ClickHouseClient, countShards } from '@waymark/clickhouse';
 import { type Settings, SettingsError } from '@waymark/config';
 import { createEventWriter, type EventWriter, hasHadWebhookJobs, type InsertedBatch } from '@waymark/event-queue';
 import { type App, createApp, type Logger, type Service } from '@waymark/http-kit';
@@ -46,6 +47,16 @@ async function anyHasHadWebhookJobs(queueShards: readonly Parameters<typeof hasH
   return answers.some((answer) => answer.status === 'fulfilled' && answer.value);
 }
 
+/** The number of shards, by which batches grow; while ClickHouse is away they stay small. */
+async function shardsOf(clickhouse: ClickHouseClient, cluster: string, logger: Logger): Promise<number> {
+  try {
+    return await countShards(clickhouse, { cluster });
+  } catch (err) {
+    logger.warn({ err }, 'the shards of the cluster could not be counted: batches are small until the next start');
+    return 1;
+  }
+}
+
 /**
  * Starts the writer: it writes the queue to ClickHouse, queues and delivers webhooks, completes A/B tests of links, and answers health
  * probes. It closes in this order: probes, jobs, deliveries and inserts, Redis, ClickHouse.
@@ -59,9 +70,12 @@ export async function startWriter(settings: Settings, logger: Logger): Promise<S
   const onInserted = ({ kind, rows }: InsertedBatch) => void catalog.publishAffectedTotals(kind, rows);
   const onStored = operations.countBatch;
   const waitReplicas = settings.redisWaitReplicas;
-  const isReplicated = settings.clickhouseCluster !== undefined;
+  const { clickhouseCluster: cluster, clickhouseEventsQuorum } = settings;
+  const isReplicated = cluster !== undefined;
+  const shards = cluster === undefined ? 1 : await shardsOf(clickhouse, cluster, logger);
   const callbacks = { webhookJobsOf, onInserted, onStored };
-  const stores = { waitReplicas, clickhouse, isReplicated };
+  const waitsForQuorum = isReplicated && clickhouseEventsQuorum;
+  const stores = { waitReplicas, clickhouse, isReplicated, cluster, shards, waitsForQuorum };
   // Each shard has a writer of its own, with its coalescer, manifest and retries: one that is away does not hold up the others.
   const writers = queues.map(({ url: redisUrl }) =>
     createEventWriter({ ...stores, redisUrl, logger, closeMs, ...callbacks }),

@@ -59,6 +59,9 @@ function startProxy(target: URL): Server {
   });
 }
 
+const startWriter = (options: { waitsForQuorum?: boolean } = {}) =>
+  createEventWriter({ redisUrl: redis.url, clickhouse, isReplicated: true, logger: silent, ...options });
+
 beforeAll(async () => {
   [redis, database, directory] = await Promise.all([
     startRedis(),
@@ -80,7 +83,7 @@ beforeAll(async () => {
     ...{ baseUrl: 'http://api.test', isReplicated: true },
   });
   producer = createEventProducer({ redisUrl: redis.url, spoolDirectory: join(directory, 'spool'), logger: silent });
-  writer = createEventWriter({ redisUrl: redis.url, clickhouse, isReplicated: true, logger: silent });
+  writer = startWriter();
 }, 60_000);
 
 afterAll(async () => {
@@ -113,4 +116,13 @@ it('every insert into a table of records waits for a quorum, whoever sends it; t
   const records = ['customers', 'links', 'workspaces', 'names'];
   await waitFor(() => [...events, ...records].every((table) => inserts.has(table)), { what: 'all inserts' });
   for (const [table, kinds] of inserts) expect([table, ...kinds]).toEqual([table, !events.includes(table)]);
+});
+
+it('with CLICKHOUSE_EVENTS_QUORUM those of events wait as well', async () => {
+  await writer.close();
+  inserts.clear();
+  writer = startWriter({ waitsForQuorum: true });
+  await producer.commit({ rows: [{ kind: 'click', row: aClick() }], finals: [] });
+  await waitFor(() => inserts.has('click_events'), { what: 'the insert' });
+  expect([...(inserts.get('click_events') ?? [])]).toEqual([true]);
 });

@@ -23,7 +23,7 @@ const HEADER_BYTES_MAX = 1024 * 1024;
 const KEEP_ALIVE_MS = 30_000;
 
 /** Serves ClickHouse's HTTP interface for one engine. */
-export function createEmbeddedServer(engine: Engine, options: ServerOptions): Server {
+export function createEmbeddedServer(engine: Pick<Engine, 'run'>, options: ServerOptions): Server {
   const limits = { maxHeaderSize: HEADER_BYTES_MAX, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 };
   const isAuthorized = createAuthorization(options.password);
   return createServer(limits, (request, response) => {
@@ -41,7 +41,7 @@ function refuse(response: ServerResponse, status: number, text: string): void {
 }
 
 async function answer(
-  engine: Engine,
+  engine: Pick<Engine, 'run'>,
   options: ServerOptions,
   request: IncomingMessage,
   response: ServerResponse,
@@ -64,7 +64,7 @@ async function answer(
 }
 
 async function runStatement(
-  engine: Engine,
+  engine: Pick<Engine, 'run'>,
   options: ServerOptions,
   url: URL,
   request: IncomingMessage,

@@ -48,8 +48,19 @@ export function moveTables(target: RenderTarget): string[] {
   ];
 }
 
+/** Of a cluster: on which shard each logical shard is (packages/clickhouse/src/shards). */
+export const SHARDS_TABLE = 'schema_shards';
+
+function shardTables(target: RenderTarget): string[] {
+  if (target.cluster === undefined) return [];
+  const columns =
+    "logical UInt16, shard UInt16, other UInt16, step String, changed_at DateTime64(3, 'UTC'), version UInt64";
+  return [migrationTable(SHARDS_TABLE, columns, 'version', 'logical', target)];
+}
+
 export function bookkeepingTables(target: RenderTarget): string[] {
   return [
+    ...shardTables(target),
     migrationTable(
       'schema_migrations',
       "number UInt32, name String, checksum String, applied_at DateTime64(3, 'UTC')",

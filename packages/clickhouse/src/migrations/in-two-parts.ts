@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '../client.js';
+import { applyPlacement } from '../shards/apply-placement.js';
 import { recordApplied, runStatements } from './apply-file.js';
 import type { Lease } from './lease.js';
 import { MIGRATIONS_DIRECTORY, readMigrationFiles } from './migration-files.js';
@@ -24,6 +25,7 @@ export async function createTables(client: ClickHouseClient, { cluster, lease }:
       selects: (sql) => !isView(sql),
     });
   }
+  await applyPlacement(client, { cluster });
 }
 
 /** Creates the materialized views that `createTables` has left out, and records every migration as applied. */

@@ -7,13 +7,18 @@ export interface RenderTarget {
 const DEDUPLICATION_WINDOW = 10_000;
 const DEDUPLICATION_SECONDS = 7 * 24 * 3600;
 /** `{uuid}`, `{shard}` and `{replica}` are macros of the server. */
-const REPLICA_PATH = "'/clickhouse/tables/{uuid}/{shard}', '{replica}'";
+export const REPLICA_PATH = "'/clickhouse/tables/{uuid}/{shard}', '{replica}'";
+
+/** Of large clusters whole partitions are dropped when events expire; on one server twelve times as many would cost every query. */
+const YEARLY = 'PARTITION BY toYear(timestamp)';
+const MONTHLY = 'PARTITION BY toYYYYMM(timestamp)';
 
 const PLACEHOLDER = /\$\{(\w+)(?::([^{}]*))?\}/g;
 
 /**
  * Replaces the placeholders of a migration, whose text differs between one node and a cluster. On a cluster every table `t` becomes
- * a replicated table `t_local` on all nodes, behind a `Distributed` table named `t`. The placeholders (one node | cluster):
+ * a replicated table `t_local` on all nodes, behind a `Distributed` table named `t`, and events are partitioned by month instead of
+ * year. The placeholders (one node | cluster):
  *
  * - `${local}`: nothing | `_local`
  * - `${cluster}`: nothing | `ON CLUSTER …`
@@ -23,7 +28,8 @@ const PLACEHOLDER = /\$\{(\w+)(?::([^{}]*))?\}/g;
  * - `${nodes:system.table}`: a system table | the system tables of all nodes
  */
 export function renderMigration(text: string, target: RenderTarget): string {
-  return text.replace(PLACEHOLDER, (placeholder: string, name: string, argument: string | undefined) => {
+  const partitioned = target.cluster === undefined ? text : text.replace(YEARLY, MONTHLY);
+  return partitioned.replace(PLACEHOLDER, (placeholder: string, name: string, argument: string | undefined) => {
     const rendered = renderPlaceholder(name, argument ?? '', target.cluster);
     if (rendered === undefined) throw new Error(`unknown token ${placeholder}`);
     return rendered;

@@ -34,16 +34,6 @@ function tokenOf({ moveId, shape, slice }: SliceCopy, attempt: number): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Where rows of a table are put on a cluster: random shards would differ in a repetition, of which each shard drops what it has. */
-async function shardSettings({ client, cluster }: OpenEnd, table: string): Promise<{ insert_shard_id?: string }> {
-  if (cluster === undefined) return {};
-  const [row] = await client.rows<[string]>({
-    query: 'SELECT engine_full FROM system.tables WHERE database = currentDatabase() AND name = {table:String}',
-    parameters: { table },
-  });
-  return row?.[0].includes('rand()') ? { insert_shard_id: '1' } : {};
-}
-
 /** Pipes the rows of a slice from one server to the other, as one insert. They are never all in the memory of this process. */
 async function pipeRows(copy: SliceCopy, where: string, attempt: number): Promise<void> {
   const { source, target, shape } = copy;
@@ -54,7 +44,6 @@ async function pipeRows(copy: SliceCopy, where: string, attempt: number): Promis
     clickhouse_settings: {
       ...insertionSettings({ deduplicationToken: tokenOf(copy, attempt) }),
       ...(target.cluster === undefined ? {} : QUORUM_INSERT),
-      ...(await shardSettings(target, shape.name)),
       date_time_input_format: 'basic',
       log_comment: MOVE_COMMENT,
     },

@@ -9,3 +9,12 @@ export const QUORUM_INSERT = {
   distributed_foreground_insert: 1,
 } as const;
 export const SEQUENTIAL_READ = { select_sequential_consistency: 1 } as const;
+/**
+ * Settings for events whose inserts wait for a majority of the replicas, so that they survive the loss of the server that took them.
+ * Reads do not wait, so inserts need not come one after the other.
+ */
+export const EVENT_QUORUM_INSERT = {
+  insert_quorum: 'auto',
+  insert_quorum_parallel: 1,
+  distributed_foreground_insert: 1,
+} as const;

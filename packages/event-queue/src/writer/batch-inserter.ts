@@ -35,6 +35,8 @@ interface Insertion {
   readonly rows: readonly string[];
   readonly token: string;
   readonly isRepeat: boolean;
+  /** Whether some of its rows may be stored under another token: of a larger part of the batch, by another shard. */
+  readonly mayBeStored: boolean;
   /** Whether ClickHouse stored the rows although the insert failed, given those that are absent from the table. */
   readonly hasLanded: (absent: readonly string[]) => boolean;
 }
@@ -68,8 +70,9 @@ export function createBatchInserter(options: BatchInserterOptions): BatchInserte
     return rows.filter((row) => !present.has(rowKey(row)?.eventId ?? ''));
   };
 
-  /** Whether ClickHouse certainly still has the deduplication tokens of this batch. */
-  const isRepeatable = async (batchId: string) => {
+  /** Whether ClickHouse certainly still has the deduplication tokens of this batch, where its rows belong now. */
+  const isRepeatable = async (batchId: string, since: number) => {
+    if (await retry('looking for moved rows', () => table.hasMovedSince(since))) return false;
     const batch = await retry('reading a batch', () => manifest.read(batchId));
     const count = await retry('counting inserts', () => manifest.insertCount());
     return batch !== undefined && count - batch.insertsBefore < REPEATABLE_INSERTS;
@@ -101,7 +104,9 @@ export function createBatchInserter(options: BatchInserterOptions): BatchInserte
       `inserting ${kind} rows`,
       async (attempt) => {
         try {
-          if ((isRepeat || attempt > 0) && !(await isRepeatable(batch.id))) await insertAbsent(insertion);
+          const mayRepeat = isRepeat || attempt > 0;
+          if (insertion.mayBeStored || (mayRepeat && !(await isRepeatable(batch.id, batch.at))))
+            await insertAbsent(insertion);
           else await table.insert(batch.version, rows, token);
           return attempt + 1;
         } catch (err) {
@@ -125,6 +130,7 @@ export function createBatchInserter(options: BatchInserterOptions): BatchInserte
         rows: rows.texts.slice(from, to),
         token: `${batch.id}-${from}-${to}`,
         isRepeat,
+        mayBeStored: table.isSharded,
         // All rows, not only some: before a crash, smaller parts of this one may have been inserted.
         hasLanded: (absent) => absent.length === 0,
       });
@@ -156,10 +162,14 @@ export function createBatchInserter(options: BatchInserterOptions): BatchInserte
     insertParts,
 
     async insertWhole(batch, rows, isRepeat) {
-      // A refused batch leaves no row, so one that is present shows that ClickHouse accepted them.
-      const hasLanded = (absent: readonly string[]) => absent.length < rows.texts.length;
+      // A refused batch leaves no row, so one that is present shows that ClickHouse accepted them; of several shards only all do.
+      const hasLanded = (absent: readonly string[]) =>
+        table.isSharded ? absent.length === 0 : absent.length < rows.texts.length;
       try {
-        const attempts = await insert({ batch, rows: rows.texts, token: batch.id, isRepeat, hasLanded });
+        const attempts = await insert({
+          ...{ batch, rows: rows.texts, token: batch.id, isRepeat, hasLanded },
+          mayBeStored: false,
+        });
         return { attempts, isSplit: false, parked: 0 };
       } catch (err) {
         if (!isBadData(err)) throw err;

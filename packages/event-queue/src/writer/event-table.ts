@@ -1,15 +1,36 @@
-import { type ClickHouseClient, dateTimeText, insertLines } from '@waymark/clickhouse';
+import {
+  type ClickHouseClient,
+  createRowGroups,
+  dateTimeText,
+  EVENT_QUORUM_INSERT,
+  insertLines,
+  readEveryReplica,
+} from '@waymark/clickhouse';
 import { EVENT_TABLES, type EventTableKind, type RowKey, rowKey } from '@waymark/event-format';
 import { joinRows } from '../queue/job-rows.js';
 
 /** Reads and inserts of the table of one event kind. */
 export interface EventTable {
+  /** Whether an insert may be stored on one shard and not on another. */
+  readonly isSharded: boolean;
   /** Whether this writer has the column list of that version. Jobs of other versions wait for a newer writer. */
   supports(version: number): boolean;
-  /** Inserts rows. ClickHouse drops a repeat with the same deduplication token. */
+  /** Inserts rows, on a cluster an insert for each shard. ClickHouse drops a repeat with the same deduplication token. */
   insert(version: number, rows: readonly string[], token: string): Promise<void>;
-  /** Returns the ids of those rows that the table contains. */
+  /** Returns the ids of those rows that the table contains, on a cluster on any replica. */
   findPresent(rows: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Whether rows may have moved to another shard since a time, epoch milliseconds: the new one does not know the tokens. */
+  hasMovedSince(time: number): Promise<boolean>;
+}
+
+export interface EventTableOptions {
+  readonly client: ClickHouseClient;
+  readonly kind: EventTableKind;
+  /** Name of the cluster in `system.clusters`; undefined: a single node. */
+  readonly cluster?: string | undefined;
+  /** Inserts wait for a majority of the replicas. */
+  readonly waitsForQuorum?: boolean | undefined;
+  readonly now: () => number;
 }
 
 const LOOKUP_ROWS_MAX = 2000;
@@ -21,41 +42,52 @@ function columnsOf(kind: EventTableKind, version: number): readonly string[] | u
 }
 
 /** Creates the access to the table of `kind`. */
-export function createEventTable(client: ClickHouseClient, kind: EventTableKind): EventTable {
+export function createEventTable(options: EventTableOptions): EventTable {
+  const { client, kind, cluster, now } = options;
   const { table, idColumn } = EVENT_TABLES[kind];
+  const groups = createRowGroups(client, { cluster, now });
+  const settings = options.waitsForQuorum === true ? EVENT_QUORUM_INSERT : undefined;
 
-  const findIds = async (keys: readonly RowKey[]): Promise<string[]> => {
+  const findIds = async (keys: readonly RowKey[]): Promise<ReadonlySet<string>> => {
     const times = keys.map(({ timestampMs }) => timestampMs);
-    const rows = await client.rows<[string]>({
-      // The primary key is (workspace, time): the time range limits the read to a few granules.
-      query: `SELECT toString(${idColumn}) FROM ${table}
-        WHERE workspace_id IN {workspaces:Array(UInt64)}
+    // The primary key is (workspace, time): the time range limits the read to a few granules.
+    const where = `workspace_id IN {workspaces:Array(UInt64)}
           AND timestamp BETWEEN {from:DateTime64(3, 'UTC')} AND {to:DateTime64(3, 'UTC')}
-          AND ${idColumn} IN {ids:Array(String)}`,
-      parameters: {
-        // Strings would be sent in quotes, which ClickHouse refuses in an array of numbers.
-        workspaces: [...new Set(keys.map(({ workspaceId }) => workspaceId))].map(BigInt),
-        from: dateTimeText(Math.min(...times)),
-        to: dateTimeText(Math.max(...times)),
-        ids: keys.map(({ eventId }) => eventId),
-      },
-    });
-    return rows.map(([id]) => id);
+          AND ${idColumn} IN {ids:Array(String)}`;
+    const parameters = {
+      // Strings would be sent in quotes, which ClickHouse refuses in an array of numbers.
+      workspaces: [...new Set(keys.map(({ workspaceId }) => workspaceId))].map(BigInt),
+      from: dateTimeText(Math.min(...times)),
+      to: dateTimeText(Math.max(...times)),
+      ids: keys.map(({ eventId }) => eventId),
+    };
+    const value = `toString(${idColumn})`;
+    if (cluster !== undefined) return readEveryReplica(client, { cluster, table, value, where, parameters });
+    const rows = await client.rows<[string]>({ query: `SELECT ${value} FROM ${table} WHERE ${where}`, parameters });
+    return new Set(rows.map(([id]) => id));
   };
 
   return {
+    isSharded: cluster !== undefined,
+    hasMovedSince: groups.hasMovedSince,
     supports: (version) => columnsOf(kind, version) !== undefined,
 
     async insert(version, rows, token) {
       const columns = columnsOf(kind, version);
       if (columns === undefined) throw new TypeError(`no columns of ${kind} version ${version}`);
-      await insertLines(client, {
-        table,
-        columns,
-        lines: joinRows(rows),
-        deduplicationToken: token,
-        maxExecutionSeconds: INSERT_SECONDS_MAX,
-      });
+      const divided = await groups.groupsOf(rows, (row) => rowKey(row)?.workspaceId ?? '0');
+      const inserts = divided.map((group) =>
+        insertLines(client, {
+          table,
+          columns,
+          lines: joinRows(group.rows),
+          deduplicationToken: token + group.name,
+          maxExecutionSeconds: INSERT_SECONDS_MAX,
+          settings,
+        }),
+      );
+      // All have ended before a repeat begins.
+      for (const outcome of await Promise.allSettled(inserts)) if (outcome.status === 'rejected') throw outcome.reason;
     },
 
     async findPresent(rows) {

@@ -26,6 +26,12 @@ export interface EventWriterOptions {
   readonly clickhouse: ClickHouseClient;
   /** Tables are replicated; false by default. */
   readonly isReplicated?: boolean;
+  /** Name of the cluster whose shards have the events; none by default. */
+  readonly cluster?: string | undefined;
+  /** How many shards it has, 1 by default: batches grow with them, so that the inserts of a shard do not become smaller. */
+  readonly shards?: number;
+  /** Inserts of events wait for a majority of the replicas; false by default. */
+  readonly waitsForQuorum?: boolean;
   readonly logger: QueueLogger;
   readonly now?: () => number;
   readonly limits?: Partial<WriterLimits>;
@@ -64,14 +70,27 @@ const ABORTED_CLOSE_MS = 1000;
 /** Length of BullMQ's event streams. Nothing reads them here, and the default of ten thousand entries would waste memory. */
 const EVENTS_KEPT = 100;
 
+const SHARDS_IN_BATCH_MAX = 10;
+
+/** A batch is divided into an insert for each shard, so with several it waits longer for more rows: at most a second. */
+function limitsFor(shards: number): WriterLimits {
+  const factor = Math.min(shards, SHARDS_IN_BATCH_MAX);
+  return {
+    ...LIMITS,
+    batchRowsMax: LIMITS.batchRowsMax * factor,
+    batchDelayMs: LIMITS.batchDelayMs * factor,
+    jobsMax: LIMITS.jobsMax * factor,
+  };
+}
+
 function isEventKind(kind: string): kind is EventTableKind {
   return kind in EVENT_TABLES;
 }
 
 /** Starts a worker for each kind of job. */
 export function createEventWriter(options: EventWriterOptions): EventWriter {
-  const { clickhouse, isReplicated = false, logger, now = Date.now } = options;
-  const limits = { ...LIMITS, ...options.limits };
+  const { clickhouse, isReplicated = false, cluster, waitsForQuorum, logger, now = Date.now } = options;
+  const limits = { ...limitsFor(options.shards ?? 1), ...options.limits };
   const redis = connectWriter(options.redisUrl, logger);
   const stopping = new AbortController();
   const reserve = createMemoryReserve(redis, logger, now);
@@ -130,7 +149,7 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
         now,
       });
     }
-    const table = withHealthTracking(createEventTable(clickhouse, kind));
+    const table = withHealthTracking(createEventTable({ client: clickhouse, kind, cluster, waitsForQuorum, now }));
     const { webhookJobsOf, onInserted } = options;
     const shared = { redis, manifest, deadLetters, retry, tails, webhookJobsOf, onInserted, onStored, logger, now };
     const batchWriter = createBatchWriter({ kind, table, ...shared });

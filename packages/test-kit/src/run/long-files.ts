@@ -17,6 +17,8 @@ export const LONG_FILES: readonly string[] = [
   'services/standalone/test/promises/redis-failovers.test.ts',
   'packages/redis/test/failover.test.ts',
   'services/cli/test/move.test.ts',
+  'services/cli/test/shards.test.ts',
+  'packages/clickhouse/test/shards/cluster.test.ts',
   'services/writer/test/webhook-kills.test.ts',
   'services/standalone/test/promises/folder-access.test.ts',
   'services/standalone/test/process/up.test.ts',

@@ -6,7 +6,7 @@ const MEASURED_ROOM = 'test/hostile';
 /** Folders whose tests start processes, browsers, proxies or stacks. */
 const SYSTEM_ROOMS = ['services/cli', 'services/standalone', 'services/writer', 'test'];
 const STARTS_PROCESS = /from 'node:child_process'/;
-const STARTS_STORE = /\b(?:startRedis|startClickHouse|createTestDatabase)\(/;
+const STARTS_STORE = /\b(?:startRedis|startClickHouse|startTestCluster|createTestDatabase)\(/;
 const RELATIVE_IMPORT = /from '(\.{1,2}\/[^']+)\.js'/g;
 
 export type ProjectName = 'unit' | 'stores' | 'system' | 'measured';

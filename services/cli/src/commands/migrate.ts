@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  applyPlacement,
   applyQueryLogView,
   applyRetention,
   type ClickHouseClient,
@@ -19,6 +20,7 @@ export async function migrateUp(): Promise<CommandResult> {
   try {
     const { clickhouseCluster: cluster, addressRetentionDays, eventRetentionDays } = target.settings;
     const report = await migrate(clickhouse, { cluster });
+    const placed = await applyPlacement(clickhouse, { cluster });
     const retention = await applyRetention(clickhouse, {
       cluster,
       addressDays: addressRetentionDays,
@@ -30,6 +32,7 @@ export async function migrateUp(): Promise<CommandResult> {
       lines: [
         ...report.applied.map((name) => `applied ${name}`),
         `${report.applied.length} applied, ${report.alreadyApplied} already applied`,
+        ...(placed.length === 0 ? [] : [`placed ${placed.length} tables on the shards`]),
         ...retention,
       ],
     };

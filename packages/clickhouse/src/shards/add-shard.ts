@@ -1,0 +1,60 @@
+import type { ClickHouseClient } from '../client.js';
+import { bookkeepingTables } from '../migrations/bookkeeping.js';
+import { createDatabase } from '../migrations/database.js';
+import { takeLease } from '../migrations/lease.js';
+import { REPLICA_PATH } from '../migrations/render.js';
+import { connectNodes } from './cluster-nodes.js';
+
+const quoted = (name: string) => `\`${name.replace(/[\\`]/g, '\\$&')}\``;
+
+/** Local tables first, views last: each needs those before it. */
+const ORDER = ['MergeTree', 'Distributed', 'View', 'MaterializedView'];
+const orderOf = (engine: string) => ORDER.findIndex((known) => engine.endsWith(known) || engine === known);
+
+/** The definition of a table or view as a statement for every server: those that have it skip it. */
+export function definitionOnCluster(definition: string, cluster: string): string {
+  return definition
+    .replace(
+      /^(CREATE (?:TABLE|VIEW|MATERIALIZED VIEW)) (?:\S+?\.)?(\S+)/,
+      `$1 IF NOT EXISTS $2 ON CLUSTER ${quoted(cluster)}`,
+    )
+    .replace(/(ENGINE = Replicated\w+\()'[^']*', '[^']*'/, `$1${REPLICA_PATH}`);
+}
+
+/**
+ * Gives the servers that have been added to the cluster the tables and views of the others, as they are now: migrations would change
+ * columns back and forth. Nothing is placed on a new shard until logical shards are moved to it. May be repeated.
+ *
+ * @returns the names of the servers that had no tables
+ */
+export async function addServers(
+  client: ClickHouseClient,
+  { cluster }: { readonly cluster: string },
+): Promise<string[]> {
+  const nodes = await connectNodes(client, cluster);
+  const lease = await takeLease(client, { cluster });
+  try {
+    await createDatabase(client, { cluster });
+    for (const query of bookkeepingTables({ cluster })) await client.command({ query });
+    const count =
+      'SELECT count() FROM system.tables WHERE database = currentDatabase() AND engine LIKE {engine:String}';
+    const added: string[] = [];
+    for (const node of nodes) {
+      const [row] = await node.client.rows<[string]>({ query: count, parameters: { engine: 'Distributed' } });
+      if (row?.[0] === '0') added.push(node.name);
+    }
+    const tables = await client.rows<[name: string, engine: string, definition: string]>({
+      query: `SELECT name, engine, create_table_query FROM system.tables
+        WHERE database = currentDatabase() AND NOT startsWith(name, 'schema_') AND engine NOT LIKE 'Memory'`,
+    });
+    tables.sort(([, one], [, other]) => orderOf(one) - orderOf(other));
+    for (const [, , definition] of tables) {
+      lease.assertHeld();
+      await client.command({ query: definitionOnCluster(definition, cluster) });
+    }
+    return added;
+  } finally {
+    await Promise.all(nodes.map((node) => node.client.close()));
+    await lease.release();
+  }
+}

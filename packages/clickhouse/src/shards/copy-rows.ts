@@ -1,0 +1,115 @@
+import type { ShardNode } from './cluster-nodes.js';
+import { isOfLogicalShard } from './placement.js';
+
+/** By which a running insert of a move is recognised. */
+export const SHARD_MOVE_COMMENT = 'waymark shards move';
+
+interface Digest {
+  readonly rows: string;
+  readonly checksum: string;
+}
+
+/** What of a table has to be known to copy it. */
+interface Shape {
+  readonly table: string;
+  readonly columns: string;
+  /** Rows with equal keys are merged into one. */
+  readonly isMerging: boolean;
+}
+
+/** Rows of one logical shard in one table, or in one month of it. */
+export interface RowSet extends Shape {
+  readonly where: string;
+}
+
+/** The tables of a node, by the names of their `Distributed` ones. */
+export async function readShapes({ client }: ShardNode): Promise<ReadonlyMap<string, Shape>> {
+  const rows = await client.rows<[table: string, engine: string, columns: string[]]>({
+    query: `SELECT t.name, any(t.engine), groupArray(c.name)
+      FROM (
+        SELECT table, name FROM system.columns
+        WHERE database = currentDatabase() AND default_kind NOT IN ('MATERIALIZED', 'ALIAS') ORDER BY table, position
+      ) AS c
+      INNER JOIN (SELECT name, engine FROM system.tables WHERE database = currentDatabase() AND name LIKE '%_local') AS t
+        ON t.name = c.table
+      GROUP BY t.name`,
+  });
+  return new Map(
+    rows.map(([local, engine, columns]) => {
+      const table = local.slice(0, -'_local'.length);
+      return [table, { table, columns: columns.join(', '), isMerging: !/^(?:Replicated)?MergeTree$/.test(engine) }];
+    }),
+  );
+}
+
+/** Number and checksum of rows on a node, as queries see them. */
+async function digestOf(node: ShardNode, { table, columns, isMerging, where }: RowSet): Promise<Digest> {
+  const final = isMerging ? ' FINAL' : '';
+  const rows = await node.client.rows<[string, string]>({
+    // In a tuple, because the hash of a NULL is NULL, and that of a tuple with one is not.
+    query: `SELECT count(), toString(sum(cityHash64(tuple(${columns})))) FROM ${table}_local${final} WHERE ${where}`,
+  });
+  const [count = '0', checksum = '0'] = rows[0] ?? [];
+  return { rows: count, checksum };
+}
+
+/** The rows of a logical shard in a table on a node, month by month where rows have one: what is copied, and compared, at once. */
+export async function rowSetsOf(node: ShardNode, shape: Shape, logical: number): Promise<RowSet[]> {
+  const { table } = shape;
+  const where = isOfLogicalShard(table, logical);
+  if (!/_events$/.test(table)) return [{ ...shape, where }];
+  const months = await node.client.rows<[number]>({
+    query: `SELECT DISTINCT toYYYYMM(timestamp) AS month FROM ${table}_local WHERE ${where} ORDER BY month`,
+  });
+  return months.map(([month]) => ({ ...shape, where: `${where} AND toYYYYMM(timestamp) = ${month}` }));
+}
+
+/** Deletes rows on a node, and with that on the replicas of its shard. */
+export async function deleteRows(
+  { client }: ShardNode,
+  { table, where }: Pick<RowSet, 'table' | 'where'>,
+): Promise<void> {
+  await client.command({ query: `DELETE FROM ${table}_local WHERE ${where}` });
+}
+
+async function pipeRows(from: ShardNode, to: ShardNode, { table, columns, where }: RowSet): Promise<void> {
+  const { stream: rows } = await from.client.exec({
+    query: `SELECT ${columns} FROM ${table}_local WHERE ${where} FORMAT TabSeparated`,
+    clickhouse_settings: { date_time_output_format: 'simple', max_result_bytes: '0' },
+  });
+  const { stream: answer } = await to.client.exec({
+    query: `INSERT INTO ${table}_local (${columns}) FORMAT TabSeparated`,
+    values: rows,
+    clickhouse_settings: {
+      insert_quorum: 'auto',
+      insert_quorum_parallel: 0,
+      insert_deduplicate: 0,
+      date_time_input_format: 'basic',
+      log_comment: SHARD_MOVE_COMMENT,
+    },
+  });
+  answer.resume();
+  await new Promise((resolve, reject) => answer.once('end', resolve).once('error', reject));
+}
+
+/**
+ * Makes the rows of a set the same on two nodes: compares them, and if they differ deletes those of the second and copies those of the
+ * first. May be repeated.
+ *
+ * @returns the number of rows, and whether they are the same now; without a fence, rows may have arrived meanwhile
+ */
+export async function copyRows(
+  from: ShardNode,
+  to: ShardNode,
+  set: RowSet,
+): Promise<{ readonly rows: number; readonly isSame: boolean }> {
+  const isSame = (one: Digest, other: Digest) => one.rows === other.rows && one.checksum === other.checksum;
+  const wanted = await digestOf(from, set);
+  let found = await digestOf(to, set);
+  if (!isSame(wanted, found)) {
+    if (found.rows !== '0') await deleteRows(to, set);
+    await pipeRows(from, to, set);
+    found = await digestOf(to, set);
+  }
+  return { rows: Number(wanted.rows), isSame: isSame(wanted, found) };
+}

@@ -1,0 +1,225 @@
+import type { ClickHouseClient } from '../client.js';
+import { takeLease } from '../migrations/lease.js';
+import { placeTables, shardedTables, tablesPlacedOtherwise } from './apply-placement.js';
+import { connectNodes, type ShardNode } from './cluster-nodes.js';
+import { copyRows, deleteRows, readShapes, rowSetsOf } from './copy-rows.js';
+import { isOfLogicalShard, LOGICAL_SHARDS } from './placement.js';
+import { readPlacement, type UnfinishedMove, writePlacement } from './placement-store.js';
+import { untilCaughtUp, untilEnded } from './settled.js';
+
+/** A move that cannot be made as it was asked for. */
+export class ShardMoveError extends Error {
+  override readonly name = 'ShardMoveError';
+}
+
+export interface ShardMoveOptions {
+  readonly cluster: string;
+  readonly logical: number;
+  /** The shard of the cluster to move to, from 1. */
+  readonly to: number;
+  /** Called after each table, or month of one. */
+  readonly onCopied?: ((progress: { readonly table: string; readonly rows: number }) => void) | undefined;
+}
+
+export interface ShardMoveReport {
+  readonly logical: number;
+  readonly from: number;
+  readonly to: number;
+  /** Rows of each table with rows, the same on both shards before the old ones were deleted. */
+  readonly rows: Readonly<Record<string, number>>;
+}
+
+/** The constraint of tables that refuse rows of a logical shard while it is moved. */
+const FENCE = 'shard_is_moved';
+
+/** Tables whose rows never change. Reads of them always name a workspace, so rows left at the old shard are not seen. */
+const isEvents = (table: string) => table.endsWith('_events');
+
+/**
+ * Moves a logical shard to another shard of the cluster. Copies events while everything runs; then rows of the logical shard are refused,
+ * so that writers wait, until the rest is copied, counted and compared, and every server reads from the new shard. May be killed at any
+ * time: the same call continues. Every server of the cluster must run.
+ *
+ * @throws ShardMoveError when it cannot be made as it was asked for
+ */
+export async function moveShard(client: ClickHouseClient, options: ShardMoveOptions): Promise<ShardMoveReport> {
+  const { cluster } = options;
+  const lease = await takeLease(client, { cluster });
+  const nodes = await connectNodes(client, cluster);
+  try {
+    const move = await begin(client, options, nodes);
+    return await new ShardMove(client, options, nodes, move, () => lease.assertHeld()).run();
+  } finally {
+    await Promise.all(nodes.map((node) => node.client.close()));
+    await lease.release().catch(() => undefined);
+  }
+}
+
+/** The move to make: a new one, or the unfinished one if it is the same. */
+async function begin(
+  client: ClickHouseClient,
+  { cluster, logical, to }: ShardMoveOptions,
+  nodes: readonly ShardNode[],
+): Promise<UnfinishedMove> {
+  const stored = await readPlacement(client, { cluster });
+  if (stored === undefined) throw new ShardMoveError('the cluster has no placement yet: run `npx waymark migrate up`');
+  const { move } = stored;
+  if (move !== undefined) {
+    if (move.logical === logical && move.to === to) return move;
+    throw new ShardMoveError(
+      `the move of logical shard ${move.logical} to shard ${move.to} is not finished: \`npx waymark shards move ${move.logical} --to ${move.to}\` continues it`,
+    );
+  }
+  const from = stored.shards[logical];
+  if (from === undefined) throw new ShardMoveError(`logical shards are 0 to ${LOGICAL_SHARDS - 1}`);
+  if (!nodes.some(({ shard }) => shard === to)) throw new ShardMoveError(`the cluster ${cluster} has no shard ${to}`);
+  if (from === to) throw new ShardMoveError(`logical shard ${logical} is on shard ${to} already`);
+  await writePlacement(client, { cluster }, { logical, shard: from, other: to, step: 'copying' });
+  return { logical, from, to, step: 'copying' };
+}
+
+/** The tables that only materialized views fill. An insert is refused by what it names, never between a table and its views. */
+async function filledByViews(client: ClickHouseClient): Promise<ReadonlySet<string>> {
+  const rows = await client.rows<[string]>({
+    query: `SELECT DISTINCT extract(create_table_query, ' TO (?:\\S+\\.)?(\\w+)_local ') FROM system.tables
+      WHERE database = currentDatabase() AND engine = 'MaterializedView'`,
+  });
+  return new Set(rows.map(([table]) => table));
+}
+
+class ShardMove {
+  readonly #client: ClickHouseClient;
+  readonly #options: ShardMoveOptions;
+  readonly #nodes: readonly ShardNode[];
+  readonly #move: UnfinishedMove;
+  readonly #assertHeld: () => void;
+  #shapes: Awaited<ReturnType<typeof readShapes>> | undefined;
+
+  constructor(
+    client: ClickHouseClient,
+    options: ShardMoveOptions,
+    nodes: readonly ShardNode[],
+    move: UnfinishedMove,
+    assertHeld: () => void,
+  ) {
+    this.#client = client;
+    this.#options = options;
+    this.#nodes = nodes;
+    this.#move = move;
+    this.#assertHeld = assertHeld;
+  }
+
+  async run(): Promise<ShardMoveReport> {
+    const { logical, from, to, step } = this.#move;
+    // Events first: the views of the new shard count them, and what they have counted is replaced by the totals of the old one.
+    const tables = await shardedTables(this.#client);
+    const events = tables.filter(isEvents);
+    const others = tables.filter((table) => !isEvents(table));
+    const ofViews = await filledByViews(this.#client);
+    const written = tables.filter((table) => !ofViews.has(table));
+    const rows: Record<string, number> = {};
+    if (step === 'copying') {
+      await this.#lift(to, written);
+      await untilEnded(this.#of(to), 'Insert');
+      for (const table of events) await this.#copy(table);
+      await this.#fence(from, written);
+      for (const table of [...events, ...others]) {
+        const copied = await this.#copy(table);
+        if (!copied.isSame)
+          throw new Error(`the rows of ${table} differ after they were copied: run the command again`);
+        if (copied.rows > 0) rows[table] = copied.rows;
+      }
+    }
+    // Tables are switched one after the other: meanwhile neither shard takes rows, so that both answer alike.
+    await this.#fence(to, written);
+    if (step === 'copying') await this.#note({ logical, shard: to, other: from, step: 'switching' });
+    await this.#switch();
+    await this.#delete(others);
+    await this.#lift(from, written);
+    await this.#lift(to, written);
+    await this.#delete(events);
+    await this.#note({ logical, shard: to, other: 0, step: '' });
+    return { logical, from, to, rows };
+  }
+
+  #of(shard: number): readonly ShardNode[] {
+    return this.#nodes.filter((node) => node.shard === shard);
+  }
+
+  #one(shard: number): ShardNode {
+    const node = this.#of(shard)[0];
+    if (node === undefined) throw new ShardMoveError(`the cluster ${this.#options.cluster} has no shard ${shard}`);
+    return node;
+  }
+
+  async #note(row: Parameters<typeof writePlacement>[2]): Promise<void> {
+    this.#assertHeld();
+    await writePlacement(this.#client, { cluster: this.#options.cluster }, row);
+  }
+
+  async #copy(table: string): Promise<{ rows: number; isSame: boolean }> {
+    const [from, to] = [this.#one(this.#move.from), this.#one(this.#move.to)];
+    const total = { rows: 0, isSame: true };
+    await untilCaughtUp(from, table);
+    await untilCaughtUp(to, table);
+    this.#shapes ??= await readShapes(from);
+    const shape = this.#shapes.get(table);
+    if (shape === undefined) throw new Error(`${from.name} has no table ${table}_local`);
+    for (const set of await rowSetsOf(from, shape, this.#move.logical)) {
+      this.#assertHeld();
+      const copied = await copyRows(from, to, set);
+      total.rows += copied.rows;
+      total.isSame &&= copied.isSame;
+      if (copied.rows > 0) this.#options.onCopied?.({ table, rows: copied.rows });
+    }
+    return total;
+  }
+
+  /** Lets a shard refuse rows of the logical shard, and waits until what was inserted before is stored. */
+  async #fence(shard: number, tables: readonly string[]): Promise<void> {
+    const { client } = this.#one(shard);
+    for (const table of tables) {
+      const check = `NOT (${isOfLogicalShard(table, this.#move.logical)})`;
+      await client.command({
+        query: `ALTER TABLE ${table}_local ADD CONSTRAINT IF NOT EXISTS ${FENCE} CHECK ${check}`,
+        clickhouse_settings: { alter_sync: '2' },
+      });
+    }
+    await untilEnded(this.#of(shard), 'Insert');
+  }
+
+  async #lift(shard: number, tables: readonly string[]): Promise<void> {
+    const { client } = this.#one(shard);
+    for (const table of tables) {
+      await client.command({
+        query: `ALTER TABLE ${table}_local DROP CONSTRAINT IF EXISTS ${FENCE}`,
+        clickhouse_settings: { alter_sync: '2' },
+      });
+    }
+  }
+
+  /** Makes every server read from the new shard, and waits until what was read from the old one has ended. */
+  async #switch(): Promise<void> {
+    const { cluster } = this.#options;
+    const stored = await readPlacement(this.#client, { cluster });
+    if (stored === undefined) throw new Error('the placement is gone');
+    await placeTables(this.#client, cluster, stored.shards);
+    for (const { client, name } of this.#nodes) {
+      const [table] = await tablesPlacedOtherwise(client, stored.shards);
+      if (table !== undefined)
+        throw new Error(`${name} has not changed ${table} yet: run the command again when it has`);
+    }
+    // What was planned with the old tables: a late insert would be at the old shard, and a late read there would miss what is deleted.
+    await untilEnded(this.#nodes, 'Insert');
+    await untilEnded(this.#nodes, 'Select');
+  }
+
+  async #delete(tables: readonly string[]): Promise<void> {
+    const node = this.#one(this.#move.from);
+    for (const table of tables) {
+      this.#assertHeld();
+      const where = isOfLogicalShard(table, this.#move.logical);
+      await deleteRows(node, { table, where });
+    }
+  }
+}

@@ -1,0 +1,147 @@
+import { startTestCluster, type TestCluster } from '@waymark/test-kit';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  addServers,
+  applyPlacement,
+  applyRetention,
+  type ClickHouseClient,
+  createClickHouseClient,
+  listShards,
+  migrate,
+  moveShard,
+} from '../../src/index.js';
+import { firstPlacement } from '../../src/shards/placement.js';
+import { definitions } from '../move/populate.js';
+
+/** Statements run on the embedded engine: three nodes, of which the third is added later. */
+let nodes: TestCluster;
+let client: ClickHouseClient;
+const nodeClients: ClickHouseClient[] = [];
+
+beforeAll(async () => {
+  nodes = await startTestCluster({ shards: 3 });
+  for (const database of nodes.databases) nodeClients.push(createClickHouseClient({ url: nodes.url, database }));
+  client = nodeClients[0] as ClickHouseClient;
+  await migrate(client, nodes);
+}, 60_000);
+afterAll(async () => {
+  await Promise.all(nodeClients.map((node) => node.close()));
+  await nodes.stop();
+});
+
+const one = async (query: string, from = client) => (await from.rows<[unknown]>({ query }))[0]?.[0];
+const keys =
+  "SELECT name, extract(engine_full, '\\\\](.*)\\\\)$') FROM system.tables WHERE database = currentDatabase() AND engine = 'Distributed'";
+
+test('a new cluster has every table on every node, replicated as the engine accepts it with Keeper, and events by month', async () => {
+  const names =
+    "SELECT name FROM system.tables WHERE database = 'replicated' AND engine LIKE 'Replicated%' ORDER BY name";
+  const replicated = (await client.rows<[string]>({ query: names })).map(([name]) => name);
+  const local = await client.rows<[string]>({ query: keys });
+  expect(local.length).toBeGreaterThan(25);
+  expect(replicated).toEqual(expect.arrayContaining(local.map(([name]) => `${name}_local`)));
+  const partition =
+    "SELECT partition_key FROM system.tables WHERE database = currentDatabase() AND name = 'sale_events_local'";
+  for (const node of nodeClients) expect(await one(partition, node)).toBe('toYYYYMM(timestamp)');
+});
+
+describe('rows are placed by logical shards', () => {
+  beforeAll(async () => {
+    // As before the third shard was added: it has no tables, and nothing is placed on it.
+    const placed = firstPlacement(2).map((shard, logical) => `(${logical}, ${shard}, 0, '', now64(3), 1)`);
+    await client.command({ query: `INSERT INTO schema_shards VALUES ${placed.join(', ')}` });
+    await nodeClients[2]?.command({ query: `DROP DATABASE ${nodes.databases[2]}` });
+    await nodeClients[0]?.command({ query: `CREATE DATABASE ${nodes.databases[2]}` });
+  });
+
+  test('servers that are added get the tables of the others, and nothing else', async () => {
+    expect(await addServers(client, nodes)).toEqual([expect.stringMatching(/^shard 3, replica 1 /)]);
+    expect(await addServers(client, nodes)).toEqual([]);
+    const definitionsOf = (index: number) =>
+      definitions(nodeClients[index] as ClickHouseClient, nodes.databases[index] ?? '');
+    expect(await definitionsOf(2)).toEqual(await definitionsOf(1));
+    expect((await listShards(client, nodes)).shards.map(({ logical }) => logical.length)).toEqual([420, 420, 0]);
+  });
+
+  test('every table has the placement as its key, measurements a hash of their columns, and a repetition changes nothing', async () => {
+    expect((await applyPlacement(client, nodes)).length).toBeGreaterThan(25);
+    for (const node of nodeClients) {
+      for (const [name, key] of await node.rows<[string, string]>({ query: keys })) {
+        const hashed = name === 'names' || /^ops_(?:batches|samples|requests)$/.test(name);
+        expect([name, key]).toEqual([
+          name,
+          expect.stringMatching(hashed ? /^, \(cityHash64\(.*\) % 840\) \+ 1\)$/ : /^, \(workspace_id % 840\) \+ 1\)$/),
+        ]);
+      }
+    }
+    expect(await applyPlacement(client, nodes)).toEqual([]);
+  });
+
+  test('a read of one workspace, or of some, goes to their shards only; the empty third shard is not asked', async () => {
+    await client.command({
+      query: `INSERT INTO click_events (workspace_id, timestamp, click_id, link_id)
+        SELECT number, now64(3), toString(number), 5 FROM numbers(1680)`,
+    });
+    const held = 'SELECT count() FROM click_events_local';
+    expect(await Promise.all(nodeClients.map((node) => one(held, node)))).toEqual(['840', '840', '0']);
+    const settings = { force_optimize_skip_unused_shards: 2 };
+    for (const query of [
+      'SELECT sum(clicks) FROM link_totals WHERE workspace_id = 841',
+      'SELECT count() FROM click_events WHERE workspace_id IN (1, 841, 3) AND link_id = 5',
+      "SELECT count() FROM names WHERE kind = 'link' AND scope = 'a' AND name = 'b'",
+    ]) {
+      await client.rows({ query, settings });
+    }
+    await expect(client.rows({ query: 'SELECT link_id FROM click_events', settings })).rejects.toMatchObject({
+      code: '507',
+    });
+  });
+
+  test('a logical shard moves to the added one with its names, and every node reads it there', async () => {
+    await client.command({
+      query: `INSERT INTO names (kind, scope, name, id, workspace_id, version, deleted)
+        SELECT 'link', 'go.acme.com', toString(number), number, 1, 1, 0 FROM numbers(1000)`,
+    });
+    const report = await moveShard(client, { cluster: nodes.cluster, logical: 1, to: 3 });
+    expect(report).toMatchObject({
+      logical: 1,
+      from: 2,
+      to: 3,
+      rows: { click_events: 2, link_totals: 2, workspace_slots: 2 },
+    });
+    expect(report.rows.names).toBeGreaterThan(0);
+    const settings = { force_optimize_skip_unused_shards: 2 };
+    for (const node of nodeClients) {
+      const query = 'SELECT count() FROM click_events WHERE workspace_id = 841';
+      expect(await node.rows({ query, settings })).toEqual([['1']]);
+    }
+    const all = await client.rows({ query: 'SELECT name FROM names ORDER BY name' });
+    expect(all.length).toBe(1000);
+    expect(await Promise.all(nodeClients.map((node) => one('SELECT count() FROM click_events_local', node)))).toEqual([
+      '840',
+      '838',
+      '2',
+    ]);
+  });
+});
+
+test('expired events are dropped by the month with what was counted of them, and rewritten for addresses only', async () => {
+  const expiry = async (table: string) =>
+    one(
+      `SELECT extract(create_table_query, 'TTL (.*) SETTINGS') FROM system.tables WHERE database = currentDatabase() AND name = '${table}_local'`,
+    );
+  const dropsParts = () =>
+    one(
+      "SELECT create_table_query LIKE '%ttl_only_drop_parts = 1%' FROM system.tables WHERE database = currentDatabase() AND name = 'click_events_local'",
+    );
+  await applyRetention(client, { cluster: nodes.cluster, eventDays: 400 });
+  expect(await expiry('click_events')).toBe(
+    '(toDateTime(toStartOfMonth(timestamp)) + toIntervalMonth(1)) + toIntervalDay(400)',
+  );
+  expect(await expiry('link_days')).toBe('(toDateTime(toStartOfMonth(day)) + toIntervalMonth(1)) + toIntervalDay(400)');
+  expect(await dropsParts()).toBe(1);
+  expect(await applyRetention(client, { cluster: nodes.cluster, eventDays: 400 })).toEqual([]);
+  await applyRetention(client, { cluster: nodes.cluster, eventDays: 400, addressDays: 30 });
+  expect(await dropsParts()).toBe(0);
+  expect(await applyPlacement(client, nodes)).toEqual([]);
+});

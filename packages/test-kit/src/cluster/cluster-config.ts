@@ -1,0 +1,93 @@
+/** A server of a test cluster: a database of one engine. */
+export interface ClusterNode {
+  /** From 1. */
+  readonly number: number;
+  readonly shard: number;
+  readonly replica: number;
+}
+
+/** Statements at a time; each that reaches other nodes takes one more for each of them. */
+export const SESSIONS = 36;
+export const TEST_CLUSTER = 'test_cluster';
+/** Where replicated tables are created as they are: the engine checks them and their paths in Keeper, but cannot write to them. */
+export const KEEPER_CHECK = 'replicated';
+/** In the database of a node: what its `system.replicas` says to other nodes. Tests fill it. */
+export const REPLICAS = 'test_replicas';
+const DATABASE = 'waymark_node_';
+const NODE_DATABASE = /\bwaymark_node_\d+\b/g;
+
+export const databaseOf = ({ number }: Pick<ClusterNode, 'number'>) => `${DATABASE}${number}`;
+
+/** The nodes of a cluster, shard after shard. */
+export function clusterNodes(shards: number, replicas: number): ClusterNode[] {
+  return Array.from({ length: shards * replicas }, (_, index) => ({
+    number: index + 1,
+    shard: Math.floor(index / replicas) + 1,
+    replica: (index % replicas) + 1,
+  }));
+}
+
+/** A statement as the node runs it: names of the other nodes' databases are its own, as every server has one of the same name. */
+export function sqlOn(node: ClusterNode, sql: string): string {
+  return sql
+    .replace(NODE_DATABASE, databaseOf(node))
+    .replace(/`?\bsystem`?\.`?replicas\b`?/g, `${databaseOf(node)}.${REPLICAS}`)
+    .replaceAll('serverUUID()', `'server ${node.number}'`);
+}
+
+export const isReplicated = (sql: string) => /\bENGINE = Replicated/.test(sql);
+
+/** The engine creates replicated tables but can never write to them, so those with rows are plain ones. */
+export function withoutReplication(sql: string): string {
+  return sql
+    .replace(/\bENGINE = Replicated(\w+)\('[^']*', '[^']*'(?:, )?/, 'ENGINE = $1(')
+    .replace(/\breplicated_deduplication_window =/, 'non_replicated_deduplication_window =');
+}
+
+const ON_CLUSTER = new RegExp(` ON CLUSTER [\`"]?${TEST_CLUSTER}[\`"]?`, 'g');
+
+export const isForAll = (sql: string) => sql.search(ON_CLUSTER) >= 0;
+
+/** A statement ON CLUSTER as a server runs it when it has taken it from Keeper. */
+export function ddlOn(node: ClusterNode, sql: string): string {
+  const table = /\bTABLE (?:IF NOT EXISTS )?[`"]?(\w+)/i.exec(sql)?.[1] ?? '';
+  const macros = { uuid: table, shard: String(node.shard), replica: String(node.replica), database: DATABASE };
+  const own = sqlOn(node, sql.replace(ON_CLUSTER, ''));
+  return own.replace(/\{(uuid|shard|replica|database)\}/g, (_, name: keyof typeof macros) => macros[name]);
+}
+
+const element = (name: string, ...content: string[]) => `<${name}>${content.join('\n')}</${name}>`;
+
+/** The configuration of the engine, with the ports of its nodes in their order. */
+export function configurationXml(path: string, nodes: readonly ClusterNode[], ports: readonly number[]): string {
+  const shards = new Map<number, string[]>();
+  for (const node of nodes) {
+    const address = [
+      element('host', '127.0.0.1'),
+      element('port', String(ports[node.number - 1])),
+      element('default_database', databaseOf(node)),
+      element('compression', 'false'),
+    ];
+    shards.set(node.shard, [...(shards.get(node.shard) ?? []), element('replica', ...address)]);
+  }
+  const cluster = [...shards.values()].map((replicas) =>
+    element('shard', element('internal_replication', 'true'), ...replicas),
+  );
+  const user = [
+    element('password', ''),
+    element('networks', element('ip', '::/0')),
+    element('profile', 'default'),
+    element('quota', 'default'),
+  ];
+  return element(
+    'clickhouse',
+    element('users_config', path),
+    element('profiles', element('default', '')),
+    element('quotas', element('default', '')),
+    element('users', element('default', ...user)),
+    // In memory, in the engine.
+    element('zookeeper', element('implementation', 'testkeeper')),
+    element('macros', element('shard', '1'), element('replica', '1')),
+    element('remote_servers', element(TEST_CLUSTER, ...cluster)),
+  );
+}

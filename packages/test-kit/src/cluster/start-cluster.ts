@@ -1,0 +1,47 @@
+import { fork } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { embeddedEnvironment, embeddedUrl, newEmbeddedPassword } from '@waymark/clickhouse-embedded';
+import { environmentWith } from '@waymark/config';
+import { endProcess } from '../child-process.js';
+import { temporaryDirectory } from '../stores/temporary-directory.js';
+import { clusterNodes, databaseOf, SESSIONS, TEST_CLUSTER } from './cluster-config.js';
+
+export interface TestCluster {
+  readonly url: string;
+  /** Name of the cluster in `system.clusters`. */
+  readonly cluster: string;
+  /** The databases of its nodes, shard after shard. A client of one of them is a client of that node. */
+  readonly databases: readonly string[];
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a ClickHouse cluster in one process, the embedded engine: each node is a database, which the others reach through ClickHouse's
+ * native protocol, as they reach servers. Keeper is the engine's own, in memory. Statements ON CLUSTER run on each node at once, not
+ * through Keeper's queue. There is no transfer of parts, so a row is only on the replica that it was inserted on: the others are behind.
+ */
+export async function startTestCluster(options: { shards: number; replicas?: number }): Promise<TestCluster> {
+  const { shards, replicas = 1 } = options;
+  const dataDir = temporaryDirectory('waymark-cluster-');
+  const password = newEmbeddedPassword();
+  const child = fork(join(import.meta.dirname, 'cluster-main.ts'), [dataDir, String(shards), String(replicas)], {
+    execArgv: ['--import', 'tsx', '--conditions=waymark-source'],
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    env: environmentWith(embeddedEnvironment(password, SESSIONS)),
+  });
+  const port = await new Promise<number>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, signal) => reject(new Error(`the test cluster ended: ${signal ?? code}`)));
+    child.once('message', (message) => resolve((message as { port: number }).port));
+  });
+  return {
+    url: embeddedUrl(port, password),
+    cluster: TEST_CLUSTER,
+    databases: clusterNodes(shards, replicas).map(databaseOf),
+    async stop() {
+      await endProcess(child, 'SIGKILL');
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}

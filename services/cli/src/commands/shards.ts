@@ -1,0 +1,105 @@
+import {
+  addServers,
+  type ClickHouseClient,
+  LOGICAL_SHARDS,
+  listShards,
+  moveShard,
+  ShardMoveError,
+  type ShardMoveReport,
+} from '@waymark/clickhouse';
+import { CommandError } from '../command-error.js';
+import type { RawOption } from '../option-values.js';
+import { type CommandResult, table } from '../output.js';
+import { connectClickHouse, findTarget } from '../stores.js';
+
+const RANGE = /^(\d{1,3})(?:-(\d{1,3}))?$/;
+
+/** Runs `work` on the cluster of this installation. */
+async function onCluster<T>(work: (client: ClickHouseClient, cluster: string) => Promise<T>): Promise<T> {
+  const target = findTarget();
+  const { clickhouseCluster: cluster } = target.settings;
+  if (cluster === undefined) throw new CommandError('only a cluster has shards: set CLICKHOUSE_CLUSTER');
+  const client = connectClickHouse(target);
+  try {
+    return await work(client, cluster);
+  } catch (err) {
+    throw err instanceof ShardMoveError ? new CommandError(err.message) : err;
+  } finally {
+    await client.close();
+  }
+}
+
+/** Neighbouring numbers as ranges: `0-9 12`. */
+export function rangesText(numbers: readonly number[]): string {
+  const ranges: [from: number, to: number][] = [];
+  for (const number of numbers) {
+    const last = ranges.at(-1);
+    if (last !== undefined && last[1] === number - 1) last[1] = number;
+    else ranges.push([number, number]);
+  }
+  return ranges.map(([from, to]) => (from === to ? String(from) : `${from}-${to}`)).join(' ');
+}
+
+/** The numbers that texts such as `17` and `40-49` name. */
+export function readRanges(texts: readonly string[]): number[] {
+  if (texts.length === 0)
+    throw new CommandError(`name logical shards from 0 to ${LOGICAL_SHARDS - 1}, such as 17 40-49`);
+  const numbers = texts.flatMap((text) => {
+    const [, first, last = first] = RANGE.exec(text) ?? [];
+    const [from, to] = [Number(first), Number(last)];
+    if (first === undefined || from > to || to >= LOGICAL_SHARDS)
+      throw new CommandError(
+        `${text}: logical shards are numbers from 0 to ${LOGICAL_SHARDS - 1}, or ranges such as 40-49`,
+      );
+    return Array.from({ length: to - from + 1 }, (_, index) => from + index);
+  });
+  return [...new Set(numbers)];
+}
+
+const LOGICAL_SHOWN = 60;
+
+export function showShards(): Promise<CommandResult> {
+  return onCluster(async (client, cluster) => {
+    const list = await listShards(client, { cluster });
+    const rows = list.shards.map(({ shard, servers, logical }) => {
+      const ranges = rangesText(logical);
+      const shown = ranges.length > LOGICAL_SHOWN ? `${ranges.slice(0, LOGICAL_SHOWN)} …` : ranges;
+      return [String(shard), servers.join(' '), String(logical.length), shown];
+    });
+    const { move } = list;
+    const unfinished =
+      move === undefined
+        ? []
+        : ['', `not finished: \`npx waymark shards move ${move.logical} --to ${move.to}\` continues it`];
+    return { data: { ...list }, lines: [...table([['SHARD', 'SERVERS', 'LOGICAL', 'WHICH'], ...rows]), ...unfinished] };
+  });
+}
+
+export function addShards(): Promise<CommandResult> {
+  return onCluster(async (client, cluster) => {
+    const added = await addServers(client, { cluster });
+    const lines =
+      added.length === 0 ? ['every server has the tables'] : added.map((name) => `created the tables on ${name}`);
+    return { data: { added }, lines };
+  });
+}
+
+function reportLine({ logical, from, to, rows }: ShardMoveReport): string {
+  const counts = Object.entries(rows).map(([name, count]) => `${count} of ${name}`);
+  return `moved logical shard ${logical} from shard ${from} to ${to}: ${counts.length === 0 ? 'no rows' : counts.join(', ')}`;
+}
+
+/** Moves logical shards, one after the other. */
+export function moveShards(logical: readonly string[], { to }: { readonly to: RawOption }): Promise<CommandResult> {
+  return onCluster(async (client, cluster) => {
+    const shard = Number(to);
+    if (!Number.isInteger(shard) || shard < 1) throw new CommandError('--to must be the number of a shard');
+    const moves: ShardMoveReport[] = [];
+    for (const number of readRanges(logical)) {
+      const report = await moveShard(client, { cluster, logical: number, to: shard });
+      console.error(reportLine(report));
+      moves.push(report);
+    }
+    return { data: { moves }, lines: [`${moves.length} moved`] };
+  });
+}

@@ -1,0 +1,182 @@
+import { spawn } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
+import { applyPlacement, type ClickHouseClient, createClickHouseClient, migrate } from '@waymark/clickhouse';
+import { environmentWith } from '@waymark/config';
+import { startTestCluster, type TestCluster, temporaryDirectory, waitFor } from '@waymark/test-kit';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { rangesText, readRanges } from '../src/commands/shards.js';
+import { BIN, runCli } from './run-cli.js';
+
+/** Of logical shard 3, which begins on shard 2. */
+const MOVED = 3;
+const OLD_EVENTS = 6_000;
+const WRITE_EVERY_MS = 25;
+/** How many tables refuse rows of a logical shard. */
+const FENCED = `SELECT count() FROM system.tables WHERE database = currentDatabase() AND create_table_query LIKE '%shard_is_moved%'`;
+
+let nodes: TestCluster;
+let client: ClickHouseClient;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  nodes = await startTestCluster({ shards: 2 });
+  const [database = ''] = nodes.databases;
+  client = createClickHouseClient({ url: nodes.url, database });
+  await migrate(client, nodes);
+  await applyPlacement(client, nodes);
+  await client.command({
+    query: `INSERT INTO click_events (workspace_id, timestamp, click_id, link_id)
+      SELECT number % 6, toDateTime64('2026-01-01 00:00:00', 3, 'UTC') + number * 900, leftPad(toString(number), 16, '0'), number % 7
+      FROM numbers(${OLD_EVENTS})`,
+  });
+  await client.command({
+    query: `INSERT INTO links (workspace_id, id, version, deleted, domain, key)
+      SELECT number % 6, number, 1, 0, 'go.acme.com', toString(number) FROM numbers(600)`,
+  });
+  env = {
+    DATA_DIR: temporaryDirectory('waymark-shards-'),
+    CLICKHOUSE_URL: nodes.url,
+    CLICKHOUSE_DATABASE: database,
+    CLICKHOUSE_CLUSTER: nodes.cluster,
+  };
+}, 60_000);
+afterAll(async () => {
+  await client.close();
+  await nodes.stop();
+});
+
+const number = async (query: string, database?: string): Promise<number> => {
+  const of = database === undefined ? client : createClickHouseClient({ url: nodes.url, database });
+  const [row] = await of.rows<[string]>({ query, settings: { force_optimize_skip_unused_shards: 0 } });
+  if (of !== client) await of.close();
+  return Number(row?.[0]);
+};
+
+/** Inserts clicks of the moved workspace, one at a time, and repeats what is refused, as a writer does. */
+function startWriting() {
+  let [stored, refused, isStopped] = [0, 0, false];
+  const insert = async (id: number) => {
+    try {
+      await client.command({
+        query: `INSERT INTO click_events (workspace_id, timestamp, click_id, link_id) VALUES (${MOVED}, now64(3), 'new ${id}', 1)`,
+      });
+      stored += 1;
+      return true;
+    } catch (err) {
+      expect(err).toMatchObject({ code: '469' });
+      refused += 1;
+      return false;
+    }
+  };
+  const done = (async () => {
+    for (let id = 0; !isStopped; ) {
+      if (await insert(id)) id += 1;
+      await delay(WRITE_EVERY_MS);
+    }
+  })();
+  return {
+    stored: () => stored,
+    refused: () => refused,
+    async stop() {
+      isStopped = true;
+      await done;
+    },
+  };
+}
+
+/** Reads the moved workspace all the time: no read may miss an event that was stored before it, or count one twice. */
+function startReading(stored: () => number) {
+  let [reads, isStopped] = [0, false];
+  const count = (table: string) => number(`SELECT ${table} WHERE workspace_id = ${MOVED}`);
+  const old = OLD_EVENTS / 6;
+  const done = (async () => {
+    while (!isStopped) {
+      const before = stored();
+      const [events, total] = [await count('count() FROM click_events'), await count('sum(clicks) FROM link_totals')];
+      const after = stored() + 1;
+      for (const found of [events, total]) {
+        expect(found).toBeGreaterThanOrEqual(old + before);
+        expect(found).toBeLessThanOrEqual(old + after);
+      }
+      reads += 1;
+      await delay(WRITE_EVERY_MS);
+    }
+  })();
+  return {
+    reads: () => reads,
+    async stop() {
+      isStopped = true;
+      await done;
+    },
+  };
+}
+
+describe('a logical shard is moved', () => {
+  test('while its events are written and read, and the command is killed: no event is missing, doubled or unread', async () => {
+    const others = await number('SELECT count() FROM click_events WHERE workspace_id = 5');
+    const writing = startWriting();
+    const reading = startReading(writing.stored);
+    const args = ['shards', 'move', String(MOVED), '--to', '1'];
+    const [to, from] = nodes.databases;
+    const moments: readonly [what: string, hasCome: () => Promise<boolean>][] = [
+      [
+        'rows are copied',
+        async () => (await number(`SELECT count() FROM click_events_local WHERE workspace_id = ${MOVED}`, to)) > 0,
+      ],
+      ['the old shard refuses rows', async () => (await number(FENCED, from)) > 0],
+      [
+        'all is copied',
+        async () => (await number("SELECT count() FROM schema_shards FINAL WHERE step = 'switching'")) > 0,
+      ],
+    ];
+    for (const [what, hasCome] of moments) {
+      const child = spawn(process.execPath, [BIN, ...args], { env: environmentWith(env), stdio: 'ignore' });
+      const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)));
+      await waitFor(hasCome, { what, timeoutMs: 60_000 });
+      child.kill('SIGKILL');
+      expect([what, await ended]).toEqual([what, 'SIGKILL']);
+      // The next run would wait until the lease of the killed one has expired.
+      await client.command({ query: 'TRUNCATE TABLE schema_migration_leases' });
+    }
+    const finished = await runCli(env, ...args);
+    expect(finished).toMatchObject({ code: 0 });
+    await Promise.all([writing.stop(), reading.stop()]);
+
+    const wanted = OLD_EVENTS / 6 + writing.stored();
+    const ofMoved = `WHERE workspace_id = ${MOVED}`;
+    expect(await number(`SELECT count() FROM click_events ${ofMoved}`)).toBe(wanted);
+    expect(await number(`SELECT uniqExact(click_id) FROM click_events ${ofMoved}`)).toBe(wanted);
+    expect(await number(`SELECT sum(clicks) FROM link_totals ${ofMoved}`)).toBe(wanted);
+    expect(await number(`SELECT sum(clicks) FROM workspace_slots ${ofMoved}`)).toBe(wanted);
+    expect(await number(`SELECT count() FROM links FINAL ${ofMoved}`)).toBe(100);
+    expect(await number(`SELECT count() FROM click_events_local ${ofMoved}`, to)).toBe(wanted);
+    for (const table of ['click_events', 'links', 'link_totals', 'workspace_slots'])
+      expect(await number(`SELECT count() FROM ${table}_local ${ofMoved}`, from)).toBe(0);
+    expect(await number('SELECT count() FROM click_events WHERE workspace_id = 5')).toBe(others);
+    for (const database of nodes.databases) expect(await number(FENCED, database)).toBe(0);
+    expect(reading.reads()).toBeGreaterThan(10);
+    expect(writing.refused()).toBeGreaterThan(0);
+  }, 120_000);
+
+  test('and listed where it is', async () => {
+    const { stdout } = await runCli(env, 'shards', 'list');
+    expect(stdout).toMatch(/^1 +127\.0\.0\.1:\d+ +421 +0 2-4 6/m);
+    expect(stdout).toMatch(/^2 +127\.0\.0\.1:\d+ +419 +1 5 7/m);
+  });
+});
+
+test.each([
+  [['3', '--to', '9'], 'has no shard 9'],
+  [['3', '--to', '1'], 'logical shard 3 is on shard 1 already'],
+  [['840', '--to', '1'], '840: logical shards are numbers from 0 to 839'],
+  [['3'], '--to must be the number of a shard'],
+  [['--to', '1'], 'name logical shards'],
+])('a move of %j is refused, and the reason is named', async (args, reason) => {
+  const { code, stderr } = await runCli(env, 'shards', 'move', ...args);
+  expect([code, stderr]).toEqual([1, expect.stringContaining(reason)]);
+});
+
+test('numbers are written as ranges and read as such', () => {
+  expect(rangesText([0, 1, 2, 5, 7, 8])).toBe('0-2 5 7-8');
+  expect(readRanges(['0-2', '5', '7-8', '8'])).toEqual([0, 1, 2, 5, 7, 8]);
+});
