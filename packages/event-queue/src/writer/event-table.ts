@@ -1,12 +1,12 @@
 import { type ClickHouseClient, dateTimeText, insertLines } from '@waymark/clickhouse';
-import { EVENT_TABLES, type EventTableKind, type RowKey, rowKey } from '@waymark/event-format';
+import { EVENT_TABLES, type EventTableKind, type RowKey, rowKey, STORED_AT } from '@waymark/event-format';
 import { joinRows } from '../queue/job-rows.js';
 
 /** Reads and inserts of the table of one event kind. */
 export interface EventTable {
   /** Whether this writer has the column list of that version. Jobs of other versions wait for a newer writer. */
   supports(version: number): boolean;
-  /** Inserts rows. ClickHouse drops a repeat with the same deduplication token. */
+  /** Inserts rows, with the time as that of their storage. ClickHouse drops a repeat with the same deduplication token. */
   insert(version: number, rows: readonly string[], token: string): Promise<void>;
   /** Returns the ids of those rows that the table contains. */
   findPresent(rows: readonly string[]): Promise<ReadonlySet<string>>;
@@ -20,8 +20,19 @@ function columnsOf(kind: EventTableKind, version: number): readonly string[] | u
   return lists[version];
 }
 
+const ROW_END = ']';
+
+/** The row with one more value. Text that is no row stays as it is: ClickHouse refuses it. */
+function withStoredAt(row: string, storedAtMs: number): string {
+  return row.endsWith(ROW_END) ? `${row.slice(0, -ROW_END.length)},${storedAtMs}${ROW_END}` : row;
+}
+
 /** Creates the access to the table of `kind`. */
-export function createEventTable(client: ClickHouseClient, kind: EventTableKind): EventTable {
+export function createEventTable(
+  client: ClickHouseClient,
+  kind: EventTableKind,
+  now: () => number = Date.now,
+): EventTable {
   const { table, idColumn } = EVENT_TABLES[kind];
 
   const findIds = async (keys: readonly RowKey[]): Promise<string[]> => {
@@ -49,10 +60,11 @@ export function createEventTable(client: ClickHouseClient, kind: EventTableKind)
     async insert(version, rows, token) {
       const columns = columnsOf(kind, version);
       if (columns === undefined) throw new TypeError(`no columns of ${kind} version ${version}`);
+      const storedAtMs = now();
       await insertLines(client, {
         table,
-        columns,
-        lines: joinRows(rows),
+        columns: [...columns, STORED_AT],
+        lines: joinRows(rows.map((row) => withStoredAt(row, storedAtMs))),
         deduplicationToken: token,
         maxExecutionSeconds: INSERT_SECONDS_MAX,
       });

@@ -130,7 +130,7 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
         now,
       });
     }
-    const table = withHealthTracking(createEventTable(clickhouse, kind));
+    const table = withHealthTracking(createEventTable(clickhouse, kind, now));
     const { webhookJobsOf, onInserted } = options;
     const shared = { redis, manifest, deadLetters, retry, tails, webhookJobsOf, onInserted, onStored, logger, now };
     const batchWriter = createBatchWriter({ kind, table, ...shared });
