@@ -11,8 +11,11 @@ export type ExportCredentials = Pick<ExportDestination, 'accessKeyId' | 'secretA
 
 export type NewExportSchedule = New<
   ExportScheduleRecord,
-  | keyof Pick<ExportScheduleRecord, 'resource' | 'frequency' | 'format' | 'columns' | 'escapeFormulas' | 'filters'>
-  | keyof Pick<ExportScheduleRecord, 'destination' | 'encryptedCredentials' | 'exportedUntil'>
+  | keyof Pick<ExportScheduleRecord, 'resource' | 'frequency' | 'format' | 'columns' | 'filters'>
+  | keyof Pick<
+      ExportScheduleRecord,
+      'escapeFormulas' | 'rowsPerFile' | 'destination' | 'encryptedCredentials' | 'exportedUntil'
+    >
   | keyof Pick<ExportScheduleRecord, 'keyId' | 'hidesFolders' | 'hidesPasswords'>
 >;
 

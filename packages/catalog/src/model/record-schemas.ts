@@ -281,6 +281,7 @@ export const exportScheduleRecordSchema = z.strictObject({
   /** Null = the default ones. */
   columns: z.array(z.string()).nullable(),
   escapeFormulas: z.boolean(),
+  rowsPerFile: z.int(),
   filters: exportFiltersSchema,
   /** The API key whose access the exports have. */
   keyId: z.string(),

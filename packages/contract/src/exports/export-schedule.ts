@@ -23,6 +23,7 @@ export const scheduleFiltersSchema = closedQuery({ event: queryEnum(EVENT_KINDS)
 
 const ENDPOINT_CHARS_MAX = 500;
 const PREFIX_CHARS_MAX = 500;
+const TIME_CHARS_MAX = 40;
 
 /** Whether the address is that of a storage service: without user, query and fragment. */
 function isEndpoint(text: string): boolean {
@@ -35,8 +36,19 @@ function isPrefix(text: string): boolean {
   return text === '' || text.split('/').every((part) => !['', '.', '..'].includes(part));
 }
 
-const region = z.string().regex(/^[a-z0-9-]{1,50}$/, { error: 'must have letters, digits and hyphens only' });
-const bucket = z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, { error: 'must be the name of a bucket' });
+const region = z
+  .string()
+  .max(50)
+  .regex(/^[a-z0-9-]+$/, { error: 'must have lower-case letters, digits and hyphens only' })
+  .meta({ examples: ['eu-central-1'] });
+const bucket = z
+  .string()
+  .min(3)
+  .max(63)
+  .regex(/^[a-z0-9][a-z0-9.-]+[a-z0-9]$/, { error: 'must be the name of a bucket' })
+  .meta({ examples: ['warehouse'] });
+const isTime = (text: string) => z.iso.datetime().safeParse(text).success;
+
 /** Keys and secrets are sent in headers. */
 const credential = (charsMax: number) =>
   z
@@ -74,6 +86,12 @@ const { columns } = createExportBodySchema.shape;
 const scheduleShape = {
   frequency: z.enum(EXPORT_FREQUENCIES),
   format,
+  rowsPerFile: z
+    .int()
+    .min(1000)
+    .max(1_000_000)
+    .optional()
+    .describe('A window with more rows has several files. 200,000 by default.'),
   escapeFormulas,
   filters: exportFiltersSchema
     .optional()
@@ -86,8 +104,11 @@ export const createExportScheduleBodySchema = z.strictObject({
   ...scheduleShape,
   columns,
   destination: destinationSchema,
-  since: z.iso
-    .datetime()
+  since: z
+    .string()
+    .max(TIME_CHARS_MAX, { abort: true })
+    .check(formatCheck(isTime, 'must be a time in UTC such as 2026-11-25T10:00:00Z'))
+    .meta({ format: 'date-time', examples: ['2026-03-04T12:00:00Z'] })
     .optional()
     .describe('Exports what was stored from the hour, day or week of this time on; from the current one by default.'),
 });
@@ -154,6 +175,7 @@ export const exportScheduleSchema = z.strictObject({
   format: z.enum(EXPORT_FORMATS),
   columns: z.array(z.string()).nullable(),
   escapeFormulas: z.boolean(),
+  rowsPerFile: z.number(),
   filters: exportFiltersSchema,
   destination: z.strictObject({
     type: z.literal('s3'),
