@@ -18,7 +18,7 @@ export interface RunWindowDeps {
   readonly now: () => number;
 }
 
-/** Longest time that a file takes, so that a slow storage does not keep the others waiting. */
+/** Longest time that an upload takes, so that a slow storage does not keep the others waiting. */
 const FILE_MS_MAX = 15 * 60_000;
 /** Rows encoded at a time. */
 const SLICE_ROWS = 100;
@@ -55,6 +55,7 @@ export async function runWindow(deps: RunWindowDeps, begun: ExportScheduleRecord
   const { exportSchedules } = catalog;
   const { workspaceId, id, attempt, format, escapeFormulas: escapesFormulas, rowsPerFile } = begun;
   const window = nextWindow(begun);
+  const inTime = () => AbortSignal.any([signal, AbortSignal.timeout(FILE_MS_MAX)]);
 
   /** Changes the record, unless the attempt is over. */
   async function note(change: Change): Promise<ExportScheduleRecord> {
@@ -91,8 +92,7 @@ export async function runWindow(deps: RunWindowDeps, begun: ExportScheduleRecord
       yield counted(encoder.end());
     }
     const object = { bytes: encoded(), mediaType: MEDIA_TYPES[format] };
-    const fileSignal = AbortSignal.any([signal, AbortSignal.timeout(FILE_MS_MAX)]);
-    await storage.upload(windowKey(begun, name), object, fileSignal);
+    await storage.upload(windowKey(begun, name), object, inTime());
     return { file: { name, ...file, sha256: hash.digest('hex') }, lastId: eventIdOf(kind, last) };
   }
 
@@ -118,7 +118,7 @@ export async function runWindow(deps: RunWindowDeps, begun: ExportScheduleRecord
   const storage = await openStorage(begun.destination, exportSchedules.credentialsOf(begun));
   const { files, manifest: text } = await complete(storage);
   const manifest = windowKey(begun, MANIFEST_NAME);
-  await storage.put(manifest, { text, mediaType: 'application/json' }, signal);
+  await storage.put(manifest, { text, mediaType: 'application/json' }, inTime());
   const { rows, bytes } = JSON.parse(text) as ExportManifest;
   const finishedAt = new Date(now()).toISOString();
   await note({

@@ -12,7 +12,7 @@ const SILENCE_MS_MAX = 30_000;
 const ATTEMPTS_MAX = 3;
 /** Answers to uploads have a few hundred bytes. */
 const ANSWER_BYTES_MAX = 1024 ** 2;
-const PART_BYTES = 8 * 1024 ** 2;
+const PART_BYTES = 5 * 1024 ** 2;
 
 /** Ends an answer that is too long: the SDK reads it into memory. */
 function bounded(body: Readable): Readable {
