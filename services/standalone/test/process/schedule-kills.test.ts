@@ -11,9 +11,12 @@ import { QUEUE_PREFIX } from '@waymark/event-queue';
 import { createLogger } from '@waymark/http-kit';
 import {
   aClick,
+  BUCKET,
   createTestDatabase,
   insertClicks,
+  type S3Server,
   startRedis,
+  startS3Server,
   type TestDatabase,
   type TestRedis,
   waitFor,
@@ -21,7 +24,6 @@ import {
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { stablePort } from '../../src/ports.js';
-import { BUCKET, type S3Server, startS3Server } from '../s3-server.js';
 import { removeDataDir, temporaryDataDir } from './run-up.js';
 
 // A window whose process is killed is completed by the next one. A proxy in front of the storage stops a request, before or after the

@@ -14,10 +14,9 @@ import {
   webhookEventSchema,
 } from '@waymark/contract';
 import { CLICK_COLUMNS, STORED_AT } from '@waymark/event-format';
-import { aClick, waitFor } from '@waymark/test-kit';
+import { aClick, BUCKET, type S3Server, startS3Server, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startWholeApi, type WholeApi } from '../contract/whole-api.js';
-import { BUCKET, type S3Server, startS3Server } from '../s3-server.js';
 
 const HOUR_MS = 3_600_000;
 const ROWS_PER_FILE = 1000;

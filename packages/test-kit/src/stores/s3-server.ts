@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
-import { temporaryDirectory } from '@waymark/test-kit';
-import S3rver from 's3rver';
+import { temporaryDirectory } from './temporary-directory.js';
 
+/** The bucket of every test storage. */
 export const BUCKET = 'warehouse';
 
 /** A running storage with one bucket. */
@@ -20,6 +20,8 @@ export interface S3Server {
 
 /** Starts a storage with the interface of S3 (s3rver) for the access key id `S3RVER`. */
 export async function startS3Server(): Promise<S3Server> {
+  // Loaded here, because most tests need none.
+  const { default: S3rver } = await import('s3rver');
   const directory = temporaryDirectory('waymark-s3-');
   const options = { address: '127.0.0.1', silent: true, directory, configureBuckets: [{ name: BUCKET }] };
   let server = new S3rver({ ...options, port: 0 });
