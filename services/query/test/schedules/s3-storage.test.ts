@@ -95,17 +95,20 @@ test.each([
   [301, '', /HTTP status 301/, true],
   [500, 'oops', /HTTP status 500/, false],
   [403, 'x'.repeat(2 * MB), /./, true],
-])('case %#: a refusing answer with the status %i is a reason for the owner', async (status, body, reason, isRefusal) => {
-  answer = (response) => response.writeHead(status, { 'content-type': 'application/xml' }).end(body);
-  const failure = await opened(otherUrl())
-    .put('key', text, never)
-    .catch((err: unknown) => err);
-  expect(failure).toMatchObject({
-    ...{ name: 'StorageError', isRefusal },
-    reason: typeof reason === 'string' ? reason : expect.stringMatching(reason),
-  });
-  expect((failure as { reason: string }).reason.length).toBeLessThan(330);
-});
+])(
+  'case %#: a refusing answer with the status %i is a reason for the owner',
+  async (status, body, reason, isRefusal) => {
+    answer = (response) => response.writeHead(status, { 'content-type': 'application/xml' }).end(body);
+    const failure = await opened(otherUrl())
+      .put('key', text, never)
+      .catch((err: unknown) => err);
+    expect(failure).toMatchObject({
+      ...{ name: 'StorageError', isRefusal },
+      reason: typeof reason === 'string' ? reason : expect.stringMatching(reason),
+    });
+    expect((failure as { reason: string }).reason.length).toBeLessThan(330);
+  },
+);
 
 test('an answer without end is cut off', async () => {
   const chunk = Buffer.alloc(64 * 1024, 'x');
