@@ -78,6 +78,7 @@ const app = buildApp(
       exportBytesMax: 0,
       baseUrl: 'http://127.0.0.1',
       defaultDomain: undefined,
+      outboundAllowedRanges: [],
     },
   },
 );

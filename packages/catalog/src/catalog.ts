@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis';
 import { createCustomers } from './customers/customers.js';
 import { createDomains } from './domains/domains.js';
 import { createExportJobs } from './exports/export-jobs.js';
+import { createExportSchedules } from './exports/export-schedules.js';
 import { createLinkTests } from './links/ab-tests.js';
 import { createLinkChanges } from './links/link-changes.js';
 import { folderDetacher, tagDetacher, webhookLinks } from './links/link-detach.js';
@@ -15,6 +16,7 @@ import {
   domainHost,
   domainType,
   exportJobType,
+  exportScheduleType,
   folderType,
   groupType,
   isRootLink,
@@ -68,7 +70,7 @@ export interface CatalogOptions {
   /** How many replicas of Redis must have a write before it counts as done; 0 by default. */
   readonly waitReplicas?: number;
   readonly clickhouse: ClickHouseClient;
-  /** 32 bytes; encrypts link passwords and webhook secrets. */
+  /** 32 bytes; encrypts link passwords, webhook secrets and credentials of scheduled exports. */
   readonly instanceKey: Buffer;
   /** Keys that open what they have encrypted, during a rotation; none by default. */
   readonly otherInstanceKeys?: readonly Buffer[];
@@ -158,10 +160,11 @@ export function createCatalog(options: CatalogOptions) {
   const utmTemplateStore = createRecordStore(utmTemplateType, deps, { entriesMax: OTHERS_KEPT });
   const webhookStore = createRecordStore(webhookType, deps, { entriesMax: OTHERS_KEPT });
   const exportJobStore = createRecordStore(exportJobType, deps, { entriesMax: OTHERS_KEPT });
+  const exportScheduleStore = createRecordStore(exportScheduleType, deps, { entriesMax: OTHERS_KEPT });
   const stores = [
     ...[workspaceStore, apiKeyStore, domainStore, linkStore, customerStore],
     ...[tagStore, folderStore, groupStore, partnerTagStore, partnerStore, programStore, utmTemplateStore, webhookStore],
-    exportJobStore,
+    ...[exportJobStore, exportScheduleStore],
   ];
 
   for (const subscriber of [...stores, activeWebhooks, counters]) feed.subscribe(subscriber);
@@ -211,6 +214,7 @@ export function createCatalog(options: CatalogOptions) {
     programs: createResources(programStore, PROGRAM_RULES, resourceDeps),
     utmTemplates: createResources(utmTemplateStore, UTM_TEMPLATE_RULES, resourceDeps),
     exportJobs: createExportJobs(exportJobStore, resourceDeps),
+    exportSchedules: createExportSchedules(exportScheduleStore, secrets, resourceDeps),
     webhooks: createWebhooks(webhookStore, activeWebhooks, webhookLinks(linkStore), secrets, resourceDeps),
 
     sealedValues: createSealedValues({
@@ -219,6 +223,7 @@ export function createCatalog(options: CatalogOptions) {
       secrets,
       links: linkStore,
       webhooks: webhookStore,
+      exportSchedules: exportScheduleStore,
       workspaceIds: async () => (await workspaces.list()).map(({ id }) => id),
     }),
     linkTests: createLinkTests({

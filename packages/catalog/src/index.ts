@@ -3,6 +3,7 @@ export { customerName, customerRow, draftCustomer, type NewCustomer } from './cu
 export { generatedName } from './customers/generated-name.js';
 export { draftDomain, type NewDomain } from './domains/domains.js';
 export { isUnfinished, type NewExportJob } from './exports/export-jobs.js';
+export type { ExportCredentials, NewExportSchedule } from './exports/export-schedules.js';
 export type { LinkFilters } from './links/link-filters.js';
 export type { LinkGroup } from './links/link-list.js';
 export { shortLinkOf } from './links/link-object.js';
@@ -10,7 +11,13 @@ export { keepUtm, mergeUtm, normaliseUrl, readUtm, type UtmValues } from './link
 export { isFolderHidden, type LinkVisibility, linkVisibility, WEBHOOK_VISIBILITY } from './links/link-visibility.js';
 export type { LinkSort } from './links/links-by-total.js';
 export { draftLink, type LinkDraft, type NewLink, prefixedKey } from './links/new-link.js';
-export { EXPORT_JOBS_TABLE, FOLDERS_TABLE, LINKS_TABLE, PARTNERS_TABLE } from './model/entity-types.js';
+export {
+  EXPORT_JOBS_TABLE,
+  EXPORT_SCHEDULES_TABLE,
+  FOLDERS_TABLE,
+  LINKS_TABLE,
+  PARTNERS_TABLE,
+} from './model/entity-types.js';
 export { type CatalogLogger, unavailable } from './model/errors.js';
 export { checkKey, normaliseKey, storedKey } from './model/link-key.js';
 export * from './model/record-schemas.js';

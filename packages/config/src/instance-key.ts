@@ -9,7 +9,7 @@ const MARK_CHARS = 16;
 
 /** The keys of the installation, 32 bytes each. Outside of a rotation there is only the current one. */
 export interface InstanceKeys {
-  /** Seals link passwords and webhook secrets. */
+  /** Seals link passwords, webhook secrets and credentials of scheduled exports. */
   readonly current: Buffer;
   /** The current key before the rotation. */
   readonly previous: Buffer | undefined;
@@ -67,7 +67,7 @@ function checkDistinct(keys: readonly NamedKey[]): void {
 }
 
 /**
- * The keys that encrypt link passwords and webhook secrets and salt visitor identities: INSTANCE_KEY, INSTANCE_KEY_NEXT and
+ * The keys that encrypt link passwords, webhook secrets and credentials of scheduled exports, and salt visitor identities: INSTANCE_KEY, INSTANCE_KEY_NEXT and
  * INSTANCE_KEY_PREVIOUS, else the files in DATA_DIR.
  *
  * @throws SettingsError when there is no current key, or two keys are the same

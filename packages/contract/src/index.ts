@@ -14,6 +14,7 @@ export * from './exports/analytics-export.js';
 export * from './exports/event-export.js';
 export * from './exports/export-job.js';
 export { EXPORT_FORMATS, type ExportFormat, type ExportQuery } from './exports/export-parameters.js';
+export * from './exports/export-schedule.js';
 export * from './exports/record-export.js';
 export * from './links/bulk-links.js';
 export * from './links/domain.js';

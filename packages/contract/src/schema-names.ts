@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { customerSchema } from './events/customer.js';
 import { clickEventSchema, clickSchema, leadEventSchema, saleEventSchema } from './events/event.js';
 import { exportJobSchema } from './exports/export-job.js';
+import { exportScheduleSchema } from './exports/export-schedule.js';
 import { domainSchema } from './links/domain.js';
 import { folderSchema } from './links/folder.js';
 import { linkSchema, tagSchema } from './links/link.js';
@@ -21,6 +22,7 @@ const NAMED_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   Customer: customerSchema,
   Domain: domainSchema,
   ExportJob: exportJobSchema,
+  ExportSchedule: exportScheduleSchema,
   Folder: folderSchema,
   JsonValue: jsonValueSchema,
   LeadEvent: leadEventSchema,

@@ -17,6 +17,7 @@ export type {
   LinkReference,
   ParsedFilters,
   ParsedRequest,
+  StoredWindow,
 } from './parse/parsed-request.js';
 export { type EventSetFilters, planEventSet } from './plan/event-set.js';
 export { planPartialSlotCount, planStartSlot } from './plan/far-page.js';

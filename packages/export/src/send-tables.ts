@@ -25,7 +25,8 @@ export interface TablesExport {
 
 const DAY_MS = 24 * 3_600_000;
 
-async function* archiveOf({
+/** The bytes of a zip archive with a CSV file for each table. */
+export async function* archiveOf({
   tables,
   escapesFormulas,
   nowMs,

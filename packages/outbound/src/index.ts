@@ -1,8 +1,8 @@
 export { AddressRefusedError } from './address-guard.js';
+export { createGuardedAgents, type GuardedAgents, type OutboundOptions } from './guarded-agents.js';
 export {
   createOutbound,
   type Outbound,
-  type OutboundOptions,
   type OutboundRequest,
   type OutboundResponse,
 } from './outbound.js';

@@ -1,15 +1,6 @@
-import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
-import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
-import { isIP } from 'node:net';
-import { AddressRefusedError, createAddressGuard } from './address-guard.js';
-import { createGuardedLookup, createHostResolver, type ResolveHost } from './guarded-lookup.js';
-
-export interface OutboundOptions {
-  /** Addresses and CIDR ranges that are allowed although they are not public. */
-  readonly allowedRanges: readonly string[];
-  /** Resolves host names; by default with the name servers. */
-  readonly resolveHost?: ResolveHost;
-}
+import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { createGuardedAgents, type OutboundOptions } from './guarded-agents.js';
 
 export interface OutboundRequest {
   readonly method: 'GET' | 'POST';
@@ -44,8 +35,6 @@ export interface Outbound {
   close(): void;
 }
 
-const IDLE_CONNECTION_MS = 15_000;
-const IDLE_CONNECTIONS_PER_HOST = 16;
 const HEADER_BYTES_MAX = 16_384;
 
 function readResponse(response: IncomingMessage, bytesMax: number): Promise<OutboundResponse> {
@@ -75,29 +64,13 @@ function hasCode(err: unknown, code: string): boolean {
 }
 
 /** Creates an HTTP client that connects to public and allowed addresses only. */
-export function createOutbound({ allowedRanges, resolveHost = createHostResolver() }: OutboundOptions): Outbound {
-  const guard = createAddressGuard(allowedRanges);
-  const lookup = createGuardedLookup(guard, resolveHost);
-  const agentOptions = {
-    keepAlive: true,
-    lookup,
-    timeout: IDLE_CONNECTION_MS,
-    maxFreeSockets: IDLE_CONNECTIONS_PER_HOST,
-  };
-  const httpAgent = new HttpAgent(agentOptions);
-  const httpsAgent = new HttpsAgent(agentOptions);
-
-  /** Checks the URL. If its host is an address, it is checked here, because there is no DNS lookup. */
-  const checkHost = ({ protocol, hostname }: URL) => {
-    if (protocol !== 'http:' && protocol !== 'https:') throw new TypeError('only http and https');
-    const address = hostname.replace(/^\[|\]$/g, '');
-    if (isIP(address) !== 0 && !guard.allows(address)) throw new AddressRefusedError();
-  };
+export function createOutbound(options: OutboundOptions): Outbound {
+  const agents = createGuardedAgents(options);
 
   const attempt = (url: URL, request: OutboundRequest, signal: AbortSignal) =>
     new Promise<OutboundResponse>((resolve, reject) => {
       const { method, headers, body = '' } = request;
-      const [send, agent] = url.protocol === 'https:' ? [requestHttps, httpsAgent] : [requestHttp, httpAgent];
+      const [send, agent] = url.protocol === 'https:' ? [requestHttps, agents.https] : [requestHttp, agents.http];
       const outgoing = send(url, {
         agent,
         method,
@@ -116,7 +89,7 @@ export function createOutbound({ allowedRanges, resolveHost = createHostResolver
   return {
     async send(request) {
       const url = new URL(request.url);
-      checkHost(url);
+      if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new TypeError('only http and https');
       const signal = AbortSignal.timeout(request.timeoutMs);
       for (;;) {
         try {
@@ -128,10 +101,7 @@ export function createOutbound({ allowedRanges, resolveHost = createHostResolver
       }
     },
 
-    close() {
-      httpAgent.destroy();
-      httpsAgent.destroy();
-    },
+    close: agents.close,
   };
 }
 

@@ -1,8 +1,14 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { AddressRefusedError, createOutbound, type Outbound, type OutboundOptions } from '../src/index.js';
+import {
+  AddressRefusedError,
+  createGuardedAgents,
+  createOutbound,
+  type Outbound,
+  type OutboundOptions,
+} from '../src/index.js';
 
 const LOOPBACK = ['127.0.0.0/8'];
 const servers: Server[] = [];
@@ -133,5 +139,30 @@ describe('requests to URLs that users have chosen', () => {
 
   it('accepts http and https URLs only', async () => {
     await expect(aClient().send({ ...post, url: 'ftp://127.0.0.1/' })).rejects.toThrow('only http and https');
+  });
+});
+
+describe('agents for other HTTP clients', () => {
+  const answerOf = (options: OutboundOptions, url: string) => {
+    const agents = createGuardedAgents(options);
+    return new Promise<number | undefined>((resolve, reject) => {
+      const outgoing = request(url, { agent: agents.http }, (response) => resolve(response.resume().statusCode));
+      outgoing.on('error', reject).end();
+    }).finally(agents.close);
+  };
+
+  it.each(['http://127.0.0.1:1/', 'http://[::1]:1/', 'http://169.254.169.254/', 'http://localhost:1/'])(
+    'refuse %s before they connect',
+    async (url) => {
+      await expect(answerOf({ allowedRanges: [] }, url)).rejects.toThrow(AddressRefusedError);
+    },
+  );
+
+  it('refuse a name that has a private address, and connect to one that has an allowed address', async () => {
+    const port = await aReceiver((_request, response) => response.writeHead(204).end());
+    const resolveHost = async () => ['127.0.0.1'];
+    const url = `http://storage.example:${port}/`;
+    await expect(answerOf({ allowedRanges: [], resolveHost }, url)).rejects.toThrow(AddressRefusedError);
+    expect(await answerOf({ allowedRanges: LOOPBACK, resolveHost }, url)).toBe(204);
   });
 });

@@ -19,6 +19,7 @@ export { startRedisCluster } from './stores/redis-cluster.js';
 export type { RedisDeployment } from './stores/redis-deployment.js';
 export { launchRedis } from './stores/redis-process.js';
 export { startRedisSentinels } from './stores/redis-sentinels.js';
+export { BUCKET, type S3Server, startS3Server } from './stores/s3-server.js';
 export { temporaryDirectory } from './stores/temporary-directory.js';
 export { createTestDatabase, type TestDatabase, type TestDatabaseOptions } from './stores/test-database.js';
 export type { TestRedis } from './stores/test-server.js';

@@ -107,9 +107,10 @@ describe('waymark instance-key', { timeout: 120_000 }, () => {
     const run = await waymark(ROTATING, 'instance-key', 'reseal');
     expect([run.code, run.stderr]).toEqual([0, '']);
     expect(run.stdout.split('\n')).toEqual([
-      '                 CURRENT KEY  PREVIOUS KEY  UNKNOWN KEY',
-      'link passwords   3            0             0',
-      'webhook secrets  0            0             0',
+      '                    CURRENT KEY  PREVIOUS KEY  UNKNOWN KEY',
+      'link passwords      3            0             0',
+      'webhook secrets     0            0             0',
+      'export credentials  0            0             0',
       'Values re-sealed: 3.',
       'INSTANCE_KEY_PREVIOUS can be removed; then restart Waymark.',
       '',

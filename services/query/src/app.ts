@@ -6,6 +6,7 @@ import { type App, authPlugin, type CreateAppOptions, createApp } from '@waymark
 import { type Operations, requestCountPlugin } from '@waymark/observability';
 import type { RateLimiter } from '@waymark/rate-limit';
 import { createReplication } from '@waymark/redis';
+import { createExportNotifier } from '@waymark/webhooks';
 import type { Redis } from 'ioredis';
 import { analyticsRoutes } from './analytics/route.js';
 import { eventRoutes } from './events/route.js';
@@ -14,12 +15,13 @@ import { eventsExportRoutes } from './export/events-export-route.js';
 import { exportJobs, type JobSettings } from './jobs/export-jobs.js';
 import { partnerAnalyticsRoutes } from './partner-analytics/route.js';
 import { createPlanCache } from './plan-cache.js';
+import { exportSchedules, type ScheduleSettings } from './schedules/export-schedules.js';
 import { streamRoutes } from './stream/route.js';
 import type { StreamTimes } from './stream/stream-times.js';
 import { createReadRunners } from './workspace-concurrency.js';
 
 /** Dependencies of the routes. */
-export interface QueryDeps extends ExportDeps, JobSettings {
+export interface QueryDeps extends ExportDeps, JobSettings, ScheduleSettings {
   readonly catalog: Catalog;
   readonly clickhouse: ClickHouseClient;
   /** Leases of export jobs. */
@@ -60,7 +62,10 @@ export async function queryRoutes(app: App, deps: QueryDeps): Promise<void> {
     tails: deps.queueShards.map((redis) => openTails(app, redis, deps.waitReplicas)),
   });
   await partnerAnalyticsRoutes(app, withReads);
-  await exportJobs(app, withReads);
+  const notifier = createExportNotifier({ ...deps, logger: app.log });
+  app.addHook('onClose', async () => notifier.close());
+  await exportJobs(app, { ...withReads, notifier });
+  await exportSchedules(app, { ...withReads, notifier });
 }
 
 /** Builds the app of the service when it runs as a process of its own. */

@@ -4,3 +4,4 @@ export { readPage } from './events/read-page.js';
 export type { JobSettings } from './jobs/export-jobs.js';
 export { createPlanCache, type PlanCache } from './plan-cache.js';
 export { createReads, type Reads } from './reads.js';
+export type { ScheduleSettings } from './schedules/export-schedules.js';

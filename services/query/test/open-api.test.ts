@@ -13,6 +13,7 @@ test('the OpenAPI document has GET /events, all parameters and the three kinds o
   expect(Object.keys(document.paths)).toEqual([
     ...['/events', '/events/export', '/analytics', '/analytics/export', '/events/stream', '/partners/analytics'],
     ...['/exports', '/exports/{id}', '/exports/{id}/files/{name}'],
+    ...['/exports/schedules', '/exports/schedules/{id}'],
   ]);
   const { parameters, responses, security } = document.paths['/events'].get;
   expect(parameters.map(({ name }: { name: string }) => name).sort()).toEqual(

@@ -30,7 +30,7 @@ import {
 } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { z } from 'zod';
-import { buildApp, type JobSettings, type QueryDeps } from '../src/index.js';
+import { buildApp, type JobSettings, type QueryDeps, type ScheduleSettings } from '../src/index.js';
 
 /** The current time in these tests: a Saturday, 14:30 in UTC. */
 export const NOW = Date.parse('2026-11-21T14:30:00.250Z');
@@ -43,7 +43,7 @@ export interface TestQuery {
   readonly catalog: Catalog;
   readonly database: TestDatabase;
   readonly redis: Redis;
-  readonly jobs: JobSettings;
+  readonly jobs: JobSettings & ScheduleSettings;
   close(): Promise<void>;
 }
 
@@ -69,13 +69,14 @@ export async function startQuery(
   });
   const rateLimiter = createRateLimiter(client, { instanceKey: Buffer.alloc(32) });
   const dataDir = temporaryDirectory('waymark-query-');
-  const jobs: JobSettings = {
+  const jobs: JobSettings & ScheduleSettings = {
     redis: client,
     logger,
     dataDir,
     exportBytesMax: 2 ** 30,
     baseUrl: API_URL,
     defaultDomain: undefined,
+    outboundAllowedRanges: [],
   };
   const app = buildApp(
     { logger, docBase: DOC_BASE, trustedProxies: [] },

@@ -56,8 +56,8 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const management = { ...shared, claimsOf: base.claimsOf, outbound, rateLimiter, notifier, defaultDomain };
   api.register(async (routes) => managementRoutes(routes as App, management));
   const eventsExpire = settings.eventRetentionDays !== undefined;
-  const { dataDir, exportBytesMax, baseUrl } = settings;
-  const jobs = { redis, logger, dataDir, exportBytesMax, baseUrl, defaultDomain };
+  const { dataDir, exportBytesMax, baseUrl, outboundAllowedRanges } = settings;
+  const jobs = { redis, logger, dataDir, exportBytesMax, baseUrl, defaultDomain, outboundAllowedRanges };
   const query = {
     ...shared,
     ...jobs,

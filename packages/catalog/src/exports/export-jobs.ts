@@ -21,7 +21,7 @@ const RULES: ResourceRules<ExportJobRecord, NewExportJob, ExportJobFilters, 'cre
   title: 'export',
   complete: (input) => ({
     ...{ status: 'queued', attempt: 0, rows: 0, bytes: 0, file: null, error: null },
-    ...{ startedAt: null, finishedAt: null, expiresAt: null },
+    ...{ startedAt: null, finishedAt: null, expiresAt: null, isUnreported: false },
     ...input,
   }),
   conditions: ({ resources, visibility }) => [
@@ -64,8 +64,10 @@ export function createExportJobs(store: RecordStore<ExportJobRecord>, deps: Reso
       return deps.quotas.within(request, () => create(workspaceId, input));
     },
 
-    /** The exports of all workspaces that wait, run or have a file, oldest first. */
+    /** The exports of all workspaces that wait, run, have a file or an end that is not reported, oldest first. */
     open: (): Promise<ExportJobRecord[]> =>
-      store.table.selectEverywhere('status IN ({statuses:Array(String)})', { statuses: [...UNFINISHED, 'completed'] }),
+      store.table.selectEverywhere('status IN ({statuses:Array(String)}) OR unreported = 1', {
+        statuses: [...UNFINISHED, 'completed'],
+      }),
   };
 }

@@ -9,7 +9,9 @@ import {
   type DomainRecord,
   domainRecordSchema,
   type ExportJobRecord,
+  type ExportScheduleRecord,
   exportJobRecordSchema,
+  exportScheduleRecordSchema,
   type FolderRecord,
   folderRecordSchema,
   type GroupRecord,
@@ -109,6 +111,7 @@ export const LINKS_TABLE = 'links';
 export const PARTNERS_TABLE = 'partners';
 export const FOLDERS_TABLE = 'folders';
 export const EXPORT_JOBS_TABLE = 'export_jobs';
+export const EXPORT_SCHEDULES_TABLE = 'export_schedules';
 
 export const linkType: EntityType<LinkRecord> = {
   resource: 'link',
@@ -259,6 +262,22 @@ export const exportJobType: EntityType<ExportJobRecord> = {
     resource: (record) => record.resource,
     hides_folders: (record) => (record.hidesFolders ? 1 : 0),
     hides_passwords: (record) => (record.hidesPasswords ? 1 : 0),
+    unreported: (record) => (record.isUnreported ? 1 : 0),
+  },
+  names: () => [],
+  staleMsMax: CREDENTIAL_STALE_MS,
+};
+
+export const exportScheduleType: EntityType<ExportScheduleRecord> = {
+  resource: 'exportSchedule',
+  table: EXPORT_SCHEDULES_TABLE,
+  schema: exportScheduleRecordSchema,
+  columns: {
+    resource: (record) => record.resource,
+    hides_folders: (record) => (record.hidesFolders ? 1 : 0),
+    hides_passwords: (record) => (record.hidesPasswords ? 1 : 0),
+    disabled: (record) => (record.disabledAt === null ? 0 : 1),
+    unreported: (record) => (record.unreported === null ? 0 : 1),
   },
   names: () => [],
   staleMsMax: CREDENTIAL_STALE_MS,

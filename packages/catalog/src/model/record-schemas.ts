@@ -1,11 +1,14 @@
 import {
   EXPORT_FORMATS,
+  EXPORT_FREQUENCIES,
   EXPORT_RESOURCES,
   EXPORT_STATUSES,
+  exportedWindowSchema,
   exportFiltersSchema,
   planSchema,
   quotasSchema,
   roleSchema,
+  SCHEDULED_RESOURCES,
   scopeSchema,
   TAG_COLORS,
   testVariantsSchema,
@@ -262,5 +265,69 @@ export const exportJobRecordSchema = z.strictObject({
   startedAt: time.nullable(),
   finishedAt: time.nullable(),
   expiresAt: time.nullable(),
+  /** Whether the webhooks of the workspace have not been sent the end yet. */
+  isUnreported: z.boolean().default(false),
 });
 export type ExportJobRecord = z.infer<typeof exportJobRecordSchema>;
+
+/** A file of a window that is in the storage. */
+const scheduledFileSchema = z.strictObject({ name: z.string(), rows: z.int(), bytes: z.int(), sha256: z.string() });
+export type ScheduledFile = z.infer<typeof scheduledFileSchema>;
+
+/** An export that is repeated every hour, day or week. */
+export const exportScheduleRecordSchema = z.strictObject({
+  ...common,
+  resource: z.enum(SCHEDULED_RESOURCES),
+  frequency: z.enum(EXPORT_FREQUENCIES),
+  format: z.enum(EXPORT_FORMATS),
+  /** Null = the default ones. */
+  columns: z.array(z.string()).nullable(),
+  escapeFormulas: z.boolean(),
+  rowsPerFile: z.int(),
+  filters: exportFiltersSchema,
+  /** The API key whose access the exports have. */
+  keyId: z.string(),
+  /** What that key does not see. */
+  hidesFolders: z.boolean(),
+  hidesPasswords: z.boolean(),
+  destination: z.strictObject({
+    type: z.literal('s3'),
+    endpoint: text,
+    region: z.string(),
+    bucket: z.string(),
+    /** Without a slash at its ends; may be empty. */
+    prefix: z.string(),
+    forcePathStyle: z.boolean(),
+    accessKeyHint: z.string(),
+  }),
+  /** Access key id and secret as JSON, encrypted with the instance key. */
+  encryptedCredentials: z.string(),
+  /** Start of the next window: all before it is exported. */
+  exportedUntil: time,
+  /** How far the next window has come; null = it was not begun. */
+  run: z
+    .strictObject({
+      end: time,
+      /** In the storage for certain. */
+      files: z.array(scheduledFileSchema),
+      /** The last event in them. */
+      lastId: text,
+      /** The manifest, once they are complete: then it is all that is left to write. */
+      manifest: text,
+    })
+    .nullable(),
+  /** Number of the latest attempt: what an earlier one does has no effect. */
+  attempt: z.int(),
+  lastWindow: exportedWindowSchema.nullable(),
+  error: text,
+  /** Consecutive refusals of the storage. */
+  refusals: z.int(),
+  /** Consecutive failures, whatever their reason. */
+  failures: z.int(),
+  retryAt: time.nullable(),
+  disabledAt: time.nullable(),
+  disabledReason: text,
+  /** Which end the webhooks of the workspace have not been sent yet. */
+  unreported: z.enum(['completed', 'failed']).nullable(),
+});
+export type ExportScheduleRecord = z.infer<typeof exportScheduleRecordSchema>;

@@ -2,12 +2,12 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { ApiError } from '@waymark/contract';
 import { queryRows } from '../clickhouse/query-rows.js';
 import { type CatalogRecord, numberOf } from '../model/entity-type.js';
-import type { LinkRecord, WebhookRecord } from '../model/record-schemas.js';
+import type { ExportScheduleRecord, LinkRecord, WebhookRecord } from '../model/record-schemas.js';
 import type { RecordStore } from '../store/record-store.js';
 import type { SecretBox } from './secret-box.js';
 
 /** What the instance key encrypts. */
-export type SealedKind = 'link password' | 'webhook secret';
+export type SealedKind = 'link password' | 'webhook secret' | 'export credential';
 
 /** How many values each key has encrypted. */
 export interface SealedCounts {
@@ -22,7 +22,7 @@ export interface SealedCounts {
 
 export interface SealedReport {
   readonly counts: Readonly<Record<SealedKind, SealedCounts>>;
-  /** Ids of the first links and webhooks with an unreadable value. */
+  /** Ids of the first links, webhooks and export schedules with an unreadable value. */
   readonly unreadable: readonly string[];
 }
 
@@ -40,6 +40,7 @@ export interface SealedValuesDeps {
   readonly secrets: SecretBox;
   readonly links: RecordStore<LinkRecord>;
   readonly webhooks: RecordStore<WebhookRecord>;
+  readonly exportSchedules: RecordStore<ExportScheduleRecord>;
   readonly workspaceIds: () => Promise<readonly string[]>;
 }
 
@@ -75,7 +76,8 @@ interface SealedField<R extends CatalogRecord> {
 }
 
 /** The values that are encrypted with the instance key, for rotating that key. */
-export function createSealedValues({ clickhouse, settings, secrets, links, webhooks, workspaceIds }: SealedValuesDeps) {
+export function createSealedValues(deps: SealedValuesDeps) {
+  const { clickhouse, settings, secrets, links, webhooks, exportSchedules, workspaceIds } = deps;
   const fields = {
     'link password': {
       store: links,
@@ -91,6 +93,13 @@ export function createSealedValues({ clickhouse, settings, secrets, links, webho
       contextOf: ({ workspaceId }) => workspaceId,
       withValue: (record, encryptedSecret) => ({ ...record, encryptedSecret }),
     } satisfies SealedField<WebhookRecord>,
+    'export credential': {
+      store: exportSchedules,
+      name: 'encryptedCredentials',
+      valueOf: ({ encryptedCredentials }) => encryptedCredentials,
+      contextOf: ({ workspaceId }) => workspaceId,
+      withValue: (record, encryptedCredentials) => ({ ...record, encryptedCredentials }),
+    } satisfies SealedField<ExportScheduleRecord>,
   };
 
   /** Pages of ids of the records that have a value, in their order; pages may be empty. */
@@ -164,7 +173,11 @@ WHERE workspace_id = {workspace:UInt64} AND id > {after:UInt64} ORDER BY id LIMI
      * current key is not written again.
      */
     async walk({ isResealing, onProgress }: WalkOptions): Promise<SealedReport> {
-      const counts: Record<SealedKind, SealedCounts> = { 'link password': NOTHING, 'webhook secret': NOTHING };
+      const counts: Record<SealedKind, SealedCounts> = {
+        'link password': NOTHING,
+        'webhook secret': NOTHING,
+        'export credential': NOTHING,
+      };
       const unreadable: string[] = [];
       const visit = async <R extends CatalogRecord>(kind: SealedKind, field: SealedField<R>, workspaceId: string) => {
         for await (const ids of pagesOf(field, workspaceId)) {
@@ -183,6 +196,7 @@ WHERE workspace_id = {workspace:UInt64} AND id > {after:UInt64} ORDER BY id LIMI
       for (const workspaceId of await workspaceIds()) {
         await visit('link password', fields['link password'], workspaceId);
         await visit('webhook secret', fields['webhook secret'], workspaceId);
+        await visit('export credential', fields['export credential'], workspaceId);
       }
       return { counts, unreadable };
     },

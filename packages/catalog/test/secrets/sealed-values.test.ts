@@ -27,6 +27,7 @@ afterAll(() => stores.close());
 beforeEach(async () => {
   await stores.database.client.command({ query: 'TRUNCATE TABLE links' });
   await stores.database.client.command({ query: 'TRUNCATE TABLE webhooks' });
+  await stores.database.client.command({ query: 'TRUNCATE TABLE export_schedules' });
   await stores.client.flushall();
   ({
     workspace: { id: workspaceId },
@@ -54,6 +55,21 @@ async function secretSeenBy(catalog: Catalog, { id }: WebhookRecord): Promise<st
   if (webhook === undefined) throw new Error('no such webhook');
   return catalog.webhooks.secretOf(webhook);
 }
+const CREDENTIALS = { accessKeyId: 'AKIAEXAMPLE', secretAccessKey: 'secret' };
+const aSchedule = (by: Catalog) =>
+  by.exportSchedules.create(workspaceId, {
+    ...{ resource: 'events', frequency: 'daily', format: 'csv', columns: null, filters: {}, escapeFormulas: true },
+    ...{ rowsPerFile: 1000, exportedUntil: '2026-11-25T00:00:00.000Z', keyId: 'key_1', hidesFolders: false },
+    hidesPasswords: false,
+    destination: {
+      ...{ type: 's3', endpoint: null, region: 'eu-central-1', bucket: 'warehouse', prefix: '' },
+      ...{ forcePathStyle: false, accessKeyHint: '…MPLE' },
+    },
+    encryptedCredentials: by.exportSchedules.seal(workspaceId, CREDENTIALS),
+  });
+async function credentialsSeenBy(catalog: Catalog, { id }: { readonly id: string }): Promise<object> {
+  return catalog.exportSchedules.credentialsOf(await catalog.exportSchedules.require(workspaceId, id));
+}
 async function versionOf(table: 'links' | 'webhooks', { id }: { readonly id: string }): Promise<number> {
   const rows = await stores.database.client.rows<[string]>({
     query: `SELECT max(version) FROM ${table} WHERE JSONExtractString(data, 'id') = {id:String}`,
@@ -73,6 +89,8 @@ describe('processes that are restarted one by one', () => {
         [other, one],
       ] as const) {
         const [link, webhook] = [await aLink(sealing), await aWebhook(sealing)];
+        const schedule = await aSchedule(sealing);
+        expect(await credentialsSeenBy(opening, schedule)).toEqual(CREDENTIALS);
         expect(opening.links.passwordOf(await linkSeenBy(opening, link))).toBe(PASSWORD);
         expect(await secretSeenBy(opening, webhook)).toBe(sealing.webhooks.secretOf(webhook));
       }
@@ -82,6 +100,7 @@ describe('processes that are restarted one by one', () => {
     expect(counts).toEqual({
       'link password': { current: 4, resealed: 0, other: 0, unknown: 0 },
       'webhook secret': { current: 4, resealed: 0, other: 0, unknown: 0 },
+      'export credential': { current: 4, resealed: 0, other: 0, unknown: 0 },
     });
   });
 });
@@ -90,6 +109,7 @@ describe('re-sealing', () => {
   it('writes a new version that running processes see, and changes nothing else', async () => {
     const [link, webhook, open] = [await aLink(withOld), await aWebhook(withOld), await aLink(withOld, '')];
     const secret = withOld.webhooks.secretOf(webhook);
+    const schedule = await aSchedule(withOld);
     // Both processes have the records in their caches.
     for (const catalog of [withPrevious, withNew]) {
       await linkSeenBy(catalog, link);
@@ -98,7 +118,9 @@ describe('re-sealing', () => {
     const { counts, unreadable } = await withPrevious.sealedValues.walk({ isResealing: true });
     expect(counts['link password']).toEqual({ current: 1, resealed: 1, other: 0, unknown: 0 });
     expect(counts['webhook secret']).toEqual({ current: 1, resealed: 1, other: 0, unknown: 0 });
+    expect(counts['export credential']).toEqual({ current: 1, resealed: 1, other: 0, unknown: 0 });
     expect(unreadable).toEqual([]);
+    expect(await credentialsSeenBy(withNew, schedule)).toEqual(CREDENTIALS);
 
     const seen = await linkSeenBy(withNew, link);
     expect(withNew.links.passwordOf(seen)).toBe(PASSWORD);

@@ -62,7 +62,7 @@ export async function readShape(source: OpenEnd, name: string, keptAfter: number
   const [engine, definition, partitionKey, sortingKey] = table;
   const columns = await client.rows<[string, string]>({
     query: `SELECT name, type FROM system.columns
-      WHERE database = currentDatabase() AND table = {table:String} AND default_kind = '' ORDER BY position`,
+      WHERE database = currentDatabase() AND table = {table:String} AND default_kind IN ('', 'DEFAULT') ORDER BY position`,
     parameters,
   });
   const [size] = await client.rows<[string, string]>({

@@ -104,8 +104,8 @@ describe('every migration', () => {
   });
 
   test('has a column list that names every column of the tables without a default', async () => {
-    const { QUEUE_TABLES } = await import('@waymark/event-format');
-    for (const { table, columns } of Object.values(QUEUE_TABLES)) {
+    const { EVENT_TABLES, QUEUE_TABLES, STORED_AT } = await import('@waymark/event-format');
+    for (const [kind, { table, columns }] of Object.entries(QUEUE_TABLES)) {
       const result = await db.client.query({
         query: `SELECT name FROM system.columns
           WHERE database = currentDatabase() AND table = {table:String} AND default_kind != 'MATERIALIZED'`,
@@ -113,7 +113,8 @@ describe('every migration', () => {
         format: 'JSONEachRow',
       });
       const names = (await result.json<{ name: string }>()).map(({ name }) => name);
-      expect(names.sort()).toEqual([...columns[1]].sort());
+      const added = kind in EVENT_TABLES ? [STORED_AT] : [];
+      expect(names.sort()).toEqual([...columns[1], ...added].sort());
     }
   });
 

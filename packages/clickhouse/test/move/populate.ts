@@ -6,9 +6,9 @@ const CLICKS = 3_000;
 export async function populate(client: ClickHouseClient): Promise<void> {
   await migrate(client);
   const run = (query: string) => client.command({ query });
-  await run(`INSERT INTO click_events (workspace_id, timestamp, click_id, link_id, country, city, payload, ip)
+  await run(`INSERT INTO click_events (workspace_id, timestamp, click_id, link_id, country, city, payload, ip, stored_at)
     SELECT number % 3, toDateTime64('2025-12-31 23:00:00.123', 3, 'UTC') + number * 60, leftPad(toString(number), 16, '0'),
-      number % 7, 'FR', concat('a\\tb\\\\c\\n', toString(number % 5)), '{"url":"é\\\\u0000"}', '203.0.113.7'
+      number % 7, 'FR', concat('a\\tb\\\\c\\n', toString(number % 5)), '{"url":"é\\\\u0000"}', '203.0.113.7', now64(3)
     FROM numbers(${CLICKS})`);
   for (const [table, offset] of [
     ['lead_events', 0],

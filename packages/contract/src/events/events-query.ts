@@ -70,7 +70,7 @@ const rangeShape = {
 };
 
 /** Parameters that select events by their attributes. */
-const attributeShape = {
+export const eventAttributeShape = {
   ...multiValueShape,
   key: queryText,
   externalId: queryText,
@@ -91,7 +91,7 @@ export const eventListShape = {
   order: queryEnum(['asc', 'desc']),
 };
 /** Parameters that `GET /events` and `GET /analytics` share. */
-export const eventFilterShape = { ...rangeShape, ...attributeShape };
+export const eventFilterShape = { ...rangeShape, ...eventAttributeShape };
 
 /** Query string of `GET /events`. */
 export const eventsQuerySchema = closedQuery({
@@ -107,5 +107,5 @@ export type EventsQuery = z.infer<typeof eventsQuerySchema>;
 export const STREAM_KINDS = [...EVENT_KINDS, 'all'] as const;
 
 /** Query string of `GET /events/stream`: what selects events, and nothing about a range, an order or pages. */
-export const eventsStreamQuerySchema = closedQuery({ event: queryEnum(STREAM_KINDS), ...attributeShape });
+export const eventsStreamQuerySchema = closedQuery({ event: queryEnum(STREAM_KINDS), ...eventAttributeShape });
 export type EventsStreamQuery = z.infer<typeof eventsStreamQuerySchema>;

@@ -1,13 +1,15 @@
 import { z } from 'zod';
+import { ANALYTICS_EVENTS } from '../events/analytics-query.js';
 import { customerFilterShape } from '../events/customer.js';
 import { eventFilterShape, eventListShape } from '../events/events-query.js';
 import { linkFilterShape } from '../links/link-queries.js';
 import { closedQuery } from '../values/closed-query.js';
 import { pageShape, sortShape } from '../values/paging.js';
+import { queryEnum, queryList } from '../values/query-values.js';
 import { EXPORT_FORMATS } from './export-parameters.js';
 
-/** The lists that a job can export. */
-export const EXPORT_RESOURCES = ['events', 'links', 'customers'] as const;
+/** What a job can export: lists, and the groupings of analytics as an archive of CSV files. */
+export const EXPORT_RESOURCES = ['events', 'links', 'customers', 'analytics'] as const;
 export type ExportResource = (typeof EXPORT_RESOURCES)[number];
 
 /** `queued` and `processing` have not ended. An `expired` export was completed; its file has been removed since. */
@@ -22,6 +24,7 @@ export const EXPORT_FILTER_SCHEMAS = {
   events: closedQuery({ ...eventListShape, ...eventFilterShape }),
   links: closedQuery({ ...linkFilterShape, ...sortShape(['createdAt']) }),
   customers: closedQuery({ ...customerFilterShape, ...sortShape(['createdAt']) }),
+  analytics: closedQuery({ event: queryEnum(ANALYTICS_EVENTS), ...eventFilterShape, groupBy: queryList }),
 } as const;
 
 const TEXT_CHARS_MAX = 32_000;
@@ -37,7 +40,7 @@ export const exportFiltersSchema = z.record(
 /** Body of `POST /exports`. */
 export const createExportBodySchema = z.strictObject({
   resource: z.enum(EXPORT_RESOURCES),
-  format: z.enum(EXPORT_FORMATS).optional().describe('`csv` by default.'),
+  format: z.enum(EXPORT_FORMATS).optional().describe('`csv` by default; the only one for `analytics`.'),
   columns: z
     .array(z.string().min(1).max(100))
     .min(1)

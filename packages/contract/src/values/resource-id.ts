@@ -22,6 +22,7 @@ export const RESOURCE_PREFIX = {
   payout: 'po_',
   apiKey: 'key_',
   exportJob: 'exp_',
+  exportSchedule: 'sched_',
 } as const;
 
 /** Prefix of a caller's own id in places that expect an id. */

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { customerSchema } from '../events/customer.js';
 import { clickSchema, saleDetailSchema } from '../events/event.js';
+import { exportJobSchema } from '../exports/export-job.js';
+import { exportScheduleSchema } from '../exports/export-schedule.js';
 import { linkSchema } from '../links/link.js';
 import { partnerSchema } from '../partners/partner.js';
 import { jsonValueSchema } from '../values/json-value.js';
@@ -33,6 +35,10 @@ const leadFields = {
   metadata: jsonValueSchema.nullable(),
 };
 
+/** The export that has ended: a job or a window of a schedule; the other is null. */
+const exportEndSchema = z.strictObject({ job: exportJobSchema.nullable(), schedule: exportScheduleSchema.nullable() });
+export type ExportEndData = z.infer<typeof exportEndSchema>;
+
 /** Schema of `data` for each kind of event. */
 const webhookDataSchemas = {
   'link.created': linkSchema,
@@ -42,6 +48,8 @@ const webhookDataSchemas = {
   'lead.created': z.strictObject(leadFields),
   'sale.created': z.strictObject({ ...leadFields, sale: saleDetailSchema }),
   'partner.enrolled': partnerSchema,
+  'export.completed': exportEndSchema,
+  'export.failed': exportEndSchema,
 } as const;
 
 function envelope<const Event extends keyof typeof webhookDataSchemas>(event: Event) {
@@ -63,5 +71,7 @@ export const webhookEventSchema = z.discriminatedUnion('event', [
   envelope('lead.created'),
   envelope('sale.created'),
   envelope('partner.enrolled'),
+  envelope('export.completed'),
+  envelope('export.failed'),
 ]);
 export type WebhookEvent = z.infer<typeof webhookEventSchema>;

@@ -13,6 +13,8 @@ export const WEBHOOK_TRIGGERS = [
   'lead.created',
   'sale.created',
   'partner.enrolled',
+  'export.completed',
+  'export.failed',
 ] as const;
 export type WebhookTrigger = (typeof WEBHOOK_TRIGGERS)[number];
 export const webhookTriggerSchema = z.enum(WEBHOOK_TRIGGERS);

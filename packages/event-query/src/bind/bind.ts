@@ -4,6 +4,7 @@ import type { Page } from '../parse/page.js';
 import type { ParsedFilters, ParsedRequest } from '../parse/parsed-request.js';
 import { linkIn, not } from '../sql/conditions.js';
 import type { Condition, TableRead } from '../sql/sql-nodes.js';
+import { storedWithin } from '../sql/time-conditions.js';
 import { eventFilterConditions } from './event-filters.js';
 import type { FilterConditions } from './filter-conditions.js';
 import { linkFilterConditions, linkSets, notInHiddenFolder, removedLinks } from './link-filters.js';
@@ -99,6 +100,7 @@ export function bindFilters(parsed: ParsedFilters, scope: BindScope): BoundFilte
     among,
   );
   const conditions = [
+    ...(parsed.stored === undefined ? [] : storedWithin(parsed.stored)),
     ...(parsed.link === undefined ? [] : idIn('link_id', listed)),
     ...filters.flatMap((filter) => eventFilterConditions(filter, eventScope) ?? []).flatMap(conditionsOf),
     ...(sets.refused === undefined ? [] : [not(linkIn(sets.refused))]),

@@ -1,7 +1,7 @@
 import type { ExportEventsQuery } from '@waymark/contract';
 import { directionOf, type Position } from './page.js';
 import { parseFilters } from './parse.js';
-import type { ParsedRequest } from './parsed-request.js';
+import type { ParsedRequest, StoredWindow } from './parsed-request.js';
 
 /** Which part of an export to read. */
 export interface ExportPart {
@@ -9,6 +9,8 @@ export interface ExportPart {
   readonly limit: number;
   /** The last event of the part before; undefined for the first. */
   readonly after: Position | undefined;
+  /** Only events that were stored in this time. */
+  readonly stored?: StoredWindow | undefined;
 }
 
 /**
@@ -17,8 +19,12 @@ export interface ExportPart {
  *
  * @throws ApiError 400 or 422 with the name of the invalid parameter
  */
-export function parseExport(query: ExportEventsQuery, nowMs: number, { limit, after }: ExportPart): ParsedRequest {
+export function parseExport(
+  query: ExportEventsQuery,
+  nowMs: number,
+  { limit, after, stored }: ExportPart,
+): ParsedRequest {
   const filters = parseFilters(query, nowMs);
   const range = { ...filters.range, toMs: Math.min(filters.range.toMs, nowMs) };
-  return { ...filters, range, page: { direction: directionOf(query), limit, offset: 0n, after } };
+  return { ...filters, range, stored, page: { direction: directionOf(query), limit, offset: 0n, after } };
 }

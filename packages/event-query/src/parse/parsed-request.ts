@@ -23,10 +23,18 @@ export type LinkReference =
   | { readonly by: 'externalId'; readonly externalId: string }
   | { readonly by: 'address'; readonly domain: string; readonly key: string };
 
+/** A time in which events were stored, in epoch milliseconds: from `fromMs` to before `toMs`. */
+export interface StoredWindow {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
 /** What `/events` and `/analytics` have in common: which events to select. */
 export interface ParsedFilters {
   readonly kind: EventKind;
   readonly range: TimeRange;
+  /** When the events were stored; undefined = at any time. */
+  readonly stored?: StoredWindow | undefined;
   readonly filters: readonly Filter[];
   readonly link: LinkReference | undefined;
   /** The first folder in the folder filter, included or excluded: the request fails unless it exists and is readable. */

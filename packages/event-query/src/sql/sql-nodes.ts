@@ -52,6 +52,7 @@ export type ColumnName =
   | 'group_id'
   | 'program_id'
   | 'slot'
+  | 'stored_at'
   | 'clicks'
   | 'leads'
   | 'sales'

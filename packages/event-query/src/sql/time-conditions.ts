@@ -1,4 +1,5 @@
 import type { Position } from '../parse/page.js';
+import type { StoredWindow } from '../parse/parsed-request.js';
 import { dateTimeText } from './date-time-text.js';
 import type { ColumnName, Condition, Value } from './sql-nodes.js';
 
@@ -32,6 +33,11 @@ function within(column: ColumnName, { fromMs, toMs }: Bounds, toValue: (ms: numb
 /** The event happened within the bounds, both included. */
 export function happenedWithin(bounds: Bounds): Condition[] {
   return within('timestamp', bounds, instant);
+}
+
+/** The event was stored from `fromMs` on and before `toMs`. */
+export function storedWithin({ fromMs, toMs }: StoredWindow): Condition[] {
+  return within('stored_at', { fromMs, toMs: toMs - 1 }, instant);
 }
 
 type TupleOperator = Extract<Condition, { readonly type: 'compareTuple' }>['operator'];

@@ -1,7 +1,7 @@
 import type { EventTableKind } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
 import { createJobAdder, type JobAdder, type Transaction } from './job-adder.js';
-import { queueKey, WEBHOOK_QUEUE } from './keys.js';
+import { jobKey, queueKey, stateKey, WEBHOOK_QUEUE } from './keys.js';
 
 /** A job of the webhook queue. */
 export interface WebhookJob {
@@ -53,7 +53,24 @@ export async function addWebhookJobs(adder: JobAdder, multi: Transaction, jobs: 
 export interface WebhookJobSender {
   /** Resolves when Redis has all jobs. Rejects if that is uncertain; a retry under the same ids is safe. */
   send(jobs: readonly WebhookJob[]): Promise<void>;
+  /**
+   * Like `send`, for what may be repeated long after: does nothing when jobs were sent under the same name in the last thirty days,
+   * although Redis may have removed them since. Two calls at the same moment must have the same ids.
+   */
+  sendOnce(name: string, jobs: readonly WebhookJob[]): Promise<void>;
 }
+
+/**
+ * KEYS the mark and the jobs; ARGV how long to keep the mark. A transaction goes on after a command that fails, so the mark is set only
+ * when all jobs were added.
+ */
+const MARK_AS_SENT = `
+for index = 2, #KEYS do
+  if redis.call('EXISTS', KEYS[index]) == 0 then return 0 end
+end
+redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])
+return 1`;
+const SENT_MS = 30 * 24 * 3_600_000;
 
 /** A sender on a connection that may be shared. */
 export function createWebhookJobSender(redis: Redis): WebhookJobSender {
@@ -63,6 +80,16 @@ export function createWebhookJobSender(redis: Redis): WebhookJobSender {
       if (jobs.length === 0) return;
       const multi = await adder.transaction();
       await addWebhookJobs(adder, multi, jobs);
+      await adder.run(multi);
+    },
+
+    async sendOnce(name, jobs) {
+      const sent = stateKey(`webhooks-sent:${name}`);
+      if (jobs.length === 0 || (await redis.exists(sent)) > 0) return;
+      const multi = await adder.transaction();
+      await addWebhookJobs(adder, multi, jobs);
+      const keys = [sent, ...jobs.map(({ id }) => jobKey(WEBHOOK_QUEUE, id))];
+      multi.eval(MARK_AS_SENT, keys.length, ...keys, SENT_MS);
       await adder.run(multi);
     },
   };

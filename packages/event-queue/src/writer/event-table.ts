@@ -6,7 +6,7 @@ import {
   insertLines,
   readEveryReplica,
 } from '@waymark/clickhouse';
-import { EVENT_TABLES, type EventTableKind, type RowKey, rowKey } from '@waymark/event-format';
+import { EVENT_TABLES, type EventTableKind, type RowKey, rowKey, STORED_AT } from '@waymark/event-format';
 import { joinRows } from '../queue/job-rows.js';
 
 /** Reads and inserts of the table of one event kind. */
@@ -15,7 +15,10 @@ export interface EventTable {
   readonly isSharded: boolean;
   /** Whether this writer has the column list of that version. Jobs of other versions wait for a newer writer. */
   supports(version: number): boolean;
-  /** Inserts rows, on a cluster an insert for each shard. ClickHouse drops a repeat with the same deduplication token. */
+  /**
+   * Inserts rows, with the time as that of their storage; on a cluster an insert for each shard. ClickHouse drops a repeat with the same
+   * deduplication token.
+   */
   insert(version: number, rows: readonly string[], token: string): Promise<void>;
   /** Returns the ids of those rows that the table contains, on a cluster on any replica. */
   findPresent(rows: readonly string[]): Promise<ReadonlySet<string>>;
@@ -39,6 +42,13 @@ const INSERT_SECONDS_MAX = 60;
 function columnsOf(kind: EventTableKind, version: number): readonly string[] | undefined {
   const lists: Readonly<Record<number, readonly string[]>> = EVENT_TABLES[kind].columns;
   return lists[version];
+}
+
+const ROW_END = ']';
+
+/** The row with one more value. Text that is no row stays as it is: ClickHouse refuses it. */
+function withStoredAt(row: string, storedAtMs: number): string {
+  return row.endsWith(ROW_END) ? `${row.slice(0, -ROW_END.length)},${storedAtMs}${ROW_END}` : row;
 }
 
 /** Creates the access to the table of `kind`. */
@@ -76,11 +86,12 @@ export function createEventTable(options: EventTableOptions): EventTable {
       const columns = columnsOf(kind, version);
       if (columns === undefined) throw new TypeError(`no columns of ${kind} version ${version}`);
       const divided = await groups.groupsOf(rows, (row) => rowKey(row)?.workspaceId ?? '0');
+      const storedAtMs = now();
       const inserts = divided.map((group) =>
         insertLines(client, {
           table,
-          columns,
-          lines: joinRows(group.rows),
+          columns: [...columns, STORED_AT],
+          lines: joinRows(group.rows.map((row) => withStoredAt(row, storedAtMs))),
           deduplicationToken: token + group.name,
           maxExecutionSeconds: INSERT_SECONDS_MAX,
           settings,

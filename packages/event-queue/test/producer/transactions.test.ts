@@ -50,6 +50,11 @@ const WRITES: readonly (readonly [string, 'dead-letter' | 'webhook' | 'click', (
   ['parking a dead letter', 'dead-letter', () => createDeadLetters(redis).park([letter('parked')])],
   ['sending webhook jobs', 'webhook', () => createWebhookJobSender(redis).send([{ id: 'wh-1', data: '{}' }])],
   [
+    'sending webhook jobs once',
+    'webhook',
+    () => createWebhookJobSender(redis).sendOnce('end', [{ id: 'wh-1', data: '{}' }]),
+  ],
+  [
     'acknowledging a batch with webhook jobs',
     'webhook',
     () =>
@@ -101,6 +106,17 @@ describe.each(WRITES)('%s', (_what, queue, write) => {
     await write().catch(write);
     expect(await admin.llen(queueKey(queue, 'wait'))).toBe(1);
   });
+});
+
+it('jobs that are sent once are not sent again after Redis has removed them, but those of another name are', async () => {
+  const send = (name: string, id: string) => createWebhookJobSender(redis).sendOnce(name, [{ id, data: '{}' }]);
+  const waiting = () => admin.lrange(queueKey('webhook', 'wait'), 0, -1);
+  await send('one', 'wh-1');
+  await admin.del(jobKey('webhook', 'wh-1'), queueKey('webhook', 'wait'));
+  await send('one', 'wh-1');
+  expect(await waiting()).toEqual([]);
+  await send('two', 'wh-2');
+  expect(await waiting()).toEqual(['wh-2']);
 });
 
 describe('replaying a dead letter', () => {

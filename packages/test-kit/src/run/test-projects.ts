@@ -6,7 +6,7 @@ const MEASURED_ROOM = 'test/hostile';
 /** Folders whose tests start processes, browsers, proxies or stacks. */
 const SYSTEM_ROOMS = ['services/cli', 'services/standalone', 'services/writer', 'test'];
 const STARTS_PROCESS = /from 'node:child_process'/;
-const STARTS_STORE = /\b(?:startRedis|startClickHouse|startTestCluster|createTestDatabase)\(/;
+const STARTS_STORE = /\b(?:startRedis|startClickHouse|startTestCluster|startS3Server|createTestDatabase)\(/;
 const RELATIVE_IMPORT = /from '(\.{1,2}\/[^']+)\.js'/g;
 
 export type ProjectName = 'unit' | 'stores' | 'system' | 'measured';
@@ -25,7 +25,7 @@ function filesBelow(folder: string): string[] {
 
 /**
  * The project of a test file. `measured`: measures the CPU time of its own process, so each file has one. `system`: is in one of the
- * system rooms, or starts a process. `stores`: starts a Redis or opens a database. `unit`: all others. The fixtures that a file
+ * system rooms, or starts a process. `stores`: starts a Redis or a storage, or opens a database. `unit`: all others. The fixtures that a file
  * imports count as its own text.
  */
 function projectOf(path: string): ProjectName {

@@ -1,6 +1,6 @@
 import type { Catalog } from '@waymark/catalog';
 import { EVENT_COLUMNS, type EventKind, type ExportEventsQuery } from '@waymark/contract';
-import { type BoundRequest, type Position, parseExport } from '@waymark/event-query';
+import { type BoundRequest, type Position, parseExport, type StoredWindow } from '@waymark/event-query';
 import { chooseColumns, type ExportSource, type NamedColumn, type PagedList, slicesOf } from '@waymark/export';
 import type { LinkCaller } from '@waymark/record-lists';
 import { bindEvents } from '../events/bind-events.js';
@@ -44,13 +44,19 @@ export function createEventsExport(deps: EventsExportDeps) {
    * Checks the request and looks up what it refers to.
    *
    * @param nowMs the time to which the range of the request relates
+   * @param stored only events that were stored in this time
    * @throws ApiError 403, 404 or 422
    */
-  return async (requester: LinkCaller, query: ExportEventsQuery, nowMs: number): Promise<EventsExport> => {
+  return async (
+    requester: LinkCaller,
+    query: ExportEventsQuery,
+    nowMs: number,
+    stored?: StoredWindow,
+  ): Promise<EventsExport> => {
     const { workspace } = requester;
     const { event: kind = 'clicks' } = query;
     const columns = chooseColumns(query.columns, EVENT_COLUMNS[kind], EVENT_COLUMN_SOURCES);
-    const parsed = parseExport(query, nowMs, { limit: PAGE_ROWS, after: undefined });
+    const parsed = parseExport(query, nowMs, { limit: PAGE_ROWS, after: undefined, stored });
     const { caller, bound } = await bindEvents(catalog, requester, parsed);
 
     const listFrom = (start: Position | undefined, readSlice: ReadSlice): PagedList<EventPageRow> => ({

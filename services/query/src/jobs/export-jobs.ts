@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Catalog } from '@waymark/catalog';
 import type { ExportDeps } from '@waymark/export';
 import type { App, Logger } from '@waymark/http-kit';
+import type { ExportNotifier } from '@waymark/webhooks';
 import type { Redis } from 'ioredis';
 import type { ReadRunners } from '../workspace-concurrency.js';
 import { createJobEnds } from './job-ends.js';
@@ -26,6 +27,7 @@ export interface JobSettings {
 
 export interface ExportJobsDeps extends ExportDeps, Pick<ReadRunners, 'runJobSlice' | 'yieldToReads'>, JobSettings {
   readonly catalog: Catalog;
+  readonly notifier: Pick<ExportNotifier, 'ended'>;
   readonly now: () => number;
 }
 

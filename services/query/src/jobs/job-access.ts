@@ -8,11 +8,21 @@ const REQUIREMENTS: Readonly<Record<ExportResource, RouteRequirements>> = {
   events: { permission: 'analytics.read', minimumPlan: 'business', bucket: 'analytics' },
   links: { permission: 'links.read' },
   customers: { roles: ['owner', 'member'], minimumPlan: 'business' },
+  analytics: { permission: 'analytics.read', minimumPlan: 'pro', bucket: 'analytics' },
 };
 
 /** @throws ApiError 403 when the key may not read the resource */
 export function checkResource({ apiKey, workspace }: LinkCaller, resource: ExportResource): void {
   checkAuthorization(apiKey, workspace, REQUIREMENTS[resource]);
+}
+
+/** Checks that the workspace has not used up its events, if the resource is made of them. @throws ApiError 403 */
+export async function checkUsage(
+  catalog: Catalog,
+  { workspace }: Pick<LinkCaller, 'workspace'>,
+  resource: ExportResource,
+): Promise<void> {
+  if (resource === 'events' || resource === 'analytics') await catalog.eventUsage.check(workspace);
 }
 
 /** The resources that the key may read. */
@@ -33,7 +43,10 @@ export function readableResources(caller: LinkCaller): ExportResource[] {
  *
  * @throws ApiError 403
  */
-export function checkVisible(caller: LinkCaller, job: ExportJobRecord): void {
+export function checkVisible(
+  caller: LinkCaller,
+  job: Pick<ExportJobRecord, 'resource' | 'hidesFolders' | 'hidesPasswords'>,
+): void {
   checkResource(caller, job.resource);
   const { hidesFolders, hidesPasswords } = linkVisibility(caller.apiKey);
   if ((hidesFolders && !job.hidesFolders) || (hidesPasswords && !job.hidesPasswords)) {
@@ -46,13 +59,13 @@ function isExpired({ expiresAt }: ApiKeyRecord, nowMs: number): boolean {
 }
 
 /**
- * The key of a job with its workspace, as they are now.
+ * The key of an export with its workspace, as they are now.
  *
  * @throws ApiError 403 or 404 when the key may not read the resource any more
  */
-export async function jobCaller(
+export async function keyCaller(
   catalog: Catalog,
-  { workspaceId, keyId, resource }: ExportJobRecord,
+  { workspaceId, keyId, resource }: Pick<ExportJobRecord, 'workspaceId' | 'keyId' | 'resource'>,
   nowMs: number,
 ): Promise<LinkCaller> {
   const [apiKey, workspace] = await Promise.all([
@@ -64,6 +77,16 @@ export async function jobCaller(
   if (isExpired(apiKey, nowMs)) throw new ApiError('forbidden', 'The API key that made this export has expired.');
   const caller = { apiKey, workspace };
   checkResource(caller, resource);
-  if (resource === 'events') await catalog.eventUsage.check(workspace);
+  return caller;
+}
+
+/**
+ * {@link keyCaller}, for a job.
+ *
+ * @throws ApiError also when the workspace has used up its events
+ */
+export async function jobCaller(catalog: Catalog, job: ExportJobRecord, nowMs: number): Promise<LinkCaller> {
+  const caller = await keyCaller(catalog, job, nowMs);
+  await checkUsage(catalog, caller, job.resource);
   return caller;
 }

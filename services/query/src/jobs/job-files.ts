@@ -11,7 +11,7 @@ import {
   stat,
   truncate,
 } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import { parseResourceId } from '@waymark/contract';
 import { z } from 'zod';
 
@@ -156,12 +156,18 @@ export function createJobFiles(directory: string) {
       return names.filter((name) => parseResourceId('exportJob', name) !== undefined);
     },
 
-    /** Bytes of all files. */
-    async bytes(): Promise<number> {
+    /** Bytes of all files of each job, by its id. */
+    async bytes(): Promise<Map<string, number>> {
       const entries = (await orMissing(readdir(directory, { recursive: true, withFileTypes: true }))) ?? [];
-      const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
-      const sizes = await Promise.all(files.map(sizeOf));
-      return sizes.reduce((sum, size) => sum + size, 0);
+      const bytes = new Map<string, number>();
+      const add = async (path: string) => {
+        const [id = ''] = relative(directory, path).split(sep);
+        const size = await sizeOf(path);
+        bytes.set(id, (bytes.get(id) ?? 0) + size);
+      };
+      const files = entries.filter((entry) => entry.isFile());
+      await Promise.all(files.map(({ parentPath, name }) => add(join(parentPath, name))));
+      return bytes;
     },
   };
 }

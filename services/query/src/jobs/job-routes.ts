@@ -5,7 +5,7 @@ import { MEDIA_TYPES } from '@waymark/export';
 import type { App } from '@waymark/http-kit';
 import type { LinkCaller } from '@waymark/record-lists';
 import { z } from 'zod';
-import { checkResource, checkVisible, readableResources } from './job-access.js';
+import { checkResource, checkUsage, checkVisible, readableResources } from './job-access.js';
 import { fileGone, type JobEnds } from './job-ends.js';
 import type { JobFiles } from './job-files.js';
 import { jobObject } from './job-object.js';
@@ -21,6 +21,7 @@ export interface JobRouteDeps {
   readonly now: () => number;
 }
 
+const ARCHIVE_TYPE = 'application/zip';
 const PARAM_CHARS_MAX = 4096;
 const idParamsSchema = z.object({ id: z.string().max(PARAM_CHARS_MAX) });
 const fileParamsSchema = idParamsSchema.extend({ name: z.string().max(PARAM_CHARS_MAX) });
@@ -74,7 +75,7 @@ export async function jobRoutes(app: App, deps: JobRouteDeps): Promise<void> {
       const { workspace, apiKey, body } = request;
       const { resource, format = 'csv', columns = null, escapeFormulas = true, filters = {} } = body;
       checkResource(request, resource);
-      if (resource === 'events') await catalog.eventUsage.check(workspace);
+      await checkUsage(catalog, request, resource);
       const job = { resource, format, columns, escapeFormulas, filters };
       await openJob(request, job, now());
       const created = await exportJobs.create(workspace.id, { ...job, ...linkVisibility(apiKey), keyId: apiKey.id });
@@ -120,7 +121,7 @@ export async function jobRoutes(app: App, deps: JobRouteDeps): Promise<void> {
         description: 'Answers `Range` with a part of the file.',
         tags,
         params: fileParamsSchema,
-        produces: Object.values(MEDIA_TYPES),
+        produces: [...Object.values(MEDIA_TYPES), ARCHIVE_TYPE],
       },
     },
     async (request, reply) => {
@@ -131,11 +132,11 @@ export async function jobRoutes(app: App, deps: JobRouteDeps): Promise<void> {
       const { root, path } = files.fileOf(job, job.file);
       const answer = await send(request.raw, path, { root, cacheControl: false, contentType: false, index: false });
       if (answer.type === 'file' || answer.statusCode === 416) {
-        const type = MEDIA_TYPES[job.format];
+        const type = job.resource === 'analytics' ? ARCHIVE_TYPE : MEDIA_TYPES[job.format];
         return reply
           .code(answer.statusCode)
           .headers(answer.headers)
-          .header('content-type', job.format === 'parquet' ? type : `${type}; charset=utf-8`)
+          .header('content-type', type.startsWith('text/') || job.format === 'ndjson' ? `${type}; charset=utf-8` : type)
           .header('content-disposition', `attachment; filename="${job.file}"`)
           .send(answer.stream);
       }

@@ -101,6 +101,18 @@ export function createJobRunner(deps: JobRunnerDeps): JobRunner {
     }
   }
 
+  /** Reports the end of a job, unless another process does. */
+  async function tryReport({ workspaceId, id }: ExportJobRecord): Promise<void> {
+    const lease = await takeLease(redis, id);
+    if (lease === undefined) return;
+    try {
+      const current = await catalog.exportJobs.get(workspaceId, id);
+      if (current?.isUnreported === true) await ends.report(current);
+    } finally {
+      await lease.release();
+    }
+  }
+
   async function tryRun(job: ExportJobRecord): Promise<Outcome> {
     const freeSlot = takeSlot(job.workspaceId);
     if (freeSlot === undefined) return 'busy';
@@ -124,6 +136,7 @@ export function createJobRunner(deps: JobRunnerDeps): JobRunner {
     const idsWithFiles = await files.ids();
     const open = await catalog.exportJobs.open();
     await ends.sweep(idsWithFiles, open);
+    for (const job of open) if (job.isUnreported) await tryReport(job);
     const turnOf = ({ workspaceId }: ExportJobRecord) => turns.get(workspaceId) ?? 0;
     const waiting = open.filter(isUnfinished).sort((a, b) => turnOf(a) - turnOf(b));
     if (waiting.length === 0) turns.clear();

@@ -4,10 +4,11 @@ import {
   EXPORT_FILTER_SCHEMAS,
   type ExportQuery,
   eventIdTime,
+  fieldError,
   LINK_COLUMNS,
   mapErrorFields,
 } from '@waymark/contract';
-import { chooseColumns, type ExportSource, type NamedColumn } from '@waymark/export';
+import { archiveOf, chooseColumns, type ExportSource, type NamedColumn } from '@waymark/export';
 import { parseInput } from '@waymark/http-kit';
 import {
   CUSTOMER_COLUMN_SOURCES,
@@ -16,6 +17,7 @@ import {
   LINK_COLUMN_SOURCES,
   type LinkCaller,
 } from '@waymark/record-lists';
+import { createAnalyticsTables } from '../export/analytics-tables.js';
 import { createEventsExport } from '../export/events-export.js';
 import type { ReadRunners } from '../workspace-concurrency.js';
 
@@ -27,10 +29,11 @@ export interface JobSourceDeps extends Pick<ReadRunners, 'runJobSlice' | 'yieldT
 }
 
 /** What a job exports. */
-export type JobRequest = Pick<ExportJobRecord, 'resource' | 'columns' | 'filters'>;
+export type JobRequest = Pick<ExportJobRecord, 'resource' | 'format' | 'columns' | 'escapeFormulas' | 'filters'>;
 
-/** A job whose request is valid. */
-export interface OpenedJob {
+/** A job of a list whose request is valid. */
+export interface OpenedList {
+  readonly type: 'list';
   /** What the file holds, such as `links` or `clicks`. */
   readonly what: string;
   // biome-ignore lint/suspicious/noExplicitAny: each resource has items of its own
@@ -39,14 +42,25 @@ export interface OpenedJob {
   readonly sourceFrom: (after: string | undefined, signal: AbortSignal) => Promise<ExportSource>;
 }
 
+/** A job of analytics whose request is valid. */
+export interface OpenedArchive {
+  readonly type: 'archive';
+  readonly what: string;
+  /** The bytes of the archive. @param onRows called with the rows of each table; @param signal ends the reads */
+  readonly bytes: (onRows: (count: number) => void, signal: AbortSignal) => AsyncIterable<Uint8Array>;
+}
+
+export type OpenedJob = OpenedList | OpenedArchive;
+
 /** Names a field of a filter as the body of the request has it. */
 function bodyField(field: string): string {
-  return field === 'columns' ? field : field === 'body' ? 'filters' : `filters.${field}`;
+  return field === 'columns' || field === 'format' ? field : field === 'body' ? 'filters' : `filters.${field}`;
 }
 
 /** How jobs read what they export. */
 export function createJobSources({ catalog, defaultDomain, now, runJobSlice, yieldToReads }: JobSourceDeps) {
   const openEvents = createEventsExport({ catalog, now, yieldToReads });
+  const openTables = createAnalyticsTables(catalog);
   const deps = { catalog, defaultDomain };
 
   /** Runs the reads in turn with those of other requests. */
@@ -66,7 +80,11 @@ export function createJobSources({ catalog, defaultDomain, now, runJobSlice, yie
    * @param createdMs when the job was made: the export has what existed then
    * @throws ApiError 403, 404 or 422, which names fields as the body of the request has them
    */
-  return (caller: LinkCaller, { resource, columns, filters }: JobRequest, createdMs: number): Promise<OpenedJob> =>
+  return (
+    caller: LinkCaller,
+    { resource, format, columns, escapeFormulas, filters }: JobRequest,
+    createdMs: number,
+  ): Promise<OpenedJob> =>
     mapErrorFields(bodyField, async () => {
       const workspaceId = caller.workspace.id;
       const shared: ExportQuery = { columns: columns?.join(',') };
@@ -75,6 +93,7 @@ export function createJobSources({ catalog, defaultDomain, now, runJobSlice, yie
           const query = { ...shared, ...parseInput(EXPORT_FILTER_SCHEMAS.events, filters) };
           const opened = await openEvents(caller, query, createdMs);
           return {
+            type: 'list',
             what: opened.kind,
             columns: opened.columns,
             async sourceFrom(after, signal) {
@@ -90,6 +109,7 @@ export function createJobSources({ catalog, defaultDomain, now, runJobSlice, yie
           const chosen = chooseColumns(shared.columns, LINK_COLUMNS, LINK_COLUMN_SOURCES);
           await open();
           return {
+            type: 'list',
             what: resource,
             columns: chosen,
             sourceFrom: async (after, signal) => inTurn(await open(after), workspaceId, signal),
@@ -102,9 +122,30 @@ export function createJobSources({ catalog, defaultDomain, now, runJobSlice, yie
           const chosen = chooseColumns(shared.columns, CUSTOMER_COLUMNS, CUSTOMER_COLUMN_SOURCES);
           await open();
           return {
+            type: 'list',
             what: resource,
             columns: chosen,
             sourceFrom: async (after, signal) => inTurn(await open(after), workspaceId, signal),
+          };
+        }
+        case 'analytics': {
+          if (format !== 'csv') throw fieldError('invalid_value', 'format', 'must be csv for analytics');
+          if (columns !== null) throw fieldError('invalid_value', 'columns', 'cannot be chosen for analytics');
+          const query = parseInput(EXPORT_FILTER_SCHEMAS.analytics, filters);
+          const tables = await openTables(caller, query, createdMs);
+          return {
+            type: 'archive',
+            what: resource,
+            bytes(onRows, signal) {
+              const reader = { endpoint: 'POST /exports', workspaceId, requestId: 'job', signal };
+              async function* counted() {
+                for await (const table of tables((task) => runJobSlice(reader, task))) {
+                  onRows(table.rows.length);
+                  yield table;
+                }
+              }
+              return archiveOf({ tables: counted(), escapesFormulas: escapeFormulas, nowMs: createdMs });
+            },
           };
         }
       }

@@ -10,8 +10,8 @@ export interface RunJobDeps {
   readonly catalog: Catalog;
   readonly files: JobFiles;
   readonly openJob: OpenJob;
-  /** Makes room for what was written. @throws JobFailure when there is none */
-  readonly makeRoom: () => Promise<void>;
+  /** Makes room for what a workspace has written. @throws JobFailure when it gets none */
+  readonly makeRoom: (workspaceId: string) => Promise<void>;
   readonly now: () => number;
 }
 
@@ -44,11 +44,9 @@ export async function runJob(deps: RunJobDeps, job: ExportJobRecord, signal: Abo
   }
 
   const opened = await openJob(await jobCaller(catalog, job, now()), job, createdMs);
-  const mayContinue = format !== 'parquet';
+  const mayContinue = opened.type === 'list' && format !== 'parquet';
   const begun = await files.begin(job, mayContinue);
   const progress: Checkpoint = begun ?? { rows: 0, bytes: 0, lastId: null };
-  const { columns } = opened;
-  const encoder = createEncoder({ format, columns, escapesFormulas, isContinuation: begun !== undefined });
   const part = await files.openPart(job);
   try {
     const append = async (bytes: Uint8Array) => {
@@ -62,24 +60,39 @@ export async function runJob(deps: RunJobDeps, job: ExportJobRecord, signal: Abo
     };
     let rowsNoted = progress.rows;
     let bytesCounted = progress.bytes;
-    for await (const { items, lastId } of await opened.sourceFrom(begun?.lastId ?? undefined, signal)) {
-      await append(encoder.encode(items));
-      progress.rows += items.length;
-      if (mayContinue) progress.lastId = lastId;
+    const afterSlice = async () => {
       if (progress.rows - rowsNoted >= CHECKPOINT_ROWS) {
         await checkpoint();
         rowsNoted = progress.rows;
       }
       if (progress.bytes - bytesCounted >= ROOM_BYTES) {
-        await makeRoom();
+        await makeRoom(workspaceId);
         bytesCounted = progress.bytes;
       }
       await nextTurn();
+    };
+    if (opened.type === 'archive') {
+      const countRows = (count: number) => {
+        progress.rows += count;
+      };
+      for await (const bytes of opened.bytes(countRows, signal)) {
+        await append(bytes);
+        await afterSlice();
+      }
+    } else {
+      const { columns, sourceFrom } = opened;
+      const encoder = createEncoder({ format, columns, escapesFormulas, isContinuation: begun !== undefined });
+      for await (const { items, lastId } of await sourceFrom(begun?.lastId ?? undefined, signal)) {
+        await append(encoder.encode(items));
+        progress.rows += items.length;
+        if (mayContinue) progress.lastId = lastId;
+        await afterSlice();
+      }
+      await append(encoder.end());
     }
-    await append(encoder.end());
     await checkpoint();
-    await makeRoom();
-    const name = fileName(opened.what, createdMs, format);
+    await makeRoom(workspaceId);
+    const name = fileName(opened.what, createdMs, opened.type === 'archive' ? 'zip' : format);
     await part.complete(name);
     return { name, rows: progress.rows, bytes: progress.bytes };
   } finally {

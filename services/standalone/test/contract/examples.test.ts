@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { EXAMPLE_REQUESTS, type ExampleAnswer, type ExampleRequest, exampleAnswer } from '@waymark/contract';
-import { waitFor } from '@waymark/test-kit';
+import { type S3Server, startS3Server, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { bodyOf } from './documented-api.js';
@@ -32,6 +32,7 @@ interface Document {
 let api: WholeApi;
 let keys: { readonly secret: string; readonly publishable: string };
 let document: Document;
+let storage: S3Server;
 let page: { readonly url: string; close(): void };
 const names = new ExampleNames();
 const answers: Record<string, ExampleAnswer> = {};
@@ -47,15 +48,19 @@ beforeAll(async () => {
     await api.catalog.partners.create(workspace.id, { name, email, status: 'pending' });
   }
   api.startWriter();
-  page = await startPage();
+  [page, storage] = await Promise.all([startPage(), startS3Server()]);
   const [today = ''] = new Date().toISOString().split('T');
   names.is(`sales-${today}.csv`, 'sales-2026-03-04.csv');
+  names.is(storage.url, 'https://storage.example.com');
+  names.is('S3RVER', 'AKIAEXAMPLE');
+  names.is('"accessKeyHint":"…"', '"accessKeyHint":"…MPLE"');
   names.is(page.url, 'https://shop.example/spring-sale');
   document = (await (await fetch(`${api.url}/openapi.json`)).json()) as Document;
 });
 afterAll(async () => {
   page.close();
   await api.close();
+  await storage.stop();
 });
 
 /** A page on another site. */

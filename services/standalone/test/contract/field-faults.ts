@@ -67,7 +67,9 @@ function longText({ format, maxLength = 0 }: JsonSchema): string {
 function sampleOf(schema: JsonSchema, schemas: Schemas): unknown {
   const [branch = {}] = branchesOf(schema, schemas);
   const { type, properties = {}, required = [], items } = branch;
+  if (branch.const !== undefined) return branch.const;
   if (branch.enum !== undefined) return branch.enum[0];
+  if (branch.examples !== undefined) return branch.examples[0];
   if (properties !== undefined && [type].flat().includes('object')) {
     return Object.fromEntries(required.map((name) => [name, sampleOf(properties[name] ?? {}, schemas)]));
   }

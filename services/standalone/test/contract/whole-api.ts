@@ -68,10 +68,19 @@ export async function startWholeApi({
     logger,
   });
   const notifier = createWebhookNotifier({ catalog, queueShards: [redis], logger, now: Date.now });
-  const outbound = createOutbound({ allowedRanges: ['127.0.0.0/8'] });
+  const outboundAllowedRanges = ['127.0.0.0/8'];
+  const outbound = createOutbound({ allowedRanges: outboundAllowedRanges });
   const claimsOf = async () => createClaimAdmin(redis);
   const shared = { catalog, exportSlots: createExportSlots(), now: Date.now };
-  const jobs = { redis, logger, dataDir: directory, exportBytesMax, baseUrl, defaultDomain: undefined };
+  const jobs = {
+    redis,
+    logger,
+    dataDir: directory,
+    exportBytesMax,
+    baseUrl,
+    defaultDomain: undefined,
+    outboundAllowedRanges,
+  };
   const management = { ...shared, claimsOf, outbound, rateLimiter, notifier, defaultDomain: undefined };
 
   const api = createApp({ logger, docBase: 'https://docs.example.com', trustedProxies });
@@ -106,7 +115,7 @@ export async function startWholeApi({
     startWriter() {
       const stores = { redisUrl: server.url, clickhouse, catalog, logger, closeMs: 2_000 };
       const writer = createEventWriter({ ...stores, webhookJobsOf: createWebhookJobPlanner({ catalog }) });
-      const receivers = createOutbound({ allowedRanges: ['127.0.0.0/8'] });
+      const receivers = createOutbound({ allowedRanges: outboundAllowedRanges });
       const deliveries = createWebhookWorker({ ...stores, outbound: receivers });
       stopWriter = async () => {
         await Promise.all([writer.close(), deliveries.close()]);

@@ -21,6 +21,7 @@ type Send = (method: string, path: string, options?: { body?: unknown; headers?:
 let api: WholeApi;
 let workspaceId: string;
 let send: Send;
+let ownerToken: string;
 let links: { readonly id: string }[];
 
 function sender(token: string): Send {
@@ -86,7 +87,8 @@ beforeAll(async () => {
   });
   workspaceId = workspace.id;
   await api.catalog.workspaces.update(workspaceId, { analyticsPerSecond: 10_000, requestsPerMinute: 100_000 });
-  send = sender(apiKey.token);
+  ownerToken = apiKey.token;
+  send = sender(ownerToken);
   const drafts = Array.from({ length: LINKS }, (_, index) => ({
     ...{ domain: 'go.acme.com', key: `k${index}`, url: 'https://acme.com/' },
   }));
@@ -135,6 +137,18 @@ describe('a job', () => {
     expect([text.slice(0, 4), text.slice(-4), job.rows]).toEqual(['PAR1', 'PAR1', LINKS + 1]);
   });
 
+  test('can be the archive of GET /analytics/export, byte for byte', async () => {
+    const filters = { event: 'composite', interval: '7d', groupBy: 'countries,top_links,count' };
+    const job = await ended(await created({ resource: 'analytics', filters }));
+    const bytes = async (path: string) => {
+      const answer = await fetch(`${api.url}${path}`, { headers: { authorization: `Bearer ${ownerToken}` } });
+      return [answer.headers.get('content-type'), Buffer.from(await answer.arrayBuffer()).toString('base64')];
+    };
+    expect(job.files[0]?.name).toMatch(/^analytics-[\d-]{10}\.zip$/);
+    expect(await bytes(pathOf(job))).toEqual(await bytes(`/analytics/export?${new URLSearchParams(filters)}`));
+    expect(job.rows).toBe(3);
+  });
+
   test.each(['asc', 'desc'])('has what existed when it was created, and no more: %s', async (sortOrder) => {
     const body = { domain: 'go.acme.com', key: `late-${sortOrder}`, url: 'https://acme.com/' };
     const { job, late } = await beforeJobsRun(async () => ({
@@ -154,6 +168,9 @@ test.each([
   [{ resource: 'links', filters: { domain: 'none.example' } }, 404, /^Domain not found/],
   [{ resource: 'links', filters: { page: '2' } }, 422, /^unrecognized_keys: filters\.page: /],
   [{ resource: 'partners' }, 422, /^invalid_value: resource: /],
+  [{ resource: 'analytics', filters: { groupBy: 'planets' } }, 422, /^invalid_value: filters\.groupBy: /],
+  [{ resource: 'analytics', format: 'parquet' }, 422, /^invalid_value: format: must be csv for analytics/],
+  [{ resource: 'analytics', columns: ['id'] }, 422, /^invalid_value: columns: cannot be chosen for analytics/],
 ])('%o is refused when it is created, like by the list', async (body, status, message) => {
   const answer = await send('POST', '/exports', { body });
   expect([answer.status, messageOf(answer)]).toEqual([status, expect.stringMatching(message)]);
@@ -261,6 +278,23 @@ describe('the end of a file', () => {
     const huge = await ended(await created({ resource: 'links', format: 'ndjson' }), 'failed');
     expect(huge.error).toMatch(/^The files of exports may have/);
     expect(readdirSync(exportsDir())).not.toContain(huge.id);
+  });
+
+  test('no workspace loses a file to another that uses more', async () => {
+    const other = await api.catalog.workspaces.create({
+      ...{ name: 'Other', slug: 'other', plan: 'enterprise', domain: 'go.other.com' },
+    });
+    const theirs = sender(other.apiKey.token);
+    const small = await created({ resource: 'links', format: 'ndjson' }, theirs);
+    const smallNow = async () => parsed(await theirs('GET', `/exports/${small.id}`));
+    await waitFor(async () => (await smallNow()).status === 'completed', { what: 'the small export' });
+    const body = { resource: 'links', format: 'ndjson', filters: { search: 'k1' } };
+    const first = await ended(await created(body));
+    await ended(await created(body));
+    expect(parsed(await send('GET', `/exports/${first.id}`)).status).toBe('expired');
+    await ended(await created({ resource: 'links', format: 'ndjson' }), 'failed');
+    expect((await smallNow()).status).toBe('completed');
+    expect((await theirs('GET', pathOf(await smallNow()))).status).toBe(200);
   });
 
   test('DELETE cancels jobs that wait, removes the file of completed ones, and frees their places', async () => {

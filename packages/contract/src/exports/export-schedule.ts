@@ -1,0 +1,207 @@
+import { z } from 'zod';
+import { EVENT_KINDS, eventAttributeShape } from '../events/events-query.js';
+import { closedQuery } from '../values/closed-query.js';
+import { formatCheck } from '../values/format-check.js';
+import { pageShape } from '../values/paging.js';
+import { parseUrl, webAddress } from '../values/parse-url.js';
+import { queryEnum } from '../values/query-values.js';
+import { createExportBodySchema, exportFiltersSchema } from './export-job.js';
+import { EXPORT_FORMATS } from './export-parameters.js';
+
+/** How often a schedule exports. Hours, days and weeks begin in UTC, weeks on Monday. */
+export const EXPORT_FREQUENCIES = ['hourly', 'daily', 'weekly'] as const;
+export type ExportFrequency = (typeof EXPORT_FREQUENCIES)[number];
+
+/** What can be exported on a schedule. */
+export const SCHEDULED_RESOURCES = ['events'] as const;
+
+/** Most schedules of a workspace. */
+export const EXPORT_SCHEDULES_MAX = 10;
+
+/** The schema of `filters`: what selects events, and nothing about a range or an order. */
+export const scheduleFiltersSchema = closedQuery({ event: queryEnum(EVENT_KINDS), ...eventAttributeShape });
+
+const ENDPOINT_CHARS_MAX = 500;
+const PREFIX_CHARS_MAX = 500;
+const TIME_CHARS_MAX = 40;
+
+/** Whether the address is that of a storage service: without user, query and fragment. */
+function isEndpoint(text: string): boolean {
+  const url = parseUrl(text);
+  return url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === '';
+}
+
+/** Whether every part between slashes is a name. */
+function isPrefix(text: string): boolean {
+  return text === '' || text.split('/').every((part) => !['', '.', '..'].includes(part));
+}
+
+const region = z
+  .string()
+  .max(50)
+  .regex(/^[a-z0-9-]+$/, { error: 'must have lower-case letters, digits and hyphens only' })
+  .meta({ examples: ['eu-central-1'] });
+const bucket = z
+  .string()
+  .min(3)
+  .max(63)
+  .regex(/^[a-z0-9][a-z0-9.-]+[a-z0-9]$/, { error: 'must be the name of a bucket' })
+  .meta({ examples: ['warehouse'] });
+const isTime = (text: string) => z.iso.datetime().safeParse(text).success;
+
+/** Keys and secrets are sent in headers. */
+const credential = (charsMax: number) =>
+  z
+    .string()
+    .max(charsMax)
+    .regex(/^[\x21-\x7e]+$/, { error: 'must have printable ASCII characters only' });
+
+/** S3, or a storage with the same interface. */
+const destinationSchema = z.strictObject({
+  type: z.literal('s3'),
+  endpoint: webAddress(ENDPOINT_CHARS_MAX)
+    .check(formatCheck(isEndpoint, 'must be a URL without user, query and fragment'))
+    .optional()
+    .describe('Address of a storage other than AWS, such as `https://storage.example.com`.'),
+  region,
+  bucket,
+  prefix: z
+    .string()
+    .max(PREFIX_CHARS_MAX)
+    .regex(/^[\w!.*'()/=-]*$/, { error: "may have letters, digits and !-_.*'()/= only" })
+    .check(formatCheck(isPrefix, 'must not begin or end with a slash, nor have a part that is empty, . or ..'))
+    .optional()
+    .describe('Folder in the bucket; none by default.'),
+  accessKeyId: credential(200),
+  secretAccessKey: credential(500),
+  forcePathStyle: z
+    .boolean()
+    .optional()
+    .describe('Whether the bucket is in the path instead of the host. True by default when there is an `endpoint`.'),
+});
+export type ExportDestination = z.infer<typeof destinationSchema>;
+
+const { format, escapeFormulas } = createExportBodySchema.shape;
+const { columns } = createExportBodySchema.shape;
+const scheduleShape = {
+  frequency: z.enum(EXPORT_FREQUENCIES),
+  format,
+  rowsPerFile: z
+    .int()
+    .min(1000)
+    .max(1_000_000)
+    .optional()
+    .describe('A window with more rows has several files. 200,000 by default.'),
+  escapeFormulas,
+  filters: exportFiltersSchema
+    .optional()
+    .describe('`event` and the filters of `GET /events`, without range and order.'),
+};
+
+/** Body of `POST /exports/schedules`. */
+export const createExportScheduleBodySchema = z.strictObject({
+  resource: z.enum(SCHEDULED_RESOURCES),
+  ...scheduleShape,
+  columns,
+  destination: destinationSchema,
+  since: z
+    .string()
+    .max(TIME_CHARS_MAX, { abort: true })
+    .check(formatCheck(isTime, 'must be a time in UTC such as 2026-11-25T10:00:00Z'))
+    .meta({ format: 'date-time', examples: ['2026-03-04T12:00:00Z'] })
+    .optional()
+    .describe('Exports what was stored from the hour, day or week of this time on; from the current one by default.'),
+});
+export type CreateExportScheduleBody = z.infer<typeof createExportScheduleBodySchema>;
+
+/** Body of `PATCH /exports/schedules/{id}`. A destination is given as a whole, with its credentials. */
+export const updateExportScheduleBodySchema = z.strictObject({
+  ...scheduleShape,
+  frequency: scheduleShape.frequency.optional(),
+  columns: columns.unwrap().nullable().optional(),
+  destination: destinationSchema.optional(),
+  disabled: z.boolean().optional().describe('`false` enables a schedule that was disabled, `true` disables it.'),
+});
+export type UpdateExportScheduleBody = z.infer<typeof updateExportScheduleBodySchema>;
+
+/** A time from `start` on and before `end`. */
+export const exportWindowSchema = z.strictObject({ start: z.string(), end: z.string() });
+export type ExportWindow = z.infer<typeof exportWindowSchema>;
+
+/** An object in the storage. */
+export const exportedFileSchema = z.strictObject({
+  key: z.string(),
+  rows: z.number(),
+  bytes: z.number(),
+  /** In hexadecimal digits. */
+  sha256: z.string(),
+});
+export type ExportedFile = z.infer<typeof exportedFileSchema>;
+
+/** The object `manifest.json` of a window. It is written after all the files that it names. */
+export const exportManifestSchema = z.strictObject({
+  version: z.literal(1),
+  scheduleId: z.string(),
+  resource: z.enum(SCHEDULED_RESOURCES),
+  event: z.enum(EVENT_KINDS),
+  format: z.enum(EXPORT_FORMATS),
+  columns: z.array(z.string()).nullable(),
+  filters: exportFiltersSchema,
+  window: exportWindowSchema,
+  rows: z.number(),
+  bytes: z.number(),
+  files: z.array(exportedFileSchema),
+});
+export type ExportManifest = z.infer<typeof exportManifestSchema>;
+
+/** A window whose manifest is in the storage. */
+export const exportedWindowSchema = z.strictObject({
+  window: exportWindowSchema,
+  rows: z.number(),
+  bytes: z.number(),
+  /** How many. */
+  files: z.number(),
+  /** Key of the manifest. */
+  manifest: z.string(),
+  finishedAt: z.string(),
+});
+export type ExportedWindow = z.infer<typeof exportedWindowSchema>;
+
+/** A schedule, as every response shows it. */
+export const exportScheduleSchema = z.strictObject({
+  id: z.string(),
+  resource: z.enum(SCHEDULED_RESOURCES),
+  frequency: z.enum(EXPORT_FREQUENCIES),
+  format: z.enum(EXPORT_FORMATS),
+  columns: z.array(z.string()).nullable(),
+  escapeFormulas: z.boolean(),
+  rowsPerFile: z.number(),
+  filters: exportFiltersSchema,
+  destination: z.strictObject({
+    type: z.literal('s3'),
+    endpoint: z.string().nullable(),
+    region: z.string(),
+    bucket: z.string(),
+    prefix: z.string(),
+    forcePathStyle: z.boolean(),
+    /** Its last four characters. */
+    accessKeyHint: z.string(),
+  }),
+  /** What is exported next, once the window has closed. */
+  nextWindow: exportWindowSchema,
+  lastWindow: exportedWindowSchema.nullable(),
+  /** Why the latest attempt failed; null after a success. */
+  error: z.string().nullable(),
+  /** How often the storage has refused in a row. */
+  refusals: z.number(),
+  /** When the next attempt is made after a failure. */
+  retryAt: z.string().nullable(),
+  disabledAt: z.string().nullable(),
+  disabledReason: z.string().nullable(),
+  createdAt: z.string(),
+  updatedAt: z.string(),
+});
+export type ExportSchedule = z.infer<typeof exportScheduleSchema>;
+
+/** Query of `GET /exports/schedules`, newest first. */
+export const listExportSchedulesQuerySchema = closedQuery(pageShape());

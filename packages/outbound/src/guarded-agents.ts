@@ -1,0 +1,66 @@
+import { type AgentOptions, type ClientRequestArgs, Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { isIP } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type AddressGuard, AddressRefusedError, createAddressGuard } from './address-guard.js';
+import { createGuardedLookup, createHostResolver, type ResolveHost } from './guarded-lookup.js';
+
+export interface OutboundOptions {
+  /** Addresses and CIDR ranges that are allowed although they are not public. */
+  readonly allowedRanges: readonly string[];
+  /** Resolves host names; by default with the name servers. */
+  readonly resolveHost?: ResolveHost;
+}
+
+/** Connection pools that connect to public and allowed addresses only, for HTTP clients that accept an agent. */
+export interface GuardedAgents {
+  readonly http: HttpAgent;
+  readonly https: HttpsAgent;
+  close(): void;
+}
+
+const IDLE_CONNECTION_MS = 15_000;
+const IDLE_CONNECTIONS_PER_HOST = 16;
+
+type OnConnection = (err: Error | null, stream: Duplex) => void;
+
+/** Whether the host is an address that is refused. There is no DNS lookup for an address, so the guarded lookup does not see it. */
+function isRefusedAddress(guard: AddressGuard, host: string): boolean {
+  const address = host.replace(/^\[|\]$/g, '');
+  return isIP(address) !== 0 && !guard.allows(address);
+}
+
+/** Makes requests of an agent fail with AddressRefusedError before they connect to a refused address. */
+function guarded<Pool extends HttpAgent>(pool: Pool, guard: AddressGuard): Pool {
+  const connect = pool.createConnection.bind(pool);
+  pool.createConnection = (options: ClientRequestArgs, onConnection?: OnConnection) => {
+    if (!isRefusedAddress(guard, options.host ?? '')) return connect(options, onConnection);
+    onConnection?.(new AddressRefusedError(), undefined as never);
+    return undefined;
+  };
+  return pool;
+}
+
+/** Creates agents that connect to public and allowed addresses only. */
+export function createGuardedAgents({
+  allowedRanges,
+  resolveHost = createHostResolver(),
+}: OutboundOptions): GuardedAgents {
+  const guard = createAddressGuard(allowedRanges);
+  const options: AgentOptions = {
+    keepAlive: true,
+    lookup: createGuardedLookup(guard, resolveHost),
+    timeout: IDLE_CONNECTION_MS,
+    maxFreeSockets: IDLE_CONNECTIONS_PER_HOST,
+  };
+  const http = guarded(new HttpAgent(options), guard);
+  const https = guarded(new HttpsAgent(options), guard);
+  return {
+    http,
+    https,
+    close() {
+      http.destroy();
+      https.destroy();
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import type { Catalog } from '@waymark/catalog';
+import {
+  analyticsRowSchemas,
+  csvItems,
+  type ExportAnalyticsQuery,
+  fieldError,
+  GROUPINGS,
+  type Grouping,
+} from '@waymark/contract';
+import type { Table } from '@waymark/export';
+import type { LinkCaller } from '@waymark/record-lists';
+import { bindRequest } from '../analytics/bind-request.js';
+import { readGroups } from '../analytics/read-groups.js';
+import { createResponseBody } from '../analytics/response-body.js';
+import type { ReadSlice } from './events-export.js';
+
+/** @throws ApiError 422 for a grouping that does not exist */
+function chooseGroupings(names: string | undefined): readonly Grouping[] {
+  const named = csvItems(names ?? '');
+  if (named.length === 0) return GROUPINGS;
+  const groupings = named.map((name) => {
+    const grouping = name === 'trigger' ? 'triggers' : GROUPINGS.find((known) => known === name);
+    if (grouping !== undefined) return grouping;
+    throw fieldError('invalid_value', 'groupBy', `must be a list of these groupings: ${GROUPINGS.join(', ')}`);
+  });
+  return [...new Set(groupings)];
+}
+
+/** How exports of analytics are read, for responses and for jobs. */
+export function createAnalyticsTables(catalog: Catalog) {
+  const responseBody = createResponseBody(catalog);
+
+  /**
+   * Checks the request. The tables are read when they are asked for, one after the other.
+   *
+   * @param nowMs the time to which the range of the request relates
+   * @returns a function for the tables, one for each grouping
+   * @throws ApiError as GET /analytics does, and 422 for a grouping that does not exist
+   */
+  return async (caller: LinkCaller, query: Omit<ExportAnalyticsQuery, 'escapeFormulas'>, nowMs: number) => {
+    const { groupBy: names, ...filters } = query;
+    const groupings = chooseGroupings(names);
+    const bind = (groupBy: Grouping) => bindRequest({ catalog, now: () => nowMs }, caller, { ...filters, groupBy });
+    await bind(groupings[0] ?? 'count');
+
+    return async function* tables(readSlice: ReadSlice): AsyncGenerator<Table> {
+      for (const groupBy of groupings) {
+        const bound = await bind(groupBy);
+        const groups = await readSlice((reads) => readGroups(reads, bound));
+        const rows = [await responseBody(caller.workspace.id, bound, groups)].flat() as Record<string, unknown>[];
+        yield { name: groupBy, columns: Object.keys(analyticsRowSchemas[groupBy].shape), rows };
+      }
+    };
+  };
+}

@@ -1,0 +1,34 @@
+import type { ExportSource } from '@waymark/export';
+
+/** Reads the items of a source in groups of a given size. */
+export interface ItemReader {
+  /** Whether all items were taken. */
+  isAtEnd(): Promise<boolean>;
+  /** Takes the next items: one at least, unless at the end. */
+  take(countMax: number): Promise<readonly string[]>;
+}
+
+export function createItemReader(source: ExportSource): ItemReader {
+  const slices = source[Symbol.asyncIterator]();
+  let items: readonly string[] = [];
+  let isDone = false;
+
+  async function isAtEnd(): Promise<boolean> {
+    while (items.length === 0 && !isDone) {
+      const next = await slices.next();
+      if (next.done === true) isDone = true;
+      else items = next.value.items;
+    }
+    return items.length === 0;
+  }
+
+  return {
+    isAtEnd,
+    async take(countMax) {
+      await isAtEnd();
+      const taken = items.slice(0, countMax);
+      items = items.slice(countMax);
+      return taken;
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Catalog, ExportScheduleRecord, ScheduledFile } from '@waymark/catalog';
+import type { EventKind, ExportManifest } from '@waymark/contract';
+import { createEncoder, MEDIA_TYPES } from '@waymark/export';
+import { JobStopped } from '../jobs/job-error.js';
+import { createItemReader, type ItemReader } from './item-reader.js';
+import { MANIFEST_NAME, partName, windowKey } from './object-keys.js';
+import { scheduleCaller } from './schedule-access.js';
+import type { OpenedWindow, OpenWindow } from './schedule-source.js';
+import type { OpenStorage, Storage } from './storage.js';
+import { nextWindow } from './windows.js';
+
+export interface RunWindowDeps {
+  readonly catalog: Catalog;
+  readonly openWindow: OpenWindow;
+  readonly openStorage: OpenStorage;
+  readonly now: () => number;
+}
+
+/** Longest time that an upload takes, so that a slow storage does not keep the others waiting. */
+const FILE_MS_MAX = 15 * 60_000;
+/** Rows encoded at a time. */
+const SLICE_ROWS = 100;
+
+type Run = NonNullable<ExportScheduleRecord['run']>;
+type Change = Partial<Pick<ExportScheduleRecord, 'run' | 'exportedUntil' | 'lastWindow' | 'unreported'>>;
+const HEALTHY = { error: null, refusals: 0, failures: 0, retryAt: null } as const;
+
+/** The id of an event, from its JSON text. */
+function eventIdOf(kind: EventKind, item: string): string {
+  const event = JSON.parse(item) as { readonly eventId: string; readonly click: { readonly id: string } };
+  return kind === 'clicks' ? event.click.id : event.eventId;
+}
+
+function manifestOf(schedule: ExportScheduleRecord, event: EventKind, files: readonly ScheduledFile[]): string {
+  const { id: scheduleId, resource, format, columns, filters } = schedule;
+  const sum = (field: 'rows' | 'bytes') => files.reduce((total, file) => total + file[field], 0);
+  const manifest: ExportManifest = {
+    ...{ version: 1, scheduleId, resource, event, format, columns, filters, window: nextWindow(schedule) },
+    ...{ rows: sum('rows'), bytes: sum('bytes') },
+    files: files.map(({ name, ...file }) => ({ key: windowKey(schedule, name), ...file })),
+  };
+  return `${JSON.stringify(manifest, undefined, 2)}\n`;
+}
+
+/**
+ * Exports the next window, from where an earlier attempt has come to: uploads its files, notes each in the record once it is in the
+ * storage, then the manifest. From the moment at which the manifest may be there, no file is written again.
+ *
+ * @throws JobStopped when the schedule was changed or another attempt has begun; StorageError; the reason of `signal`; what reads throw
+ */
+export async function runWindow(deps: RunWindowDeps, begun: ExportScheduleRecord, signal: AbortSignal): Promise<void> {
+  const { catalog, openWindow, openStorage, now } = deps;
+  const { exportSchedules } = catalog;
+  const { workspaceId, id, attempt, format, escapeFormulas: escapesFormulas, rowsPerFile } = begun;
+  const window = nextWindow(begun);
+  const inTime = () => AbortSignal.any([signal, AbortSignal.timeout(FILE_MS_MAX)]);
+
+  /** Changes the record, unless the attempt is over. */
+  async function note(change: Change): Promise<ExportScheduleRecord> {
+    signal.throwIfAborted();
+    return exportSchedules.update(workspaceId, id, (current) => {
+      if (current.attempt !== attempt || current.disabledAt !== null) throw new JobStopped();
+      return { ...change, ...HEALTHY };
+    });
+  }
+
+  async function uploadFile(
+    storage: Storage,
+    { kind, columns }: OpenedWindow,
+    reader: ItemReader,
+    name: string,
+  ): Promise<{ readonly file: ScheduledFile; readonly lastId: string }> {
+    const hash = createHash('sha256');
+    const file = { rows: 0, bytes: 0 };
+    let last = '';
+    async function* encoded(): AsyncGenerator<Uint8Array> {
+      const encoder = createEncoder({ format, columns, escapesFormulas, isContinuation: false });
+      const counted = (bytes: Uint8Array) => {
+        hash.update(bytes);
+        file.bytes += bytes.length;
+        return bytes;
+      };
+      while (file.rows < rowsPerFile && !(await reader.isAtEnd())) {
+        const items = await reader.take(Math.min(SLICE_ROWS, rowsPerFile - file.rows));
+        file.rows += items.length;
+        last = items.at(-1) ?? last;
+        yield counted(encoder.encode(items));
+        await nextTurn();
+      }
+      yield counted(encoder.end());
+    }
+    const object = { bytes: encoded(), mediaType: MEDIA_TYPES[format] };
+    await storage.upload(windowKey(begun, name), object, inTime());
+    return { file: { name, ...file, sha256: hash.digest('hex') }, lastId: eventIdOf(kind, last) };
+  }
+
+  /** Uploads what is missing. @returns the files and the text of the manifest */
+  async function complete(storage: Storage): Promise<Run & { readonly manifest: string }> {
+    const begunRun: Run = begun.run ?? { end: window.end, files: [], lastId: null, manifest: null };
+    if (begunRun.manifest !== null) return { ...begunRun, manifest: begunRun.manifest };
+    const stored = { fromMs: Date.parse(window.start), toMs: Date.parse(window.end) };
+    const opened = await openWindow(await scheduleCaller(catalog, begun, now()), begun, stored);
+    const reader = createItemReader(opened.sourceFrom(begunRun.lastId, signal));
+    let run = begunRun;
+    while (!(await reader.isAtEnd())) {
+      const name = partName(opened.kind, run.files.length + 1, format);
+      const { file, lastId } = await uploadFile(storage, opened, reader, name);
+      run = { ...run, files: [...run.files, file], lastId };
+      await note({ run });
+    }
+    const sealed = { ...run, manifest: manifestOf(begun, opened.kind, run.files) };
+    await note({ run: sealed });
+    return sealed;
+  }
+
+  const storage = await openStorage(begun.destination, exportSchedules.credentialsOf(begun));
+  const { files, manifest: text } = await complete(storage);
+  const manifest = windowKey(begun, MANIFEST_NAME);
+  await storage.put(manifest, { text, mediaType: 'application/json' }, inTime());
+  const { rows, bytes } = JSON.parse(text) as ExportManifest;
+  const finishedAt = new Date(now()).toISOString();
+  await note({
+    ...{ exportedUntil: window.end, run: null, unreported: 'completed' },
+    lastWindow: { window, rows, bytes, files: files.length, manifest, finishedAt },
+  });
+}

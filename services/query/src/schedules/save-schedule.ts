@@ -1,0 +1,128 @@
+import { type Catalog, type ExportScheduleRecord, linkVisibility } from '@waymark/catalog';
+import {
+  type CreateExportScheduleBody,
+  type ExportDestination,
+  fieldError,
+  type UpdateExportScheduleBody,
+} from '@waymark/contract';
+import type { LinkCaller } from '@waymark/record-lists';
+import { testKey } from './object-keys.js';
+import type { OpenWindow } from './schedule-source.js';
+import type { OpenStorage } from './storage.js';
+import { StorageError } from './storage-error.js';
+import { windowStartAt, windowsBetween } from './windows.js';
+
+export interface SaveScheduleDeps {
+  readonly catalog: Catalog;
+  readonly openWindow: OpenWindow;
+  readonly openStorage: OpenStorage;
+  readonly now: () => number;
+}
+
+/** Windows that a new schedule may have to catch up: the hours of six weeks, the days of almost three years. */
+const WINDOWS_BACK_MAX = 1000;
+/** Rows of a file by default: 60 MB of CSV. A kill costs the work on one file. */
+const ROWS_PER_FILE = 200_000;
+const TEST_MS_MAX = 20_000;
+const TEST_OBJECT = { text: 'Waymark can write here.\n', mediaType: 'text/plain' } as const;
+const HINT_CHARS = 4;
+const HINT_CHARS_HIDDEN_MIN = 4;
+
+type Stored = ExportScheduleRecord['destination'];
+
+/** The last characters, of an id that is long enough to hide the others. */
+function hintOf(accessKeyId: string): string {
+  return accessKeyId.length < HINT_CHARS + HINT_CHARS_HIDDEN_MIN ? '…' : `…${accessKeyId.slice(-HINT_CHARS)}`;
+}
+
+function storedDestination({ type, endpoint, region, bucket, prefix = '', ...more }: ExportDestination): Stored {
+  const { accessKeyId, forcePathStyle = endpoint !== undefined } = more;
+  const accessKeyHint = hintOf(accessKeyId);
+  return { type, endpoint: endpoint ?? null, region, bucket, prefix, forcePathStyle, accessKeyHint };
+}
+
+function isSamePlace(one: Stored, other: Stored): boolean {
+  return one.endpoint === other.endpoint && one.bucket === other.bucket && one.prefix === other.prefix;
+}
+
+export function createScheduleSaver({ catalog, openWindow, openStorage, now }: SaveScheduleDeps) {
+  const { exportSchedules } = catalog;
+
+  /** Uploads a small object. @throws ApiError 422 with the reason of the storage */
+  async function checkStorage(destination: ExportDestination): Promise<Stored> {
+    const stored = storedDestination(destination);
+    try {
+      const storage = await openStorage(stored, destination);
+      await storage.put(testKey(stored.prefix), TEST_OBJECT, AbortSignal.timeout(TEST_MS_MAX));
+    } catch (err) {
+      if (!(err instanceof StorageError)) throw err;
+      throw fieldError('invalid_value', 'destination', `a test upload has failed: ${err.reason}`);
+    }
+    return stored;
+  }
+
+  /** @throws ApiError as openWindow does */
+  async function checkRequest(caller: LinkCaller, request: Pick<ExportScheduleRecord, 'columns' | 'filters'>) {
+    await catalog.eventUsage.check(caller.workspace);
+    await openWindow(caller, request, { fromMs: 0, toMs: now() });
+  }
+
+  function firstWindow({ frequency, since }: CreateExportScheduleBody): string {
+    const sinceMs = since === undefined ? now() : Date.parse(since);
+    if (sinceMs > now()) throw fieldError('too_big', 'since', 'must not be in the future');
+    const startMs = windowStartAt(frequency, sinceMs);
+    if (windowsBetween(frequency, startMs, now()) > WINDOWS_BACK_MAX) {
+      throw fieldError('too_small', 'since', `must be at most ${WINDOWS_BACK_MAX} ${frequency} exports back`);
+    }
+    return new Date(startMs).toISOString();
+  }
+
+  return {
+    /** @throws ApiError 403, 404 or 422 */
+    async create(caller: LinkCaller, body: CreateExportScheduleBody): Promise<ExportScheduleRecord> {
+      const { apiKey, workspace } = caller;
+      const { resource, frequency, format = 'csv', columns = null, escapeFormulas = true, filters = {} } = body;
+      const { rowsPerFile = ROWS_PER_FILE } = body;
+      const request = { resource, frequency, format, columns, escapeFormulas, rowsPerFile, filters };
+      const exportedUntil = firstWindow(body);
+      await checkRequest(caller, request);
+      return exportSchedules.create(workspace.id, {
+        ...{ ...request, destination: await checkStorage(body.destination), exportedUntil },
+        encryptedCredentials: exportSchedules.seal(workspace.id, body.destination),
+        ...{ keyId: apiKey.id, ...linkVisibility(apiKey) },
+      });
+    },
+
+    /**
+     * Changes a schedule, which has the access of the caller's key from then on. A window that was begun begins again, unless its manifest
+     * may be in the storage already.
+     *
+     * @throws ApiError 403, 404 or 422
+     */
+    async update(caller: LinkCaller, id: string, body: UpdateExportScheduleBody): Promise<ExportScheduleRecord> {
+      const { apiKey, workspace } = caller;
+      const { destination, disabled, ...fields } = body;
+      const before = await exportSchedules.require(workspace.id, id);
+      const { columns = before.columns, filters = before.filters } = fields;
+      await checkRequest(caller, { columns, filters });
+      const place = destination === undefined ? undefined : await checkStorage(destination);
+      return exportSchedules.update(workspace.id, id, (current) => {
+        const isDisabled = disabled ?? current.disabledAt !== null;
+        const isKept = current.run?.manifest != null && isSamePlace(place ?? current.destination, current.destination);
+        return {
+          ...fields,
+          ...(place === undefined ? {} : { destination: place }),
+          ...(destination === undefined
+            ? {}
+            : { encryptedCredentials: exportSchedules.seal(workspace.id, destination) }),
+          ...{ keyId: apiKey.id, ...linkVisibility(apiKey) },
+          ...{ run: isKept ? current.run : null, attempt: current.attempt + 1 },
+          ...{ error: null, refusals: 0, failures: 0, retryAt: null },
+          disabledAt: isDisabled ? (current.disabledAt ?? new Date(now()).toISOString()) : null,
+          disabledReason: !isDisabled ? null : (current.disabledReason ?? 'It was disabled by a request.'),
+        };
+      });
+    },
+  };
+}
+export type ScheduleSaver = ReturnType<typeof createScheduleSaver>;

@@ -1,0 +1,50 @@
+import type { Catalog, ExportScheduleRecord } from '@waymark/catalog';
+import { ApiError } from '@waymark/contract';
+import { checkAuthorization } from '@waymark/http-kit';
+import type { LinkCaller } from '@waymark/record-lists';
+import { checkResource, checkVisible, keyCaller } from '../jobs/job-access.js';
+
+/** Checks that a key may see schedules: it needs what it needs for the events. @throws ApiError 403 */
+export function checkMayList(caller: LinkCaller): void {
+  checkResource(caller, 'events');
+}
+
+/** Checks that a key may see a schedule: it must see all that the key of the schedule sees. @throws ApiError 403 */
+export function checkMayRead(caller: LinkCaller, schedule: ExportScheduleRecord): void {
+  checkVisible(caller, schedule);
+}
+
+/**
+ * Checks that a key may make, change or remove schedules. Like a webhook, a schedule sends events out of the installation without
+ * anybody asking for them, so it needs the same permission.
+ *
+ * @throws ApiError 403
+ */
+export function checkMayWrite(caller: LinkCaller): void {
+  checkMayList(caller);
+  checkAuthorization(caller.apiKey, caller.workspace, { permission: 'webhooks.write' });
+}
+
+/** The workspace has reached the limit of its plan: that ends by itself. */
+export class OverUsage extends Error {
+  override readonly name = 'OverUsage';
+}
+
+/**
+ * The key of a schedule with its workspace, as they are now.
+ *
+ * @throws ApiError 403 or 404 when the key may not read events any more; OverUsage
+ */
+export async function scheduleCaller(
+  catalog: Catalog,
+  schedule: ExportScheduleRecord,
+  nowMs: number,
+): Promise<LinkCaller> {
+  const caller = await keyCaller(catalog, schedule, nowMs);
+  try {
+    await catalog.eventUsage.check(caller.workspace);
+  } catch (err) {
+    throw err instanceof ApiError && err.status < 500 ? new OverUsage(err.message) : err;
+  }
+  return caller;
+}

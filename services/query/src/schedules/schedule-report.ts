@@ -1,0 +1,20 @@
+import type { ExportScheduleRecord } from '@waymark/catalog';
+import type { ExportNotifier } from '@waymark/webhooks';
+import { scheduleObject } from './schedule-object.js';
+
+/** Sends the end that a schedule has to the webhooks of its workspace: a window that is exported, or that the schedule was disabled. */
+export function createScheduleReport(notifier: Pick<ExportNotifier, 'ended'>) {
+  return async (schedule: ExportScheduleRecord): Promise<void> => {
+    const { workspaceId, id, unreported, lastWindow, disabledAt } = schedule;
+    const data = { job: null, schedule: scheduleObject(schedule) };
+    if (unreported === 'completed' && lastWindow !== null) {
+      const { window, finishedAt } = lastWindow;
+      const end = { key: `${id}/${window.start}`, endedMs: Date.parse(finishedAt) };
+      await notifier.ended({ workspaceId, event: 'export.completed', ...end, data });
+    }
+    if (unreported === 'failed' && disabledAt !== null) {
+      const end = { key: `${id}/${disabledAt}`, endedMs: Date.parse(disabledAt) };
+      await notifier.ended({ workspaceId, event: 'export.failed', ...end, data });
+    }
+  };
+}

@@ -1,0 +1,124 @@
+import { type Catalog, type ExportScheduleRecord, linkVisibility } from '@waymark/catalog';
+import {
+  createExportScheduleBodySchema,
+  exportScheduleSchema,
+  listExportSchedulesQuerySchema,
+  updateExportScheduleBodySchema,
+} from '@waymark/contract';
+import type { App } from '@waymark/http-kit';
+import type { LinkCaller } from '@waymark/record-lists';
+import { z } from 'zod';
+import type { ScheduleSaver } from './save-schedule.js';
+import { checkMayList, checkMayRead, checkMayWrite } from './schedule-access.js';
+import { scheduleObject } from './schedule-object.js';
+
+export interface ScheduleRouteDeps {
+  readonly catalog: Catalog;
+  readonly saver: ScheduleSaver;
+}
+
+const PARAM_CHARS_MAX = 4096;
+const params = z.object({ id: z.string().max(PARAM_CHARS_MAX) });
+const tags = ['Exports'];
+
+/** `GET|POST /exports/schedules`, `GET|PATCH|DELETE /exports/schedules/{id}`. */
+export async function scheduleRoutes(app: App, { catalog, saver }: ScheduleRouteDeps): Promise<void> {
+  const { exportSchedules } = catalog;
+  // With the rate limit of routes that read no events; each route checks the access.
+  const onRequest = app.authenticate({});
+
+  async function visible(caller: LinkCaller, id: string): Promise<ExportScheduleRecord> {
+    const schedule = await exportSchedules.require(caller.workspace.id, id);
+    checkMayRead(caller, schedule);
+    return schedule;
+  }
+
+  app.get(
+    '/exports/schedules',
+    {
+      onRequest,
+      schema: {
+        summary: 'List export schedules',
+        tags,
+        querystring: listExportSchedulesQuerySchema,
+        response: { 200: z.array(exportScheduleSchema) },
+      },
+    },
+    async (request) => {
+      const { query, workspace, apiKey } = request;
+      checkMayList(request);
+      const filters = { visibility: linkVisibility(apiKey) };
+      const list = { filters, sortBy: 'createdAt', sortOrder: 'desc', ...query } as const;
+      return (await exportSchedules.list(workspace.id, list)).map(scheduleObject);
+    },
+  );
+
+  app.post(
+    '/exports/schedules',
+    {
+      onRequest,
+      schema: {
+        summary: 'Export events on a schedule',
+        description:
+          'Writes the events that were stored in an hour, a day or a week to a storage with the interface of S3. A small object is uploaded at once, as a test.',
+        tags,
+        body: createExportScheduleBodySchema,
+        response: { 201: exportScheduleSchema },
+      },
+    },
+    async (request, reply) => {
+      checkMayWrite(request);
+      return reply.code(201).send(scheduleObject(await saver.create(request, request.body)));
+    },
+  );
+
+  app.get(
+    '/exports/schedules/:id',
+    {
+      onRequest,
+      schema: { summary: 'Retrieve an export schedule', tags, params, response: { 200: exportScheduleSchema } },
+    },
+    async (request) => scheduleObject(await visible(request, request.params.id)),
+  );
+
+  app.patch(
+    '/exports/schedules/:id',
+    {
+      onRequest,
+      schema: {
+        summary: 'Update an export schedule',
+        description:
+          'A window that is being exported begins again. The schedule has the access of this API key afterwards.',
+        tags,
+        params,
+        body: updateExportScheduleBodySchema,
+        response: { 200: exportScheduleSchema },
+      },
+    },
+    async (request) => {
+      checkMayWrite(request);
+      const { id } = await visible(request, request.params.id);
+      return scheduleObject(await saver.update(request, id, request.body));
+    },
+  );
+
+  app.delete(
+    '/exports/schedules/:id',
+    {
+      onRequest,
+      schema: {
+        summary: 'Delete an export schedule',
+        description: 'What it has exported stays in the storage.',
+        tags,
+        params,
+        response: { 200: z.strictObject({ id: z.string() }) },
+      },
+    },
+    async (request) => {
+      checkMayWrite(request);
+      const { workspaceId, id } = await visible(request, request.params.id);
+      await exportSchedules.remove(workspaceId, id);
+      return { id };
+    },
+  );
+}

@@ -1,0 +1,223 @@
+import { EXPORT_SCHEDULES_TABLE, type ExportScheduleRecord } from '@waymark/catalog';
+import { ApiError } from '@waymark/contract';
+import type { ExportDeps } from '@waymark/export';
+import type { Logger } from '@waymark/http-kit';
+import type { Redis } from 'ioredis';
+import { JobStopped } from '../jobs/job-error.js';
+import { LEASE_MS, takeLease } from '../jobs/job-lease.js';
+import { type RunWindowDeps, runWindow } from './run-window.js';
+import { OverUsage } from './schedule-access.js';
+import { StorageError } from './storage-error.js';
+import { isClosed, nextWindow } from './windows.js';
+
+export interface ScheduleRunnerDeps extends RunWindowDeps, ExportDeps {
+  readonly redis: Redis;
+  readonly logger: Pick<Logger, 'warn'>;
+  /** Tells the webhooks of the workspace of the end that the schedule has. */
+  readonly report: (schedule: ExportScheduleRecord) => Promise<void>;
+}
+
+/** Exports the windows of all schedules: those of a workspace one after the other, of a few workspaces at the same time. */
+export interface ScheduleRunner {
+  start(): void;
+  /** Stops at the next slice. Another process, or the next start, continues the windows. */
+  close(): Promise<void>;
+}
+
+/** Interval of the looks for windows that have closed. */
+const LOOK_EVERY_MS = 60_000;
+/** Shortest pause between two looks that nothing has woken. */
+const PAUSE_BETWEEN_LOOKS_MS = 100;
+/** Pause of a schedule after an error of our own stores. */
+const RETRY_MS = 5_000;
+/** Workspaces whose windows are exported at the same time: a slow storage takes one place. */
+const WORKSPACES_MAX = 4;
+/** Consecutive refusals after which a schedule is disabled: they take four and a half hours. */
+const REFUSALS_MAX = 10;
+const PAUSE_MS_MIN = 60_000;
+const PAUSE_MS_MAX = 3_600_000;
+
+/** The pause after the nth consecutive failure: doubles from a minute to an hour. */
+function pauseAfter(failures: number): number {
+  return Math.min(PAUSE_MS_MIN * 2 ** (failures - 1), PAUSE_MS_MAX);
+}
+
+export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
+  const { catalog, exportSlots, redis, logger, report, now } = deps;
+  const { exportSchedules } = catalog;
+  const closing = new AbortController();
+  /** By workspace. */
+  const running = new Map<string, Promise<void>>();
+  /** When schedules whose attempt our own stores have interrupted are tried again, by id. */
+  const notBefore = new Map<string, number>();
+  let isWoken = false;
+  let wake = () => {};
+  let looking: Promise<void> | undefined;
+
+  function wakeUp(): void {
+    isWoken = true;
+    wake();
+  }
+
+  catalog.subscribe({
+    onChange({ records }) {
+      if (records.some(({ table }) => table === EXPORT_SCHEDULES_TABLE)) wakeUp();
+    },
+    onGap() {},
+  });
+
+  function pause(ms: number): Promise<void> {
+    if (isWoken || closing.signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms).unref();
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  function isDue(schedule: ExportScheduleRecord): boolean {
+    if ((notBefore.get(schedule.id) ?? 0) > now()) return false;
+    if (schedule.unreported !== null) return true;
+    const { disabledAt, retryAt } = schedule;
+    if (disabledAt !== null || (retryAt !== null && Date.parse(retryAt) > now())) return false;
+    return isClosed(nextWindow(schedule), now());
+  }
+
+  /** Ends an attempt, unless another has begun. */
+  async function endAttempt(begun: ExportScheduleRecord, change: (current: ExportScheduleRecord) => object) {
+    await exportSchedules.update(begun.workspaceId, begun.id, (current) =>
+      current.attempt === begun.attempt ? change(current) : {},
+    );
+  }
+
+  const disabled = (reason: string) => ({
+    ...{ disabledAt: new Date(now()).toISOString(), disabledReason: reason, error: reason },
+    ...{ retryAt: null, unreported: 'failed' },
+  });
+
+  async function afterFailure(begun: ExportScheduleRecord, reason: string, isRefusal: boolean): Promise<void> {
+    await endAttempt(begun, (current) => {
+      const refusals = current.refusals + (isRefusal ? 1 : 0);
+      const failures = current.failures + 1;
+      const counts = { refusals, failures };
+      if (refusals >= REFUSALS_MAX) {
+        return { ...counts, ...disabled(`The storage has refused ${refusals} times in a row. ${reason}`) };
+      }
+      return { ...counts, error: reason, retryAt: new Date(now() + pauseAfter(failures)).toISOString() };
+    });
+  }
+
+  async function attempt(schedule: ExportScheduleRecord, signal: AbortSignal): Promise<void> {
+    const { workspaceId, id } = schedule;
+    const begun = await exportSchedules.update(workspaceId, id, (current) => ({ attempt: current.attempt + 1 }));
+    if (!isDue(begun)) return;
+    try {
+      await runWindow(deps, begun, signal);
+    } catch (err) {
+      if (err instanceof JobStopped || signal.aborted) return;
+      if (err instanceof StorageError) return afterFailure(begun, err.reason, err.isRefusal);
+      if (err instanceof OverUsage) return afterFailure(begun, err.message, false);
+      if (err instanceof ApiError && err.status < 500 && err.code !== 'rate_limit_exceeded') {
+        return endAttempt(begun, () => disabled(err.message));
+      }
+      throw err;
+    }
+  }
+
+  /** Works on a schedule under its lease. */
+  async function work(schedule: ExportScheduleRecord): Promise<void> {
+    const { workspaceId, id } = schedule;
+    const lease = await takeLease(redis, id);
+    if (lease === undefined) {
+      notBefore.set(id, now() + LEASE_MS);
+      return;
+    }
+    try {
+      // As it is now: the process that had the lease before may have changed it.
+      const current = await exportSchedules.get(workspaceId, id);
+      if (current === undefined) return;
+      if (current.unreported !== null) {
+        await report(current);
+        await exportSchedules.update(workspaceId, id, () => ({ unreported: null }));
+      } else if (isDue(current)) {
+        await attempt(current, AbortSignal.any([closing.signal, lease.lost]));
+      }
+    } finally {
+      await lease.release();
+    }
+  }
+
+  async function tryWork(schedule: ExportScheduleRecord): Promise<void> {
+    const { workspaceId, id } = schedule;
+    let free: () => void;
+    try {
+      free = exportSlots.take(workspaceId).free;
+    } catch (err) {
+      if (!(err instanceof ApiError)) throw err;
+      notBefore.set(id, now() + RETRY_MS);
+      return;
+    }
+    try {
+      notBefore.delete(id);
+      await work(schedule);
+    } catch (err) {
+      notBefore.set(id, now() + RETRY_MS);
+      const isRemoved = err instanceof ApiError && err.code === 'not_found';
+      if (!closing.signal.aborted && !isRemoved) {
+        logger.warn({ err, scheduleId: id, workspaceId }, 'a scheduled export was interrupted; it continues');
+      }
+    } finally {
+      free();
+    }
+  }
+
+  function startWork(schedule: ExportScheduleRecord): void {
+    const { workspaceId } = schedule;
+    const done = tryWork(schedule).finally(() => {
+      running.delete(workspaceId);
+      wakeUp();
+    });
+    running.set(workspaceId, done);
+  }
+
+  /** Starts what is due. @returns how long to wait for the next look */
+  async function look(): Promise<number> {
+    const open = await exportSchedules.open();
+    const known = new Set(open.map(({ id }) => id));
+    for (const id of notBefore.keys()) if (!known.has(id)) notBefore.delete(id);
+    const isFree = ({ workspaceId }: ExportScheduleRecord) => !running.has(workspaceId);
+    // The window that closed first is exported first.
+    const due = open.filter(isDue).sort((one, other) => (one.exportedUntil < other.exportedUntil ? -1 : 1));
+    for (const schedule of due) {
+      if (running.size >= WORKSPACES_MAX || closing.signal.aborted) break;
+      if (isFree(schedule)) startWork(schedule);
+    }
+    const nextMs = Math.min(...notBefore.values()) - now();
+    return Math.min(Math.max(nextMs, PAUSE_BETWEEN_LOOKS_MS), LOOK_EVERY_MS);
+  }
+
+  async function run(): Promise<void> {
+    while (!closing.signal.aborted) {
+      isWoken = false;
+      const waitMs = await look().catch((err: unknown) => {
+        if (!closing.signal.aborted) logger.warn({ err }, 'export schedules could not be read');
+        return RETRY_MS;
+      });
+      await pause(waitMs);
+    }
+  }
+
+  return {
+    start() {
+      looking ??= run();
+    },
+    async close() {
+      closing.abort();
+      wake();
+      await looking;
+      await Promise.all(running.values());
+    },
+  };
+}

@@ -1,0 +1,138 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createGuardedAgents, type GuardedAgents } from '@waymark/outbound';
+import { BUCKET, type S3Server, startS3Server } from '@waymark/test-kit';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openS3Storage } from '../../src/schedules/s3-storage.js';
+
+const MB = 1024 ** 2;
+const never = new AbortController().signal;
+
+let storage: S3Server;
+let agents: GuardedAgents;
+let answer: (response: ServerResponse) => void;
+let other: Server;
+
+beforeAll(async () => {
+  storage = await startS3Server();
+  agents = createGuardedAgents({ allowedRanges: ['127.0.0.0/8'] });
+  other = createServer((request, response) => request.resume().on('end', () => answer(response)));
+  await once(other.listen(0, '127.0.0.1'), 'listening');
+});
+afterAll(async () => {
+  agents.close();
+  other.closeAllConnections();
+  other.close();
+  await storage.stop();
+});
+
+function opened(endpoint = storage.url, pool = agents) {
+  const place = {
+    type: 's3',
+    endpoint,
+    region: 'us-east-1',
+    bucket: BUCKET,
+    prefix: '',
+    forcePathStyle: true,
+  } as const;
+  const credentials = { accessKeyId: 'S3RVER', secretAccessKey: 'secret' };
+  return openS3Storage(pool, { ...place, accessKeyHint: '…' }, credentials);
+}
+const otherUrl = () => `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+const text = { text: 'x', mediaType: 'text/plain' };
+
+/** Random letters in pieces of 100,000. @param failAfter the piece after which making them fails */
+async function* letters(bytes: number, hash = createHash('sha256'), failAfter = Number.POSITIVE_INFINITY) {
+  for (let made = 0, piece = 0; made < bytes; made += 100_000, piece++) {
+    if (piece === failAfter) throw new Error('no more letters');
+    const part = Buffer.from(randomBytes(50_000).toString('hex'));
+    hash.update(part);
+    yield part;
+  }
+}
+
+test.each([0, 1, 13 * MB])('an object of about %i bytes arrives as it was made', async (bytes) => {
+  const hash = createHash('sha256');
+  await opened().upload(`made-${bytes}`, { bytes: letters(bytes, hash), mediaType: 'text/csv' }, never);
+  const found = await storage.get(`made-${bytes}`);
+  expect(
+    createHash('sha256')
+      .update(found ?? 'none')
+      .digest('hex'),
+  ).toBe(hash.digest('hex'));
+});
+
+test.each([2, 100])(
+  'an object whose bytes cannot be made after %i pieces does not appear, and the reason is thrown',
+  async (pieces) => {
+    const bytes = letters(13 * MB, createHash('sha256'), pieces);
+    await expect(opened().upload('cut', { bytes, mediaType: 'text/csv' }, never)).rejects.toThrow('no more letters');
+    expect(await storage.get('cut')).toBeUndefined();
+  },
+);
+
+test('an upload that is given up ends, and does not appear', async () => {
+  const controller = new AbortController();
+  async function* bytes() {
+    yield* letters(6 * MB);
+    controller.abort();
+    yield* letters(6 * MB);
+  }
+  const upload = opened().upload('given-up', { bytes: bytes(), mediaType: 'text/csv' }, controller.signal);
+  await expect(upload).rejects.toMatchObject({ name: 'StorageError', isRefusal: false });
+  expect(await storage.get('given-up')).toBeUndefined();
+});
+
+test.each([
+  [
+    403,
+    '<Error><Code>AccessDenied</Code><Message>Access\u0007Denied</Message></Error>',
+    'AccessDenied: Access Denied',
+    true,
+  ],
+  [301, '', /HTTP status 301/, true],
+  [500, 'oops', /HTTP status 500/, false],
+  [403, 'x'.repeat(2 * MB), /./, true],
+])(
+  'case %#: a refusing answer with the status %i is a reason for the owner',
+  async (status, body, reason, isRefusal) => {
+    answer = (response) => response.writeHead(status, { 'content-type': 'application/xml' }).end(body);
+    const failure = await opened(otherUrl())
+      .put('key', text, never)
+      .catch((err: unknown) => err);
+    expect(failure).toMatchObject({
+      ...{ name: 'StorageError', isRefusal },
+      reason: typeof reason === 'string' ? reason : expect.stringMatching(reason),
+    });
+    expect((failure as { reason: string }).reason.length).toBeLessThan(330);
+  },
+);
+
+test('an answer without end is cut off', async () => {
+  const chunk = Buffer.alloc(64 * 1024, 'x');
+  let sent = 0;
+  answer = (response) => {
+    response.writeHead(403);
+    const more = () => {
+      while (!response.destroyed && response.write(chunk)) sent += chunk.length;
+    };
+    response.on('drain', more);
+    more();
+  };
+  await expect(opened(otherUrl()).put('key', text, never)).rejects.toMatchObject({ name: 'StorageError' });
+  expect(sent).toBeLessThan(32 * MB);
+});
+
+test('a storage at a private address is refused, by address or by name, and a redirect to one is not followed', async () => {
+  const closed = createGuardedAgents({ allowedRanges: [], resolveHost: async () => ['127.0.0.1'] });
+  const refused = { reason: 'The address of the storage is not public.', isRefusal: true };
+  for (const url of [storage.url, storage.url.replace('127.0.0.1', 'storage.example')]) {
+    await expect(opened(url, closed).put('key', text, never)).rejects.toMatchObject(refused);
+  }
+  closed.close();
+  answer = (response) => response.writeHead(307, { location: `${storage.url}/${BUCKET}/redirected` }).end();
+  await expect(opened(otherUrl()).put('redirected', text, never)).rejects.toMatchObject({ isRefusal: true });
+  expect(await storage.get('redirected')).toBeUndefined();
+});
