@@ -7,7 +7,9 @@ const START_MS = Date.parse('2026-11-25T10:00:00.000Z');
 /** A row that old, of a link and, perhaps, of a customer. */
 function row(ageMs: number, link: string, customer?: string): EventPageRow {
   const timestamp = new Date(START_MS - ageMs).toISOString();
-  return ['id', timestamp, link, '{}', '', ...(customer === undefined ? [] : ['Sale', customer])] as EventPageRow;
+  return customer === undefined
+    ? ['id', timestamp, link, '{}', '']
+    : ['id', timestamp, link, '{}', '', 'Sale', customer];
 }
 
 /** Texts that say which look-up they are of; the link `gone` has none. Also the rows of each look-up. */
