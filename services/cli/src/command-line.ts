@@ -1,6 +1,7 @@
 import { ApiError, eventsStreamQuerySchema } from '@waymark/contract';
 import { type CAC, cac } from 'cac';
 import { CommandError } from './command-error.js';
+import { EXPORT_PARAMETERS } from './export/export-request.js';
 import { flagOf, optionTexts } from './option-texts.js';
 import { type CommandResult, printResult } from './output.js';
 
@@ -167,6 +168,17 @@ function createParser(): CAC {
     tail.option(`${flagOf(parameter)} <value>`, `The parameter ${parameter} of GET /events/stream`);
   }
   tail.action(lazily(async () => (await import('./commands/tail.js')).tailEvents));
+
+  const exportCommand = cli
+    .command('export <resource>', 'Write events, links, customers or analytics to a file or to standard output, whole')
+    .option('--output <file>', 'File to write; default: standard output')
+    .option('--job', 'Have the server make the file, then download it')
+    .option('--workspace <workspace>', WORKSPACE_OPTION, { default: 'default' })
+    .option('--api <url>', 'URL of the API; default: the local stack');
+  for (const parameter of EXPORT_PARAMETERS) {
+    exportCommand.option(`${flagOf(parameter)} <value>`, `The parameter ${parameter} of GET /<resource>/export`);
+  }
+  exportCommand.action(lazily(async () => (await import('./commands/export.js')).exportList));
 
   cli.help();
   cli.version('0.1.0');

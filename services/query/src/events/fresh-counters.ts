@@ -2,7 +2,7 @@ import { pollUntil } from '@waymark/cache';
 import type { ValuesOf } from './prefetch.js';
 
 /** Events younger than this may have been inserted while the page was being read. */
-const YOUNG_MS = 60_000;
+export const YOUNG_MS = 60_000;
 /** How long to wait for the materialised views: an insert writes them shortly after the event table. */
 const VIEWS_WRITTEN = { withinMs: 1000, everyMs: 20 };
 

@@ -121,10 +121,33 @@ async function customersOf(
   return texts;
 }
 
-/**
- * The items for these rows as JSON text, in the order of the rows. Each link and customer is read once and serialised at most once.
- * Undefined for an event whose link was removed or hidden since the rows were read.
- */
+/** The texts of the links and customers of rows, by their number in the rows. A link that was removed or hidden has none. */
+export interface RowTexts {
+  readonly links: TextsByNumber<LinkTexts>;
+  readonly customers: TextsByNumber<string>;
+}
+
+/** Reads each link and customer of the rows once, and serialises it at most once. */
+export async function textsOfRows(
+  deps: PageTextDeps,
+  caller: Caller,
+  kind: EventKind,
+  rows: readonly EventPageRow[],
+): Promise<RowTexts> {
+  const [links, customers] = await Promise.all([
+    linksOf(deps, caller, kind, rows),
+    customersOf(deps, caller.workspaceId, kind, rows),
+  ]);
+  return { links, customers };
+}
+
+/** The item of a row as JSON text; undefined for an event whose link was removed or hidden since the row was read. */
+export function itemText(kind: EventKind, row: EventPageRow, { links, customers }: RowTexts): string | undefined {
+  const link = links.get(row[2]);
+  return link === undefined ? undefined : eventText(kind, row, link, customers.get(row[6] ?? '') ?? '');
+}
+
+/** The items of rows, in their order: {@link itemText} of each. */
 export async function itemTexts(
   deps: PageTextDeps,
   caller: Caller,
@@ -132,14 +155,8 @@ export async function itemTexts(
   rows: readonly EventPageRow[],
 ): Promise<(string | undefined)[]> {
   if (rows.length === 0) return [];
-  const [links, customers] = await Promise.all([
-    linksOf(deps, caller, kind, rows),
-    customersOf(deps, caller.workspaceId, kind, rows),
-  ]);
-  return rows.map((row) => {
-    const link = links.get(row[2]);
-    return link === undefined ? undefined : eventText(kind, row, link, customers.get(row[6] ?? '') ?? '');
-  });
+  const texts = await textsOfRows(deps, caller, kind, rows);
+  return rows.map((row) => itemText(kind, row, texts));
 }
 
 /** The items of a page as JSON text: {@link itemTexts} without those that are left out. */

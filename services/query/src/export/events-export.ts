@@ -6,12 +6,13 @@ import type { LinkCaller } from '@waymark/record-lists';
 import { bindEvents } from '../events/bind-events.js';
 import type { EventPageRow } from '../events/event-text.js';
 import { positionOf } from '../events/next-link.js';
-import { createPageTexts, pageItems } from '../events/page-text.js';
+import { createPageTexts, itemText, textsOfRows } from '../events/page-text.js';
 import { createValuesReader } from '../events/prefetch.js';
 import { readLargePage } from '../events/read-page.js';
 import type { Reads } from '../reads.js';
 import type { ReadRunners } from '../workspace-concurrency.js';
 import { type AnyEvent, EVENT_COLUMN_SOURCES } from './event-columns.js';
+import { reusedTexts } from './reused-texts.js';
 
 export interface EventsExportDeps extends Pick<ReadRunners, 'yieldToReads'> {
   readonly catalog: Catalog;
@@ -35,7 +36,7 @@ const PAGE_ROWS = 4000;
 
 /** How exports of events are read, for responses and for jobs. */
 export function createEventsExport(deps: EventsExportDeps) {
-  const { catalog, yieldToReads } = deps;
+  const { catalog, now, yieldToReads } = deps;
   const texts = createPageTexts(catalog);
   const linkCounters = createValuesReader(catalog.links.cachedCounters, catalog.links.counters);
   const customerTotals = createValuesReader(catalog.customers.cachedCounters, catalog.customers.counters);
@@ -59,20 +60,24 @@ export function createEventsExport(deps: EventsExportDeps) {
     const parsed = parseExport(query, nowMs, { limit: PAGE_ROWS, after: undefined, stored });
     const { caller, bound } = await bindEvents(catalog, requester, parsed);
 
-    const listFrom = (start: Position | undefined, readSlice: ReadSlice): PagedList<EventPageRow> => ({
-      pageRows: PAGE_ROWS,
-      readPage(last) {
-        const after = last === undefined ? start : positionOf(last);
-        const page = { ...bound, page: { ...bound.page, after } };
-        return readSlice((reads) => readLargePage(reads, page));
-      },
-      async itemsOf(rows) {
-        await yieldToReads();
-        const counters = { linkCounters: linkCounters(workspace.id), customerTotals: customerTotals(workspace.id) };
-        return pageItems({ ...deps, ...texts, ...counters }, caller, kind, rows);
-      },
-      idOf: ([id]) => id,
-    });
+    const listFrom = (start: Position | undefined, readSlice: ReadSlice): PagedList<EventPageRow> => {
+      const counters = { linkCounters: linkCounters(workspace.id), customerTotals: customerTotals(workspace.id) };
+      const textsOf = reusedTexts((rows) => textsOfRows({ ...deps, ...texts, ...counters }, caller, kind, rows), now);
+      return {
+        pageRows: PAGE_ROWS,
+        readPage(last) {
+          const after = last === undefined ? start : positionOf(last);
+          const page = { ...bound, page: { ...bound.page, after } };
+          return readSlice((reads) => readLargePage(reads, page));
+        },
+        async itemsOf(rows) {
+          await yieldToReads();
+          const shared = await textsOf(rows);
+          return rows.flatMap((row) => itemText(kind, row, shared) ?? []);
+        },
+        idOf: ([id]) => id,
+      };
+    };
     return { kind, columns, bound, sourceFrom: (start, readSlice) => slicesOf(listFrom(start, readSlice)) };
   };
 }

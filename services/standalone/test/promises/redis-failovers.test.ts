@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type RedisDeployment, startRedisCluster, startRedisSentinels, waitFor } from '@waymark/test-kit';
 import { describe, expect, it } from 'vitest';
+import { listAll, StreamFollower } from '../../../../test/faults/stack/stream-follower.js';
 import { startTwoApis, type TwoApis } from './two-apis.js';
 
 /** The whole API while a replica of Redis takes the master's place. The two installations mostly wait, so they run at the same time. */
@@ -77,7 +78,7 @@ async function storedInvoices({ apis: [one] }: TwoApis): Promise<string[]> {
 }
 
 describe.concurrent.each(DEPLOYMENTS)('with %s', (_name, start) => {
-  it('the API goes on after a failover and a kill of the master, and redirects never stop', async () => {
+  it('the API goes on after a failover and a kill of the master, redirects never stop, and a stream that resumes misses nothing', async () => {
     const redis = await start();
     let lines = 0;
     const two = await startTwoApis({
@@ -87,7 +88,10 @@ describe.concurrent.each(DEPLOYMENTS)('with %s', (_name, start) => {
         lines += 1;
       },
     });
+    const followed = { api: two.apis[0].url, token: two.token, filters: '' };
+    const follower = new StreamFollower(followed);
     try {
+      await follower.start();
       const invoices = [await useApi(two)];
       const [visited] = invoices;
       const startedMs = performance.now();
@@ -112,7 +116,18 @@ describe.concurrent.each(DEPLOYMENTS)('with %s', (_name, start) => {
       });
       const stored = await storedInvoices(two);
       expect(stored).toEqual([...new Set(stored)]);
+      // The last clicks may be stored in between.
+      const listed = await waitFor(
+        async () => {
+          const ids = await listAll(followed);
+          return ids.length === follower.events.length && ids;
+        },
+        { what: 'as many events in the stream as in the list' },
+      );
+      expect(listed.length).toBeGreaterThanOrEqual(3 * invoices.length);
+      expect([follower.events.toSorted(), follower.gaps]).toEqual([listed.toSorted(), []]);
     } finally {
+      await follower.stop();
       await two.close();
       await redis.stop();
     }

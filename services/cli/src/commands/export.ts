@@ -1,0 +1,95 @@
+import { apiUrl, createTemporaryKeys } from '../api-access.js';
+import { CommandError } from '../command-error.js';
+import { createApiRequests } from '../export/api-requests.js';
+import { openFileOutput, standardOutput } from '../export/export-output.js';
+import { showExportProgress } from '../export/export-progress.js';
+import { type ExportRequest, exportRequest, recordFormat } from '../export/export-request.js';
+import { jobExport } from '../export/job-export.js';
+import { type ExportDeps, fetchWhole, streamExport } from '../export/stream-export.js';
+import { megabytes } from '../move/progress.js';
+import { optionalText, type RawOption } from '../option-values.js';
+import type { CommandResult } from '../output.js';
+
+/** The parameters of `GET /<resource>/export`, where to ask for it, and where it goes. */
+export type ExportOptions = Readonly<Record<string, RawOption>>;
+
+/** The reader of standard output has ended, such as `head`. */
+class ReaderEnded extends Error {}
+
+/** @returns how the export was made, and what became of it on the server */
+async function run(request: ExportRequest, asJob: boolean, deps: ExportDeps, signal: AbortSignal) {
+  const { api, progress } = deps;
+  const records = recordFormat(request);
+  if (!asJob && records !== undefined) await streamExport(request, records, deps);
+  else if (!asJob && request.resource === 'analytics')
+    await fetchWhole(request, { api, progress, output: deps.output });
+  else return jobExport(request, deps, signal);
+  return undefined;
+}
+
+const SHELL_SAFE = /^[\w./-]+$/;
+const quoted = (path: string) => (SHELL_SAFE.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`);
+
+/** A line that reads the file. */
+function nextStep(format: ExportRequest['format'], path: string): string {
+  switch (format) {
+    case 'zip':
+      return `unzip -l ${quoted(path)}`;
+    case 'ndjson':
+      return `head -n 1 ${quoted(path)} | jq .`;
+    default:
+      return `duckdb -c ${quoted(`SUMMARIZE FROM '${path.replaceAll("'", "''")}'`)}${format === 'csv' ? ', or a spreadsheet program' : ''}`;
+  }
+}
+
+/**
+ * Writes an export to a file or to standard output. Continues by itself when it is cut off; a file gets its name only when it is
+ * complete.
+ *
+ * @param name `events`, `links`, `customers` or `analytics`
+ */
+export async function exportList(name: string, options: ExportOptions): Promise<CommandResult | undefined> {
+  const request = exportRequest(name, options);
+  const path = options.output === '-' ? undefined : optionalText('output', options.output);
+  if (path === undefined && process.stdout.isTTY && (request.format === 'parquet' || request.format === 'zip')) {
+    throw new CommandError(`${request.format} is not for a terminal: add --output, or pipe it into a program`);
+  }
+  const url = apiUrl(options.api);
+  const stop = new AbortController();
+  const onSignal = () =>
+    stop.abort(new CommandError('interrupted, the export is not complete; the same command begins it again'));
+  const onClosed = () => stop.abort(new ReaderEnded());
+  const signals = ['SIGINT', 'SIGTERM'] as const;
+  for (const signal of signals) process.once(signal, onSignal);
+  process.stdout.on('error', onClosed);
+  const progress = showExportProgress();
+  const keys = createTemporaryKeys(options.workspace, 'Export', 'apis.read', progress.say);
+  const api = createApiRequests({ api: url, newKey: keys.newKey, onStatus: progress.say, signal: stop.signal });
+  const output = path === undefined ? standardOutput(stop.signal) : await openFileOutput(path);
+  try {
+    const job = await run(request, options.job === true, { api, output, progress }, stop.signal);
+    stop.signal.throwIfAborted();
+    await output.complete();
+    progress.stop();
+    const { rows, bytes } = progress.counts;
+    const seconds = progress.seconds();
+    const rowsText = request.format === 'zip' ? '' : `${rows.toLocaleString('en')} rows, `;
+    const lines = [
+      `${path ?? 'standard output'}: ${rowsText}${megabytes(bytes)} in ${seconds.toFixed(1)} s`,
+      ...(path === undefined ? [] : [`Next: ${nextStep(request.format, path)}`]),
+      ...(job === undefined ? [] : [`The API keeps the file until ${job.expiresAt}: GET /exports/${job.id}`]),
+    ];
+    if (path !== undefined) return { data: { file: path, rows, bytes, seconds, job: job?.id ?? null }, lines };
+    // Standard output has the export.
+    for (const line of lines) progress.say(line);
+  } catch (err) {
+    if (!(err instanceof ReaderEnded)) throw err;
+  } finally {
+    progress.stop();
+    await output.discard();
+    for (const signal of signals) process.off(signal, onSignal);
+    process.stdout.off('error', onClosed);
+    await keys.revokeAll();
+  }
+  return undefined;
+}

@@ -1,0 +1,161 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Dispatcher, request } from 'undici';
+import { CommandError } from '../command-error.js';
+
+const RETRY_MS_MIN = 500;
+const RETRY_MS_MAX = 10_000;
+/** How long requests are repeated while nothing new arrives: longer than a restart, an upgrade or a failover takes. */
+const PATIENCE_MS = 10 * 60_000;
+
+/** A failure after which the same request may succeed. */
+export class TemporaryError extends Error {
+  constructor(
+    message: string,
+    readonly retryMs = RETRY_MS_MIN,
+  ) {
+    super(message);
+    this.name = 'TemporaryError';
+  }
+}
+
+export interface ApiRequestsOptions {
+  /** URL of the API, without a slash at its end. */
+  readonly api: string;
+  /** Makes a key; called again when the last one is not accepted any more. */
+  readonly newKey: () => Promise<string>;
+  /** Receives what goes wrong, in words. */
+  readonly onStatus: (text: string) => void;
+  readonly signal: AbortSignal;
+  /** Milliseconds without progress after which {@link ApiRequests.untilDone} gives up; ten minutes by default. */
+  readonly patienceMs?: number;
+}
+
+export interface ApiRequest {
+  readonly method?: 'GET' | 'POST' | 'DELETE';
+  /** With its query string. */
+  readonly path: string;
+  /** Sent as JSON. */
+  readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A successful response whose body has not been read. */
+export interface ApiResponse {
+  readonly status: number;
+  readonly headers: Dispatcher.ResponseData['headers'];
+  /** @throws TemporaryError when the body is cut off */
+  readonly body: AsyncIterable<Buffer>;
+  /** Headers after the body, complete when the body has ended. */
+  readonly trailers: Readonly<Record<string, string>>;
+}
+
+/** Requests to the API that outlast restarts of the server. */
+export interface ApiRequests {
+  /**
+   * @throws TemporaryError when the API is away, fails or wants fewer requests
+   * @throws CommandError when it refuses the request for good
+   */
+  send(request: ApiRequest): Promise<ApiResponse>;
+  /** The JSON of a response. @throws what `send` throws */
+  json<T>(request: ApiRequest): Promise<T>;
+  /**
+   * Repeats `attempt` after each {@link TemporaryError}, until it returns.
+   *
+   * @param attempt calls its argument whenever something new has arrived
+   * @throws CommandError when nothing has arrived for too long; the reason of the signal; what `attempt` throws otherwise
+   */
+  untilDone<T>(attempt: (progressed: () => void) => Promise<T>): Promise<T>;
+}
+
+async function* bytesOf({ body }: Dispatcher.ResponseData, signal: AbortSignal): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of body) yield chunk as Buffer;
+  } catch {
+    signal.throwIfAborted();
+    throw new TemporaryError('the connection to the API is lost');
+  }
+}
+
+/** What is wrong, in the words of the API. */
+async function messageOf({ statusCode, body }: Dispatcher.ResponseData): Promise<string> {
+  const answer = (await body.json().catch(() => undefined)) as { error?: { message?: string } } | undefined;
+  return answer?.error?.message ?? `the API answers ${statusCode}`;
+}
+
+export function createApiRequests(options: ApiRequestsOptions): ApiRequests {
+  const { api, newKey, onStatus, signal, patienceMs = PATIENCE_MS } = options;
+  let key: string | undefined;
+  let isKeyNew = true;
+
+  async function answerTo({ method = 'GET', path, body, headers }: ApiRequest): Promise<Dispatcher.ResponseData> {
+    key ??= await newKey();
+    try {
+      return await request(`${api}${path}`, {
+        ...{ method, signal },
+        headers: {
+          ...{ authorization: `Bearer ${key}`, 'accept-encoding': 'identity', ...headers },
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+    } catch {
+      signal.throwIfAborted();
+      throw new TemporaryError('the API does not answer');
+    }
+  }
+
+  const send: ApiRequests['send'] = async (sent) => {
+    const response = await answerTo(sent);
+    const { statusCode: status, headers } = response;
+    if (status < 300) {
+      isKeyNew = false;
+      return {
+        ...{ status, headers, body: bytesOf(response, signal) },
+        // The client fills the object when they arrive.
+        trailers: response.trailers,
+      };
+    }
+    const message = await messageOf(response);
+    if (status === 401 && !isKeyNew) {
+      [key, isKeyNew] = [undefined, true];
+      throw new TemporaryError(message, 0);
+    }
+    if (status < 500 && status !== 429) throw new CommandError(message);
+    throw new TemporaryError(message, Number(headers['retry-after'] ?? 0) * 1000);
+  };
+
+  return {
+    send,
+
+    async json<T>(sent: ApiRequest) {
+      const parts: Buffer[] = [];
+      for await (const part of (await send(sent)).body) parts.push(part);
+      return JSON.parse(Buffer.concat(parts).toString()) as T;
+    },
+
+    async untilDone(attempt) {
+      let progressMs = performance.now();
+      let waitMs = RETRY_MS_MIN;
+      const progressed = () => {
+        progressMs = performance.now();
+        waitMs = RETRY_MS_MIN;
+      };
+      for (;;) {
+        try {
+          return await attempt(progressed);
+        } catch (err) {
+          signal.throwIfAborted();
+          if (!(err instanceof TemporaryError)) throw err;
+          const { message, retryMs } = err;
+          if (performance.now() - progressMs >= patienceMs) {
+            throw new CommandError(`${message}; nothing has arrived for ${Math.round(patienceMs / 1000)} s`);
+          }
+          onStatus(`${message}; trying again`);
+          await delay(Math.max(waitMs, retryMs), undefined, { signal }).catch(() => undefined);
+          signal.throwIfAborted();
+          waitMs = Math.min(waitMs * 2, RETRY_MS_MAX);
+        }
+      }
+    },
+  };
+}

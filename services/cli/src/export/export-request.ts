@@ -1,0 +1,74 @@
+import {
+  EVENT_KINDS,
+  EXPORT_FORMATS,
+  exportAnalyticsQuerySchema,
+  exportCustomersQuerySchema,
+  exportEventsQuerySchema,
+  exportLinksQuerySchema,
+} from '@waymark/contract';
+import { CommandError } from '../command-error.js';
+import { optionalText, type RawOption } from '../option-values.js';
+import type { RecordFormat } from './complete-records.js';
+
+const SCHEMAS = {
+  events: exportEventsQuerySchema,
+  links: exportLinksQuerySchema,
+  customers: exportCustomersQuerySchema,
+  analytics: exportAnalyticsQuerySchema,
+} as const;
+export type ExportResource = keyof typeof SCHEMAS;
+export const EXPORT_RESOURCES = Object.keys(SCHEMAS) as ExportResource[];
+
+/** Set by the command itself when it continues an export. */
+const OWN_PARAMETER = 'startingAfter';
+
+/** The parameters of all four routes that the command passes on, by name. */
+export const EXPORT_PARAMETERS: readonly string[] = [
+  ...new Set(Object.values(SCHEMAS).flatMap((schema) => Object.keys(schema.out.shape))),
+].filter((name) => name !== OWN_PARAMETER);
+
+/** An export as the command line asks for it. */
+export interface ExportRequest {
+  readonly resource: ExportResource;
+  readonly format: 'csv' | 'ndjson' | 'parquet' | 'zip';
+  /** Parameters of `GET /<resource>/export` as they were typed, `format` included unless it is left out. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** @throws CommandError for a resource or a format that does not exist */
+export function exportRequest(name: string, options: Readonly<Record<string, RawOption>>): ExportRequest {
+  const resource = EXPORT_RESOURCES.find((known) => known === name);
+  if (resource === undefined) {
+    throw new CommandError(`there is no export of "${name}"; exports are: ${EXPORT_RESOURCES.join(', ')}`);
+  }
+  const parameters = Object.fromEntries(
+    EXPORT_PARAMETERS.flatMap((parameter) => {
+      const value = optionalText(parameter, options[parameter]);
+      return value === undefined ? [] : [[parameter, value]];
+    }),
+  );
+  if (resource === 'analytics') return { resource, format: 'zip', parameters };
+  const { format: asked = 'csv' } = parameters;
+  const format = EXPORT_FORMATS.find((known) => known === asked);
+  if (format === undefined) throw new CommandError(`--format must be one of ${EXPORT_FORMATS.join(', ')}`);
+  return { resource, format, parameters };
+}
+
+/** The column that says after which row an export continues. */
+export function idColumn({ resource, parameters }: ExportRequest): string {
+  if (resource !== 'events') return 'id';
+  return (parameters.event ?? EVENT_KINDS[0]) === EVENT_KINDS[0] ? 'clickId' : 'eventId';
+}
+
+/**
+ * How the response of the export can be continued: after a record, or, undefined, not at all. A CSV without the column of ids does not
+ * say where it ends.
+ */
+export function recordFormat(request: ExportRequest): RecordFormat | undefined {
+  const { format, parameters } = request;
+  const columns = parameters.columns?.split(',').map((column) => column.trim());
+  if (format === 'ndjson') return format;
+  const hasIds =
+    columns === undefined || columns.every((column) => column === '') || columns.includes(idColumn(request));
+  return format === 'csv' && hasIds ? format : undefined;
+}

@@ -1,0 +1,72 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, it } from 'vitest';
+import { type ApiRequestsOptions, createApiRequests } from '../../src/export/api-requests.js';
+
+let server: Server;
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+/** Requests to a server with that behaviour, the keys that were made, and what was said. */
+async function requestsTo(listener: RequestListener, options: Partial<ApiRequestsOptions> = {}) {
+  server = createServer(listener);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const said: string[] = [];
+  let keys = 0;
+  const requests = createApiRequests({
+    ...{ api: `http://127.0.0.1:${port}`, newKey: async () => `key ${++keys}`, onStatus: (text) => said.push(text) },
+    ...{ signal: new AbortController().signal, ...options },
+  });
+  return { requests, said };
+}
+
+function answer(response: Parameters<RequestListener>[1], status: number, message: string): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message } }));
+}
+
+it('makes a new key when the one it used is not accepted any more', async () => {
+  let revoked = '';
+  const { requests } = await requestsTo(({ headers: { authorization = '' } }, response) => {
+    if (authorization === revoked) answer(response, 401, 'unauthorized: revoked');
+    else response.end(JSON.stringify(authorization));
+  });
+  const get = () => requests.untilDone(() => requests.json<string>({ path: '/' }));
+  expect(await get()).toBe('Bearer key 1');
+  revoked = 'Bearer key 1';
+  expect(await get()).toBe('Bearer key 2');
+});
+
+it('ends when a new key is not accepted, and when the API refuses the request', async () => {
+  let status = 401;
+  const { requests } = await requestsTo((_request, response) => answer(response, status, `no: ${status}`));
+  for (status of [401, 422]) {
+    await expect(requests.untilDone(() => requests.json({ path: '/' }))).rejects.toThrow(`no: ${status}`);
+  }
+});
+
+it('gives up when nothing has arrived for too long, and says why', async () => {
+  const { requests, said } = await requestsTo((_request, response) => answer(response, 503, 'away'), {
+    patienceMs: 300,
+  });
+  await expect(requests.untilDone(() => requests.json({ path: '/' }))).rejects.toThrow(
+    /^away; nothing has arrived for/,
+  );
+  // It has waited once, for longer than its patience.
+  expect(said).toEqual(['away; trying again']);
+});
+
+it('waits as long as the API wants', async () => {
+  const times: number[] = [];
+  const { requests } = await requestsTo((_request, response) => {
+    times.push(performance.now());
+    if (times.length > 1) return response.end('1');
+    response.setHeader('retry-after', '1');
+    return answer(response, 429, 'busy');
+  });
+  expect(await requests.untilDone(() => requests.json({ path: '/' }))).toBe(1);
+  expect(times[1]! - times[0]!).toBeGreaterThan(950);
+});
