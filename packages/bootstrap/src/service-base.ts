@@ -55,6 +55,9 @@ export async function startServiceBase(options: ServiceBaseOptions): Promise<Ser
     redis,
     clickhouse,
     catalogLookups,
+    spoolBytesMax: settings.spoolBytesMax,
+    waitReplicas: settings.redisWaitReplicas,
+    clickhouseCluster: settings.clickhouseCluster,
     logger,
   });
   const { docBase, baseUrl, trustedProxies, requireHttps } = settings;

@@ -15,6 +15,7 @@ import { METRICS } from './metric-names.js';
 import type { QueryCounts } from './query-counts.js';
 import type { QueueSampler } from './queue-sampler.js';
 import type { RequestCounts } from './request-counts.js';
+import type { StoreSampler } from './store-sampler.js';
 import { ROWS_BOUNDS, type WriterCounts } from './writer-counts.js';
 
 /** How many records were found where. */
@@ -24,6 +25,9 @@ export interface RegistryDeps {
   readonly service: string;
   readonly components: Pick<ComponentWatch, 'componentStatus' | 'redisMemory'>;
   readonly queue: Pick<QueueSampler, 'queue' | 'spool'>;
+  readonly stores: Pick<StoreSampler, 'redis' | 'tables' | 'disks'>;
+  /** Limits that samples are compared with. */
+  readonly limits: { readonly spoolBytesMax: number | undefined; readonly waitReplicas: number };
   readonly requests: Pick<RequestCounts, 'all'>;
   readonly queries: Pick<QueryCounts, 'slow' | 'failed'>;
   readonly opsLog: Pick<OpsLog, 'dropped'>;
@@ -114,6 +118,26 @@ function addComponents(registry: Registry, components: RegistryDeps['components'
   addGauge(registry, ...METRICS.redisLimit, () => one(redisMemory()?.limitBytes));
 }
 
+function addStores(registry: Registry, { stores, limits }: Pick<RegistryDeps, 'stores' | 'limits'>): void {
+  const perDisk = (pick: 'freeBytes' | 'totalBytes') => () =>
+    [...stores.disks()].map(([disk, space]) => ({ labels: { disk }, value: space[pick] }));
+  addGauge(registry, ...METRICS.spoolLimit, () => one(limits.spoolBytesMax));
+  addGauge(registry, ...METRICS.diskFree, perDisk('freeBytes'));
+  addGauge(registry, ...METRICS.diskTotal, perDisk('totalBytes'));
+  addGauge(registry, ...METRICS.redisLogWritten, () => {
+    const sample = stores.redis();
+    return one(sample && Number(sample.isLogWritten));
+  });
+  addGauge(registry, ...METRICS.redisReplicas, () => one(stores.redis()?.replicas));
+  addGauge(registry, ...METRICS.redisReplicasWanted, () => one(limits.waitReplicas));
+  addGauge(registry, ...METRICS.tableParts, () =>
+    Object.entries(stores.tables()?.parts ?? {}).map(([table, value]) => ({ labels: { table }, value })),
+  );
+  addGauge(registry, ...METRICS.replicaDelay, () => one(stores.tables()?.replicaDelaySeconds));
+  addGauge(registry, ...METRICS.inactiveReplicas, () => one(stores.tables()?.inactiveReplicas));
+  addGauge(registry, ...METRICS.readOnlyTables, () => one(stores.tables()?.readOnlyTables));
+}
+
 const NEVER_MS = 2 ** 31 - 1;
 
 /** prom-client's metrics of the process, with delays of the event loop that are measured less often than it does. */
@@ -153,6 +177,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
   addRequests(registry, deps.requests);
   addQueue(registry, deps.queue);
   addComponents(registry, deps.components);
+  addStores(registry, deps);
   if (deps.writer !== undefined) addWriter(registry, deps.writer);
   const lookups = deps.catalogLookups;
   if (lookups !== undefined) {
