@@ -1,9 +1,13 @@
 // The resources of an event: bytes on disk by kind, Redis bytes while queued and afterwards, CPU of every process involved. The results
-// are the constants of `npx waymark capacity` (services/cli/src/capacity/constants.ts) and of docs/capacity.md.
+// are the constants of `npx waymark capacity` (services/cli/src/capacity/constants.ts) and of docs/capacity.md. With `--record` they are written to
+// test/bench/capacity/recorded.json, with which services/cli/test/capacity.test.ts compares the constants.
 
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseResourceId } from '@waymark/contract';
 import { measureDisk } from './capacity/disk.js';
+import { measureRedisAway } from './capacity/redis-away.js';
 import { measureInserts, measureQueries } from './capacity/store-cpu.js';
 import { measurePath } from './capacity/write-path.js';
 import { machineLine, printTable } from './lib/report.js';
@@ -14,6 +18,8 @@ const { values } = parseArgs({
     clicks: { type: 'string', default: '1000000' },
     events: { type: 'string', default: '20000' },
     requests: { type: 'string', default: '200' },
+    queued: { type: 'string', default: '100000' },
+    record: { type: 'boolean', default: false },
   },
 });
 const whole = (value: number) => value.toFixed(0);
@@ -50,6 +56,10 @@ try {
       ].map(whole),
     ]),
   );
+  const away = await measureRedisAway(stores, key, Number(values.queued));
+  console.log(
+    `\nwithout Redis: ${whole(away.spoolBytes)} bytes of spool a click; it loads ${whole(away.loadBytesPerSecond / 1e6)} MB a second`,
+  );
   const inserts = await measureInserts(stores);
   console.log(`\nClickHouse, µs: an insert ${whole(inserts.perInsert)}, a row ${inserts.perRow.toFixed(1)}\n`);
 
@@ -64,6 +74,19 @@ try {
     ['µs per request', 'query service', 'ClickHouse'],
     Object.entries(queries).map(([name, { service, store }]) => [name, whole(service), whole(store)]),
   );
+  if (values.record) {
+    const rounded = (_name: string, value: unknown) => (typeof value === 'number' ? Math.round(value) : value);
+    const recorded = {
+      date: new Date().toISOString().slice(0, 10),
+      machine: machineLine(),
+      path,
+      away,
+      inserts,
+      disk,
+      queries,
+    };
+    writeFileSync(join(import.meta.dirname, 'capacity/recorded.json'), `${JSON.stringify(recorded, rounded, 2)}\n`);
+  }
 } finally {
   await stores.stop();
 }

@@ -178,7 +178,7 @@ describe('docker-compose.yml', () => {
       readonly rule_files: readonly string[];
       readonly scrape_configs: readonly {
         readonly authorization: { readonly credentials_file: string };
-        readonly static_configs: readonly { readonly targets: readonly string[] }[];
+        readonly dns_sd_configs: readonly { readonly names: readonly string[]; readonly port: number }[];
       }[];
     };
     for (const file of rule_files) expect(existsSync(join(ROOT, 'deploy/prometheus', file))).toBe(true);
@@ -190,7 +190,10 @@ describe('docker-compose.yml', () => {
     });
     const keyFile = scrape_configs[0]?.authorization.credentials_file;
     expect(compose.services.prometheus?.command?.join(' ')).toContain(`printf %s "$$ADMIN_KEY" > ${keyFile} &&`);
-    expect(scrape_configs[0]?.static_configs[0]?.targets.toSorted()).toEqual(expected.toSorted());
+    const found = scrape_configs.flatMap(({ dns_sd_configs }) =>
+      dns_sd_configs.flatMap(({ names, port }) => names.map((name) => `${name}:${port}`)),
+    );
+    expect(found.toSorted()).toEqual(expected.toSorted());
   });
 
   it('mounts existing files and declared volumes', () => {

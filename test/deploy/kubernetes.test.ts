@@ -8,7 +8,7 @@ import { Ingress, NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
 import { ConfigMap, Namespace, PersistentVolumeClaim, Secret, Service } from 'kubernetes-models/v1';
 import { describe, expect, it } from 'vitest';
-import { type Manifest, manifestText, ROOT, readManifests, withSecrets } from './lib/manifests.js';
+import { type Manifest, manifestText, ROOT, readManifests, schemaValue, withSecrets } from './lib/manifests.js';
 import { typeFaults } from './lib/strict-types.js';
 
 /** Checks deploy/kubernetes against the schema of Kubernetes, its own references and the code. */
@@ -61,11 +61,7 @@ describe('the schema of Kubernetes', () => {
   });
 
   it('has every field of every manifest, and a misspelt field is found', { timeout: 60_000 }, () => {
-    const values = manifests.map(({ file: _file, ...value }) => ({
-      module: `kubernetes-models/${value.apiVersion}`,
-      type: `I${value.kind}`,
-      value,
-    }));
+    const values = [...manifests, ...readManifests('domains')].map(schemaValue);
     const misspelt = JSON.parse(
       JSON.stringify(values.find(({ type }) => type === 'IDeployment')).replace('readOnlyRoot', 'readonlyRoot'),
     );

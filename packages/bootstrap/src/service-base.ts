@@ -64,6 +64,9 @@ export async function startServiceBase(options: ServiceBaseOptions): Promise<Ser
     queueShards: queues.slice(1).map((queue) => queue.redis),
     clickhouse,
     catalogLookups,
+    spoolBytesMax: settings.spoolBytesMax,
+    waitReplicas: settings.redisWaitReplicas,
+    clickhouseCluster: settings.clickhouseCluster,
     logger,
   });
   const claims = queues.map((queue) =>

@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis';
 import type { Registry } from 'prom-client';
 import { type ComponentWatch, startComponentWatch } from './components/component-watch.js';
 import type { Instance } from './components/instance-registry.js';
+import { diskShortage } from './free-space.js';
 import { startLoopDelay } from './metrics/loop-delay.js';
 import type { MetricsLogger } from './metrics/metrics-logger.js';
 import { createQueryCounts } from './metrics/query-counts.js';
@@ -11,6 +12,7 @@ import { startQueueSampler } from './metrics/queue-sampler.js';
 import { type CatalogLookups, createRegistry } from './metrics/registry.js';
 import { createRequestCounts, type RequestCounts } from './metrics/request-counts.js';
 import { addSamples } from './metrics/samples.js';
+import { startStoreSampler } from './metrics/store-sampler.js';
 import { createWriterCounts } from './metrics/writer-counts.js';
 import { createOpsLog, type OpsLog } from './ops-log.js';
 import type { Tracing } from './tracing/tracing.js';
@@ -28,6 +30,12 @@ export interface OperationsOptions {
   readonly clickhouse: ClickHouseClient;
   /** Where clicks are spooled while Redis is away. */
   readonly spoolDirectory?: string;
+  /** How large the spool may grow. A warning is logged if the disk has less room. */
+  readonly spoolBytesMax?: number;
+  /** How many replicas of Redis confirm each write; 0 by default. */
+  readonly waitReplicas?: number;
+  /** Name of the cluster of ClickHouse; undefined for one server. */
+  readonly clickhouseCluster?: string | undefined;
   readonly catalogLookups?: () => CatalogLookups;
   /** A writer also measures its insert batches and the sizes of tables. */
   readonly isWriter?: boolean;
@@ -35,7 +43,12 @@ export interface OperationsOptions {
   readonly tracing?: Tracing | undefined;
   readonly logger: MetricsLogger;
   readonly now?: () => number;
-  readonly intervalMs?: { readonly components?: number; readonly queue?: number; readonly opsLog?: number };
+  readonly intervalMs?: {
+    readonly components?: number;
+    readonly queue?: number;
+    readonly stores?: number;
+    readonly opsLog?: number;
+  };
 }
 
 /** Metrics, heartbeat, operator tables and traces of one process. */
@@ -110,6 +123,20 @@ export function startOperations(options: OperationsOptions): Operations {
     now,
     ...(intervalMs?.queue === undefined ? {} : { intervalMs: intervalMs.queue }),
   });
+  const stores = startStoreSampler({
+    queueShards: redises,
+    spoolDirectory,
+    clickhouse: isWriter ? clickhouse : undefined,
+    cluster: options.clickhouseCluster,
+    logger,
+    ...(intervalMs?.stores === undefined ? {} : { intervalMs: intervalMs.stores }),
+  });
+  if (spoolDirectory !== undefined && options.spoolBytesMax !== undefined) {
+    const need = { setting: 'SPOOL_MAX_MB', directory: spoolDirectory, bytes: options.spoolBytesMax };
+    void diskShortage({ ...need, risk: 'clicks are lost while Redis is away' }).then((line) => {
+      if (line !== undefined) logger.warn({}, line);
+    });
+  }
   const opsLog = createOpsLog({
     clickhouse,
     logger,
@@ -136,6 +163,8 @@ export function startOperations(options: OperationsOptions): Operations {
     components,
     queue,
     shards: redises.length,
+    stores,
+    limits: { spoolBytesMax: options.spoolBytesMax, waitReplicas: options.waitReplicas ?? 0 },
     requests,
     queries,
     opsLog,
@@ -162,7 +191,7 @@ export function startOperations(options: OperationsOptions): Operations {
     },
     async close() {
       loopDelay.close();
-      await queue.close();
+      await Promise.all([queue.close(), stores.close()]);
       await Promise.all([components.close(), opsLog.close(), tracing?.close()]);
     },
   };

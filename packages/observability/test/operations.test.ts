@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { Writable } from 'node:stream';
 import { type ClickHouseClient, createClickHouseClient, migrate } from '@waymark/clickhouse';
 import type { WriteReport } from '@waymark/event-queue';
 import { type App, authPlugin, createApp, createLogger } from '@waymark/http-kit';
@@ -30,6 +31,7 @@ let operations: Operations;
 let app: App;
 let url: string;
 let isOverLimit = false;
+const logs: string[] = [];
 
 beforeAll(async () => {
   [redisServer, clickhouseServer] = await Promise.all([
@@ -40,7 +42,13 @@ beforeAll(async () => {
   redis.on('error', () => {});
   clickhouse = createClickHouseClient({ url: clickhouseServer.url, database: 'operations' });
   await migrate(clickhouse);
-  const logger = createLogger({ name: 'test', level: 'silent' });
+  const destination = new Writable({
+    write(line, _encoding, done) {
+      logs.push(String(line));
+      done();
+    },
+  });
+  const logger = createLogger({ name: 'test', level: 'warn', destination });
   operations = startOperations({
     service: 'http',
     isWriter: true,
@@ -49,7 +57,9 @@ beforeAll(async () => {
     spoolDirectory: redisServer.dataDir,
     catalogLookups: () => ({ links: { memory: 9, redis: 2, clickhouse: 1 } }),
     logger,
-    intervalMs: { components: 50, queue: 50, opsLog: 3_600_000 },
+    spoolBytesMax: 2 ** 60,
+    waitReplicas: 1,
+    intervalMs: { components: 50, queue: 50, stores: 50, opsLog: 3_600_000 },
   });
   const window = { limit: 1, remaining: 0, resetEpochSeconds: 0, retryAfterSeconds: 1 };
   const limit = async () => ({ ...window, allowed: !isOverLimit });
@@ -124,7 +134,37 @@ function aBatch(overrides: Partial<WriteReport> = {}): WriteReport {
   };
 }
 
+it('a disk with less room than the spool may take is a warning at the start, with what happens when it is full', async () => {
+  const line = await waitFor(() => logs.find((text) => text.includes('SPOOL_MAX_MB')), { what: 'the warning' });
+  expect(line).toMatch(/SPOOL_MAX_MB: \S+ has \d+ MB free of the 1099511627776 MB that it may need/);
+  expect(line).toContain('clicks are lost while Redis is away');
+});
+
 describe('/metrics', () => {
+  it('has what the alerts on disks, parts and replicas look at', async () => {
+    const read = async () => {
+      const parts = await values('waymark_clickhouse_parts', 'table');
+      return Object.keys(parts).length > 0 ? parts : undefined;
+    };
+    const parts = await waitFor(read, { what: 'the parts of tables' });
+    expect(parts.schema_migrations).toBeGreaterThan(0);
+    const [free, total] = [
+      await values('waymark_disk_free_bytes', 'disk'),
+      await values('waymark_disk_total_bytes', 'disk'),
+    ];
+    for (const disk of ['spool', 'clickhouse:default']) {
+      expect(free[disk]).toBeGreaterThan(0);
+      expect(total[disk]).toBeGreaterThan(free[disk] ?? 0);
+    }
+    const single = async (name: string) => (await values(name))[''];
+    expect(await single('waymark_spool_limit_bytes')).toBe(2 ** 60);
+    expect([await single('waymark_redis_replicas'), await single('waymark_redis_replicas_wanted')]).toEqual([0, 1]);
+    expect(await single('waymark_redis_log_written')).toBe(1);
+    expect(await single('waymark_clickhouse_readonly_tables')).toBe(0);
+    expect(await single('waymark_clickhouse_inactive_replicas')).toBe(0);
+    expect(await single('waymark_clickhouse_replica_delay_seconds')).toBe(0);
+  });
+
   it('counts requests by the pattern of their route and by status, never by what was asked for', async () => {
     for (const path of ['/links/secret-1', '/links/secret-2', '/broken', '/nowhere/secret-3?key=secret-4']) {
       await get(path);

@@ -145,6 +145,7 @@ function createParser(): CAC {
     .option('--sale-share <number>', 'Share of sales among events; default: 0.005')
     .option('--peak-factor <number>', 'Busiest minute as a multiple of the average; default: 3')
     .option('--outage-minutes <number>', 'Longest ClickHouse outage to survive; default: 15')
+    .option('--redis-outage-minutes <number>', 'Longest Redis outage without a lost click; default: 5')
     .option('--replicas <number>', 'Copies of the data; default: 1')
     .action(lazily(async () => (await import('./commands/capacity.js')).showCapacity));
 

@@ -1,10 +1,11 @@
 import { join } from 'node:path';
-import { runServiceProcess, startServiceBase } from '@waymark/bootstrap';
+import { runServiceProcess, startServiceBase, untilConnected } from '@waymark/bootstrap';
 import type { Settings } from '@waymark/config';
 import { createEventProducers } from '@waymark/event-queue';
 import type { CreateAppOptions, Logger, Service } from '@waymark/http-kit';
 import { buildLinkApp, buildTrackApp } from './app.js';
 import { createIngestDeps } from './ingest-deps.js';
+import { warmCaches } from './warm-up.js';
 
 async function start(settings: Settings, logger: Logger): Promise<Service> {
   const spoolDirectory = join(settings.dataDir, 'spool');
@@ -21,6 +22,8 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const trackApp = buildTrackApp(options, deps, operations);
   base.addMetrics(trackApp);
   const linkApp = buildLinkApp(options, deps, operations);
+  await untilConnected([producers.ping]);
+  await warmCaches({ catalog: base.catalog, logger });
   await trackApp.listen({ host: settings.host, port: settings.apiPort });
   await linkApp.listen({ host: settings.host, port: settings.linkPort });
   return {

@@ -1,33 +1,15 @@
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { runServiceProcess, startServiceBase } from '@waymark/bootstrap';
+import { runServiceProcess, startServiceBase, untilConnected } from '@waymark/bootstrap';
 import type { Settings } from '@waymark/config';
 import { createEventProducers } from '@waymark/event-queue';
 import { createExportSlots } from '@waymark/export';
 import { type App, authPlugin, type CreateAppOptions, createApp, type Logger, type Service } from '@waymark/http-kit';
-import { buildLinkApp, createIngestDeps, trackRoutes } from '@waymark/ingest';
+import { buildLinkApp, createIngestDeps, trackRoutes, warmCaches } from '@waymark/ingest';
 import { managementRoutes, opsRoutes } from '@waymark/management';
 import { requestCountPlugin } from '@waymark/observability';
 import { createOutbound } from '@waymark/outbound';
 import { queryRoutes } from '@waymark/query';
 import { createWebhookNotifier } from '@waymark/webhooks';
-
-const CONNECT_WAIT_MS_MAX = 5_000;
-
-/** Waits for the first connections, because requests before them would fail. Gives up soon, so that an outage delays no start. */
-async function untilConnected(checks: readonly (() => Promise<unknown>)[]): Promise<void> {
-  const deadlineMs = performance.now() + CONNECT_WAIT_MS_MAX;
-  for (const check of checks) {
-    while (performance.now() < deadlineMs) {
-      const isConnected = await check().then(
-        () => true,
-        () => false,
-      );
-      if (isConnected) break;
-      await sleep(10);
-    }
-  }
-}
 
 /** The HTTP services in one process: management, query and `/track` on the API port, redirects on the link port. */
 async function start(settings: Settings, logger: Logger): Promise<Service> {
@@ -43,6 +25,7 @@ async function start(settings: Settings, logger: Logger): Promise<Service> {
   const readiness = { clickhouse: base.checkClickHouse, redis: producers.ping };
   const options: CreateAppOptions = { ...base.appOptions, readiness };
   await untilConnected([producers.ping, () => redis.ping()]);
+  await warmCaches({ catalog, logger });
   const api = createApp(options);
   api.register(requestCountPlugin, { operations });
   base.addMetrics(api);

@@ -22,6 +22,7 @@ import {
 } from '@waymark/config';
 import { Children } from './children.js';
 import { type DataDirLock, lockDataDir } from './data-dir-lock.js';
+import { reportShortages } from './disk-needs.js';
 import { launchNode } from './launch.js';
 import { checkPort, stablePort } from './ports.js';
 import { isRunning } from './process-identity.js';
@@ -155,6 +156,7 @@ async function startLocked(options: StackOptions, lock: DataDirLock): Promise<St
   const { settings, report } = options;
   const { dataDir, host } = settings;
   await clearLeftovers(lock, report);
+  await reportShortages(options.settings, options.report);
   removeRunState(dataDir);
   const ports: Ports = {
     api: await checkPort('API_PORT', settings.apiPort, host),

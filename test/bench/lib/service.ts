@@ -34,6 +34,7 @@ function stopper(child: ChildProcess, dataDir: string): () => Promise<void> {
 export interface BenchService extends BenchProcess {
   readonly apiPort: number;
   readonly linkPort: number;
+  readonly dataDir: string;
 }
 
 /** The service with the whole API and short links has another entry file. */
@@ -66,6 +67,7 @@ export async function startService(
     port,
     apiPort: Number(apiPort),
     linkPort: Number(linkPort),
+    dataDir,
     stop: stopper(child, dataDir),
   };
 }

@@ -52,6 +52,7 @@ export interface Manifest {
     readonly selector: { readonly matchLabels?: Labels };
     readonly podSelector: { readonly matchLabels: Labels };
     readonly template: PodTemplate;
+    readonly egress?: readonly { readonly ports?: readonly { readonly port: string | number }[] }[];
     readonly serviceName?: string;
     readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[];
     readonly ports: readonly { readonly name: string; readonly port: number; readonly targetPort: string }[];
@@ -69,15 +70,25 @@ export interface Manifest {
   };
 }
 
-/** Every manifest that kustomization.yaml names, as plain values. */
-export function readManifests(): Manifest[] {
-  const { resources } = parse(readFileSync(join(FOLDER, 'kustomization.yaml'), 'utf8')) as { resources: string[] };
+/**
+ * Every manifest that a kustomization.yaml names, as plain values.
+ *
+ * @param part the folder below deploy/kubernetes
+ */
+export function readManifests(part = ''): Manifest[] {
+  const folder = join(FOLDER, part);
+  const { resources } = parse(readFileSync(join(folder, 'kustomization.yaml'), 'utf8')) as { resources: string[] };
   return resources.flatMap((file) =>
-    parseAllDocuments(readFileSync(join(FOLDER, file), 'utf8')).map((document) => {
+    parseAllDocuments(readFileSync(join(folder, file), 'utf8')).map((document) => {
       if (document.errors.length > 0) throw new Error(`${file}: ${document.errors.join('; ')}`);
       return { ...(document.toJS() as Omit<Manifest, 'file'>), file };
     }),
   );
+}
+
+/** A manifest without the field that says where it is, for the schema of Kubernetes. */
+export function schemaValue({ file: _file, ...value }: Manifest) {
+  return { module: `kubernetes-models/${value.apiVersion}`, type: `I${value.kind}`, value };
 }
 
 export function manifestText(file: string): string {

@@ -23,11 +23,12 @@ export function hasProgram(name: string, versionFlag: string): boolean {
 export function localNginxConf(ports: Readonly<Record<string, number>>, directory: string): string {
   let conf = readFileSync(join(ROOT, 'scripts/docker/nginx.conf'), 'utf8').replaceAll('/tmp/', `${directory}/`);
   for (const [name, port] of Object.entries(ports)) {
-    const written = /^\d+$/.test(name) ? `listen ${name};` : `server ${name};`;
+    const written = /^\d+$/.test(name) ? `listen ${name};` : `server ${name} resolve;`;
     if (!conf.includes(written)) throw new Error(`nginx.conf has no line "${written}"`);
-    conf = conf.replace(written, written.replace(name, `127.0.0.1:${port}`));
+    // Names are looked up again by nginx 1.27.3 and newer only, and here there are none.
+    conf = conf.replace(written, written.replace(name, `127.0.0.1:${port}`).replace(' resolve', ''));
   }
-  return conf;
+  return conf.replace(/^ *resolver .*$/m, '');
 }
 
 /**

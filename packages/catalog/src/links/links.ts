@@ -16,6 +16,7 @@ import { createLinkCreation } from './link-creation.js';
 import { createLinkList } from './link-list.js';
 import { linkObject } from './link-object.js';
 import type { LinkVisibility } from './link-visibility.js';
+import { mostVisitedLinks } from './most-visited.js';
 
 const COUNTS_AT_ONCE = 4;
 
@@ -120,6 +121,9 @@ export function createLinks(deps: LinksDeps) {
       const link = store.freshByName(linkAddress(domain, key), hotRead);
       return link?.partnerId === null ? link : undefined;
     },
+
+    /** The links of all workspaces with the most clicks among those visited since `since`; see {@link mostVisitedLinks}. */
+    mostVisited: (options: Parameters<typeof mostVisitedLinks>[1]) => mostVisitedLinks(deps.clickhouse, options),
 
     /** @param externalId without the prefix `ext_` that selectors have */
     findByExternalId,

@@ -3,7 +3,7 @@ import type { JobAdder } from '../queue/job-adder.js';
 import { isOutOfMemory, isRefusal } from '../redis/connection.js';
 import { backoffMs, DeadlineError, pause, withinMs } from '../redis/deadline.js';
 import type { RedisHealth } from '../redis/health.js';
-import type { QueueLogger } from '../redis/throttled-log.js';
+import { type QueueLogger, throttled } from '../redis/throttled-log.js';
 import { createMarkerSequence } from '../spool/batch-markers.js';
 import type { Spool } from '../spool/spool.js';
 import { type Batch, buildBatch, planOf } from './batch.js';
@@ -38,6 +38,7 @@ const RETRY_FIRST_MS = 25;
 const RETRY_MAX_MS = 1000;
 const RETRY_CHARS_MAX = 64_000_000;
 const CLOSE_WAIT_MS = 2000;
+const LOST_LOG_INTERVAL_MS = 1000;
 
 /** Sends each batch as one transaction. Clicks that Redis does not accept in time go to the spool. */
 export function createBatchSender(options: BatchSenderOptions): BatchSender {
@@ -46,6 +47,8 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
   const closing = new AbortController();
   const nextMarker = createMarkerSequence(now);
   let retryChars = 0;
+  // With Redis away and a full disk this happens for every batch, hundreds of times a second.
+  const logLost = throttled((context, message) => logger.error(context, message), LOST_LOG_INTERVAL_MS, now);
 
   const report = (err: unknown) => {
     if (isOutOfMemory(err)) health.reportFull();
@@ -86,7 +89,7 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
       for (const click of clicks) click.settle(click.clickId);
       return true;
     } catch (err) {
-      logger.error({ err, clicks: clicks.length }, 'clicks could be stored neither in Redis nor on disk');
+      logLost({ err, clicks: clicks.length }, 'clicks could be stored neither in Redis nor on disk');
       for (const click of clicks) click.fail(notRecorded(err));
       return false;
     }

@@ -15,6 +15,7 @@ import { METRICS } from './metric-names.js';
 import type { QueryCounts } from './query-counts.js';
 import type { QueueSampler } from './queue-sampler.js';
 import type { RequestCounts } from './request-counts.js';
+import type { StoreSampler } from './store-sampler.js';
 import { ROWS_BOUNDS, type WriterCounts } from './writer-counts.js';
 
 /** How many records were found where. */
@@ -26,6 +27,9 @@ export interface RegistryDeps {
   readonly queue: Pick<QueueSampler, 'queues' | 'spool'>;
   /** Number of queue shards. With more than one, metrics of the queue and of Redis have the label `shard`. */
   readonly shards: number;
+  readonly stores: Pick<StoreSampler, 'redis' | 'tables' | 'disks'>;
+  /** Limits that samples are compared with. */
+  readonly limits: { readonly spoolBytesMax: number | undefined; readonly waitReplicas: number };
   readonly requests: Pick<RequestCounts, 'all'>;
   readonly queries: Pick<QueryCounts, 'slow' | 'failed'>;
   readonly opsLog: Pick<OpsLog, 'dropped'>;
@@ -134,6 +138,31 @@ function addComponents(registry: Registry, components: RegistryDeps['components'
   addGauge(registry, ...METRICS.redisLimit, memory('limitBytes'));
 }
 
+function addStores(
+  registry: Registry,
+  { stores, limits }: Pick<RegistryDeps, 'stores' | 'limits'>,
+  labelsOf: LabelsOf,
+): void {
+  const perDisk = (pick: 'freeBytes' | 'totalBytes') => () =>
+    [...stores.disks()].map(([disk, space]) => ({ labels: { disk }, value: space[pick] }));
+  addGauge(registry, ...METRICS.spoolLimit, () => one(limits.spoolBytesMax));
+  addGauge(registry, ...METRICS.diskFree, perDisk('freeBytes'));
+  addGauge(registry, ...METRICS.diskTotal, perDisk('totalBytes'));
+  addGauge(registry, ...METRICS.redisLogWritten, () =>
+    stores.redis().map(({ shard, isLogWritten }) => ({ labels: labelsOf(shard), value: Number(isLogWritten) })),
+  );
+  addGauge(registry, ...METRICS.redisReplicas, () =>
+    stores.redis().map(({ shard, replicas }) => ({ labels: labelsOf(shard), value: replicas })),
+  );
+  addGauge(registry, ...METRICS.redisReplicasWanted, () => one(limits.waitReplicas));
+  addGauge(registry, ...METRICS.tableParts, () =>
+    Object.entries(stores.tables()?.parts ?? {}).map(([table, value]) => ({ labels: { table }, value })),
+  );
+  addGauge(registry, ...METRICS.replicaDelay, () => one(stores.tables()?.replicaDelaySeconds));
+  addGauge(registry, ...METRICS.inactiveReplicas, () => one(stores.tables()?.inactiveReplicas));
+  addGauge(registry, ...METRICS.readOnlyTables, () => one(stores.tables()?.readOnlyTables));
+}
+
 const NEVER_MS = 2 ** 31 - 1;
 
 /** prom-client's metrics of the process, with delays of the event loop that are measured less often than it does. */
@@ -174,6 +203,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
   const labelsOf = (shard: number): Record<string, string> => (deps.shards === 1 ? {} : { shard: String(shard) });
   addQueue(registry, deps.queue, labelsOf);
   addComponents(registry, deps.components, labelsOf);
+  addStores(registry, deps, labelsOf);
   if (deps.writer !== undefined) addWriter(registry, deps.writer);
   const lookups = deps.catalogLookups;
   if (lookups !== undefined) {

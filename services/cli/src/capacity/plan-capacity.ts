@@ -1,4 +1,13 @@
-import { EVENT_COSTS, INSERT_MICROS, QUERY_SERVICE_MICROS, QUERY_STORE_MICROS, ROW_MICROS } from './constants.js';
+import {
+  EVENT_COSTS,
+  INSERT_MICROS,
+  KEEPER_ENTRIES_PER_PART,
+  QUERY_SERVICE_MICROS,
+  QUERY_STORE_MICROS,
+  REDIS_LOAD_BYTES_PER_SECOND,
+  ROW_MICROS,
+  SPOOL_CLICK_BYTES,
+} from './constants.js';
 
 /** The expected load. Rates are daily averages. */
 export interface CapacityRequest {
@@ -12,6 +21,8 @@ export interface CapacityRequest {
   readonly peakFactor: number;
   /** Longest outage of ClickHouse during which no event is rejected. */
   readonly outageMinutes: number;
+  /** Longest time without Redis during which no click is lost; at least as long as Redis takes to start again. */
+  readonly redisOutageMinutes: number;
   /** Copies of the data in ClickHouse. */
   readonly replicas: number;
 }
@@ -26,12 +37,26 @@ export interface CapacityPlan {
     readonly memoryBytes: number;
     /** Use of the one core that each Redis can use. */
     readonly coreShare: number;
+    /** How long it reads its append-only file when it starts with full memory. */
+    readonly restartSeconds: number;
+  };
+  /** The spool of each process of ingest, which holds the clicks while Redis is away. */
+  readonly spool: {
+    /** How long Redis may be away. */
+    readonly seconds: number;
+    /** `SPOOL_MAX_MB` for that. */
+    readonly megabytes: number;
+    /** How long the default of `SPOOL_MAX_MB` lasts at the peak. */
+    readonly defaultSeconds: number;
   };
   readonly clickhouse: {
     readonly bytesPerDay: number;
     /** All replicas, with room for merges. */
     readonly diskBytes: number;
+    /** On all shards together: each batch of a writer is one insert for every shard that it has rows of. */
     readonly insertsPerSecond: number;
+    /** Entries that replicas write to Keeper; 0 with one copy. */
+    readonly keeperEntriesPerSecond: number;
     readonly insertCores: number;
     readonly queryCores: number;
     /** Servers of at most 32 cores and 10 TB each, including replicas. */
@@ -62,6 +87,13 @@ const DISK_USE_MAX = 0.7;
 /** Inserts per second of one writer for each kind of event, while they are not full: a writer gathers rows for 100 ms. */
 const INSERTS_PER_WRITER = 10;
 const INSERT_ROWS_MAX = 20_000;
+/** With several shards a writer gathers rows that many times longer, so that a shard gets no more inserts; at most so often. */
+const SHARDS_GATHERED_MAX = 10;
+/** Without a rewrite, the append-only file grows to twice its size after the last one (`auto-aof-rewrite-percentage 100`). */
+const LOG_PER_MEMORY = 2;
+const MEGABYTE = 1024 ** 2;
+/** The default of `SPOOL_MAX_MB`. */
+const SPOOL_DEFAULT_BYTES = 1024 * MEGABYTE;
 const SERVER_CORES = 32;
 const SERVER_DISK_BYTES = 10e12;
 const REDIS_MEMORY_MAX = 64 * 1024 ** 3;
@@ -76,12 +108,18 @@ function processesFor(cores: number): number {
   return Math.max(PROCESSES_MIN, Math.ceil(cores / CORE_USE_MAX));
 }
 
-function insertsPerSecond(rates: Readonly<Record<Kind, number>>, writers: number): number {
-  return KINDS.reduce((sum, kind) => {
-    const rate = rates[kind];
-    return sum + Math.max(rate / INSERT_ROWS_MAX, Math.min(rate, INSERTS_PER_WRITER * writers));
-  }, 0);
+/**
+ * Inserts into all shards together.
+ *
+ * @param writers whose batches go to the same shards
+ */
+function insertsOf(rates: Readonly<Record<Kind, number>>, writers: number, shards: number): Record<Kind, number> {
+  const perSecond = (INSERTS_PER_WRITER * writers * shards) / Math.min(shards, SHARDS_GATHERED_MAX);
+  const inserts = (rate: number) => Math.max(rate / INSERT_ROWS_MAX, Math.min(rate, perSecond));
+  return { click: inserts(rates.click), lead: inserts(rates.lead), sale: inserts(rates.sale) };
 }
+
+const sumOf = (perKind: Readonly<Record<Kind, number>>) => KINDS.reduce((sum, kind) => sum + perKind[kind], 0);
 
 /** Redis bytes in total: retained data at the average rate, and the queue of an outage at the peak rate. */
 function redisBytes({ outageMinutes, peakFactor }: CapacityRequest, rates: Readonly<Record<Kind, number>>): number {
@@ -89,6 +127,50 @@ function redisBytes({ outageMinutes, peakFactor }: CapacityRequest, rates: Reado
     const { queuedBytes, retainedByteSeconds } = EVENT_COSTS[kind];
     return sum + rates[kind] * (retainedByteSeconds + peakFactor * outageMinutes * 60 * queuedBytes);
   }, 0);
+}
+
+/**
+ * Inserts, their cores and the servers. More servers are more shards, and more shards more inserts, so it repeats until the number of
+ * servers is enough.
+ */
+function planInserts(
+  { replicas }: CapacityRequest,
+  load: {
+    readonly peak: Readonly<Record<Kind, number>>;
+    readonly writer: number;
+    readonly installations: number;
+    readonly diskBytes: number;
+    readonly queryCores: number;
+  },
+) {
+  const { peak, installations, diskBytes } = load;
+  const share = { click: peak.click / installations, lead: peak.lead / installations, sale: peak.sale / installations };
+  for (let servers = replicas; ; ) {
+    const shards = Math.max(1, Math.ceil(servers / replicas / installations));
+    const perInstallation = insertsOf(share, load.writer / installations, shards);
+    const inserts = sumOf(perInstallation) * installations;
+    // Every replica executes each insert.
+    const insertCores = ((inserts * INSERT_MICROS + sumOf(peak) * ROW_MICROS) / MICROS) * replicas;
+    const cores = (insertCores + load.queryCores) / CORE_USE_MAX;
+    const needed = replicas * Math.ceil(Math.max(cores / SERVER_CORES, diskBytes / SERVER_DISK_BYTES) / replicas);
+    if (needed <= servers) {
+      const entries = KINDS.reduce((sum, kind) => sum + perInstallation[kind] * EVENT_COSTS[kind].parts, 0);
+      const keeper = replicas === 1 ? 0 : entries * installations * KEEPER_ENTRIES_PER_PART;
+      return { inserts, keeper, insertCores, cores, servers: needed };
+    }
+    servers = needed;
+  }
+}
+
+/** The spool that keeps every click while Redis is away, and while it starts with full memory. */
+function planSpool(request: CapacityRequest, clicksPerSecond: number, ingest: number, restartSeconds: number) {
+  const seconds = Math.max(request.redisOutageMinutes * 60, restartSeconds);
+  const bytesPerSecond = (clicksPerSecond / ingest) * SPOOL_CLICK_BYTES;
+  return {
+    seconds,
+    megabytes: Math.ceil((bytesPerSecond * seconds) / MEGABYTE),
+    defaultSeconds: bytesPerSecond === 0 ? Number.POSITIVE_INFINITY : SPOOL_DEFAULT_BYTES / bytesPerSecond,
+  };
 }
 
 /** The model behind `npx waymark capacity` and docs/capacity.md. */
@@ -111,16 +193,20 @@ export function planCapacity(request: CapacityRequest): CapacityPlan {
   const installations = Math.max(1, Math.ceil(redisCores / CORE_USE_MAX), Math.ceil(redisMemory / REDIS_MEMORY_MAX));
   const memoryBytes = redisMemory / installations + REDIS_BASE_BYTES;
 
+  const restartSeconds = (LOG_PER_MEMORY * (redisMemory / installations) * REDIS_USE_MAX) / REDIS_LOAD_BYTES_PER_SECOND;
+
+  const ingest = Math.max(processesFor(coresOf('ingestMicros')), PROCESSES_MIN * installations);
   const writer = Math.max(processesFor(coresOf('writerMicros')), PROCESSES_MIN * installations);
   const bytesPerDay = KINDS.reduce((sum, kind) => sum + average[kind] * EVENT_COSTS[kind].diskBytes * DAY_SECONDS, 0);
   const diskBytes = (bytesPerDay * retentionDays * replicas) / DISK_USE_MAX;
-  const inserts = insertsPerSecond(peak, writer);
-  const rows = peak.click + peak.lead + peak.sale;
-  // Every replica executes each insert.
-  const insertCores = ((inserts * INSERT_MICROS + rows * ROW_MICROS) / MICROS) * replicas;
   const queryCores = (peakQueries * QUERY_STORE_MICROS) / MICROS;
-  const cores = (insertCores + queryCores) / CORE_USE_MAX;
-  const servers = replicas * Math.ceil(Math.max(cores / SERVER_CORES, diskBytes / SERVER_DISK_BYTES) / replicas);
+  const { inserts, keeper, insertCores, cores, servers } = planInserts(request, {
+    peak,
+    writer,
+    installations,
+    diskBytes,
+    queryCores,
+  });
 
   const use = [
     ['clickhouse cores', cores / SERVER_CORES],
@@ -133,10 +219,15 @@ export function planCapacity(request: CapacityRequest): CapacityPlan {
   return {
     peakEventsPerSecond: eventsPerSecond * peakFactor,
     installations,
-    redis: { memoryBytes, coreShare: redisCores / installations },
-    clickhouse: { bytesPerDay, diskBytes, insertsPerSecond: inserts, insertCores, queryCores, servers },
+    redis: { memoryBytes, coreShare: redisCores / installations, restartSeconds },
+    spool: planSpool(request, peak.click, ingest, restartSeconds),
+    clickhouse: {
+      ...{ bytesPerDay, diskBytes, insertCores, queryCores, servers },
+      insertsPerSecond: inserts,
+      keeperEntriesPerSecond: keeper,
+    },
     processes: {
-      ingest: Math.max(processesFor(coresOf('ingestMicros')), PROCESSES_MIN * installations),
+      ingest,
       writer,
       query: Math.max(processesFor((peakQueries * QUERY_SERVICE_MICROS) / MICROS), PROCESSES_MIN * installations),
       management: PROCESSES_MIN * installations,

@@ -19,18 +19,31 @@ function bytesText(bytes: number): string {
 
 const coresText = (cores: number) => String(Number(cores.toPrecision(2)));
 
+function durationText(seconds: number): string {
+  if (seconds > 48 * 3600) return 'more than two days';
+  return seconds > 2 * 3600 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds)} s`;
+}
+
 function lines(plan: CapacityPlan): string[] {
-  const { redis, clickhouse, processes } = plan;
+  const { redis, spool, clickhouse, processes } = plan;
   return [
     ...table([
       ['at the peak', `${plan.peakEventsPerSecond} events a second`],
       ['installations', String(plan.installations)],
       ['redis', `maxmemory ${bytesText(redis.memoryBytes)} each, ${Math.round(redis.coreShare * 100)} % of its core`],
+      ['redis restart', `${Math.round(redis.restartSeconds)} s to load its log with full memory`],
+      [
+        'spool',
+        `SPOOL_MAX_MB=${Math.max(16, spool.megabytes)} each, for ${Math.round(spool.seconds)} s without Redis; 1024 last ${durationText(spool.defaultSeconds)}`,
+      ],
       ['clickhouse disk', `${bytesText(clickhouse.bytesPerDay)} a day, ${bytesText(clickhouse.diskBytes)} in all`],
       [
         'clickhouse cores',
         `${coresText(clickhouse.insertCores)} for ${Math.round(clickhouse.insertsPerSecond)} inserts a second, ${coresText(clickhouse.queryCores)} for queries`,
       ],
+      ...(clickhouse.keeperEntriesPerSecond === 0
+        ? []
+        : [['keeper', `${Math.round(clickhouse.keeperEntriesPerSecond)} entries a second`] as const]),
       ['clickhouse servers', String(clickhouse.servers)],
       [
         'processes',
@@ -50,6 +63,7 @@ export interface CapacityOptions {
   readonly saleShare?: RawOption;
   readonly peakFactor?: RawOption;
   readonly outageMinutes?: RawOption;
+  readonly redisOutageMinutes?: RawOption;
   readonly replicas?: RawOption;
 }
 
@@ -67,6 +81,7 @@ export async function showCapacity(options: CapacityOptions): Promise<CommandRes
     saleShare: optional('sale-share', options.saleShare, 0.005, 0, 0.5),
     peakFactor: optional('peak-factor', options.peakFactor, 3, 1, 100),
     outageMinutes: optional('outage-minutes', options.outageMinutes, 15, 0, 10_000),
+    redisOutageMinutes: optional('redis-outage-minutes', options.redisOutageMinutes, 5, 0, 10_000),
     replicas: optional('replicas', options.replicas, 1, 1, 10),
   };
   const plan = planCapacity(request);

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { environmentWith } from '@waymark/config';
 import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
@@ -19,10 +20,14 @@ const dataDir = temporaryDataDir();
 const children = new Map<string, ChildProcess>();
 const ports = new Map<string, number>();
 
-async function start(service: (typeof SERVICES)[number]): Promise<void> {
-  const port = await stablePort(`${service} ${dataDir}`);
-  const linkPort = await stablePort(`${service} links ${dataDir}`);
-  ports.set(service, port).set(`${service} links`, linkPort);
+async function start(
+  service: (typeof SERVICES)[number],
+  name: string = service,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const port = await stablePort(`${name} ${dataDir}`);
+  const linkPort = await stablePort(`${name} links ${dataDir}`);
+  ports.set(name, port).set(`${name} links`, linkPort);
   const entry = fileURLToPath(new URL(`../../../${service}/dist/main.js`, import.meta.url));
   const child = fork(entry, [], {
     execArgv: [],
@@ -37,11 +42,12 @@ async function start(service: (typeof SERVICES)[number]): Promise<void> {
       API_PORT: String(port),
       LINK_PORT: String(linkPort),
       LOG_LEVEL: 'error',
+      ...settings,
     }),
   });
-  children.set(service, child);
+  children.set(name, child);
   await waitFor(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok, {
-    what: `${service} to be ready`,
+    what: `${name} to be ready`,
     timeoutMs: START_MS_MAX,
   });
 }
@@ -97,4 +103,12 @@ it('a stopped service deregisters, so that it does not count as killed', async (
     },
     { what: 'query to be down', timeoutMs: 15_000 },
   );
+});
+
+it('ingest starts within seconds while ClickHouse accepts connections and does not answer', async () => {
+  const silent = createServer().listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  await start('ingest', 'ingest without ClickHouse', { CLICKHOUSE_URL: `http://127.0.0.1:${port}` });
+  silent.close();
 });

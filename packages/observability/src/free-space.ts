@@ -1,0 +1,40 @@
+import { statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** Bytes of a file system. */
+export interface DiskSpace {
+  /** For users other than root. */
+  readonly freeBytes: number;
+  readonly totalBytes: number;
+}
+
+/** The file system that a directory is on, or will be on once it exists; undefined if it cannot be read. */
+export async function diskSpace(directory: string): Promise<DiskSpace | undefined> {
+  try {
+    const { bavail, blocks, bsize } = await statfs(directory);
+    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
+  } catch (err) {
+    const parent = dirname(directory);
+    const isMissing = (err as NodeJS.ErrnoException).code === 'ENOENT';
+    return isMissing && parent !== directory ? diskSpace(parent) : undefined;
+  }
+}
+
+/** What will be written to a directory. */
+export interface DiskNeed {
+  /** The setting that names or bounds it, such as `SPOOL_MAX_MB`. */
+  readonly setting: string;
+  readonly directory: string;
+  readonly bytes: number;
+  /** What happens when the disk is full: the end of the sentence. */
+  readonly risk: string;
+}
+
+const megabytes = (bytes: number) => Math.floor(bytes / 1024 ** 2);
+
+/** What to tell the operator at the start; undefined while there is enough space, and if the space cannot be read. */
+export async function diskShortage({ setting, directory, bytes, risk }: DiskNeed): Promise<string | undefined> {
+  const space = await diskSpace(directory);
+  if (space === undefined || space.freeBytes >= bytes) return undefined;
+  return `${setting}: ${directory} has ${megabytes(space.freeBytes)} MB free of the ${megabytes(bytes)} MB that it may need; when it is full, ${risk}`;
+}

@@ -1,0 +1,89 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Catalog, LinkRecord } from '@waymark/catalog';
+import type { Logger } from '@waymark/http-kit';
+
+export interface WarmUpOptions {
+  readonly catalog: {
+    readonly links: Pick<Catalog['links'], 'mostVisited' | 'getMany' | 'findByAddress'>;
+    readonly domains: Pick<Catalog['domains'], 'findBySlug'>;
+    readonly workspaces: Pick<Catalog['workspaces'], 'exists'>;
+  };
+  readonly logger: Pick<Logger, 'info' | 'warn'>;
+  readonly now?: () => number;
+  /** How long it takes at most; five seconds by default. */
+  readonly limitMs?: number;
+}
+
+/** A tenth of the links that a process keeps, which have most of the visits. */
+const LINKS_MAX = 5_000;
+const VISITED_WITHIN_MS = 24 * 3_600_000;
+const LIMIT_MS = 5_000;
+const LOOK_UPS_AT_ONCE = 50;
+
+/** Calls `work` with each item, some at a time, until the signal is aborted. An error is that of its item alone. */
+async function forEach<T>(
+  items: readonly T[],
+  signal: AbortSignal,
+  work: (item: T) => Promise<unknown>,
+): Promise<void> {
+  const iterator = items.values();
+  const workOn = async () => {
+    for (const item of iterator) {
+      if (signal.aborted) return;
+      await work(item).catch(() => undefined);
+    }
+  };
+  await Promise.all(Array.from({ length: LOOK_UPS_AT_ONCE }, workOn));
+}
+
+/**
+ * Looks up the most visited links with their domains, workspaces and partners, as redirects do, so that the caches of this process and
+ * of Redis have them. Call it before the service listens. Ends when `limitMs` is over, whatever is missing then, and never rejects: a
+ * link that no cache has is read at its first visit.
+ *
+ * @returns how many links were read
+ */
+export async function warmCaches(options: WarmUpOptions): Promise<number> {
+  const { catalog, logger, now = Date.now, limitMs = LIMIT_MS } = options;
+  const limit = new AbortController();
+  const startedAt = performance.now();
+  let count = 0;
+
+  async function warm(): Promise<void> {
+    const links = await catalog.links.mostVisited({ since: new Date(now() - VISITED_WITHIN_MS), limit: LINKS_MAX });
+    const byWorkspace = new Map<string, string[]>();
+    for (const { workspaceId, id } of links) {
+      const ids = byWorkspace.get(workspaceId);
+      if (ids === undefined) byWorkspace.set(workspaceId, [id]);
+      else ids.push(id);
+    }
+    await forEach([...byWorkspace], limit.signal, async ([workspaceId, ids]) => {
+      const records = await catalog.links.getMany(workspaceId, ids);
+      await warmLinks(workspaceId, [...records.values()]);
+    });
+  }
+
+  async function warmLinks(workspaceId: string, records: readonly LinkRecord[]): Promise<void> {
+    await catalog.workspaces.exists(workspaceId);
+    const domains = [...new Set(records.map(({ domain }) => domain))];
+    await forEach(domains, limit.signal, (domain) => catalog.domains.findBySlug(domain));
+    await forEach(records, limit.signal, async ({ domain, key }) => {
+      if ((await catalog.links.findByAddress(domain, key)) !== undefined) count += 1;
+    });
+  }
+
+  const report = () => ({ links: count, ms: Math.round(performance.now() - startedAt) });
+  await Promise.race([
+    warm().then(
+      () => logger.info(report(), 'the caches have the most visited links'),
+      (err: unknown) =>
+        logger.warn({ err, ...report() }, 'the caches could not be filled; links are read when visited'),
+    ),
+    delay(limitMs, undefined, { signal: limit.signal }).then(
+      () => logger.warn(report(), 'filling the caches was ended at its time limit; other links are read when visited'),
+      () => undefined,
+    ),
+  ]);
+  limit.abort();
+  return count;
+}
