@@ -21,7 +21,7 @@ const ROOMS = {
   export: ['contract', 'http-kit'],
   'record-lists': ['contract', 'catalog', 'export'],
   'link-rules': ['contract', 'catalog', 'event-query', 'record-lists'],
-  import: ['contract', 'catalog', 'link-rules', 'outbound'],
+  import: ['contract', 'event-query', 'catalog', 'link-rules', 'outbound'],
   observability: ['contract', 'cache', 'clickhouse', 'event-queue', 'http-kit'],
   bootstrap: ['catalog', 'config', 'http-kit', 'observability', 'rate-limit', 'redis'],
   'test-kit': [
