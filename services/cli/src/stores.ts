@@ -66,8 +66,12 @@ export function connectClickHouse(target: Target): ClickHouseClient {
   return createClickHouseClient({ url: clickhouseUrl(target), user, password, database });
 }
 
-/** Opens the catalog, runs `work` and closes everything. */
-export async function withCatalog<T>(work: (catalog: Catalog) => Promise<T>): Promise<T> {
+/**
+ * Opens the catalog, runs `work` and closes everything.
+ *
+ * @param cachedMax most records of each type that are cached, for commands that pass by many
+ */
+export async function withCatalog<T>(work: (catalog: Catalog) => Promise<T>, cachedMax?: number): Promise<T> {
   const target = findTarget();
   const redis = connectRedis(target);
   const clickhouse = connectClickHouse(target);
@@ -82,6 +86,7 @@ export async function withCatalog<T>(work: (catalog: Catalog) => Promise<T>): Pr
     baseUrl: target.stack?.api ?? target.settings.baseUrl,
     isReplicated: target.settings.clickhouseCluster !== undefined,
     waitReplicas: target.settings.redisWaitReplicas,
+    ...(cachedMax === undefined ? {} : { cachedMax }),
   });
   try {
     return await work(catalog);

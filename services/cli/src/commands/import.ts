@@ -11,6 +11,8 @@ import type { CommandResult } from '../output.js';
 import { findTarget, withCatalog } from '../stores.js';
 import { findWorkspace } from './workspace.js';
 
+/** An import passes each link once. */
+const CACHED_MAX = 2_000;
 /** Waits of this length and more are announced. */
 const LONG_WAIT_MS = 5_000;
 
@@ -75,7 +77,7 @@ export async function importSource(
         mapping: { timezone, ...(opened.folderNames && { folderNames: opened.folderNames }) },
         report: files.report,
       });
-    });
+    }, CACHED_MAX);
     const reports = await files.close();
     return {
       data: { source, dryRun: options.isDry, ...counts, reports },
