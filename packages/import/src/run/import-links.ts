@@ -9,7 +9,7 @@ import { createLinkWriter, type OnConflict } from './link-writer.js';
 import { createPlaces } from './places.js';
 
 /** Links of one insert. */
-const BATCH_MAX = 500;
+const BATCH_MAX = 250;
 
 export interface ImportOptions {
   readonly deps: LinkRuleDeps;

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
 import { fileFormat, ImportError, importLinks, type OpenSource, openApi, openFile, type Source } from '@waymark/import';
 import { createOutbound, type Outbound } from '@waymark/outbound';
 import { CommandError } from '../command-error.js';
@@ -52,6 +53,8 @@ export async function importSource(
   raw: RawImportOptions,
 ): Promise<CommandResult> {
   const source = sourceOf(sourceName);
+  // A long import is mostly garbage, which V8 would let grow to hundreds of megabytes before it collects it.
+  setFlagsFromString('--optimize-for-size');
   const options = importOptions(source, raw);
   const { settings } = findTarget();
   const isApi = isAddress(location);
